@@ -1,0 +1,1 @@
+"""Devices, one file each: the simulator and real OpenCL."""

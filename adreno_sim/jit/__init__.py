@@ -1,0 +1,1 @@
+"""Kernel IR to machine code: work-group loops, barriers, checks, compilation, launch."""
