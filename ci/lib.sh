@@ -1,0 +1,33 @@
+# Shared by the scripts here: choose a Python, make a virtual environment, keep it while it is current.
+# Sourced, not run. Every path is relative to the repository, so the caller's folder does not matter.
+
+ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+
+# The first interpreter of a supported version that can make virtual environments; PYTHON=... goes before all.
+find_python() {
+    local probe='import sys, venv, ensurepip; sys.exit(not (3, 10) <= sys.version_info[:2] < (3, 14))'
+    local name
+    for name in ${PYTHON:-} python3.11 python3.12 python3.13 python3.10 python3 python; do
+        if command -v "$name" >/dev/null 2>&1 && "$name" -c "$probe" >/dev/null 2>&1; then
+            echo "$name"
+            return 0
+        fi
+    done
+    echo "error: no Python 3.10-3.13 with the venv module found; set PYTHON=/path/to/python" >&2
+    return 2
+}
+
+# make_venv FOLDER EXTRAS: install the project in editable mode; leave FOLDER alone if what it was made from is the same.
+make_venv() {
+    local folder=$1 extras=$2 python stamp
+    python=$(find_python) || return 2
+    stamp="$extras $ROOT $("$python" -VV | tr '\n' ' ') $(cksum <"$ROOT/pyproject.toml")"
+    if [ -x "$folder/bin/python" ] && [ "$(cat "$folder/.adreno-sim" 2>/dev/null)" = "$stamp" ] \
+        && "$folder/bin/python" -c 'import adreno_sim' 2>/dev/null; then
+        return 0
+    fi
+    echo "making $folder with $("$python" -V) and adreno-sim[$extras]"
+    "$python" -m venv --clear "$folder" || return 2
+    "$folder/bin/python" -m pip install --quiet --disable-pip-version-check --no-compile -e "$ROOT[$extras]" || return 2
+    echo "$stamp" >"$folder/.adreno-sim"
+}
