@@ -1,0 +1,68 @@
+"""Consistency of a CompiledModel: every name that the host program uses exists."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..device import AdrenoSimError
+from .hostir import Branch, CallHost, CallVM, ConstRef, Instruction, Operand
+
+if TYPE_CHECKING:
+    from .artifact import CompiledModel
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def validate(model: CompiledModel) -> None:
+    """Raise AdrenoSimError naming the first kernel, function or constant that is missing or does not fit its use."""
+    _expect("main" in model.functions, "no VM function 'main'")
+    _expect(len(model.functions["main"].params) == len(model.inputs), "'main' and `inputs` differ in number")
+    for key, kernel in model.kernels.items():
+        _expect(kernel.name == key and _NAME.fullmatch(key) is not None, f"bad kernel name {kernel.name!r} under {key!r}")
+    for function in model.host_functions.values():
+        for launch in function.launches():
+            _expect(launch.kernel in model.kernels, f"{function.name} launches unknown kernel {launch.kernel!r}")
+            expected = len(model.kernels[launch.kernel].params)
+            _expect(len(launch.args) == expected, f"{function.name}: {launch.kernel} takes {expected}, given {len(launch.args)}")
+    for vm_function in model.functions.values():
+        for instruction in walk(vm_function.body):
+            _check_instruction(model, vm_function.name, instruction)
+
+
+def _check_instruction(model: CompiledModel, where: str, instruction: Instruction) -> None:
+    if isinstance(instruction, CallHost):
+        callee = model.host_functions.get(instruction.function)
+        _expect(callee is not None, f"{where} calls unknown host function {instruction.function!r}")
+        assert callee is not None
+        _expect(len(callee.params) == len(instruction.args), f"{where}: {callee.name} takes {len(callee.params)} arguments")
+    if isinstance(instruction, CallVM):
+        _expect(instruction.function in model.functions, f"{where} calls unknown function {instruction.function!r}")
+    for operand in operands(instruction):
+        if isinstance(operand, ConstRef):
+            _expect(operand.key in model.constants, f"{where} uses unknown constant {operand.key!r}")
+
+
+def walk(body: tuple[Instruction, ...]) -> Iterator[Instruction]:
+    """Every instruction of a body, branches included, in order."""
+    for instruction in body:
+        yield instruction
+        if isinstance(instruction, Branch):
+            yield from walk(instruction.then)
+            yield from walk(instruction.otherwise)
+
+
+def operands(instruction: Instruction) -> Iterator[Operand]:
+    """The operands of one instruction (not those inside a branch's blocks)."""
+    for name in ("value", "size", "shape", "src", "condition", "then_result", "otherwise_result"):
+        item = getattr(instruction, name, None)
+        if item is not None:
+            yield item
+    yield from getattr(instruction, "args", ())
+    yield from getattr(instruction, "items", ())
+
+
+def _expect(condition: bool, message: str) -> None:
+    if not condition:
+        raise AdrenoSimError(f"inconsistent model: {message}")
