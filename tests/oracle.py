@@ -1,0 +1,259 @@
+"""Other people's OpenCL implementations as judges: PoCL and Intel's CPU OpenCL, each in a process of its own.
+
+Each driver brings its own LLVM and may crash or hang, so none is loaded into the tests' process: a worker
+(`oracle_worker.py`) per oracle takes pickled requests over a socket, keeps its programs, and is started anew
+after a crash or a time-out. Tests use the fixtures `pocl` and `intel`; scripts may call `run`.
+"""
+
+from __future__ import annotations
+
+import atexit
+import importlib.metadata
+import importlib.util
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+import numpy as np
+
+WORKER = Path(__file__).with_name("oracle_worker.py")
+START_SECONDS = 60.0
+RUN_SECONDS = 60.0
+
+
+class OracleError(Exception):
+    """The oracle answered with an error (build log, OpenCL code)."""
+
+
+class OracleCrash(OracleError):
+    """The oracle's process died; the text names the signal and the end of what it printed."""
+
+
+class OracleTimeout(OracleError):
+    """The oracle did not answer within the time limit; its process was killed."""
+
+
+class OracleUnavailable(OracleError):
+    """The oracle is not installed or does not start here."""
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """A __global or __constant buffer holding `array`; returned after the run where `output`."""
+
+    array: np.ndarray
+    output: bool = True
+
+
+@dataclass(frozen=True)
+class Image:
+    """An image holding `array` of shape (depth or layers, height, width, channels) in its storage dtype.
+
+    Kind, order and channel type are spelled as in `adreno_sim.device.ImageSpec`; returned after the run where `output`.
+    """
+
+    array: np.ndarray
+    kind: str = "image2d"
+    order: str = "RGBA"
+    channel_type: str = "FLOAT"
+    output: bool = True
+
+
+@dataclass(frozen=True)
+class Local:
+    """A __local pointer argument of `nbytes`."""
+
+    nbytes: int
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """A value argument: the bytes of a numpy scalar, or of an array for a vector (three lanes are padded to four)."""
+
+    value: np.generic | np.ndarray
+
+
+@dataclass(frozen=True)
+class Sampler:
+    """A sampler argument, spelled as `adreno_sim.device.Sampler`."""
+
+    normalized: bool = False
+    addressing: str = "clamp_to_edge"
+    filter: str = "nearest"
+
+
+Arg = Buffer | Image | Local | Scalar | Sampler
+
+
+@dataclass(frozen=True)
+class Run:
+    """One launch. `args` in kernel order; `local_size` None leaves the choice to the driver."""
+
+    source: str
+    kernel: str
+    global_size: tuple[int, ...]
+    args: Sequence[Arg]
+    local_size: tuple[int, ...] | None = None
+    options: str = "-cl-std=CL2.0"
+
+
+@dataclass(frozen=True)
+class OracleInfo:
+    """What the driver says of itself."""
+
+    name: str
+    version: str
+    extensions: frozenset[str]
+
+
+class Oracle:
+    """One driver in a worker process. `library` is the path of its ICD library.
+
+    A failed request raises OracleError, OracleCrash or OracleTimeout; the next request starts a new worker where needed.
+    """
+
+    def __init__(self, name: str, library: Path):
+        self.name = name
+        self._folder = tempfile.TemporaryDirectory(prefix=f"oracle-{name}-")
+        (Path(self._folder.name) / f"{name}.icd").write_text(f"{library}\n")
+        self._process: subprocess.Popen[bytes] | None = None
+        self._pipe: Connection | None = None
+        self._log = Path(self._folder.name) / "worker.log"
+        self.info: OracleInfo = self._request("info", START_SECONDS)
+
+    def run(
+        self,
+        source: str,
+        options: str,
+        kernel: str,
+        global_size: Sequence[int],
+        local_size: Sequence[int] | None,
+        args: Sequence[Arg],
+        timeout: float = RUN_SECONDS,
+    ) -> list[np.ndarray]:
+        """Run one kernel; the contents after it of every Buffer and Image with `output`, in argument order."""
+        request = Run(source, kernel, tuple(global_size), list(args), tuple(local_size) if local_size else None, options)
+        result = self.run_many([request], timeout)[0]
+        if isinstance(result, OracleError):
+            raise result
+        return result
+
+    def run_many(self, runs: Sequence[Run], timeout: float = RUN_SECONDS) -> list[list[np.ndarray] | OracleError]:
+        """Run several kernels in one round trip of at most `timeout` seconds; a run the driver refuses gives its OracleError."""
+        return self._request(list(runs), timeout)
+
+    def close(self) -> None:
+        """End the worker; a later request starts another."""
+        if self._pipe is not None:
+            self._pipe.close()
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+        self._process = self._pipe = None
+
+    def _request(self, message, timeout: float):
+        pipe = self._pipe or self._start()
+        try:
+            pipe.send(message)
+            if not pipe.poll(timeout):
+                self.close()
+                raise OracleTimeout(f"{self.name}: no answer within {timeout:g} s\n{self._log_tail()}")
+            answer = pipe.recv()
+        except (EOFError, OSError):
+            raise OracleCrash(f"{self.name}: {self._cause_of_death()}\n{self._log_tail()}") from None
+        if isinstance(answer, OracleError):
+            raise answer
+        return answer
+
+    def _start(self) -> Connection:
+        ours, theirs = socket.socketpair()
+        environment = dict(os.environ, OCL_ICD_VENDORS=self._folder.name, POCL_CACHE_DIR=self._folder.name, PYOPENCL_NO_CACHE="1")
+        command = [sys.executable, str(WORKER), str(theirs.fileno())]
+        with self._log.open("wb") as log:
+            self._process = subprocess.Popen(
+                command, env=environment, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, stdout=log, stderr=log
+            )
+        theirs.close()
+        self._pipe = Connection(ours.detach())
+        return self._pipe
+
+    def _cause_of_death(self) -> str:
+        process = self._process
+        assert process is not None
+        try:
+            code = process.wait(5)
+        except subprocess.TimeoutExpired:
+            code = None
+        self.close()
+        if code is not None and code < 0:
+            return f"worker died of {signal.Signals(-code).name}"
+        return f"worker ended with exit code {code}"
+
+    def _log_tail(self, size: int = 2000) -> str:
+        return self._log.read_bytes()[-size:].decode(errors="replace")
+
+
+def _pocl_library() -> Path:
+    system = Path("/etc/OpenCL/vendors/pocl.icd")
+    if system.exists():
+        return Path(system.read_text().strip())
+    spec = importlib.util.find_spec("pocl_binary_distribution")
+    for folder in (spec.submodule_search_locations or []) if spec else []:
+        for library in sorted(Path(folder, ".libs").glob("libpocl*.so*")):
+            return library
+    raise OracleUnavailable("PoCL is not installed: expected pocl-opencl-icd (Debian) or pocl-binary-distribution (PyPI)")
+
+
+def _intel_library() -> Path:
+    try:
+        files = importlib.metadata.files("intel-opencl-rt") or []
+    except importlib.metadata.PackageNotFoundError:
+        raise OracleUnavailable("Intel's CPU OpenCL is not installed: expected intel-opencl-rt (PyPI)") from None
+    for file in files:
+        if file.name == "libintelocl.so":
+            return Path(str(file.locate())).resolve()
+    raise OracleUnavailable("intel-opencl-rt is installed but has no libintelocl.so")
+
+
+_LIBRARIES = {"pocl": _pocl_library, "intel": _intel_library}
+
+
+@cache
+def _open_or_reason(name: str) -> Oracle | str:
+    try:
+        if importlib.util.find_spec("pyopencl") is None:
+            raise OracleUnavailable("pyopencl is not installed")
+        opened = Oracle(name, _LIBRARIES[name]())
+    except OracleError as error:
+        return f"{name} oracle unavailable: {error}"
+    atexit.register(opened.close)
+    return opened
+
+
+def open_oracle(name: str) -> Oracle:
+    """The oracle "pocl" or "intel", started once per process. Raises OracleUnavailable with the reason."""
+    found = _open_or_reason(name)
+    if isinstance(found, str):
+        raise OracleUnavailable(found)
+    return found
+
+
+def run(
+    oracle: str,
+    source: str,
+    options: str,
+    kernel: str,
+    global_size: Sequence[int],
+    local_size: Sequence[int] | None,
+    args: Sequence[Arg],
+) -> list[np.ndarray]:
+    """`Oracle.run` on the oracle of that name."""
+    return open_oracle(oracle).run(source, options, kernel, global_size, local_size, args)
