@@ -1,0 +1,193 @@
+"""Compare what a device computed with what it should have: tolerance, distance in ulp, and whether the comparison says anything.
+
+Tolerance per element: error <= t * max(|golden|, rms(golden)), t by the element type (see `TOLERANCE`); integers and
+booleans are exact. NaN agrees with NaN, an infinity with the same infinity, and with nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+TOLERANCE = {"float64": 1e-9, "float32": 1e-3, "float16": 2.0**-8}
+"""Relative tolerance; for float16 it supposes accumulation in fp32."""
+
+SMALL_RMS = 1e-2
+"""Below this rms a result must at least vary (`LEAST_SPREAD`) to say anything."""
+
+NO_RMS = 1e-6
+"""Below this rms nothing is said, however the values vary."""
+
+LEAST_SPREAD = 0.1
+"""Standard deviation over rms that a small result needs: probabilities over many classes have it, a constant with noise has not."""
+
+MOST_SATURATED = 0.01
+"""Largest share of elements that may be saturated, overflowed or equal to the largest."""
+
+CHUNK = 1 << 18
+"""Elements looked at together: bounds the memory of a comparison."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Result of one comparison.
+
+    ok: every element is within tolerance. vacuous: why an agreement says nothing, "" where it does. wrong: elements
+    outside the tolerance. max_abs over pairs of finite values; max_ulp likewise, in units of the last place of the
+    result's type (0 for integers). worst: index of the largest error in units of its tolerance, with both values there.
+    """
+
+    ok: bool
+    vacuous: str
+    elements: int
+    wrong: int
+    max_abs: float
+    max_ulp: int
+    worst: tuple[int, ...]
+    got: float
+    golden: float
+    rms: float
+
+    @property
+    def checked(self) -> bool:
+        """The comparison vouches for the result."""
+        return self.ok and not self.vacuous
+
+    def __str__(self) -> str:
+        place = "[" + ", ".join(map(str, self.worst)) + "]"
+        return (
+            f"{self.wrong} of {self.elements} elements out of tolerance; worst at {place}: got {self.got:.9g}, expected "
+            f"{self.golden:.9g} (max error {self.max_abs:.3g}, {self.max_ulp} ulp, rms {self.rms:.3g})"
+        )
+
+
+@dataclass
+class _Worst:
+    wrong: int = 0
+    max_abs: float = 0.0
+    max_ulp: int = 0
+    ratio: float = -1.0
+    index: int = 0
+
+
+def compare(got: np.ndarray, golden: np.ndarray) -> Comparison:
+    """Compare `got` with `golden`, arrays of one shape and dtype. Raises ValueError where they differ in either."""
+    if got.shape != golden.shape or got.dtype != golden.dtype:
+        raise ValueError(f"expected {golden.dtype}{list(golden.shape)}, got {got.dtype}{list(got.shape)}")
+    flat_got, flat_golden = np.ascontiguousarray(got).reshape(-1), np.ascontiguousarray(golden).reshape(-1)
+    rms = _rms(flat_golden)
+    worst = _Worst()
+    for start in range(0, flat_got.size, CHUNK):
+        _compare_chunk(worst, flat_got[start : start + CHUNK], flat_golden[start : start + CHUNK], start, rms)
+    index = tuple(int(i) for i in np.unravel_index(worst.index, got.shape)) if got.size else ()
+    return Comparison(
+        ok=worst.wrong == 0,
+        vacuous=vacuity(flat_golden, rms),
+        elements=got.size,
+        wrong=worst.wrong,
+        max_abs=worst.max_abs,
+        max_ulp=worst.max_ulp,
+        worst=index,
+        got=float(flat_got[worst.index]) if got.size else 0.0,
+        golden=float(flat_golden[worst.index]) if got.size else 0.0,
+        rms=rms,
+    )
+
+
+def _compare_chunk(worst: _Worst, got: np.ndarray, golden: np.ndarray, start: int, rms: float) -> None:
+    with np.errstate(invalid="ignore", over="ignore"):
+        error, allowed = _errors(got, golden, rms)
+        ratio = np.where(error > 0, error / np.maximum(allowed, np.finfo(np.float64).tiny), 0.0)
+    worst.wrong += int(np.count_nonzero(error > allowed))
+    finite = np.isfinite(error)
+    worst.max_abs = max(worst.max_abs, float(error[finite].max(initial=0.0)))
+    if got.dtype.kind == "f":
+        pairs = np.isfinite(got) & np.isfinite(golden)
+        worst.max_ulp = max(worst.max_ulp, int(ulp_distance(got[pairs], golden[pairs]).max(initial=0)))
+    place = int(ratio.argmax())
+    if ratio[place] > worst.ratio:
+        worst.ratio, worst.index = float(ratio[place]), start + place
+
+
+def _errors(got: np.ndarray, golden: np.ndarray, rms: float) -> tuple[np.ndarray, np.ndarray]:
+    """Error and allowed error of each element; disagreement about NaN or infinity is an infinite error."""
+    if got.dtype.kind != "f":
+        error = np.where(got == golden, 0.0, np.maximum(np.abs(got.astype(np.float64) - golden.astype(np.float64)), 1.0))
+        return error, np.zeros(got.shape)
+    a, b = got.astype(np.float64), golden.astype(np.float64)
+    same = (a == b) | (np.isnan(a) & np.isnan(b))
+    error = np.where(same, 0.0, np.abs(a - b))
+    error[~same & ~(np.isfinite(a) & np.isfinite(b))] = np.inf
+    scale = np.where(np.isfinite(b), np.abs(b), 0.0)
+    return error, TOLERANCE[got.dtype.name] * np.maximum(scale, rms)
+
+
+def ulp_distance(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Steps between representable values from `a` to `b` (finite, of one dtype); +0 and -0 are the same. Saturates at 2**62."""
+    signed = np.dtype(f"int{a.dtype.itemsize * 8}")
+    lowest = np.int64(np.iinfo(signed).min)
+    x, y = (value.view(signed).astype(np.int64) for value in (a, b))
+    x, y = np.where(x < 0, lowest - x, x), np.where(y < 0, lowest - y, y)
+    far = np.abs(x.astype(np.float64) - y.astype(np.float64)) >= 2.0**62
+    return np.where(far, np.int64(2**62), np.abs(x - y))
+
+
+def vacuity(golden: np.ndarray, rms: float | None = None) -> str:
+    """Why agreement with `golden` would say nothing about a kernel, or "". One element is compared for what it is."""
+    flat = golden.reshape(-1)
+    if flat.size == 0:
+        return "no elements"
+    if flat.size > 1 and bool((flat == flat[0]).all()):
+        return f"every element is {flat[0]}"
+    if flat.dtype.kind in "iu":
+        return _saturated_integers(flat)
+    return _vacuous_floats(flat, _rms(flat) if rms is None else rms) if flat.dtype.kind == "f" else ""
+
+
+def _vacuous_floats(flat: np.ndarray, rms: float) -> str:
+    most = max(1.0, MOST_SATURATED * flat.size)
+    finite = np.isfinite(flat)
+    overflowed = flat.size - int(np.count_nonzero(finite))
+    if overflowed > MOST_SATURATED * flat.size:
+        return f"{overflowed} of {flat.size} elements are infinite or NaN"
+    if rms < NO_RMS:
+        return f"all values are near zero (rms {rms:.1g})"
+    if rms < SMALL_RMS and _spread(flat) < LEAST_SPREAD * rms:
+        return f"values are small (rms {rms:.1g}) and nearly constant"
+    magnitude = np.abs(flat)
+    largest = int(np.count_nonzero(magnitude == magnitude[finite].max()))
+    return f"{largest} of {flat.size} elements equal the largest magnitude (saturated)" if largest > most else ""
+
+
+def _saturated_integers(flat: np.ndarray) -> str:
+    limits = np.iinfo(flat.dtype)
+    saturated = int(np.count_nonzero(flat == limits.max))
+    if limits.min < 0:
+        saturated += int(np.count_nonzero(flat == limits.min))
+    few = max(1.0, MOST_SATURATED * flat.size)
+    return f"{saturated} of {flat.size} elements are saturated" if saturated > few else ""
+
+
+def _rms(flat: np.ndarray) -> float:
+    """Root mean square of the finite elements; 0 for none."""
+    total, count = 0.0, 0
+    for chunk in _finite_chunks(flat):
+        total += float(np.square(chunk).sum())
+        count += chunk.size
+    return float(np.sqrt(total / count)) if count else 0.0
+
+
+def _spread(flat: np.ndarray) -> float:
+    """Standard deviation of the finite elements."""
+    chunks = [(chunk.size, float(chunk.mean()), float(chunk.var())) for chunk in _finite_chunks(flat) if chunk.size]
+    count = sum(size for size, _, _ in chunks)
+    mean = sum(size * m for size, m, _ in chunks) / count
+    return float(np.sqrt(sum(size * (v + (m - mean) ** 2) for size, m, v in chunks) / count))
+
+
+def _finite_chunks(flat: np.ndarray) -> Iterator[np.ndarray]:
+    for start in range(0, flat.size, CHUNK):
+        chunk = flat[start : start + CHUNK].astype(np.float64)
+        yield chunk[np.isfinite(chunk)] if flat.dtype.kind == "f" else chunk

@@ -1,0 +1,131 @@
+"""golden.compare: tolerance, special values, ulp distance, vacuity."""
+
+import math
+import struct
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from adreno_sim.golden.compare import CHUNK, TOLERANCE, compare, ulp_distance, vacuity
+
+NORMAL = np.random.default_rng(0).standard_normal((4, 5, 6)).astype("float32")
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("factor, ok", [(0.9, True), (1.1, False)])
+def test_tolerance_is_relative_to_the_larger_of_value_and_rms(dtype, factor, ok):
+    golden = NORMAL.astype(dtype)
+    rms = math.sqrt(np.square(golden.astype("float64")).mean())
+    small, large = np.abs(golden).argmin(), np.abs(golden).argmax()
+    for place in (small, large):
+        got = golden.astype("float64").reshape(-1)
+        step = TOLERANCE[dtype] * max(abs(got[place]), rms)
+        got[place] += factor * step
+        result = compare(got.astype(dtype).reshape(golden.shape), golden)
+        assert result.ok is ok
+        assert result.worst == tuple(np.unravel_index(place, golden.shape))
+        assert result.max_abs == pytest.approx(factor * step, rel=0.1)
+        assert not result.vacuous
+
+
+def test_worst_is_judged_in_units_of_its_tolerance():
+    golden = np.array([1000.0, 1.0, -2.0, 3.0], "float32").repeat(200) + np.arange(800, dtype="float32") / 1000
+    got = golden.copy()
+    got[5] += 2.0  # 0.2% of 1000
+    got[205] += 1.9  # smaller, but 0.4% of the rms
+    result = compare(got, golden)
+    assert result.worst == (205,) and result.wrong == 2
+    assert result.max_abs == pytest.approx(2.0, abs=1e-3)
+
+
+def test_nan_and_infinity_agree_only_with_themselves():
+    golden = np.array([np.nan, np.inf, -np.inf, 1.0, 2.0], "float32")
+    assert compare(golden.copy(), golden).ok
+    for place, value in [(0, 1.0), (1, -np.inf), (1, np.nan), (2, 0.0), (3, np.nan), (4, np.inf)]:
+        got = golden.copy()
+        got[place] = value
+        result = compare(got, golden)
+        assert not result.ok and result.wrong == 1 and result.worst == (place,)
+        assert math.isfinite(result.max_abs)
+
+
+def test_integers_and_booleans_are_exact():
+    golden = np.arange(-5, 5, dtype="int32")
+    assert compare(golden.copy(), golden).checked
+    got = golden.copy()
+    got[3] += 1
+    result = compare(got, golden)
+    assert not result.ok and result.worst == (3,) and result.max_abs == 1 and result.max_ulp == 0
+    flags = np.array([True, False, True])
+    assert compare(flags, flags).checked and not compare(~flags, flags).ok
+
+
+def test_errors_beyond_the_first_chunk_are_found():
+    golden = np.random.default_rng(1).standard_normal(CHUNK + 10).astype("float32")
+    got = golden.copy()
+    got[CHUNK + 7] += 1
+    result = compare(got, golden)
+    assert result.worst == (CHUNK + 7,) and result.wrong == 1
+
+
+def test_shape_and_type_must_agree():
+    with pytest.raises(ValueError, match=r"expected float32\[4, 5, 6\], got float32\[120\]"):
+        compare(NORMAL.reshape(-1), NORMAL)
+    with pytest.raises(ValueError, match="got float64"):
+        compare(NORMAL.astype("float64"), NORMAL)
+
+
+@given(st.floats(width=32, allow_nan=False, allow_infinity=False), st.integers(0, 1000))
+def test_ulp_distance_counts_representable_values(start, steps):
+    value = np.float32(start)
+    other = value
+    for _ in range(steps % 7):
+        other = np.nextafter(other, np.float32(np.inf))
+    if np.isfinite(other):
+        assert ulp_distance(np.array([value]), np.array([other]))[0] == steps % 7
+
+
+def test_ulp_distance_of_known_pairs():
+    def distance(a, b, dtype):
+        return int(ulp_distance(np.array([a], dtype), np.array([b], dtype))[0])
+
+    assert distance(0.0, -0.0, "float32") == 0
+    assert distance(1.0, 1.0 + 2**-23, "float32") == 1
+    assert distance(1.0, 1.0 + 2**-10, "float16") == 1
+    smallest = struct.unpack("<f", b"\x01\0\0\0")[0]
+    assert distance(smallest, -smallest, "float32") == 2
+    assert distance(1.0, 1.0 + 2**-52, "float64") == 1
+
+
+@pytest.mark.parametrize(
+    "golden, reason",
+    [
+        (np.full(10, 3, "float32"), "every element is 3"),
+        (np.zeros((2, 2), "float32"), "every element is 0"),
+        (np.zeros(0, "float32"), "no elements"),
+        (NORMAL * 1e-7, "near zero"),
+        (0.005 + NORMAL * 1e-5, "nearly constant"),
+        (np.tanh(NORMAL * 20), "equal the largest magnitude"),
+        (np.where(NORMAL > 1, np.inf, NORMAL), "infinite or NaN"),
+        (np.where(NORMAL > 1, np.nan, NORMAL), "infinite or NaN"),
+        (np.array([127, -128, 3, 127], "int8"), "saturated"),
+    ],
+)
+def test_comparisons_that_say_nothing(golden, reason):
+    result = compare(golden.copy(), golden)
+    assert reason in result.vacuous and result.ok and not result.checked
+
+
+def test_comparisons_that_say_something():
+    softmax = np.exp(NORMAL.reshape(-1)) / np.exp(NORMAL).sum() / 10
+    for golden in (NORMAL, np.maximum(NORMAL, 0), softmax, np.array([2.5], "float32"), np.arange(100, dtype="uint8")):
+        assert vacuity(golden) == ""
+
+
+@given(hnp.arrays("float32", hnp.array_shapes(max_dims=3, max_side=6), elements=st.floats(width=32)))
+def test_every_array_agrees_with_itself(golden):
+    result = compare(golden.copy(), golden)
+    assert result.ok and result.max_abs == 0 and result.max_ulp == 0
