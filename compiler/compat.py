@@ -1,0 +1,92 @@
+"""Which TVM is installed, whether it may be imported, and the names that moved between its versions.
+
+Supported: 0.25, 0.26 and 0.27 from PyPI. The pair apache-tvm / apache-tvm-ffi is judged from the package metadata
+before anything of TVM is imported, because a bad pair ends the process with a segmentation fault.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from importlib import metadata, util
+from types import ModuleType
+
+from ..device import AdrenoSimError, UnsupportedError
+
+SUPPORTED = ("0.25", "0.26", "0.27")
+
+GOOD_PAIRS = {
+    "0.25": ("apache-tvm==0.25.0.post1", "apache-tvm-ffi==0.1.12"),
+    "0.26": ("apache-tvm==0.26.0", "apache-tvm-ffi==0.1.14.post1"),
+    "0.27": ("apache-tvm==0.27.0.post1", "apache-tvm-ffi==0.1.14.post1"),
+}
+"""The pins that were run, by TVM series."""
+
+FIRST_BAD_FFI = {"0.25": (0, 1, 13), "0.26": (0, 1, 15), "0.27": (0, 1, 15)}
+"""The first apache-tvm-ffi that is known not to work with each TVM series."""
+
+
+def numbers(version: str) -> tuple[int, ...]:
+    """The leading numeric components of a version: "0.1.14.post1" -> (0, 1, 14)."""
+    match = re.match(r"\d+(?:\.\d+)*", version)
+    return tuple(int(part) for part in match.group().split(".")) if match else ()
+
+
+def series(version: str) -> str:
+    """The release series of a TVM version: "0.27.0.post1" -> "0.27"."""
+    return ".".join(map(str, numbers(version)[:2]))
+
+
+def _pip_line(pair: tuple[str, str]) -> str:
+    return "pip install " + " ".join(f"'{requirement}'" for requirement in pair)
+
+
+def check_pair(tvm_version: str, ffi_version: str | None) -> None:
+    """Raise unless this apache-tvm may be imported with this apache-tvm-ffi (None = not installed).
+
+    UnsupportedError for a TVM series that is not in SUPPORTED, AdrenoSimError for a pair known to crash; both give the
+    pip line that mends it.
+    """
+    name = series(tvm_version)
+    if name not in SUPPORTED:
+        raise UnsupportedError(
+            f"unsupported: TVM {tvm_version}; supported are {', '.join(SUPPORTED)}. Run: {_pip_line(GOOD_PAIRS[SUPPORTED[-1]])}"
+        )
+    if ffi_version is None or numbers(ffi_version) >= FIRST_BAD_FFI[name]:
+        found = "no apache-tvm-ffi" if ffi_version is None else f"apache-tvm-ffi {ffi_version}"
+        raise AdrenoSimError(
+            f"apache-tvm {tvm_version} does not work with {found} (it ends in a crash or wrong results). "
+            f"Run: {_pip_line(GOOD_PAIRS[name])}"
+        )
+
+
+def _installed(distribution: str) -> str | None:
+    try:
+        return metadata.version(distribution)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+@functools.cache
+def import_tvm() -> ModuleType:
+    """Import TVM after checking that it is there, supported and paired with an ffi that works.
+
+    A TVM without package metadata (built from source, on the path) is judged by its own version after the import.
+    Raises AdrenoSimError or UnsupportedError with what to run.
+    """
+    version = _installed("apache-tvm")
+    if version is not None:
+        check_pair(version, _installed("apache-tvm-ffi"))
+    elif util.find_spec("tvm") is None:
+        raise AdrenoSimError(f"TVM is not installed. Run: {_pip_line(GOOD_PAIRS[SUPPORTED[-1]])}")
+    import tvm
+    import tvm.relax
+
+    if series(tvm.__version__) not in SUPPORTED:
+        raise UnsupportedError(f"unsupported: TVM {tvm.__version__}; supported are {', '.join(SUPPORTED)}")
+    return tvm
+
+
+def tvm_series() -> str:
+    """The series of the imported TVM: "0.25", "0.26" or "0.27"."""
+    return series(import_tvm().__version__)

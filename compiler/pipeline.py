@@ -1,0 +1,163 @@
+"""Lower a Relax module with TVM's Adreno pipelines and keep every stage that later steps read.
+
+`stock` runs TVM's own passes unchanged; `fixed` adds the mends of `passes.registry`. Both run the TIR pipeline as the
+(passes, host passes, device passes) triple that `tvm.tirx.build` wants; TVM's Adreno pipeline is a bare pass, which
+`tvm.compile` rejects with a TypeError in every version.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from ..device import AdrenoSimError, UnsupportedError
+from .compat import import_tvm
+from .passes.registry import Fix, choose
+from .stages import Snapshot, as_instrument, clone, run_with_insertions
+from .targets import make_target
+
+if TYPE_CHECKING:
+    from tvm import IRModule
+    from tvm.ir.transform import Pass
+    from tvm.target import Target
+
+PipelineName = Literal["fixed", "stock"]
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """A module at every stage of lowering. Function names agree between all the stages.
+
+    imported: as given, before any pass (the whole-model golden reference is built from it).
+    relax: the VM level: after VMShapeLower and AttachGlobalSymbol, before VM code generation; Relax functions, and
+        the scheduled PrimFuncs they call.
+    unscheduled: the PrimFuncs before ApplyDefaultSchedule, buffers carrying their storage scopes (per-kernel golden).
+    tir: after tirx.SplitHostDevice: host functions, and kernels (PrimFuncs with `tirx.kernel_launch_params`).
+    sources: kernel name -> its OpenCL C, each a program of its own.
+    fixes: names of the mends that ran, in order.
+    """
+
+    imported: IRModule
+    relax: IRModule
+    unscheduled: IRModule
+    tir: IRModule
+    sources: dict[str, str]
+    target: Target
+    pipeline: PipelineName
+    fixes: tuple[str, ...]
+
+
+def lower(mod: IRModule, target: str | Target, pipeline: PipelineName = "fixed", without: Sequence[str] = ()) -> Lowered:
+    """Lower `mod` for an Adreno target.
+
+    target: a shorthand or tag of `targets.TAGS`, or a TVM Target. without: names of mends to leave out (`fixed` only).
+    Raises AdrenoSimError for an unknown pipeline or mend, UnsupportedError where TVM cannot lower the module.
+    """
+    fixes = _chosen(pipeline, without)
+    tvm_target = make_target(target)
+    imported = clone(mod)
+    try:
+        vm_level, unscheduled = _lower_relax(clone(mod), tvm_target, fixes)
+        split, final = _lower_tir(_prim_funcs(vm_level), tvm_target, fixes)
+        sources = _sources(final)
+    except AdrenoSimError:
+        raise
+    except Exception as error:  # TVM raises whatever its C++ and Python layers raise
+        raise UnsupportedError(f"unsupported: TVM's {pipeline} pipeline fails on this module: {_reason(error)}") from error
+    return Lowered(imported, vm_level, unscheduled, split, sources, tvm_target, pipeline, tuple(fix.name for fix in fixes))
+
+
+def _chosen(pipeline: str, without: Sequence[str]) -> tuple[Fix, ...]:
+    if pipeline == "fixed":
+        return choose(without)
+    if pipeline != "stock":
+        raise AdrenoSimError(f"pipeline {pipeline!r}: expected 'fixed' or 'stock'")
+    if without:
+        raise AdrenoSimError(f"the stock pipeline has no fixes to leave out, got {', '.join(without)}")
+    return ()
+
+
+def _reason(error: Exception) -> str:
+    """TVM's message without its stack of frames: the last line that says something."""
+    lines = [line.strip() for line in str(error).splitlines()]
+    said = [line for line in lines if line and not re.match(r"(File |\d+: |\^|Stack trace|During handling)", line)]
+    return f"{type(error).__name__}: {said[-1]}" if said else type(error).__name__
+
+
+def _lower_relax(mod: IRModule, target: Target, fixes: Sequence[Fix]) -> tuple[IRModule, IRModule]:
+    """The module at VM level, and its PrimFuncs just before they were scheduled."""
+    tvm = import_tvm()
+    before = Snapshot("ApplyDefaultSchedule", "before")
+    with target:
+        passes = _relax_passes(target, fixes) if fixes else [tvm.relax.get_default_pipeline(target)]
+        with tvm.transform.PassContext(instruments=[as_instrument(before)]):
+            lowered = tvm.transform.Sequential(passes)(mod)
+    return lowered, _prim_funcs(before.module or lowered)
+
+
+def _relax_passes(target: Target, fixes: Sequence[Fix]) -> list[Pass]:
+    """TVM's Relax passes for the target with the mends worked in. Needs the target to be the current one."""
+    stages = import_tvm().relax.pipeline
+    passes: list[Pass] = [
+        *stages.library_dispatch_passes(target), *stages.legalize_passes(target),
+        *stages.dataflow_lower_passes(target), *stages.finalize_passes(target),
+    ]  # fmt: skip
+    for fix in fixes:
+        if fix.relax is not None:
+            passes = fix.relax(passes, target)
+    return passes
+
+
+def _prim_funcs(mod: IRModule) -> IRModule:
+    tvm = import_tvm()
+    functions = {var: func for var, func in mod.functions_items() if isinstance(func, tvm.tirx.PrimFunc)}
+    return tvm.IRModule(functions, attrs=mod.attrs)
+
+
+def _lower_tir(mod: IRModule, target: Target, fixes: Sequence[Fix]) -> tuple[IRModule, IRModule]:
+    """The PrimFuncs as `tirx.SplitHostDevice` leaves them, and after the whole pipeline."""
+    tvm = import_tvm()
+    mod = tvm.tirx.transform.BindTarget(target.with_host(tvm.target.Target("llvm")))(mod)
+    insertions: dict[str, Any] = {}
+    for fix in fixes:
+        if fix.tir is not None:
+            name, make = fix.tir
+            insertions[name] = tvm.transform.Sequential([*([insertions[name]] if name in insertions else []), make()])
+    split = Snapshot("tirx.SplitHostDevice", "after")
+    with target:
+        final = run_with_insertions(_tir_triple(target)[0], mod, insertions, split)
+    if split.module is None:
+        raise UnsupportedError("unsupported: TVM's TIR pipeline ran no tirx.SplitHostDevice")
+    return split.module, final
+
+
+def _tir_triple(target: Target) -> tuple[Any, Any, Any]:
+    """(passes, host passes, device passes) for the target: the shape every caller in TVM expects of a TIR pipeline."""
+    from tvm.tirx import compilation_pipeline as pipelines
+
+    found = pipelines.get_default_tir_pipeline(target)
+    if isinstance(found, tuple):
+        return found
+    return found, pipelines.finalize_host_passes, pipelines.finalize_device_passes
+
+
+def _sources(final: IRModule) -> dict[str, str]:
+    """OpenCL C of every kernel, by kernel name."""
+    tvm = import_tvm()
+    from tvm.tirx.build import split_host_device_mods
+
+    sources: dict[str, str] = {}
+    _, by_target = split_host_device_mods(final)
+    for target, mod in by_target.items():
+        mod = _tir_triple(target)[2]()(mod)
+        built = tvm.get_global_func(f"target.build.{target.kind.name}")(mod, target)
+        sources.update(split_sources(built.inspect_source()))
+    return sources
+
+
+def split_sources(text: str) -> dict[str, str]:
+    """The pieces of TVM's combined source: after each line `// Function: NAME` stands one complete program."""
+    pieces = re.split(r"^// Function: (\S+)\n", text, flags=re.MULTILINE)
+    return dict(zip(pieces[1::2], pieces[2::2], strict=True))

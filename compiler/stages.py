@@ -1,0 +1,102 @@
+"""Looking into a TVM pass pipeline, and cutting one at a named pass, with nothing but pass instruments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+from .compat import import_tvm
+
+if TYPE_CHECKING:
+    from tvm import IRModule
+    from tvm.ir.transform import Pass
+
+CONTAINERS = ("sequential", "_pipeline")
+"""Names of passes that only run other passes."""
+
+
+def clone(mod: IRModule) -> IRModule:
+    """A module whose functions can be replaced without changing `mod` (ApplyDefaultSchedule writes into its input)."""
+    return import_tvm().IRModule(dict(mod.functions_items()), attrs=mod.attrs, global_infos=mod.global_infos)
+
+
+def as_instrument(hooks: object) -> Any:
+    """A TVM pass instrument that calls those of `should_run`, `run_before_pass`, `run_after_pass` which `hooks` has."""
+    names = ("should_run", "run_before_pass", "run_after_pass")
+    body = {name: _forward(getattr(hooks, name)) for name in names if hasattr(hooks, name)}
+    return import_tvm().ir.instrument.pass_instrument(type(type(hooks).__name__, (), body))()
+
+
+def _forward(method: Any) -> Any:
+    return lambda _self, mod, info: method(mod, info)
+
+
+class Snapshot:
+    """Keeps a copy of the module the first time the named pass starts ("before") or ends ("after").
+
+    Passes nested in another pass do not count: constant folding compiles small modules of its own on the way.
+    """
+
+    def __init__(self, name: str, when: Literal["before", "after"]):
+        self.module: IRModule | None = None
+        self._name, self._when = name, when
+        self._open: list[str] = []
+
+    def run_before_pass(self, mod: IRModule, info: Any) -> None:
+        if self._when == "before":
+            self._take(mod, info.name)
+        self._open.append(info.name)
+
+    def run_after_pass(self, mod: IRModule, info: Any) -> None:
+        self._open.pop()
+        if self._when == "after":
+            self._take(mod, info.name)
+
+    def _take(self, mod: IRModule, name: str) -> None:
+        nested = any(outer not in CONTAINERS for outer in self._open)
+        if name == self._name and not nested and self.module is None:
+            self.module = clone(mod)
+
+
+class _Window:
+    """Lets only the passes from `start` (None = the first) up to, not including, the first one of `stops` run."""
+
+    def __init__(self, start: str | None, stops: set[str]):
+        self._start, self._stops = start, stops
+        self._running = start is None
+        self.stopped_at: str | None = None
+
+    def should_run(self, _mod: IRModule, info: Any) -> bool:
+        if info.name in CONTAINERS:
+            return True
+        if self.stopped_at is not None:
+            return False
+        if not self._running:
+            self._running = info.name == self._start
+        elif info.name in self._stops:
+            self.stopped_at = info.name
+            return False
+        return self._running
+
+
+def run_with_insertions(
+    pipeline: Pass, mod: IRModule, insertions: Mapping[str, Pass], snapshot: Snapshot | None = None
+) -> IRModule:
+    """Run `pipeline` with further passes put in: `insertions` maps the name of a pass to what runs just before it.
+
+    The pipeline's own passes run once each, in order, unchanged. It is run once per piece, with the passes outside the
+    piece switched off by an instrument, so that no list of TVM's passes is kept here.
+    """
+    tvm = import_tvm()
+    start: str | None = None
+    stops = set(insertions)
+    while True:
+        window = _Window(start, stops)
+        hooks = [as_instrument(window)] + ([as_instrument(snapshot)] if snapshot is not None else [])
+        with tvm.transform.PassContext(instruments=hooks):
+            mod = pipeline(mod)
+        if window.stopped_at is None:
+            return mod
+        start = window.stopped_at
+        stops.discard(start)
+        mod = insertions[start](mod)
