@@ -1,0 +1,92 @@
+"""Hooks of a VM run: comparison, snapshots and timing live in observers, never in the VM."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..device import Device, Kernel, LaunchResult, View
+from .artifact import KernelCode
+from .hostir import HostFunction
+from .runtime import Tensor
+
+
+@dataclass(frozen=True)
+class FunctionCall:
+    """One call of a host function. args follow function.params; symbols are its shape variables; index counts calls from 0.
+
+    `instruction` is the VM instruction's index in its function. Tensors are valid only inside the hook.
+    """
+
+    function: HostFunction
+    args: tuple[Tensor | int | float, ...]
+    symbols: dict[str, int]
+    index: int
+    instruction: int
+    device: Device
+
+    def tensors(self, *, written: bool) -> list[tuple[int, Tensor]]:
+        """(position, tensor) of the arguments the kernels write (or only read)."""
+        wanted = ("write", "read_write") if written else ("read", "none")
+        pairs = zip(self.function.params, self.args, strict=True)
+        return [
+            (i, arg) for i, (param, arg) in enumerate(pairs) if isinstance(arg, Tensor) and getattr(param, "access", "") in wanted
+        ]
+
+
+@dataclass(frozen=True)
+class LaunchCall:
+    """One kernel launch of `call`. args as given to device.launch; names[i] is the host name of a view argument ("" else).
+
+    `kernel` is the built kernel, so that an observer can launch it again (replay). index counts launches from 0.
+    """
+
+    call: FunctionCall
+    code: KernelCode
+    kernel: Kernel
+    global_size: tuple[int, int, int]
+    local_size: tuple[int, int, int]
+    args: tuple[View | np.generic, ...]
+    names: tuple[str, ...]
+    index: int
+
+
+class Observer:
+    """Called around every host-function call and kernel launch; the defaults do nothing.
+
+    A hook may read and write tensors and launch kernels on the device. An exception stops the run.
+    """
+
+    def before_function(self, call: FunctionCall) -> None: ...
+
+    def after_function(self, call: FunctionCall) -> None: ...
+
+    def before_launch(self, launch: LaunchCall) -> None: ...
+
+    def after_launch(self, launch: LaunchCall, result: LaunchResult) -> None: ...
+
+
+class Observers(Observer):
+    """Several observers as one: before-hooks in order, after-hooks in reverse."""
+
+    def __init__(self, *observers: Observer):
+        self.observers = observers
+
+    def before_function(self, call: FunctionCall) -> None:
+        _each(self.observers, lambda o: o.before_function(call))
+
+    def after_function(self, call: FunctionCall) -> None:
+        _each(self.observers[::-1], lambda o: o.after_function(call))
+
+    def before_launch(self, launch: LaunchCall) -> None:
+        _each(self.observers, lambda o: o.before_launch(launch))
+
+    def after_launch(self, launch: LaunchCall, result: LaunchResult) -> None:
+        _each(self.observers[::-1], lambda o: o.after_launch(launch, result))
+
+
+def _each(observers: tuple[Observer, ...], hook: Callable[[Observer], None]) -> None:
+    for observer in observers:
+        hook(observer)
