@@ -8,25 +8,9 @@ from adreno_sim import profiles
 from adreno_sim.device import AdrenoSimError
 
 DEVICES = [
-    "505",
-    "506",
-    "530",
-    "540",
-    "618",
-    "630",
-    "640",
-    "643",
-    "650",
-    "660",
-    "680",
-    "690",
-    "730",
-    "740",
-    "750",
-    "830",
-    "840",
-    "x1-85",
-]
+    "505", "506", "530", "540", "618", "630", "640", "643", "650", "660", "680", "690",
+    "730", "740", "750", "830", "840", "x1-85",
+]  # fmt: skip
 
 
 def test_every_device_is_there_and_complete():

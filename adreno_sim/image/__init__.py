@@ -1,0 +1,11 @@
+"""Images as memory: texel formats, row and slice pitch, coordinate <-> byte address, packing, a reference sampler, drawings.
+
+Nothing here runs kernels. The sampler is written from the OpenCL specification in NumPy, apart from the one kernels
+use, so that each can be tested with the other.
+"""
+
+from .formats import CHANNEL_TYPES, ORDERS, Format, format_of
+from .layout import Layout, layout_of, offsets_of, texels_at
+from .packing import texel_array
+
+__all__ = ["CHANNEL_TYPES", "ORDERS", "Format", "Layout", "format_of", "layout_of", "offsets_of", "texel_array", "texels_at"]
