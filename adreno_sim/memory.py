@@ -1,0 +1,196 @@
+"""Device memory: blocks, storages, and the buffer and image views that share a storage's bytes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .device import BufferSpec, DeviceError, ViewSpec
+from .image import Format, Layout, texel_array
+
+PAGE = 4096
+
+Bytes = NDArray[np.uint8]
+
+
+def align_up(value: int, alignment: int) -> int:
+    """The smallest multiple of `alignment` (> 0) that is not below `value`."""
+    return -(-value // alignment) * alignment
+
+
+def poison_word(seed: int) -> int:
+    """64 bits that are a quiet NaN as one double, two floats and four halves, and differ by seed."""
+    word = 0
+    for lane in range(4):
+        nibble = (seed >> (4 * lane)) & 15
+        word |= (0x7FF8 | (nibble & 7) | (nibble & 8) << 12) << (16 * lane)
+    return word
+
+
+class Block:
+    """Page-aligned bytes of the device, a whole number of pages, poisoned when made and whenever they change hands."""
+
+    def __init__(self, nbytes: int, poison: int):
+        self.nbytes = align_up(nbytes, PAGE)
+        raw = np.empty(self.nbytes + PAGE, np.uint8)
+        start = -raw.ctypes.data % PAGE
+        self.bytes: Bytes = raw[start : start + self.nbytes]
+        self._poison = np.uint64(poison)
+        self.poison()
+
+    def poison(self) -> None:
+        """Overwrite everything with the NaN pattern."""
+        self.bytes.view(np.uint64).fill(self._poison)
+
+
+class DeviceMemory:
+    """All memory of a device. `reserved` counts whole pages and never passes `total`; `peak` is its maximum so far."""
+
+    def __init__(self, total: int, max_alloc: int, seed: int = 0):
+        self.total, self.max_alloc = total, max_alloc
+        self.reserved = self.peak = 0
+        self._poison = poison_word(seed)
+
+    def take(self, nbytes: int) -> Block:
+        """A new block. CL_INVALID_BUFFER_SIZE for a size no buffer has, CL_MEM_OBJECT_ALLOCATION_FAILURE when memory is full."""
+        if not 0 < nbytes <= self.max_alloc:
+            raise DeviceError("CL_INVALID_BUFFER_SIZE", f"{nbytes} bytes: expected 1 to MAX_MEM_ALLOC_SIZE = {self.max_alloc}")
+        needed = align_up(nbytes, PAGE)
+        if self.reserved + needed > self.total:
+            raise self._failure(nbytes)
+        try:
+            block = Block(nbytes, self._poison)
+        except MemoryError:
+            raise self._failure(nbytes, " (the host has no more)") from None
+        self.reserved += needed
+        self.peak = max(self.peak, self.reserved)
+        return block
+
+    def give_back(self, block: Block) -> None:
+        """Return a block to the device; its bytes must not be used any more."""
+        block.poison()
+        self.reserved -= block.nbytes
+
+    def _failure(self, nbytes: int, why: str = "") -> DeviceError:
+        return DeviceError(
+            "CL_MEM_OBJECT_ALLOCATION_FAILURE",
+            f"{nbytes} bytes: {self.total - self.reserved} of GLOBAL_MEM_SIZE = {self.total} are free{why}",
+        )
+
+
+@dataclass(eq=False)
+class Storage:
+    """`nbytes` at the start of a block, live until freed. `bytes` are shared by all views that are not separate images.
+
+    version: counts the changes to `bytes`. newest: separate images that hold newer data than `bytes` under them.
+    extents: texels (width, height) of a texture from the legacy pool, whose row pitch every view of it has.
+    """
+
+    nbytes: int
+    block: Block
+    live: bool = True
+    version: int = 0
+    newest: list[StorageView] = field(default_factory=list)
+    views: list[StorageView] = field(default_factory=list)
+    extents: tuple[int, int] | None = None
+
+    @property
+    def bytes(self) -> Bytes:
+        return self.block.bytes
+
+
+@dataclass(eq=False)
+class StorageView:
+    """A buffer or image over `nbytes` of a storage from `offset`.
+
+    layout, format: of images. separate: memory of its own, where the device has no image of this kind over a buffer; it
+    is then kept coherent with the storage by copies, in which the texels lie in the storage without padding.
+    """
+
+    spec: ViewSpec
+    storage: Storage
+    offset: int
+    nbytes: int
+    layout: Layout | None = None
+    format: Format | None = None
+    separate: Block | None = None
+    memory: DeviceMemory | None = None
+    version: int = -1
+    name: str = ""
+    overwritten_by: StorageView | None = None
+
+    @property
+    def live(self) -> bool:
+        """Neither released nor over freed storage."""
+        return self in self.storage.views and self.storage.live
+
+    @property
+    def address(self) -> int:
+        """Address of the first byte that kernels see."""
+        return self.separate.bytes.ctypes.data if self.separate else self.storage.bytes.ctypes.data + self.offset
+
+    def release(self) -> None:
+        """Give the view up; a separate image hands its texels to the storage first. Releasing twice does nothing."""
+        if self not in self.storage.views:
+            return
+        if self in self.storage.newest and self.storage.live:
+            flush(self)
+        self.storage.views.remove(self)
+        if self.separate and self.memory:
+            self.memory.give_back(self.separate)
+
+    def array(self) -> NDArray:
+        """The elements, writable and without a copy: (count,) of a buffer, (layers, height, width, channels) of an image."""
+        if self.layout is None or self.format is None:
+            assert isinstance(self.spec, BufferSpec)
+            return np.ndarray((self.spec.count,), self.spec.dtype, self.storage.bytes.data, self.offset)
+        memory, start = (self.separate.bytes, 0) if self.separate else (self.storage.bytes, self.offset)
+        return texel_array(memory, self.layout, self.format, start)
+
+    def overlaps(self, other: StorageView) -> bool:
+        """Whether the two views share bytes of one storage."""
+        return self.offset < other.offset + other.nbytes and other.offset < self.offset + self.nbytes
+
+    def element_range(self, element: int) -> tuple[int, int]:
+        """Addresses [low, high) of element number `element` in logical order. IndexError where there is none."""
+        elements = self.array()
+        if not 0 <= element < elements.size:
+            raise IndexError(f"element {element} of {elements.size}")
+        index = np.unravel_index(element, elements.shape)
+        low = elements.ctypes.data + sum(int(i) * stride for i, stride in zip(index, elements.strides, strict=True))
+        return low, low + elements.itemsize
+
+
+def before_access(view: StorageView) -> None:
+    """Make the bytes that `view` sees the newest: other separate images hand over theirs, this one takes the storage's."""
+    storage = view.storage
+    for other in [v for v in storage.newest if v is not view and v.overlaps(view)]:
+        flush(other)
+    if view.separate and view not in storage.newest and view.version != storage.version:
+        view.array()[...] = _dense_under(view)
+        view.version = storage.version
+
+
+def after_write(view: StorageView) -> None:
+    """Note that `view` now holds the newest data."""
+    storage = view.storage
+    if not view.separate:
+        storage.version += 1
+    elif view not in storage.newest:
+        storage.newest.append(view)
+
+
+def flush(view: StorageView) -> None:
+    """Copy a separate image's texels to the storage's bytes."""
+    _dense_under(view)[...] = view.array()
+    view.storage.newest.remove(view)
+    view.storage.version += 1
+    view.version = view.storage.version
+
+
+def _dense_under(view: StorageView) -> NDArray:
+    """The texels of a separate image where they lie in the storage: row after row, without padding."""
+    image = view.array()
+    return np.ndarray(image.shape, image.dtype, view.storage.bytes.data, view.offset)
