@@ -1,0 +1,25 @@
+"""Constants of a model, equal ones kept once."""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+
+
+class ConstantPool:
+    """Keys of constants, in the order of first use; arrays with equal type, shape and bytes share one key."""
+
+    def __init__(self) -> None:
+        self.arrays: dict[str, np.ndarray] = {}
+        self._keys: dict[tuple[str, tuple[int, ...], bytes], str] = {}
+
+    def add(self, array: np.ndarray) -> str:
+        """The key of `array`."""
+        dense = np.array(array, order="C", copy=True)
+        digest = hashlib.blake2b(dense.tobytes(), digest_size=16).digest()
+        identity = (dense.dtype.str, dense.shape, digest)
+        if identity not in self._keys:
+            self._keys[identity] = f"constant_{len(self._keys)}"
+            self.arrays[self._keys[identity]] = dense
+        return self._keys[identity]

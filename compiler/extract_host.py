@@ -1,0 +1,205 @@
+"""Host functions from the PrimFuncs that tirx.SplitHostDevice leaves on the host."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ..device import IMAGE_CHANNEL_TYPE, UnsupportedError
+from . import tvmread as read
+from .artifact import KernelCode
+from .extract_expr import Names, expression
+from .hostir import (
+    AllocBuffer,
+    AllocImage,
+    BufferParam,
+    BufferRef,
+    Check,
+    Const,
+    Expr,
+    For,
+    HostFunction,
+    IfThen,
+    Launch,
+    Let,
+    Param,
+    ScalarParam,
+    Stmt,
+    Store,
+)  # fmt: skip
+
+LAUNCH_CALLS = ("tirx.call_ffi_kernel", "tirx.tvm_call_packed")
+_ONE = Const(1, "int32")
+
+
+def host_function(
+    name: str, function: Any, kernels: Mapping[str, KernelCode], extents: Mapping[str, list[str]], golden: str
+) -> HostFunction:
+    """The host side of PrimFunc `name`. `extents` maps a kernel to its `tirx.kernel_launch_params`.
+
+    Raises UnsupportedError naming a statement or expression that the host IR does not have.
+    """
+    builder = _Builder(name, kernels, extents)
+    params = tuple(builder.param(function, param) for param in function.params)
+    body = tuple(builder.block(function.body))
+    found = HostFunction(name, params, body, golden)
+    launches = found.launches()
+    if launches:
+        return replace(found, params=tuple(_with_access(param, launches, kernels) for param in params))
+    if read.function_target(function) == "opencl":
+        raise UnsupportedError(f"unsupported: {name} launches no kernel although it is bound to the device")
+    return replace(found, on_host=True, golden="")
+
+
+def _with_access(param: Param, launches: list[Launch], kernels: Mapping[str, KernelCode]) -> Param:
+    if not isinstance(param, BufferParam):
+        return param
+    used: set[str] = set()
+    for launch in launches:
+        for arg, declared in zip(launch.args, kernels[launch.kernel].params, strict=True):
+            if arg == BufferRef(param.name):
+                used |= {"read", "write"} if declared.access == "read_write" else {declared.access}
+    used.discard("none")
+    if used == {"read", "write"}:
+        return replace(param, access="read_write")
+    return replace(param, access="write" if "write" in used else "read" if used else "none")
+
+
+@dataclass
+class _Builder:
+    """Translates one function; `names` keeps buffers and variables apart by handle."""
+
+    function: str
+    kernels: Mapping[str, KernelCode]
+    extents: Mapping[str, list[str]]
+    names: Names = field(default_factory=Names)
+
+    def param(self, function: Any, param: Any) -> Param:
+        info = read.buffer_param(function, param)
+        if info is None:
+            return ScalarParam(self.names.of(read.key(param), read.var_name(param)), read.dtype_of(param))
+        name = self.names.new(info.key, info.name)
+        return BufferParam(name, tuple(expression(dim, self.names) for dim in info.shape), info.dtype, info.scope)
+
+    def block(self, node: Any) -> list[Stmt]:
+        """Statements of `node` as a flat list."""
+        kind = read.kind(node)
+        if kind == "SeqStmt":
+            return [stmt for child in node.seq for stmt in self.block(child)]
+        method = getattr(self, f"visit_{kind}", None)
+        if method is None:
+            raise UnsupportedError(f"unsupported: {kind} in the host code of {self.function}: {_short(node)}")
+        found: list[Stmt] = method(node)
+        body = getattr(node, "body", None) if kind not in ("For",) else None
+        return found + (self.block(body) if body is not None else [])
+
+    def visit_Bind(self, node: Any) -> list[Stmt]:
+        if read.kind(node.value) == "Call" and read.op_name(node.value) == "tirx.nd_mem_alloc_with_scope":
+            return [self._image(node.var, node.value)]
+        value = expression(node.value, self.names)
+        return [Let(self.names.of(read.key(node.var), read.var_name(node.var)), value)]
+
+    visit_LetStmt = visit_Bind
+
+    def visit_DeclBuffer(self, node: Any) -> list[Stmt]:
+        data = getattr(node, "data", None)
+        source = read.data_key(data) if data is not None else None
+        if source is not None:
+            self.names.alias(read.buffer_info(node.buffer).key, source)
+        return []
+
+    def visit_AllocBuffer(self, node: Any) -> list[Stmt]:
+        info = read.buffer_info(node.buffer)
+        return [self._workspace(info.key, info.name, info.dtype, info.shape, info.scope)]
+
+    def visit_Allocate(self, node: Any) -> list[Stmt]:
+        scope = str(read.pointer_type(node.buffer_var).storage_scope) or "global"
+        return [self._workspace(read.key(node.buffer_var), read.var_name(node.buffer_var), str(node.dtype), node.extents, scope)]
+
+    def _workspace(self, handle: int, hint: str, dtype: str, shape: Any, scope: str) -> Stmt:
+        if scope != "global":
+            raise UnsupportedError(f"unsupported: {self.function} allocates {hint!r} in storage scope {scope!r}")
+        dims = tuple(expression(dim, self.names) for dim in shape)
+        return AllocBuffer(self.names.new(handle, hint), dtype, dims)
+
+    def _image(self, var: Any, call: Any) -> Stmt:
+        """nd_mem_alloc_with_scope(scope, ndim, shape, channel bits): shape is width, height, layers."""
+        scope = str(call.args[0].value)
+        ty = read.pointer_type(var)
+        dtype = str(getattr(ty.element_type, "dtype", ty.element_type))
+        extents = self._image_extents(call)
+        if dtype not in IMAGE_CHANNEL_TYPE or not 2 <= len(extents) <= 3:
+            raise UnsupportedError(f"unsupported: {self.function} allocates a texture of {dtype} with {len(extents)} extents")
+        layers = extents[2] if len(extents) == 3 else _ONE
+        return AllocImage(self.names.new(read.key(var), read.var_name(var)), dtype, extents[0], extents[1], layers, scope)
+
+    def _image_extents(self, call: Any) -> list[Expr]:
+        shape = call.args[2]
+        if read.kind(shape) == "Call" and read.op_name(shape) == "tirx.tvm_stack_make_shape":
+            return [expression(dim, self.names) for dim in shape.args]
+        raise UnsupportedError(f"unsupported: {self.function} allocates a texture with shape {_short(shape)}")
+
+    def visit_For(self, node: Any) -> list[Stmt]:
+        var = self.names.of(read.key(node.loop_var), read.var_name(node.loop_var))
+        start, extent = expression(node.min, self.names), expression(node.extent, self.names)
+        return [For(var, start, extent, tuple(self.block(node.body)))]
+
+    def visit_IfThenElse(self, node: Any) -> list[Stmt]:
+        otherwise = self.block(node.else_case) if node.else_case is not None else []
+        return [IfThen(expression(node.condition, self.names), tuple(self.block(node.then_case)), tuple(otherwise))]
+
+    def visit_AttrStmt(self, node: Any) -> list[Stmt]:
+        return []
+
+    def visit_AssertStmt(self, node: Any) -> list[Stmt]:
+        message = getattr(node, "message", None)
+        text = str(getattr(message, "value", message)) if message is not None else str(node.condition)
+        return [Check(expression(node.condition, self.names), text)]
+
+    def visit_BufferStore(self, node: Any) -> list[Stmt]:
+        if len(node.indices) != 1:
+            raise UnsupportedError(f"unsupported: host store with {len(node.indices)} indices in {self.function}")
+        info = read.buffer_info(node.buffer)
+        index, value = expression(node.indices[0], self.names), expression(node.value, self.names)
+        return [Store(self.names.of(info.key, info.name), index, value)]
+
+    def visit_Evaluate(self, node: Any) -> list[Stmt]:
+        call = node.value
+        if read.kind(call) == "IntImm":
+            return []
+        if read.kind(call) == "Call" and read.op_name(call) in LAUNCH_CALLS and _text(call.args[0]) in self.kernels:
+            return [self._launch(call)]
+        raise UnsupportedError(f"unsupported: call in the host code of {self.function}: {_short(call)}")
+
+    def _launch(self, call: Any) -> Launch:
+        name = _text(call.args[0])
+        params = self.kernels[name].params
+        given = list(call.args[1:])
+        args = tuple(self._argument(arg) for arg in given[: len(params)])
+        tags, sizes = self.extents[name], given[len(params) :]
+        known = {f"{part}Idx.{axis}" for part in ("block", "thread") for axis in "xyz"}
+        if len(tags) != len(sizes) or not set(tags) <= known:
+            raise UnsupportedError(f"unsupported: launch parameters {tags} of kernel {name} with {len(sizes)} extents")
+        extent = {tag: expression(size, self.names) for tag, size in zip(tags, sizes, strict=True)}
+        x, y, z = (extent.get(f"blockIdx.{axis}", _ONE) for axis in "xyz")
+        i, j, k = (extent.get(f"threadIdx.{axis}", _ONE) for axis in "xyz")
+        return Launch(name, args, (x, y, z), (i, j, k))
+
+    def _argument(self, arg: Any) -> Any:
+        handle = read.data_key(arg)
+        if handle is None:
+            return expression(arg, self.names)
+        name = self.names.get(handle)
+        if name is None:
+            raise UnsupportedError(f"unsupported: {self.function} passes {_short(arg)}, which it neither takes nor allocates")
+        return BufferRef(name)
+
+
+def _text(node: Any) -> str:
+    return str(node.value) if read.kind(node) == "StringImm" else str(getattr(node, "name_hint", node))
+
+
+def _short(node: Any) -> str:
+    text = " ".join(str(node).split())
+    return text if len(text) <= 120 else text[:117] + "..."
