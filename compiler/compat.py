@@ -10,6 +10,7 @@ import functools
 import re
 from importlib import metadata, util
 from types import ModuleType
+from typing import Any
 
 from ..device import AdrenoSimError, UnsupportedError
 
@@ -90,3 +91,26 @@ def import_tvm() -> ModuleType:
 def tvm_series() -> str:
     """The series of the imported TVM: "0.25", "0.26" or "0.27"."""
     return series(import_tvm().__version__)
+
+
+def type_of(expr: Any) -> Any:
+    """A Relax expression's type: `.ty`, which 0.25 calls `.struct_info`."""
+    return expr.struct_info if tvm_series() == "0.25" else expr.ty
+
+
+def tensor_type(shape: Any, dtype: str) -> Any:
+    """A Relax tensor type for `relax.Var`: TensorType, which 0.25 calls TensorStructInfo."""
+    relax = import_tvm().relax
+    return (relax.TensorStructInfo if tvm_series() == "0.25" else relax.TensorType)(shape, dtype)
+
+
+def shape_values(kind: Any) -> list[Any] | None:
+    """Dimensions (TIR expressions) of a tensor type, None if it is no tensor or its rank is unknown."""
+    shape = getattr(kind, "shape", None)
+    values = getattr(shape, "values", None)
+    return None if values is None else list(values)
+
+
+def var_name(var: Any) -> str:
+    """The name of a Relax variable: `.name`, which 0.25 calls `.name_hint`."""
+    return str(var.name_hint if tvm_series() == "0.25" else var.name)

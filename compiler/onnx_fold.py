@@ -1,0 +1,119 @@
+"""Constant folding on ONNX graphs: Constant nodes, shapes of static tensors, and whatever depends only on them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+import onnx
+from onnx import ModelProto, NodeProto, helper, numpy_helper
+from onnx.reference import ReferenceEvaluator
+
+LARGEST = 1 << 28
+"""Bytes above which a result stays a node: folding must not blow up a file."""
+
+NOT_FOLDED = ("If", "Loop", "Scan", "RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Multinomial")
+
+
+class _Known:
+    """Values of constants by name, made into arrays when first asked for."""
+
+    def __init__(self, tensors: Iterable[onnx.TensorProto]):
+        self._tensors = {tensor.name: tensor for tensor in tensors}
+        self.values: dict[str, np.ndarray] = {}
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.values or name in self._tensors
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        if name not in self.values:
+            self.values[name] = numpy_helper.to_array(self._tensors[name])
+        return self.values[name]
+
+
+def fold_weights(model: ModelProto) -> None:
+    """Fold what weights alone decide (a Reshape, Transpose or Unsqueeze of one), without shape inference."""
+    while _fold_once(model, {}):
+        pass
+
+
+def fold_constants(model: ModelProto) -> None:
+    """Replace nodes with known results by initialisers, until nothing changes.
+
+    Shape inference runs between the rounds: a folded Reshape operand gives the next Shape node its answer.
+    """
+    while True:
+        inferred = onnx.shape_inference.infer_shapes(model, data_prop=True)
+        if not _fold_once(model, _static_shapes(inferred)):
+            del model.graph.value_info[:]
+            model.graph.value_info.extend(inferred.graph.value_info)
+            return
+
+
+def _static_shapes(model: ModelProto) -> dict[str, list[int]]:
+    """Shapes that are fully known, by tensor name."""
+    found: dict[str, list[int]] = {}
+    for value in [*model.graph.input, *model.graph.value_info, *model.graph.output]:
+        tensor = value.type.tensor_type
+        if tensor.HasField("shape") and all(dim.HasField("dim_value") for dim in tensor.shape.dim):
+            found[value.name] = [dim.dim_value for dim in tensor.shape.dim]
+    return found
+
+
+def _fold_once(model: ModelProto, shapes: Mapping[str, list[int]]) -> bool:
+    """One pass over the nodes in order; True if any was replaced."""
+    graph = model.graph
+    known = _Known(graph.initializer)
+    opset = {entry.domain: entry.version for entry in model.opset_import}
+    kept: list[NodeProto] = []
+    fresh: dict[str, np.ndarray] = {}
+    for node in graph.node:
+        values = _evaluate(node, known, shapes, opset)
+        if values is None:
+            kept.append(NodeProto.FromString(node.SerializeToString()))
+            continue
+        known.values.update(values)
+        fresh.update(values)
+    if not fresh:
+        return False
+    del graph.node[:]
+    graph.node.extend(kept)
+    graph.initializer.extend(numpy_helper.from_array(np.ascontiguousarray(v), k) for k, v in fresh.items())
+    return True
+
+
+def _evaluate(
+    node: NodeProto, known: _Known, shapes: Mapping[str, list[int]], opset: Mapping[str, int]
+) -> dict[str, np.ndarray] | None:
+    """The node's outputs where they can be computed now, else None."""
+    if node.domain not in ("", "ai.onnx") or node.op_type in NOT_FOLDED:
+        return None
+    if node.op_type == "Shape" and node.input[0] in shapes:
+        return {node.output[0]: _shape_value(node, shapes[node.input[0]])}
+    if any(name and name not in known for name in node.input):
+        return None
+    results = _run(node, {name: known[name] for name in node.input if name}, opset)
+    if results is None or sum(value.nbytes for value in results.values()) > LARGEST:
+        return None
+    return results
+
+
+def _shape_value(node: NodeProto, shape: list[int]) -> np.ndarray:
+    bounds = {attribute.name: attribute.i for attribute in node.attribute}
+    return np.array(shape[bounds.get("start", 0) : bounds.get("end", len(shape))], np.int64)
+
+
+def _run(node: NodeProto, feeds: Mapping[str, np.ndarray], opset: Mapping[str, int]) -> dict[str, np.ndarray] | None:
+    """Run one node on ONNX's reference evaluator; None where that cannot (the node then stays in the graph)."""
+    names = [name for name in node.output if name]
+    inputs = [helper.make_tensor_value_info(k, helper.np_dtype_to_tensor_dtype(v.dtype), v.shape) for k, v in feeds.items()]
+    outputs = [helper.make_empty_tensor_value_info(name) for name in names]
+    graph = helper.make_graph([node], "one", inputs, outputs)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid(k, v) for k, v in opset.items()])
+    try:
+        results = ReferenceEvaluator(model).run(None, dict(feeds))
+    except Exception:  # the evaluator has no common base of its errors, and not folding is always right
+        return None
+    if any(not isinstance(value, np.ndarray | np.generic) for value in results):
+        return None
+    return {name: np.asarray(value) for name, value in zip(names, results, strict=True)}
