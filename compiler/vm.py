@@ -128,14 +128,14 @@ class _Launcher:
         machine = self.machine
         code = machine.model.kernels[launch.kernel]
         kernel = machine.kernel(launch.kernel)
-        typed = _typed(code, args)
+        typed = typed_arguments(code, args)
         record = LaunchCall(self.call, code, kernel, global_size, local_size, typed, names, machine.next_launch())
         machine.observer.before_launch(record)
         result = machine.device.launch(kernel, global_size, local_size, typed)
         machine.observer.after_launch(record, result)
 
 
-def _typed(code: KernelCode, args: tuple[View | np.generic, ...]) -> tuple[View | np.generic, ...]:
+def typed_arguments(code: KernelCode, args: tuple[View | np.generic, ...]) -> tuple[View | np.generic, ...]:
     """Scalars as the numpy type that their parameter declares."""
     pairs = zip(code.params, args, strict=True)
     return tuple(np.dtype(p.dtype).type(a) if p.kind == "scalar" and isinstance(a, np.generic) else a for p, a in pairs)
