@@ -1,6 +1,33 @@
-"""A simulated Adreno GPU for compiler teams."""
+"""A simulated Adreno GPU for compiler teams.
 
-from .device import AdrenoSimError, RunOptions, TensorSpec, open_device
+The names below are imported when first used, so that `import adreno_sim` and the command line start at once.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .compiler.check import check
+    from .device import AdrenoSimError, RunOptions, TensorSpec, UnsupportedError, open_device
+    from .report.model import Report
 
 __version__ = "0.1.0"
-__all__ = ["AdrenoSimError", "RunOptions", "TensorSpec", "open_device"]
+__all__ = ["AdrenoSimError", "Report", "RunOptions", "TensorSpec", "UnsupportedError", "check", "open_device"]
+
+_HOME = {
+    "AdrenoSimError": "device",
+    "Report": "report.model",
+    "RunOptions": "device",
+    "TensorSpec": "device",
+    "UnsupportedError": "device",
+    "check": "compiler.check",
+    "open_device": "device",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f".{_HOME[name]}", __name__), name)

@@ -21,7 +21,7 @@ NO_RMS = 1e-6
 """Below this rms nothing is said, however the values vary."""
 
 LEAST_SPREAD = 0.1
-"""Standard deviation over rms that a small result needs: probabilities over many classes have it, a constant with noise has not."""
+"""Standard deviation over rms that a small result needs (probabilities over many classes have it)."""
 
 MOST_SATURATED = 0.01
 """Largest share of elements that may be saturated, overflowed or equal to the largest."""
@@ -35,8 +35,8 @@ class Comparison:
     """Result of one comparison.
 
     ok: every element is within tolerance. vacuous: why an agreement says nothing, "" where it does. wrong: elements
-    outside the tolerance. max_abs over pairs of finite values; max_ulp likewise, in units of the last place of the
-    result's type (0 for integers). worst: index of the largest error in units of its tolerance, with both values there.
+    outside the tolerance. max_abs over pairs of finite values; max_ulp, in units of the last place of the result's type,
+    over those at least as large as the rms (near zero it would measure cancellation; 0 for integers). worst: index of the largest error in units of its tolerance, with both values there.
     """
 
     ok: bool
@@ -104,7 +104,7 @@ def _compare_chunk(worst: _Worst, got: np.ndarray, golden: np.ndarray, start: in
     finite = np.isfinite(error)
     worst.max_abs = max(worst.max_abs, float(error[finite].max(initial=0.0)))
     if got.dtype.kind == "f":
-        pairs = np.isfinite(got) & np.isfinite(golden)
+        pairs = np.isfinite(got) & np.isfinite(golden) & (np.abs(golden) >= got.dtype.type(rms))
         worst.max_ulp = max(worst.max_ulp, int(ulp_distance(got[pairs], golden[pairs]).max(initial=0)))
     place = int(ratio.argmax())
     if ratio[place] > worst.ratio:

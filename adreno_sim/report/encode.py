@@ -1,0 +1,107 @@
+"""Reports as JSON: `adreno-sim/report/1`, `adreno-sim/finding/1`; see the JSON Schemas in adreno_sim/schemas."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import tempfile
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .. import __version__
+from ..device import AdrenoSimError
+from ..findings import Finding
+from .model import Report
+
+if TYPE_CHECKING:
+    from ..compiler.plan.memory_plan import PlanSummary
+
+REPORT_SCHEMA = "adreno-sim/report/1"
+
+
+def report_to_json(report: Report) -> dict[str, Any]:
+    """The report as JSON-ready data; infinities and NaN as the strings "inf", "-inf", "nan"."""
+    kernels = [{**asdict(kernel), "status": kernel.status} for kernel in report.kernels]
+    data = {
+        "schema": REPORT_SCHEMA,
+        "version": __version__,
+        "ok": report.ok,
+        "exit_code": report.exit_code,
+        "verdict": report.verdict,
+        "model": report.model,
+        "target": report.target,
+        "pipeline": report.pipeline,
+        "fixes": list(report.fixes),
+        "tvm_version": report.tvm_version,
+        "device": report.device,
+        "checks": report.checks,
+        "seed": report.seed,
+        "strict": report.strict,
+        "inputs": [asdict(item) for item in report.inputs],
+        "kernels": kernels,
+        "outputs": [asdict(output) for output in report.outputs],
+        "findings": [finding_to_json(finding) for finding in report.findings],
+        "plan": None if report.plan is None else plan_to_json(report.plan),
+        "timings": report.timings,
+        "unchecked": report.unchecked,
+        "stopped": report.stopped,
+    }
+    return plain_json(data)
+
+
+def plan_to_json(summary: PlanSummary) -> dict[str, Any]:
+    """Totals of a memory plan in bytes."""
+    return {**asdict(summary), "inflation": summary.inflation}
+
+
+def finding_to_json(finding: Finding) -> dict[str, Any]:
+    """One finding; fields that do not apply are left out."""
+    data: dict[str, Any] = {
+        "kind": finding.kind.label,
+        "severity": str(finding.severity),
+        "message": finding.message,
+        "count": finding.count,
+    }
+    for key in ("kernel", "tensor", "file", "line", "column"):
+        if getattr(finding, key):
+            data[key] = getattr(finding, key)
+    if finding.work_item is not None:
+        data["work_item"] = asdict(finding.work_item)
+    if finding.access is not None:
+        data["access"] = {key: value for key, value in asdict(finding.access).items() if value is not None}
+    if finding.detail:
+        data["detail"] = dict(finding.detail)
+    return plain_json(data)
+
+
+def plain_json(value: Any) -> Any:
+    """`value` with tuples as lists, numpy scalars as numbers, and non-finite floats as strings."""
+    if isinstance(value, dict):
+        return {str(key): plain_json(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain_json(item) for item in value]
+    if hasattr(value, "item"):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value
+
+
+def write_json(path: str | os.PathLike[str], data: dict[str, Any]) -> None:
+    """Write `data` to `path`; the file appears complete or not at all. Raises AdrenoSimError where it cannot."""
+    target = Path(path)
+    text = json.dumps(data, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
+    try:
+        descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    except OSError as error:
+        raise AdrenoSimError(f"cannot write {target}: {error.strerror or error}") from error
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, target)
+    except OSError as error:
+        Path(temporary).unlink(missing_ok=True)
+        raise AdrenoSimError(f"cannot write {target}: {error.strerror or error}") from error

@@ -1,0 +1,72 @@
+"""A finding in words: one head line, then where, by whom, and every store where they are known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..findings import Access, Finding, WorkItem
+
+MOST_STORES = 8
+"""Stores shown of one element; the JSON has them all."""
+
+
+def lines(finding: Finding) -> list[str]:
+    """The finding as text lines; all but the first are indented."""
+    times = f" ({finding.count} times)" if finding.count > 1 else ""
+    out = [f"{finding.severity}: {finding.kind.label}: {finding.message}{times}"]
+    where = location(finding)
+    if where:
+        out.append(f"  at {where}")
+    if finding.tensor:
+        out.append(f"  tensor {finding.tensor}")
+    if finding.work_item is not None:
+        out.append(f"  work-item {work_item(finding.work_item)}")
+    if finding.access is not None:
+        out.append(f"  access {access(finding.access)}")
+    if finding.detail.get("source"):
+        out.append(f"  | {finding.detail['source']}")
+    out += _stores(finding.detail)
+    return out
+
+
+def location(finding: Finding) -> str:
+    """ "file:kernel:line:column" as far as known."""
+    parts = [finding.file, finding.kernel]
+    if finding.line:
+        parts += [str(finding.line), str(finding.column)]
+    return ":".join(part for part in parts if part)
+
+
+def work_item(item: WorkItem) -> str:
+    """Global, local and group id."""
+    return f"global {_ids(item.global_id)} local {_ids(item.local_id)} group {_ids(item.group_id)}"
+
+
+def access(of: Access) -> str:
+    """View, place inside its extent, size."""
+    place = _ids(of.coordinate) if of.coordinate is not None else f"byte {of.offset}"
+    extent = f" of {_ids(of.extent) if len(of.extent) > 1 else f'{of.extent[0]} bytes'}" if of.extent else ""
+    return f"{of.view} at {place}{extent}, {of.size} bytes"
+
+
+def _ids(values: Sequence[int]) -> str:
+    return "(" + ", ".join(map(str, values)) + ")"
+
+
+def _stores(detail: dict[str, Any]) -> list[str]:
+    stores = detail.get("stores")
+    if not isinstance(stores, list):
+        return []
+    if not stores:
+        return ["  no store touched this element"]
+    out = ["  stores that touched this element, in order:"]
+    for store in stores[:MOST_STORES]:
+        out.append(
+            f"    {store['order']}: {store['value']:.9g} by work-item {_ids(store['global_id'])}, "
+            f"{store['kernel']}:{store['line']}:{store['column']}"
+        )
+        out.append(f"       | {store['source']}")
+    if len(stores) > MOST_STORES:
+        out.append(f"    and {len(stores) - MOST_STORES} more")
+    return out

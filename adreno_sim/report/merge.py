@@ -1,0 +1,30 @@
+"""Findings of many launches, each defect once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from ..findings import Finding
+
+
+class FindingList:
+    """Findings in order of first sight. Those of one kind at one place of one kernel are one, their counts added."""
+
+    def __init__(self) -> None:
+        self._by_place: dict[tuple[object, ...], Finding] = {}
+
+    def add(self, findings: Iterable[Finding]) -> None:
+        for finding in findings:
+            known = self._by_place.get(place(finding))
+            self._by_place[place(finding)] = finding if known is None else replace(known, count=known.count + finding.count)
+
+    def as_list(self) -> list[Finding]:
+        return list(self._by_place.values())
+
+
+def place(finding: Finding) -> tuple[object, ...]:
+    """What makes two findings the same defect. Without a line, the message tells them apart."""
+    where = (finding.line, finding.column) if finding.line else finding.message
+    view = finding.access.view if finding.access else ""
+    return finding.kind, finding.file, finding.kernel, where, view

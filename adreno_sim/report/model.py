@@ -1,0 +1,159 @@
+"""What a check found: per kernel, per model output, the plan, and what was not checked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from ..findings import Finding, Severity
+
+if TYPE_CHECKING:
+    from ..compiler.plan.memory_plan import PlanSummary
+
+EXIT_OK, EXIT_FINDINGS, EXIT_USAGE, EXIT_UNSUPPORTED, EXIT_INTERNAL = 0, 1, 2, 3, 4
+
+WORDS = {EXIT_OK: "ok", EXIT_FINDINGS: "findings", EXIT_USAGE: "failed", EXIT_UNSUPPORTED: "unsupported"}
+"""The first word of a verdict, by exit code."""
+
+Status = Literal["ok", "wrong", "vacuous", "part", "unchecked"]
+
+
+@dataclass
+class KernelReport:
+    """One kernel over all its launches.
+
+    seconds: wall time of the launches (first use included); device_seconds where the device times them.
+    compared: comparisons with golden; wrong and vacuous count those that failed or said nothing.
+    max_abs, max_ulp: largest over the comparisons; worst_index into the logical result, of the largest error relative
+    to its tolerance. part_of: the function through whose result a kernel that writes only workspaces is judged.
+    """
+
+    name: str
+    function: str
+    launches: int = 0
+    seconds: float = 0.0
+    device_seconds: float | None = None
+    compared: int = 0
+    wrong: int = 0
+    vacuous: int = 0
+    max_abs: float = 0.0
+    max_ulp: int = 0
+    worst_index: tuple[int, ...] = ()
+    errors: int = 0
+    warnings: int = 0
+    part_of: str = ""
+
+    @property
+    def status(self) -> Status:
+        if self.wrong:
+            return "wrong"
+        if self.compared > self.vacuous:
+            return "ok"
+        if self.compared:
+            return "vacuous"
+        return "part" if self.part_of else "unchecked"
+
+
+@dataclass(frozen=True)
+class OutputReport:
+    """One output of the whole model against one reference ("TVM llvm", "ONNX Runtime")."""
+
+    output: str
+    reference: str
+    ok: bool
+    vacuous: str
+    max_abs: float
+    max_ulp: int
+    worst_index: tuple[int, ...]
+    rms: float
+
+
+@dataclass(frozen=True)
+class InputReport:
+    """An input the model ran with: where it came from ("seed 0", a file) and its rms."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    source: str
+    rms: float
+
+
+@dataclass
+class Report:
+    """Result of a check. `ok`: no error (no warning either where `strict`) was found in what was checked.
+
+    unchecked: sentences, each naming something that this check says nothing about. timings: seconds by stage, in order.
+    plan: None where input shapes are symbolic or the run failed before.
+    stopped: the error that ended the run early, "" where none did; stopped_code: the exit code it asks for.
+    """
+
+    model: str
+    target: str
+    pipeline: str
+    fixes: tuple[str, ...]
+    device: str
+    checks: str
+    seed: int
+    tvm_version: str
+    strict: bool = False
+    inputs: list[InputReport] = field(default_factory=list)
+    kernels: list[KernelReport] = field(default_factory=list)
+    outputs: list[OutputReport] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    plan: PlanSummary | None = None
+    timings: dict[str, float] = field(default_factory=dict)
+    unchecked: list[str] = field(default_factory=list)
+    stopped: str = ""
+    stopped_code: int = EXIT_OK
+
+    def count(self, severity: Severity) -> int:
+        """Distinct findings of exactly this severity."""
+        return sum(finding.severity is severity for finding in self.findings)
+
+    @property
+    def ok(self) -> bool:
+        worst = Severity.WARNING if self.strict else Severity.ERROR
+        return not self.stopped and all(finding.severity < worst for finding in self.findings)
+
+    @property
+    def exit_code(self) -> int:
+        """0 ok, 1 findings, 2 a failed run, 3 unsupported; findings outrank the others."""
+        worst = Severity.WARNING if self.strict else Severity.ERROR
+        if any(finding.severity >= worst for finding in self.findings):
+            return EXIT_FINDINGS
+        return self.stopped_code
+
+    @property
+    def verdict(self) -> str:
+        """One line: the word "ok", "findings", "failed" or "unsupported", and what stands behind it."""
+        word = WORDS[self.exit_code]
+        return f"{word}: {self._summary()}"
+
+    def _summary(self) -> str:
+        checked = sum(kernel.status in ("ok", "wrong", "part") for kernel in self.kernels)
+        parts = [f"{checked} of {len(self.kernels)} kernels checked"]
+        for severity in (Severity.ERROR, Severity.WARNING):
+            count = self.count(severity)
+            parts.append(f"{count} {severity}{'' if count == 1 else 's'}")
+        for reference in dict.fromkeys(output.reference for output in self.outputs):
+            parts.append(f"{reference} {self._judged(reference)}")
+        if self.stopped:
+            parts.append(self.stopped)
+        return ", ".join(parts)
+
+    def _judged(self, reference: str) -> str:
+        outputs = [output for output in self.outputs if output.reference == reference]
+        if not all(output.ok for output in outputs):
+            return "differs"
+        return "says nothing" if all(output.vacuous for output in outputs) else "agrees"
+
+    @property
+    def first_wrong(self) -> Finding | None:
+        """The finding of the first value that was wrong, or None."""
+        return next((finding for finding in self.findings if finding.kind.label == "wrong-value"), None)
+
+    def __str__(self) -> str:
+        from .text import plain
+
+        return plain(self)

@@ -1,0 +1,45 @@
+"""Progress of a check: nothing, or a bar on a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import IO
+
+
+class Progress:
+    """Told what happens; shows nothing."""
+
+    def stage(self, name: str, steps: int = 0) -> None:
+        """A stage begins; `steps` is how many `step` calls it will get, 0 = unknown."""
+
+    def step(self, name: str) -> None:
+        """One step of the stage begins."""
+
+
+class _Bar(Progress):
+    def __init__(self, bar: object, task: object):
+        self._bar, self._task = bar, task
+        self._stage = ""
+
+    def stage(self, name: str, steps: int = 0) -> None:
+        self._stage = name
+        self._bar.reset(self._task, total=steps or None, description=name)  # type: ignore[attr-defined]
+
+    def step(self, name: str) -> None:
+        self._bar.update(self._task, advance=1, description=f"{self._stage}: {name}"[:60])  # type: ignore[attr-defined]
+
+
+@contextmanager
+def shown(file: IO[str]) -> Iterator[Progress]:
+    """A progress bar on `file` while the block runs, gone afterwards; nothing where `file` is not a terminal."""
+    if not file.isatty():
+        yield Progress()
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as RichProgress
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with RichProgress(*columns, console=Console(file=file), transient=True) as bar:
+        yield _Bar(bar, bar.add_task("", total=None))

@@ -1,0 +1,114 @@
+"""A report for people: a table per kernel, the plan, findings, what was not checked, the verdict."""
+
+from __future__ import annotations
+
+from typing import IO, TYPE_CHECKING
+
+from ..findings import Severity
+from . import finding_text
+from .model import KernelReport, OutputReport, Report
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+STYLE = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.NOTE: "dim"}
+STATUS_STYLE = {"ok": "green", "wrong": "bold red", "vacuous": "yellow", "part": "", "unchecked": "yellow"}
+WIDTH = 132
+"""Columns where the output is not a terminal."""
+
+
+def plain(report: Report) -> str:
+    """The report without its table: findings of the highest severity first, what was not checked, the verdict."""
+    found = sorted(report.findings, key=lambda finding: -finding.severity)
+    out = [line for finding in found for line in finding_text.lines(finding)]
+    out += [f"not checked: {sentence}" for sentence in report.unchecked]
+    return "\n".join([*out, report.verdict])
+
+
+def show(report: Report, file: IO[str], notes: bool = False) -> None:
+    """Print the whole report; notes among the findings only where asked for."""
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(file=file, highlight=False)
+    if not console.is_terminal:
+        console = Console(file=file, highlight=False, width=WIDTH)
+    if report.kernels:
+        console.print(kernel_table(report))
+    for output in report.outputs:
+        console.print(_output_line(output), soft_wrap=True, markup=False)
+    if report.plan is not None:
+        console.print(plan_line(report), soft_wrap=True, markup=False)
+    console.print(_timing_line(report), soft_wrap=True, markup=False)
+    for finding in sorted(report.findings, key=lambda finding: -finding.severity):
+        if finding.severity is Severity.NOTE and not notes:
+            continue
+        head, *rest = finding_text.lines(finding)
+        console.print(Text(head, style=STYLE[finding.severity]), soft_wrap=True)
+        for line in rest:
+            console.print(line, soft_wrap=True, markup=False)
+    hidden = report.count(Severity.NOTE)
+    if hidden and not notes:
+        console.print(f"{hidden} note{'s' if hidden > 1 else ''} not shown (--notes)", markup=False)
+    for sentence in report.unchecked:
+        console.print(f"not checked: {sentence}", soft_wrap=True, markup=False)
+    style = "bold green" if report.ok else "bold red"
+    console.print(Text(report.verdict, style=style), soft_wrap=True)
+
+
+def kernel_table(report: Report) -> Table:
+    """One row per kernel, in order of first launch."""
+    from rich import box
+    from rich.table import Table
+
+    device_time = any(kernel.device_seconds is not None for kernel in report.kernels)
+    table = Table(box=box.SIMPLE_HEAD, title=None)
+    table.add_column("kernel", overflow="fold")
+    times = ["ms", "device ms"] if device_time else ["ms"]
+    for name in ("launches", *times, "max abs", "max ulp", "worst at", "findings", "golden"):
+        table.add_column(name, justify="right", no_wrap=name != "worst at")
+    for kernel in report.kernels:
+        status = kernel.status
+        table.add_row(*_cells(kernel, device_time), _styled(status, STATUS_STYLE[status]))
+    return table
+
+
+def _cells(kernel: KernelReport, device_time: bool) -> list[str]:
+    cells = [kernel.name, str(kernel.launches), f"{kernel.seconds * 1e3:.2f}"]
+    if device_time:
+        cells.append("" if kernel.device_seconds is None else f"{kernel.device_seconds * 1e3:.2f}")
+    if kernel.compared:
+        cells += [f"{kernel.max_abs:.2e}", str(kernel.max_ulp), ",".join(map(str, kernel.worst_index)) if kernel.max_abs else ""]
+    else:
+        cells += ["", "", ""]
+    counts = [(kernel.errors, "error"), (kernel.warnings, "warning")]
+    return [*cells, ", ".join(f"{n} {what}{'s' if n > 1 else ''}" for n, what in counts if n)]
+
+
+def _styled(text: str, style: str) -> str:
+    return f"[{style}]{text}[/]" if style else text
+
+
+def _output_line(output: OutputReport) -> str:
+    said = "agrees with" if output.ok else "DIFFERS from"
+    vacuous = f"; says nothing: {output.vacuous}" if output.vacuous else ""
+    return (
+        f"output {output.output} {said} {output.reference} (max abs {output.max_abs:.2e}, {output.max_ulp} ulp, "
+        f"rms {output.rms:.2e}{vacuous})"
+    )
+
+
+def plan_line(report: Report) -> str:
+    """The plan's bytes: as planned, with right texture sizes, live lower bound."""
+    plan = report.plan
+    assert plan is not None
+    return (
+        f"memory plan: {plan.planned:,} bytes as planned in {plan.storages} storages, {plan.right:,} with right sizes "
+        f"({plan.inflation:.2f}x), live lower bound {plan.live_lower_bound:,}; left alone {plan.unplanned:,}, "
+        f"constants {plan.constants:,}"
+    )
+
+
+def _timing_line(report: Report) -> str:
+    total = sum(report.timings.values())
+    return f"time: {total:.1f} s (" + ", ".join(f"{stage} {seconds:.1f}" for stage, seconds in report.timings.items()) + ")"

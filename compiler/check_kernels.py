@@ -1,0 +1,173 @@
+"""The observer that times every launch, collects its findings, and compares each host-function call with golden."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..device import Kernel, LaunchResult
+from ..findings import Finding, Kind, Severity
+from ..golden.compare import Comparison, compare
+from ..report.merge import FindingList
+from ..report.model import KernelReport
+from ..report.progress import Progress
+from .artifact import CompiledModel
+from .check_replay import replay
+from .hostir import BufferRef, HostFunction
+from .observer import FunctionCall, LaunchCall, Observer
+from .runtime import Tensor
+
+if TYPE_CHECKING:
+    from ..golden.kernel_reference import KernelReference
+
+
+class FirstWrong(Exception):
+    """Ends a run at the first wrong value."""
+
+
+class KernelObserver(Observer):
+    """Judges every kernel of one run.
+
+    A call's tensor arguments are read before it, its golden runs on those, and every argument that a kernel may write
+    or golden changed is compared. The copies live for one call. With `keep_going` a wrong value does not end the run;
+    the calls after it are judged on the inputs they were really given.
+    """
+
+    def __init__(self, model: CompiledModel, reference: KernelReference | None, keep_going: bool, progress: Progress):
+        self.kernels: dict[str, KernelReport] = {}
+        self.findings = FindingList()
+        self.seconds_golden = 0.0
+        self._model = model
+        self._reference = reference
+        self._keep_going = keep_going
+        self._progress = progress
+        self._before: list[np.ndarray | None] | None = None
+        self._built: dict[str, Kernel] = {}
+        self._started = 0.0
+        self._replayed: set[str] = set()
+
+    def before_function(self, call: FunctionCall) -> None:
+        self._progress.step(call.function.name)
+        self._before = None
+        if self._reference is not None and call.function.golden in self._reference:
+            start = time.perf_counter()
+            self._before = [arg.read() if isinstance(arg, Tensor) else None for arg in call.args]
+            self.seconds_golden += time.perf_counter() - start
+
+    def before_launch(self, launch: LaunchCall) -> None:
+        self._built[launch.code.name] = launch.kernel
+        self._started = time.perf_counter()
+
+    def after_launch(self, launch: LaunchCall, result: LaunchResult) -> None:
+        row = self._row(launch.code.name, launch.call.function)
+        row.seconds += time.perf_counter() - self._started
+        row.launches += 1
+        if result.device_seconds is not None:
+            row.device_seconds = (row.device_seconds or 0.0) + result.device_seconds
+        self.findings.add(_placed(finding, launch) for finding in result.findings)
+
+    def after_function(self, call: FunctionCall) -> None:
+        before, self._before = self._before, None
+        if before is None or self._reference is None:
+            return
+        start = time.perf_counter()
+        args = [arg if array is None else array for arg, array in zip(call.args, before, strict=True)]
+        golden = self._reference.run(call.function.golden, args)  # type: ignore[arg-type]
+        wrong = False
+        for position, (old, expected) in enumerate(zip(before, golden, strict=True)):
+            if old is not None and expected is not None and _is_result(call, position, old, expected):
+                wrong |= not self._judge(call, position, before, expected)
+        self.seconds_golden += time.perf_counter() - start
+        if wrong and not self._keep_going:
+            raise FirstWrong(call.function.name)
+
+    def _judge(self, call: FunctionCall, position: int, before: list[np.ndarray | None], golden: np.ndarray) -> bool:
+        """Compare one result; False if it is wrong."""
+        tensor = call.args[position]
+        assert isinstance(tensor, Tensor)
+        got = tensor.read()
+        result = compare(got, golden.reshape(got.shape))
+        param = call.function.params[position].name
+        name = _writer(self._model, call.function, param)
+        row = self._row(name, call.function)
+        _count(row, result)
+        if result.vacuous:
+            self.findings.add(
+                [Finding(Kind.VACUOUS, f"{param} of {call.function.name}: {result.vacuous}", kernel=name, tensor=tensor.name)]
+            )
+        self._note_born(call, name, tensor, got, before)
+        if result.ok:
+            return True
+        detail: dict[str, object] = {"function": call.function.name, "call": call.index, "index": result.worst, "got": result.got}
+        detail |= {"golden": result.golden, "max_abs": result.max_abs, "max_ulp": result.max_ulp, "wrong": result.wrong}
+        line = column = 0
+        if name not in self._replayed:  # one replay a kernel tells the defect; the others would repeat it
+            self._replayed.add(name)
+            element = int(np.ravel_multi_index(result.worst, got.shape)) if result.worst else 0
+            stores = replay(self._model, call, self._built, before, position, element)
+            detail["stores"] = stores
+            line, column = (stores[-1]["line"], stores[-1]["column"]) if stores else (0, 0)
+        message = f"{param} of {call.function.name} (call {call.index}) is not what its PrimFunc computes: {result}"
+        self.findings.add([Finding(Kind.WRONG_VALUE, message, name, line, column, tensor=tensor.name, detail=detail)])
+        return False
+
+    def _note_born(
+        self, call: FunctionCall, kernel: str, tensor: Tensor, got: np.ndarray, before: list[np.ndarray | None]
+    ) -> None:
+        """A warning where a result holds NaN or infinity and no argument did."""
+        if got.dtype.kind != "f" or np.isfinite(got).all():
+            return
+        read = [position for position, _ in call.tensors(written=False)]
+        if all(np.isfinite(array).all() for i in read if (array := before[i]) is not None and array.dtype.kind == "f"):
+            message = f"NaN or infinity appears in {tensor.name}, though every input of {call.function.name} is finite"
+            self.findings.add([Finding(Kind.NONFINITE_BORN, message, kernel=kernel, tensor=tensor.name)])
+
+    def _row(self, kernel: str, function: HostFunction) -> KernelReport:
+        return self.kernels.setdefault(kernel, KernelReport(kernel, function.name))
+
+    def finish(self) -> list[KernelReport]:
+        """The rows, findings counted; a kernel that only fills workspaces points to the function that was compared."""
+        compared = {row.function for row in self.kernels.values() if row.compared > row.vacuous}
+        for row in self.kernels.values():
+            if not row.compared and row.function in compared:
+                row.part_of = row.function
+            mine = [finding for finding in self.findings.as_list() if finding.kernel == row.name]
+            row.errors = sum(finding.severity is Severity.ERROR for finding in mine)
+            row.warnings = sum(finding.severity is Severity.WARNING for finding in mine)
+        return list(self.kernels.values())
+
+
+def _is_result(call: FunctionCall, position: int, before: np.ndarray, golden: np.ndarray) -> bool:
+    """A kernel may write the argument, or golden changed it."""
+    if getattr(call.function.params[position], "access", "") in ("write", "read_write"):
+        return True
+    return golden.tobytes() != before.tobytes()
+
+
+def _writer(model: CompiledModel, function: HostFunction, param: str) -> str:
+    """The last kernel of `function` that may write `param`; its last kernel where none says so."""
+    launches = function.launches()
+    for launch in reversed(launches):
+        for arg, declared in zip(launch.args, model.kernels[launch.kernel].params, strict=True):
+            if isinstance(arg, BufferRef) and arg.name == param and declared.access in ("write", "read_write"):
+                return launch.kernel
+    return launches[-1].kernel if launches else function.name
+
+
+def _count(row: KernelReport, result: Comparison) -> None:
+    row.compared += 1
+    row.wrong += not result.ok
+    row.vacuous += bool(result.ok and result.vacuous)
+    row.max_ulp = max(row.max_ulp, result.max_ulp)
+    if result.max_abs >= row.max_abs:
+        row.max_abs, row.worst_index = result.max_abs, result.worst
+
+
+def _placed(finding: Finding, launch: LaunchCall) -> Finding:
+    """`finding` with its kernel, and with the host's name for a view that the kernel calls by its own."""
+    if finding.kernel:
+        return finding
+    return replace(finding, kernel=launch.code.name)
