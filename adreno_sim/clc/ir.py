@@ -66,7 +66,7 @@ class Vector:
 
 @dataclass(frozen=True, slots=True)
 class Array:
-    elem: "Type"
+    elem: Type
     count: int
 
     def __str__(self) -> str:
@@ -77,7 +77,7 @@ class Array:
 class Struct:
     """A literal struct; `packed` means no padding between the fields."""
 
-    fields: tuple["Type", ...]
+    fields: tuple[Type, ...]
     packed: bool = False
 
     def __str__(self) -> str:
@@ -102,7 +102,15 @@ class Sampler:
         return "sampler_t"
 
 
-Type = Union[Void, Int, Float, Pointer, Vector, Array, Struct, Image, Sampler]
+@dataclass(frozen=True, slots=True)
+class Event:
+    """``event_t``, of asynchronous copies: an opaque token, 8 bytes in memory."""
+
+    def __str__(self) -> str:
+        return "event_t"
+
+
+Type = Union[Void, Int, Float, Pointer, Vector, Array, Struct, Image, Sampler, Event]
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +155,7 @@ UNDEF = _Undef()
 class GlobalOffset:
     """The address `offset` bytes into `target`."""
 
-    target: "Global"
+    target: Global
     offset: int
 
 
@@ -167,6 +175,7 @@ class Param:
     """A kernel or library function parameter.
 
     `spelled` is the source type ("float4*", "image2d_array_t"); `name` the source name where known.
+    A struct passed by value has a Struct type, and the entry block stores it to an alloca.
     """
 
     name: str
@@ -198,8 +207,9 @@ class Instr:
       cmpxchg              operands (pointer, expected, new); type is Struct(value, i1)
       fence
       memcpy memmove memset                   operands (dst, src or byte, length), `volatile`
-      call                 a built-in: `callee` is a Callee; operands are its arguments
-      phi                  operands parallel to `blocks`
+      call                 a built-in: `callee` is a Callee; operands are its arguments (a pointer's address space may be
+                           narrower than the spelling's: "__generic float*" is given a global pointer where that is known)
+      phi                  operands parallel to `blocks`, one entry per incoming edge
       br                   `blocks` (target,)          condbr  operands (cond,), `blocks` (then, else)
       switch               operands (value,), `cases` ints, `blocks` (default, case 0, case 1, ...)
       ret                  operands () or (value,)      unreachable
@@ -207,21 +217,26 @@ class Instr:
 
     op: str
     type: Type
-    operands: list["Value"] = field(default_factory=list)
+    operands: list[Value] = field(default_factory=list)
     place: Place = NOWHERE
     pred: str = ""
-    callee: "Callee | None" = None
+    callee: Callee | None = None
     elem: Type | None = None
     align: int = 0
     volatile: bool = False
     mask: tuple[int, ...] = ()
     indices: tuple[int, ...] = ()
     cases: tuple[int, ...] = ()
-    blocks: list["Block"] = field(default_factory=list)
+    blocks: list[Block] = field(default_factory=list)
     name: str = ""
 
 
 Value = Union[Instr, Param, Const, Global]
+
+
+def type_of(value: Value) -> Type:
+    """The type of an operand; a Global stands for its address."""
+    return Pointer(value.space) if isinstance(value, Global) else value.type
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +263,7 @@ class Block:
         return self.instrs[-1]
 
     @property
-    def successors(self) -> list["Block"]:
+    def successors(self) -> list[Block]:
         return self.instrs[-1].blocks
 
 
@@ -272,4 +287,4 @@ class Module:
     source: str
     kernels: dict[str, Function]
     globals: dict[str, Global]
-    warnings: list["object"] = field(default_factory=list)  # clc.diagnostics.Diagnostic
+    warnings: list[object] = field(default_factory=list)  # clc.diagnostics.Diagnostic

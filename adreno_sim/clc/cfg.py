@@ -1,0 +1,133 @@
+"""Control flow graph of a function: predecessors, order, and the clean-up that changes no behaviour."""
+
+from __future__ import annotations
+
+from .ir import Block, Const, Function, Instr, Value
+
+
+def predecessors(blocks: list[Block]) -> dict[Block, list[Block]]:
+    """For each block the sources of its incoming edges, one entry per edge."""
+    found: dict[Block, list[Block]] = {block: [] for block in blocks}
+    for block in blocks:
+        for successor in block.successors:
+            found[successor].append(block)
+    return found
+
+
+def clean_up(function: Function) -> None:
+    """Fold branches on constants, drop unreachable blocks, skip empty ones, join chains."""
+    _fold_constant_branches(function.blocks)
+    _drop_unreachable(function)
+    _skip_empty(function)
+    _join_chains(function)
+
+
+def _fold_constant_branches(blocks: list[Block]) -> None:
+    for block in blocks:
+        last = block.terminator
+        if last.op == "condbr" and last.blocks[0] is last.blocks[1] and not _starts_with_phi(last.blocks[0]):
+            _make_br(last, last.blocks[0])
+        elif last.op == "condbr" and isinstance(last.operands[0], Const) and isinstance(last.operands[0].value, int):
+            taken, other = last.blocks if last.operands[0].value else reversed(last.blocks)
+            _make_br(last, taken)
+            _remove_edge(other, block)
+
+
+def _make_br(last: Instr, target: Block) -> None:
+    last.op, last.operands, last.blocks = "br", [], [target]
+
+
+def _starts_with_phi(block: Block) -> bool:
+    return block.instrs[0].op == "phi"
+
+
+def _remove_edge(target: Block, source: Block) -> None:
+    """Forget one edge from `source` in the phis of `target`."""
+    for phi in target.instrs:
+        if phi.op != "phi":
+            return
+        at = phi.blocks.index(source)
+        del phi.blocks[at], phi.operands[at]
+
+
+def _drop_unreachable(function: Function) -> None:
+    entry = function.blocks[0]
+    reached = {entry}
+    pending = [entry]
+    while pending:
+        for successor in pending.pop().successors:
+            if successor not in reached:
+                reached.add(successor)
+                pending.append(successor)
+    for block in function.blocks:
+        if block not in reached:
+            for successor in block.successors:
+                if successor in reached:
+                    _remove_edge(successor, block)
+    function.blocks = [block for block in function.blocks if block in reached]
+
+
+def _skip_empty(function: Function) -> None:
+    """Send jumps to a block that only jumps on straight to its target, where no phi distinguishes the edges."""
+    forward: dict[Block, Block] = {}
+    for block in function.blocks[1:]:
+        last = block.instrs[0]
+        if last.op == "br" and last.blocks[0] is not block and not _starts_with_phi(last.blocks[0]):
+            forward[block] = last.blocks[0]
+    if not forward:
+        return
+    for block in function.blocks:
+        block.terminator.blocks = [_destination(target, forward) for target in block.terminator.blocks]
+    _drop_unreachable(function)
+
+
+def _destination(block: Block, forward: dict[Block, Block]) -> Block:
+    seen = set()
+    while block in forward and block not in seen:  # a cycle of empty blocks is an endless loop: stop in it
+        seen.add(block)
+        block = forward[block]
+    return block
+
+
+def _join_chains(function: Function) -> None:
+    """Append a block to its only predecessor, where that one goes nowhere else."""
+    incoming = predecessors(function.blocks)
+    replaced: dict[Value, Value] = {}
+    joined: set[Block] = set()
+    moved: dict[Block, Block] = {}
+    for block in function.blocks:
+        if block in joined:
+            continue
+        while block.terminator.op == "br":
+            following = block.terminator.blocks[0]
+            if len(incoming[following]) != 1 or following is block or following is function.blocks[0]:
+                break
+            block.instrs.pop()
+            for instr in following.instrs:
+                if instr.op == "phi":
+                    replaced[instr] = instr.operands[0]
+                else:
+                    block.instrs.append(instr)
+            joined.add(following)
+            moved[following] = block
+    function.blocks = [block for block in function.blocks if block not in joined]
+    _rename(function, replaced, moved)
+
+
+def _rename(function: Function, replaced: dict[Value, Value], moved: dict[Block, Block]) -> None:
+    if not moved:
+        return
+    for block in function.blocks:
+        for instr in block.instrs:
+            if instr.op == "phi":
+                instr.blocks = [_final(source, moved) for source in instr.blocks]
+            elif not replaced:
+                break
+            if replaced:
+                instr.operands = [_final(value, replaced) for value in instr.operands]
+
+
+def _final(item, mapping):  # type: ignore[no-untyped-def]
+    while item in mapping:
+        item = mapping[item]
+    return item

@@ -1,0 +1,75 @@
+"""What clang says about a source, as data."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_HEAD = re.compile(
+    r"^(?P<file>[^\n]*?):(?P<line>\d+):(?P<column>\d+): (?P<severity>fatal error|error|warning|note): (?P<message>.*)$"
+)
+_NO_PLACE = re.compile(r"^(?:\S+: )?(?P<severity>fatal error|error|warning): (?P<message>.*)$")
+
+
+@dataclass(frozen=True)
+class Diagnostic:
+    """One message: 1-based line and column (0: no place), `file` "" for the program source itself.
+
+    severity: "error", "warning" or "note" (notes follow the message they explain). `source` is the line it points
+    at and `caret` the marker below it, both "" where clang shows none.
+    """
+
+    file: str
+    line: int
+    column: int
+    severity: str
+    message: str
+    source: str = ""
+    caret: str = ""
+
+    def __str__(self) -> str:
+        place = f"{self.file or 'kernel'}:{self.line}:{self.column}: " if self.line else ""
+        shown = f"\n{self.source}\n{self.caret}" if self.source else ""
+        return f"{place}{self.severity}: {self.message}{shown}"
+
+
+def parse_diagnostics(stderr: str) -> list[Diagnostic]:
+    """The diagnostics in clang's output (format "clang", no colours, no line-number gutter), in its order."""
+    found: list[Diagnostic] = []
+    lines = stderr.splitlines()
+    for number, text in enumerate(lines):
+        head = _HEAD.match(text)
+        if head:
+            source, caret = _excerpt(lines, number + 1)
+            found.append(
+                Diagnostic(
+                    "" if head["file"] == "<stdin>" else head["file"],
+                    int(head["line"]), int(head["column"]), _severity(head["severity"]), head["message"], source, caret,
+                )
+            )  # fmt: skip
+        elif bare := _NO_PLACE.match(text):
+            found.append(Diagnostic("", 0, 0, _severity(bare["severity"]), bare["message"]))
+    return found
+
+
+def _severity(word: str) -> str:
+    return "error" if word == "fatal error" else word
+
+
+def _excerpt(lines: list[str], start: int) -> tuple[str, str]:
+    """The quoted source line and its caret line, where both follow."""
+    if start + 1 < len(lines) and re.fullmatch(r"[ \t~^]*\^[ \t~^]*", lines[start + 1]) and not _HEAD.match(lines[start]):
+        return lines[start], lines[start + 1]
+    return "", ""
+
+
+def summary(diagnostics: list[Diagnostic]) -> str:
+    """The text of a BuildError: every error with its line and caret, and the notes on them."""
+    shown: list[str] = []
+    after_error = False
+    for diagnostic in diagnostics:
+        if diagnostic.severity != "note":
+            after_error = diagnostic.severity == "error"
+        if after_error:
+            shown.append(str(diagnostic))
+    return "\n".join(shown)

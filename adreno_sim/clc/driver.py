@@ -1,0 +1,206 @@
+"""Runs clang: OpenCL C source in, LLVM bitcode and diagnostics out.
+
+Nothing is written to disk: source, bitcode and messages pass through anonymous memory files, so that any number of
+processes can compile at once and a read-only home is no obstacle.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib.util
+import os
+import re
+import resource
+import select
+import signal
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from ..device import AdrenoSimError, BuildError
+from .diagnostics import Diagnostic, parse_diagnostics, summary
+from .options import BuildOptions
+
+TIME_LIMIT = 60.0
+"""Seconds one compilation may take."""
+_MEMORY_LIMIT = 4 << 30
+_OUTPUT_LIMIT = 256 << 20
+_SOURCE_LIMIT = 16 << 20
+_INCLUDE = Path(__file__).parent / "include"
+_OLDEST_CLANG = 15
+
+_STANDARD_NAME = {100: "CL1.0", 110: "CL1.1", 120: "CL1.2", 200: "CL2.0", 300: "CL3.0"}
+
+_FLAGS = (
+    "-x", "cl", "-target", "spir64-unknown-unknown", "-emit-llvm", "-c", "-O1", "-Xclang", "-disable-llvm-passes",
+    "-Xclang", "-disable-lifetime-markers", "-fwrapv", "-fno-strict-aliasing",
+    "-ffp-contract=on", "-gline-tables-only", "-gcolumn-info",
+    "-fno-discard-value-names", "-Xclang", "-cl-kernel-arg-info", "-fno-color-diagnostics", "-fno-diagnostics-show-line-numbers",
+    "-fno-diagnostics-fixit-info", "-Wno-unused-command-line-argument", "-fno-delete-null-pointer-checks",
+)  # fmt: skip
+"""No optimisation may fold a defect away, every instruction has a line, every argument its name (DESIGN, kernel engine)."""
+
+_CLANG_EXTENSIONS = frozenset((
+    "cl_khr_3d_image_writes", "cl_khr_byte_addressable_store", "cl_khr_depth_images", "cl_khr_fp16", "cl_khr_fp64",
+    "cl_khr_gl_msaa_sharing", "cl_khr_global_int32_base_atomics", "cl_khr_global_int32_extended_atomics",
+    "cl_khr_int64_base_atomics", "cl_khr_int64_extended_atomics", "cl_khr_local_int32_base_atomics",
+    "cl_khr_local_int32_extended_atomics", "cl_khr_mipmap_image", "cl_khr_mipmap_image_writes", "cl_khr_srgb_image_writes",
+    "cl_khr_subgroups",
+))  # fmt: skip
+"""Extensions clang itself switches on and off; every other one is only a macro."""
+
+
+@dataclass(frozen=True)
+class FrontEndTarget:
+    """What a device's compiler announces to a source.
+
+    opencl_version: CL_DEVICE_VERSION as a number (`__OPENCL_VERSION__`): 100 to 300. extensions: names a kernel may test
+    as macros; None = all that clang knows. fp16, fp64: whether `half` and `double` arithmetic exist (they win over
+    `extensions`). builtins: declare OpenCL's built-in functions (False: the source defines them). macros: more NAME=VALUE.
+    """
+
+    opencl_version: int = 200
+    extensions: frozenset[str] | None = None
+    fp16: bool = True
+    fp64: bool = False
+    builtins: bool = True
+    macros: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ClangOutput:
+    """Bitcode of a source that compiled, and the warnings on it."""
+
+    bitcode: bytes
+    warnings: tuple[Diagnostic, ...]
+
+
+def run_clang(source: str, options: BuildOptions, target: FrontEndTarget) -> ClangOutput:
+    """Compile `source`. Raises BuildError with clang's diagnostics, also for one that takes too long or too much memory."""
+    text = source.encode("utf-8", "surrogateescape")
+    if len(text) > _SOURCE_LIMIT:
+        raise BuildError(f"source of {len(text)} bytes: expected at most {_SOURCE_LIMIT}")
+    status, bitcode, messages = _execute([*compiler(), *arguments(options, target)], text)
+    diagnostics = parse_diagnostics(messages)
+    if status == 0 and bitcode:
+        return ClangOutput(bitcode, tuple(diagnostics))
+    raise BuildError(summary(diagnostics) or _failure(status, messages), diagnostics)
+
+
+def arguments(options: BuildOptions, target: FrontEndTarget) -> list[str]:
+    """clang's command line after the program name: source on standard input, bitcode on standard output."""
+    standard = options.standard or target.opencl_version
+    words = [*_FLAGS, f"-cl-std={_STANDARD_NAME.get(standard, 'CL2.0')}", f"-D__OPENCL_VERSION__={target.opencl_version}"]
+    words += [f"-I{_INCLUDE}", *_extension_arguments(target)]
+    if not target.builtins:
+        words += ["-cl-no-stdinc", "-include", str(_INCLUDE / "opencl-c-base.h")]
+    words += ["-D" + macro for macro in target.macros]
+    return [*words, *options.arguments, "-", "-o", "-"]
+
+
+def _extension_arguments(target: FrontEndTarget) -> list[str]:
+    wanted = set(_CLANG_EXTENSIONS if target.extensions is None else target.extensions)
+    wanted.discard("cl_khr_fp16")
+    wanted.discard("cl_khr_fp64")
+    wanted |= {"cl_khr_fp16"} if target.fp16 else set()
+    wanted |= {"cl_khr_fp64", "__opencl_c_fp64"} if target.fp64 else set()
+    switches = [("+" if name in wanted else "-") + name for name in sorted(_CLANG_EXTENSIONS | {"__opencl_c_fp64"})]
+    macros = sorted(name for name in wanted if name not in _CLANG_EXTENSIONS and re.fullmatch(r"cl_\w+", name))
+    return ["-Xclang", "-cl-ext=" + ",".join(switches), *(f"-D{name}=1" for name in macros)]
+
+
+def compiler() -> list[str]:
+    """The program to run: ADRENO_SIM_CLANG where set, else the clang inside the ziglang package."""
+    chosen = os.environ.get("ADRENO_SIM_CLANG")
+    if not chosen:
+        return [_zig(), "clang"]
+    _check_version(chosen)
+    return [chosen]
+
+
+@functools.lru_cache(maxsize=1)
+def _zig() -> str:
+    spec = importlib.util.find_spec("ziglang")
+    for folder in (spec.submodule_search_locations or ()) if spec else ():
+        path = os.path.join(folder, "zig")
+        if os.access(path, os.X_OK):
+            return path
+    raise AdrenoSimError(
+        "no OpenCL C compiler: install one with `pip install ziglang==0.17.0`, or name a clang in ADRENO_SIM_CLANG"
+    )
+
+
+@functools.lru_cache(maxsize=8)
+def _check_version(program: str) -> None:
+    try:
+        shown = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=TIME_LIMIT, check=False).stdout
+    except (OSError, subprocess.SubprocessError) as error:
+        raise AdrenoSimError(f"ADRENO_SIM_CLANG={program}: expected a clang that runs, got {error}") from None
+    version = re.search(r"clang version (\d+)", shown)
+    if not version or int(version[1]) < _OLDEST_CLANG:
+        got = shown.splitlines()[0] if shown else "no version"
+        raise AdrenoSimError(f"ADRENO_SIM_CLANG={program}: expected clang {_OLDEST_CLANG} or newer, got {got}")
+
+
+def _execute(command: list[str], source: bytes) -> tuple[int, bytes, str]:
+    """Run `command` within the time, memory and output limits: exit status (negative: signal), stdout, stderr."""
+    with _memory_file(source) as given, _memory_file() as out, _memory_file() as err:
+        try:
+            process = subprocess.Popen(command, stdin=given, stdout=out, stderr=err)
+        except OSError as error:
+            raise AdrenoSimError(f"cannot run {command[0]}: {error.strerror}") from None
+        _limit(process.pid)
+        try:
+            in_time = _wait(process)
+        finally:
+            if process.poll() is None:
+                process.kill()
+        status = process.wait() if in_time else -signal.SIGXCPU
+        return status, _content(out), _content(err).decode("utf-8", "replace")
+
+
+def _wait(process: subprocess.Popen[bytes]) -> bool:
+    """Wait for the end, without the polling of `Popen.wait(timeout)`, which costs up to its own duration again."""
+    try:
+        handle = os.pidfd_open(process.pid)
+    except OSError:  # kernels before 5.3, and sandboxes
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(TIME_LIMIT)
+        return process.poll() is not None
+    try:
+        poll = select.poll()
+        poll.register(handle, select.POLLIN)
+        return bool(poll.poll(TIME_LIMIT * 1000))
+    finally:
+        os.close(handle)
+
+
+def _memory_file(content: bytes = b"") -> BinaryIO:
+    file = os.fdopen(os.memfd_create("adreno-sim"), "w+b")
+    file.write(content)
+    file.seek(0)
+    return file
+
+
+def _content(file: BinaryIO) -> bytes:
+    file.seek(0)
+    return file.read(_OUTPUT_LIMIT)
+
+
+def _limit(pid: int) -> None:
+    try:
+        resource.prlimit(pid, resource.RLIMIT_AS, (_MEMORY_LIMIT, _MEMORY_LIMIT))
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, (_OUTPUT_LIMIT, _OUTPUT_LIMIT))
+        resource.prlimit(pid, resource.RLIMIT_CORE, (0, 0))
+    except (ProcessLookupError, PermissionError, ValueError):
+        pass  # it has ended already, or runs under stricter limits
+
+
+def _failure(status: int, messages: str) -> str:
+    if status == -signal.SIGXCPU:
+        return f"compilation took longer than {TIME_LIMIT:.0f} s"
+    if status < 0:
+        return f"the compiler was stopped by {signal.Signals(-status).name} (source too large or nested too deeply?)"
+    return f"the compiler failed with status {status}: {messages.strip()[:500] or 'no message'}"

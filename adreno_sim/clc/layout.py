@@ -1,0 +1,61 @@
+"""Sizes and field offsets of IR types, as SPIR's data layout has them (OpenCL C 3.0, section 6.3.5: alignment = size)."""
+
+from __future__ import annotations
+
+import functools
+
+from .ir import Array, Event, Float, Int, Pointer, Struct, Type, Vector
+
+
+def align_up(value: int, alignment: int) -> int:
+    return (value + alignment - 1) // alignment * alignment
+
+
+@functools.lru_cache(maxsize=4096)
+def size_of(type: Type) -> int:
+    """Bytes from one array element of `type` to the next. A 3-vector takes the room of four."""
+    if isinstance(type, (Int, Float)):
+        return (type.bits + 7) // 8
+    if isinstance(type, (Pointer, Event)):
+        return 8
+    if isinstance(type, Vector):
+        return align_up(size_of(type.elem) * type.count, align_of(type))
+    if isinstance(type, Array):
+        return size_of(type.elem) * type.count
+    if isinstance(type, Struct):
+        return align_up(_end(type, len(type.fields)), align_of(type))
+    raise ValueError(f"a value of type {type} has no size in memory")
+
+
+@functools.lru_cache(maxsize=4096)
+def align_of(type: Type) -> int:
+    """Natural alignment of `type`, in bytes."""
+    if isinstance(type, Vector):
+        room = size_of(type.elem) * type.count
+        return 1 << (room - 1).bit_length()
+    if isinstance(type, Array):
+        return align_of(type.elem)
+    if isinstance(type, Struct):
+        return 1 if type.packed else max(map(align_of, type.fields), default=1)
+    return size_of(type)
+
+
+@functools.lru_cache(maxsize=4096)
+def field_offset(struct: Struct, index: int) -> int:
+    """Byte offset of field `index`."""
+    alignment = 1 if struct.packed else align_of(struct.fields[index])
+    return align_up(_end(struct, index), alignment)
+
+
+def _end(struct: Struct, count: int) -> int:
+    """Bytes taken by the first `count` fields."""
+    return field_offset(struct, count - 1) + size_of(struct.fields[count - 1]) if count else 0
+
+
+def step(type: Type, index: int) -> tuple[Type, int]:
+    """Element `index` of an aggregate: its type, and the byte offset to it."""
+    if isinstance(type, Struct):
+        return type.fields[index], field_offset(type, index)
+    if isinstance(type, (Array, Vector)):
+        return type.elem, index * size_of(type.elem)
+    raise ValueError(f"cannot index into {type}")

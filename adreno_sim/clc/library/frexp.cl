@@ -1,0 +1,14 @@
+// frexp.
+#include "prelude.h"
+#include "exponent.h"
+#include "pointers.h"
+
+INLINE float frexp_float(float x, int *exponent) {
+    bool ordinary = has_exponent(x);
+    int n = ordinary ? float_exponent(x) + 1 : 0;
+    *exponent = n;
+    return ordinary ? scaled(x, -n) : x;
+}
+INLINE half frexp_half(half x, int *exponent) { return (half)frexp_float((float)x, exponent); }
+WITH_POINTER(frexp, float, int)
+WITH_POINTER(frexp, half, int)

@@ -1,0 +1,85 @@
+"""Build options of clBuildProgram: what is accepted, what reaches clang (OpenCL API 3.0, section 5.8.6)."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+
+from ..device import DeviceError
+
+_STANDARDS = {"CL1.0": 100, "CL1.1": 110, "CL1.2": 120, "CL2.0": 200, "CL3.0": 300}
+
+_PASSED = {"-cl-single-precision-constant", "-w", "-Werror", "-Wall", "-Wextra"}
+"""Options that mean the same to clang."""
+
+_ACCEPTED = {
+    "-cl-opt-disable", "-cl-mad-enable", "-cl-no-signed-zeros", "-cl-strict-aliasing", "-cl-uniform-work-group-size",
+    "-cl-fp32-correctly-rounded-divide-sqrt", "-cl-kernel-arg-info", "-cl-std", "-cl-no-subgroup-ifp", "-g", "-s",
+    "-O0", "-O1", "-O2", "-O3", "-create-library", "-enable-link-options", "-qcom-accelerate-16-bit", "-qcom-accelerate-float",
+}  # fmt: skip
+"""Licences to be less exact, and requests for what is always there: legal, and without effect on a simulated result."""
+
+_MACROS = {
+    "-cl-fast-relaxed-math": ("__FAST_RELAXED_MATH__=1",),
+    "-cl-finite-math-only": (),
+    "-cl-unsafe-math-optimizations": (),
+    "-cl-denorms-are-zero": (),
+}
+"""Licences that are visible to the source only as a macro."""
+
+_WITH_VALUE = ("-D", "-U", "-I")
+_VENDOR_VALUE = ("-qcom-sched-rule=",)
+
+
+@dataclass(frozen=True)
+class BuildOptions:
+    """Parsed options: `arguments` for clang, in order; `standard` as in CL_VERSION (200), or None where not asked for."""
+
+    arguments: tuple[str, ...]
+    standard: int | None = None
+
+
+def parse_options(text: str) -> BuildOptions:
+    """Split and check an options string. Raises DeviceError CL_INVALID_BUILD_OPTIONS on what no driver knows."""
+    arguments: list[str] = []
+    standard: int | None = None
+    words = iter(_split(text))
+    for word in words:
+        if word[:2] in _WITH_VALUE:
+            arguments.append(word[:2] + _value(word, words))
+        elif word.startswith("-cl-std="):
+            standard = _standard(word[len("-cl-std=") :])
+        elif word in _PASSED:
+            arguments.append(word)
+        elif word in _MACROS:
+            arguments += ["-D" + macro for macro in _MACROS[word]]
+        elif word not in _ACCEPTED and not word.startswith(_VENDOR_VALUE):
+            raise _invalid(f"unknown option {word!r}")
+    return BuildOptions(tuple(arguments), standard)
+
+
+def _split(text: str) -> list[str]:
+    if "\0" in text:
+        raise _invalid("a NUL character in the options")
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        raise _invalid(f"{error} in {text!r}") from None
+
+
+def _value(word: str, words: object) -> str:
+    """The value of -D, -U or -I, glued on or the next word."""
+    value = word[2:] or next(words, "")  # type: ignore[call-overload]
+    if not value or (word[:2] == "-D" and not (value[0].isalpha() or value[0] == "_")):
+        raise _invalid(f"{word[:2]} needs a {'folder' if word[:2] == '-I' else 'macro name'}, got {value!r}")
+    return str(value)
+
+
+def _standard(name: str) -> int:
+    if name not in _STANDARDS:
+        raise _invalid(f"-cl-std={name}: expected one of {', '.join(_STANDARDS)}")
+    return _STANDARDS[name]
+
+
+def _invalid(what: str) -> DeviceError:
+    return DeviceError("CL_INVALID_BUILD_OPTIONS", what)

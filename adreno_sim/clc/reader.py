@@ -1,0 +1,180 @@
+"""Reads the text of an inlined LLVM module into kernel IR: globals, function headers, blocks."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from ..device import UnsupportedError
+from . import ir
+from .inline import InlinedModule
+from .instructions import FunctionReader
+from .ir import NOWHERE, Const, Function, Global, Instr, Param, Pointer
+from .metadata import Metadata
+from .text import NAME, TextReader
+
+_STRUCT = re.compile(r'^(%(?:"[^"]*"|[-\w.$]+)) = type (.*)$', re.MULTILINE)
+_GLOBAL = re.compile(r'^(@(?:"[^"]*"|[-\w.$]+)) = (.*)$', re.MULTILINE)
+_GLOBAL_BODY = re.compile(
+    r"(?P<linkage>(?:[a-z_]+ )*?)(?:addrspace\((?P<space>\d+)\) )?(?:externally_initialized )?(?P<kind>global|constant) "
+)
+_ALIGN = re.compile(r", align (\d+)")
+_DEFINE = re.compile(r'^define [^@]*?(@(?:"[^"]*"|[-\w.$]+))\(', re.MULTILINE)
+_ATTACHED = re.compile(r"!(\w+) !(\d+)")
+_BYVAL = re.compile(r"\bbyval\(")
+
+
+@dataclass(frozen=True)
+class ReadModule:
+    """Functions and globals by name, as read: not yet promoted or cleaned up."""
+
+    functions: dict[str, Function]
+    globals: dict[str, Global]
+
+
+def read_module(module: InlinedModule, *, kernels: bool) -> ReadModule:
+    """The kernels, or every other defined function; and the variables.
+
+    Raises UnsupportedError, with line and column, for what kernel IR has no form for.
+    """
+    text = module.text
+    types = TextReader(dict(_STRUCT.findall(text)))
+    _read_globals(types, text)
+    metadata = Metadata(text)
+    headers = [_Header(match, text, metadata) for match in _DEFINE.finditer(text)]
+    metadata.hidden_scopes = {
+        header.attached["dbg"] for header in headers if header.name in module.wrapped and "dbg" in header.attached
+    }
+    defined = frozenset(header.name for header in headers)
+    functions = {
+        header.name: _read_function(header, types, metadata, defined) for header in headers if header.is_kernel == kernels
+    }
+    return ReadModule(functions, {name[1:]: variable for name, variable in types.globals.items()})
+
+
+def _read_globals(types: TextReader, text: str) -> None:
+    """Declare every variable first: initializers may refer to later ones."""
+    initial: list[tuple[Global, str, int]] = []
+    for name, body in _GLOBAL.findall(text):
+        match = _GLOBAL_BODY.match(body)
+        if not match:
+            raise UnsupportedError(f"unsupported: program-scope symbol {name[1:]} = {body[:40]}")
+        type, at = types.type_at(body, match.end())
+        align = _ALIGN.search(body, at)
+        variable = Global(_plain(name), type, int(match["space"] or 0), None, int(align[1]) if align else 0)
+        types.globals[name] = variable
+        if "external" not in match["linkage"]:
+            initial.append((variable, body, at + 1))
+    for variable, body, at in initial:
+        value, _ = types.constant_at(body, at, variable.type)
+        if variable.space != ir.LOCAL:  # a __local array has no initial value
+            variable.initializer = value if isinstance(value, Const) else Const(variable.type, ir.GlobalOffset(value, 0))  # type: ignore[arg-type]
+    for name in [name for name, variable in types.globals.items() if variable.initializer is None and variable.space != ir.LOCAL]:
+        del types.globals[name]
+
+
+def _plain(name: str) -> str:
+    """`@"a b"` or `@ab` without sigil and quotes."""
+    return name[1:].strip('"')
+
+
+class _Header:
+    """The first line of a definition: name, parameter texts, attached metadata, and the body below it."""
+
+    def __init__(self, match: re.Match[str], text: str, metadata: Metadata):
+        end_of_line = text.index("\n", match.start())
+        line = text[match.start() : end_of_line]
+        self.name = _plain(match[1])
+        self.is_kernel = " spir_kernel " in line[: match.end(1) - match.start()]
+        self.result_text = line[len("define ") : match.start(1) - match.start()]
+        closing = _closing(line, match.end() - match.start())
+        self.params = _split(line[match.end() - match.start() : closing])
+        self.attached = dict(_ATTACHED.findall(line[closing:]))
+        self.body = text[end_of_line + 1 : text.index("\n}", end_of_line)]
+        self.metadata = metadata
+
+    def argument_info(self, kind: str) -> list[str]:
+        """`kernel_arg_<kind>` of every argument, [] where clang attached none."""
+        number = self.attached.get(f"kernel_arg_{kind}")
+        return self.metadata.items(number) if number else []
+
+
+def _closing(line: str, start: int) -> int:
+    """Position of the parenthesis that closes the one before `start`."""
+    depth = 1
+    for match in re.compile(r"[()]").finditer(line, start):
+        depth += 1 if match[0] == "(" else -1
+        if not depth:
+            return match.start()
+    raise UnsupportedError(f"unsupported: function header {line[:60]!r}")
+
+
+def _split(text: str) -> list[str]:
+    """Split at the commas outside brackets."""
+    parts, depth, start = [], 0, 0
+    for match in re.finditer(r"[(<\[{]|[)>\]}]|, ", text):
+        if match[0] == ", ":
+            if not depth:
+                parts.append(text[start : match.start()])
+                start = match.end()
+        else:
+            depth += 1 if match[0] in "(<[{" else -1
+    return [*parts, text[start:]] if text else []
+
+
+def _read_function(header: _Header, types: TextReader, metadata: Metadata, defined: frozenset[str]) -> Function:
+    reader = FunctionReader(types, metadata, defined, header.name)
+    params = _read_params(header, types, reader)
+    blocks = reader.read_body(header.body)
+    required = header.attached.get("reqd_work_group_size")
+    sizes = tuple(int(word) for word in metadata.items(required)) if required else ()
+    return Function(
+        header.name, params, _result_type(header, types), blocks, header.is_kernel,
+        (sizes[0], sizes[1], sizes[2]) if len(sizes) == 3 else None,
+        metadata.subprogram_place(header.attached["dbg"]) if "dbg" in header.attached else NOWHERE,
+    )  # fmt: skip
+
+
+def _result_type(header: _Header, types: TextReader) -> ir.Type:
+    words = header.result_text.rstrip()
+    for at in range(len(words)):
+        if at == 0 or words[at - 1] == " ":
+            if re.match(r"(?:void|i\d+|half|float|double|ptr\b|[<\[{%]|target\()", words[at:]):
+                return types.type_at(words, at)[0]
+    raise UnsupportedError(f"unsupported: result type of {header.name}")
+
+
+def _read_params(header: _Header, types: TextReader, reader: FunctionReader) -> list[Param]:
+    names, spelled = header.argument_info("name"), header.argument_info("type")
+    access, qualifiers = header.argument_info("access_qual"), header.argument_info("type_qual")
+    params: list[Param] = []
+    for index, text in enumerate(header.params):
+        if text == "...":
+            raise UnsupportedError(f"unsupported: variable arguments of {header.name}")
+        type, at = types.type_at(text, 0)
+        local_name = NAME.findall(text, at)[-1]
+        by_value = _BYVAL.search(text, at)
+        if by_value:
+            type, _ = types.type_at(text, by_value.end())
+        param = Param(
+            _item(names, index) or _plain(local_name), type, index, _item(spelled, index), _access(type, _item(access, index)),
+            tuple(_item(qualifiers, index).split()),
+        )  # fmt: skip
+        params.append(param)
+        reader.values[local_name] = _spilled(param, reader) if by_value else param
+    return params
+
+
+def _item(items: list[str], index: int) -> str:
+    return items[index] if index < len(items) else ""
+
+
+def _access(type: ir.Type, attached: str) -> str:
+    return type.access if isinstance(type, ir.Image) else attached or "none"
+
+
+def _spilled(param: Param, reader: FunctionReader) -> Instr:
+    """Memory that holds a struct passed by value: callers see a pointer to it."""
+    memory = Instr("alloca", Pointer(ir.PRIVATE), elem=param.type, align=0, name=param.name)
+    reader.prologue += [memory, Instr("store", ir.Void(), [param, memory])]
+    return memory

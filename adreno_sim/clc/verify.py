@@ -1,0 +1,125 @@
+"""Checks the invariants of `ir.py`: a mistake of the front end is named here, not met later as a wrong result."""
+
+from __future__ import annotations
+
+from .cfg import predecessors
+from .ir import Block, Const, Function, Global, Instr, Param, Value
+
+TERMINATORS = frozenset(("br", "condbr", "switch", "ret", "unreachable"))
+_SUCCESSORS = {"br": 1, "condbr": 2, "ret": 0, "unreachable": 0}
+
+
+class InvalidIR(AssertionError):
+    """Kernel IR that breaks its invariants: a defect of this package, never of the user's source."""
+
+
+def verify(function: Function) -> None:
+    """Raise InvalidIR, with the function and block, unless every invariant holds."""
+    incoming = predecessors(function.blocks)
+    defined: dict[Value, Block] = {}
+    for block in function.blocks:
+        _verify_shape(function, block)
+        for instr in block.instrs:
+            if instr in defined:
+                raise _broken(function, block, f"{instr.op} appears twice")
+            defined[instr] = block
+            if instr.op == "phi":
+                _verify_phi(function, block, instr, incoming[block])
+    _verify_uses(function, defined, incoming)
+
+
+def _verify_shape(function: Function, block: Block) -> None:
+    if not block.instrs or block.terminator.op not in TERMINATORS:
+        raise _broken(function, block, "no terminator")
+    last = block.terminator
+    if len(last.blocks) != _SUCCESSORS.get(last.op, len(last.cases) + 1):
+        raise _broken(function, block, f"{last.op} with {len(last.blocks)} targets")
+    body = False
+    for instr in block.instrs[:-1]:
+        if instr.op in TERMINATORS:
+            raise _broken(function, block, f"{instr.op} before the end")
+        if instr.op == "alloca" and block is not function.blocks[0]:
+            raise _broken(function, block, "alloca outside the entry block")
+        if instr.op == "phi" and body:
+            raise _broken(function, block, "phi after another instruction")
+        body = body or instr.op != "phi"
+
+
+def _verify_phi(function: Function, block: Block, phi: Instr, sources: list[Block]) -> None:
+    if len(phi.operands) != len(phi.blocks) or sorted(map(id, phi.blocks)) != sorted(map(id, sources)):
+        raise _broken(function, block, f"phi {phi.name} with {len(phi.blocks)} entries for {len(sources)} edges")
+
+
+def _verify_uses(function: Function, defined: dict[Value, Block], incoming: dict[Block, list[Block]]) -> None:
+    dominators = immediate_dominators(function.blocks, incoming)
+    for block in function.blocks:
+        seen: set[Value] = set()
+        for instr in block.instrs:
+            for index, operand in enumerate(instr.operands):
+                if not isinstance(operand, Instr):
+                    if not isinstance(operand, (Const, Param, Global)):
+                        raise _broken(function, block, f"operand {operand!r} of {instr.op}")
+                elif operand not in defined:
+                    raise _broken(
+                        function, block, f"{instr.op} uses {operand.op or 'undefined'} {operand.name}, which is nowhere"
+                    )
+                elif instr.op == "phi":
+                    if not dominates(defined[operand], instr.blocks[index], dominators):
+                        raise _broken(function, block, f"phi arm {operand.name} does not reach the edge")
+                elif operand not in seen and (defined[operand] is block or not dominates(defined[operand], block, dominators)):
+                    raise _broken(function, block, f"{instr.op} uses {operand.op} {operand.name} before its definition")
+            seen.add(instr)
+
+
+def immediate_dominators(blocks: list[Block], incoming: dict[Block, list[Block]]) -> dict[Block, Block]:
+    """Immediate dominator of every block but the entry (the iterative method of Cooper, Harvey and Kennedy)."""
+    order = reverse_postorder(blocks)
+    rank = {block: index for index, block in enumerate(order)}
+    found: dict[Block, Block] = {order[0]: order[0]}
+    changed = True
+    while changed:
+        changed = False
+        for block in order[1:]:
+            known = [source for source in incoming[block] if source in found]
+            best = known[0]
+            for other in known[1:]:
+                while best is not other:
+                    while rank[best] > rank[other]:
+                        best = found[best]
+                    while rank[other] > rank[best]:
+                        other = found[other]
+            if found.get(block) is not best:
+                found[block] = best
+                changed = True
+    return found
+
+
+def reverse_postorder(blocks: list[Block]) -> list[Block]:
+    """Blocks reachable from the first, each before its successors but for back edges."""
+    seen = {blocks[0]}
+    finished: list[Block] = []
+    stack = [(blocks[0], iter(blocks[0].successors))]
+    while stack:
+        block, rest = stack[-1]
+        following = next((successor for successor in rest if successor not in seen), None)
+        if following is None:
+            finished.append(block)
+            stack.pop()
+        else:
+            seen.add(following)
+            stack.append((following, iter(following.successors)))
+    return finished[::-1]
+
+
+def dominates(above: Block, below: Block, dominators: dict[Block, Block]) -> bool:
+    """Whether every path from the entry to `below` passes `above`."""
+    while below is not above:
+        parent = dominators[below]
+        if parent is below:
+            return False
+        below = parent
+    return True
+
+
+def _broken(function: Function, block: Block, what: str) -> InvalidIR:
+    return InvalidIR(f"{function.name}, block {block.name}: {what}")
