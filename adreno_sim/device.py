@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Mapping, Protocol, Sequence, Union, runtime_checkable
+from typing import Any, Literal, Protocol, Union, runtime_checkable
 
 import numpy as np
 
@@ -57,6 +58,7 @@ class RunOptions:
     contract: "on" fuses a*b+c inside one expression (llvm.fma), "off" rounds twice (default "on", as GPUs do).
     flush_denormals: None = as the profile says (default).
     pitch_rule: None = the profile's; else "bytes", "pixels" or "hardware".
+    pool: what keeps freed memory: "paged" as TVM's OpenCL runtime (default), "none", or "legacy" with its 2D texture pool.
     cache: keep compiled kernels on disk (default True).
     """
 
@@ -67,6 +69,7 @@ class RunOptions:
     contract: Literal["on", "off"] = "on"
     flush_denormals: bool | None = None
     pitch_rule: Literal["bytes", "pixels", "hardware"] | None = None
+    pool: Literal["paged", "none", "legacy"] = "paged"
     cache: bool = True
 
 
@@ -101,6 +104,9 @@ class ImageSpec:
     row_pitch: int | None = None
     slice_pitch: int | None = None
 
+    def __str__(self) -> str:
+        return f"{self.kind} {self.width} x {self.height} x {self.depth_or_layers} {self.order} {self.channel_type}"
+
 
 ViewSpec = Union[BufferSpec, ImageSpec]
 
@@ -127,7 +133,7 @@ class TensorSpec:
         """Bytes of the dense tensor."""
         return math.prod(self.shape) * np.dtype(self.dtype).itemsize
 
-    def lower(self, device: "Device | None" = None) -> ViewSpec:
+    def lower(self, device: Device | None = None) -> ViewSpec:
         """The view that holds this tensor: a buffer, or the RGBA image2d_array of TVM's texture flattening.
 
         With separator a: layers = prod(shape[:a-1]), height = shape[a-1], width = prod(shape[a:-1]); the last
@@ -160,7 +166,10 @@ class Local:
 
 @dataclass(frozen=True)
 class Sampler:
-    """A sampler argument. addressing: "none", "clamp_to_edge", "clamp", "repeat", "mirrored_repeat"; filter: "nearest", "linear"."""
+    """A sampler argument.
+
+    addressing: "none", "clamp_to_edge", "clamp", "repeat" or "mirrored_repeat"; filter: "nearest" or "linear".
+    """
 
     normalized: bool = False
     addressing: str = "clamp_to_edge"
@@ -170,16 +179,19 @@ class Sampler:
 class Storage(Protocol):
     """Device memory (a clBuffer)."""
 
-    nbytes: int
+    @property
+    def nbytes(self) -> int: ...
 
 
 class View(Protocol):
     """A buffer or image over the bytes of a storage."""
 
-    spec: ViewSpec
-    storage: Storage
-    offset: int
-
+    @property
+    def spec(self) -> ViewSpec: ...
+    @property
+    def storage(self) -> Storage: ...
+    @property
+    def offset(self) -> int: ...
     def release(self) -> None: ...
 
 
@@ -188,7 +200,10 @@ Argument = Union[View, np.generic, int, float, Local, Sampler]
 
 @dataclass(frozen=True)
 class KernelParam:
-    """What a kernel expects: kind "buffer", "image", "sampler", "local" or "scalar"; `access` for images; `spelled` source type."""
+    """What a kernel expects.
+
+    kind: "buffer", "image", "sampler", "local" or "scalar". spelled: the type in the source. access: of images.
+    """
 
     name: str
     kind: str
@@ -197,8 +212,10 @@ class KernelParam:
 
 
 class Kernel(Protocol):
-    name: str
-    params: Sequence[KernelParam]
+    @property
+    def name(self) -> str: ...
+    @property
+    def params(self) -> Sequence[KernelParam]: ...
 
 
 class Program(Protocol):
@@ -264,9 +281,10 @@ class PoolStats:
 class Device(Protocol):
     """A simulated or real OpenCL device. Every call raises DeviceError with OpenCL's code where a driver would fail."""
 
-    info: DeviceInfo
-    options: RunOptions
-
+    @property
+    def info(self) -> DeviceInfo: ...
+    @property
+    def options(self) -> RunOptions: ...
     def allocate(self, nbytes: int) -> Storage: ...
     def free(self, storage: Storage) -> None: ...
     def view(self, storage: Storage, spec: ViewSpec, offset: int = 0) -> View: ...

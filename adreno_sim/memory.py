@@ -105,8 +105,9 @@ class Storage:
 class StorageView:
     """A buffer or image over `nbytes` of a storage from `offset`.
 
-    layout, format: of images. separate: memory of its own, where the device has no image of this kind over a buffer; it
-    is then kept coherent with the storage by copies, in which the texels lie in the storage without padding.
+    layout, format: of images. separate: memory of its own (taken from `memory`), where the device has no image of this
+    kind over a buffer; it is then kept coherent with the storage by copies, in which the texels lie in the storage
+    without padding. device: the device that made it.
     """
 
     spec: ViewSpec
@@ -117,9 +118,8 @@ class StorageView:
     format: Format | None = None
     separate: Block | None = None
     memory: DeviceMemory | None = None
+    device: object = None
     version: int = -1
-    name: str = ""
-    overwritten_by: StorageView | None = None
 
     @property
     def live(self) -> bool:

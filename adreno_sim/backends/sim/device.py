@@ -1,0 +1,280 @@
+"""The simulated Device: memory, programs and launches under a profile's rules."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ...clc.driver import FrontEndTarget
+from ...clc.program import compile_source
+from ...device import (
+    Argument,
+    BufferSpec,
+    DeviceError,
+    DeviceInfo,
+    ImageSpec,
+    Kernel,
+    LaunchResult,
+    PoolStats,
+    RunOptions,
+    View,
+    ViewSpec,
+    Watch,
+)
+from ...device import Storage as AnyStorage
+from ...findings import Finding
+from ...jit import launch as engine
+from ...jit.compiled import specialise
+from ...jit.specialisation import Specialisation
+from ...memory import Block, DeviceMemory, Storage, StorageView, after_write, before_access
+from ...pool import PagedPool, TexturePool
+from ...profiles import Profile
+from . import limits
+from .arguments import bind_argument, check_arguments, specialise_argument
+from .program import SimKernel, SimProgram
+from .views import ViewMaker
+
+
+class SimDevice:
+    """A device of `profile`. Not for use by several threads at once; a launch uses threads of its own.
+
+    Views see the bytes of their storage, images through the profile's pitch rule. Where the profile has no image of a kind
+    over a buffer, such a view is a separate image: reading or writing either side first copies what the other changed,
+    texels without padding, and take_warnings() says so.
+    """
+
+    def __init__(self, profile: Profile, options: RunOptions):
+        if options.pitch_rule:
+            profile = profile.with_values({"pitch_rule": options.pitch_rule})
+        self.profile, self.options = profile, options
+        self.info = _info(profile)
+        self._memory = DeviceMemory(profile["GLOBAL_MEM_SIZE"], profile["MAX_MEM_ALLOC_SIZE"], options.seed)
+        self._pool = PagedPool(self._memory, profile["page_size"], keep=options.pool != "none")
+        self._textures = TexturePool(self._memory) if options.pool == "legacy" else None
+        self._views = ViewMaker(self, profile, self._memory, self._image_memory)
+        self._peak_used = 0
+        self._programs: dict[tuple[str, str], SimProgram] = {}
+
+    # -- memory
+
+    def allocate(self, nbytes: int) -> Storage:
+        """Storage of `nbytes`. CL_INVALID_BUFFER_SIZE, or CL_MEM_OBJECT_ALLOCATION_FAILURE when memory is full."""
+        storage = self._pool.allocate(int(nbytes))
+        self._note_use()
+        return storage
+
+    def allocate_for(self, spec: ViewSpec) -> Storage:
+        """Storage for one view of `spec`; with pool=legacy, 2D images get a texture of the legacy pool."""
+        if self._textures is None or not isinstance(spec, ImageSpec) or spec.kind != "image2d":
+            return self.allocate(self.view_nbytes(spec))
+        textures = self._textures
+        storage = self._pool.retried(lambda: self._views.texture(textures, spec))
+        self._note_use()
+        return storage
+
+    def free(self, storage: AnyStorage) -> None:
+        """Return `storage` to the pool; its views cannot be used any more. CL_INVALID_MEM_OBJECT if it was freed before."""
+        ours = self._live(storage)
+        ours.live = False
+        for view in list(ours.views):
+            view.release()
+        if self._textures and self._textures.owns(ours):
+            self._textures.free(ours)
+        else:
+            self._pool.free(ours)
+
+    def view(self, storage: AnyStorage, spec: ViewSpec, offset: int = 0) -> StorageView:
+        """A view of `spec` at byte `offset`. Raises the error of clCreateSubBuffer or clCreateImage where one would."""
+        ours = self._live(storage)
+        view = self._views.buffer(ours, spec, offset) if isinstance(spec, BufferSpec) else self._views.image(ours, spec, offset)
+        self._note_use()
+        return view
+
+    def view_nbytes(self, spec: ViewSpec) -> int:
+        """Bytes of storage a view of `spec` needs on this device, pitch padding included."""
+        return spec.nbytes if isinstance(spec, BufferSpec) else self._views.image_nbytes(spec)
+
+    def pool_stats(self) -> PoolStats:
+        """Whole pages. `used` includes separate images; `peak_reserved` is the most memory the device ever gave out."""
+        return PoolStats(self._used(), self._memory.reserved, self._peak_used, self._memory.peak)
+
+    def release_pool(self) -> None:
+        """Return all memory the pool keeps free to the device (TVM's explicit clear)."""
+        self._pool.release_all()
+        if self._textures:
+            self._textures.release_all()
+
+    # -- data
+
+    def write(self, view: View, array: np.ndarray) -> None:
+        """Replace the elements of `view` by `array`, of the same dtype and as many elements, in logical order."""
+        ours = self._current(view)
+        target = ours.array()
+        given = np.asarray(array)
+        if given.dtype != target.dtype or given.size != target.size:
+            raise DeviceError(
+                "CL_INVALID_VALUE",
+                f"write of {given.size} {given.dtype} elements to a view of {target.size} {target.dtype} elements",
+            )
+        target[...] = given.reshape(target.shape)
+        after_write(ours)
+
+    def read(self, view: View) -> np.ndarray:
+        """A copy of the elements: (count,) of a buffer, (layers, height, width, channels) of an image."""
+        return self._current(view).array().copy()
+
+    def copy(self, source: View, target: View) -> None:
+        """Copy all elements in logical order; views of the same dtype and number of elements, of any kind."""
+        data, into = self._current(source).array(), self._current(target)
+        room = into.array()
+        if data.dtype != room.dtype or data.size != room.size:
+            raise DeviceError(
+                "CL_INVALID_VALUE", f"copy of {data.size} {data.dtype} elements to a view of {room.size} {room.dtype} elements"
+            )
+        room[...] = data.reshape(room.shape)
+        after_write(into)
+
+    # -- kernels
+
+    def build(self, source: str, options: str = "") -> SimProgram:
+        """Compile `source`. BuildError with the compiler's diagnostics, UnsupportedError for what the engine lacks."""
+        key = (source, options)
+        if key not in self._programs:
+            module = compile_source(source, options, target=self._target())
+            self._programs[key] = SimProgram(module, self, _allows_non_uniform(options))
+        return self._programs[key]
+
+    def launch(
+        self,
+        kernel: Kernel,
+        global_size: Sequence[int],
+        local_size: Sequence[int] | None,
+        args: Sequence[Argument],
+        *,
+        watch: Watch | None = None,
+    ) -> LaunchResult:
+        """Run `kernel` over `global_size` work-items and wait for it.
+
+        Everything is checked first, as clSetKernelArg and clEnqueueNDRangeKernel would; a DeviceError leaves all memory as
+        it was. local_size None: chosen by `limits.choose_local`. Defects that show while running are the result's findings.
+        """
+        if not isinstance(kernel, SimKernel) or kernel.device is not self:
+            raise DeviceError("CL_INVALID_KERNEL", f"kernel {kernel.name} was built by another device")
+        checked = check_arguments(kernel, args, self)
+        total, group = limits.work_size(kernel, global_size, local_size, self.profile)
+        limits.check_resources(kernel, checked, self.profile)
+        watched = self._watch_range(watch)
+        compiled = specialise(kernel.module, kernel.function, self._specialisation(total, group, checked, watch))
+        views = [arg for arg in checked if isinstance(arg, StorageView)]
+        for view in views:
+            before_access(view)
+        raw = engine.run(
+            compiled,
+            total,
+            (0, 0, 0),
+            [bind_argument(arg) for arg in checked],
+            threads=self.options.threads or len(os.sched_getaffinity(0)),
+            timeout=self.options.timeout,
+            seed=self.options.seed,
+            watch_range=watched,
+        )
+        for index, arg in enumerate(checked):
+            if isinstance(arg, StorageView) and kernel.writes(index):
+                after_write(arg)
+        return LaunchResult(findings=raw.findings, stores=raw.stores)
+
+    def finish(self) -> None:
+        """Every call waits for its end, so that there is nothing left to wait for."""
+
+    def take_warnings(self) -> list[Finding]:
+        """Findings about the device rather than one launch, each given once."""
+        taken, self._views.warnings = self._views.warnings, []
+        return taken
+
+    # -- inside
+
+    def _target(self) -> FrontEndTarget:
+        profile = self.profile
+        major, minor = profile["opencl"].split(".")
+        return FrontEndTarget(
+            opencl_version=int(major) * 100 + int(minor) * 10,
+            extensions=profile.extensions,
+            fp16="cl_khr_fp16" in profile.extensions,
+            fp64="cl_khr_fp64" in profile.extensions,
+        )
+
+    def _specialisation(self, total: limits.Size, group: limits.Size, args: Sequence[Any], watch: Watch | None) -> Specialisation:
+        flush = self.options.flush_denormals
+        return Specialisation(
+            local_size=group,
+            args=tuple(map(specialise_argument, args)),
+            checks=self.options.checks,
+            watch=watch is not None,
+            uniform=all(whole % part == 0 for whole, part in zip(total, group, strict=True)),
+            contract=self.options.contract,
+            flush_denormals=self.profile.flush_denormals if flush is None else flush,
+            wave_size=self.profile["wave_sizes"][0],
+        )
+
+    def _watch_range(self, watch: Watch | None) -> tuple[int, int] | None:
+        if watch is None:
+            return None
+        view = self._own(watch.view)
+        try:
+            return view.element_range(watch.element)
+        except IndexError as error:
+            raise DeviceError("CL_INVALID_VALUE", f"watch: {error}") from None
+
+    def _current(self, view: object) -> StorageView:
+        """A live view of this device, its bytes up to date."""
+        ours = self._own(view)
+        before_access(ours)
+        return ours
+
+    def _own(self, view: object) -> StorageView:
+        if not isinstance(view, StorageView) or view.device is not self:
+            raise DeviceError("CL_INVALID_MEM_OBJECT", f"{view!r:.60} is not a view of this device")
+        if not view.live:
+            raise DeviceError("CL_INVALID_MEM_OBJECT", "a view that is released, or whose storage was freed")
+        return view
+
+    def _live(self, storage: object) -> Storage:
+        if not isinstance(storage, Storage) or not storage.live:
+            raise DeviceError("CL_INVALID_MEM_OBJECT", "storage that was freed, or is not of this device")
+        return storage
+
+    def _image_memory(self, nbytes: int) -> Block:
+        return self._pool.retried(lambda: self._memory.take(nbytes))
+
+    def _used(self) -> int:
+        kept = self._pool.kept + (self._textures.kept if self._textures else 0)
+        return self._memory.reserved - kept
+
+    def _note_use(self) -> None:
+        self._peak_used = max(self._peak_used, self._used())
+
+
+def _allows_non_uniform(options: str) -> bool:
+    words = options.split()
+    return "-cl-uniform-work-group-size" not in words and any(word in words for word in ("-cl-std=CL2.0", "-cl-std=CL3.0"))
+
+
+def _info(profile: Profile) -> DeviceInfo:
+    return DeviceInfo(
+        name=profile.name,
+        backend="sim",
+        version=profile["device_version"],
+        extensions=profile.extensions,
+        limits=profile.limits,
+        lacks=tuple(_lacks(profile)),
+    )
+
+
+def _lacks(profile: Profile) -> list[str]:
+    if profile.images_over_buffers("image2d_array"):
+        return []
+    what = "image arrays over buffers (cl_ext_image_from_buffer)" if profile.image_from_buffer else "images over buffers"
+    return [f"{what}: such a view is a separate image, kept coherent with its storage by copies"]

@@ -1,0 +1,185 @@
+"""The profile's limits, each with the error code of the OpenCL call that reports it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from ...clc import ir
+from ...clc.layout import size_of
+from ...device import BufferSpec, DeviceError, ImageSpec, Local
+from ...image import Layout
+from ...memory import StorageView
+from ...profiles import Profile
+from .program import SimKernel
+
+Size = tuple[int, int, int]
+
+_MOST_ITEMS = 1 << 40  # of one launch: keeps every count of the engine inside 64 bits
+
+
+def check_image(spec: ImageSpec, profile: Profile) -> None:
+    """Extents against the device (clCreateImage: CL_INVALID_IMAGE_SIZE)."""
+    for name, extent, limit in _extents(spec):
+        if extent > profile[limit]:
+            raise DeviceError("CL_INVALID_IMAGE_SIZE", f"{spec}: {name} {extent}, {limit} = {profile[limit]}")
+
+
+def _extents(spec: ImageSpec) -> list[tuple[str, int, str]]:
+    if spec.kind == "image1d_buffer":
+        return [("width", spec.width, "IMAGE_MAX_BUFFER_SIZE")]
+    dimension = "IMAGE3D" if spec.kind == "image3d" else "IMAGE2D"
+    found = [("width", spec.width, f"{dimension}_MAX_WIDTH"), ("height", spec.height, f"{dimension}_MAX_HEIGHT")]
+    if spec.kind == "image3d":
+        found.append(("depth", spec.depth_or_layers, "IMAGE3D_MAX_DEPTH"))
+    elif spec.kind.endswith("_array"):
+        found.append(("layers", spec.depth_or_layers, "IMAGE_MAX_ARRAY_SIZE"))
+    return found
+
+
+def check_alignment(spec: ImageSpec, layout: Layout, offset: int, profile: Profile, rule: str) -> None:
+    """Pitch and base of an image over a buffer (clCreateImage: CL_INVALID_IMAGE_FORMAT_DESCRIPTOR). 1D images have no pitch.
+
+    Alignments are bytes or pixels as the pitch rule reads them; `hardware` takes any multiple of 64 bytes.
+    """
+    unit = layout.texel_bytes if rule == "pixels" else 1
+    pitch = profile["IMAGE_PITCH_ALIGNMENT"] if rule != "hardware" else 64
+    base = profile["IMAGE_BASE_ADDRESS_ALIGNMENT"] if rule != "hardware" else 64
+    one_row = spec.kind in ("image1d", "image1d_buffer")
+    if not one_row and layout.row_pitch % (pitch * unit or 1):
+        raise DeviceError(
+            "CL_INVALID_IMAGE_FORMAT_DESCRIPTOR",
+            f"{spec.kind} over a buffer with row_pitch {layout.row_pitch}: expected a multiple of {pitch * unit} bytes "
+            f"(IMAGE_PITCH_ALIGNMENT, rule {rule})",
+        )
+    if not one_row and offset % (base * unit or 1):
+        raise DeviceError(
+            "CL_INVALID_IMAGE_FORMAT_DESCRIPTOR",
+            f"{spec.kind} over a buffer at offset {offset}: expected a multiple of {base * unit} bytes "
+            f"(IMAGE_BASE_ADDRESS_ALIGNMENT, rule {rule})",
+        )
+
+
+def check_resources(kernel: SimKernel, args: Sequence[object], profile: Profile) -> None:
+    """Local memory, images, samplers, constants and argument bytes (clEnqueueNDRangeKernel: CL_OUT_OF_RESOURCES)."""
+    for what, used, limit in _resources(kernel, args):
+        if used > profile[limit]:
+            raise DeviceError("CL_OUT_OF_RESOURCES", f"kernel {kernel.name}: {used} {what}, {limit} = {profile[limit]}")
+
+
+def _resources(kernel: SimKernel, args: Sequence[object]) -> list[tuple[str, int, str]]:
+    params = kernel.function.params
+    images = [p.type.access for p in params if isinstance(p.type, ir.Image)]
+    constant = [
+        arg for p, arg in zip(params, args, strict=True) if isinstance(p.type, ir.Pointer) and p.type.space == ir.CONSTANT
+    ]
+    local = kernel.local_bytes + sum(arg.nbytes for arg in args if isinstance(arg, Local))
+    largest = max((arg.nbytes for arg in constant if isinstance(arg, StorageView)), default=0)
+    return [
+        ("bytes of local memory", local, "LOCAL_MEM_SIZE"),
+        ("read-only image arguments", images.count("read_only"), "MAX_READ_IMAGE_ARGS"),
+        ("write-only image arguments", images.count("write_only"), "MAX_WRITE_IMAGE_ARGS"),
+        ("read-write image arguments", images.count("read_write"), "MAX_READ_WRITE_IMAGE_ARGS"),
+        ("sampler arguments", sum(isinstance(p.type, ir.Sampler) for p in params), "MAX_SAMPLERS"),
+        ("__constant arguments", len(constant), "MAX_CONSTANT_ARGS"),
+        ("bytes in a __constant argument", largest, "MAX_CONSTANT_BUFFER_SIZE"),
+        ("bytes of arguments", sum(map(_argument_bytes, params)), "MAX_PARAMETER_SIZE"),
+    ]
+
+
+def _is_constant(param: ir.Param) -> bool:
+    return isinstance(param.type, ir.Pointer) and param.type.space == ir.CONSTANT
+
+
+def _argument_bytes(param: ir.Param) -> int:
+    """Room an argument takes: handles and pointers are 8 bytes."""
+    return 8 if isinstance(param.type, (ir.Image, ir.Sampler, ir.Pointer)) else size_of(param.type)
+
+
+def work_size(
+    kernel: SimKernel, global_size: Sequence[int], local_size: Sequence[int] | None, profile: Profile
+) -> tuple[Size, Size]:
+    """Checked global and local size as (x, y, z), the local one chosen where it is None (clEnqueueNDRangeKernel)."""
+    total = _three(kernel, "global", global_size)
+    if local_size is None:
+        group = kernel.function.required_work_group_size or choose_local(total, profile)
+    else:
+        group = _three(kernel, "local", local_size)
+        if len(local_size) != len(global_size):
+            _group_error(kernel, group, f"expected as many dimensions as global size {tuple(global_size)}")
+    _check_group(kernel, group, profile)
+    _check_edges(kernel, total, group, profile)
+    return total, group
+
+
+def _three(kernel: SimKernel, which: str, size: Sequence[int]) -> Size:
+    text = f"kernel {kernel.name}: {which} size {tuple(size)}"
+    if not 1 <= len(size) <= 3:
+        raise DeviceError("CL_INVALID_WORK_DIMENSION", f"{text}: expected 1 to 3 dimensions")
+    code = "CL_INVALID_GLOBAL_WORK_SIZE" if which == "global" else "CL_INVALID_WORK_GROUP_SIZE"
+    if any(int(n) != n or n < 1 for n in size):
+        raise DeviceError(code, f"{text}: expected whole numbers of 1 or more")
+    x, y, z = (*map(int, size), *[1] * (3 - len(size)))
+    if max(x, y, z) > _MOST_ITEMS or x * y * z > _MOST_ITEMS:
+        raise DeviceError(code, f"{text}: expected at most {_MOST_ITEMS} work-items")
+    return x, y, z
+
+
+def _check_group(kernel: SimKernel, group: Size, profile: Profile) -> None:
+    required = kernel.function.required_work_group_size
+    if required and group != required:
+        _group_error(kernel, group, f"reqd_work_group_size asks for {required}")
+    for axis, (size, limit) in enumerate(zip(group, profile["MAX_WORK_ITEM_SIZES"], strict=True)):
+        if size > limit:
+            _group_error(kernel, group, f"MAX_WORK_ITEM_SIZES[{axis}] = {limit}", "CL_INVALID_WORK_ITEM_SIZE")
+    if math.prod(group) > profile["MAX_WORK_GROUP_SIZE"]:
+        _group_error(kernel, group, f"{math.prod(group)} work-items, MAX_WORK_GROUP_SIZE = {profile['MAX_WORK_GROUP_SIZE']}")
+
+
+def _check_edges(kernel: SimKernel, total: Size, group: Size, profile: Profile) -> None:
+    """Groups that do not divide the global size need a device and a build that allow smaller ones at the edge."""
+    if not any(whole % part for whole, part in zip(total, group, strict=True)):
+        return
+    if not profile["non_uniform_work_groups"]:
+        _group_error(kernel, group, f"global size {total} is no multiple of it, and the device has no non-uniform work-groups")
+    if not kernel.non_uniform:
+        _group_error(
+            kernel,
+            group,
+            f"global size {total} is no multiple of it, which needs -cl-std=CL2.0 or CL3.0 and no -cl-uniform-work-group-size",
+        )
+
+
+def _group_error(kernel: SimKernel, group: Size, why: str, code: str = "CL_INVALID_WORK_GROUP_SIZE") -> None:
+    raise DeviceError(code, f"kernel {kernel.name}: local size {group}: {why}")
+
+
+def choose_local(total: Size, profile: Profile) -> Size:
+    """The local size used where the caller gives none: along x, y, then z the largest divisor that keeps a group in one wave."""
+    room = min(profile["wave_sizes"][0], profile["MAX_WORK_GROUP_SIZE"])
+    chosen = []
+    for size, limit in zip(total, profile["MAX_WORK_ITEM_SIZES"], strict=True):
+        part = max(n for n in range(1, min(size, limit, room) + 1) if size % n == 0)
+        chosen.append(part)
+        room //= part
+    x, y, z = chosen
+    return x, y, z
+
+
+def check_buffer(spec: BufferSpec, offset: int, available: int, profile: Profile) -> None:
+    """Region and alignment of a buffer view (clCreateSubBuffer); `available`: bytes of the storage."""
+    if spec.nbytes < 0 or offset < 0 or offset + spec.nbytes > available:
+        raise DeviceError(
+            "CL_INVALID_VALUE", f"buffer of {spec.nbytes} bytes at offset {offset}: the storage has {available} bytes"
+        )
+    check_offset(offset, profile)
+
+
+def check_offset(offset: int, profile: Profile) -> None:
+    """Alignment of a sub-buffer (CL_MISALIGNED_SUB_BUFFER_OFFSET)."""
+    alignment = profile["MEM_BASE_ADDR_ALIGN"] // 8
+    if offset % (alignment or 1):
+        raise DeviceError(
+            "CL_MISALIGNED_SUB_BUFFER_OFFSET",
+            f"offset {offset}: expected a multiple of {alignment} bytes (MEM_BASE_ADDR_ALIGN = {alignment * 8} bits)",
+        )

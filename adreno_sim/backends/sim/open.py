@@ -1,0 +1,33 @@
+"""From the text of a device string to a simulated device."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ... import profiles
+from ...device import AdrenoSimError
+from ...run_options import NAMES, make_options
+from .device import SimDevice
+
+
+def open_sim(text: str = "", **options: Any) -> SimDevice:
+    """Open `PROFILE[,key=value...]`: a built-in profile, or the path of a .toml profile or a .json clinfo dump.
+
+    Keys are RunOptions fields, profile fields, or wave_size (one sub-group size). Keyword options go before keys.
+    Raises AdrenoSimError naming what exists.
+    """
+    name, *pairs = text.split(",")
+    name = name.strip() or profiles.DEFAULT
+    given: dict[str, Any] = {}
+    changes: dict[str, Any] = {}
+    for pair in pairs:
+        key, equals, value = (part.strip() for part in pair.partition("="))
+        if not equals or not key:
+            raise AdrenoSimError(f"device sim:{text}: {pair!r}: expected key=value")
+        if key in NAMES:
+            given[key] = value
+        elif key == "wave_size":
+            changes["wave_sizes"] = profiles.parse_value(name, "wave_sizes", value)
+        else:
+            changes[key] = profiles.parse_value(name, key, value)
+    return SimDevice(profiles.load(name).with_values(changes), make_options(given | options))

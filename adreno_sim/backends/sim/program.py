@@ -1,0 +1,93 @@
+"""Programs and kernels of the simulated device: what the front end compiled, and what a launch must know about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from ...clc import ir
+from ...clc.layout import size_of
+from ...device import AdrenoSimError, KernelParam
+
+
+@dataclass(frozen=True, eq=False)
+class SimKernel:
+    """A kernel of a program. `device` is the one that built it; `non_uniform`: the source may have smaller groups at the edge."""
+
+    name: str
+    module: ir.Module
+    function: ir.Function
+    device: object
+    non_uniform: bool
+
+    @cached_property
+    def params(self) -> list[KernelParam]:
+        return [KernelParam(p.name, kind_of(p.type), p.spelled or str(p.type), p.access) for p in self.function.params]
+
+    @cached_property
+    def local_bytes(self) -> int:
+        """Bytes of __local variables the kernel declares or reaches."""
+        return sum(size_of(variable.type) for variable in _globals_of(self.function) if variable.space == ir.LOCAL)
+
+    def writes(self, index: int) -> bool:
+        """Whether the kernel may change what argument `index` points to, by its declaration."""
+        param = self.function.params[index]
+        if isinstance(param.type, ir.Image):
+            return param.type.access != "read_only"
+        constant = isinstance(param.type, ir.Pointer) and param.type.space == ir.CONSTANT
+        return not constant and "const" not in param.qualifiers
+
+
+@dataclass(frozen=True, eq=False)
+class SimProgram:
+    """A built program; `program[name]` is a kernel. `warnings` are the compiler's."""
+
+    module: ir.Module
+    device: object
+    non_uniform: bool
+
+    def __getitem__(self, name: str) -> SimKernel:
+        """Raises AdrenoSimError naming the kernels there are."""
+        if name not in self.module.kernels:
+            known = ", ".join(self.module.kernels) or "none"
+            raise AdrenoSimError(f"kernel {name!r} is not in the program; there are: {known}")
+        return SimKernel(name, self.module, self.module.kernels[name], self.device, self.non_uniform)
+
+    def kernel_names(self) -> list[str]:
+        return list(self.module.kernels)
+
+    @property
+    def warnings(self) -> list[object]:
+        return self.module.warnings
+
+
+def kind_of(type: ir.Type) -> str:
+    """The kind of argument a parameter of `type` takes."""
+    if isinstance(type, ir.Image):
+        return "image"
+    if isinstance(type, ir.Sampler):
+        return "sampler"
+    if isinstance(type, ir.Pointer) and type.space in (ir.GLOBAL, ir.CONSTANT, ir.LOCAL):
+        return "local" if type.space == ir.LOCAL else "buffer"
+    return "scalar"
+
+
+def _globals_of(function: ir.Function) -> set[ir.Global]:
+    found: set[ir.Global] = set()
+    for block in function.blocks:
+        for instr in block.instrs:
+            for operand in instr.operands:
+                found.update(_globals_in(operand))
+    return found
+
+
+def _globals_in(value: ir.Value) -> Iterator[ir.Global]:
+    if isinstance(value, ir.Global):
+        yield value
+    elif isinstance(value, ir.Const):
+        if isinstance(value.value, ir.GlobalOffset):
+            yield value.value.target
+        elif isinstance(value.value, tuple):
+            for item in value.value:
+                yield from _globals_in(item)

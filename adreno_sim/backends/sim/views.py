@@ -1,0 +1,135 @@
+"""Makes the views of a device: buffers, images over the storage's bytes, and separate images where there are none such."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from ...device import BufferSpec, DeviceError, ImageSpec
+from ...findings import Finding, Kind
+from ...image import format_of, layout_of
+from ...memory import Block, DeviceMemory, Storage, StorageView
+from ...pool import TexturePool
+from ...profiles import Profile
+from . import limits
+
+
+class ViewMaker:
+    """Views for `device`. `take` gets memory for separate images, which returns to `memory` when they are released.
+
+    `warnings` collects what the user should know about the views made, each thing once.
+    """
+
+    def __init__(self, device: object, profile: Profile, memory: DeviceMemory, take: Callable[[int], Block]):
+        self.device, self.profile, self.memory, self._take = device, profile, memory, take
+        self.warnings: list[Finding] = []
+        self._said: set[object] = set()
+
+    def buffer(self, storage: Storage, spec: BufferSpec, offset: int) -> StorageView:
+        """A sub-buffer of the storage; its length must be a whole number of elements."""
+        limits.check_buffer(spec, offset, storage.nbytes, self.profile)
+        try:
+            element = np.dtype(spec.dtype).itemsize
+        except TypeError:
+            raise DeviceError("CL_INVALID_VALUE", f"buffer of dtype {spec.dtype!r}: expected a numpy dtype name") from None
+        if spec.nbytes % element:
+            raise DeviceError("CL_INVALID_BUFFER_SIZE", f"buffer of {spec.nbytes} bytes: expected whole {spec.dtype} elements")
+        return self._made(StorageView(spec, storage, offset, spec.nbytes, device=self.device))
+
+    def image(self, storage: Storage, spec: ImageSpec, offset: int) -> StorageView:
+        """An image over the storage's bytes where the device can, else one with memory of its own."""
+        limits.check_image(spec, self.profile)
+        if self.profile.images_over_buffers(spec.kind):
+            return self._over_bytes(storage, spec, offset)
+        return self._separate(storage, spec, offset)
+
+    def image_nbytes(self, spec: ImageSpec) -> int:
+        """Bytes of storage under an image view: with padding, or dense under a separate image."""
+        layout = layout_of(spec, self.profile)
+        return layout.nbytes if self.profile.images_over_buffers(spec.kind) else layout.dense_bytes
+
+    def texture(self, pool: TexturePool, spec: ImageSpec) -> Storage:
+        """Storage of a texture of the legacy pool that has room for `spec`."""
+        limits.check_image(spec, self.profile)
+        code = format_of(spec.order, spec.channel_type).meaning
+
+        def nbytes(width: int, height: int) -> int:
+            return layout_of(replace(spec, width=width, height=height), self.profile).nbytes
+
+        return pool.allocate(spec.width, spec.height, code, nbytes)
+
+    def _over_bytes(self, storage: Storage, spec: ImageSpec, offset: int) -> StorageView:
+        layout = layout_of(self._with_pitch_of(storage, spec), self.profile)
+        if offset < 0 or offset + layout.nbytes > storage.block.nbytes:
+            raise self._too_large(spec, offset, layout.nbytes, storage)
+        limits.check_offset(offset, self.profile)
+        limits.check_alignment(spec, layout, offset, self.profile, self.profile["pitch_rule"])
+        if offset + layout.nbytes > storage.nbytes:
+            self._warn_pages(spec, offset, layout.nbytes, storage)
+        texels = format_of(spec.order, spec.channel_type)
+        return self._made(StorageView(spec, storage, offset, layout.nbytes, layout, texels, device=self.device))
+
+    def _with_pitch_of(self, storage: Storage, spec: ImageSpec) -> ImageSpec:
+        """`spec` with the row pitch of the texture it is part of, where the storage is one of the legacy pool."""
+        if storage.extents is None or spec.kind != "image2d" or spec.row_pitch is not None:
+            return spec
+        whole = replace(spec, width=storage.extents[0], height=storage.extents[1])
+        return replace(spec, row_pitch=layout_of(whole, self.profile).row_pitch)
+
+    def _separate(self, storage: Storage, spec: ImageSpec, offset: int) -> StorageView:
+        layout = layout_of(spec, self.profile)
+        if offset < 0 or offset + layout.dense_bytes > storage.nbytes:
+            raise self._too_large(spec, offset, layout.dense_bytes, storage)
+        limits.check_offset(offset, self.profile)
+        view = StorageView(
+            spec,
+            storage,
+            offset,
+            layout.dense_bytes,
+            layout,
+            format_of(spec.order, spec.channel_type),
+            separate=self._image_memory(spec, layout.nbytes),
+            memory=self.memory,
+            device=self.device,
+        )
+        self._warn_separate(spec)
+        return self._made(view)
+
+    def _image_memory(self, spec: ImageSpec, nbytes: int) -> Block:
+        try:
+            return self._take(nbytes)
+        except DeviceError as error:
+            raise DeviceError("CL_MEM_OBJECT_ALLOCATION_FAILURE", f"{spec.kind} of its own: {error}") from None
+
+    def _made(self, view: StorageView) -> StorageView:
+        view.storage.views.append(view)
+        return view
+
+    def _too_large(self, spec: ImageSpec, offset: int, needed: int, storage: Storage) -> DeviceError:
+        return DeviceError(
+            "CL_INVALID_IMAGE_SIZE",
+            f"{spec} at offset {offset}: needs {needed} bytes (pitch rule {self.profile['pitch_rule']}), "
+            f"the storage has {storage.nbytes}",
+        )
+
+    def _warn_pages(self, spec: ImageSpec, offset: int, needed: int, storage: Storage) -> None:
+        message = (
+            f"{spec} at offset {offset} needs {needed} bytes (pitch rule {self.profile['pitch_rule']}), {storage.nbytes} were "
+            "allocated: it fits only because the pool rounds up to pages"
+        )
+        self._warn((spec, offset, storage.nbytes), Kind.PITCH_DIFFERS, message)
+
+    def _warn_separate(self, spec: ImageSpec) -> None:
+        needed = "cl_ext_image_from_buffer" if self.profile.image_from_buffer else "cl_khr_image2d_from_buffer"
+        message = (
+            f"{self.profile.name} has no {spec.kind} over a buffer ({needed}): such views are separate images, copied from "
+            "and to their storage whenever the other side has changed"
+        )
+        self._warn(spec.kind, Kind.NO_IMAGE_FROM_BUFFER, message)
+
+    def _warn(self, key: object, kind: Kind, message: str) -> None:
+        if key not in self._said:
+            self._said.add(key)
+            self.warnings.append(Finding(kind, message))
