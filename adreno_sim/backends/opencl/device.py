@@ -1,0 +1,233 @@
+"""OpenCLDevice: the Device protocol over one OpenCL device."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyopencl as cl
+import pyopencl._cl as raw
+
+from ...device import (
+    Argument,
+    BufferSpec,
+    DeviceError,
+    ImageSpec,
+    Kernel,
+    LaunchResult,
+    PoolStats,
+    RunOptions,
+    Storage,
+    View,
+    ViewSpec,
+    Watch,
+)  # fmt: skip
+from ...findings import Finding, Kind
+from ...image import format_of
+from ...memory import align_up
+from . import program as programs
+from .errors import translated
+from .info import can_view_image, device_info
+from .memory import OpenCLStorage, OpenCLView, after_write, before_access, check_extents, dense_bytes, make_image
+from .pool import BufferPool
+
+PITCH_BYTES = 64
+"""Row pitch alignment of images over buffers where the driver does not answer the query (Adreno's usual value)."""
+
+
+class OpenCLDevice:
+    """A real device. One in-order queue with profiling; calls return when their work is done."""
+
+    def __init__(self, device: cl.Device, options: RunOptions):
+        self.options = options
+        self.handle = device
+        self.info = device_info(device)
+        with translated(f"opening {self.info.name}"):
+            self.context = cl.Context([device])
+            self.queue = cl.CommandQueue(self.context, properties=cl.command_queue_properties.PROFILING_ENABLE)
+        self._pool = BufferPool(self.context, int(self.info.limits.get("MAX_MEM_ALLOC_SIZE", 0)))
+        self._warnings: dict[str, Finding] = {}
+        self._told: set[str] = set()
+
+    # --- memory ---------------------------------------------------------------------------------------------
+
+    def allocate(self, nbytes: int) -> OpenCLStorage:
+        most = self.info.limits.get("MAX_MEM_ALLOC_SIZE", nbytes)
+        if not 0 < nbytes <= most:
+            raise DeviceError("CL_INVALID_BUFFER_SIZE", f"{nbytes} bytes: expected 1 to MAX_MEM_ALLOC_SIZE = {most}")
+        return OpenCLStorage(nbytes, self._pool.take(nbytes))
+
+    def free(self, storage: Storage) -> None:
+        owned = _storage(storage)
+        if not owned.live:
+            raise DeviceError("CL_INVALID_MEM_OBJECT", "the storage was freed before")
+        owned.live = False
+        self._pool.give(owned.buffer)
+
+    def view_nbytes(self, spec: ViewSpec) -> int:
+        if isinstance(spec, BufferSpec):
+            return spec.nbytes
+        row, image_slice = self._pitches(spec)
+        layers = spec.depth_or_layers if spec.kind != "image2d" else 1
+        return image_slice * layers if image_slice else row * spec.height
+
+    def view(self, storage: Storage, spec: ViewSpec, offset: int = 0) -> OpenCLView:
+        owned = _storage(storage)
+        needed = self.view_nbytes(spec)
+        if offset < 0 or offset + needed > owned.nbytes:
+            message = f"a view of {needed} bytes at offset {offset} in a storage of {owned.nbytes}: {spec}"
+            raise DeviceError("CL_INVALID_BUFFER_SIZE" if isinstance(spec, BufferSpec) else "CL_INVALID_IMAGE_SIZE", message)
+        if isinstance(spec, BufferSpec):
+            memory = owned.buffer if offset == 0 else self._part(owned, offset, needed)
+            return OpenCLView(self, spec, owned, offset, needed, memory)
+        return self._image(owned, spec, offset, needed)
+
+    def _part(self, storage: OpenCLStorage, offset: int, nbytes: int) -> Any:
+        with translated(f"a view of {nbytes} bytes at offset {offset}"):
+            return storage.buffer.get_sub_region(offset, max(nbytes, 1))
+
+    def _image(self, storage: OpenCLStorage, spec: ImageSpec, offset: int, nbytes: int) -> OpenCLView:
+        check_extents(spec, self.info.limits)
+        texels = format_of(spec.order, spec.channel_type)
+        if can_view_image(self.info, spec.kind):
+            row, image_slice = self._pitches(spec)
+            buffer = storage.buffer if offset == 0 else self._part(storage, offset, nbytes)
+            pitches = (0, 0) if spec.kind == "image1d_buffer" else (row, image_slice if spec.kind != "image2d" else 0)
+            memory = make_image(self.context, spec, buffer, *pitches)
+            return OpenCLView(self, spec, storage, offset, nbytes, memory, texels)
+        self._warn_separate(spec.kind)
+        memory = make_image(self.context, spec, None, 0, 0)
+        return OpenCLView(self, spec, storage, offset, dense_bytes(spec), memory, texels, separate=True)
+
+    def _pitches(self, spec: ImageSpec) -> tuple[int, int]:
+        """Row and slice pitch in bytes of an image over a buffer; dense where the device makes separate images."""
+        texel = format_of(spec.order, spec.channel_type).texel_bytes
+        row = spec.row_pitch or spec.width * texel
+        if can_view_image(self.info, spec.kind) and spec.row_pitch is None and spec.kind != "image1d_buffer":
+            pixels = int(self.info.limits.get("IMAGE_PITCH_ALIGNMENT", 0))
+            row = align_up(row, pixels * texel if pixels else PITCH_BYTES)
+        return row, spec.slice_pitch or row * spec.height
+
+    def _warn_separate(self, kind: str) -> None:
+        if kind not in self._told:
+            self._told.add(kind)
+            message = f"{self.info.name} makes no {kind} over a buffer: such views are separate images, kept coherent by copies"
+            self._warnings[kind] = Finding(Kind.NO_IMAGE_FROM_BUFFER, message)
+
+    # --- data -----------------------------------------------------------------------------------------------
+
+    def write(self, view: View, array: np.ndarray) -> None:
+        self._write(_view(view), array)
+
+    def _write(self, target: OpenCLView, array: np.ndarray) -> None:
+        if array.shape != target.shape or array.dtype != target.dtype:
+            raise DeviceError("CL_INVALID_VALUE", f"write of {array.dtype} {array.shape}: expected {target.dtype} {target.shape}")
+        if array.size == 0:
+            return
+        dense = np.ascontiguousarray(array)
+        with translated(f"writing {dense.nbytes} bytes"):
+            before_access(target)
+            if isinstance(target.spec, BufferSpec):
+                cl.enqueue_copy(self.queue, target.memory, dense)
+            else:
+                raw._enqueue_write_image(self.queue, target.memory, (0, 0, 0), target.region, dense)
+            after_write(target)
+
+    def read(self, view: View) -> np.ndarray:
+        return self._read(_view(view))
+
+    def _read(self, source: OpenCLView) -> np.ndarray:
+        result = np.empty(source.shape, source.dtype)
+        if result.size:
+            with translated(f"reading {result.nbytes} bytes"):
+                before_access(source)
+                if isinstance(source.spec, BufferSpec):
+                    cl.enqueue_copy(self.queue, result, source.memory)
+                else:
+                    raw._enqueue_read_image(self.queue, source.memory, (0, 0, 0), source.region, result)
+        return result
+
+    def copy(self, source: View, target: View) -> None:
+        from_view, to_view = _view(source), _view(target)
+        if math.prod(from_view.shape) != math.prod(to_view.shape) or from_view.dtype != to_view.dtype:
+            message = f"copy of {from_view.dtype} {from_view.shape} to {to_view.dtype} {to_view.shape}"
+            raise DeviceError("CL_INVALID_VALUE", message)
+        self._write(to_view, self._read(from_view).reshape(to_view.shape))
+
+    # --- kernels --------------------------------------------------------------------------------------------
+
+    def build(self, source: str, options: str = "") -> programs.OpenCLProgram:
+        return programs.build(self.context, source, options)
+
+    def launch(
+        self,
+        kernel: Kernel,
+        global_size: Sequence[int],
+        local_size: Sequence[int] | None,
+        args: Sequence[Argument],
+        *,
+        watch: Watch | None = None,
+    ) -> LaunchResult:
+        if not isinstance(kernel, programs.OpenCLKernel):
+            raise DeviceError("CL_INVALID_KERNEL", f"{kernel!r} was not built by this device")
+        bound = programs.bind(self.context, kernel, args)
+        self._check_sizes(kernel.name, global_size, local_size)
+        with translated(f"launch of {kernel.name} {tuple(global_size)} / {tuple(local_size) if local_size else None}"):
+            for arg in args:
+                if isinstance(arg, OpenCLView):
+                    before_access(arg)
+            for index, value in enumerate(bound):
+                kernel.handle.set_arg(index, value)
+            local = tuple(local_size) if local_size is not None else None
+            event = cl.enqueue_nd_range_kernel(self.queue, kernel.handle, tuple(global_size), local)
+            event.wait()
+            for arg, written in zip(args, kernel.writes, strict=True):
+                if isinstance(arg, OpenCLView) and written:
+                    after_write(arg)
+        return LaunchResult(device_seconds=_seconds(event))
+
+    def _check_sizes(self, name: str, global_size: Sequence[int], local_size: Sequence[int] | None) -> None:
+        if any(size < 1 for size in global_size):
+            raise DeviceError("CL_INVALID_GLOBAL_WORK_SIZE", f"launch of {name}: global size {tuple(global_size)}")
+        if local_size is None:
+            return
+        most = int(self.info.limits.get("MAX_WORK_GROUP_SIZE", 0))
+        each = self.info.limits.get("MAX_WORK_ITEM_SIZES", ())
+        fits = len(local_size) == len(global_size) and all(1 <= n <= m for n, m in zip(local_size, each, strict=False))
+        if not fits or math.prod(local_size) > most:
+            limit = f"MAX_WORK_GROUP_SIZE = {most}, MAX_WORK_ITEM_SIZES = {each}"
+            message = f"launch of {name}: local size {tuple(local_size)} for global size {tuple(global_size)}; {limit}"
+            raise DeviceError("CL_INVALID_WORK_GROUP_SIZE", message)
+
+    def finish(self) -> None:
+        with translated("finish"):
+            self.queue.finish()
+
+    def pool_stats(self) -> PoolStats:
+        return self._pool.stats()
+
+    def take_warnings(self) -> list[Finding]:
+        taken = list(self._warnings.values())
+        self._warnings.clear()
+        return taken
+
+
+def _seconds(event: cl.Event) -> float | None:
+    try:
+        return (event.profile.end - event.profile.start) * 1e-9
+    except cl.Error:
+        return None
+
+
+def _storage(storage: Storage) -> OpenCLStorage:
+    if not isinstance(storage, OpenCLStorage):
+        raise DeviceError("CL_INVALID_MEM_OBJECT", f"{storage!r} is no storage of this device")
+    return storage
+
+
+def _view(view: View) -> OpenCLView:
+    if not isinstance(view, OpenCLView) or not view.live or not view.storage.live:
+        raise DeviceError("CL_INVALID_MEM_OBJECT", "the view is not of this device, was released, or its storage was freed")
+    return view

@@ -1,0 +1,58 @@
+"""DeviceInfo of an OpenCL device."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyopencl as cl
+
+from ...device import DeviceInfo
+
+LIMITS = (
+    "MAX_COMPUTE_UNITS", "MAX_WORK_GROUP_SIZE", "MAX_WORK_ITEM_SIZES", "MAX_WORK_ITEM_DIMENSIONS", "MAX_PARAMETER_SIZE",
+    "GLOBAL_MEM_SIZE", "MAX_MEM_ALLOC_SIZE", "LOCAL_MEM_SIZE", "MAX_CONSTANT_BUFFER_SIZE", "MEM_BASE_ADDR_ALIGN",
+    "IMAGE_SUPPORT", "IMAGE2D_MAX_WIDTH", "IMAGE2D_MAX_HEIGHT", "IMAGE3D_MAX_WIDTH", "IMAGE3D_MAX_HEIGHT", "IMAGE3D_MAX_DEPTH",
+    "IMAGE_MAX_ARRAY_SIZE", "IMAGE_MAX_BUFFER_SIZE", "IMAGE_PITCH_ALIGNMENT", "IMAGE_BASE_ADDRESS_ALIGNMENT",
+    "MAX_SAMPLERS", "MAX_READ_IMAGE_ARGS", "MAX_WRITE_IMAGE_ARGS",
+)  # fmt: skip
+
+IMAGE_FROM_BUFFER = {"image2d": "cl_khr_image2d_from_buffer"}
+"""Extension that makes an image kind over a buffer; cl_ext_image_from_buffer does it for every kind."""
+
+
+def device_info(device: cl.Device) -> DeviceInfo:
+    """What the driver says of itself; limits it does not answer are left out."""
+    extensions = frozenset(str(device.extensions).split())
+    limits = {name: value for name in LIMITS if (value := _query(device, name)) is not None}
+    return DeviceInfo(str(device.name).strip(), "cl", str(device.version), extensions, limits, _lacks(device, extensions))
+
+
+def _query(device: cl.Device, name: str) -> Any:
+    try:
+        value = device.get_info(getattr(cl.device_info, name))
+    except (cl.Error, AttributeError):
+        return None
+    return tuple(int(v) for v in value) if isinstance(value, (list, tuple)) else int(value)
+
+
+def can_view_image(info: DeviceInfo, kind: str) -> bool:
+    """Whether the device makes images of `kind` over a buffer."""
+    if kind == "image1d_buffer":
+        return True
+    return "cl_ext_image_from_buffer" in info.extensions or IMAGE_FROM_BUFFER.get(kind, "none") in info.extensions
+
+
+def _lacks(device: cl.Device, extensions: frozenset[str]) -> tuple[str, ...]:
+    lacks = [
+        "does not check accesses: out-of-bounds reads and writes, races and uninitialised reads go unseen",
+        "does not record stores: a watch on a launch is ignored",
+        "does not stop a kernel that runs too long: the timeout is ignored",
+        "rounds, contracts and flushes denormals as its driver does: the options for these are ignored",
+    ]
+    if not device.image_support:
+        lacks.append("has no images: only the buffer target runs")
+    elif "cl_ext_image_from_buffer" not in extensions:
+        lacks.append("makes no image2d_array over a buffer: such views are separate images, kept coherent by copies")
+    if "cl_khr_fp16" not in extensions:
+        lacks.append("has no cl_khr_fp16: kernels that compute in half do not build")
+    return tuple(lacks)

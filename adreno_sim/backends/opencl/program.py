@@ -1,0 +1,176 @@
+"""Programs and kernels of an OpenCL device, and the check of arguments before a driver sees them."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyopencl as cl
+
+from ...device import Argument, BufferSpec, BuildError, DeviceError, KernelParam, Local, Sampler
+from . import signature
+from .errors import code_name, translated
+from .memory import OpenCLView
+
+ADDRESSING = {
+    "none": cl.addressing_mode.NONE,
+    "clamp_to_edge": cl.addressing_mode.CLAMP_TO_EDGE,
+    "clamp": cl.addressing_mode.CLAMP,
+    "repeat": cl.addressing_mode.REPEAT,
+    "mirrored_repeat": cl.addressing_mode.MIRRORED_REPEAT,
+}
+FILTER = {"nearest": cl.filter_mode.NEAREST, "linear": cl.filter_mode.LINEAR}
+
+SCALAR_BYTES = {
+    "char": 1, "uchar": 1, "bool": 1, "short": 2, "ushort": 2, "half": 2, "int": 4, "uint": 4, "float": 4,
+    "long": 8, "ulong": 8, "double": 8, "size_t": 8,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class OpenCLKernel:
+    """One kernel. `writes` tells, per parameter, whether the kernel may write what it points to."""
+
+    name: str
+    params: tuple[KernelParam, ...]
+    writes: tuple[bool, ...]
+    handle: Any
+
+
+class OpenCLProgram:
+    """A built program; its kernels are looked into at first use (a prototype alone may be listed, but has no parameters)."""
+
+    def __init__(self, handle: cl.Program, source: str):
+        self._handle, self._source = handle, source
+        self._names = str(handle.get_info(cl.program_info.KERNEL_NAMES)).split(";")
+        self._kernels: dict[str, OpenCLKernel] = {}
+
+    def __getitem__(self, name: str) -> OpenCLKernel:
+        if name not in self._names:
+            raise DeviceError("CL_INVALID_KERNEL_NAME", f"no kernel {name!r}; the program has {', '.join(self._names) or 'none'}")
+        if name not in self._kernels:
+            with translated(f"the parameters of kernel {name}"):
+                self._kernels[name] = _kernel(name, cl.Kernel(self._handle, name), self._source)
+        return self._kernels[name]
+
+    def kernel_names(self) -> list[str]:
+        return list(self._names)
+
+
+def build(context: cl.Context, source: str, options: str) -> OpenCLProgram:
+    """Compile `source`. Raises BuildError with the driver's log."""
+    program = cl.Program(context, source)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", cl.CompilerWarning)
+            program.build([*options.split(), "-cl-kernel-arg-info"], cache_dir=None)
+    except cl.RuntimeError as error:
+        raise BuildError(f"{code_name(error)}: the kernel does not compile\n{_log(program, context, error)}") from error
+    with translated("the kernels of a program"):
+        return OpenCLProgram(program, source)
+
+
+def _log(program: cl.Program, context: cl.Context, error: cl.Error) -> str:
+    try:
+        return str(program.get_build_info(context.devices[0], cl.program_build_info.LOG)).strip()
+    except cl.Error:
+        return str(error)
+
+
+def _kernel(name: str, handle: Any, source: str) -> OpenCLKernel:
+    try:
+        pairs = [_param(handle, index) for index in range(handle.num_args)]
+    except cl.Error as error:
+        parsed = signature.parse(source, name)
+        if code_name(error) != "CL_KERNEL_ARG_INFO_NOT_AVAILABLE" or parsed is None or len(parsed) != handle.num_args:
+            raise
+        pairs = parsed
+    return OpenCLKernel(name, tuple(param for param, _ in pairs), tuple(written for _, written in pairs), handle)
+
+
+def _param(handle: Any, index: int) -> tuple[KernelParam, bool]:
+    info = cl.kernel_arg_info
+    spelled = str(handle.get_arg_info(index, info.TYPE_NAME))
+    name = str(handle.get_arg_info(index, info.NAME))
+    space = handle.get_arg_info(index, info.ADDRESS_QUALIFIER)
+    constant = bool(handle.get_arg_info(index, info.TYPE_QUALIFIER) & cl.kernel_arg_type_qualifier.CONST)
+    if spelled.startswith("image"):
+        access = _access(handle.get_arg_info(index, info.ACCESS_QUALIFIER))
+        return KernelParam(name, "image", spelled, access), access != "read_only"
+    if spelled == "sampler_t":
+        return KernelParam(name, "sampler", spelled), False
+    if space == cl.kernel_arg_address_qualifier.LOCAL:
+        return KernelParam(name, "local", spelled), False
+    if space == cl.kernel_arg_address_qualifier.PRIVATE:
+        return KernelParam(name, "scalar", spelled), False
+    return KernelParam(name, "buffer", spelled), space == cl.kernel_arg_address_qualifier.GLOBAL and not constant
+
+
+def _access(qualifier: int) -> str:
+    names = cl.kernel_arg_access_qualifier
+    table = {names.READ_ONLY: "read_only", names.WRITE_ONLY: "write_only", names.READ_WRITE: "read_write"}
+    return table.get(qualifier, "read_only")
+
+
+def bind(context: cl.Context, kernel: OpenCLKernel, args: Sequence[Argument]) -> list[Any]:
+    """The arguments as pyopencl takes them. Raises DeviceError naming the argument that does not fit its parameter."""
+    if len(args) != len(kernel.params):
+        message = f"kernel {kernel.name} takes {len(kernel.params)} arguments, given {len(args)}"
+        raise DeviceError("CL_INVALID_KERNEL_ARGS", message)
+    return [_bound(context, kernel, index, arg) for index, arg in enumerate(args)]
+
+
+def _bound(context: cl.Context, kernel: OpenCLKernel, index: int, arg: Any) -> Any:
+    param = kernel.params[index]
+    if isinstance(arg, OpenCLView):
+        expected = "buffer" if isinstance(arg.spec, BufferSpec) else arg.spec.kind
+        wanted = param.spelled.removesuffix("_t") if param.kind == "image" else param.kind
+        if wanted != expected:
+            raise _wrong(kernel, index, f"{_article(expected)} view")
+        if not arg.live or not arg.storage.live:
+            code = "CL_INVALID_MEM_OBJECT"
+            raise DeviceError(code, f"argument {index} ({param.name}) of {kernel.name} was released or its storage freed")
+        return arg.memory
+    if isinstance(arg, Local):
+        return cl.LocalMemory(arg.nbytes) if param.kind == "local" else _refuse(kernel, index, "local memory")
+    if isinstance(arg, Sampler):
+        if param.kind != "sampler":
+            raise _wrong(kernel, index, "a sampler")
+        return cl.Sampler(context, arg.normalized, ADDRESSING[arg.addressing], FILTER[arg.filter])
+    return _scalar(kernel, index, arg)
+
+
+def _scalar(kernel: OpenCLKernel, index: int, arg: Any) -> Any:
+    param = kernel.params[index]
+    if param.kind != "scalar" or not isinstance(arg, (np.generic, int, float)):
+        raise _wrong(kernel, index, f"{type(arg).__name__} {arg!r}")
+    base = re.match(r"[a-z_]+", param.spelled)
+    expected = SCALAR_BYTES.get(base.group() if base else "")
+    if not isinstance(arg, np.generic):
+        code = {1: "i1", 2: "i2", 4: "i4", 8: "i8"}[expected or 4]
+        is_float = param.spelled in ("half", "float", "double")
+        arg = np.dtype("f" + code[1] if is_float else code).type(arg)
+    if expected is not None and param.spelled.isalpha() and arg.nbytes != expected:
+        message = (
+            f"argument {index} ({param.name}) of {kernel.name} is {param.spelled} ({expected} bytes), given {arg.dtype} {arg}"
+        )
+        raise DeviceError("CL_INVALID_ARG_SIZE", message)
+    return arg
+
+
+def _wrong(kernel: OpenCLKernel, index: int, given: str) -> DeviceError:
+    param = kernel.params[index]
+    message = f"argument {index} ({param.name}) of {kernel.name} is {param.spelled} ({param.kind}), given {given}"
+    return DeviceError("CL_INVALID_ARG_VALUE", message)
+
+
+def _refuse(kernel: OpenCLKernel, index: int, given: str) -> Any:
+    raise _wrong(kernel, index, given)
+
+
+def _article(kind: str) -> str:
+    return ("an " if kind[0] in "aeiou" else "a ") + kind

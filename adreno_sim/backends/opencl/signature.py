@@ -1,0 +1,46 @@
+"""Kernel parameters read from OpenCL C text, for drivers that do not tell them.
+
+Intel's CPU runtime answers CL_KERNEL_ARG_INFO_NOT_AVAILABLE for every kernel of a program that also declares a kernel
+without defining it. Types hidden behind macros or typedefs are taken for scalars.
+"""
+
+from __future__ import annotations
+
+import re
+
+from ...device import KernelParam
+
+_NOISE = re.compile(r"//[^\n]*|/\*.*?\*/|__attribute__\s*\(\(.*?\)\)", re.DOTALL)
+_WORDS = {"const", "restrict", "__restrict", "volatile", "struct", "global", "local", "constant", "private"}
+_SPACES = {"__global", "__local", "__constant", "__private"}
+_ACCESS = {"read_only": "read_only", "write_only": "write_only", "read_write": "read_write"}
+
+
+def parse(source: str, name: str) -> list[tuple[KernelParam, bool]] | None:
+    """Parameters of kernel `name`, each with whether the kernel may write through it; None if the text has no such kernel."""
+    text = _NOISE.sub(" ", source)
+    found = re.search(rf"\b(?:__)?kernel\b[^;{{(]*\b{re.escape(name)}\s*\(", text)
+    if not found:
+        return None
+    end = text.find(")", found.end())
+    declarations = [part.strip() for part in text[found.end() : end].split(",")]
+    return [_param(declaration) for declaration in declarations if declaration not in ("", "void")]
+
+
+def _param(declaration: str) -> tuple[KernelParam, bool]:
+    words = re.findall(r"\w+|\*", declaration)
+    bare = {word.removeprefix("__") for word in words}
+    name = words[-1]
+    kept = [w for w in words[:-1] if w not in _WORDS | _SPACES and w.removeprefix("__") not in _ACCESS]
+    spelled = "".join(f" {w}" if w.isidentifier() and i else w for i, w in enumerate(kept))
+    image = next((word for word in words if re.fullmatch(r"image\w*_t", word)), None)
+    if image:
+        access = next((_ACCESS[word] for word in bare if word in _ACCESS), "read_only")
+        return KernelParam(name, "image", image, access), access != "read_only"
+    if "sampler_t" in words:
+        return KernelParam(name, "sampler", "sampler_t"), False
+    if "*" not in words:
+        return KernelParam(name, "scalar", spelled), False
+    if "local" in bare:
+        return KernelParam(name, "local", spelled), False
+    return KernelParam(name, "buffer", spelled), "constant" not in bare and "const" not in bare
