@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from .ir import Block, Const, Function, Instr, Value
+
+_Item = TypeVar("_Item")
 
 
 def predecessors(blocks: list[Block]) -> dict[Block, list[Block]]:
@@ -127,7 +131,7 @@ def _rename(function: Function, replaced: dict[Value, Value], moved: dict[Block,
                 instr.operands = [_final(value, replaced) for value in instr.operands]
 
 
-def _final(item, mapping):  # type: ignore[no-untyped-def]
+def _final(item: _Item, mapping: dict[_Item, _Item]) -> _Item:
     while item in mapping:
         item = mapping[item]
     return item

@@ -27,7 +27,8 @@ class _NotMangled(Exception):
 
 @functools.lru_cache(maxsize=4096)
 def demangle(mangled: str) -> Callee:
-    """`_Z11read_imagef20ocl_image2d_array_ro11ocl_samplerDv4_i` -> Callee("read_imagef", ..., ("image2d_array_ro", "sampler", "int4")).
+    """Name and argument spellings: `_Z11read_imagef20ocl_image2d_array_ro11ocl_samplerDv4_i` is "read_imagef" of
+    ("image2d_array_ro", "sampler", "int4").
 
     Pointers are spelled "__global const float*", `__private` written out. A name that is not mangled (printf, an LLVM
     intrinsic, a C function), or that no built-in can have, comes back unchanged with no arguments.

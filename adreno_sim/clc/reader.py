@@ -21,6 +21,7 @@ _GLOBAL_BODY = re.compile(
 _ALIGN = re.compile(r", align (\d+)")
 _DEFINE = re.compile(r'^define [^@]*?(@(?:"[^"]*"|[-\w.$]+))\(', re.MULTILINE)
 _ATTACHED = re.compile(r"!(\w+) !(\d+)")
+_TYPE_START = re.compile(r"void|i\d+|half|float|double|ptr\b|[<\[{%]|target\(")
 _BYVAL = re.compile(r"\bbyval\(")
 
 
@@ -138,9 +139,8 @@ def _read_function(header: _Header, types: TextReader, metadata: Metadata, defin
 def _result_type(header: _Header, types: TextReader) -> ir.Type:
     words = header.result_text.rstrip()
     for at in range(len(words)):
-        if at == 0 or words[at - 1] == " ":
-            if re.match(r"(?:void|i\d+|half|float|double|ptr\b|[<\[{%]|target\()", words[at:]):
-                return types.type_at(words, at)[0]
+        if (at == 0 or words[at - 1] == " ") and _TYPE_START.match(words, at):
+            return types.type_at(words, at)[0]
     raise UnsupportedError(f"unsupported: result type of {header.name}")
 
 
