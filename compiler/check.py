@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, Union
 
 import numpy as np
 
-from ..device import AdrenoSimError, Device, UnsupportedError, open_device
+from ..device import AdrenoSimError, BuildError, Device, UnsupportedError, open_device
 from ..findings import Finding, Kind, Severity
 from ..report.merge import FindingList
 from ..report.model import EXIT_USAGE, InputReport, Report
@@ -97,6 +97,7 @@ class _Run:
     timings: dict[str, float] = field(default_factory=dict)
     unchecked: list[str] = field(default_factory=list)
     findings: FindingList = field(default_factory=FindingList)
+    refused: dict[str, AdrenoSimError] = field(default_factory=dict)
 
     def run(self, source: Source, inputs: Inputs | None) -> Report:
         if isinstance(source, (str, os.PathLike)) and Path(source).suffix == ".asim":
@@ -132,7 +133,7 @@ class _Run:
 
     def _run_bundle(self, compiled: CompiledModel, inputs: Inputs | None) -> Report:
         interface = tuple(ModelInput(item.name, item.shape, item.dtype) for item in compiled.inputs)
-        arrays, origin = self._inputs(Model(compiled.name, None, interface), inputs, None)  # type: ignore[arg-type]
+        arrays, origin = self._inputs(Model(compiled.name, None, interface), inputs, None)
         report = self._report(compiled, arrays, origin)
         self.unchecked.append("values: a bundle carries no references; check the model it was made from")
         self._execute(compiled, arrays, KernelObserver(compiled, None, self.options.keep_going, self.progress), report)
@@ -199,7 +200,7 @@ class _Run:
             except FirstWrong as first:
                 self.unchecked.append(f"everything after {first}, the first wrong value (--keep-going goes on)")
             except AdrenoSimError as error:
-                stopped = error
+                stopped = next(iter(self.refused.values()), error)
         self.timings["run"] = self.timings.get("run", 0.0) - observer.seconds_golden
         self.timings["golden"] = observer.seconds_golden
         report.kernels = observer.finish()
@@ -211,10 +212,14 @@ class _Run:
         return outputs
 
     def _build(self, machine: VirtualMachine) -> None:
+        """Build every kernel. One that does not compile ends the run when it is launched: those before it are judged."""
         with self._stage("build", len(machine.model.kernels)):
             for name in machine.model.kernels:
                 self.progress.step(name)
-                machine.kernel(name)
+                try:
+                    machine.kernel(name)
+                except (BuildError, UnsupportedError) as error:
+                    self.refused[name] = type(error)(f"kernel {name}: {error}")
 
     def _stopped(self, report: Report, error: AdrenoSimError) -> None:
         """An error ends the check unless there are errors to report: those outrank it."""
@@ -226,7 +231,11 @@ class _Run:
 
     def _list_unchecked(self, compiled: CompiledModel, report: Report) -> None:
         launched = {kernel.name for kernel in report.kernels}
-        self.unchecked += [f"kernel {name}: never launched" for name in compiled.kernels if name not in launched]
+        for name in compiled.kernels:
+            if name in self.refused:
+                self.unchecked.append(str(self.refused[name]).splitlines()[0])
+            elif name not in launched:
+                self.unchecked.append(f"kernel {name}: never launched")
         for kernel in report.kernels:
             if kernel.status == "vacuous":
                 self.unchecked.append(f"kernel {kernel.name}: its results say nothing (see the vacuous-comparison finding)")

@@ -36,7 +36,8 @@ class Comparison:
 
     ok: every element is within tolerance. vacuous: why an agreement says nothing, "" where it does. wrong: elements
     outside the tolerance. max_abs over pairs of finite values; max_ulp, in units of the last place of the result's type,
-    over those at least as large as the rms (near zero it would measure cancellation; 0 for integers). worst: index of the largest error in units of its tolerance, with both values there.
+    over those at least as large as the rms (near zero it would measure cancellation; 0 for integers). worst: index of the
+    largest error in units of its tolerance, with both values there.
     """
 
     ok: bool

@@ -8,7 +8,7 @@ import os
 import tempfile
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from .. import __version__
 from ..device import AdrenoSimError
@@ -89,17 +89,25 @@ def plain_json(value: Any) -> Any:
     return value
 
 
+def print_json(data: dict[str, Any], file: IO[str]) -> None:
+    """Print `data` as write_json writes it."""
+    file.write(_text(data))
+
+
+def _text(data: dict[str, Any]) -> str:
+    return json.dumps(data, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
+
+
 def write_json(path: str | os.PathLike[str], data: dict[str, Any]) -> None:
     """Write `data` to `path`; the file appears complete or not at all. Raises AdrenoSimError where it cannot."""
     target = Path(path)
-    text = json.dumps(data, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
     try:
         descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     except OSError as error:
         raise AdrenoSimError(f"cannot write {target}: {error.strerror or error}") from error
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
+            file.write(_text(data))
         os.chmod(temporary, 0o644)
         os.replace(temporary, target)
     except OSError as error:

@@ -1,0 +1,197 @@
+"""The command line. Everything heavy is imported by the command that needs it: `adreno-sim --help` stays immediate.
+
+Exit codes: 0 ok, 1 findings, 2 usage or bad input, 3 unsupported, 4 a bug in this program, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from . import __version__
+
+if TYPE_CHECKING:
+    from .report.model import Report
+
+EXIT_USAGE, EXIT_INTERNAL, EXIT_INTERRUPTED = 2, 4, 130
+
+TRACEBACK = "ADRENO_SIM_TRACEBACK"
+"""Environment variable: not empty = show the traceback of an internal error."""
+
+CHECK_DETAILS = """\
+MODEL is an .onnx file, a .py file with one TVMScript module, or a saved bundle (.asim). Weights that an ONNX file leaves
+open, and inputs that are not given, follow from the seed.
+
+exit code: 0 ok; 1 findings: errors, wrong values, with --strict also warnings; 2 usage or bad input; 3 unsupported
+"""
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose errors are one line."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(EXIT_USAGE, f"error: {message} (see {self.prog} --help)\n")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit code. Errors of the user's are one line on stderr, without a traceback."""
+    try:
+        args = _parser().parse_args(argv)
+    except SystemExit as end:
+        return int(end.code or 0)
+    try:
+        return int(args.run(args))
+    except KeyboardInterrupt:
+        return _complain("interrupted", EXIT_INTERRUPTED)
+    except BrokenPipeError:  # the reader of our output went away
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_USAGE
+    except Exception as error:
+        from .device import AdrenoSimError
+
+        if isinstance(error, AdrenoSimError):
+            return _complain(str(error), error.exit_code)
+        if os.environ.get(TRACEBACK):
+            raise
+        text = f"internal error: {type(error).__name__}: {error}".splitlines()[0]
+        return _complain(f"{text} (a bug; {TRACEBACK}=1 shows where)", EXIT_INTERNAL)
+
+
+def _complain(message: str, code: int) -> int:
+    print(f"error: {message}", file=sys.stderr)
+    return code
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="adreno-sim", description="A simulated Adreno GPU for testing compilers.")
+    parser.add_argument("--version", action="version", version=f"adreno-sim {__version__}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, parser_class=_Parser)
+    _add_check(commands)
+    devices = commands.add_parser("devices", help="list simulated profiles and real OpenCL devices")
+    devices.set_defaults(run=_devices)
+    return parser
+
+
+def _add_check(commands: Any) -> None:
+    check = commands.add_parser(
+        "check",
+        help="compile a model for Adreno, run every kernel, compare, audit the memory plan",
+        description="Compile a model with TVM's Adreno pipeline, run every kernel on a device, compare each with its "
+        "reference and the whole model with TVM llvm and ONNX Runtime, audit the memory plan.",
+        epilog=CHECK_DETAILS,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    check.add_argument("model", metavar="MODEL", help="what to check (.onnx, .py, .asim)")
+    check.add_argument(
+        "--device",
+        metavar="DEVICE",
+        help="sim:PROFILE[,key=value...] or cl[:PLATFORM[:DEVICE]] (default: ADRENO_SIM_DEVICE, else sim:adreno-740)",
+    )
+    check.add_argument(
+        "--target", default="texture", metavar="TARGET", help="texture, buffer, clml, or a tag of TVM's (default: texture)"
+    )
+    check.add_argument(
+        "--pipeline",
+        default="fixed",
+        choices=("fixed", "stock"),
+        help="fixed: TVM's passes with known defects mended (default); stock: TVM's alone",
+    )
+    check.add_argument(
+        "--without-fix",
+        action="append",
+        default=[],
+        metavar="NAME[,NAME...]",
+        help="leave a mend of the fixed pipeline out, to see its defect",
+    )
+    check.add_argument(
+        "--checks",
+        choices=("off", "bounds", "full"),
+        help="how closely the simulated device watches memory accesses (default: bounds)",
+    )
+    check.add_argument("--input", metavar="FILE", help="inputs: .npz by name; .npy or a picture for a model with one input")
+    check.add_argument(
+        "--shape",
+        action="append",
+        default=[],
+        type=_shape,
+        metavar="NAME=DxDx...",
+        help="full shape of an input whose dimensions the model leaves open",
+    )
+    check.add_argument("--seed", type=int, default=0, help="of weights and inputs that are not given (default: 0)")
+    check.add_argument("--strict", action="store_true", help="warnings count as errors")
+    check.add_argument("--keep-going", action="store_true", help="go on after the first wrong value")
+    check.add_argument("--notes", action="store_true", help="show notes among the findings")
+    check.add_argument(
+        "--json",
+        metavar="FILE",
+        help="also write the report as JSON (- = standard output, the table then goes to standard error)",
+    )
+    check.set_defaults(run=_check)
+
+
+def _shape(text: str) -> tuple[str, tuple[int, ...]]:
+    name, equals, dims = text.rpartition("=")
+    sizes = dims.split("x")
+    if not equals or not name or not all(size.isdigit() and int(size) > 0 for size in sizes):
+        raise argparse.ArgumentTypeError(f"{text!r}: expected NAME=DxDx..., as data=1x3x224x224")
+    return name, tuple(int(size) for size in sizes)
+
+
+def _check(args: argparse.Namespace) -> int:
+    from .report import progress
+
+    _refuse_unwritable(args.json)
+    with progress.shown(sys.stderr) as bar:
+        from .compiler.check import check
+
+        report = check(
+            args.model,
+            args.input,
+            device=args.device,
+            checks=args.checks,
+            progress=bar,
+            target=args.target,
+            pipeline=args.pipeline,
+            without_fix=tuple(name for names in args.without_fix for name in names.split(",") if name),
+            keep_going=args.keep_going,
+            strict=args.strict,
+            seed=args.seed,
+            shapes=dict(args.shape),
+        )
+    _write(report, args)
+    return report.exit_code
+
+
+def _refuse_unwritable(path: str | None) -> None:
+    """Say before the work, not after it, that a file cannot be written."""
+    from .device import AdrenoSimError
+
+    if path in (None, "-"):
+        return
+    target = Path(str(path))
+    if target.is_dir() or not os.access(target.parent, os.W_OK):
+        reason = "is a folder" if target.is_dir() else f"folder {target.parent} does not exist or is not writable"
+        raise AdrenoSimError(f"cannot write {target}: {reason}")
+
+
+def _write(report: Report, args: argparse.Namespace) -> None:
+    from .report import encode, text
+
+    if args.json == "-":
+        text.show(report, sys.stderr, args.notes)
+        encode.print_json(encode.report_to_json(report), sys.stdout)
+        return
+    text.show(report, sys.stdout, args.notes)
+    if args.json:
+        encode.write_json(args.json, encode.report_to_json(report))
+
+
+def _devices(args: argparse.Namespace) -> int:
+    from .report import devices
+
+    devices.show(sys.stdout)
+    return 0
