@@ -114,3 +114,8 @@ def shape_values(kind: Any) -> list[Any] | None:
 def var_name(var: Any) -> str:
     """The name of a Relax variable: `.name`, which 0.25 calls `.name_hint`."""
     return str(var.name_hint if tvm_series() == "0.25" else var.name)
+
+
+def dtype_of(expr: Any) -> str:
+    """The dtype of a TIR expression: `.ty.dtype`, which 0.25 calls `.dtype`."""
+    return str(expr.dtype if tvm_series() == "0.25" else expr.ty.dtype)

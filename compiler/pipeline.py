@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ..device import AdrenoSimError, UnsupportedError
 from .compat import import_tvm
-from .passes.registry import Fix, choose
+from .passes.base import Fix
+from .passes.registry import choose
 from .stages import Snapshot, as_instrument, clone, run_with_insertions
 from .targets import make_target
 
