@@ -119,7 +119,7 @@ def load(name: str) -> Profile:
         return from_clinfo(Path(name))
     if name.lower() not in names():
         raise AdrenoSimError(
-            f"device profile {name!r} does not exist{_suggest(name.lower(), names())}; there are: {', '.join(names())}"
+            f"device profile {name!r} does not exist{suggest(name.lower(), names())}; there are: {', '.join(names())}"
         )
     return _resolve(_builtin(), name.lower())
 
@@ -151,7 +151,7 @@ def parse_value(profile: str, key: str, text: str) -> Any:
     """The value `text` of a device string stands for, by the type of `key`; lists are separated by '+'."""
     kind = FIELDS.get(key)
     if kind is None:
-        raise AdrenoSimError(f"device profile {profile}: there is no field {key!r}{_suggest(key, FIELDS)}")
+        raise AdrenoSimError(f"device profile {profile}: there is no field {key!r}{suggest(key, FIELDS)}")
     try:
         if kind == _INT:
             return int(text, 0)
@@ -169,7 +169,8 @@ def _builtin() -> dict[str, Any]:
     return tomllib.loads(Path(__file__).with_name("profiles.toml").read_text(encoding="utf-8"))
 
 
-def _suggest(name: str, known: Any) -> str:
+def suggest(name: str, known: Any) -> str:
+    """ " (did you mean ...?)" for names close to a wrong one, else nothing."""
     close = difflib.get_close_matches(name, list(known), n=2)
     return f" (did you mean {' or '.join(close)}?)" if close else ""
 
@@ -195,7 +196,7 @@ def _chain(tables: Mapping[str, Any], name: str) -> list[tuple[Mapping[str, Any]
     _check_table(name, table)
     while base := table.get("base"):
         if base not in tables["base"]:
-            raise AdrenoSimError(f"device profile {name}: base {base!r} does not exist{_suggest(str(base), tables['base'])}")
+            raise AdrenoSimError(f"device profile {name}: base {base!r} does not exist{suggest(str(base), tables['base'])}")
         if base in seen:
             raise AdrenoSimError(f"device profile {name}: base {base!r} refers to itself")
         seen.append(base)
@@ -209,7 +210,7 @@ def _check_table(name: str, table: Mapping[str, Any]) -> None:
     known = ("base", "dump_of", "sourced", "inferred", "given", *_EDITS)
     for key, value in table.items():
         if key not in known:
-            hint = " (values belong under sourced, inferred or given)" if key in FIELDS else _suggest(key, known)
+            hint = " (values belong under sourced, inferred or given)" if key in FIELDS else suggest(key, known)
             raise AdrenoSimError(f"device profile {name}: unknown key {key!r}{hint}")
         if key in ("sourced", "inferred", "given") and not isinstance(value, dict):
             raise AdrenoSimError(f"device profile {name}: {key}: expected a table, got {value!r}")
@@ -226,7 +227,7 @@ def _apply(name: str, key: str, value: Any, values: dict[str, Any]) -> None:
 
 def _checked(name: str, key: str, value: Any) -> Any:
     if key not in FIELDS:
-        raise AdrenoSimError(f"device profile {name}: there is no field {key!r}{_suggest(key, FIELDS)}")
+        raise AdrenoSimError(f"device profile {name}: there is no field {key!r}{suggest(key, FIELDS)}")
     value = _typed(name, key, value, FIELDS[key])
     if key == "pitch_rule" and value not in PITCH_RULES:
         raise AdrenoSimError(f"device profile {name}: pitch_rule {value!r}: expected one of {', '.join(PITCH_RULES)}")

@@ -23,11 +23,10 @@ def make_options(given: Mapping[str, Any]) -> RunOptions:
             hint = f" (did you mean {close[0]}?)" if close else ""
             raise AdrenoSimError(f"option {name!r} does not exist{hint}; there are: {', '.join(NAMES)}")
     options = RunOptions(**{name: _value(name, value, types_of[name]) for name, value in given.items()})
-    if options.timeout <= 0 or options.threads < 0:
-        name = "timeout" if options.timeout <= 0 else "threads"
-        raise AdrenoSimError(
-            f"option {name}={getattr(options, name)}: expected {'more than 0' if name == 'timeout' else '0 or more'}"
-        )
+    if options.timeout <= 0:
+        _refuse("timeout", options.timeout, "more than 0 seconds")
+    if options.threads < 0:
+        _refuse("threads", options.threads, "0 or more")
     return options
 
 

@@ -56,7 +56,6 @@ class SimDevice:
         self._textures = TexturePool(self._memory) if options.pool == "legacy" else None
         self._views = ViewMaker(self, profile, self._memory, self._image_memory)
         self._peak_used = 0
-        self._programs: dict[tuple[str, str], SimProgram] = {}
 
     # -- memory
 
@@ -141,11 +140,8 @@ class SimDevice:
 
     def build(self, source: str, options: str = "") -> SimProgram:
         """Compile `source`. BuildError with the compiler's diagnostics, UnsupportedError for what the engine lacks."""
-        key = (source, options)
-        if key not in self._programs:
-            module = compile_source(source, options, target=self._target())
-            self._programs[key] = SimProgram(module, self, _allows_non_uniform(options))
-        return self._programs[key]
+        module = compile_source(source, options, target=self._target())
+        return SimProgram(module, self, _allows_non_uniform(options))
 
     def launch(
         self,
@@ -167,6 +163,8 @@ class SimDevice:
         total, group = limits.work_size(kernel, global_size, local_size, self.profile)
         limits.check_resources(kernel, checked, self.profile)
         watched = self._watch_range(watch)
+        if 0 in total:
+            return LaunchResult()
         compiled = specialise(kernel.module, kernel.function, self._specialisation(total, group, checked, watch))
         views = [arg for arg in checked if isinstance(arg, StorageView)]
         for view in views:

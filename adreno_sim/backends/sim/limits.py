@@ -99,12 +99,15 @@ def _argument_bytes(param: ir.Param) -> int:
 def work_size(
     kernel: SimKernel, global_size: Sequence[int], local_size: Sequence[int] | None, profile: Profile
 ) -> tuple[Size, Size]:
-    """Checked global and local size as (x, y, z), the local one chosen where it is None (clEnqueueNDRangeKernel)."""
-    total = _three(kernel, "global", global_size)
+    """Checked global and local size as (x, y, z), the local one chosen where it is None (clEnqueueNDRangeKernel).
+
+    From OpenCL 2.1 on a global size may be 0: there is nothing to run then.
+    """
+    total = _three(kernel, "global", global_size, least=0 if profile["opencl"] > "2.0" else 1)
     if local_size is None:
         group = kernel.function.required_work_group_size or choose_local(total, profile)
     else:
-        group = _three(kernel, "local", local_size)
+        group = _three(kernel, "local", local_size, least=1)
         if len(local_size) != len(global_size):
             _group_error(kernel, group, f"expected as many dimensions as global size {tuple(global_size)}")
     _check_group(kernel, group, profile)
@@ -112,13 +115,13 @@ def work_size(
     return total, group
 
 
-def _three(kernel: SimKernel, which: str, size: Sequence[int]) -> Size:
+def _three(kernel: SimKernel, which: str, size: Sequence[int], least: int) -> Size:
     text = f"kernel {kernel.name}: {which} size {tuple(size)}"
     if not 1 <= len(size) <= 3:
         raise DeviceError("CL_INVALID_WORK_DIMENSION", f"{text}: expected 1 to 3 dimensions")
     code = "CL_INVALID_GLOBAL_WORK_SIZE" if which == "global" else "CL_INVALID_WORK_GROUP_SIZE"
-    if any(int(n) != n or n < 1 for n in size):
-        raise DeviceError(code, f"{text}: expected whole numbers of 1 or more")
+    if any(int(n) != n or n < least for n in size):
+        raise DeviceError(code, f"{text}: expected whole numbers of {least} or more")
     x, y, z = (*map(int, size), *[1] * (3 - len(size)))
     if max(x, y, z) > _MOST_ITEMS or x * y * z > _MOST_ITEMS:
         raise DeviceError(code, f"{text}: expected at most {_MOST_ITEMS} work-items")
@@ -159,7 +162,7 @@ def choose_local(total: Size, profile: Profile) -> Size:
     room = min(profile["wave_sizes"][0], profile["MAX_WORK_GROUP_SIZE"])
     chosen = []
     for size, limit in zip(total, profile["MAX_WORK_ITEM_SIZES"], strict=True):
-        part = max(n for n in range(1, min(size, limit, room) + 1) if size % n == 0)
+        part = max((n for n in range(1, min(size, limit, room) + 1) if size % n == 0), default=1)
         chosen.append(part)
         room //= part
     x, y, z = chosen

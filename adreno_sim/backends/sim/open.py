@@ -28,6 +28,9 @@ def open_sim(text: str = "", **options: Any) -> SimDevice:
             given[key] = value
         elif key == "wave_size":
             changes["wave_sizes"] = profiles.parse_value(name, "wave_sizes", value)
-        else:
+        elif key in profiles.FIELDS:
             changes[key] = profiles.parse_value(name, key, value)
+        else:
+            known = (*NAMES, "wave_size", *profiles.FIELDS)
+            raise AdrenoSimError(f"device sim:{text}: there is no key {key!r}{profiles.suggest(key, known)}")
     return SimDevice(profiles.load(name).with_values(changes), make_options(given | options))
