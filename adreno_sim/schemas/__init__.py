@@ -1,0 +1,16 @@
+"""JSON Schemas (draft 2020-12) of every JSON this project writes; NAME.json describes "adreno-sim/NAME/1"."""
+
+from __future__ import annotations
+
+import json
+from importlib import resources
+from typing import Any
+
+NAMES = ("finding", "report")
+
+
+def load(name: str) -> dict[str, Any]:
+    """The schema called `name`, one of NAMES. Its references are to the `$id` of the others."""
+    text = resources.files(__package__).joinpath(f"{name}.json").read_text(encoding="utf-8")
+    schema: dict[str, Any] = json.loads(text)
+    return schema
