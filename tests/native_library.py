@@ -42,7 +42,7 @@ def _wrapper(name: str, result: str, args: tuple[str, ...], second: str | None) 
 
 @cache
 def _engine(source: str) -> llvm.ExecutionEngine:
-    options = BuildOptions(("-cl-no-stdinc", f"-I{LIBRARY}"), 300)
+    options = BuildOptions((f"-I{LIBRARY}", "-g0"), 300)
     bitcode = run_clang(source, options, FrontEndTarget(300, fp64=True, builtins=False)).bitcode
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()

@@ -4,38 +4,38 @@
 
 // asin(x) of |x| <= 1/2, else asin(sqrt((1 - |x|) / 2)), which is half of acos |x|; positive.
 INLINE double asin_half(double magnitude) {
-    double square = magnitude > 0.5 ? 0.5 - 0.5 * magnitude : magnitude * magnitude;
-    double root = magnitude > 0.5 ? SQRT(square) : magnitude;
+    double square = choose(magnitude > 0.5, 0.5 - 0.5 * magnitude, magnitude * magnitude);
+    double root = choose(magnitude > 0.5, SQRT(square), magnitude);
     return root * asin_over(square);
 }
 INLINE double asin_(double x) {
     double magnitude = ABS(x), part = asin_half(magnitude);
-    return COPYSIGN(magnitude > 0.5 ? FMA(-2.0, part, PI / 2) : part, x);
+    return COPYSIGN(choose(magnitude > 0.5, FMA(-2.0, part, PI / 2), part), x);
 }
 INLINE double acos_(double x) {
     double magnitude = ABS(x), part = asin_half(magnitude);
-    double low = PI / 2 - COPYSIGN(part, x), high = x < 0.0 ? FMA(-2.0, part, PI) : 2.0 * part;
-    return magnitude > 0.5 ? high : low;
+    double low = PI / 2 - COPYSIGN(part, x), high = choose(x < 0.0, FMA(-2.0, part, PI), 2.0 * part);
+    return choose(magnitude > 0.5, high, low);
 }
 
 // atan(y / x) of non-negative y and x, not both zero or infinite. The quotient is turned by -pi/4 or -pi/2 so that
 // its magnitude stays below tan(pi/8); one division serves all.
 INLINE double atan_positive(double y, double x) {
     bool steep = y > 0x1.3504f333f9de6p+1 * x, middle = y > 0x1.a827999fcef32p-2 * x;
-    double above = steep ? -x : middle ? y - x : y;
-    double below = steep ? y : middle ? y + x : x;
-    double turn = steep ? PI / 2 : middle ? PI / 4 : 0.0, t = above / below;
+    double above = choose(steep, -x, choose(middle, y - x, y));
+    double below = choose(steep, y, choose(middle, y + x, x));
+    double turn = choose(steep, PI / 2, choose(middle, PI / 4, 0.0)), t = above / below;
     return FMA(t, atan_over(t * t), turn);
 }
 INLINE double atan_(double x) { return COPYSIGN(atan_positive(ABS(x), 1.0), x); }
 
 INLINE double atan2_(double y, double x) {
     double up = ABS(y), along = ABS(x);
-    bool infinite = up == INF && along == INF, origin = up == 0.0 && along == 0.0;
-    up = infinite ? 1.0 : up;
-    along = infinite || origin ? 1.0 : along;
+    bool infinite = (up == INF) & (along == INF), origin = (up == 0.0) & (along == 0.0);
+    up = choose(infinite, 1.0, up);
+    along = choose(infinite | origin, 1.0, along);
     double angle = atan_positive(up, along);
-    return COPYSIGN(as_long(x) < 0 ? PI - angle : angle, y);
+    return COPYSIGN(choose(as_long(x) < 0, PI - angle, angle), y);
 }
 
 INLINE double asinpi_(double x) { return asin_(x) * RECIP_PI; }

@@ -14,8 +14,8 @@ INLINE double cos_near(double r) { return cos_of(r * r); }
 #define TWO_OVER_PI_5 0x3c439041u
 #define TWO_OVER_PI_6 0xfe5163abu
 
-// `words` of four neighbours of them, selected without a table.
-#define PICK(index, a, b, c, d) ((index) == 0 ? (a) : (index) == 1 ? (b) : (index) == 2 ? (c) : (d))
+// One of four neighbours, selected without a table.
+#define PICK(index, a, b, c, d) choose((index) == 0, (a), choose((index) == 1, (b), choose((index) == 2, (c), (d))))
 
 // Payne and Hanek's reduction of a finite float |x| >= 2^30: x = m 2^e with a 24-bit integer m. Bits of 2^e 2/pi
 // worth 4 or more only add whole turns; the 96 bits below, times m, give the quadrant and 94 bits of the rest.
@@ -37,28 +37,28 @@ INLINE double reduce_huge(float x, uint *quadrant) {
     uint turn = (uint)(top >> 62) + (uint)(fraction >> 63);
     double r = (double)(long)fraction * 0x1p-64 + (double)(rest & 0x3fffffff) * 0x1p-94;
     bool negative = bits >> 31;
-    *quadrant = negative ? 0u - turn : turn;
+    *quadrant = choose(negative, 0u - turn, turn);
     r *= PI / 2;
-    return negative ? -r : r;
+    return choose(negative, -r, r);
 }
 
 // x - quadrant pi/2, in [-pi/4, pi/4] but for rounding; the quadrant counts modulo 4. Infinity gives NaN.
 INLINE double reduce(float x, uint *quadrant) {
-    double turns = (double)x * (2 / PI), k = nearest(turns);
+    double rounded = (double)x * (2 / PI) + ROUNDER, k = rounded - ROUNDER;
     double r = FMA(-k, 0x1.1a62633145c07p-54, FMA(-k, 0x1.921fb54442d18p+0, (double)x)); // pi/2 in two parts
-    *quadrant = nearest_bits(turns);
+    *quadrant = (uint)as_ulong(rounded);
     if (ABS(x) >= 0x1p30f) {
         r = reduce_huge(x, quadrant);
-        r = ABS(x) == (float)INF ? NAN : r;
+        r = choose(ABS(x) == (float)INF, QNAN, r);
     }
     return r;
 }
 
 // x - quadrant / 2, exact, in [-1/4, 1/4]. Beyond 2^24 every float is an even number.
 INLINE double reduce_pi(float x, uint *quadrant) {
-    double turns = ABS(x) < 0x1p24f ? 2.0 * (double)x : (double)x * 0.0;
-    *quadrant = nearest_bits(turns);
-    return 0.5 * (turns - nearest(turns));
+    double turns = (double)x * choose(ABS(x) < 0x1p24f, 2.0, 0.0), rounded = turns + ROUNDER;
+    *quadrant = (uint)as_ulong(rounded);
+    return 0.5 * (turns - (rounded - ROUNDER));
 }
 
 INLINE double flip_if(double x, uint odd) { return as_double(as_ulong(x) ^ (ulong)(odd & 1) << 63); }
@@ -66,10 +66,10 @@ INLINE double flip_if(double x, uint odd) { return as_double(as_ulong(x) ^ (ulon
 // sin of the reduced angle and its quadrant; the cosine is the sine one quadrant on.
 INLINE double sin_in(double r, uint quadrant) {
     double s = sin_near(r), c = cos_near(r);
-    return flip_if(quadrant & 1 ? c : s, quadrant >> 1);
+    return flip_if(choose(quadrant & 1, c, s), quadrant >> 1);
 }
 INLINE double tan_in(double r, uint quadrant) {
     double s = sin_near(r), c = cos_near(r);
     bool swap = quadrant & 1;
-    return (swap ? -c : s) / (swap ? s : c);
+    return choose(swap, -c, s) / choose(swap, s, c);
 }

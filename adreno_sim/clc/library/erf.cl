@@ -5,14 +5,14 @@
 INLINE double erf_(double x) {
     double magnitude = ABS(x), near = x * erf_over(x * x);
     double far = 1.0 - exp2_of(log2_erfc(limit(magnitude, 1.0, 4.0)));
-    return magnitude < 1.0 ? near : COPYSIGN(far, x);
+    return choose(magnitude < 1.0, near, COPYSIGN(far, x));
 }
 
 INLINE double erfc_(double x) {
     double magnitude = ABS(x), near = 1.0 - x * erf_over(x * x);
     double y = limit(magnitude, 1.0, 10.2), inverse = 1.0 / (y + 3.0);
     double far = scaled_erfc((y - 3.0) * inverse) * inverse * exp2_of(y * y * -LOG2E);
-    return magnitude < 1.0 ? near : x < 0.0 ? 2.0 - far : far;
+    return choose(magnitude < 1.0, near, choose(x < 0.0, 2.0 - far, far));
 }
 
 UNARY(erf, erf_)

@@ -2,13 +2,16 @@
 #pragma once
 #include "coefficients.h"
 
+// 2^(rounded - ROUNDER), |rounded - ROUNDER| < 1022.
+INLINE double power_of_two(double rounded) { return as_double((as_ulong(rounded) + 1023) << 52); }
+
 INLINE double exp2_of(double t) {
-    double scale = power_of_two(t), rest = t - nearest(t);
+    double rounded = t + ROUNDER, scale = power_of_two(rounded), rest = t - (rounded - ROUNDER);
     return FMA(scale, rest * exp2m1_over(rest), scale);
 }
 
 INLINE double exp2m1_of(double t) {
-    double scale = power_of_two(t), rest = t - nearest(t);
+    double rounded = t + ROUNDER, scale = power_of_two(rounded), rest = t - (rounded - ROUNDER);
     return FMA(scale, rest * exp2m1_over(rest), scale - 1.0);
 }
 

@@ -6,26 +6,24 @@
 INLINE float fract_float(float x, float *whole) {
     float floor = FLOOR(x), rest = x - floor;
     *whole = floor;
-    rest = rest >= 1.0f ? 0x1.fffffep-1f : rest;
-    return x == floor ? COPYSIGN(0.0f, x) : rest;
+    rest = choose(rest >= 1.0f, 0x1.fffffep-1f, rest);
+    return choose(x == floor, COPYSIGN(0.0f, x), rest);
 }
 INLINE half fract_half(half x, half *whole) {
     float value = (float)x, floor = FLOOR(value), rest = value - floor;
     *whole = (half)floor;
-    rest = rest > 0x1.ffcp-1f ? 0x1.ffcp-1f : rest;
-    return (half)(value == floor ? COPYSIGN(0.0f, value) : rest);
+    rest = choose(rest > 0x1.ffcp-1f, 0x1.ffcp-1f, rest);
+    return (half)choose(value == floor, COPYSIGN(0.0f, value), rest);
 }
 INLINE float modf_float(float x, float *whole) {
     float truncated = TRUNC(x);
     *whole = truncated;
-    return COPYSIGN(x == truncated ? 0.0f : x - truncated, x);
+    return COPYSIGN(choose(x == truncated, 0.0f, x - truncated), x);
 }
 INLINE half modf_half(half x, half *whole) {
     float truncated, rest = modf_float((float)x, &truncated);
     *whole = (half)truncated;
     return (half)rest;
 }
-WITH_POINTER(fract, float, float)
-WITH_POINTER(fract, half, half)
-WITH_POINTER(modf, float, float)
-WITH_POINTER(modf, half, half)
+WITH_POINTER_TO_SAME(fract)
+WITH_POINTER_TO_SAME(modf)

@@ -18,15 +18,15 @@ INLINE double cosh_(double x) {
 INLINE double asinh_(double x) {
     double magnitude = limit(ABS(x), 0.0, 0x1p128), square = magnitude * magnitude;
     double value = log1p_of(magnitude + square / (1.0 + SQRT(1.0 + square)));
-    return COPYSIGN(magnitude < 0x1p128 ? value : ABS(x), x); // infinity and NaN
+    return COPYSIGN(choose(magnitude < 0x1p128, value, ABS(x)), x); // infinity and NaN
 }
 INLINE double acosh_(double x) {
     double above = x - 1.0;
-    return x >= 1.0 ? log1p_of(above + SQRT(above * (above + 2.0))) : NAN;
+    return choose(x >= 1.0, log1p_of(above + SQRT(above * (above + 2.0))), QNAN);
 }
 INLINE double atanh_(double x) {
     double magnitude = ABS(x);
-    return magnitude <= 1.0 ? COPYSIGN(0.5 * log1p_of(2.0 * magnitude / (1.0 - magnitude)), x) : NAN;
+    return choose(magnitude <= 1.0, COPYSIGN(0.5 * log1p_of(2.0 * magnitude / (1.0 - magnitude)), x), QNAN);
 }
 
 UNARY(sinh, sinh_)

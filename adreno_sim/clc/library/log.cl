@@ -6,7 +6,7 @@ INLINE double log10_of(double x) {
     int k = exponent_of(x);
     return log_ends(x, FMA((double)k, LOG10_2, log1p_near(mantissa_of(x, k) - 1.0) * (LOG10_2 * LOG2E)));
 }
-INLINE double log1p_(double x) { return x == 0.0 ? x : log1p_of(x); }
+INLINE double log1p_(double x) { return choose(x == 0.0, x, log1p_of(x)); }
 
 UNARY(log, log_of)
 UNARY(log2, log2_of)

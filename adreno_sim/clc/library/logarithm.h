@@ -16,8 +16,8 @@ INLINE double log1p_near(double f) {
 
 // What is left to say where the formula does not hold: log of infinity, zero, a negative number and NaN.
 INLINE double log_ends(double x, double result) {
-    result = x < INF ? result : x;
-    return x > 0.0 ? result : x == 0.0 ? -INF : NAN;
+    result = choose(x < INF, result, x);
+    return choose(x > 0.0, result, choose(x == 0.0, -INF, QNAN));
 }
 
 INLINE double log2_of(double x) {
@@ -33,8 +33,8 @@ INLINE double log_of(double x) {
 // log(1 + x): near 1 the mantissa less one is x itself, which the sum would round.
 INLINE double log1p_of(double x) {
     double sum = 1.0 + x;
-    bool near = x > -0.2925 && x < 0.414;
-    int k = near ? 0 : exponent_of(sum);
-    double f = near ? x : mantissa_of(sum, k) - 1.0;
+    bool near = (x > -0.2925) & (x < 0.414);
+    int k = choose(near, 0, exponent_of(sum));
+    double f = choose(near, x, mantissa_of(sum, k) - 1.0);
     return log_ends(sum, FMA((double)k, LN2, log1p_near(f)));
 }

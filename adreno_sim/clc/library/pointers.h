@@ -1,42 +1,38 @@
-// Built-ins with a second result through a pointer: name(x, pointer) from the helper name_type(x, private pointer),
-// for every address space, and lane by lane for every vector width.
+// Built-ins with a second result through a pointer: name(x, pointer) from the helper name_type(x, private pointer).
+//
+// There is one for every type, address space and vector width; a unit that uses this is compiled for one space and
+// width at a time: SPACE is "__private", "__global", "__local" or "__generic"; WIDTH is 2, 3, 4, 8, 16, or absent.
 #pragma once
 
-#define WITH_POINTER(name, type, other)    \
-    POINTER_SCALAR(name, type, other)      \
-    POINTER_VECTOR(name, type, other, 2)   \
-    POINTER_VECTOR(name, type, other, 3)   \
-    POINTER_VECTOR(name, type, other, 4)   \
-    POINTER_VECTOR(name, type, other, 8)   \
-    POINTER_VECTOR(name, type, other, 16)
+#define WITH_POINTER(name, second)  \
+    DEFINE(name, float, second)     \
+    DEFINE(name, half, second)
+#define WITH_POINTER_TO_SAME(name)  \
+    DEFINE(name, float, float)      \
+    DEFINE(name, half, half)
 
-#define POINTER_SCALAR(name, type, other)                \
-    POINTER_SCALAR_IN(name, type, other, __private)      \
-    POINTER_SCALAR_IN(name, type, other, __global)       \
-    POINTER_SCALAR_IN(name, type, other, __local)        \
-    POINTER_SCALAR_IN(name, type, other, __generic)
-#define POINTER_SCALAR_IN(name, type, other, space)      \
-    FN type name(type x, space other *pointer) {         \
-        other second = 0;                                \
-        type first = name##_##type(x, &second);          \
-        *pointer = second;                               \
-        return first;                                    \
+#ifndef WIDTH
+#define DEFINE(name, type, second)              \
+    FN type name(type x, SPACE second *pointer) { \
+        second other = 0;                       \
+        type result = name##_##type(x, &other); \
+        *pointer = other;                       \
+        return result;                          \
     }
-
-#define POINTER_VECTOR(name, type, other, width)             \
-    POINTER_VECTOR_IN(name, type, other, width, __private)   \
-    POINTER_VECTOR_IN(name, type, other, width, __global)    \
-    POINTER_VECTOR_IN(name, type, other, width, __local)     \
-    POINTER_VECTOR_IN(name, type, other, width, __generic)
-#define POINTER_VECTOR_IN(name, type, other, width, space)                  \
-    FN type##width name(type##width x, space other##width *pointer) {       \
-        type##width first = 0;                                              \
-        other##width seconds = 0;                                           \
-        for (int lane = 0; lane < width; ++lane) {                          \
-            other second = 0;                                               \
-            first[lane] = name##_##type(x[lane], &second);                  \
-            seconds[lane] = second;                                         \
-        }                                                                   \
-        *pointer = seconds;                                                 \
-        return first;                                                       \
+#else
+#define PASTE_(a, b) a##b
+#define PASTE(a, b) PASTE_(a, b)
+#define WIDE(type) PASTE(type, WIDTH)
+#define DEFINE(name, type, second)                              \
+    FN WIDE(type) name(WIDE(type) x, SPACE WIDE(second) *pointer) { \
+        WIDE(type) results = 0;                                 \
+        WIDE(second) others = 0;                                \
+        for (int lane = 0; lane < WIDTH; ++lane) {              \
+            second other = 0;                                   \
+            results[lane] = name##_##type(x[lane], &other);     \
+            others[lane] = other;                               \
+        }                                                       \
+        *pointer = others;                                      \
+        return results;                                         \
     }
+#endif

@@ -5,27 +5,27 @@
 
 INLINE double power(double magnitude, double y) { return exp2_of(limit(y * log2_of(magnitude), -160.0, 130.0)); }
 
-INLINE double with_sign(double magnitude, bool negative) { return negative ? -magnitude : magnitude; }
+INLINE double with_sign(double magnitude, bool negative) { return choose(negative, -magnitude, magnitude); }
 
 INLINE double pow_(double x, double y) {
     double magnitude = ABS(x), half_y = 0.5 * y;
-    bool whole = FLOOR(y) == y, odd = whole && FLOOR(half_y) != half_y;
-    bool one = y == 0.0 || x == 1.0 || (magnitude == 1.0 && ABS(y) == INF);
-    double result = with_sign(power(magnitude, y), odd && as_long(x) < 0);
-    result = x < 0.0 && x != -INF && !whole ? NAN : result;
-    return one ? 1.0 : result;
+    bool whole = FLOOR(y) == y, odd = whole & (FLOOR(half_y) != half_y);
+    bool one = (y == 0.0) | (x == 1.0) | ((magnitude == 1.0) & (ABS(y) == INF));
+    double result = with_sign(power(magnitude, y), odd & (as_long(x) < 0));
+    result = choose((x < 0.0) & (x != -INF) & !whole, QNAN, result);
+    return choose(one, 1.0, result);
 }
 
-INLINE double powr_(double x, double y) { return x < 0.0 ? NAN : power(ABS(x), y); }
+INLINE double powr_(double x, double y) { return choose(x < 0.0, QNAN, power(ABS(x), y)); }
 
 INLINE double pown_(double x, int n) {
-    return n == 0 ? 1.0 : with_sign(power(ABS(x), (double)n), (n & 1) && as_long(x) < 0);
+    return choose(n == 0, 1.0, with_sign(power(ABS(x), (double)n), (n & 1) & (as_long(x) < 0)));
 }
 
 INLINE double rootn_(double x, int n) {
     double magnitude = exp2_of(limit(log2_of(ABS(x)) / (double)n, -160.0, 130.0));
     bool odd = n & 1;
-    return n == 0 || (x < 0.0 && !odd) ? NAN : with_sign(magnitude, odd && as_long(x) < 0);
+    return choose((n == 0) | ((x < 0.0) & !odd), QNAN, with_sign(magnitude, odd & (as_long(x) < 0)));
 }
 
 BINARY(pow, pow_)

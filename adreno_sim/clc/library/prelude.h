@@ -1,4 +1,5 @@
-// What every unit of the built-in library starts from: types, and the operations that are single instructions.
+// What every unit of the built-in library starts from: the operations that are single instructions, constants, selection.
+// Types come from the front end's base header.
 //
 // The units are compiled without clang's own OpenCL built-ins, so that a definition here gets the very mangled
 // name that a kernel calls. Contraction is off; where a fused multiply-add is meant, FMA says so. Nothing may be
@@ -8,32 +9,8 @@
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
 #pragma OPENCL FP_CONTRACT OFF
 
-typedef unsigned char uchar;
-typedef unsigned short ushort;
-typedef unsigned int uint;
-typedef unsigned long ulong;
-
-#define VECTORS(type)                                           \
-    typedef type type##2 __attribute__((ext_vector_type(2)));   \
-    typedef type type##3 __attribute__((ext_vector_type(3)));   \
-    typedef type type##4 __attribute__((ext_vector_type(4)));   \
-    typedef type type##8 __attribute__((ext_vector_type(8)));   \
-    typedef type type##16 __attribute__((ext_vector_type(16)));
-VECTORS(char) VECTORS(uchar) VECTORS(short) VECTORS(ushort) VECTORS(int) VECTORS(uint) VECTORS(long) VECTORS(ulong)
-VECTORS(half) VECTORS(float)
-
 #define FN __attribute__((overloadable)) // a built-in
 #define INLINE static inline             // a helper of one
-
-#define as_int(x) __builtin_astype((x), int)
-#define as_uint(x) __builtin_astype((x), uint)
-#define as_float(x) __builtin_astype((x), float)
-#define as_long(x) __builtin_astype((x), long)
-#define as_ulong(x) __builtin_astype((x), ulong)
-#define as_double(x) __builtin_astype((x), double)
-#define as_short(x) __builtin_astype((x), short)
-#define as_ushort(x) __builtin_astype((x), ushort)
-#define as_half(x) __builtin_astype((x), half)
 
 // Lane-wise on scalars and vectors of any float type.
 #define FMA(a, b, c) __builtin_elementwise_fma((a), (b), (c))
@@ -44,7 +21,7 @@ VECTORS(half) VECTORS(float)
 #define COPYSIGN(magnitude, sign) __builtin_elementwise_copysign((magnitude), (sign))
 
 #define INF __builtin_inf()
-#define NAN __builtin_nan("")
+#define QNAN __builtin_nan("")
 
 #define LOG2E 0x1.71547652b82fep+0
 #define LN2 0x1.62e42fefa39efp-1
@@ -53,18 +30,20 @@ VECTORS(half) VECTORS(float)
 #define PI 0x1.921fb54442d18p+1
 #define RECIP_PI 0x1.45f306dc9c883p-2
 
-// Adding this to |x| < 2^51 rounds x to the nearest integer, which then stands in the low bits.
+// Adding this to |x| < 2^51 rounds x to the nearest integer, which then stands in the low bits of the sum.
 #define ROUNDER 0x1.8p+52
 
-INLINE double nearest(double x) { return (x + ROUNDER) - ROUNDER; }
-INLINE uint nearest_bits(double x) { return (uint)as_ulong(x + ROUNDER); }
-// 2^nearest(x) for |x| < 1022.
-INLINE double power_of_two(double x) { return as_double((as_ulong(x + ROUNDER) + 1023) << 52); }
+// Unlike ?: these have both values computed, and so become selects, never branches. For the same reason & and |
+// stand for && and ||.
+INLINE FN double choose(bool condition, double yes, double no) { return condition ? yes : no; }
+INLINE FN float choose(bool condition, float yes, float no) { return condition ? yes : no; }
+INLINE FN int choose(bool condition, int yes, int no) { return condition ? yes : no; }
+INLINE FN uint choose(bool condition, uint yes, uint no) { return condition ? yes : no; }
 
 // x within [low, high]; a NaN stays.
 INLINE double limit(double x, double low, double high) {
-    x = x < low ? low : x;
-    return x > high ? high : x;
+    x = choose(x < low, low, x);
+    return choose(x > high, high, x);
 }
 
 // The built-in `name` of float and half from a helper on doubles. Half goes by way of float: conversions between

@@ -1,37 +1,31 @@
 // remquo.
 #include "prelude.h"
 #include "remainder.h"
+#include "pointers.h"
 
 INLINE half remquo_half(half x, half y, int *quotient) { return (half)remquo_float((float)x, (float)y, quotient); }
 
-#define REMQUO(type, space)                                          \
-    FN type remquo(type x, type y, space int *pointer) {             \
-        int quotient = 0;                                            \
-        type rest = remquo_##type(x, y, &quotient);                  \
-        *pointer = quotient;                                         \
-        return rest;                                                 \
-    }                                                                \
-    REMQUO_VECTOR(type, space, 2)                                    \
-    REMQUO_VECTOR(type, space, 3)                                    \
-    REMQUO_VECTOR(type, space, 4)                                    \
-    REMQUO_VECTOR(type, space, 8)                                    \
-    REMQUO_VECTOR(type, space, 16)
-#define REMQUO_VECTOR(type, space, width)                                                  \
-    FN type##width remquo(type##width x, type##width y, space int##width *pointer) {       \
-        type##width rest = 0;                                                              \
-        int##width quotients = 0;                                                          \
-        for (int lane = 0; lane < width; ++lane) {                                         \
-            int quotient = 0;                                                              \
-            rest[lane] = remquo_##type(x[lane], y[lane], &quotient);                       \
-            quotients[lane] = quotient;                                                    \
-        }                                                                                  \
-        *pointer = quotients;                                                              \
-        return rest;                                                                       \
+#undef DEFINE
+#ifndef WIDTH
+#define DEFINE(name, type, second)                       \
+    FN type name(type x, type y, SPACE second *pointer) { \
+        second other = 0;                                \
+        type result = name##_##type(x, y, &other);       \
+        *pointer = other;                                \
+        return result;                                   \
     }
-#define REMQUO_EVERYWHERE(type) \
-    REMQUO(type, __private)     \
-    REMQUO(type, __global)      \
-    REMQUO(type, __local)       \
-    REMQUO(type, __generic)
-REMQUO_EVERYWHERE(float)
-REMQUO_EVERYWHERE(half)
+#else
+#define DEFINE(name, type, second)                                                \
+    FN WIDE(type) name(WIDE(type) x, WIDE(type) y, SPACE WIDE(second) *pointer) { \
+        WIDE(type) results = 0;                                                   \
+        WIDE(second) others = 0;                                                  \
+        for (int lane = 0; lane < WIDTH; ++lane) {                                \
+            second other = 0;                                                     \
+            results[lane] = name##_##type(x[lane], y[lane], &other);              \
+            others[lane] = other;                                                 \
+        }                                                                         \
+        *pointer = others;                                                        \
+        return results;                                                           \
+    }
+#endif
+WITH_POINTER(remquo, int)

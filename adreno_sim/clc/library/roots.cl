@@ -11,12 +11,12 @@ INLINE double cbrt_(double x) {
     uint high = (uint)(as_ulong(magnitude) >> 32);
     double y = as_double((ulong)(high / 3 + 0x2a9f7893u) << 32);
     y = COPYSIGN(halley(halley(y, magnitude), magnitude), x);
-    return magnitude > 0.0 && magnitude < INF ? y : x;
+    return choose((magnitude > 0.0) & (magnitude < INF), y, x);
 }
 
 INLINE double hypot_(double x, double y) {
     double length = SQRT(FMA(x, x, y * y));
-    return ABS(x) == INF || ABS(y) == INF ? INF : length;
+    return choose((ABS(x) == INF) | (ABS(y) == INF), INF, length);
 }
 
 INLINE float sqrt_(float x) { return SQRT(x); }

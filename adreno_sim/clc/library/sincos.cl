@@ -14,5 +14,4 @@ INLINE half sincos_half(half x, half *cosine) {
     *cosine = (half)c;
     return (half)s;
 }
-WITH_POINTER(sincos, float, float)
-WITH_POINTER(sincos, half, half)
+WITH_POINTER_TO_SAME(sincos)
