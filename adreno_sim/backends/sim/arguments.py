@@ -67,7 +67,7 @@ def _check(kernel: SimKernel, param: ir.Param, arg: Any, device: object) -> Any:
 
 
 def _wrong_kind(where: str, expected: str, got: str) -> None:
-    article = "an" if expected == "image" else "a"
+    article = "an" if expected.startswith("image") else "a"
     raise DeviceError("CL_INVALID_ARG_VALUE", f"{where}: expected {article} {expected}, got {got}")
 
 
