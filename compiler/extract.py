@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..device import AdrenoSimError, UnsupportedError
@@ -13,6 +14,7 @@ from .extract_host import host_function
 from .extract_kernel import kernel_code
 from .extract_vm import numpy_dtype, vm_function
 from .hostir import CallHost, HostFunction, VMFunction
+from .plan.extract import extract_plan
 from .targets import TAGS
 from .validate import validate, walk
 
@@ -46,7 +48,8 @@ def extract(lowered: Lowered, name: str = "model") -> CompiledModel:
         constants=pool.arrays,
     )
     validate(model)
-    return model
+    symbolic = any(isinstance(dim, str) for info in model.inputs for dim in info.shape)
+    return model if symbolic else replace(model, plan=extract_plan(model))
 
 
 def _target_name(target: Any) -> str:

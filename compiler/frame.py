@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..device import AdrenoSimError, TensorSpec
+from ..device import AdrenoSimError, DeviceError, TensorSpec
 from .hostir import (
     AllocHeap,
     AllocStorage,
@@ -191,7 +191,12 @@ def _alloc_tensor(frame: Frame, i: AllocTensor) -> None:
     if not isinstance(owner, StorageHandle):
         raise AdrenoSimError(f"{frame.where()}: expected a storage in {i.storage!r}, found {owner!r}")
     spec = TensorSpec(frame.shape(i.shape), i.dtype, i.scope)
-    frame.set(i.dst, Tensor(spec.shape, spec.dtype, spec.scope, ViewHandle(owner, spec, i.offset), i.dst))
+    try:
+        handle = ViewHandle(owner, spec, i.offset)
+    except DeviceError as error:
+        what = f"tensor {i.dst!r}, {spec.dtype} {spec.shape} in {spec.scope} ({frame.where()})"
+        raise DeviceError(error.code, f"{what}: {str(error).removeprefix(f'{error.code}: ')}") from error
+    frame.set(i.dst, Tensor(spec.shape, spec.dtype, spec.scope, handle, i.dst))
 
 
 def _call_host(frame: Frame, i: CallHost) -> None:

@@ -37,10 +37,10 @@ LaunchSink = Callable[[Launch, tuple[Union[View, np.generic], ...], tuple[str, .
 
 @dataclass
 class Frame:
-    """Names of one call: `scope` holds scalars and host buffers, `views` device buffers and images."""
+    """Names of one call: `scope` holds scalars and host buffers, `views` device buffers and images. device: None on the host."""
 
     function: HostFunction
-    device: Device
+    device: Device | None
     sink: LaunchSink
     scope: Scope = field(default_factory=Scope)
     views: dict[str, View] = field(default_factory=dict)
@@ -89,6 +89,17 @@ def _is_texture(scope: str) -> bool:
 
 def _describe(arg: Tensor | HeapValue) -> str:
     return "the shape heap" if isinstance(arg, HeapValue) else f"{arg.dtype} {arg.shape} in {arg.scope}"
+
+
+def call_on_host(function: HostFunction, args: Sequence[HostArg]) -> None:
+    """Run a function that only computes in host memory (a shape function)."""
+    if not function.on_host:
+        raise AdrenoSimError(f"{function.name} needs a device")
+    _block(Frame(function, None, _no_launch, bind(function, args)), function.body)
+
+
+def _no_launch(launch: Launch, *_: object) -> None:
+    raise AdrenoSimError(f"a function marked as host-only launches kernel {launch.kernel!r}")
 
 
 def call(function: HostFunction, args: Sequence[HostArg], scope: Scope, device: Device, sink: LaunchSink) -> None:
@@ -142,7 +153,7 @@ def _alloc_buffer(frame: Frame, stmt: AllocBuffer, drops: list[Callable[[], None
     if stmt.host:
         frame.scope.buffers[stmt.name] = np.zeros(shape, stmt.dtype).reshape(-1)
         return
-    tensor = allocate_tensor(frame.device, shape, stmt.dtype, "global", stmt.name)
+    tensor = allocate_tensor(_device(frame), shape, stmt.dtype, "global", stmt.name)
     drops.append(tensor.release)
     frame.views[stmt.name] = tensor.view
 
@@ -150,11 +161,18 @@ def _alloc_buffer(frame: Frame, stmt: AllocBuffer, drops: list[Callable[[], None
 def _alloc_image(frame: Frame, stmt: AllocImage, drops: list[Callable[[], None]]) -> None:
     width, height, layers = (integer(extent, frame.scope) for extent in (stmt.width, stmt.height, stmt.layers))
     spec = ImageSpec("image2d_array", width, height, layers, channel_type=IMAGE_CHANNEL_TYPE[stmt.dtype])
-    storage = frame.device.allocate(frame.device.view_nbytes(spec))
-    drops.append(lambda: frame.device.free(storage))
-    view = frame.device.view(storage, spec)
+    device = _device(frame)
+    storage = device.allocate(device.view_nbytes(spec))
+    drops.append(lambda: device.free(storage))
+    view = device.view(storage, spec)
     drops.append(view.release)
     frame.views[stmt.name] = view
+
+
+def _device(frame: Frame) -> Device:
+    if frame.device is None:
+        raise AdrenoSimError(f"{frame.function.name} is marked as host-only but allocates device memory")
+    return frame.device
 
 
 def _launch(frame: Frame, stmt: Launch, drops: list[Callable[[], None]]) -> None:

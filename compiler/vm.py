@@ -81,10 +81,10 @@ class VirtualMachine:
 
     def call_host(self, function: HostFunction, args: list[Tensor | HeapValue | int | float], instruction: int) -> None:
         """Run a host function, hooks around it (shape functions have none: nothing reaches the device)."""
-        scope = hostrun.bind(function, args)
         if function.on_host:
-            hostrun.call(function, args, scope, self.device, _no_launch)
+            hostrun.call_on_host(function, args)
             return
+        scope = hostrun.bind(function, args)
         symbols = {name: int(value) for name, value in scope.scalars.items()}
         shown = tuple(arg for arg in args if not isinstance(arg, HeapValue))
         call = FunctionCall(function, shown, symbols, self._calls, instruction, self.device)
@@ -139,10 +139,6 @@ def typed_arguments(code: KernelCode, args: tuple[View | np.generic, ...]) -> tu
     """Scalars as the numpy type that their parameter declares."""
     pairs = zip(code.params, args, strict=True)
     return tuple(np.dtype(p.dtype).type(a) if p.kind == "scalar" and isinstance(a, np.generic) else a for p, a in pairs)
-
-
-def _no_launch(launch: Launch, *_: object) -> None:
-    raise AdrenoSimError(f"a function marked as host-only launches kernel {launch.kernel!r}")
 
 
 def order_inputs(model: CompiledModel, inputs: Inputs) -> list[np.ndarray]:
