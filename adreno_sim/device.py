@@ -257,6 +257,7 @@ class DeviceInfo:
 
     limits: OpenCL names without CL_DEVICE_ ("IMAGE2D_MAX_WIDTH", "MAX_WORK_GROUP_SIZE", ...).
     lacks: sentences, each a thing this backend cannot do and what happens instead.
+    checks_accesses, records_stores: it looks at every memory access, and honours a Watch.
     """
 
     name: str
@@ -265,6 +266,8 @@ class DeviceInfo:
     extensions: frozenset[str]
     limits: Mapping[str, Any]
     lacks: tuple[str, ...] = ()
+    checks_accesses: bool = True
+    records_stores: bool = True
 
 
 @dataclass(frozen=True)

@@ -167,6 +167,7 @@ class _Run:
             checks=self.device.options.checks,
             seed=self.options.seed,
             tvm_version=compiled.tvm_version,
+            kernels_in_model=len(compiled.kernels),
             strict=self.options.strict,
             inputs=[InputReport(name, array.shape, array.dtype.name, origin, rms[name]) for name, array in arrays.items()],
         )
@@ -206,7 +207,7 @@ class _Run:
         report.kernels = observer.finish()
         self.findings.add(observer.findings.as_list())
         self.findings.add(self.device.take_warnings())
-        self._list_unchecked(compiled, report)
+        self._list_unchecked(compiled, report, outputs is None)
         if stopped is not None:
             self._stopped(report, stopped)
         return outputs
@@ -229,13 +230,16 @@ class _Run:
         report.stopped_code = error.exit_code if isinstance(error, UnsupportedError) else EXIT_USAGE
         self.unchecked.append(f"everything after: {error}")
 
-    def _list_unchecked(self, compiled: CompiledModel, report: Report) -> None:
+    def _list_unchecked(self, compiled: CompiledModel, report: Report, ended_early: bool) -> None:
         launched = {kernel.name for kernel in report.kernels}
-        for name in compiled.kernels:
-            if name in self.refused:
-                self.unchecked.append(str(self.refused[name]).splitlines()[0])
-            elif name not in launched:
-                self.unchecked.append(f"kernel {name}: never launched")
+        self.unchecked += [str(error).splitlines()[0] for error in self.refused.values()]
+        idle = [name for name in compiled.kernels if name not in launched and name not in self.refused]
+        if ended_early and idle:
+            self.unchecked.append(f"{len(idle)} kernels that the run did not come to")
+        else:
+            self.unchecked += [f"kernel {name}: never launched" for name in idle]
+        if not self.device.info.checks_accesses or self.device.options.checks == "off":
+            self.unchecked.append("memory accesses: this device does not look at them, or was told not to")
         for kernel in report.kernels:
             if kernel.status == "vacuous":
                 self.unchecked.append(f"kernel {kernel.name}: its results say nothing (see the vacuous-comparison finding)")

@@ -82,7 +82,7 @@ class KernelObserver(Observer):
                 wrong |= not self._judge(call, position, before, expected)
         self.seconds_golden += time.perf_counter() - start
         if wrong and not self._keep_going:
-            raise FirstWrong(call.function.name)
+            raise FirstWrong(f"call {call.index} ({call.function.name})")
 
     def _judge(self, call: FunctionCall, position: int, before: list[np.ndarray | None], golden: np.ndarray) -> bool:
         """Compare one result; False if it is wrong."""
@@ -104,7 +104,9 @@ class KernelObserver(Observer):
         detail: dict[str, object] = {"function": call.function.name, "call": call.index, "index": result.worst, "got": result.got}
         detail |= {"golden": result.golden, "max_abs": result.max_abs, "max_ulp": result.max_ulp, "wrong": result.wrong}
         line = column = 0
-        if name not in self._replayed:  # one replay a kernel tells the defect; the others would repeat it
+        if (
+            name not in self._replayed and call.device.info.records_stores
+        ):  # one replay a kernel tells the defect; the others would repeat it
             self._replayed.add(name)
             element = int(np.ravel_multi_index(result.worst, got.shape)) if result.worst else 0
             stores = replay(self._model, call, self._built, before, position, element)

@@ -40,6 +40,7 @@ def report_to_json(report: Report) -> dict[str, Any]:
         "seed": report.seed,
         "strict": report.strict,
         "inputs": [asdict(item) for item in report.inputs],
+        "kernels_in_model": report.kernels_in_model,
         "kernels": kernels,
         "outputs": [asdict(output) for output in report.outputs],
         "findings": [finding_to_json(finding) for finding in report.findings],

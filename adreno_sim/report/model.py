@@ -83,6 +83,7 @@ class InputReport:
 class Report:
     """Result of a check. `ok`: no error (no warning either where `strict`) was found in what was checked.
 
+    kernels_in_model counts those compiled, `kernels` has those launched.
     unchecked: sentences, each naming something that this check says nothing about. timings: seconds by stage, in order.
     plan: None where input shapes are symbolic or the run failed before.
     stopped: the error that ended the run early, "" where none did; stopped_code: the exit code it asks for.
@@ -96,6 +97,7 @@ class Report:
     checks: str
     seed: int
     tvm_version: str
+    kernels_in_model: int = 0
     strict: bool = False
     inputs: list[InputReport] = field(default_factory=list)
     kernels: list[KernelReport] = field(default_factory=list)
@@ -132,7 +134,7 @@ class Report:
 
     def _summary(self) -> str:
         checked = sum(kernel.status in ("ok", "wrong", "part") for kernel in self.kernels)
-        parts = [f"{checked} of {len(self.kernels)} kernels checked"]
+        parts = [f"{checked} of {self.kernels_in_model} kernels checked"]
         for severity in (Severity.ERROR, Severity.WARNING):
             count = self.count(severity)
             parts.append(f"{count} {severity}{'' if count == 1 else 's'}")

@@ -30,7 +30,7 @@ WRONG = Finding(
 
 
 def make(findings=(), **changes):
-    report = Report("net", "qcom/adreno-opencl", "fixed", ("texture-store",), "Adreno 740", "bounds", 7, "0.27.0", **changes)
+    report = Report("net", "qcom/adreno-opencl", "fixed", ("texture-store",), "Adreno 740", "bounds", 7, "0.27.0", 1, **changes)
     report.findings = list(findings)
     report.kernels = [KernelReport("conv_kernel", "conv", 2, 0.5, 0.25, compared=2, max_abs=1e-6, max_ulp=3, worst_index=(0, 1))]
     report.outputs = [OutputReport("0", "TVM llvm", True, "", 1e-6, 2, (0, 3), 1.0)]

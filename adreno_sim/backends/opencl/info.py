@@ -24,7 +24,16 @@ def device_info(device: cl.Device) -> DeviceInfo:
     """What the driver says of itself; limits it does not answer are left out."""
     extensions = frozenset(str(device.extensions).split())
     limits = {name: value for name in LIMITS if (value := _query(device, name)) is not None}
-    return DeviceInfo(str(device.name).strip(), "cl", str(device.version), extensions, limits, _lacks(device, extensions))
+    return DeviceInfo(
+        str(device.name).strip(),
+        "cl",
+        str(device.version),
+        extensions,
+        limits,
+        _lacks(device, extensions),
+        checks_accesses=False,
+        records_stores=False,
+    )
 
 
 def _query(device: cl.Device, name: str) -> Any:
