@@ -1,9 +1,12 @@
-"""Reads the body of one function: a handler per opcode, chosen by the first word of the line."""
+"""Reads the body of one function: a handler per opcode, chosen by the first word of the line.
+
+A call of a function that the module defines becomes an instruction `helper`, for the inliner.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from ..device import UnsupportedError
 from . import ir
@@ -24,7 +27,6 @@ _ARGUMENT_WORDS = re.compile(
     r"|(?:align|byval|sret|captures|range|nofpclass|dereferenceable|dereferenceable_or_null)(?: \d+|\([^)]*\))) )*"
 )  # fmt: skip
 _ALIGN = re.compile(r", align (\d+)")
-_INLINED_SUFFIX = re.compile(r"(?:\.i\d*)+$|\.addr(?:\.i\d*)*$")
 _CASE = re.compile(r"i\d+ (-?\w+), label (%\S+)")
 _IGNORED = ("llvm.lifetime.", "llvm.dbg.", "llvm.experimental.noalias.", "llvm.assume", "llvm.invariant.")
 _MEMORY_OPS = {"llvm.memcpy": "memcpy", "llvm.memmove": "memmove", "llvm.memset": "memset"}
@@ -43,7 +45,7 @@ class FunctionReader:
     """Reads one body. `values` maps local names to what defines them; a use before the definition creates the
     instruction object, which the definition then fills in. `prologue` goes to the start of the entry block."""
 
-    def __init__(self, types: TextReader, metadata: Metadata, defined: frozenset[str], name: str):
+    def __init__(self, types: TextReader, metadata: Metadata, defined: Collection[str], name: str):
         self.types = types
         self.metadata = metadata
         self.defined = defined
@@ -284,7 +286,7 @@ class FunctionReader:
             instr.operands = [count]
         align = _ALIGN.match(text, at)
         instr.align = int(align[1]) if align else 0
-        instr.name = _INLINED_SUFFIX.sub("", instr.name)
+        instr.name = instr.name.removesuffix(".addr")
         return instr
 
     def _op_load(self, text: str, instr: Instr) -> Instr:
@@ -410,7 +412,9 @@ class FunctionReader:
         if symbol.startswith(_IGNORED):
             return None
         if symbol in self.defined:
-            raise UnsupportedError(f"unsupported: recursion through {demangle(symbol).name}")
+            instr.op, instr.pred = "helper", symbol
+            instr.operands = self._arguments(text, name.end() + 1)
+            return instr
         operands = self._arguments(text, name.end() + 1)
         memory_op = _MEMORY_OPS.get(".".join(symbol.split(".", 2)[:2]))
         if memory_op:

@@ -6,9 +6,7 @@ import re
 
 from .ir import NOWHERE, Place
 
-_LOCATION = re.compile(
-    r"^!(\d+) = (?:distinct )?!DILocation\(line: (\d+)(?:, column: (\d+))?, scope: !(\d+)(?:, inlinedAt: !(\d+))?", re.MULTILINE
-)
+_LOCATION = re.compile(r"^!(\d+) = (?:distinct )?!DILocation\(line: (\d+)(?:, column: (\d+))?, scope: !(\d+)", re.MULTILINE)
 _SCOPE = re.compile(r"^!(\d+) = (?:distinct )?!DI(?:Subprogram|LexicalBlock|LexicalBlockFile)\((.*)\)$", re.MULTILINE)
 _FILE = re.compile(r'^!(\d+) = !DIFile\(filename: "([^"]*)"', re.MULTILINE)
 _TUPLE = re.compile(r"^!(\d+) = (?:distinct )?!\{(.*)\}$", re.MULTILINE)
@@ -25,8 +23,6 @@ class Metadata:
         self._files = {match[1]: match[2] for match in _FILE.finditer(text)}
         self._tuples = {match[1]: match[2] for match in _TUPLE.finditer(text)}
         self._places: dict[str, Place] = {}
-        self.hidden_scopes: set[str] = set()
-        """Subprograms whose calls are clang's own, not the source's."""
 
     def place(self, number: str) -> Place:
         """The place of `!dbg !number`; NOWHERE if it is not a location."""
@@ -39,19 +35,8 @@ class Metadata:
         location = self._locations.get(number)
         if location is None:
             return NOWHERE
-        _, line, column, scope, inlined_at = location
-        return Place(int(line), int(column or 0), self._file_of(scope), self._callers(inlined_at))
-
-    def _callers(self, inlined_at: str | None) -> tuple[int, ...]:
-        """Lines of the calls, innermost first, less the one by which a kernel calls its own body."""
-        lines: list[int] = []
-        location = self._locations.get(inlined_at) if inlined_at else None
-        while location is not None:
-            _, line, _, scope, outer = location
-            if scope not in self.hidden_scopes:
-                lines.append(int(line))
-            location = self._locations.get(outer) if outer else None
-        return tuple(lines)
+        _, line, column, scope = location
+        return Place(int(line), int(column or 0), self._file_of(scope))
 
     def _file_of(self, scope: str) -> str:
         """File of a scope; "" for the program source, which clang reads from standard input."""

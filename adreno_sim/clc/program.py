@@ -6,16 +6,12 @@ import threading
 from collections import OrderedDict
 
 from . import ir
-from .cfg import clean_up
-from .dead import remove_dead
+from .bitcode import disassemble
+from .diagnostics import Diagnostic
 from .driver import FrontEndTarget, run_clang
-from .inline import inline_all
+from .link import Linker
 from .options import parse_options
-from .promote import promote
-from .reader import read_module
-from .spaces import narrow_generic_pointers
-from .vec3 import narrow_vec3
-from .verify import verify
+from .reader import ModuleReader
 
 __all__ = ["FrontEndTarget", "compile_functions", "compile_source"]
 
@@ -44,30 +40,19 @@ def compile_source(source: str, options: str = "", *, target: FrontEndTarget) ->
 
 
 def _compile(source: str, options: str, target: FrontEndTarget) -> ir.Module:
-    output = run_clang(source, parse_options(options), target)
-    read = read_module(inline_all(output.bitcode), kernels=True)
-    for function in read.functions.values():
-        _finish(function)
-    return ir.Module(source, read.functions, read.globals, list(output.warnings))
+    linker, warnings = _front_end(source, options, target)
+    kernels = {name: linker.finish(name) for name in linker.reader.kernels}
+    return ir.Module(source, kernels, linker.reader.globals, list(warnings))
 
 
 def compile_functions(
     source: str, options: str = "", *, target: FrontEndTarget
 ) -> tuple[dict[str, ir.Function], dict[str, ir.Global]]:
     """Every function that `source` defines, by mangled name, and its program-scope data. Errors as `compile_source`."""
+    linker, _ = _front_end(source, options, target)
+    return {name: linker.finish(name) for name in linker.reader.helpers}, linker.reader.globals
+
+
+def _front_end(source: str, options: str, target: FrontEndTarget) -> tuple[Linker, tuple[Diagnostic, ...]]:
     output = run_clang(source, parse_options(options), target)
-    read = read_module(inline_all(output.bitcode), kernels=False)
-    for function in read.functions.values():
-        _finish(function)
-    return read.functions, read.globals
-
-
-def _finish(function: ir.Function) -> None:
-    """From clang's form to kernel IR: promote, and promote again what only generic pointers kept in memory."""
-    clean_up(function)
-    narrow_vec3(function)
-    promote(function)
-    if narrow_generic_pointers(function):
-        promote(function)
-    remove_dead(function)
-    verify(function)
+    return Linker(ModuleReader(disassemble(output.bitcode))), output.warnings

@@ -1,13 +1,12 @@
-"""Reads the text of an inlined LLVM module into kernel IR: globals, function headers, blocks."""
+"""Reads the text of an LLVM module: globals, function headers, and through `instructions` the bodies."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Collection
 
 from ..device import UnsupportedError
 from . import ir
-from .inline import InlinedModule
 from .instructions import FunctionReader
 from .ir import NOWHERE, Const, Function, Global, Instr, Param, Pointer
 from .metadata import Metadata
@@ -25,32 +24,43 @@ _TYPE_START = re.compile(r"void|i\d+|half|float|double|ptr\b|[<\[{%]|target\(")
 _BYVAL = re.compile(r"\bbyval\(")
 
 
-@dataclass(frozen=True)
-class ReadModule:
-    """Functions and globals by name, as read: not yet promoted or cleaned up."""
-
-    functions: dict[str, Function]
-    globals: dict[str, Global]
+_WRAPPER_PREFIX = "__clang_ocl_kern_imp_"
+"""clang >= 21 moves a kernel's body into a function of this name, which the kernel calls."""
 
 
-def read_module(module: InlinedModule, *, kernels: bool) -> ReadModule:
-    """The kernels, or every other defined function; and the variables.
+class ModuleReader:
+    """The functions and variables of one printed module, each function read when asked for.
 
-    Raises UnsupportedError, with line and column, for what kernel IR has no form for.
+    What is read is clang's form: variables in memory, helper calls as `helper` instructions. Reading raises
+    UnsupportedError, with line and column, for what kernel IR has no form for.
     """
-    text = module.text
-    types = TextReader(dict(_STRUCT.findall(text)))
-    _read_globals(types, text)
-    metadata = Metadata(text)
-    headers = [_Header(match, text, metadata) for match in _DEFINE.finditer(text)]
-    metadata.hidden_scopes = {
-        header.attached["dbg"] for header in headers if header.name in module.wrapped and "dbg" in header.attached
-    }
-    defined = frozenset(header.name for header in headers)
-    functions = {
-        header.name: _read_function(header, types, metadata, defined) for header in headers if header.is_kernel == kernels
-    }
-    return ReadModule(functions, {name[1:]: variable for name, variable in types.globals.items()})
+
+    def __init__(self, text: str):
+        self._types = TextReader(dict(_STRUCT.findall(text)))
+        _read_globals(self._types, text)
+        metadata = Metadata(text)
+        headers = [_Header(match, text, metadata) for match in _DEFINE.finditer(text)]
+        self._headers = {header.name: header for header in headers}
+
+    @property
+    def kernels(self) -> list[str]:
+        """Names of the kernels, in the order of the source."""
+        return [name for name, header in self._headers.items() if header.is_kernel]
+
+    @property
+    def helpers(self) -> list[str]:
+        """Names of the other functions of the source."""
+        return [name for name, header in self._headers.items() if not header.is_kernel and not name.startswith(_WRAPPER_PREFIX)]
+
+    @property
+    def globals(self) -> dict[str, Global]:
+        return {name[1:]: variable for name, variable in self._types.globals.items()}
+
+    def read(self, name: str) -> Function:
+        """A fresh Function. A kernel that calls its own body is given that body."""
+        header = self._headers[name]
+        body = self._headers.get(_WRAPPER_PREFIX + name, header) if header.is_kernel else header
+        return _read_function(header, body, self._types, self._headers.keys())
 
 
 def _read_globals(types: TextReader, text: str) -> None:
@@ -123,16 +133,17 @@ def _split(text: str) -> list[str]:
     return [*parts, text[start:]] if text else []
 
 
-def _read_function(header: _Header, types: TextReader, metadata: Metadata, defined: frozenset[str]) -> Function:
-    reader = FunctionReader(types, metadata, defined, header.name)
-    params = _read_params(header, types, reader)
-    blocks = reader.read_body(header.body)
+def _read_function(header: _Header, body: _Header, types: TextReader, defined: Collection[str]) -> Function:
+    """The function that `header` describes, with the parameters' local names and the instructions of `body`."""
+    reader = FunctionReader(types, header.metadata, defined, header.name)
+    params = _read_params(header, body.params, types, reader)
+    blocks = reader.read_body(body.body)
     required = header.attached.get("reqd_work_group_size")
-    sizes = tuple(int(word) for word in metadata.items(required)) if required else ()
+    sizes = tuple(int(word) for word in header.metadata.items(required)) if required else ()
     return Function(
         header.name, params, _result_type(header, types), blocks, header.is_kernel,
         (sizes[0], sizes[1], sizes[2]) if len(sizes) == 3 else None,
-        metadata.subprogram_place(header.attached["dbg"]) if "dbg" in header.attached else NOWHERE,
+        header.metadata.subprogram_place(header.attached["dbg"]) if "dbg" in header.attached else NOWHERE,
     )  # fmt: skip
 
 
@@ -144,11 +155,11 @@ def _result_type(header: _Header, types: TextReader) -> ir.Type:
     raise UnsupportedError(f"unsupported: result type of {header.name}")
 
 
-def _read_params(header: _Header, types: TextReader, reader: FunctionReader) -> list[Param]:
+def _read_params(header: _Header, texts: list[str], types: TextReader, reader: FunctionReader) -> list[Param]:
     names, spelled = header.argument_info("name"), header.argument_info("type")
     access, qualifiers = header.argument_info("access_qual"), header.argument_info("type_qual")
     params: list[Param] = []
-    for index, text in enumerate(header.params):
+    for index, text in enumerate(texts):
         if text == "...":
             raise UnsupportedError(f"unsupported: variable arguments of {header.name}")
         type, at = types.type_at(text, 0)

@@ -15,6 +15,7 @@ _ADDRESS_OPERANDS = {
     "load": (0,), "store": (1,), "gep": (0,), "atomicrmw": (0,), "cmpxchg": (0,),
     "memcpy": (0, 1), "memmove": (0, 1), "memset": (0,),
 }  # fmt: skip
+_CONVERSIONS = ("__to_global", "__to_local", "__to_private")
 
 
 def narrow_generic_pointers(function: Function) -> bool:
@@ -70,60 +71,85 @@ def _meet(a: int, b: int) -> int:
 
 
 class _Narrowing:
-    """Rewrites one function: addresses take the narrow pointer, anything else is given a cast back to generic."""
+    """Rewrites one function. Addresses take the narrow pointer; where a generic value is needed, they are cast back.
+
+    `views` holds that cast for each retyped pointer; it goes right after the definition, so that it reaches every use.
+    `unchanged` maps conversions that have become none to what they give. What nobody needs any more is left to `dead`.
+    """
 
     def __init__(self, function: Function, spaces: dict[Value, int]):
         self.function = function
         self.spaces = spaces
+        self.views: dict[Value, Instr] = {}
+        self.unchanged: dict[Value, Value] = {}
 
     def run(self) -> None:
         for instr, space in self.spaces.items():
-            if self._is_narrow(instr) and isinstance(instr, Instr) and instr.op != "addrspacecast":
+            if self._is_retyped(instr) and isinstance(instr, Instr):
                 instr.type = Pointer(space)
         for block in self.function.blocks:
-            self._rewrite(block)
+            for instr in block.instrs:
+                self._rewrite(instr)
+        if self.unchanged:
+            self._forward_unchanged()
+            for block in self.function.blocks:
+                block.instrs = [instr for instr in block.instrs if instr not in self.unchanged]
+        for block in self.function.blocks:
+            if not self.views.keys().isdisjoint(block.instrs):
+                block.instrs = self._with_views(block)
 
     def _is_narrow(self, value: Value) -> bool:
         return self.spaces.get(value, GENERIC) not in (GENERIC, _UNKNOWN)
 
-    def _rewrite(self, block: Block) -> None:
-        kept: list[Instr] = []
-        for instr in block.instrs:
-            if instr.op == "addrspacecast" and self._is_narrow(instr):
-                continue
-            if instr.op == "addrspacecast" and self._narrow(instr.operands[0]) is not instr.operands[0]:
-                source = self._narrow(instr.operands[0])
-                if type_of(source) == instr.type:  # to_global() and the like, of what is global
-                    self.spaces[instr] = GENERIC
-                    instr.op = "freeze"
-                instr.operands[0] = source
-            elif instr.op in _FOLLOWED and self._is_narrow(instr):
-                self._retype_sources(instr)
-            elif instr.op != "phi":
-                self._rewrite_operands(instr, kept)
-            kept.append(instr)
-        block.instrs = kept
+    def _is_retyped(self, value: Value) -> bool:
+        return self._is_narrow(value) and isinstance(value, Instr) and value.op != "addrspacecast"
+
+    def _rewrite(self, instr: Instr) -> None:
+        if instr.op in _FOLLOWED and self._is_narrow(instr):
+            self._retype_sources(instr)
+            return
+        if instr.op == "addrspacecast":
+            self._rewrite_cast(instr)
+            return
+        if instr.callee is not None and instr.callee.name in _CONVERSIONS:
+            self._rewrite_conversion(instr)
+        addresses = range(len(instr.operands)) if instr.op in ("call", "ptrtoint") else _ADDRESS_OPERANDS.get(instr.op, ())
+        for index, operand in enumerate(instr.operands):
+            if index in addresses:
+                instr.operands[index] = self._narrow(operand)
+            elif self._is_retyped(operand):
+                instr.operands[index] = self._view(operand)
+
+    def _rewrite_conversion(self, instr: Instr) -> None:
+        """`to_global` and the like of a known pointer: the pointer itself, or null where it is another space's."""
+        pointer = self._narrow(instr.operands[0])
+        if type_of(pointer) == instr.type:
+            self.unchanged[instr] = pointer
+        elif type_of(pointer) != _GENERIC:
+            self.unchanged[instr] = Const(instr.type, None)
+
+    def _rewrite_cast(self, instr: Instr) -> None:
+        """A cast of a narrowed pointer, maybe back to its own address space."""
+        instr.operands[0] = self._narrow(instr.operands[0])
+        if type_of(instr.operands[0]) == instr.type:
+            self.unchanged[instr] = instr.operands[0]
+
+    def _forward_unchanged(self) -> None:
+        for block in self.function.blocks:
+            for instr in block.instrs:
+                for index, operand in enumerate(instr.operands):
+                    while operand in self.unchanged:
+                        operand = self.unchanged[operand]
+                    instr.operands[index] = operand
 
     def _retype_sources(self, instr: Instr) -> None:
-        first = {"select": 1}.get(instr.op, 0)
-        last = len(instr.operands) if instr.op in ("phi", "select") else first + 1
+        first = 1 if instr.op == "select" else 0
+        last = len(instr.operands) if instr.op in ("phi", "select") else 1
         for index in range(first, last):
             source = self._narrow(instr.operands[index])
             if isinstance(source, Const) and not isinstance(source.value, GlobalOffset):
                 source = Const(instr.type, source.value)
             instr.operands[index] = source
-
-    def _rewrite_operands(self, instr: Instr, kept: list[Instr]) -> None:
-        addresses = range(len(instr.operands)) if instr.op in ("call", "ptrtoint") else _ADDRESS_OPERANDS.get(instr.op, ())
-        for index, operand in enumerate(instr.operands):
-            narrow = self._narrow(operand)
-            if narrow is operand and not self._is_narrow(operand):
-                continue
-            if index not in addresses:
-                narrow_cast = Instr("addrspacecast", _GENERIC, [narrow], instr.place)
-                kept.append(narrow_cast)
-                narrow = narrow_cast
-            instr.operands[index] = narrow
 
     def _narrow(self, value: Value) -> Value:
         """What stands for a generic pointer: the operand of its cast, or the retyped instruction itself."""
@@ -132,3 +158,18 @@ class _Narrowing:
         if isinstance(value, Const) and isinstance(value.value, GlobalOffset) and value.type == _GENERIC:
             return Const(Pointer(value.value.target.space), value.value)
         return value
+
+    def _view(self, value: Value) -> Instr:
+        if value not in self.views:
+            assert isinstance(value, Instr)
+            self.views[value] = Instr("addrspacecast", _GENERIC, [value], value.place)
+        return self.views[value]
+
+    def _with_views(self, block: Block) -> list[Instr]:
+        phis = [instr for instr in block.instrs if instr.op == "phi"]
+        made = phis + [self.views[phi] for phi in phis if phi in self.views]
+        for instr in block.instrs[len(phis) :]:
+            made.append(instr)
+            if instr in self.views:
+                made.append(self.views[instr])
+        return made
