@@ -21,10 +21,9 @@ from ..device import UnsupportedError
 from . import ir, library_cache
 from .cfg import clean_up
 from .driver import FrontEndTarget, compiler, run_clang
-from .inline import InlinedModule
 from .mangling import demangle
 from .options import BuildOptions
-from .reader import read_module
+from .reader import ModuleReader
 from .vec3 import narrow_vec3
 from .verify import verify
 
@@ -33,19 +32,22 @@ _TARGET = FrontEndTarget(300, fp16=True, fp64=True, builtins=False)
 
 _UNITS = {
     "arc": "acos acospi asin asinpi atan atan2 atan2pi atanpi",
+    "common": "degrees fdim maxmag minmag mix radians sign smoothstep step",
     "erf": "erf erfc",
     "exp": "exp exp10 exp2 expm1 half_exp half_exp10 half_exp2 native_exp native_exp10 native_exp2",
     "exponent": "ilogb ldexp logb nan nextafter",
     "fract": "fract modf",
     "frexp": "frexp",
     "gamma": "lgamma tgamma",
+    "geometric": "cross distance dot fast_distance fast_length fast_normalize length normalize",
     "hyperbolic": "acosh asinh atanh cosh sinh tanh",
     "lgamma_r": "lgamma_r",
     "log": "half_log half_log10 half_log2 log log10 log1p log2 native_log native_log10 native_log2",
     "pow": "half_powr native_powr pow pown powr rootn",
     "remainder": "fmod remainder",
     "remquo": "remquo",
-    "roots": "cbrt half_divide half_recip half_rsqrt half_sqrt hypot native_divide native_recip native_rsqrt native_sqrt rsqrt sqrt",
+    "roots": "cbrt half_divide half_recip half_rsqrt half_sqrt hypot native_divide native_recip native_rsqrt native_sqrt "
+    "rsqrt sqrt",
     "sincos": "sincos",
     "trig": "cos cospi half_cos half_sin half_tan native_cos native_sin native_tan sin sinpi tan tanpi",
 }
@@ -53,7 +55,7 @@ _UNITS = {
 
 _UNIT_OF = {name: unit for unit, names in _UNITS.items() for name in names.split()}
 _POINTER_UNITS = {"fract", "frexp", "lgamma_r", "remquo", "sincos"}
-_WHOLE = frozenset("fract modf frexp lgamma_r remquo sincos".split())
+_WHOLE = frozenset(["fract", "modf", "frexp", "lgamma_r", "remquo", "sincos"])
 """Functions that are defined for vectors as such."""
 
 _VECTOR = re.compile(r"([a-z]+?)(2|3|4|8|16)")
@@ -139,7 +141,7 @@ def _function(mangled: str) -> ir.Function:
 
 
 def _read(mangled: str, text: str) -> ir.Function:
-    function = read_module(InlinedModule(text, frozenset()), kernels=False).functions[mangled]
+    function = ModuleReader(text).read(mangled)
     clean_up(function)
     narrow_vec3(function)
     verify(function)
