@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -232,7 +233,7 @@ class _Run:
 
     def _list_unchecked(self, compiled: CompiledModel, report: Report, ended_early: bool) -> None:
         launched = {kernel.name for kernel in report.kernels}
-        self.unchecked += [str(error).splitlines()[0] for error in self.refused.values()]
+        self.unchecked += [" ".join(str(error).splitlines()[:2]) for error in self.refused.values()]
         idle = [name for name in compiled.kernels if name not in launched and name not in self.refused]
         if ended_early and idle:
             self.unchecked.append(f"{len(idle)} kernels that the run did not come to")
@@ -258,6 +259,7 @@ class _Run:
         from ..golden.model_reference import has_onnxruntime, run_onnx
 
         names = [_output_name(item, i) for i, item in enumerate(compiled.outputs)]
+        report.digests = {name: _digest(array) for name, array in zip(names, outputs, strict=True)}
         agree = all(kernel.status in ("ok", "part") for kernel in report.kernels)
         with self._stage("whole model"):
             references = {"TVM llvm": whole.run(list(arrays.values()))}
@@ -294,6 +296,10 @@ def _by_name(names: Sequence[str], inputs: Sequence[np.ndarray]) -> Arrays:
 
 def _output_name(item: TensorInfo, index: int) -> str:
     return item.name or str(index)
+
+
+def _digest(array: np.ndarray) -> str:
+    return hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()
 
 
 def _scaled(arrays: Arrays, scale: float) -> Arrays:

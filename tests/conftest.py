@@ -1,11 +1,14 @@
-"""Fixtures for every test folder: the OpenCL oracles."""
+"""Fixtures for every test folder: the OpenCL oracles, snapshots."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
+from adreno_sim.golden.snapshots import SnapshotFile
 
 sys.path.insert(0, str(Path(__file__).parent))  # importlib mode leaves the shared `oracle` module off the path
 
@@ -29,3 +32,25 @@ def pocl() -> oracle.Oracle:
 def intel() -> oracle.Oracle:
     """Intel's CPU OpenCL: half, read/write_imageh, sub-groups."""
     return _open_or_skip("intel")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--update-snapshots", action="store_true", help="record snapshots in golden/data instead of comparing (without -n)"
+    )
+
+
+@pytest.fixture(scope="session")
+def snapshot(request: pytest.FixtureRequest) -> Iterator[Callable[[str, str, object], None]]:
+    """snapshot(file, name, value) fails where `value` is not what golden/data/FILE.json holds under `name`."""
+    update = bool(request.config.getoption("--update-snapshots"))
+    folder = Path(__file__).parent.parent / "golden" / "data"
+    files: dict[str, SnapshotFile] = {}
+
+    def check(file: str, name: str, value: object) -> None:
+        found = files.setdefault(file, SnapshotFile(folder / f"{file}.json", update))
+        assert not (difference := found.difference(name, value)), difference
+
+    yield check
+    for found in files.values():
+        found.save()

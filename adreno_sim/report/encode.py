@@ -43,6 +43,7 @@ def report_to_json(report: Report) -> dict[str, Any]:
         "kernels_in_model": report.kernels_in_model,
         "kernels": kernels,
         "outputs": [asdict(output) for output in report.outputs],
+        "digests": report.digests,
         "findings": [finding_to_json(finding) for finding in report.findings],
         "plan": None if report.plan is None else plan_to_json(report.plan),
         "timings": report.timings,

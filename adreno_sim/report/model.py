@@ -84,6 +84,7 @@ class Report:
     """Result of a check. `ok`: no error (no warning either where `strict`) was found in what was checked.
 
     kernels_in_model counts those compiled, `kernels` has those launched.
+    digests: SHA-256 of each output's bytes, by name.
     unchecked: sentences, each naming something that this check says nothing about. timings: seconds by stage, in order.
     plan: None where input shapes are symbolic or the run failed before.
     stopped: the error that ended the run early, "" where none did; stopped_code: the exit code it asks for.
@@ -102,6 +103,7 @@ class Report:
     inputs: list[InputReport] = field(default_factory=list)
     kernels: list[KernelReport] = field(default_factory=list)
     outputs: list[OutputReport] = field(default_factory=list)
+    digests: dict[str, str] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
     plan: PlanSummary | None = None
     timings: dict[str, float] = field(default_factory=dict)

@@ -6,7 +6,7 @@ import json
 from importlib import resources
 from typing import Any
 
-NAMES = ("finding", "report")
+NAMES = ("finding", "report", "snapshots")
 
 
 def load(name: str) -> dict[str, Any]:
