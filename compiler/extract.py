@@ -12,7 +12,7 @@ from .compat import import_tvm
 from .constants import ConstantPool
 from .extract_host import host_function
 from .extract_kernel import kernel_code
-from .extract_vm import numpy_dtype, vm_function
+from .extract_vm import vm_function
 from .hostir import CallHost, HostFunction, VMFunction
 from .plan.extract import extract_plan
 from .targets import TAGS
@@ -113,9 +113,7 @@ def _tensor_info(name: str, ty: Any) -> TensorInfo:
         dims: tuple[int | str, ...] = tuple(f"{name}.{axis}" for axis in range(rank))
     else:
         dims = tuple(int(dim.value) if read.kind(dim) == "IntImm" else str(dim) for dim in values)
-    device = getattr(ty, "vdevice", None)
-    scope = str(device.memory_scope) if device is not None and device.memory_scope else "global"
-    return TensorInfo(name, dims, numpy_dtype(str(getattr(ty.dtype, "dtype", ty.dtype)), name), scope)
+    return TensorInfo(name, dims, read.scalar_dtype(ty.dtype, name)[0], read.memory_scope(ty))
 
 
 def _result_info(name: str, ty: Any) -> ResultInfo:

@@ -80,7 +80,8 @@ class _Builder:
         if info is None:
             return ScalarParam(self.names.of(read.key(param), read.var_name(param)), read.dtype_of(param))
         name = self.names.new(info.key, info.name)
-        return BufferParam(name, tuple(expression(dim, self.names) for dim in info.shape), info.dtype, info.scope)
+        dtype, _ = read.scalar_dtype(info.dtype, f"{self.function}, {name}")
+        return BufferParam(name, tuple(expression(dim, self.names) for dim in info.shape), dtype, info.scope)
 
     def block(self, node: Any) -> list[Stmt]:
         """Statements of `node` as a flat list."""
@@ -120,14 +121,15 @@ class _Builder:
     def _workspace(self, handle: int, hint: str, dtype: str, shape: Any, scope: str) -> Stmt:
         if scope != "global":
             raise UnsupportedError(f"unsupported: {self.function} allocates {hint!r} in storage scope {scope!r}")
-        dims = tuple(expression(dim, self.names) for dim in shape)
-        return AllocBuffer(self.names.new(handle, hint), dtype, dims)
+        scalar, lanes = read.scalar_dtype(dtype, f"{self.function}, {hint}")
+        dims = [expression(dim, self.names) for dim in shape] + ([Const(lanes, "int32")] if lanes > 1 else [])
+        return AllocBuffer(self.names.new(handle, hint), scalar, tuple(dims))
 
     def _image(self, var: Any, call: Any) -> Stmt:
         """nd_mem_alloc_with_scope(scope, ndim, shape, channel bits): shape is width, height, layers."""
         scope = str(call.args[0].value)
         ty = read.pointer_type(var)
-        dtype = str(getattr(ty.element_type, "dtype", ty.element_type))
+        dtype, _ = read.scalar_dtype(ty.element_type, f"{self.function}, {read.var_name(var)}")
         extents = self._image_extents(call)
         if dtype not in IMAGE_CHANNEL_TYPE or not 2 <= len(extents) <= 3:
             raise UnsupportedError(f"unsupported: {self.function} allocates a texture of {dtype} with {len(extents)} extents")

@@ -25,9 +25,9 @@ def _param(kernel: str, param: Any, access: Access) -> KernelParamInfo:
         scope = str(ty.storage_scope) or "global"
         if not scope.startswith("global"):
             raise UnsupportedError(f"unsupported: kernel {kernel} takes {name!r} in storage scope {scope!r}")
-        dtype = str(getattr(ty.element_type, "dtype", ty.element_type))
+        dtype, _ = read.scalar_dtype(ty.element_type, f"{kernel}, {name}")
         return KernelParamInfo(name, "image" if scope.startswith("global.texture") else "buffer", dtype, access, scope)
-    return KernelParamInfo(name, "scalar", read.dtype_of(param))
+    return KernelParamInfo(name, "scalar", read.scalar_dtype(read.dtype_of(param), f"{kernel}, {name}")[0])
 
 
 def _accesses(function: Any) -> dict[int, Access]:

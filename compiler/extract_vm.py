@@ -118,7 +118,7 @@ class _Builder:
                 raise self.unsupported(node, "variable of another function")
             return Reg(name)
         if kind == "Constant":
-            return ConstRef(self.pool.add(node.data.numpy()))
+            return self.constant(node, node.data.numpy())
         if kind == "ShapeExpr":
             return ShapeLiteral(tuple(_int(dim) for dim in node.values))
         return self.literal(node, kind)
@@ -137,7 +137,10 @@ class _Builder:
     def generic_constant(self, node: Any) -> Operand:
         """0.27's constants: a tensor, or a dtype or string."""
         value: Any = node.value
-        return ConstRef(self.pool.add(value.numpy())) if hasattr(value, "numpy") else ScalarLiteral(str(value))
+        return self.constant(node, value.numpy()) if hasattr(value, "numpy") else ScalarLiteral(str(value))
+
+    def constant(self, node: Any, array: np.ndarray) -> ConstRef:
+        return ConstRef(self.pool.add(array), read.memory_scope(read.type_of(node)))
 
     def call(self, var: Any, call: Any) -> None:
         if read.kind(call.op) == "GlobalVar":
@@ -260,7 +263,7 @@ def _alloc_tensor(b: _Builder, var: Any, args: list[Any]) -> None:
     """(storage, offset, shape, dtype, device index): the device, not the storage, says buffer or texture."""
     shape, scope = b.operand(args[2]), b.scope(b.integer(args[4]) if len(args) > 4 else 0)
     storage, offset = b.register(args[0]), b.integer(args[1])
-    b.out.append(AllocTensor(b.define(var), storage, offset, shape, b.text(args[3]), scope))
+    b.out.append(AllocTensor(b.define(var), storage, offset, shape, read.scalar_dtype(b.text(args[3]), storage)[0], scope))
 
 
 def _kill(b: _Builder, var: Any, args: list[Any]) -> None:
@@ -324,11 +327,3 @@ _CALLS: dict[str, Emit] = {
     "vm.builtin.make_tuple": _make_tuple,
     "vm.builtin.tuple_getitem": _get_item,
 }
-
-
-def numpy_dtype(dtype: str, where: str) -> str:
-    """`dtype` if numpy has it. Raises UnsupportedError otherwise (bfloat16, float8, int4, ...)."""
-    try:
-        return np.dtype(dtype).name
-    except TypeError as error:
-        raise UnsupportedError(f"unsupported: dtype {dtype} of {where}") from error

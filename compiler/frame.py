@@ -94,7 +94,7 @@ class Frame:
         if isinstance(operand, Reg):
             return self.register(operand.name)
         if isinstance(operand, ConstRef):
-            return self.machine.constant(operand.key)
+            return self.machine.constant(operand.key, operand.scope)
         if isinstance(operand, ShapeLiteral):
             return ShapeValue(operand.dims)
         return operand.value

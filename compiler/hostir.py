@@ -225,9 +225,10 @@ class Reg(Node):
 
 @dataclass(frozen=True)
 class ConstRef(Node):
-    """A tensor constant: key of CompiledModel.constants."""
+    """A tensor constant: key of CompiledModel.constants, and the storage scope it is used in."""
 
     key: str
+    scope: str = "global"
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,12 @@ because names repeat.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from ..device import UnsupportedError
 
@@ -39,10 +42,26 @@ def type_of(expr: Any) -> Any:
     return found if found is not None else getattr(expr, "ty", None)
 
 
+def scalar_dtype(dtype: Any, where: str) -> tuple[str, int]:
+    """Numpy name and lanes of a TVM dtype: "float32x4" -> ("float32", 4). UnsupportedError if numpy has no such type."""
+    text = str(getattr(dtype, "dtype", dtype))
+    found = re.fullmatch(r"(\w*?[a-z]\d*)(?:x(\d+))?", text)
+    try:
+        return np.dtype(found[1] if found else text).name, int(found[2] or 1) if found else 1
+    except TypeError as error:
+        raise UnsupportedError(f"unsupported: dtype {text} of {where}") from error
+
+
 def return_type(function: Any) -> Any:
     """Relax type of a function's result."""
     found = getattr(function, "ret_struct_info", None)
     return found if found is not None else function.ret_ty
+
+
+def memory_scope(ty: Any) -> str:
+    """Storage scope of a Relax tensor type: that of its virtual device, or "global"."""
+    device = getattr(ty, "vdevice", None)
+    return str(device.memory_scope) if device is not None and device.memory_scope else "global"
 
 
 def op_name(call: Any) -> str:

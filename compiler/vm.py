@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..device import AdrenoSimError, Device, Kernel, Program, View
+from ..device import AdrenoSimError, BuildError, Device, Kernel, Program, View
 from . import hostrun
 from .artifact import ENTRY, CompiledModel, KernelCode, TensorInfo
 from .frame import Frame
@@ -36,7 +36,7 @@ class VirtualMachine:
         self.device = device
         self.observer = observer or Observer()
         self._programs: dict[str, Program] = {}
-        self._constants: dict[str, Tensor] = {}
+        self._constants: dict[tuple[str, str], Tensor] = {}
         self._calls = 0
         self._launches = 0
 
@@ -73,11 +73,11 @@ class VirtualMachine:
         with Frame(self, self.model.functions[function], args) as frame:
             return frame.run()
 
-    def constant(self, key: str) -> Tensor:
-        """The constant `key` on the device (held by the machine)."""
-        if key not in self._constants:
-            self._constants[key] = self._upload(key, self.model.constants[key], "global")
-        return self._constants[key]
+    def constant(self, key: str, scope: str) -> Tensor:
+        """The constant `key` on the device, in `scope` (held by the machine)."""
+        if (key, scope) not in self._constants:
+            self._constants[key, scope] = self._upload(key, self.model.constants[key], scope)
+        return self._constants[key, scope]
 
     def call_host(self, function: HostFunction, args: list[Tensor | HeapValue | int | float], instruction: int) -> None:
         """Run a host function, hooks around it (shape functions have none: nothing reaches the device)."""
@@ -97,7 +97,10 @@ class VirtualMachine:
         """The built kernel `name`."""
         if name not in self._programs:
             code = self.model.kernels[name]
-            self._programs[name] = self.device.build(code.source, code.options)
+            try:
+                self._programs[name] = self.device.build(code.source, code.options)
+            except BuildError as error:
+                raise BuildError(f"kernel {name}: {error}", error.diagnostics) from error
         return self._programs[name][name]
 
     def next_launch(self) -> int:

@@ -138,7 +138,7 @@ class _Tracer:
             return self.registers.get(operand.name)
         if isinstance(operand, ConstRef):
             array = self.model.constants[operand.key]
-            return Ref((), TensorSpec(array.shape, array.dtype.name))
+            return Ref((), TensorSpec(array.shape, array.dtype.name, operand.scope))
         return Shape(operand.dims) if isinstance(operand, ShapeLiteral) else operand.value
 
     def shape(self, operand: Operand) -> tuple[int, ...]:

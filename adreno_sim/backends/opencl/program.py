@@ -69,16 +69,18 @@ def build(context: cl.Context, source: str, options: str) -> OpenCLProgram:
             warnings.simplefilter("ignore", cl.CompilerWarning)
             program.build([*options.split(), "-cl-kernel-arg-info"], cache_dir=None)
     except cl.RuntimeError as error:
-        raise BuildError(f"{code_name(error)}: the kernel does not compile\n{_log(program, context, error)}") from error
+        raise BuildError(f"{code_name(error)}: the program does not compile\n{_log(program, context, error)}") from error
     with translated("the kernels of a program"):
         return OpenCLProgram(program, source)
 
 
 def _log(program: cl.Program, context: cl.Context, error: cl.Error) -> str:
+    """The driver's build log: asked for, or as pyopencl put it into its error."""
     try:
-        return str(program.get_build_info(context.devices[0], cl.program_build_info.LOG)).strip()
+        log = str(program.get_build_info(context.devices[0], cl.program_build_info.LOG)).strip()
     except cl.Error:
-        return str(error)
+        log = ""
+    return log or str(error).partition("\n\n")[2].partition("\n(options:")[0].strip() or str(error)
 
 
 def _kernel(name: str, handle: Any, source: str) -> OpenCLKernel:
