@@ -190,3 +190,11 @@ def test_constant_arguments(limit):
     small = Setup(f"adreno-740,{limit}")
     text = fails("CL_OUT_OF_RESOURCES", small.launch, (1,), (1,), "constants", [small.buffer, small.buffer])
     assert limit.partition("=")[0] in text
+
+
+def test_constant_data_of_the_program():
+    device = adreno_sim.open_device("sim:adreno-740,MAX_CONSTANT_BUFFER_SIZE=128")
+    table = "__constant int table[] = {" + ", ".join(map(str, range(64))) + "};"
+    look = device.build(table + "__kernel void look(__global int *out, int i) { out[0] = table[i]; }")["look"]
+    out = device.view(device.allocate(4), BufferSpec(4, "int32"))
+    assert "256 bytes of __constant data" in fails("CL_OUT_OF_RESOURCES", device.launch, look, (1,), None, [out, 3])

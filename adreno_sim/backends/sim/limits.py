@@ -83,6 +83,7 @@ def _resources(kernel: SimKernel, args: Sequence[object]) -> list[tuple[str, int
         ("sampler arguments", sum(isinstance(p.type, ir.Sampler) for p in params), "MAX_SAMPLERS"),
         ("__constant arguments", len(constant), "MAX_CONSTANT_ARGS"),
         ("bytes in a __constant argument", largest, "MAX_CONSTANT_BUFFER_SIZE"),
+        ("bytes of __constant data", kernel.constant_bytes, "MAX_CONSTANT_BUFFER_SIZE"),
         ("bytes of arguments", sum(map(_argument_bytes, params)), "MAX_PARAMETER_SIZE"),
     ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,10 +26,23 @@ class SimKernel:
     def params(self) -> list[KernelParam]:
         return [KernelParam(p.name, kind_of(p.type), p.spelled or str(p.type), p.access) for p in self.function.params]
 
-    @cached_property
+    @property
     def local_bytes(self) -> int:
-        """Bytes of __local variables the kernel declares or reaches."""
-        return sum(size_of(variable.type) for variable in _globals_of(self.function) if variable.space == ir.LOCAL)
+        """Bytes of the __local variables the kernel uses."""
+        return self._data_bytes.get(ir.LOCAL, 0)
+
+    @property
+    def constant_bytes(self) -> int:
+        """Bytes of the program-scope __constant data the kernel uses."""
+        return self._data_bytes.get(ir.CONSTANT, 0)
+
+    @cached_property
+    def _data_bytes(self) -> Counter[int]:
+        """Bytes of program-scope variables by address space."""
+        total: Counter[int] = Counter()
+        for variable in _globals_of(self.function):
+            total[variable.space] += size_of(variable.type)
+        return total
 
     def writes(self, index: int) -> bool:
         """Whether the kernel may change what argument `index` points to, by its declaration."""
