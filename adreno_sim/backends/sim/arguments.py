@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from ...clc import ir
 from ...clc.layout import size_of
 from ...device import DeviceError, ImageSpec, Local, Sampler
+from ...findings import Access, Finding, Kind
 from ...jit.launch import BoundBuffer, BoundImage
 from ...jit.specialisation import ArgSpec, BufferArg, ImageArg, LocalArg, SamplerArg, ScalarArg
 from ...memory import StorageView
@@ -50,6 +52,44 @@ def bind_argument(arg: Any) -> Any:
     layout = arg.layout
     extents = (layout.width, layout.height, layout.layers)
     return BoundImage(arg.address, *extents, layout.row_pitch, layout.slice_pitch, layout.nbytes)
+
+
+def overlaps(kernel: SimKernel, args: Sequence[Any]) -> list[Finding]:
+    """Findings for arguments that share bytes of a storage which the kernel may write through one of them.
+
+    Two buffers over exactly the same bytes are left alone, as OpenCL C defines what they do.
+    """
+    views = [(index, arg) for index, arg in enumerate(args) if isinstance(arg, StorageView)]
+    return [
+        _overlap(kernel, (i, first), (j, second))
+        for (i, first), (j, second) in itertools.combinations(views, 2)
+        if first.storage is second.storage
+        and first.overlaps(second)
+        and (kernel.writes(i) or kernel.writes(j))
+        and not _same_bytes(first, second)
+    ]
+
+
+def _same_bytes(first: StorageView, second: StorageView) -> bool:
+    buffers = first.layout is None and second.layout is None
+    return buffers and (first.offset, first.nbytes) == (second.offset, second.nbytes)
+
+
+def _overlap(kernel: SimKernel, *numbered: tuple[int, StorageView]) -> Finding:
+    params = kernel.function.params
+    (index, view), _ = numbered
+    told = " and ".join(f"{params[i].name} ({_extent(arg)}, {'written' if kernel.writes(i) else 'read'})" for i, arg in numbered)
+    return Finding(
+        Kind.STORAGE_REUSED_LIVE,
+        f"arguments {told} share one storage: what the kernel reads is undefined",
+        kernel.name,
+        kernel.function.place.line,
+        access=Access(params[index].name, view.nbytes, offset=view.offset),
+    )
+
+
+def _extent(view: StorageView) -> str:
+    return f"bytes {view.offset} to {view.offset + view.nbytes}"
 
 
 def _check(kernel: SimKernel, param: ir.Param, arg: Any, device: object) -> Any:

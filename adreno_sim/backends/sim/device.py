@@ -33,7 +33,7 @@ from ...memory import Block, DeviceMemory, Storage, StorageView, after_write, be
 from ...pool import PagedPool, TexturePool
 from ...profiles import Profile
 from . import limits
-from .arguments import bind_argument, check_arguments, specialise_argument
+from .arguments import bind_argument, check_arguments, overlaps, specialise_argument
 from .program import SimKernel, SimProgram
 from .views import ViewMaker
 
@@ -182,7 +182,8 @@ class SimDevice:
         for index, arg in enumerate(checked):
             if isinstance(arg, StorageView) and kernel.writes(index):
                 after_write(arg)
-        return LaunchResult(findings=raw.findings, stores=raw.stores)
+        shared = overlaps(kernel, checked) if self.options.checks != "off" else []
+        return LaunchResult(findings=shared + raw.findings, stores=raw.stores)
 
     def finish(self) -> None:
         """Every call waits for its end, so that there is nothing left to wait for."""

@@ -10,6 +10,7 @@ from functools import cached_property
 from ...clc import ir
 from ...clc.layout import size_of
 from ...device import AdrenoSimError, KernelParam
+from .effects import written_params
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,12 +46,13 @@ class SimKernel:
         return total
 
     def writes(self, index: int) -> bool:
-        """Whether the kernel may change what argument `index` points to, by its declaration."""
-        param = self.function.params[index]
-        if isinstance(param.type, ir.Image):
-            return param.type.access != "read_only"
-        constant = isinstance(param.type, ir.Pointer) and param.type.space == ir.CONSTANT
-        return not constant and "const" not in param.qualifiers
+        """Whether the kernel may change what argument `index` refers to."""
+        type = self.function.params[index].type
+        return type.access != "read_only" if isinstance(type, ir.Image) else index in self._written
+
+    @cached_property
+    def _written(self) -> frozenset[int]:
+        return written_params(self.function)
 
 
 @dataclass(frozen=True, eq=False)

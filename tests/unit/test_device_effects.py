@@ -1,0 +1,68 @@
+"""Which arguments a kernel writes, and arguments that share memory."""
+
+import numpy as np
+import pytest
+
+import adreno_sim
+from adreno_sim.backends.sim.arguments import overlaps
+from adreno_sim.device import BufferSpec, ImageSpec
+from adreno_sim.findings import Kind
+
+
+@pytest.mark.parametrize(
+    "body, written",
+    [
+        ("b[0] = a[0];", "b"),
+        ("for (int i = 0; i < n; i++) { *b++ = a[i]; }", "b"),
+        ("__global int *p = n > 0 ? a : b; p[1] = 2;", "ab"),
+        ("__global int *p = a; for (int i = 0; i < n; i++) p = p + 1; *p = 1;", "a"),
+        ("vstore4(vload4(0, a), 1, b);", "b"),
+        ("atomic_add(a, 1); b[0] = 1;", "ab"),
+        ("b[0] = a == b; prefetch(a, 4);", "b"),
+        ("int x = a[0]; (void)x;", ""),
+        ("struct S { int x[4]; }; *(__global struct S *)b = *(__global struct S *)a;", "b"),
+        ("long at = (long)a; *(__global int *)at = 1;", "a"),
+    ],
+)
+def test_the_arguments_a_kernel_writes(body, written):
+    device = adreno_sim.open_device("sim:reference")
+    kernel = device.build("__kernel void k(__global int *a, __global int *b, int n) { %s }" % body)["k"]  # noqa: UP031
+    assert {"ab"[i] for i in range(2) if kernel.writes(i)} == set(written)
+
+
+class Shared:
+    """A storage, and the findings of a kernel over two views of it."""
+
+    SOURCE = """
+    __kernel void buffers(__global float *out, __global const float *in) { out[0] = in[1]; }
+    __kernel void image(__global float *out, read_only image2d_t in) { out[0] = read_imagef(in, (int2)(0, 0)).x; }
+    __kernel void reads(read_only image2d_t a, read_only image2d_t b, __global float *out) {
+        out[0] = read_imagef(a, (int2)(0, 0)).x + read_imagef(b, (int2)(0, 0)).x; }"""
+
+    def __init__(self):
+        self.device = adreno_sim.open_device("sim:adreno-740")
+        self.storage = self.device.allocate(4096)
+        self.program = self.device.build(self.SOURCE)
+
+    def findings(self, kernel, *places):
+        views = [self.device.view(self.storage, spec, offset) for spec, offset in places]
+        return overlaps(self.program[kernel], views)
+
+
+FLOATS, IMAGE = BufferSpec(256, "float32"), ImageSpec("image2d", 4, 4)
+
+
+def test_an_output_over_an_input_is_found():
+    shared = Shared()
+    (finding,) = shared.findings("image", (FLOATS, 128), (IMAGE, 0))
+    assert finding.kind is Kind.STORAGE_REUSED_LIVE and finding.line == 3
+    assert "out (bytes 128 to 384, written) and in (bytes 0 to 256, read)" in finding.message
+    assert len(shared.findings("buffers", (FLOATS, 128), (FLOATS, 0))) == 1
+
+
+def test_what_may_share_memory_does_so_silently():
+    shared = Shared()
+    assert shared.findings("buffers", (FLOATS, 0), (FLOATS, 0)) == []
+    assert shared.findings("buffers", (FLOATS, 256), (FLOATS, 0)) == []
+    assert shared.findings("reads", (IMAGE, 0), (IMAGE, 0), (FLOATS, 1024)) == []
+    assert overlaps(shared.program["buffers"], [np.float32(1), 2]) == []
