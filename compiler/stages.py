@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
-from .compat import import_tvm
+from .compat import import_tvm, tvm_series, type_of
 
 if TYPE_CHECKING:
     from tvm import IRModule
@@ -18,6 +18,41 @@ CONTAINERS = ("sequential", "_pipeline")
 def clone(mod: IRModule) -> IRModule:
     """A module whose functions can be replaced without changing `mod` (ApplyDefaultSchedule writes into its input)."""
     return import_tvm().IRModule(dict(mod.functions_items()), attrs=mod.attrs, global_infos=mod.global_infos)
+
+
+def with_own_constants(mod: IRModule) -> IRModule:
+    """A copy of `mod` whose Relax functions hold constant nodes of their own, over the same data.
+
+    TVM's AnnotateCustomMemoryScope writes virtual devices into the types of constants in place; without this the
+    module a caller handed in would be spoilt for every other target.
+    """
+    relax = import_tvm().relax
+    older = tvm_series() != "0.27"
+
+    class Fresh(relax.PyExprMutator):  # type: ignore[name-defined]
+        def __init__(self) -> None:
+            super().__init__(mod)
+            self.made: dict[int, Any] = {}
+
+        def fresh(self, op: Any) -> Any:
+            key = int(op.__chandle__())
+            if key not in self.made:
+                make = relax.Constant if older else import_tvm().ir.GenericConst
+                self.made[key] = make(op.data if older else op.value, type_of(op))
+            return self.made[key]
+
+        def visit_constant_(self, op: Any) -> Any:
+            return self.fresh(op)
+
+        def visit_generic_const_(self, op: Any) -> Any:
+            return self.fresh(op)
+
+    fresh = clone(mod)
+    mutator = relax.expr_functor.mutator(Fresh)()
+    for var, func in mod.functions_items():
+        if isinstance(func, relax.Function):
+            fresh[var] = mutator.visit_expr(func)
+    return fresh
 
 
 def as_instrument(hooks: object) -> Any:

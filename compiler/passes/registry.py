@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from ...device import AdrenoSimError
 from ..compat import tvm_series
-from . import texture_store
+from . import pool_accumulator, texel_race, texture_store, unbound_block
 from .base import Fix
 
-FIXES: tuple[Fix, ...] = (texture_store.FIX,)
+FIXES: tuple[Fix, ...] = (texture_store.FIX, pool_accumulator.FIX, texel_race.FIX, unbound_block.FIX)
 
 
 def choose(without: Sequence[str] = ()) -> tuple[Fix, ...]:

@@ -1,0 +1,129 @@
+"""What the schedule rules of this folder share."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..compat import import_tvm
+from ..tvmread import BufferInfo, buffer_info
+
+if TYPE_CHECKING:
+    from tvm.ir.transform import Pass
+    from tvm.target import Target
+
+THREADS = 256
+"""Work-group size: the limit of TVM's Adreno targets."""
+
+
+def schedule_rule(name: str, apply: Callable[[Any, Target], Any]) -> Pass:
+    """An ApplyDefaultSchedule with one rule: `apply(func, target)` gives a Schedule, or None to leave the function."""
+    dlight = import_tvm().s_tir.dlight
+    body = {"apply": lambda _self, func, target, _tunable: apply(func, target)}
+    return dlight.ApplyDefaultSchedule(type(name, (dlight.ScheduleRule,), body)())
+
+
+def iter_kinds(sch: Any, block: Any) -> str:
+    """A letter per iteration variable of a block: S spatial, R reduction, O other."""
+    letters = {0: "S", 2: "R"}
+    return "".join(letters.get(int(var.iter_type), "O") for var in sch.get(block).iter_vars)
+
+
+def is_reduction(sch: Any, block: Any) -> bool:
+    """Whether the block sums, or takes a maximum, over an axis."""
+    return "R" in iter_kinds(sch, block)
+
+
+def blocks_of(sch: Any) -> list[Any]:
+    """The blocks below the root, in order."""
+    return list(sch.get_child_blocks(sch.get_sblock("root")))
+
+
+def written_buffer(sch: Any, block: Any) -> BufferInfo:
+    """The buffer a block writes."""
+    region = sch.get(block).writes[0]
+    return buffer_info(region.buffer if hasattr(region, "buffer") else region.source)
+
+
+def writes_texture(sch: Any, block: Any) -> bool:
+    """Whether the block writes a texture."""
+    return written_buffer(sch, block).scope.startswith("global.texture")
+
+
+def inline_producers(sch: Any, block: Any) -> None:
+    """Compute what `block` reads where it reads it, as far as that is possible."""
+    for producer in list(sch.get_producers(block)):
+        inline_producers(sch, producer)
+        if not is_reduction(sch, producer) and len(sch.get_consumers(producer)) == 1:
+            with contextlib.suppress(import_tvm().s_tir.ScheduleError):
+                sch.compute_inline(producer)
+
+
+def bind_threads(sch: Any, loops: Sequence[Any]) -> Any:
+    """Fuse loops and spread them over work-groups of up to THREADS work-items; the loop of the work-item."""
+    fused = sch.fuse(*loops)
+    group, item = sch.split(fused, [None, THREADS])
+    sch.bind(group, "blockIdx.x")
+    sch.bind(item, "threadIdx.x")
+    return item
+
+
+def has_texel_lane(sch: Any, block: Any) -> bool:
+    """Whether the innermost spatial axis of a block runs over the four channels of the texel it writes."""
+    kinds = iter_kinds(sch, block)
+    if "S" not in kinds:
+        return False
+    lane = sch.get(block).iter_vars[kinds.rindex("S")]
+    index = sch.get(block).writes[0].region[-1].min
+    return bool(index.same_as(lane.var)) and is_four(lane.dom.extent)
+
+
+def is_four(extent: Any) -> bool:
+    """Whether a loop extent is the constant 4: the channels of a texel."""
+    return isinstance(extent, import_tvm().tirx.IntImm) and int(extent) == 4
+
+
+def accumulate_texel(sch: Any, block: Any) -> None:
+    """Schedule a reduction to a texture or NCHW4c buffer: a work-item per texel, four lanes in a private array.
+
+    What follows the reduction elementwise is computed where the texel is written.
+    """
+    kinds = iter_kinds(sch, block)
+    store = sch.cache_write(block, 0, "local")
+    for consumer in blocks_of(sch):
+        if sch.get(consumer).name_hint not in (sch.get(block).name_hint, sch.get(store).name_hint):
+            sch.reverse_compute_inline(consumer)
+    loops = sch.get_loops(block)
+    *outer, lane = (loop for loop, kind in zip(loops, kinds, strict=True) if kind == "S")
+    reduced = [loop for loop, kind in zip(loops, kinds, strict=True) if kind == "R"]
+    sch.reorder(*outer, *reduced, lane)
+    item = bind_threads(sch, outer)
+    sch.reverse_compute_at(store, item)
+    sch.vectorize(lane)
+    sch.vectorize(sch.get_loops(store)[-1])
+    sch.decompose_reduction(block, reduced[0])
+
+
+def bind_block(sch: Any, block: Any) -> None:
+    """Give an unbound block its work-items: one per texel where it writes a texture, else one per element.
+
+    A texture written in another order than its texels (a layout transform) is first written to a buffer, and copied.
+    """
+    if writes_texture(sch, block) and not (has_texel_lane(sch, block) and not is_reduction(sch, block)):
+        copy = sch.cache_write(block, 0, "global")
+        bind_block(sch, block)
+        block = copy
+    kinds = iter_kinds(sch, block)
+    loops = sch.get_loops(block)
+    outer = [loop for loop, kind in zip(loops, kinds, strict=True) if kind == "S"]
+    inner = [loop for loop, kind in zip(loops, kinds, strict=True) if kind != "S"]
+    lane = outer.pop() if writes_texture(sch, block) else None
+    if not outer:
+        outer = [sch.add_unit_loop(block)]
+    sch.reorder(*outer, *inner)
+    bind_threads(sch, outer)
+    if lane is not None:
+        sch.vectorize(lane)
+    if inner and "R" in kinds:
+        sch.decompose_reduction(block, inner[0])

@@ -1,0 +1,60 @@
+"""unbound-block: every block of a device function runs on the device.
+
+TVM's rules leave some blocks without a thread binding: an elementwise block after a convolution whose result is
+broadcast (the gate of a squeeze-and-excite block), and functions whose reduction bounds depend on the position
+(adaptive pooling to a grid). The build accepts them, and they become host code that works on device memory, which no
+OpenCL runtime can run. 0.25 to 0.27.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..compat import import_tvm
+from .base import ALL_VERSIONS, Fix
+from .schedules import bind_block, blocks_of
+
+if TYPE_CHECKING:
+    from tvm.ir.transform import Pass
+    from tvm.target import Target
+
+
+def bind_unbound_blocks() -> Pass:
+    """Module pass after scheduling: spread every block without a thread binding over work-items of its own."""
+    tvm = import_tvm()
+
+    def transform(mod: Any, _ctx: Any) -> Any:
+        for var, func in mod.functions_items():
+            if isinstance(func, tvm.tirx.PrimFunc):
+                bound = _bind(func)
+                if bound is not func:
+                    mod[var] = bound
+        return mod
+
+    return tvm.transform.module_pass(transform, opt_level=0, name="adreno_sim.BindUnboundBlocks")
+
+
+def _bind(func: Any) -> Any:
+    sch = import_tvm().s_tir.Schedule(func)
+    unbound = [block for block in blocks_of(sch) if not _has_threads(sch, block)]
+    for block in unbound:
+        bind_block(sch, block)
+    return sch.mod["main"].with_attr("tirx.is_scheduled", True) if unbound else func
+
+
+def _has_threads(sch: Any, block: Any) -> bool:
+    return any(sch.get(loop).thread_binding is not None for loop in sch.get_loops(block))
+
+
+def add_binding(passes: list[Pass], _target: Target) -> list[Pass]:
+    """Run after the last of TVM's schedule rules."""
+    last = max(i for i, item in enumerate(passes) if item.info.name == "ApplyDefaultSchedule")
+    return [*passes[: last + 1], bind_unbound_blocks(), *passes[last + 1 :]]
+
+
+FIX = Fix(
+    name="unbound-block",
+    versions=ALL_VERSIONS,
+    summary="blocks that no rule gave threads run on the device, not on the host",
+    relax=add_binding,
+)
