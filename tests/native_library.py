@@ -27,7 +27,7 @@ DTYPES = {
 
 
 def _width(spelled: str) -> tuple[str, int]:
-    match = re.fullmatch(r"([a-z]+)(\d*)", spelled)
+    match = re.fullmatch(r"([a-z]*)(\d*)", spelled)
     assert match, spelled
     return match[1], int(match[2] or 1)
 
@@ -41,8 +41,8 @@ def _wrapper(name: str, result: str, args: tuple[str, ...], second: str | None) 
 
 
 @cache
-def _engine(source: str) -> llvm.ExecutionEngine:
-    options = BuildOptions((f"-I{LIBRARY}", "-g0"), 300)
+def _engine(source: str, macros: tuple[str, ...]) -> llvm.ExecutionEngine:
+    options = BuildOptions((f"-I{LIBRARY}", "-g0", *macros), 300)
     bitcode = run_clang(source, options, FrontEndTarget(300, fp64=True, builtins=False)).bitcode
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
@@ -62,7 +62,9 @@ def _engine(source: str) -> llvm.ExecutionEngine:
 
 def native(unit: str, name: str, result: str, *args: str, second: str | None = None) -> Callable[..., object]:
     """`name(args)` of library unit `unit` over arrays; vectors are rows of their width. With `second`, a pair of arrays."""
-    engine = _engine(f'#include "{unit}.cl"\n' + _wrapper(name, result, args, second))
+    width = _width(second or "")[1]
+    macros = ("-DSPACE=__global", *([f"-DWIDTH={width}"] if width > 1 else []))
+    engine = _engine(f'#include "{unit}.cl"\n' + _wrapper(name, result, args, second), macros)
     function = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * (len(args) + (2 if second else 1)), ctypes.c_long)(
         engine.get_function_address("map")
     )

@@ -55,7 +55,7 @@ _UNITS = {
 
 _UNIT_OF = {name: unit for unit, names in _UNITS.items() for name in names.split()}
 _POINTER_UNITS = {"fract", "frexp", "lgamma_r", "remquo", "sincos"}
-_WHOLE = frozenset(["fract", "modf", "frexp", "lgamma_r", "remquo", "sincos"])
+_WHOLE = frozenset(name for unit in (*_POINTER_UNITS, "geometric") for name in _UNITS[unit].split())
 """Functions that are defined for vectors as such."""
 
 _VECTOR = re.compile(r"([a-z]+?)(2|3|4|8|16)")

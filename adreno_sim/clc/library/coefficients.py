@@ -47,10 +47,17 @@ def solve(fit: Fit) -> list[float]:
     return [float(c) for c in mp.lu_solve(powers.T * powers, powers.T * values)]
 
 
+def horner(coefficients: list[float], x: mpf) -> mpf:
+    value = mpf(0)
+    for coefficient in reversed(coefficients):
+        value = value * x + coefficient
+    return value
+
+
 def weighted_error(fit: Fit, coefficients: list[float], samples: int = 400) -> mpf:
     """The largest weighted error of the rounded coefficients over evenly spaced points."""
     points = [fit.low + (fit.high - fit.low) * i / samples for i in range(samples + 1)]
-    return max(abs(mp.polyval(coefficients[::-1], x) - fit.function(x)) * fit.weigh(x) for x in points)
+    return max(abs(horner(coefficients, x) - fit.function(x)) * fit.weigh(x) for x in points)
 
 
 def c_function(fit: Fit) -> str:
@@ -107,5 +114,11 @@ FITS = [
     Fit("lgamma_over", "log(gamma(x)) / (x - 2)", lgamma_over_zero, mpf("1.5"), mpf(3), 13),
 ]
 
+
+def text() -> str:
+    """The whole of `coefficients.h`."""
+    return HEADER + "\n" + "\n".join(map(c_function, FITS))
+
+
 if __name__ == "__main__":
-    Path(__file__).with_name("coefficients.h").write_text(HEADER + "\n" + "\n".join(map(c_function, FITS)))
+    Path(__file__).with_name("coefficients.h").write_text(text())
