@@ -244,11 +244,15 @@ class StoreEvent:
 
 @dataclass
 class LaunchResult:
-    """findings of one launch; device_seconds where the backend times launches; stores where a Watch was set."""
+    """findings of one launch; device_seconds where the backend times launches; stores where a Watch was set.
+
+    printed: what the kernel's printf wrote, where the backend captures it.
+    """
 
     findings: list[Finding] = field(default_factory=list)
     device_seconds: float | None = None
     stores: list[StoreEvent] = field(default_factory=list)
+    printed: str = ""
 
 
 @dataclass(frozen=True)

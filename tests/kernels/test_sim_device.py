@@ -211,6 +211,7 @@ def test_device_and_host_see_the_same_macros():
     #if __OPENCL_VERSION__ != 200 || !defined(cl_khr_fp16) || !defined(cl_qcom_dot_product8) || defined(cl_khr_fp64)
     #error wrong
     #endif
+    #pragma OPENCL EXTENSION cl_khr_fp16 : enable
     kernel void k(global half *out) { out[get_global_id(0)] = (half)1.5f; }"""
     out = empty(device, 4, "float16")
     run(device, source, (4,), None, [out])

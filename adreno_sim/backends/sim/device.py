@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from ...device import (
     LaunchResult,
     PoolStats,
     RunOptions,
+    StoreEvent,
     View,
     ViewSpec,
     Watch,
@@ -165,7 +167,8 @@ class SimDevice:
         watched = self._watch_range(watch)
         if 0 in total:
             return LaunchResult()
-        compiled = specialise(kernel.module, kernel.function, self._specialisation(total, group, checked, watch))
+        key = self._specialisation(total, group, checked, watch)
+        compiled = specialise(kernel.module, kernel.function, key, keep=self.options.cache)
         views = [arg for arg in checked if isinstance(arg, StorageView)]
         for view in views:
             before_access(view)
@@ -178,12 +181,14 @@ class SimDevice:
             timeout=self.options.timeout,
             seed=self.options.seed,
             watch_range=watched,
+            work_dim=len(global_size),
         )
         for index, arg in enumerate(checked):
             if isinstance(arg, StorageView) and kernel.writes(index):
                 after_write(arg)
         shared = overlaps(kernel, checked) if self.options.checks != "off" else []
-        return LaunchResult(findings=shared + raw.findings, stores=raw.stores)
+        stores = [_with_value(event, watch.view) for event in raw.stores] if watch else []
+        return LaunchResult(shared + raw.findings, raw.seconds, stores, raw.printed)
 
     def finish(self) -> None:
         """Every call waits for its end, so that there is nothing left to wait for."""
@@ -254,6 +259,14 @@ class SimDevice:
 
     def _note_use(self) -> None:
         self._peak_used = max(self._peak_used, self._used())
+
+
+def _with_value(event: StoreEvent, view: View) -> StoreEvent:
+    """The event with the element's value in place of its bits."""
+    assert isinstance(view, StorageView)
+    dtype = view.array().dtype
+    value = np.frombuffer(int(event.value).to_bytes(8, "little")[: dtype.itemsize], dtype)[0]
+    return replace(event, value=value.item())
 
 
 def _allows_non_uniform(options: str) -> bool:
