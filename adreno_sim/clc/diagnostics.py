@@ -8,6 +8,8 @@ from dataclasses import dataclass
 _HEAD = re.compile(
     r"^(?P<file>[^\n]*?):(?P<line>\d+):(?P<column>\d+): (?P<severity>fatal error|error|warning|note): (?P<message>.*)$"
 )
+_SHOWN = 200
+"""Characters of a source line that are quoted."""
 _NO_PLACE = re.compile(r"^(?:\S+: )?(?P<severity>fatal error|error|warning): (?P<message>.*)$")
 
 
@@ -59,8 +61,16 @@ def _severity(word: str) -> str:
 def _excerpt(lines: list[str], start: int) -> tuple[str, str]:
     """The quoted source line and its caret line, where both follow."""
     if start + 1 < len(lines) and re.fullmatch(r"[ \t~^]*\^[ \t~^]*", lines[start + 1]) and not _HEAD.match(lines[start]):
-        return lines[start], lines[start + 1]
+        return _window(lines[start], lines[start + 1])
     return "", ""
+
+
+def _window(source: str, caret: str) -> tuple[str, str]:
+    """The part of a long line around its caret: generated sources have lines of any length."""
+    if len(source) <= _SHOWN:
+        return source, caret
+    start = max(0, caret.index("^") - _SHOWN // 2)
+    return source[start : start + _SHOWN], caret[start : start + _SHOWN]
 
 
 def summary(diagnostics: list[Diagnostic]) -> str:

@@ -23,7 +23,7 @@ from ..device import AdrenoSimError, BuildError
 from .diagnostics import Diagnostic, parse_diagnostics, summary
 from .options import BuildOptions
 
-TIME_LIMIT = 60.0
+TIME_LIMIT = 30.0
 """Seconds one compilation may take."""
 _MEMORY_LIMIT = 4 << 30
 _OUTPUT_LIMIT = 256 << 20

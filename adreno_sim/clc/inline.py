@@ -12,7 +12,7 @@ from ..device import UnsupportedError
 from . import layout
 from .ir import UNDEF, Block, Const, Function, Instr, Int, Param, Place, Struct, Value, Void
 
-_INSTRUCTION_LIMIT = 500_000
+_INSTRUCTION_LIMIT = 200_000
 """Instructions of one function: helpers that call each other twice grow exponentially."""
 
 

@@ -115,21 +115,26 @@ class FunctionReader:
             name, _, _ = body[2:].partition(" = ")
             at = len(name) + 5
         op, _, rest = body[at:].partition(" ")
-        handler = self._handlers.get(op)
+        if op.startswith("#dbg_"):
+            return None
         try:
-            if handler is None:
-                if body.lstrip().startswith("#dbg_"):
-                    return None
-                raise UnsupportedError(f"unsupported: LLVM instruction {op}")
-            instr = self._target(name, op)
-            result = handler(rest, instr)
+            return self._dispatch(name, op, rest)
         except UnsupportedError as error:
-            raise self._placed(error) from None
-        if name and result is not instr:
-            self._forward(name, instr, result)
-        return result if result is not None else None
+            raise self.placed(error) from None
+        except (AssertionError, IndexError, ValueError):  # a form of the instruction that is not read here
+            raise self.placed(UnsupportedError(f"unsupported: LLVM instruction {body.strip()[:80]!r}")) from None
 
-    def _placed(self, error: UnsupportedError) -> UnsupportedError:
+    def _dispatch(self, name: str, op: str, rest: str) -> Instr | None:
+        handler = self._handlers.get(op)
+        if handler is None:
+            raise UnsupportedError(f"unsupported: LLVM instruction {op}")
+        instr = handler(rest, self._target(name, op))
+        if name and instr is None:
+            raise UnsupportedError(f"unsupported: the value of LLVM instruction {op} {rest[:60]}")
+        return instr
+
+    def placed(self, error: UnsupportedError) -> UnsupportedError:
+        """`error` with the current place in the source and the name of the function."""
         text = str(error)
         if " at " in text and text.rsplit(" at ", 1)[1][:1].isdigit():
             return error
@@ -148,11 +153,6 @@ class FunctionReader:
         if name:
             instr.name = name[1:].strip('"')
         return instr
-
-    def _forward(self, name: str, instr: Instr, result: Instr | None) -> None:
-        if result is None:
-            raise UnsupportedError(f"unsupported: the value of {instr.op} {name}")
-        self.values[name] = result
 
     # Operands
 

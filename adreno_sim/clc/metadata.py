@@ -51,7 +51,7 @@ class Metadata:
     def subprogram_place(self, number: str) -> Place:
         """Where the function of a `!dbg` attached to a definition begins."""
         fields = {match[1]: match for match in _FIELD.finditer(self._scopes.get(number, ""))}
-        return Place(int(fields["line"][3] or 0), 0, self._file_of(number)) if "line" in fields else NOWHERE
+        return Place(int(fields["line"][3] or 0), 1, self._file_of(number)) if "line" in fields else NOWHERE
 
     def items(self, number: str) -> list[str]:
         """The elements of a tuple as plain text: strings unquoted, integers as digits."""

@@ -14,8 +14,8 @@ _PASSED = {"-cl-single-precision-constant", "-w", "-Werror", "-Wall", "-Wextra"}
 
 _ACCEPTED = {
     "-cl-opt-disable", "-cl-mad-enable", "-cl-no-signed-zeros", "-cl-strict-aliasing", "-cl-uniform-work-group-size",
-    "-cl-fp32-correctly-rounded-divide-sqrt", "-cl-kernel-arg-info", "-cl-std", "-cl-no-subgroup-ifp", "-g", "-s",
-    "-O0", "-O1", "-O2", "-O3", "-create-library", "-enable-link-options", "-qcom-accelerate-16-bit", "-qcom-accelerate-float",
+    "-cl-fp32-correctly-rounded-divide-sqrt", "-cl-kernel-arg-info", "-cl-no-subgroup-ifp", "-g", "-s",
+    "-O0", "-O1", "-O2", "-O3", "-create-library", "-enable-link-options",
 }  # fmt: skip
 """Licences to be less exact, and requests for what is always there: legal, and without effect on a simulated result."""
 
@@ -28,7 +28,8 @@ _MACROS = {
 """Licences that are visible to the source only as a macro."""
 
 _WITH_VALUE = ("-D", "-U", "-I")
-_VENDOR_VALUE = ("-qcom-sched-rule=",)
+_VENDOR = ("-qcom-sched-rule=", "-qcom-accelerate-16-bit", "-qcom-accelerate-float")
+"""Qualcomm's hints to its own scheduler and register allocator."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ def parse_options(text: str) -> BuildOptions:
             arguments.append(word)
         elif word in _MACROS:
             arguments += ["-D" + macro for macro in _MACROS[word]]
-        elif word not in _ACCEPTED and not word.startswith(_VENDOR_VALUE):
+        elif word not in _ACCEPTED and not word.startswith(_VENDOR):
             raise _invalid(f"unknown option {word!r}")
     return BuildOptions(tuple(arguments), standard)
 

@@ -8,7 +8,7 @@ from collections.abc import Collection
 from ..device import UnsupportedError
 from . import ir
 from .instructions import FunctionReader
-from .ir import NOWHERE, Const, Function, Global, Instr, Param, Pointer
+from .ir import Const, Function, Global, Instr, Param, Pointer
 from .metadata import Metadata
 from .text import NAME, TextReader
 
@@ -77,11 +77,18 @@ def _read_globals(types: TextReader, text: str) -> None:
         if "external" not in match["linkage"]:
             initial.append((variable, body, at + 1))
     for variable, body, at in initial:
-        value, _ = types.constant_at(body, at, variable.type)
+        value = _initial_value(types, variable, body, at)
         if variable.space != ir.LOCAL:  # a __local array has no initial value
             variable.initializer = value if isinstance(value, Const) else Const(variable.type, ir.GlobalOffset(value, 0))  # type: ignore[arg-type]
     for name in [name for name, variable in types.globals.items() if variable.initializer is None and variable.space != ir.LOCAL]:
         del types.globals[name]
+
+
+def _initial_value(types: TextReader, variable: Global, body: str, at: int) -> ir.Value:
+    try:
+        return types.constant_at(body, at, variable.type)[0]
+    except UnsupportedError as error:
+        raise UnsupportedError(f"{error}, in the initial value of {variable.name}") from None
 
 
 def _plain(name: str) -> str:
@@ -136,14 +143,17 @@ def _split(text: str) -> list[str]:
 def _read_function(header: _Header, body: _Header, types: TextReader, defined: Collection[str]) -> Function:
     """The function that `header` describes, with the parameters' local names and the instructions of `body`."""
     reader = FunctionReader(types, header.metadata, defined, header.name)
-    params = _read_params(header, body.params, types, reader)
+    reader.place = place = header.metadata.subprogram_place(header.attached.get("dbg", ""))
+    try:
+        params = _read_params(header, body.params, types, reader)
+        result = _result_type(header, types)
+    except UnsupportedError as error:
+        raise reader.placed(error) from None
     blocks = reader.read_body(body.body)
     required = header.attached.get("reqd_work_group_size")
     sizes = tuple(int(word) for word in header.metadata.items(required)) if required else ()
     return Function(
-        header.name, params, _result_type(header, types), blocks, header.is_kernel,
-        (sizes[0], sizes[1], sizes[2]) if len(sizes) == 3 else None,
-        header.metadata.subprogram_place(header.attached["dbg"]) if "dbg" in header.attached else NOWHERE,
+        header.name, params, result, blocks, header.is_kernel, (sizes[0], sizes[1], sizes[2]) if len(sizes) == 3 else None, place
     )  # fmt: skip
 
 

@@ -160,6 +160,8 @@ class TextReader:
         return made
 
     def _global(self, name: str) -> Global:
+        if "block_invoke" in name:
+            raise UnsupportedError("unsupported: blocks (^{ })")
         if name not in self.globals:
             raise UnsupportedError(f"unsupported: use of {name[1:]!r}, which has no definition or is a function")
         return self.globals[name]
@@ -270,7 +272,7 @@ def _as_constant(value: ir.Value) -> Const:
         return Const(Pointer(value.space), GlobalOffset(value, 0))
     if isinstance(value, Const):
         return value
-    raise UnsupportedError("unsupported: an address conversion inside a constant initializer")
+    raise UnsupportedError("unsupported: an address conversion")
 
 
 def _address(elem: Type | None, operands: list[ir.Value], type: Type) -> Const | None:
@@ -299,4 +301,4 @@ def _signed(index: ir.Value) -> int:
 
 
 def _no_expression(op: str, type: Type, operands: list[ir.Value], elem: Type | None) -> ir.Value:
-    raise UnsupportedError(f"unsupported: {op} in the initializer of a program-scope variable")
+    raise UnsupportedError(f"unsupported: {op} of an address")

@@ -215,21 +215,6 @@ typedef double double16 __attribute__((ext_vector_type(16)));
 #define DBL_MAX 0x1.fffffffffffffp1023
 #define DBL_MIN 0x1.0p-1022
 #define DBL_EPSILON 0x1.0p-52
-#else
-/* Sources written for single precision use the unsuffixed names too: here they are the single-precision values. */
-#define M_E M_E_F
-#define M_LOG2E M_LOG2E_F
-#define M_LOG10E M_LOG10E_F
-#define M_LN2 M_LN2_F
-#define M_LN10 M_LN10_F
-#define M_PI M_PI_F
-#define M_PI_2 M_PI_2_F
-#define M_PI_4 M_PI_4_F
-#define M_1_PI M_1_PI_F
-#define M_2_PI M_2_PI_F
-#define M_2_SQRTPI M_2_SQRTPI_F
-#define M_SQRT2 M_SQRT2_F
-#define M_SQRT1_2 M_SQRT1_2_F
 #endif
 
 #ifdef cl_khr_fp16

@@ -5,12 +5,37 @@
 #ifndef ADRENO_SIM_OPENCL_C_VENDOR_H
 #define ADRENO_SIM_OPENCL_C_VENDOR_H
 
+#define ADRENO_SIM_OVERLOAD __attribute__((overloadable, convergent))
+
 #ifdef cl_qcom_subgroup_shuffle
 #define CLK_SUB_GROUP_SHUFFLE_WIDTH_WAVE_SIZE_QCOM 0
 #define CLK_SUB_GROUP_SHUFFLE_WIDTH_W4_QCOM 4
 #define CLK_SUB_GROUP_SHUFFLE_WIDTH_W8_QCOM 8
 #define CLK_SUB_GROUP_SHUFFLE_WIDTH_W16_QCOM 16
 #define CLK_SUB_GROUP_SHUFFLE_WIDTH_W32_QCOM 32
+
+#define ADRENO_SIM_SHUFFLES(type)                                                           \
+  type ADRENO_SIM_OVERLOAD qcom_sub_group_shuffle_up(type, uint delta, uint width, type);   \
+  type ADRENO_SIM_OVERLOAD qcom_sub_group_shuffle_down(type, uint delta, uint width, type); \
+  type ADRENO_SIM_OVERLOAD qcom_sub_group_shuffle_xor(type, uint mask, uint width, type);
+ADRENO_SIM_SHUFFLES(int)
+ADRENO_SIM_SHUFFLES(uint)
+ADRENO_SIM_SHUFFLES(long)
+ADRENO_SIM_SHUFFLES(ulong)
+ADRENO_SIM_SHUFFLES(float)
+#ifdef cl_khr_fp16
+#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+ADRENO_SIM_SHUFFLES(half)
+#pragma OPENCL EXTENSION cl_khr_fp16 : disable
 #endif
+#undef ADRENO_SIM_SHUFFLES
+#endif
+
+#ifdef cl_qcom_dot_product8
+int ADRENO_SIM_OVERLOAD qcom_dot8_acc(uint, uint, int);
+uint ADRENO_SIM_OVERLOAD qcom_udot8_acc(uint, uint, uint);
+#endif
+
+#undef ADRENO_SIM_OVERLOAD
 
 #endif
