@@ -1,0 +1,56 @@
+"""Where each kernel argument lies in the argument block, and what the kernel expects of it."""
+
+from __future__ import annotations
+
+from ..clc import ir
+from ..device import AdrenoSimError
+from . import layout
+from .specialisation import ArgSpec, BufferArg, ImageArg, LocalArg, SamplerArg, ScalarArg, Specialisation
+
+BUFFER_BYTES = 16  # address, length
+IMAGE_FIELDS = ("address", "width", "height", "depth_or_layers", "row_pitch", "slice_pitch")
+
+
+def slot_bytes(arg: ArgSpec) -> int:
+    """Bytes of the argument block that `arg` takes."""
+    if isinstance(arg, BufferArg):
+        return BUFFER_BYTES
+    if isinstance(arg, ImageArg):
+        return 8 * len(IMAGE_FIELDS)
+    return layout.align_up(arg.nbytes, 128) if isinstance(arg, ScalarArg) else 0
+
+
+def slots(args: tuple[ArgSpec, ...]) -> tuple[list[int], int]:
+    """The offset of each argument, and the size of the block. Scalars are aligned to 128 bytes for the widest vectors."""
+    offsets, end = [], 0
+    for arg in args:
+        end = layout.align_up(end, 128 if isinstance(arg, ScalarArg) else 8)
+        offsets.append(end)
+        end += slot_bytes(arg)
+    return offsets, max(end, 8)
+
+
+def expected_kind(param: ir.Param) -> type:
+    """The class of ArgSpec a parameter takes."""
+    if isinstance(param.type, ir.Image):
+        return ImageArg
+    if isinstance(param.type, ir.Sampler):
+        return SamplerArg
+    if isinstance(param.type, ir.Pointer):
+        return LocalArg if param.type.space == ir.LOCAL else BufferArg
+    return ScalarArg
+
+
+def check_arguments(kernel: ir.Function, key: Specialisation) -> None:
+    """Refuse a specialisation that does not fit the kernel: wrong count, kind or size. Raises AdrenoSimError."""
+    if len(key.args) != len(kernel.params):
+        raise AdrenoSimError(f"kernel {kernel.name}: expected {len(kernel.params)} arguments, got {len(key.args)}")
+    for param, arg in zip(kernel.params, key.args, strict=True):
+        name = f"kernel {kernel.name}, argument {param.index} ({param.name})"
+        wanted = expected_kind(param)
+        if not isinstance(arg, wanted):
+            raise AdrenoSimError(f"{name}: expected {wanted.__name__}, got {type(arg).__name__}")
+        if isinstance(arg, ScalarArg) and arg.nbytes != layout.size_of(param.type):
+            raise AdrenoSimError(f"{name}: expected {layout.size_of(param.type)} bytes, got {arg.nbytes}")
+        if isinstance(arg, ImageArg) and isinstance(param.type, ir.Image) and arg.kind != param.type.kind:
+            raise AdrenoSimError(f"{name}: expected {param.type.kind}, got {arg.kind}")

@@ -1,0 +1,76 @@
+"""A kernel compiled for one specialisation, from memory, from disk, or fresh."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ..clc import ir
+from . import cache, objects
+from .module import ModuleText, emit_module
+from .specialisation import Specialisation
+
+Worker = Callable[[int, int, int], None]
+"""worker(context address, argument block address, private memory address); releases the GIL while it runs."""
+
+_SIGNATURE = ctypes.CFUNCTYPE(None, ctypes.c_size_t, ctypes.c_size_t, ctypes.c_size_t)
+_KEPT = 1024
+_compiled: OrderedDict[tuple[int, Specialisation], CompiledKernel] = OrderedDict()
+_lock = threading.Lock()
+
+
+@dataclass(frozen=True)
+class CompiledKernel:
+    """Machine code of `kernel` for `key`, and what is needed to run it and to read its reports. Keep it while it runs."""
+
+    kernel: ir.Function
+    key: Specialisation
+    module: ModuleText
+    worker: Worker
+    loaded: objects.Loaded
+
+    @property
+    def name(self) -> str:
+        return self.kernel.name
+
+
+def specialise(module: ir.Module, kernel: ir.Function, key: Specialisation, *, keep: bool = True) -> CompiledKernel:
+    """Compile `kernel` of `module`; the same object for the same kernel and key. `keep`: use the cache on disk.
+
+    Raises UnsupportedError naming what the engine does not run and where; AdrenoSimError if `key` does not fit.
+    """
+    with _lock:
+        known = _compiled.get((id(kernel), key))
+        if known is not None:
+            _compiled.move_to_end((id(kernel), key))
+            return known
+    fresh = _compile(kernel, key, keep)
+    with _lock:
+        _compiled[id(kernel), key] = fresh  # holds the kernel, so that its id stays its own
+        while len(_compiled) > _KEPT:
+            _compiled.popitem(last=False)
+    return fresh
+
+
+def _compile(kernel: ir.Function, key: Specialisation, keep: bool) -> CompiledKernel:
+    text = emit_module(kernel, key)
+    loaded = _load(text.text, keep)
+    return CompiledKernel(kernel, key, text, _SIGNATURE(loaded.address), loaded)
+
+
+def _load(text: str, keep: bool) -> objects.Loaded:
+    machine = objects.machine()
+    name = cache.name_of(text, machine.identity)
+    code = cache.load(name) if keep else None
+    if code is not None:
+        try:
+            return machine.load(code, "worker")
+        except RuntimeError:  # written by something that only looked like this version
+            cache.discard(name)
+    code = machine.compile(text)
+    if keep:
+        cache.store(name, code)
+    return machine.load(code, "worker")

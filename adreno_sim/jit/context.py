@@ -1,0 +1,46 @@
+"""The block of memory through which a launch and its machine code talk: where each field lies.
+
+Everything is a 64-bit word. The same constants serve the emitter (as byte offsets) and `launch` (as word indices).
+"""
+
+from __future__ import annotations
+
+from .text import Text
+
+NEXT_GROUP = 0  # counter from which workers take chunks
+STOP = 8  # set to end the launch early: watchdog or interrupt; own cache line, as loops poll it
+GROUP_COUNT = 16
+CHUNK = 17
+NUM_GROUPS = 18  # three words
+GLOBAL_OFFSET = 21  # three words
+GLOBAL_SIZE = 24  # three words
+WORK_DIM = 27
+SITES = 28  # address of the site records
+WATCH_LOW = 29
+WATCH_HIGH = 30
+WATCH_EVENTS = 31  # address
+WATCH_COUNT = 32  # counter
+WATCH_CAPACITY = 33
+PRINT_BUFFER = 34  # address
+PRINT_USED = 35  # counter, bytes asked for (may exceed the capacity)
+PRINT_CAPACITY = 36
+CONTROL_WORD = 37  # bits of MXCSR to set while kernels run
+WORDS = 48
+
+# One record per site: how often it fired, and the first occurrence in the order (group, work-item).
+SITE_COUNT, SITE_LOCK, SITE_ORDER, SITE_GROUP, SITE_LOCAL, SITE_VALUES = 0, 1, 2, 3, 4, 5
+SITE_VALUE_COUNT = 8
+SITE_WORDS = 16
+
+# One watch event: site, group, local, value bits.
+EVENT_WORDS = 4
+
+
+def field(t: Text, word: int, base: str = "%ctx") -> str:
+    """The address of a context word."""
+    return t.op(f"getelementptr i8, ptr {base}, i64 {word * 8}")
+
+
+def read(t: Text, word: int, type: str = "i64") -> str:
+    """A context word that does not change during a launch."""
+    return t.op(f"load {type}, ptr {field(t, word)}, align 8, !invariant.load !1")

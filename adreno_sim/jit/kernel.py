@@ -1,0 +1,320 @@
+"""Emits the function of one region of a kernel: its memory objects, its loops over work-items, how work-items leave."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from ..clc import ir
+from ..findings import Kind
+from . import context, layout
+from .cfg import Segment
+from .emit import Emitter
+from .provenance import Key, Object, Provenance
+from .regions import Region, RegionPlan
+from .sites import Site
+from .specialisation import LocalArg
+from .text import Text
+from .unit import Unit, unsupported
+from .workitems import AXES, WorkItem
+
+PARAMETERS = "ptr %ctx, ptr noalias %args, ptr noalias %mem, i64 %gx, i64 %gy, i64 %gz, i64 %gl, i64 %first, i64 %last"
+ARGUMENTS = "ptr %ctx, ptr %args, ptr %mem, i64 %gx, i64 %gy, i64 %gz, i64 %gl, i64 %first, i64 %last"
+STACK_LIMIT = 8192
+"""Bytes of private arrays one work-item may keep on the worker's stack."""
+
+ABANDONED = -1
+"""What a region returns when its group must not go on: work-items disagreed, or the launch was stopped."""
+
+
+@dataclass
+class KernelPlan:
+    """What all regions of a kernel agree on: the regions, and where private objects and kept values lie in the arena."""
+
+    unit: Unit
+    provenance: Provenance
+    regions: RegionPlan
+    flat: bool  # sub-group functions: regions run ranges of flattened local ids
+    args: list[int] = field(default_factory=list)
+    private: dict[int, tuple[int, int]] = field(default_factory=dict)  # alloca: arena offset, stride per work-item
+    kept: dict[int, list[int]] = field(default_factory=dict)  # value: arena offset per part
+    collective: dict[int, list[int]] = field(default_factory=dict)  # split number: arena offsets of operands and result
+
+    @property
+    def single(self) -> bool:
+        return len(self.regions.regions) == 1
+
+
+def private_bytes(instr: ir.Instr) -> int:
+    """Size of a private variable."""
+    count = 1
+    if instr.operands:
+        number = instr.operands[0]
+        if not (isinstance(number, ir.Const) and isinstance(number.value, int)):
+            raise unsupported("private array of variable length", instr.place)
+        count = number.value
+    assert instr.elem is not None
+    return max(1, layout.size_of(instr.elem) * count)
+
+
+def object_align(nbytes: int) -> int:
+    """An alignment that suits every type which fits in `nbytes`."""
+    return min(128, 1 << (nbytes - 1).bit_length())
+
+
+class KernelEmitter(Emitter):
+    """One region's function: `i64 @region.N(...)`, the number of the split every work-item reached, 0 at the kernel's end."""
+
+    def __init__(self, plan: KernelPlan, region: Region):
+        super().__init__(plan.unit, plan.unit.kernel, plan.provenance)
+        self.plan = plan
+        self.region = region
+        self.item_ids = WorkItem(self)
+        self.exits: list[tuple[str, int]] = []
+        self.stacked = [
+            i for b in self.function.blocks[:1] for i in b.instrs if i.op == "alloca" and id(i) not in plan.private
+        ]  # fmt: skip
+
+    # Memory objects
+
+    def object_of(self, key: Key) -> Object:
+        kind, which = key
+        if kind == "param":
+            return self._argument(next(p for p in self.function.params if p.index == which))
+        if kind == "alloca":
+            return self._private(key)
+        variable = next(g for g in self.plan_globals() if g.name == which)
+        size = layout.size_of(variable.type)
+        if variable.space == ir.LOCAL:
+            return Object(key, variable.name, "local", self._in_memory(self.unit.reserve_local(variable.name, size)), size)
+        return Object(key, variable.name, "constant", self.unit.constant_data(variable), size)
+
+    def plan_globals(self) -> list[ir.Global]:
+        return globals_of(self.function)
+
+    def _in_memory(self, offset: int) -> str:
+        return self.prologue.op(f"getelementptr i8, ptr %mem, i64 {offset}")
+
+    def _argument(self, param: ir.Param) -> Object:
+        arg = self.unit.key.args[param.index]
+        if isinstance(arg, LocalArg):
+            base = self._in_memory(self.unit.reserve_local(param.index, arg.nbytes))
+            return Object(("param", param.index), param.name, "local", base, arg.nbytes)
+        base = self.argument_field(param.index, 0, "ptr")
+        return Object(("param", param.index), param.name, "buffer", base, self.argument_field(param.index, 8))
+
+    def argument_field(self, index: int, offset: int, type: str = "i64") -> str:
+        """A field of an argument's slot, loaded in the prologue."""
+        at = self.prologue.op(f"getelementptr i8, ptr %args, i64 {self.plan.args[index] + offset}")
+        return self.prologue.op(f"load {type}, ptr {at}, align 8, !invariant.load !1")
+
+    def parameter(self, param: ir.Param) -> str:
+        if isinstance(param.type, ir.Int) and param.type.bits == 1:
+            return self.prologue.op(f"trunc i8 {self.argument_field(param.index, 0, 'i8')} to i1")
+        return self.argument_field(param.index, 0, layout.spell(param.type))
+
+    def argument_address(self, param: ir.Param) -> str:
+        """Where an argument passed by value lies, as a struct's bytes are copied from."""
+        return self.prologue.op(f"getelementptr i8, ptr %args, i64 {self.plan.args[param.index]}")
+
+    def _private(self, key: Key) -> Object:
+        instr = next(i for i in self.function.blocks[0].instrs if id(i) == key[1])
+        size = private_bytes(instr)
+        name = instr.name or "private variable"
+        if id(instr) not in self.plan.private:
+            base = self.prologue.op(f"alloca [{size} x i8], align {object_align(size)}")
+            return Object(key, name, "private", base, size)
+        offset, stride = self.plan.private[id(instr)]
+        start = self._in_memory(offset)
+        if stride:
+            slot = self.opening.op(f"mul i64 {self.slot}, {stride}")
+            start = self.opening.op(f"getelementptr i8, ptr {start}, i64 {slot}")
+        return Object(key, name, "private", start, size)
+
+    def candidates(self) -> Iterable[Key]:
+        for param in self.function.params:
+            if isinstance(param.type, ir.Pointer):
+                yield ("param", param.index)
+        yield from (("global", g.name) for g in self.plan_globals())
+        yield from (("alloca", id(i)) for i in self.function.blocks[0].instrs if i.op == "alloca")
+
+    # Work-items
+
+    def item(self, t: Text) -> tuple[str, str]:
+        return "%gl", self.item_ids.slot(t)
+
+    def emit(self) -> str:
+        """The whole function as text."""
+        self.opening = Text(self.prologue.names, label="item")
+        name = f"region.{self.region.number}"
+        if self.plan.flat:
+            head, tail = self._flat_loop()
+        else:
+            head, tail = self._nested_loops()
+        self.slot = self.item_ids.slot(self.opening)
+        self._open_item()
+        self.emit_segments(self.region.order, self.region.polled)
+        self._close_item()
+        lines = [f"define internal i64 @{name}({PARAMETERS}) #0 {{", "entry:", *self.prologue.lines, "  br label %begin"]
+        lines += [*head, "item:", *self.opening.lines, f"  br label %{self.region.order[0].label}"]
+        lines += [*self.body.lines, *tail, *self.body.cold, "}"]
+        return "\n".join(lines)
+
+    def _nested_loops(self) -> tuple[list[str], list[str]]:
+        """Loops over z, y, x; axes of one work-item have none."""
+        axes = [a for a in (2, 1, 0) if not (self.unit.key.uniform and self.unit.key.local_size[a] == 1)]
+        head, tail = ["begin:"], ["latch:"]
+        before = "begin"
+        for axis in axes:
+            name = AXES[axis]
+            head += [f"  br label %loop.{name}", f"loop.{name}:"]
+            head.append(f"  %l{name} = phi i64 [ 0, %{before} ], [ %l{name}.next, %latch.{name} ]")
+            self.item_ids.local[axis] = f"%l{name}"
+            before = f"loop.{name}"
+        head.append("  br label %item")
+        for axis in reversed(axes):
+            name = AXES[axis]
+            outer = axes[axes.index(axis) - 1] if axes.index(axis) else None
+            tail += [f"  br label %latch.{name}", f"latch.{name}:", f"  %l{name}.next = add i64 %l{name}, 1"]
+            tail.append(f"  %l{name}.more = icmp ult i64 %l{name}.next, {self.item_ids.size(axis)}")
+            tail.append(f"  br i1 %l{name}.more, label %loop.{name}, label %end.{name}")
+            tail.append(f"end.{name}:")
+            del outer
+        return head, [*tail, *self._result()]
+
+    def _flat_loop(self) -> tuple[list[str], list[str]]:
+        """One loop over flattened local ids from %first to %last."""
+        t = self.opening
+        head = [
+            "begin:",
+            "  br label %loop",
+            "loop:",
+            "  %l = phi i64 [ %first, %begin ], [ %l.next, %latch ]",
+            "  br label %item",
+        ]
+        sizes = [self.item_ids.size(axis) for axis in range(3)]
+        self.item_ids.local[0] = t.op(f"urem i64 %l, {sizes[0]}")
+        rest = t.op(f"udiv i64 %l, {sizes[0]}")
+        self.item_ids.local[1] = t.op(f"urem i64 {rest}, {sizes[1]}")
+        self.item_ids.local[2] = t.op(f"udiv i64 {rest}, {sizes[1]}")
+        tail = ["latch:", "  %l.next = add i64 %l, 1", "  %l.more = icmp ult i64 %l.next, %last"]
+        return head, [*tail, "  br i1 %l.more, label %loop, label %end", "end:", *self._result()]
+
+    def _result(self) -> list[str]:
+        if self.plan.single:
+            return ["  ret i64 0"]
+        return ["  %agreed.last = load i64, ptr %agreed", "  ret i64 %agreed.last"]
+
+    def _open_item(self) -> None:
+        """Bring in what lives across splits; in the first region, give private variables their zeros."""
+        if not self.plan.single:
+            self.prologue.do("%agreed = alloca i64")
+            self.prologue.do("store i64 -2, ptr %agreed")
+        for value in self.region.redefined:
+            self.slots[id(value)] = [self.prologue.op(f"alloca {t}, align 16") for t in self.part_types(value)]
+        body, self.body = self.body, self.opening
+        for value in self.region.live_in:
+            self.define_parts(value, self._kept(value))
+        for instr in self.function.blocks[0].instrs:
+            if instr.op == "alloca" and (self.region.number == 0 or id(instr) not in self.plan.private):
+                self._zero(instr)
+        self.body = body
+
+    def _zero(self, instr: ir.Instr) -> None:
+        target = self.object(("alloca", id(instr)))
+        fill = self.unit.declare("llvm.memset.p0.i64", "void", "ptr, i8, i64, i1")
+        align = object_align(int(target.length))
+        self.opening.do(f"call {fill}(ptr align {align} {target.base}, i8 0, i64 {target.length}, i1 false)")
+
+    def arena_slot(self, t: Text, offset: int, type: str) -> str:
+        """The address of this work-item's entry in the arena array of `type` at `offset`."""
+        base = t.op(f"getelementptr i8, ptr %mem, i64 {offset}")
+        return t.op(f"getelementptr [{value_bytes(type)} x i8], ptr {base}, i64 {self.slot}")
+
+    def _kept(self, value: ir.Instr) -> list[str]:
+        offsets, types = self.plan.kept[id(value)], self.part_types(value)
+        return [self._load_kept(offset, type) for offset, type in zip(offsets, types, strict=True)]
+
+    def _load_kept(self, offset: int, type: str) -> str:
+        return self.opening.op(f"load {type}, ptr {self.arena_slot(self.opening, offset, type)}, align 1")
+
+    def leave_at(self, segment: Segment) -> None:
+        split = segment.split
+        assert split is not None
+        t = self.body
+        for value in self.plan.regions.kept_at(split):
+            if id(value) in self.region.defined:
+                for offset, type, part in zip(self.plan.kept[id(value)], self.part_types(value), self.parts(value), strict=True):
+                    t.do(f"store {type} {part}, ptr {self.arena_slot(t, offset, type)}, align 1")
+        for offset, operand in zip(self.plan.collective.get(split.number, []), split.instr.operands, strict=False):
+            t.do(f"store {self.typed(operand)}, ptr {self.arena_slot(t, offset, layout.spell(operand.type))}, align 1")
+        self.exits.append((t.label, split.number))
+        t.jump("left")
+
+    def leave(self, value: str | None) -> None:
+        self.exits.append((self.body.label, 0))
+        self.body.jump("left")
+
+    def _close_item(self) -> None:
+        """Where every work-item ends: the first says where it got to, the others must agree."""
+        t = self.body
+        t.block("left")
+        if self.plan.single:
+            t.jump("latch")
+            return
+        number = t.op("phi i64 " + ", ".join(f"[ {n}, %{label} ]" for label, n in self.exits))
+        agreed = t.op("load i64, ptr %agreed")
+        other = t.op(f"icmp ne i64 {agreed}, {number}")
+        differs = t.op(f"and i1 {other}, {t.op(f'icmp ne i64 {agreed}, -2')}")
+        t.branch(differs, "diverged", "agree", unlikely=True)
+        t.block("agree")
+        t.do(f"store i64 {number}, ptr %agreed")
+        t.jump("latch")
+        cold = t.aside()
+        cold.block("diverged")
+        group, local = self.item(cold)
+        cold.do(f"call void @diverged(ptr %ctx, i64 {group}, i64 {local}, i64 {number}, i64 {agreed})")
+        cold.do(f"ret i64 {ABANDONED}")
+        t.put_aside(cold)
+
+    def poll(self, place: ir.Place) -> None:
+        t = self.body
+        flag = t.op(f"load atomic i64, ptr {context.field(self.prologue, context.STOP)} monotonic, align 8")
+        stop, on = t.fresh("stop"), t.fresh("on")
+        t.branch(t.op(f"icmp ne i64 {flag}, 0"), stop, on, unlikely=True)
+        cold = t.aside()
+        cold.block(stop)
+        self.report(cold, Site(Kind.WATCHDOG, place))
+        cold.do(f"ret i64 {ABANDONED}")
+        t.put_aside(cold)
+        t.block(on)
+
+
+def globals_of(function: ir.Function) -> list[ir.Global]:
+    """Program-scope variables that a function refers to, in order of first use."""
+    found: dict[str, ir.Global] = {}
+
+    def visit(value: ir.Value) -> None:
+        if isinstance(value, ir.Global):
+            found.setdefault(value.name, value)
+        elif isinstance(value, ir.Const) and isinstance(value.value, ir.GlobalOffset):
+            visit(value.value.target)
+        elif isinstance(value, ir.Const) and isinstance(value.value, tuple):
+            for item in value.value:
+                visit(item)
+
+    for block in function.blocks:
+        for instr in block.instrs:
+            for operand in instr.operands:
+                visit(operand)
+    return list(found.values())
+
+
+def value_bytes(type: str) -> int:
+    """Bytes kept for a part of LLVM type `type` (vectors of 3 packed, i1 in a byte each way)."""
+    if type == "ptr":
+        return 8
+    if type.startswith("<"):
+        count, elem = type[1:-1].split(" x ")
+        return max(1, int(count) * {"i1": 1}.get(elem, value_bytes(elem)))
+    return {"i1": 1, "half": 2, "float": 4, "double": 8}.get(type) or max(1, int(type[1:]) // 8)

@@ -1,0 +1,118 @@
+"""Built-ins that the library supplies as kernel IR: emitted once per module, called as they are or lane by lane."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..clc import ir, library
+from ..clc.mangling import demangle
+from ..findings import Kind
+from . import access, layout
+from .cfg import Graph, ScopeOf, Segment, reverse_postorder
+from .emit import Emitter
+from .provenance import ALIGNED, Key, Object, Provenance, Ptr
+from .unit import Unit, unsupported
+
+
+class LibraryEmitter(Emitter):
+    """A library function. It is trusted: its accesses are not checked, its loops not watched; it always fuses a*b+c."""
+
+    def __init__(self, unit: Unit, function: ir.Function):
+        super().__init__(unit, function, Provenance(function))
+        self.contracts = True
+
+    def object_of(self, key: Key) -> Object:
+        kind, which = key
+        whole = (1 << 63) - 1
+        if kind == "param":
+            return Object(key, "argument", "private", f"%p{which}", whole)
+        if kind == "alloca":
+            instr = next(i for b in self.function.blocks for i in b.instrs if id(i) == which)
+            assert instr.elem is not None
+            base = self.prologue.op(f"alloca [{layout.size_of(instr.elem)} x i8], align {ALIGNED}")
+            return Object(key, "variable", "private", base, whole)
+        raise unsupported("program-scope data in a library function", self.place)
+
+    def leave(self, value: str | None) -> None:
+        result = layout.spell(self.function.result)
+        self.body.do(f"ret {result} {value}" if value is not None else "unreachable" if result != "void" else "ret void")
+
+    def leave_at(self, segment: Segment) -> None:
+        raise unsupported("a barrier in a library function", self.place)
+
+    def emit(self) -> str:
+        for param in self.function.params:
+            self.values[id(param)] = f"%p{param.index}"
+        order = reverse_postorder(Graph(self.function, ScopeOf()).entry)
+        self.emit_segments(order, set())
+        params = ", ".join(f"{layout.spell(p.type)} %p{p.index}" for p in self.function.params)
+        head = f"define internal {layout.spell(self.function.result)} @{self.function.name}({params}) #0 {{"
+        start = [head, "entry:", *self.prologue.lines, f"  br label %{order[0].label}"]
+        return "\n".join([*start, *self.body.lines, *self.body.cold, "}"])
+
+
+def call_library(e: Emitter, instr: ir.Instr) -> None:
+    """Emit a call of a library function. Raises UnsupportedError where there is none."""
+    assert instr.callee is not None
+    name = library.scalar_of(instr.callee)
+    if name is None:
+        raise unsupported(f"{instr.callee.name}({', '.join(instr.callee.args)})", instr.place)
+    function = library.functions([name])[name]
+    _define_once(e.unit, function)
+    operands = [_argument(e, v, spelled) for v, spelled in zip(instr.operands, instr.callee.args, strict=True)]
+    lanes = layout.lanes_of(instr.type)
+    if name == instr.callee.mangled or lanes == 1:
+        result = _called(e, function, operands)
+    else:
+        result = layout.zero(instr.type)
+        elem = layout.spell(layout.elem_of(instr.type))
+        for lane in range(lanes):
+            item = _called(e, function, [_lane(e, o, v.type, lane) for o, v in zip(operands, instr.operands, strict=True)])
+            result = e.body.op(f"insertelement {layout.spell(instr.type)} {result}, {elem} {item}, i32 {lane}")
+    if result:
+        e.define(instr, result)
+
+
+def _define_once(unit: Unit, function: ir.Function) -> None:
+    if function.name not in unit.emitted:
+        unit.emitted.add(function.name)
+        unit.functions.append(LibraryEmitter(unit, function).emit())
+
+
+def _called(e: Emitter, function: ir.Function, operands: list[str]) -> str:
+    result = layout.spell(function.result)
+    values = ", ".join(f"{layout.spell(p.type)} {o}" for p, o in zip(function.params, operands, strict=True))
+    text = f"call {result} @{function.name}({values})"
+    if result == "void":
+        e.body.do(text)
+        return ""
+    return e.body.op(text)
+
+
+def _lane(e: Emitter, operand: str, type: ir.Type, lane: int) -> str:
+    return e.body.op(f"extractelement {layout.spell(type)} {operand}, i32 {lane}") if isinstance(type, ir.Vector) else operand
+
+
+def _argument(e: Emitter, value: ir.Value, spelled: str) -> str:
+    """An operand; a pointer to a second result is checked here, and leads to scratch memory where it is bad."""
+    if not isinstance(value.type, ir.Pointer):
+        return e.value(value)
+    from .vectors import element_bytes
+
+    return checked_target(e, e.pointer(value), element_bytes(spelled))
+
+
+def checked_target(e: Emitter, pointer: Ptr, size: int) -> str:
+    """The address to write `size` bytes to."""
+    bad = access.out_of_bounds(e, pointer, size)
+    address = e.address(replace(pointer))
+    if bad is None:
+        return address
+    scratch = e.prologue.op(f"alloca [{max(size, 1)} x i8], align {ALIGNED}")
+    e.report_if(bad, access.place_of(e, pointer, Kind.OUT_OF_BOUNDS_WRITE, size), *access.values_of(e, pointer))
+    return e.body.op(f"select i1 {bad}, ptr {scratch}, ptr {address}")
+
+
+def has_library_function(mangled: str) -> bool:
+    """Whether the library supplies the built-in of this mangled name."""
+    return library.scalar_of(demangle(mangled)) is not None

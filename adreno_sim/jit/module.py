@@ -1,0 +1,111 @@
+"""A kernel and a specialisation in, the text of an LLVM module and what its reports mean out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..clc import ir
+from ..findings import Kind
+from . import (  # noqa: F401  # noqa: F401
+    access,
+    arguments,
+    arith,
+    atomics,
+    barriers,
+    collectives,
+    conversions,
+    floats,
+    images,
+    integers,
+    layout,
+    printing,
+    queries,
+    relations,
+    vectors,
+)
+from .cfg import Graph
+from .collectives import combine_function, is_collective
+from .group import diverged_function, group_function, watched_function, worker_functions
+from .kernel import STACK_LIMIT, KernelEmitter, KernelPlan, globals_of, object_align, private_bytes, value_bytes
+from .provenance import Provenance
+from .regions import RegionPlan
+from .sites import Site, report_function
+from .specialisation import LocalArg, Specialisation
+from .unit import PrintCall, Unit
+
+
+@dataclass(frozen=True)
+class ModuleText:
+    """LLVM text of a compiled kernel; `memory` bytes of private memory per worker; what sites and prints mean."""
+
+    text: str
+    memory: int
+    sites: tuple[Site, ...]
+    prints: tuple[PrintCall, ...]
+
+
+def emit_module(kernel: ir.Function, key: Specialisation) -> ModuleText:
+    """Emit `kernel` for `key`. Raises UnsupportedError by name and place, AdrenoSimError where `key` does not fit."""
+    arguments.check_arguments(kernel, key)
+    unit = Unit(key, kernel)
+    unit.functions.append(report_function(key.items))
+    _reserve_local(unit, kernel)
+    plan = _plan(unit, kernel)
+    first = len(unit.table.sites)
+    for split in plan.regions.graph.splits:
+        unit.table.sites.append(Site(Kind.DIVERGENT_BARRIER, split.instr.place, "split", size=split.number))
+    unit.functions.append(diverged_function(first))
+    if key.watch:
+        unit.functions.append(watched_function())
+    for region in plan.regions.regions:
+        unit.functions.append(KernelEmitter(plan, region).emit())
+    for number in plan.collective:
+        unit.functions.append(combine_function(plan, number))
+    unit.functions += [group_function(plan), worker_functions(plan)]
+    return ModuleText(unit.text(), max(unit.arena_bytes, 128), tuple(unit.table.sites), tuple(unit.prints))
+
+
+def _reserve_local(unit: Unit, kernel: ir.Function) -> None:
+    """Lay out all local memory first: the arena comes behind it."""
+    for param, arg in zip(kernel.params, unit.key.args, strict=True):
+        if isinstance(arg, LocalArg):
+            unit.reserve_local(param.index, arg.nbytes)
+    for variable in globals_of(kernel):
+        if variable.space == ir.LOCAL:
+            unit.reserve_local(variable.name, layout.size_of(variable.type))
+    unit.arena_bytes = unit.local_bytes
+
+
+def _plan(unit: Unit, kernel: ir.Function) -> KernelPlan:
+    graph = Graph(kernel, barriers.Scopes())
+    regions = RegionPlan(graph)
+    flat = any(s.scope == "wave" for s in graph.splits)
+    plan = KernelPlan(unit, Provenance(kernel), regions, flat, arguments.slots(unit.key.args)[0])
+    _place_private(plan, kernel)
+    _place_kept(plan)
+    return plan
+
+
+def _place_private(plan: KernelPlan, kernel: ir.Function) -> None:
+    """Private variables go to the arena if work-items take turns, or if the stack could not hold them."""
+    variables = [i for i in kernel.blocks[0].instrs if i.op == "alloca"]
+    items = 1 if plan.single else plan.unit.key.items
+    if plan.single and sum(map(private_bytes, variables)) <= STACK_LIMIT:
+        return
+    for instr in variables:
+        size = private_bytes(instr)
+        stride = layout.align_up(size, object_align(size))
+        plan.private[id(instr)] = (plan.unit.reserve_arena(stride * items), 0 if plan.single else stride)
+
+
+def _place_kept(plan: KernelPlan) -> None:
+    emitter = KernelEmitter(plan, plan.regions.regions[0])
+    items = plan.unit.key.items
+    splits = plan.regions.graph.splits
+    for value in [*plan.regions.crossing()]:
+        plan.kept[id(value)] = [plan.unit.reserve_arena(items * value_bytes(t)) for t in emitter.part_types(value)]
+    for split in splits:
+        if is_collective(split.instr):
+            types = [layout.spell(v.type) for v in [*split.instr.operands, split.instr]]
+            plan.collective[split.number] = [plan.unit.reserve_arena(items * value_bytes(t)) for t in types]
+            plan.kept[id(split.instr)] = plan.collective[split.number][-1:]

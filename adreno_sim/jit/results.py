@@ -1,0 +1,145 @@
+"""From what machine code recorded to findings, store events and printed text."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..clc import ir
+from ..device import StoreEvent
+from ..findings import Access, Finding, Kind, WorkItem
+from . import context, printing
+from .sites import Site
+
+if TYPE_CHECKING:
+    from .compiled import CompiledKernel
+
+_MEANING = {
+    Kind.OUT_OF_BOUNDS_READ: "reads {size} bytes at offset {offset} of {view}, which has {extent} bytes",
+    Kind.OUT_OF_BOUNDS_WRITE: "writes {size} bytes at offset {offset} of {view}, which has {extent} bytes",
+    Kind.MISALIGNED_ACCESS: "accesses {size} bytes at offset {offset} of {view}, not aligned for the type",
+    Kind.DIVISION_BY_ZERO: "integer division by zero; the result is taken as 0",
+    Kind.WATCHDOG: "still running when the launch's time was over",
+}
+
+
+def work_item(
+    key_size: tuple[int, int, int], global_size: Sequence[int], offset: Sequence[int], group: int, local: int
+) -> WorkItem:
+    """Ids from the linear group number and the local id flattened over the full local size."""
+    counts = [-(-whole // part) for whole, part in zip(global_size, key_size, strict=True)]
+    groups = (group % counts[0], group // counts[0] % counts[1], group // (counts[0] * counts[1]))
+    locals_ = (local % key_size[0], local // key_size[0] % key_size[1], local // (key_size[0] * key_size[1]))
+    ids = tuple(o + g * s + i for o, g, s, i in zip(offset, groups, key_size, locals_, strict=True))
+    return WorkItem((ids[0], ids[1], ids[2]), locals_, groups)
+
+
+def findings_of(
+    compiled: CompiledKernel,
+    records: np.ndarray,
+    global_size: Sequence[int],
+    args: Sequence[Any],
+    offset: Sequence[int] = (0, 0, 0),
+) -> list[Finding]:
+    """A finding per site that fired, in the order of the source."""
+    found = []
+    for site, record in zip(compiled.module.sites, records.tolist(), strict=False):
+        if record[context.SITE_COUNT]:
+            item = work_item(compiled.key.local_size, global_size, offset, record[context.SITE_GROUP], record[context.SITE_LOCAL])
+            values = record[context.SITE_VALUES : context.SITE_VALUES + context.SITE_VALUE_COUNT]
+            found.append(_finding(compiled, site, record[context.SITE_COUNT], item, values, args))
+    return sorted(found, key=lambda f: (f.line, f.column, f.kind.label))
+
+
+def _finding(compiled: CompiledKernel, site: Site, count: int, item: WorkItem, values: list[int], args: Sequence[Any]) -> Finding:
+    access = None
+    if site.shape == "offset":
+        access = _offset_access(compiled, site, values, args)
+    elif site.shape == "coordinate":
+        coordinate = tuple(_signed(v, 32) for v in values[:3])
+        access = Access(site.view, site.size, None, coordinate, tuple(values[3:6]))
+    message = _message(compiled, site, access, values)
+    place = site.place
+    detail: dict[str, object] = {"callers": list(place.callers)} if place.callers else {}
+    return Finding(
+        site.kind, message, compiled.name, place.line, place.column, item, access, count, file=place.file, detail=detail
+    )  # fmt: skip
+
+
+def _offset_access(compiled: CompiledKernel, site: Site, values: list[int], args: Sequence[Any]) -> Access:
+    offset, length, base = values[:3]
+    view = site.view or _named(compiled, base, args)
+    return Access(view, site.size or values[3], _signed(offset, 64), None, (length,))
+
+
+def _named(compiled: CompiledKernel, base: int, args: Sequence[Any]) -> str:
+    """The argument that lies at `base`."""
+    for param, arg in zip(compiled.kernel.params, args, strict=True):
+        if base and getattr(arg, "address", None) == base:
+            return param.name
+    return "no object" if not base else "private or local memory"
+
+
+def _message(compiled: CompiledKernel, site: Site, access: Access | None, values: list[int]) -> str:
+    if site.kind is Kind.DIVERGENT_BARRIER:
+        here, there = values[:2]
+        places = [_split_name(compiled, n) for n in (here, there)]
+        return f"work-items of one group part here: one {places[0]}, another {places[1]}; the group was ended"
+    if site.text:
+        return site.text if access is None else site.text.format(**_fields(access))
+    return _MEANING[site.kind].format(**(_fields(access) if access else {}))
+
+
+def _fields(access: Access) -> dict[str, object]:
+    extent: object = access.extent
+    if access.coordinate is None and access.extent:
+        extent = access.extent[0]
+    return {"view": access.view, "size": access.size, "offset": access.offset, "coordinate": access.coordinate, "extent": extent}
+
+
+def _split_name(compiled: CompiledKernel, number: int) -> str:
+    if number == 0:
+        return "has ended"
+    site = next(s for s in compiled.module.sites if s.shape == "split" and s.size == number)
+    return f"waits at line {site.place.line}"
+
+
+def _signed(value: int, bits: int) -> int:
+    value &= (1 << bits) - 1
+    return value - (1 << bits) if value >> (bits - 1) else value
+
+
+def store_events(
+    compiled: CompiledKernel, events: np.ndarray, count: int, global_size: Sequence[int], offset: Sequence[int]
+) -> list[StoreEvent]:
+    """Stores into the watched range, in order. `value` is the watched bytes as an unsigned integer."""
+    result = []
+    for order, (site, group, local, bits) in enumerate(events[: min(count, len(events))].tolist()):
+        place: ir.Place = compiled.module.sites[site].place
+        item = work_item(compiled.key.local_size, global_size, offset, group, local)
+        result.append(StoreEvent(place.line, place.column, item, bits, order))
+    return result
+
+
+def printed_text(compiled: CompiledKernel, words: np.ndarray, used: int) -> str:
+    """printf's output: groups in order, within a group as printed."""
+    records: list[tuple[int, str]] = []
+    at, data = 0, words[: min(used // 8, len(words))].tolist()
+    while at < len(data):
+        call = compiled.module.prints[data[at]]
+        count = sum(printing.layout.lanes_of(t) for t in call.arguments)
+        end = at + printing.HEADER + count
+        if end > len(data):
+            break
+        records.append((data[at + 1], printing.formatted(call, data[at + printing.HEADER : end])))
+        at = end
+    return "".join(text for _, text in sorted(records, key=lambda record: record[0]))
+
+
+def as_float(bits: int, nbytes: int) -> float:
+    """Watched bits as a float of that many bytes."""
+    code = {2: "<e", 4: "<f", 8: "<d"}[nbytes]
+    return float(struct.unpack(code, int(bits).to_bytes(8, "little")[:nbytes])[0])

@@ -1,0 +1,69 @@
+"""What a kernel is compiled for: everything that may change the machine code besides the kernel itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, Union
+
+from ..device import Checks, Sampler
+
+
+@dataclass(frozen=True)
+class BufferArg:
+    """A __global or __constant pointer: address and length come with each launch."""
+
+
+@dataclass(frozen=True)
+class LocalArg:
+    """A __local pointer argument of `nbytes` (part of the code: local memory is laid out when compiling)."""
+
+    nbytes: int
+
+
+@dataclass(frozen=True)
+class ImageArg:
+    """An image of known format; extents and pitches come with each launch. Fields as in `device.ImageSpec`."""
+
+    kind: str
+    order: str
+    channel_type: str
+
+
+@dataclass(frozen=True)
+class SamplerArg:
+    sampler: Sampler
+
+
+@dataclass(frozen=True)
+class ScalarArg:
+    """A scalar, vector or struct passed by value in `nbytes` bytes (the kernel's own size of that type)."""
+
+    nbytes: int
+
+
+ArgSpec = Union[BufferArg, LocalArg, ImageArg, SamplerArg, ScalarArg]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Specialisation:
+    """One compiled variant of a kernel.
+
+    local_size: work-items of a group along x, y, z. uniform: False where the global size is no multiple of it, so that
+    groups at the edge are smaller. args: parallel to the kernel's parameters. watch: record stores into a range of memory.
+    contract: what a*b+c becomes. wave_size: work-items of a sub-group.
+    """
+
+    local_size: tuple[int, int, int]
+    args: tuple[ArgSpec, ...]
+    checks: Checks = "bounds"
+    watch: bool = False
+    uniform: bool = True
+    contract: Literal["on", "off"] = "on"
+    flush_denormals: bool = False
+    wave_size: int = 64
+
+    @property
+    def items(self) -> int:
+        """Work-items in a full group."""
+        x, y, z = self.local_size
+        return x * y * z

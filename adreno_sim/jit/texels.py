@@ -1,0 +1,5 @@
+"""Texels."""
+
+
+def texel_bytes(order, channel_type):
+    return 16

@@ -1,0 +1,71 @@
+"""A thin builder of LLVM IR text: lines, fresh names, labels. Nothing is interpreted here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import count
+
+UNLIKELY = ", !prof !0"
+"""Attached to branches into code that only runs when something is wrong; `!0` is defined once in every module."""
+
+
+class Text:
+    """The body of one LLVM function under construction.
+
+    `label` is the block being written; `cold` collects blocks that go to the end. Names come from `names`, which a
+    prologue shares with its body so that the two can be joined.
+    """
+
+    def __init__(self, names: Iterator[int] | None = None, label: str = "entry"):
+        self.names = names if names is not None else count()
+        self.lines: list[str] = []
+        self.cold: list[str] = []
+        self.label = label
+
+    def op(self, right: str) -> str:
+        """Write `%new = right` and return the new name."""
+        name = f"%t{next(self.names)}"
+        self.lines.append(f"  {name} = {right}")
+        return name
+
+    def do(self, line: str) -> None:
+        self.lines.append("  " + line)
+
+    def fresh(self, hint: str) -> str:
+        """A label nobody else has."""
+        return f"{hint}.{next(self.names)}"
+
+    def block(self, label: str) -> None:
+        self.lines.append(f"{label}:")
+        self.label = label
+
+    def jump(self, label: str) -> None:
+        self.lines.append(f"  br label %{label}")
+
+    def branch(self, condition: str, then: str, other: str, unlikely: bool = False) -> None:
+        """Branch on an i1; `unlikely` says that `then` is the rare side."""
+        self.lines.append(f"  br i1 {condition}, label %{then}, label %{other}{UNLIKELY if unlikely else ''}")
+
+    def aside(self) -> Text:
+        """A builder for a cold block: same names, own lines; hand it to `put_aside` when it is complete."""
+        return Text(self.names)
+
+    def put_aside(self, other: Text) -> None:
+        self.cold += other.lines + other.cold
+
+    def joined(self) -> str:
+        return "\n".join(self.lines + self.cold)
+
+
+def scaled(t: Text, value: str, factor: int) -> str:
+    """`value * factor` in i64."""
+    return value if factor == 1 else t.op(f"mul i64 {value}, {factor}")
+
+
+def added(t: Text, left: str | int, right: str | int) -> str | int:
+    """`left + right` in i64; plain ints are folded."""
+    if isinstance(left, int) and isinstance(right, int):
+        return left + right
+    if left == 0:
+        return right
+    return left if right == 0 else t.op(f"add i64 {left}, {right}")

@@ -1,0 +1,100 @@
+"""One LLVM module under construction: what its functions share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ..clc import ir
+from ..device import UnsupportedError
+from . import constants, layout, sites
+from .specialisation import Specialisation
+from .text import UNLIKELY  # noqa: F401  (defines !0)
+
+
+@dataclass(frozen=True)
+class PrintCall:
+    """A printf in the source: its format, and per argument the type spelling and bytes it has in the record."""
+
+    format: str
+    arguments: tuple[ir.Type, ...]
+    strings: tuple[str | None, ...]
+
+
+@dataclass
+class Unit:
+    """Declarations, constant data, library functions and sites of one module.
+
+    `checked` is False at level "off". `local_bytes` and `arena_bytes` size a worker's private memory: local memory
+    first, then what work-items keep across barriers.
+    """
+
+    key: Specialisation
+    kernel: ir.Function
+    table: sites.SiteTable = field(default_factory=sites.SiteTable)
+    functions: list[str] = field(default_factory=list)
+    declarations: dict[str, str] = field(default_factory=dict)
+    globals: dict[str, str] = field(default_factory=dict)
+    prints: list[PrintCall] = field(default_factory=list)
+    library: set[str] = field(default_factory=set)
+    emitted: set[str] = field(default_factory=set)
+    local_offsets: dict[object, int] = field(default_factory=dict)
+    local_bytes: int = 0
+    arena_bytes: int = 0
+
+    @property
+    def checked(self) -> bool:
+        return self.key.checks != "off"
+
+    def declare(self, name: str, result: str, arguments: str) -> str:
+        """Declare an LLVM intrinsic once; returns "result @name" for a call."""
+        self.declarations.setdefault(name, f"declare {result} @{name}({arguments})")
+        return f"{result} @{name}"
+
+    def constant_data(self, variable: ir.Global) -> str:
+        """The operand of a program-scope constant, defined in this module."""
+        name = f"@data.{len(self.globals)}"
+        if variable.name not in self.globals:
+            data = constants.data_bytes(variable.initializer, variable.type)
+            body = "".join(f"\\{byte:02X}" for byte in data)
+            self.globals[variable.name] = f'{name} = internal constant [{len(data)} x i8] c"{body}", align 128'
+        return self.globals[variable.name].split(" ", 1)[0]
+
+    def reserve_local(self, owner: object, nbytes: int) -> int:
+        """Offset of `nbytes` of local memory for `owner`, the same at every call."""
+        if owner not in self.local_offsets:
+            self.local_offsets[owner] = self.local_bytes
+            self.local_bytes += layout.align_up(nbytes, 128)
+        return self.local_offsets[owner]
+
+    def reserve_arena(self, nbytes: int) -> int:
+        """Offset behind local memory of `nbytes` that a worker keeps for the group it runs."""
+        start = self.arena_bytes
+        self.arena_bytes += layout.align_up(nbytes, 128)
+        return start
+
+    def helper(self, name: str, text: str) -> None:
+        """Add a function of the run-time once."""
+        if name not in self.emitted:
+            self.emitted.add(name)
+            self.functions.append(text)
+
+    def text(self) -> str:
+        flush = ' "denormal-fp-math"="preserve-sign,preserve-sign"' if self.key.flush_denormals else ""
+        return "\n".join(
+            [
+                *self.declarations.values(),
+                *self.globals.values(),
+                *self.functions,
+                f'attributes #0 = {{ nounwind "no-trapping-math"="true"{flush} }}',
+                "attributes #1 = { nounwind cold noinline }",
+                f"attributes #2 = {{ nounwind noinline{flush} }}",
+                f"attributes #3 = {{ nounwind alwaysinline{flush} }}",
+                '!0 = !{!"branch_weights", i32 1, i32 1048576}',
+                "!1 = !{}",
+            ]
+        )
+
+
+def unsupported(what: str, place: ir.Place) -> UnsupportedError:
+    """The error for a construct this engine does not run, by name and place."""
+    return UnsupportedError(f"unsupported: {what} at {place.line}:{place.column}")
