@@ -64,7 +64,8 @@ def compare(network: str, target: str, folder: Path) -> tuple[list[str], str]:
     compiled = extract(lower(model.module, target), network)
     bundle, inputs = folder / "model.asim", folder / "inputs.npz"
     compiled.save(bundle)
-    np.savez(inputs, **make_inputs(model))
+    arrays: dict[str, Any] = make_inputs(model)
+    np.savez(inputs, **arrays)
     mine = measure(SIMULATOR, bundle, inputs)
     try:
         other = measure(YARDSTICK, bundle, inputs)
@@ -87,10 +88,8 @@ def section(network: str, target: str, mine: Times, other: Times) -> list[str]:
         out.append(f"| {label} ({len(names)}) | " + " | ".join(f"{value:.2f}" for value in values) + " |")
     out += ["", "| fused convolution | compile ms | PoCL | ratio | run ms | PoCL | ratio |", "|---|---|---|---|---|---|---|"]
     for name in rows:
-        cold, cold_other = compile_seconds(mine[name]), compile_seconds(other[name])
-        run, run_other = mine[name]["run"], other[name]["run"]
-        cells = (f"{cold * 1e3:.0f}", f"{cold_other * 1e3:.0f}", f"{cold / cold_other:.2f}")
-        cells += (f"{run * 1e3:.2f}", f"{run_other * 1e3:.2f}", f"{run / run_other:.2f}")
+        pairs = [(compile_seconds(mine[name]), compile_seconds(other[name]), 0), (mine[name]["run"], other[name]["run"], 2)]
+        cells = [f"{a * 1e3:.{digits}f} | {b * 1e3:.{digits}f} | {a / b:.2f}" for a, b, digits in pairs]
         out.append(f"| {name} | " + " | ".join(cells) + " |")
     return [*out, ""]
 
