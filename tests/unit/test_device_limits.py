@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import adreno_sim
 from adreno_sim.backends.sim.limits import choose_local
@@ -118,6 +120,14 @@ def test_smaller_groups_at_the_edge_need_opencl_c_2_and_a_device_that_has_them()
 )
 def test_the_local_size_chosen_by_the_device(total, local):
     assert choose_local(total, load("adreno-740")) == local
+
+
+@given(st.tuples(*[st.integers(1, 5000)] * 3), st.sampled_from(["adreno-740", "adreno-530", "reference"]))
+def test_the_chosen_local_size_divides_and_fits_one_wave(total, name):
+    profile = load(name)
+    local = choose_local(total, profile)
+    assert all(whole % part == 0 for whole, part in zip(total, local, strict=True))
+    assert np.prod(local) <= profile["wave_sizes"][0]
 
 
 @pytest.mark.parametrize(
