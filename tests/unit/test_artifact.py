@@ -65,7 +65,7 @@ def test_a_failed_save_leaves_what_was_there(tmp_path):
     with pytest.raises(ValueError):
         broken.save(target)
     assert target.read_text() == "old" and [path.name for path in tmp_path.iterdir()] == ["m.adsim"]
-    with pytest.raises(AdrenoSimError, match="cannot write .*missing"):
+    with pytest.raises(AdrenoSimError, match=r"cannot write .*missing"):
         handmade.branch().save(tmp_path / "missing" / "m.adsim")
 
 
@@ -96,7 +96,7 @@ def test_damage_is_noticed(damage, tmp_path):
     path = tmp_path / "m.adsim"
     handmade.branch().save(path)
     rewritten(path, DAMAGES[damage])
-    with pytest.raises(AdrenoSimError, match="m.adsim"):
+    with pytest.raises(AdrenoSimError, match=r"m\.adsim"):
         CompiledModel.load(path)
 
 
@@ -169,7 +169,7 @@ def test_other_files_are_refused(content, tmp_path):
     (tmp_path / "m.adsim").write_bytes(content)
     with pytest.raises(AdrenoSimError, match="not an adreno-sim bundle"):
         CompiledModel.load(tmp_path / "m.adsim")
-    with pytest.raises(AdrenoSimError, match="cannot read .*absent"):
+    with pytest.raises(AdrenoSimError, match=r"cannot read .*absent"):
         CompiledModel.load(tmp_path / "absent")
 
 

@@ -56,8 +56,8 @@ def twice(sizes, y, x):
 
 @dataclass
 class FakeDevice:
-    info: DeviceInfo = DeviceInfo("fake", "sim", "", frozenset(), {})
-    options: RunOptions = RunOptions()
+    info: DeviceInfo = field(default_factory=lambda: DeviceInfo("fake", "sim", "", frozenset(), {}))
+    options: RunOptions = field(default_factory=RunOptions)
     storages: list = field(default_factory=list)
     builds: Counter = field(default_factory=Counter)
     most_live: int = 0
@@ -89,8 +89,7 @@ class FakeDevice:
         self.builds[source] += 1
         if "syntax error" in source:
             raise BuildError("1:1: error: expected expression")
-        kernels = {name: fn for name, fn in (("add_one", add_one), ("twice", twice)) if name in source}
-        return {name: fn for name, fn in kernels.items()}
+        return {fn.__name__: fn for fn in (add_one, twice) if fn.__name__ in source}
 
     def launch(self, kernel, global_size, local_size, args, *, watch=None):
         kernel(tuple(global_size), *args)
@@ -200,7 +199,7 @@ def test_observers_see_every_call_and_launch(device):
 def test_an_observer_may_replay_a_launch_with_other_data(device):
     class Replay(Observer):
         def after_launch(self, launch, result):
-            y, x, n = launch.args
+            y, _, n = launch.args
             snapshot = launch.call.device.read(y)
             launch.call.device.launch(launch.kernel, launch.global_size, launch.local_size, (y, y, n))
             np.testing.assert_array_equal(launch.call.device.read(y), snapshot + 1)

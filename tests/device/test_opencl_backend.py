@@ -1,0 +1,74 @@
+"""The Device protocol on real OpenCL implementations: PoCL and Intel's CPU runtime."""
+
+from __future__ import annotations
+
+import ast
+import json
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.device
+
+CHECKS = Path(__file__).with_name("opencl_checks.py")
+NAMES = sorted(
+    node.name
+    for node in ast.parse(CHECKS.read_text()).body
+    if isinstance(node, ast.FunctionDef) and node.name.startswith("check_")
+)
+
+
+@pytest.fixture(scope="session", params=["cl:portable", "cl:intel"])
+def outcomes(request, opencl_child):
+    """Name of each check -> "" or the traceback of its failure."""
+    done = opencl_child(request.param)
+    if "no OpenCL platform" in done.stderr:
+        pytest.skip(f"{request.param}: {done.stderr.strip().splitlines()[-1]}")
+    found = dict(json.loads(line) for line in done.stdout.splitlines())
+    return {name: found.get(name, f"the process ended with {done.returncode}\n{done.stderr[-3000:]}") for name in NAMES}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_on_device(name, outcomes):
+    assert not outcomes[name], outcomes[name]
+
+
+OPEN = """
+import sys
+from adreno_sim.device import AdrenoSimError, open_device
+try:
+    print(open_device(sys.argv[1]).info.version)
+except AdrenoSimError as error:
+    print("refused:", error)
+"""
+
+
+def test_a_platform_is_an_index_or_a_substring(opencl_child):
+    by_index = opencl_child("cl:0:0", code=OPEN).stdout
+    assert "refused" not in by_index and opencl_child("cl", code=OPEN).stdout == by_index
+    assert "PoCL" in opencl_child("cl:PORTABLE", code=OPEN).stdout
+    assert opencl_child("cl", code=OPEN, env={"PYOPENCL_CTX": "portable:0"}).stdout == by_index
+
+
+@pytest.mark.parametrize(
+    ("device", "message"),
+    [
+        ("cl:acme", "no OpenCL platform 'acme'; there are: 0 '"),
+        ("cl:99", "no OpenCL platform '99'"),
+        ("cl:portable:turbo", "no OpenCL device 'turbo'; there are: 0 '"),
+    ],
+)
+def test_what_is_missing_is_named_with_what_is_there(opencl_child, device, message):
+    done = opencl_child(device, code=OPEN)
+    assert done.returncode == 0 and f"refused: {message}" in done.stdout, done.stdout + done.stderr
+
+
+def test_without_any_driver(opencl_child, tmp_path):
+    (tmp_path / "nothing.icd").write_text("/nowhere/libnothing.so\n")
+    done = opencl_child("cl", code=OPEN, env={"OCL_ICD_VENDORS": str(tmp_path / "nothing.icd")})
+    assert "refused: no OpenCL platform: expected a driver's .icd file" in done.stdout, done.stdout + done.stderr
+
+
+def test_without_pyopencl(opencl_child):
+    done = opencl_child("cl", code="import sys; sys.modules['pyopencl'] = None\n" + OPEN)
+    assert "pip install 'adreno-sim[opencl]'" in done.stdout, done.stdout + done.stderr
