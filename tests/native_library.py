@@ -73,8 +73,9 @@ def native(unit: str, name: str, result: str, *args: str, second: str | None = N
         inputs = [_padded(array, arg) for array, arg in zip(arrays, args, strict=True)]
         outputs = [_padded(None, spelled, len(inputs[0])) for spelled in (result, second) if spelled]
         function(*[array.ctypes.data for array in (*outputs, *inputs)], len(inputs[0]))
-        shown = [_unpadded(array, spelled) for array, spelled in zip(outputs, (result, second), strict=False)]
-        return shown[0] if second is None else tuple(shown)
+        if second is None:
+            return _unpadded(outputs[0], result)
+        return _unpadded(outputs[0], result), _unpadded(outputs[1], second)
 
     return call
 

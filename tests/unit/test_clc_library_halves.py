@@ -79,3 +79,27 @@ def test_nextafter_and_ldexp_equal_numpy():
         np.testing.assert_array_equal(native("exponent", "nextafter", "half", "half", "half")(x, y), np.nextafter(x, y))
         expected = np.ldexp(x.astype(np.float64), n).astype(np.float16)
     np.testing.assert_array_equal(native("exponent", "ldexp", "half", "half", "int")(x, n), expected)
+
+
+@pytest.mark.parametrize("width", [2, 3, 4])
+def test_geometry_of_half_vectors(width):
+    random = np.random.default_rng(8)
+    a, b = (random.uniform(-3, 3, (500, width)).astype(np.float16) for _ in range(2))
+    x, y, type = a.astype(np.float64), b.astype(np.float64), f"half{width}"
+    size = np.sqrt((x * x).sum(1))
+    for name, args, true in (
+        ("length", (a,), size),
+        ("distance", (a, b), np.sqrt(((x - y) ** 2).sum(1))),
+        ("normalize", (a,), x / size[:, None]),
+    ):
+        result = type if name == "normalize" else "half"
+        assert error(native("geometric", name, result, *[type] * len(args))(*args), true).max() <= 0.51, name
+    dots = native("geometric", "dot", "half", type, type)(a, b)
+    assert np.all(np.abs(dots - (x * y).sum(1)) <= 2.0**-11 * np.abs(x * y).sum(1))
+
+
+def test_cross_product_of_halves_equals_numpy():
+    random = np.random.default_rng(9)
+    a, b = (random.uniform(-3, 3, (500, 3)).astype(np.float16) for _ in range(2))
+    got = native("geometric", "cross", "half3", "half3", "half3")(a, b)
+    np.testing.assert_allclose(got, np.cross(a.astype(np.float64), b.astype(np.float64)), atol=2.0**-7)

@@ -2,18 +2,18 @@
 #include "prelude.h"
 #include "pointers.h"
 
-// In [0, 1) also where x - floor(x) rounds to 1; an infinity leaves no fraction; signs of zeros stay.
+// In [0, 1) also where x - floor(x) rounds to 1; an infinity leaves no fraction; zeros and infinities keep their sign.
 INLINE float fract_float(float x, float *whole) {
     float floor = FLOOR(x), rest = x - floor;
     *whole = floor;
     rest = choose(rest >= 1.0f, 0x1.fffffep-1f, rest);
-    return choose(x == floor, COPYSIGN(0.0f, x), rest);
+    return choose((x == 0.0f) | (ABS(x) == (float)INF), COPYSIGN(0.0f, x), rest);
 }
 INLINE half fract_half(half x, half *whole) {
     float value = (float)x, floor = FLOOR(value), rest = value - floor;
     *whole = (half)floor;
     rest = choose(rest > 0x1.ffcp-1f, 0x1.ffcp-1f, rest);
-    return (half)choose(value == floor, COPYSIGN(0.0f, value), rest);
+    return (half)choose((value == 0.0f) | (ABS(value) == (float)INF), COPYSIGN(0.0f, value), rest);
 }
 INLINE float modf_float(float x, float *whole) {
     float truncated = TRUNC(x);
