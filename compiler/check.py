@@ -127,10 +127,13 @@ class _Run:
         return self._finish(report)
 
     def _lower(self, model: Model) -> Lowered:
+        """The module for this device: its image limits become the target's."""
         from .pipeline import lower
+        from .targets import make_target
 
         options = self.options
-        return lower(model.module, options.target, options.pipeline, options.without_fix)
+        target = make_target(options.target, self.device.info.limits)
+        return lower(model.module, target, options.pipeline, options.without_fix)
 
     def _run_bundle(self, compiled: CompiledModel, inputs: Inputs | None) -> Report:
         interface = tuple(ModelInput(item.name, item.shape, item.dtype) for item in compiled.inputs)

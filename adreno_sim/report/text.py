@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 STYLE = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.NOTE: "dim"}
 STATUS_STYLE = {"ok": "green", "wrong": "bold red", "vacuous": "yellow", "part": "", "unchecked": "yellow"}
-WIDTH = 132
+WIDTH = 220
 """Columns where the output is not a terminal."""
 
 
