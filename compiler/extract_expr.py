@@ -19,12 +19,16 @@ class Names:
 
     def new(self, handle: int, hint: str) -> str:
         """A fresh name for `handle`."""
+        self._names[handle] = self.fresh(hint)
+        return self._names[handle]
+
+    def fresh(self, hint: str) -> str:
+        """A name that nothing has yet."""
         name, n = hint, 0
         while name in self._taken:
             n += 1
             name = f"{hint}_{n}"
         self._taken.add(name)
-        self._names[handle] = name
         return name
 
     def alias(self, handle: int, other: int) -> None:

@@ -150,8 +150,9 @@ class _Builder:
         args = list(call.args)
         if name == "relax.call_builtin_with_ctx":
             name, args = str(args[0].global_symbol), list(args[1].fields)
-        elif name == "relax.vm.call_tir_dyn":
-            self.call_global(var, str(args[0].name_hint), args[1].fields)
+        elif name in ("relax.vm.call_tir_dyn", "vm.builtin.call_tir_dyn"):
+            given = args[1].fields if read.kind(args[1]) == "Tuple" else args[1:]
+            self.call_unpacked(str(args[0].name_hint), [self.operand(arg) for arg in given])
             return
         emit = _CALLS.get(name)
         if emit is None:
@@ -164,6 +165,16 @@ class _Builder:
             self.out.append(CallHost(name, operands))
         else:
             self.out.append(CallVM(self.define(var), name, operands))
+
+    def call_unpacked(self, name: str, operands: list[Operand]) -> None:
+        """Call a PrimFunc whose scalar arguments come as one shape, the last operand."""
+        missing = len(self.mod[name].params) - (len(operands) - 1)
+        scalars: list[Operand] = []
+        for index in range(missing):
+            scalar = self.names.fresh(f"{name}_argument")
+            self.out.append(GetItem(scalar, operands[-1], index))
+            scalars.append(Reg(scalar))
+        self.out.append(CallHost(name, (*operands[:-1], *scalars)))
 
     def register(self, node: Any) -> str:
         operand = self.operand(node)

@@ -240,9 +240,10 @@ def _make_tuple(frame: Frame, i: MakeTuple) -> None:
 
 def _get_item(frame: Frame, i: GetItem) -> None:
     value = frame.get(i.src)
-    if not isinstance(value, TupleValue) or not 0 <= i.index < len(value.items):
+    items = value.items if isinstance(value, TupleValue) else value.dims if isinstance(value, ShapeValue) else ()
+    if not 0 <= i.index < len(items):
         raise AdrenoSimError(f"{frame.where()}: expected a tuple with item {i.index}, found {value!r}")
-    frame.set(i.dst, retain(value.items[i.index]))
+    frame.set(i.dst, retain(items[i.index]))
 
 
 def _copy(frame: Frame, i: Copy) -> None:

@@ -383,7 +383,7 @@ class MakeTuple(Node):
 
 @dataclass(frozen=True)
 class GetItem(Node):
-    """Element `index` of a tuple."""
+    """Element `index` of a tuple, or extent `index` of a shape as a scalar."""
 
     dst: str
     src: Operand

@@ -275,7 +275,8 @@ def _make_tuple(tracer: _Tracer, i: MakeTuple) -> None:
 
 def _get_item(tracer: _Tracer, i: GetItem) -> None:
     source = tracer.get(i.src)
-    tracer.registers[i.dst] = source.items[i.index] if isinstance(source, Items) else source
+    items = source.items if isinstance(source, Items) else source.dims if isinstance(source, Shape) else None
+    tracer.registers[i.dst] = source if items is None else items[i.index]
 
 
 def _copy(tracer: _Tracer, i: Copy) -> None:
