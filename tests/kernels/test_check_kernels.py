@@ -1,0 +1,157 @@
+"""The judge of kernels, on a model made by hand and kernels with known defects; the reference is NumPy."""
+
+import numpy as np
+import pytest
+
+from adreno_sim import open_device
+from adreno_sim.compiler.artifact import CompiledModel, KernelCode, KernelParamInfo, TensorInfo
+from adreno_sim.compiler.check import check
+from adreno_sim.compiler.check_kernels import FirstWrong, KernelObserver
+from adreno_sim.compiler.hostir import (
+    AllocStorage,
+    AllocTensor,
+    BufferParam,
+    BufferRef,
+    CallHost,
+    Const,
+    HostFunction,
+    Launch,
+    Reg,
+    Return,
+    ShapeLiteral,
+    VMFunction,
+)
+from adreno_sim.compiler.vm import run
+from adreno_sim.findings import Kind
+from adreno_sim.report.progress import Progress
+
+N = 64
+
+RIGHT = "kernel void twice(global const float* x, global float* y) {\n  int i = get_global_id(0);\n  y[i] = 2 * x[i];\n}\n"
+WRONG_ONCE = """kernel void twice(global const float* x, global float* y) {
+  int i = get_global_id(0);
+  y[i] = x[i];
+  if (i == 37)
+    y[i] *= -30;
+  else
+    y[i] *= 2;
+}
+"""
+ALL_SAME = RIGHT.replace("2 * x[i]", "3")
+NAN_BORN = RIGHT.replace("2 * x[i]", "i == 5 ? x[i] / 0.0f - INFINITY : 2 * x[i]")
+PAST_THE_END = RIGHT.replace("y[i] = 2 * x[i];", "y[i] = 2 * x[i]; if (i == 63) y[i + 1] = 0;")
+
+
+def const(value):
+    return Const(value, "int64")
+
+
+def model(source, calls=1):
+    """y = twice(x), `calls` times in a row."""
+    dim = (const(N),)
+    params = (BufferParam("x", dim, "float32", access="read"), BufferParam("y", dim, "float32", access="write"))
+    launch = Launch("twice", (BufferRef("x"), BufferRef("y")), (const(4), const(1), const(1)), (const(16), const(1), const(1)))
+    body = []
+    for i in range(calls):
+        body.append(AllocStorage(f"s{i}", ShapeLiteral((4 * N,)), "global", "float32"))
+        body.append(AllocTensor(f"t{i}", f"s{i}", 0, ShapeLiteral((N,)), "float32", "global"))
+        body.append(CallHost("twice_fn", (Reg(f"t{i - 1}" if i else "data"), Reg(f"t{i}"))))
+    body.append(Return(Reg(f"t{calls - 1}")))
+    declared = (KernelParamInfo("x", "buffer", "float32", "read"), KernelParamInfo("y", "buffer", "float32", "write"))
+    return CompiledModel(
+        name="twice",
+        target="by hand",
+        tvm_version="",
+        pipeline="fixed",
+        fixes=(),
+        inputs=(TensorInfo("data", (N,), "float32"),),
+        results=TensorInfo("out", (N,), "float32"),
+        kernels={"twice": KernelCode("twice", source, declared)},
+        host_functions={"twice_fn": HostFunction("twice_fn", params, (launch,), golden="twice_fn")},
+        functions={"main": VMFunction("main", ("data",), tuple(body))},
+        constants={},
+    )
+
+
+class Twice:
+    """NumPy in the place of the unscheduled PrimFuncs."""
+
+    def __init__(self, result=lambda x: 2 * x):
+        self._result = result
+
+    def __contains__(self, name):
+        return name == "twice_fn"
+
+    def run(self, name, args):
+        return [args[0], self._result(args[0])]
+
+
+def judge(source, reference=None, keep_going=True, calls=1, data=None):
+    compiled = model(source, calls)
+    observer = KernelObserver(compiled, reference or Twice(), keep_going, Progress())
+    data = np.random.default_rng(0).standard_normal(N).astype("float32") if data is None else data
+    outputs = run(compiled, [data], open_device("sim:reference"), observer)
+    (row,) = observer.finish()
+    return row, observer.findings.as_list(), outputs[0], data
+
+
+def test_a_right_kernel_is_checked_and_silent():
+    row, findings, got, data = judge(RIGHT, calls=3)
+    assert (row.status, row.launches, row.compared, row.max_abs) == ("ok", 3, 3, 0.0)
+    assert findings == [] and row.seconds > 0
+    np.testing.assert_array_equal(got, 8 * data)
+
+
+def test_a_wrong_value_is_replayed_with_every_store_that_touched_it():
+    row, findings, got, data = judge(WRONG_ONCE)
+    assert (row.status, row.wrong, row.worst_index, row.errors) == ("wrong", 1, (37,), 1)
+    (finding,) = findings
+    assert finding.kind is Kind.WRONG_VALUE and finding.kernel == "twice" and finding.line == 5
+    stores = finding.detail["stores"]
+    assert [(store["line"], store["global_id"][0], store["source"]) for store in stores] == [
+        (3, 37, "y[i] = x[i];"),
+        (5, 37, "y[i] *= -30;"),
+    ]
+    assert [store["value"] for store in stores] == pytest.approx([data[37], data[37] * -30], rel=1e-6)
+    assert finding.detail["index"] == (37,) and finding.detail["wrong"] == 1
+    assert got[37] == pytest.approx(data[37] * -30), "the replay leaves the run as it was"
+
+
+def test_the_first_wrong_value_ends_the_run_unless_told_to_go_on():
+    with pytest.raises(FirstWrong, match=r"call 0 \(twice_fn\)"):
+        judge(WRONG_ONCE, keep_going=False, calls=2)
+    row, _, _, _ = judge(WRONG_ONCE, calls=2)
+    assert row.launches == 2 and row.wrong == 2
+
+
+def test_a_constant_result_counts_as_not_checked():
+    row, findings, _, _ = judge(ALL_SAME, Twice(lambda x: np.full_like(x, 3)))
+    assert row.status == "vacuous" and row.wrong == 0
+    assert [finding.kind for finding in findings] == [Kind.VACUOUS]
+
+
+def test_nan_born_in_a_kernel_is_told_from_nan_passed_on():
+    row, findings, _, data = judge(NAN_BORN)
+    assert Kind.NONFINITE_BORN in [finding.kind for finding in findings] and row.status == "wrong"
+    data = data.copy()
+    data[3] = np.nan
+    row, findings, _, _ = judge(RIGHT, data=data)
+    assert Kind.NONFINITE_BORN not in [finding.kind for finding in findings] and row.wrong == 0
+
+
+def test_findings_of_launches_are_attributed_and_merged():
+    row, findings, _, _ = judge(PAST_THE_END, calls=2)
+    (finding,) = findings
+    assert finding.kind is Kind.OUT_OF_BOUNDS_WRITE and finding.kernel == "twice" and finding.count == 2
+    assert (finding.line, row.errors, row.status) == (3, 1, "ok")
+
+
+def test_a_bundle_runs_and_says_that_its_values_are_unchecked(tmp_path):
+    model(RIGHT).save(tmp_path / "twice.asim")
+    report = check(tmp_path / "twice.asim", device="sim:reference")
+    assert report.ok and report.exit_code == 0
+    assert report.kernels[0].status == "unchecked" and report.verdict.startswith("ok: 0 of 1 kernels checked")
+    assert any(sentence.startswith("values:") for sentence in report.unchecked)
+    model(PAST_THE_END).save(tmp_path / "bad.asim")
+    report = check(tmp_path / "bad.asim", device="sim:reference")
+    assert report.exit_code == 1 and report.findings[0].kind is Kind.OUT_OF_BOUNDS_WRITE
