@@ -51,6 +51,13 @@ _CLANG_EXTENSIONS = frozenset((
 ))  # fmt: skip
 """Extensions clang itself switches on and off; every other one is only a macro."""
 
+_FEATURES = {
+    "cl_khr_3d_image_writes": ("__opencl_c_3d_image_writes",),
+    "cl_khr_fp64": ("__opencl_c_fp64",),
+    "cl_khr_subgroups": ("__opencl_c_subgroups",),
+}
+"""Features of OpenCL C 3.0 that must agree with the extension."""
+
 
 @dataclass(frozen=True)
 class FrontEndTarget:
@@ -101,12 +108,13 @@ def arguments(options: BuildOptions, target: FrontEndTarget) -> list[str]:
 
 
 def _extension_arguments(target: FrontEndTarget) -> list[str]:
-    wanted = set(_CLANG_EXTENSIONS if target.extensions is None else target.extensions)
-    wanted.discard("cl_khr_fp16")
-    wanted.discard("cl_khr_fp64")
+    wanted = set(_CLANG_EXTENSIONS if target.extensions is None else target.extensions) - {"cl_khr_fp16", "cl_khr_fp64"}
     wanted |= {"cl_khr_fp16"} if target.fp16 else set()
-    wanted |= {"cl_khr_fp64", "__opencl_c_fp64"} if target.fp64 else set()
-    switches = [("+" if name in wanted else "-") + name for name in sorted(_CLANG_EXTENSIONS | {"__opencl_c_fp64"})]
+    wanted |= {"cl_khr_fp64"} if target.fp64 else set()
+    switches = []
+    for name in sorted(_CLANG_EXTENSIONS):
+        sign = "+" if name in wanted else "-"
+        switches += [sign + name, *(sign + feature for feature in _FEATURES.get(name, ()))]
     macros = sorted(name for name in wanted if name not in _CLANG_EXTENSIONS and re.fullmatch(r"cl_\w+", name))
     return ["-Xclang", "-cl-ext=" + ",".join(switches), *(f"-D{name}=1" for name in macros)]
 

@@ -117,14 +117,10 @@ class _Demangler:
         for letter, word in (("r", "restrict"), ("V", "volatile"), ("K", "const")):
             if self.peek(letter):
                 words.insert(0, word)
-        qualified = space != "__private" or bool(words)
         pointee = self.type()
         if pointee.startswith("__") and not pointee.endswith("*"):
             return pointee  # a substitution that stands for the qualified type
-        spelled = " ".join([space, *words, pointee])
-        if qualified:
-            self.seen.append(spelled)
-        return spelled
+        return self.remember(" ".join([space, *words, pointee]))  # __private counts as a qualifier, though it is not written
 
     def substitution(self) -> str:
         digits = ""

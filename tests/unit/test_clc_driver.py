@@ -1,0 +1,168 @@
+"""Running clang: diagnostics as data, limits, and no trace on disk."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from adreno_sim.clc import driver
+from adreno_sim.clc.diagnostics import parse_diagnostics
+from adreno_sim.clc.driver import FrontEndTarget, run_clang
+from adreno_sim.clc.options import parse_options
+from adreno_sim.clc.program import compile_source
+from adreno_sim.device import AdrenoSimError, BuildError
+
+GOOD = "__kernel void k(__global int *a) { a[get_global_id(0)] = 1; }"
+TARGET = FrontEndTarget()
+
+
+def build(source: str, options: str = "", target: FrontEndTarget = TARGET) -> bytes:
+    return run_clang(source, parse_options(options), target).bitcode
+
+
+def test_an_error_has_place_line_and_caret() -> None:
+    with pytest.raises(BuildError) as caught:
+        build("__kernel void k(__global int *a) {\n  a[0] = b;\n}")
+    (found,) = caught.value.diagnostics
+    assert (found.file, found.line, found.column, found.severity) == ("", 2, 10, "error")
+    assert (found.message, found.source, found.caret.index("^")) == ("use of undeclared identifier 'b'", "  a[0] = b;", 9)
+    assert str(caught.value).splitlines() == ["kernel:2:10: error: use of undeclared identifier 'b'", "  a[0] = b;", "         ^"]
+
+
+def test_warnings_come_with_a_program_that_builds() -> None:
+    source = "__kernel void k(__global int *a) {\n  int b[3] = {0};\n  b[5] = 1;\n  a[0] = b[a[1]] / 0;\n}"
+    warnings = compile_source(source, target=TARGET).warnings
+    assert [(warning.line, warning.severity) for warning in warnings] == [(3, "warning"), (2, "note"), (4, "warning")]
+    assert "array-bounds" in warnings[0].message and "division by zero" in warnings[2].message
+
+
+def test_the_line_of_a_generated_source_is_clipped_around_its_caret() -> None:
+    source = "__kernel void k(__global int *a) { a[0] = " + "1 + " * 500 + "oops" + " + 1" * 500 + "; }"
+    with pytest.raises(BuildError) as caught:
+        build(source)
+    found = caught.value.diagnostics[0]
+    assert len(found.source) <= 200 and found.source[found.caret.index("^") :].startswith("oops")
+
+
+def test_diagnostics_of_included_files_and_without_place() -> None:
+    text = "/x/y.h:3:1: warning: one\nfoo\n^\n<stdin>:4:2: note: two\nerror: unknown argument: '-z'\nnoise\n"
+    one, two, three = parse_diagnostics(text)
+    assert (one.file, one.line, one.source) == ("/x/y.h", 3, "foo")
+    assert (two.file, two.severity, two.source) == ("", "note", "")
+    assert (three.line, three.message) == (0, "unknown argument: '-z'")
+
+
+def test_what_a_target_announces() -> None:
+    source = (
+        """
+    #ifdef cl_khr_fp64
+    #error fp64
+    #endif
+    #if !defined(cl_khr_subgroups) || !defined(cl_qcom_dot_product8) || defined(cl_khr_depth_images) || !defined(cl_khr_fp16)
+    #error extensions
+    #endif
+    #if __OPENCL_VERSION__ != 300 || VENDOR != 5
+    #error version
+    #endif
+    """
+        + GOOD
+    )
+    extensions = frozenset({"cl_khr_subgroups", "cl_qcom_dot_product8"})
+    build(source, target=FrontEndTarget(300, extensions, fp16=True, fp64=False, macros=("VENDOR=5",)))
+
+
+def test_double_needs_fp64() -> None:
+    source = "__kernel void k(__global double *a) { a[0] = a[1] * 2.0; }"
+    build(source, target=FrontEndTarget(fp64=True))
+    with pytest.raises(BuildError, match="double"):
+        build(source, target=FrontEndTarget(fp64=False))
+
+
+def test_half_needs_fp16() -> None:
+    source = "#pragma OPENCL EXTENSION cl_khr_fp16 : enable\n__kernel void k(__global half *a) { a[0] = a[1] * 2.0h; }"
+    build(source, target=FrontEndTarget(fp16=True))
+    with pytest.raises(BuildError, match="half"):
+        build(source, target=FrontEndTarget(fp16=False))
+
+
+ABSURD = {
+    "brackets": "__kernel void k(__global int *a) { a[0] = " + "(" * 100_000 + "1" + ")" * 100_000 + "; }",
+    "recursive include": '#include "/dev/stdin"\n',
+    "not text": "\udcff\udcfe\0((((",
+    "endless comment": "/*" * 10_000,
+    "no kernel at all": "int f(int) { return g(; }",
+}
+
+
+@pytest.mark.parametrize("name", ABSURD)
+def test_absurd_source_is_a_build_error(name: str) -> None:
+    with pytest.raises(BuildError):
+        build(ABSURD[name])
+
+
+def test_a_compilation_that_takes_too_long_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    endless = "__kernel void k(__global int *a) { a[0] = " + "a[1] + " * 50_000 + "1; }"
+    monkeypatch.setattr(driver, "TIME_LIMIT", 0.3)
+    start = time.monotonic()
+    with pytest.raises(BuildError, match="took longer than"):
+        build(endless)
+    assert time.monotonic() - start < 10
+
+
+def test_a_source_that_is_too_large_is_not_tried() -> None:
+    with pytest.raises(BuildError, match="expected at most"):
+        build(" " * (17 << 20))
+
+
+def test_many_threads_at_once() -> None:
+    sources = [GOOD.replace("1;", f"{value};") for value in range(12)]
+    with ThreadPoolExecutor(4) as pool:
+        assert len(set(pool.map(build, sources))) == 12
+
+
+def test_nothing_is_written(tmp_path: Path) -> None:
+    """A home that cannot be written is no obstacle, and the working folder stays empty."""
+    home = tmp_path / "home"
+    work = tmp_path / "work"
+    home.mkdir()
+    work.mkdir()
+    home.chmod(0o500)
+    program = f"from adreno_sim.clc.program import *\ncompile_source({GOOD!r}, target=FrontEndTarget())"
+    root = str(Path(driver.__file__).parents[2])
+    environment = {
+        "HOME": str(home),
+        "PATH": os.environ["PATH"],
+        "PYTHONPATH": root,
+        "TMPDIR": str(work),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+    subprocess.run([sys.executable, "-c", program], cwd=work, env=environment, check=True)
+    assert list(home.iterdir()) == list(work.iterdir()) == []
+
+
+def test_another_clang_is_checked_when_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    old = tmp_path / "clang"
+    old.write_text("#!/bin/sh\necho clang version 9.0.1\n")
+    old.chmod(0o755)
+    monkeypatch.setenv("ADRENO_SIM_CLANG", str(old))
+    with pytest.raises(AdrenoSimError, match=r"expected clang 15 or newer, got clang version 9\.0\.1"):
+        build(GOOD)
+    monkeypatch.setenv("ADRENO_SIM_CLANG", str(tmp_path / "absent"))
+    with pytest.raises(AdrenoSimError, match="expected a clang that runs"):
+        build(GOOD)
+
+
+def test_a_clang_named_by_the_environment_is_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    expected = build(GOOD)
+    own = tmp_path / "clang"
+    own.write_text(f'#!/bin/sh\necho used >> {tmp_path}/log\nexec {driver.compiler()[0]} clang "$@"\n')
+    own.chmod(0o755)
+    monkeypatch.setenv("ADRENO_SIM_CLANG", str(own))
+    assert build(GOOD) == expected
+    assert (tmp_path / "log").read_text() == "used\nused\n"  # its version, and the program
