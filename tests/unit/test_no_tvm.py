@@ -27,7 +27,7 @@ sys.meta_path.insert(0, Blocked())
 def modules():
     names = set()
     for folder, _, files in os.walk(ROOT, followlinks=True):
-        for file in files:
+        for file in files if "__init__.py" in files else ():
             parts = (Path(folder) / file).relative_to(ROOT).with_suffix("").parts
             if file.endswith(".py"):
                 names.add(".".join(parts[:-1] if parts[-1] == "__init__" else parts))
