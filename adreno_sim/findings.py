@@ -39,6 +39,7 @@ class Kind(enum.Enum):
     UNDEFINED_CONVERSION = ("undefined-conversion", Severity.WARNING)
     WATCHDOG = ("watchdog", Severity.ERROR)
     WRONG_VALUE = ("wrong-value", Severity.ERROR)  # golden mismatch
+    REINTERPRETED_FORMAT = ("format-reinterpreted", Severity.WARNING)  # undefined, but every bit passes unchanged
     PITCH_DIFFERS = ("pitch-differs", Severity.WARNING)
     NO_IMAGE_FROM_BUFFER = ("no-image-from-buffer", Severity.WARNING)
     PLAN_INFLATED = ("plan-inflated", Severity.WARNING)

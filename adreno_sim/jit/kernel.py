@@ -71,6 +71,8 @@ class KernelEmitter(Emitter):
         self.region = region
         self.item_ids = WorkItem(self)
         self.exits: list[tuple[str, int]] = []
+        self._fields: dict[tuple[int, int], str] = {}
+        self._narrow: dict[tuple[int, int], str] = {}
         self.stacked = [
             i for b in self.function.blocks[:1] for i in b.instrs if i.op == "alloca" and id(i) not in plan.private
         ]  # fmt: skip
@@ -104,9 +106,17 @@ class KernelEmitter(Emitter):
         return Object(("param", param.index), param.name, "buffer", base, self.argument_field(param.index, 8))
 
     def argument_field(self, index: int, offset: int, type: str = "i64") -> str:
-        """A field of an argument's slot, loaded in the prologue."""
-        at = self.prologue.op(f"getelementptr i8, ptr %args, i64 {self.plan.args[index] + offset}")
-        return self.prologue.op(f"load {type}, ptr {at}, align 8, !invariant.load !1")
+        """A field of an argument's slot, loaded in the prologue on first use."""
+        if (index, offset) not in self._fields:
+            at = self.prologue.op(f"getelementptr i8, ptr %args, i64 {self.plan.args[index] + offset}")
+            self._fields[index, offset] = self.prologue.op(f"load {type}, ptr {at}, align 8, !invariant.load !1")
+        return self._fields[index, offset]
+
+    def narrow_field(self, index: int, offset: int) -> str:
+        """A field of an argument's slot as i32."""
+        if (index, offset) not in self._narrow:
+            self._narrow[index, offset] = self.prologue.op(f"trunc i64 {self.argument_field(index, offset)} to i32")
+        return self._narrow[index, offset]
 
     def parameter(self, param: ir.Param) -> str:
         if isinstance(param.type, ir.Int) and param.type.bits == 1:

@@ -36,12 +36,16 @@ from .unit import PrintCall, Unit
 
 @dataclass(frozen=True)
 class ModuleText:
-    """LLVM text of a compiled kernel; `memory` bytes of private memory per worker; what sites and prints mean."""
+    """LLVM text of a compiled kernel; `memory` bytes of private memory per worker; what sites and prints mean.
+
+    `notes` are findings that are certain: every launch has them.
+    """
 
     text: str
     memory: int
     sites: tuple[Site, ...]
     prints: tuple[PrintCall, ...]
+    notes: tuple[Site, ...]
 
 
 def emit_module(kernel: ir.Function, key: Specialisation) -> ModuleText:
@@ -62,7 +66,7 @@ def emit_module(kernel: ir.Function, key: Specialisation) -> ModuleText:
     for number in plan.collective:
         unit.functions.append(combine_function(plan, number))
     unit.functions += [group_function(plan), worker_functions(plan)]
-    return ModuleText(unit.text(), max(unit.arena_bytes, 128), tuple(unit.table.sites), tuple(unit.prints))
+    return ModuleText(unit.text(), max(unit.arena_bytes, 128), tuple(unit.table.sites), tuple(unit.prints), tuple(unit.notes))
 
 
 def _reserve_local(unit: Unit, kernel: ir.Function) -> None:

@@ -51,7 +51,14 @@ def findings_of(
             item = work_item(compiled.key.local_size, global_size, offset, record[context.SITE_GROUP], record[context.SITE_LOCAL])
             values = record[context.SITE_VALUES : context.SITE_VALUES + context.SITE_VALUE_COUNT]
             found.append(_finding(compiled, site, record[context.SITE_COUNT], item, values, args))
+    found += [_certain(compiled, note) for note in compiled.module.notes]
     return sorted(found, key=lambda f: (f.line, f.column, f.kind.label))
+
+
+def _certain(compiled: CompiledKernel, site: Site) -> Finding:
+    """A finding that was known when compiling: no work-item, counted once."""
+    access = Access(site.view, site.size) if site.view else None
+    return Finding(site.kind, site.text, compiled.name, site.place.line, site.place.column, None, access, file=site.place.file)
 
 
 def _finding(compiled: CompiledKernel, site: Site, count: int, item: WorkItem, values: list[int], args: Sequence[Any]) -> Finding:
@@ -59,8 +66,8 @@ def _finding(compiled: CompiledKernel, site: Site, count: int, item: WorkItem, v
     if site.shape == "offset":
         access = _offset_access(compiled, site, values, args)
     elif site.shape == "coordinate":
-        coordinate = tuple(_signed(v, 32) for v in values[:3])
-        access = Access(site.view, site.size, None, coordinate, tuple(values[3:6]))
+        coordinate = tuple(_signed(v, 32) for v in values[: site.dimensions])
+        access = Access(site.view, site.size, None, coordinate, tuple(values[3 : 3 + site.dimensions]))
     message = _message(compiled, site, access, values)
     place = site.place
     detail: dict[str, object] = {"callers": list(place.callers)} if place.callers else {}

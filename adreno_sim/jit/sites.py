@@ -14,7 +14,8 @@ class Site:
     """One check in the source. `values` reported with it mean, by `shape`:
 
     "offset": byte offset, object length, object address; `size` is the access's, `view` the object where known.
-    "coordinate": x, y, layer, width, height, layers; `view` is the image. "line": nothing. "split": see `regions`.
+    "coordinate": x, y, layer, width, height, layers (as many as `dimensions`, twice); `view` is the image.
+    "line": nothing. "split": where work-items of a group are; `size` is the split's number.
     """
 
     kind: Kind
@@ -22,6 +23,7 @@ class Site:
     shape: str = "line"
     view: str = ""
     size: int = 0
+    dimensions: int = 0
     text: str = ""
 
 

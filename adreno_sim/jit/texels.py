@@ -1,5 +1,205 @@
-"""Texels."""
+"""Texels: one address to a colour and back, for a format known when compiling (conversions of OpenCL C 3.0, section 8.3).
+
+A function that does not fit the format (read_imagef on integers) is undefined; here the stored bits are passed through,
+extended or cut to the lane's width, as TVM's integer textures rely on.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..clc import ir
+from ..image.formats import ORDERS, Format, format_of
+from . import access, constants, layout
+from .arith import ints
+from .calls import intrinsic
+from .conversions import resized, to_int
+from .emit import Emitter
+from .unit import unsupported
+
+_LANES: dict[str, ir.Int | ir.Float] = {"f": ir.Float(32), "h": ir.Float(16), "i": ir.Int(32), "ui": ir.Int(32)}
+_FITS = {"f": {"unorm", "snorm", "float"}, "h": {"unorm", "snorm", "float"}, "i": {"int"}, "ui": {"uint"}}
+_BORDER_ONE = {"f": "1.0", "h": "0xH3C00", "i": "1", "ui": "1"}
 
 
-def texel_bytes(order, channel_type):
-    return 16
+def texel_bytes(order: str, channel_type: str) -> int:
+    """Bytes of one texel; DeviceError for a format that cannot be."""
+    return format_of(order, channel_type).texel_bytes
+
+
+def colour_type(suffix: str) -> ir.Vector:
+    """The type read_image`suffix` gives."""
+    return ir.Vector(_LANES[suffix], 4)
+
+
+def fits(format: Format, suffix: str, write: bool) -> bool:
+    """Whether read_image or write_image with `suffix` is defined on `format` (read_imageh is not on FLOAT)."""
+    if suffix == "h" and format.channel_type == "FLOAT" and not write:
+        return False
+    return format.meaning in _FITS[suffix]
+
+
+def passes_bits(format: Format, suffix: str) -> bool:
+    """Whether a function that does not fit still moves every bit unchanged."""
+    lane = _LANES[suffix]
+    return format.channels == 4 and format.dtype.itemsize * 8 == lane.bits
+
+
+def stored_type(format: Format) -> ir.Type:
+    """The channels of a texel as they lie in memory."""
+    bits = format.dtype.itemsize * 8
+    elem: ir.Int | ir.Float = ir.Float(bits) if format.meaning == "float" else ir.Int(bits)
+    return ir.Vector(elem, format.channels) if format.channels > 1 else elem
+
+
+def border(format: Format, suffix: str) -> str:
+    """The border colour as a constant."""
+    lane = layout.spell(_LANES[suffix])
+    values = [_BORDER_ONE[suffix] if component else layout.zero(_LANES[suffix]) for component in format.border]
+    return "<" + ", ".join(f"{lane} {v}" for v in values) + ">"
+
+
+def fetch(e: Emitter, format: Format, suffix: str, address: str) -> str:
+    """The colour of the texel at `address`."""
+    type = stored_type(format)
+    stored = e.body.op(f"load {layout.spell(type)}, ptr {address}, align 1")
+    lanes = (
+        _decoded(e, format, suffix, type, stored)
+        if fits(format, suffix, False)
+        else _reinterpreted(e, format, suffix, type, stored)
+    )
+    wide = layout.with_elem(type, _LANES[suffix])
+    colour = _spread(e, format, suffix, wide, lanes)
+    return _linearised(e, format, colour, suffix) if format.order.startswith("s") else colour
+
+
+def _decoded(e: Emitter, format: Format, suffix: str, type: ir.Type, stored: str) -> str:
+    lane = _LANES[suffix]
+    if format.meaning in ("int", "uint"):
+        return _resized_int(e, type, layout.with_elem(type, lane), stored, format.meaning == "int")
+    if format.meaning == "float":
+        return resized(e, type, layout.with_elem(type, lane), stored, "")
+    single = layout.with_elem(type, ir.Float(32))
+    spelled = layout.spell(single)
+    word = "sitofp" if format.meaning == "snorm" else "uitofp"
+    wide = e.body.op(f"{word} {layout.spell(type)} {stored} to {spelled}")
+    most = constants.number(single, float(np.iinfo(format.dtype).max))
+    value = e.body.op(f"fdiv {spelled} {wide}, {most}")
+    if format.meaning == "snorm":
+        low = e.body.op(f"fcmp olt {spelled} {value}, {constants.number(single, -1.0)}")
+        flags = layout.spell(layout.with_elem(type, ir.Int(1)))
+        value = e.body.op(f"select {flags} {low}, {spelled} {constants.number(single, -1.0)}, {spelled} {value}")
+    return resized(e, single, layout.with_elem(type, lane), value, "")
+
+
+def _resized_int(e: Emitter, type: ir.Type, target: ir.Type, value: str, signed: bool) -> str:
+    """An integer (vector) in other bits, cut or extended."""
+    here, there = layout.elem_of(type), layout.elem_of(target)
+    assert isinstance(here, ir.Int) and isinstance(there, ir.Int)
+    if here.bits == there.bits:
+        return value
+    word = "trunc" if there.bits < here.bits else ("sext" if signed else "zext")
+    return e.body.op(f"{word} {layout.spell(type)} {value} to {layout.spell(target)}")
+
+
+def _bits_of(e: Emitter, type: ir.Type, value: str) -> tuple[ir.Type, str]:
+    """A value as integers of the same width."""
+    elem = layout.elem_of(type)
+    if not isinstance(elem, ir.Float):
+        return type, value
+    words = layout.with_elem(type, ir.Int(elem.bits))
+    return words, e.body.op(f"bitcast {layout.spell(type)} {value} to {layout.spell(words)}")
+
+
+def _reinterpreted(e: Emitter, format: Format, suffix: str, type: ir.Type, stored: str) -> str:
+    lane = _LANES[suffix]
+    words, pattern = _bits_of(e, type, stored)
+    target = layout.with_elem(type, ir.Int(lane.bits))
+    pattern = _resized_int(e, words, target, pattern, format.meaning in ("int", "snorm"))
+    wide = layout.with_elem(type, lane)
+    return pattern if wide == target else e.body.op(f"bitcast {layout.spell(target)} {pattern} to {layout.spell(wide)}")
+
+
+def _spread(e: Emitter, format: Format, suffix: str, type: ir.Type, lanes: str) -> str:
+    """The stored channels in the places of r, g, b, a; what the order lacks is 0, alpha 1."""
+    if format.order in ("RGBA", "sRGBA"):
+        return lanes
+    lane = _LANES[suffix]
+    sources = _components(format.order)
+    vector = layout.spell(colour_type(suffix))
+    one = _BORDER_ONE[suffix] if format.order != "A" else layout.zero(lane)
+    colour = f"<{', '.join(f'{layout.spell(lane)} {v}' for v in [layout.zero(lane)] * 3 + [one])}>"
+    for place, channel in sources:
+        item = lanes
+        if isinstance(type, ir.Vector):
+            item = e.body.op(f"extractelement {layout.spell(type)} {lanes}, i32 {channel}")
+        colour = e.body.op(f"insertelement {vector} {colour}, {layout.spell(lane)} {item}, i32 {place}")
+    return colour
+
+
+def _components(order: str) -> list[tuple[int, int]]:
+    """Pairs of component (0 = r) and the stored channel it is read from."""
+    if order == "INTENSITY":
+        return [(place, 0) for place in range(4)]
+    if order == "LUMINANCE":
+        return [(place, 0) for place in range(3)]
+    return [("rgba".index(component), channel) for channel, component in enumerate(ORDERS[order])]
+
+
+def _linearised(e: Emitter, format: Format, colour: str, suffix: str) -> str:
+    raise unsupported(f"images of channel order {format.order}", e.place)
+
+
+def store(e: Emitter, format: Format, suffix: str, address: str, colour: str) -> None:
+    """Write a colour as a texel: floats round to nearest even, integers saturate."""
+    if format.order.startswith("s"):
+        raise unsupported(f"images of channel order {format.order}", e.place)
+    type = stored_type(format)
+    wide = layout.with_elem(type, _LANES[suffix])
+    lanes = _gathered(e, format, suffix, wide, colour)
+    if fits(format, suffix, True):
+        stored = _encoded(e, format, suffix, type, wide, lanes)
+    else:
+        stored = _written_bits(e, type, wide, lanes, format.meaning in ("int", "snorm"))
+    e.body.do(f"store {layout.spell(type)} {stored}, ptr {address}, align 1")
+    access.stored(e, address, format.texel_bytes)
+
+
+def _gathered(e: Emitter, format: Format, suffix: str, type: ir.Type, colour: str) -> str:
+    """The components that the order stores, in memory order."""
+    if format.order == "RGBA":
+        return colour
+    vector, lane = layout.spell(colour_type(suffix)), layout.spell(_LANES[suffix])
+    items = [e.body.op(f"extractelement {vector} {colour}, i32 {'rgba'.index(c)}") for c in ORDERS[format.order]]
+    if len(items) == 1:
+        return items[0]
+    result = "zeroinitializer"
+    for place, item in enumerate(items):
+        result = e.body.op(f"insertelement {layout.spell(type)} {result}, {lane} {item}, i32 {place}")
+    return result
+
+
+def _encoded(e: Emitter, format: Format, suffix: str, type: ir.Type, wide: ir.Type, lanes: str) -> str:
+    if format.meaning == "float":
+        return resized(e, wide, type, lanes, "")
+    limits = np.iinfo(format.dtype)
+    if format.meaning in ("int", "uint"):
+        sign = "s" if format.meaning == "int" else "u"
+        if format.dtype.itemsize < 4:
+            lanes = intrinsic(e, f"{sign}min", wide, lanes, ints(wide, int(limits.max)))
+            lanes = intrinsic(e, "smax", wide, lanes, ints(wide, int(limits.min))) if sign == "s" else lanes
+        return _resized_int(e, wide, type, lanes, sign == "s")
+    single = layout.with_elem(type, ir.Float(32))
+    value = resized(e, wide, single, lanes, "")
+    spelled = layout.spell(single)
+    scaled = e.body.op(f"fmul {spelled} {value}, {constants.number(single, float(limits.max))}")
+    return to_int(e, single, type, intrinsic(e, "roundeven", single, scaled), format.meaning == "snorm")
+
+
+def _written_bits(e: Emitter, type: ir.Type, wide: ir.Type, lanes: str, signed: bool) -> str:
+    words, pattern = _bits_of(e, wide, lanes)
+    elem = layout.elem_of(type)
+    assert isinstance(elem, (ir.Int, ir.Float))
+    target = layout.with_elem(type, ir.Int(elem.bits))
+    pattern = _resized_int(e, words, target, pattern, signed)
+    return pattern if target == type else e.body.op(f"bitcast {layout.spell(target)} {pattern} to {layout.spell(type)}")

@@ -35,6 +35,7 @@ class Unit:
     declarations: dict[str, str] = field(default_factory=dict)
     globals: dict[str, str] = field(default_factory=dict)
     prints: list[PrintCall] = field(default_factory=list)
+    notes: dict[sites.Site, None] = field(default_factory=dict)
     library: set[str] = field(default_factory=set)
     emitted: set[str] = field(default_factory=set)
     local_offsets: dict[object, int] = field(default_factory=dict)
@@ -77,6 +78,10 @@ class Unit:
         if name not in self.emitted:
             self.emitted.add(name)
             self.functions.append(text)
+
+    def note(self, site: sites.Site) -> None:
+        """A finding that is certain when compiling: every launch reports it once."""
+        self.notes.setdefault(site)
 
     def text(self) -> str:
         flush = ' "denormal-fp-math"="preserve-sign,preserve-sign"' if self.key.flush_denormals else ""

@@ -1,0 +1,141 @@
+"""The engine run directly, with arguments spelled as the oracles' are, so that one request serves both."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import oracle
+import pytest
+
+from adreno_sim.clc.program import FrontEndTarget, compile_source
+from adreno_sim.device import Sampler, StoreEvent
+from adreno_sim.findings import Finding
+from adreno_sim.image.formats import CHANNEL_TYPES
+from adreno_sim.jit import launch
+from adreno_sim.jit.compiled import specialise
+from adreno_sim.jit.specialisation import BufferArg, ImageArg, LocalArg, SamplerArg, ScalarArg, Specialisation
+
+
+@dataclass
+class EngineResult:
+    """Contents of every buffer and image after the launch, and what the launch reported."""
+
+    outputs: list[np.ndarray]
+    findings: list[Finding]
+    stores: list[StoreEvent] = field(default_factory=list)
+    printed: str = ""
+
+    def kinds(self) -> list[str]:
+        return [f.kind.label for f in self.findings]
+
+
+def _three(size: Sequence[int]) -> tuple[int, int, int]:
+    x, y, z = (*size, 1, 1)[:3]
+    return x, y, z
+
+
+class _Memory:
+    """One argument's memory: placed on a boundary, images with `pad` bytes behind each row."""
+
+    def __init__(self, arg: oracle.Buffer | oracle.Image, pad: int):
+        self.arg = arg
+        array = np.ascontiguousarray(arg.array)
+        if isinstance(arg, oracle.Buffer):
+            self.bytes, self.address = launch.aligned(array.nbytes)
+            self.bytes[:] = array.reshape(-1).view(np.uint8)
+            self.spec, self.bound = BufferArg(), launch.BoundBuffer(self.address, array.nbytes)
+            return
+        layers, height, width, channels = array.shape
+        row = width * channels * array.itemsize
+        self.row, self.pitch = row, row + pad
+        nbytes = layers * height * self.pitch
+        self.bytes, self.address = launch.aligned(nbytes)
+        self._rows()[..., :row] = array.reshape(layers, height, -1).view(np.uint8)
+        self.spec = ImageArg(arg.kind, arg.order, arg.channel_type)
+        self.bound = launch.BoundImage(self.address, width, height, layers, self.pitch, self.pitch * height, nbytes)
+
+    def _rows(self) -> np.ndarray:
+        layers, height = self.arg.array.shape[:2]
+        return self.bytes.reshape(layers, height, self.pitch)
+
+    def contents(self) -> np.ndarray:
+        array = self.arg.array
+        if isinstance(self.arg, oracle.Buffer):
+            return self.bytes.view(array.dtype).reshape(array.shape).copy()
+        return np.ascontiguousarray(self._rows()[..., : self.row]).view(array.dtype).reshape(array.shape)
+
+
+def _scalar_bytes(value: np.generic | np.ndarray) -> bytes:
+    data = np.asarray(value).tobytes()
+    return data + bytes(np.asarray(value).itemsize) if np.size(value) == 3 else data
+
+
+class Engine:
+    """Compiles and runs one kernel. Options are those of Specialisation and of `launch.run`."""
+
+    target = FrontEndTarget(fp64=True)
+
+    def run(
+        self,
+        source: str,
+        kernel: str,
+        global_size: Sequence[int],
+        local_size: Sequence[int],
+        args: Sequence[oracle.Arg],
+        *,
+        options: str = "",
+        threads: int = 2,
+        timeout: float = 20.0,
+        watch: tuple[int, int, int] | None = None,
+        pad: int = 0,
+        offset: tuple[int, int, int] = (0, 0, 0),
+        target: FrontEndTarget | None = None,
+        **key: object,
+    ) -> EngineResult:
+        """Run; `watch` = (argument, byte offset, bytes)."""
+        module = compile_source(source, options, target=target or self.target)
+        function = module.kernels[kernel]
+        specs, bounds, memories = [], [], {}
+        for index, arg in enumerate(args):
+            spec, bound = self._bind(arg, memories, index, pad)
+            specs.append(spec)
+            bounds.append(bound)
+        total, group = _three(global_size), _three(local_size)
+        uniform = all(t % g == 0 for t, g in zip(total, group, strict=True))
+        compiled = specialise(
+            module, function, Specialisation(local_size=group, args=tuple(specs), uniform=uniform, watch=watch is not None, **key)
+        )
+        span = None
+        if watch is not None:
+            start = memories[watch[0]].address + watch[1]
+            span = (start, start + watch[2])
+        raw = launch.run(
+            compiled, total, offset, bounds, threads=threads, timeout=timeout, watch_range=span, work_dim=len(global_size)
+        )
+        return EngineResult([m.contents() for m in memories.values()], raw.findings, raw.stores, raw.printed)
+
+    @staticmethod
+    def _bind(arg: oracle.Arg, memories: dict[int, _Memory], index: int, pad: int) -> tuple[object, object]:
+        if isinstance(arg, (oracle.Buffer, oracle.Image)):
+            memories[index] = _Memory(arg, pad)
+            return memories[index].spec, memories[index].bound
+        if isinstance(arg, oracle.Local):
+            return LocalArg(arg.nbytes), None
+        if isinstance(arg, oracle.Sampler):
+            return SamplerArg(Sampler(arg.normalized, arg.addressing, arg.filter)), None
+        data = _scalar_bytes(arg.value)
+        return ScalarArg(len(data)), data
+
+
+@pytest.fixture(scope="session")
+def engine() -> Engine:
+    """The kernel engine at level bounds, on two threads."""
+    return Engine()
+
+
+@pytest.fixture(scope="session")
+def texel_dtype() -> dict[str, str]:
+    """numpy dtype of a channel by channel type."""
+    return {name: dtype for name, (dtype, _) in CHANNEL_TYPES.items()}
