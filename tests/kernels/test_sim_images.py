@@ -1,0 +1,191 @@
+"""The engine's image built-ins against the reference sampler: formats, samplers, layouts, coordinates of every kind."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import adreno_sim
+from adreno_sim.device import BufferSpec, ImageSpec, Sampler
+from adreno_sim.findings import Kind, Severity
+from adreno_sim.image import CHANNEL_TYPES, format_of
+from adreno_sim.image.sampling import read_image, write_image
+
+COMPONENTS = {"image1d": "c.x", "image1d_array": "c.xy", "image2d": "c.xy", "image2d_array": "c", "image3d": "c"}
+READERS = {"float32": ("float4", "read_imagef"), "int32": ("int4", "read_imagei"), "uint32": ("uint4", "read_imageui")}
+ORDERS = ["R", "A", "RG", "RGBA", "BGRA"]
+ADDRESSING = ["clamp_to_edge", "clamp", "repeat", "mirrored_repeat"]
+COUNT = 24
+
+READ = """
+kernel void get(read_only IMAGE image, SAMPLER global const COORD4 *at, global VALUE *out) {
+    COORD4 c = at[get_global_id(0)];
+    out[get_global_id(0)] = READ(image, USE COORDINATES);
+}"""
+WRITE = """
+kernel void put(write_only IMAGE image, global const int4 *at, global const VALUE *in) {
+    int4 c = at[get_global_id(0)];
+    WRITE(image, COORDINATES, in[get_global_id(0)]);
+}"""
+
+
+@pytest.fixture(scope="module")
+def devices():
+    return [adreno_sim.open_device(f"sim:reference,pitch_rule={rule},cache=false") for rule in ("bytes", "hardware")]
+
+
+@st.composite
+def images(draw):
+    """An image of any kind and format, filled at random."""
+    order = draw(st.sampled_from(ORDERS))
+    allowed = {"BGRA": ["UNORM_INT8", "SIGNED_INT8", "UNSIGNED_INT8"]}.get(order, list(CHANNEL_TYPES))
+    texel_format = format_of(order, draw(st.sampled_from(allowed)))
+    kind = draw(st.sampled_from(sorted(COMPONENTS)))
+    width, height, depth = (draw(st.integers(1, 9)) for _ in range(3))
+    height = height if kind in ("image2d", "image2d_array", "image3d") else 1
+    depth = depth if kind in ("image1d_array", "image2d_array", "image3d") else 1
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    shape = (depth, height, width, texel_format.channels)
+    if texel_format.meaning == "float":
+        texels = rng.normal(size=shape).astype(texel_format.dtype)
+    else:
+        texels = rng.integers(0, 256, (*shape[:-1], texel_format.texel_bytes), np.uint8).view(texel_format.dtype)
+    spec = ImageSpec(kind, width, height, depth, texel_format.order, texel_format.channel_type)
+    return spec, texel_format, texels, rng
+
+
+def upload(device, array, spec=None):
+    spec = spec or BufferSpec(array.nbytes, array.dtype.name)
+    view = device.view(device.allocate(device.view_nbytes(spec)), spec)
+    device.write(view, array)
+    return view
+
+
+def options(**names):
+    return "-cl-std=CL2.0 " + " ".join(f'"-D{name}={text}"' for name, text in names.items())
+
+
+def read_on(device, case, coordinates, sampler):
+    spec, texel_format, texels, _ = case
+    value, reader = READERS[texel_format.colour_dtype.name]
+    number = "int" if coordinates.dtype == np.int32 else "float"
+    names = {"IMAGE": f"{spec.kind}_t", "COORD4": f"{number}4", "VALUE": value, "READ": reader}
+    names |= {"COORDINATES": COMPONENTS[spec.kind], "SAMPLER": "sampler_t s," if sampler else "", "USE": "s," if sampler else ""}
+    out = upload(device, np.zeros((len(coordinates), 4), texel_format.colour_dtype))
+    args = [upload(device, texels, spec), *([sampler] if sampler else []), upload(device, coordinates), out]
+    result = device.launch(device.build(READ, options(**names))["get"], (len(coordinates),), None, args)
+    return device.read(out).reshape(-1, 4), result
+
+
+def float_coordinates(spec, rng, sampler):
+    """Inside, at the edges, far outside, and what is no number; in units of the image where normalized."""
+    extents = np.array([spec.width, spec.height, spec.depth_or_layers, 1], np.float32)
+    coordinates = rng.uniform(-2.5, 2.5, (COUNT, 4)).astype(np.float32) * extents
+    coordinates[: COUNT // 2] = rng.uniform(0, 1, (COUNT // 2, 4)).astype(np.float32) * extents
+    coordinates[:4] = np.floor(coordinates[:4])
+    layer_axis = {"image1d_array": 1, "image2d_array": 2}.get(spec.kind)
+    layer = coordinates[:, layer_axis].copy() if layer_axis else None
+    if sampler.normalized:
+        coordinates /= extents
+    if layer_axis:
+        coordinates[:, layer_axis] = layer
+    return coordinates
+
+
+@given(case=images(), addressing=st.sampled_from(ADDRESSING), normalized=st.booleans())
+@settings(max_examples=60, deadline=None)
+def test_nearest_reads(devices, case, addressing, normalized):
+    sampler = Sampler(normalized or addressing.endswith("repeat"), addressing, "nearest")
+    coordinates = float_coordinates(case[0], case[3], sampler)
+    compare(devices, case, coordinates, sampler)
+
+
+@given(case=images(), addressing=st.sampled_from(["clamp_to_edge", "clamp"]))
+@settings(max_examples=40, deadline=None)
+def test_integer_coordinates(devices, case, addressing):
+    coordinates = case[3].integers(-3, 12, (COUNT, 4)).astype(np.int32)
+    coordinates[0], coordinates[1] = np.iinfo(np.int32).min, np.iinfo(np.int32).max
+    compare(devices, case, coordinates, Sampler(False, addressing, "nearest"))
+
+
+def compare(devices, case, coordinates, sampler):
+    spec, texel_format, texels, _ = case
+    expected = read_image(texels, texel_format, spec.kind, sampler, coordinates)
+    for device in devices:
+        got, result = read_on(device, case, coordinates, sampler)
+        np.testing.assert_array_equal(got, expected)
+        assert [f for f in result.findings if f.severity is Severity.ERROR] == []
+
+
+@given(case=images())
+@settings(max_examples=30, deadline=None)
+def test_reads_without_a_sampler(devices, case):
+    spec, texel_format, texels, rng = case
+    extents = [spec.width, spec.height, spec.depth_or_layers]
+    if spec.kind == "image1d_array":
+        extents = [spec.width, spec.depth_or_layers, 1]
+    coordinates = rng.integers(0, [*extents, 1], (COUNT, 4)).astype(np.int32)
+    got, result = read_on(devices[0], case, coordinates, None)
+    expected = read_image(texels, texel_format, spec.kind, Sampler(addressing="none"), coordinates)
+    np.testing.assert_array_equal(got, expected)
+    assert result.findings == []
+    coordinates[5, 0] = spec.width
+    _, outside = read_on(devices[0], case, coordinates, None)
+    assert [(f.kind, f.work_item.global_id[0], f.count) for f in outside.findings] == [(Kind.IMAGE_READ_OUT_OF_RANGE, 5, 1)]
+
+
+@given(case=images(), addressing=st.sampled_from(ADDRESSING), normalized=st.booleans())
+@settings(max_examples=40, deadline=None)
+def test_linear_reads(devices, case, addressing, normalized):
+    spec, texel_format, texels, rng = case
+    if texel_format.colour_dtype != np.float32:
+        return  # defined for read_imagef only
+    sampler = Sampler(normalized or addressing.endswith("repeat"), addressing, "linear")
+    coordinates = float_coordinates(spec, rng, sampler)
+    got, _ = read_on(devices[0], case, coordinates, sampler)
+    expected = read_image(texels, texel_format, spec.kind, sampler, coordinates)
+    largest = np.abs(texel_format.decode(texels)).max()
+    np.testing.assert_allclose(got, expected, rtol=2**-7, atol=2**-7 * largest)
+
+
+@pytest.mark.parametrize("addressing", ADDRESSING)
+@pytest.mark.parametrize("filtering", ["nearest", "linear"])
+def test_coordinates_that_are_no_position_read_something(devices, addressing, filtering):
+    texels = np.arange(1, 13, dtype=np.float32).reshape(1, 3, 4, 1)
+    case = (ImageSpec("image2d", 4, 3, order="R"), format_of("R", "FLOAT"), texels, None)
+    odd = [np.nan, np.inf, -np.inf, 3e38, -3e38, 2.0**31, -(2.0**63)]
+    coordinates = np.array([[x, y, 0, 0] for x in odd for y in (0.5, np.nan)], np.float32)
+    got, _ = read_on(devices[0], case, coordinates, Sampler(True, addressing, filtering))
+    assert ((got[:, 0] >= 0) & (got[:, 0] <= 12) | np.isnan(got[:, 0])).all()
+
+
+@given(case=images())
+@settings(max_examples=50, deadline=None)
+def test_writes(devices, case):
+    spec, texel_format, texels, rng = case
+    value, reader = READERS[texel_format.colour_dtype.name]
+    if texel_format.colour_dtype == np.float32:
+        colours = (rng.normal(size=(COUNT, 4)) * rng.choice([0.5, 2, 1e5])).astype(np.float32)
+        colours[0] = [np.nan, np.inf, -np.inf, -0.0]
+    else:
+        colours = rng.integers(0, 2**32, (COUNT, 4), np.uint64).astype(np.uint32).view(texel_format.colour_dtype)
+        colours[: COUNT // 2] >>= 22
+    room = {"image1d_array": [spec.width, spec.depth_or_layers, 1]}.get(
+        spec.kind, [spec.width, spec.height, spec.depth_or_layers]
+    )
+    places = np.stack(np.meshgrid(*map(np.arange, room), indexing="ij"), -1).reshape(-1, 3)
+    coordinates = np.zeros((COUNT, 4), np.int32)
+    chosen = rng.permutation(len(places))[:COUNT]  # each texel once: the order of work-items is not defined
+    coordinates[: len(chosen), :3] = places[chosen]
+    coordinates[len(chosen) :, 0] = -1 - np.arange(COUNT - len(chosen))
+    coordinates[-1, 0] = spec.width
+    expected = texels.copy()
+    inside = write_image(expected, texel_format, spec.kind, coordinates, colours)
+    names = {"IMAGE": f"{spec.kind}_t", "VALUE": value, "WRITE": reader.replace("read", "write")}
+    for device in devices:
+        image = upload(device, texels, spec)
+        kernel = device.build(WRITE, options(COORDINATES=COMPONENTS[spec.kind], **names))["put"]
+        result = device.launch(kernel, (COUNT,), None, [image, upload(device, coordinates), upload(device, colours)])
+        got = device.read(image)
+        np.testing.assert_array_equal(got, expected)
+        assert [(f.kind, f.count) for f in result.findings] == [(Kind.IMAGE_WRITE_OUT_OF_RANGE, int((~inside).sum()))]
