@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -16,7 +16,7 @@ from ..device import AdrenoSimError, UnsupportedError
 from .compat import import_tvm
 from .passes.base import Fix
 from .passes.registry import choose
-from .stages import Snapshot, as_instrument, clone, run_with_insertions
+from .stages import Snapshot, as_instrument, clone, run_with_insertions, with_own_constants
 from .targets import make_target
 
 if TYPE_CHECKING:
@@ -50,17 +50,24 @@ class Lowered:
     fixes: tuple[str, ...]
 
 
-def lower(mod: IRModule, target: str | Target, pipeline: PipelineName = "fixed", without: Sequence[str] = ()) -> Lowered:
+def lower(
+    mod: IRModule,
+    target: str | Target,
+    pipeline: PipelineName = "fixed",
+    without: Sequence[str] = (),
+    limits: Mapping[str, Any] | None = None,
+) -> Lowered:
     """Lower `mod` for an Adreno target.
 
     target: a shorthand or tag of `targets.TAGS`, or a TVM Target. without: names of mends to leave out (`fixed` only).
+    limits: of the device (`DeviceInfo.limits`), so that TVM makes no image it cannot hold; None = TVM's own defaults.
     Raises AdrenoSimError for an unknown pipeline or mend, UnsupportedError where TVM cannot lower the module.
     """
     fixes = _chosen(pipeline, without)
-    tvm_target = make_target(target)
+    tvm_target = make_target(target, limits)
     imported = clone(mod)
     try:
-        vm_level, unscheduled = _lower_relax(clone(mod), tvm_target, fixes)
+        vm_level, unscheduled = _lower_relax(with_own_constants(mod), tvm_target, fixes)
         split, final = _lower_tir(_prim_funcs(vm_level), tvm_target, fixes)
         sources = _sources(final)
     except AdrenoSimError:

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from ...device import AdrenoSimError
 from ..compat import tvm_series
-from . import pool_accumulator, texel_race, texture_store, unbound_block
+from . import plan_coefficient, pool_accumulator, texel_race, texture_store, unbound_block
 from .base import Fix
 
-FIXES: tuple[Fix, ...] = (texture_store.FIX, pool_accumulator.FIX, texel_race.FIX, unbound_block.FIX)
+FIXES: tuple[Fix, ...] = (texture_store.FIX, pool_accumulator.FIX, texel_race.FIX, unbound_block.FIX, plan_coefficient.FIX)
 
 
 def choose(without: Sequence[str] = ()) -> tuple[Fix, ...]:

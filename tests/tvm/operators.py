@@ -59,6 +59,14 @@ def bias(channels: int) -> Any:
     return weight(1, channels, 1, 1)
 
 
+def twice_as_large(x: Any) -> Any:
+    """An H x W image doubled by repeating its pixels."""
+    return op.image.resize2d(
+        x, relax.ShapeExpr((2 * H, 2 * W)), layout="NCHW", method="nearest_neighbor",
+        coordinate_transformation_mode="asymmetric", rounding_method="floor",
+    )  # fmt: skip
+
+
 # Convolutions and what is fused into them
 
 
@@ -332,6 +340,25 @@ def concat() -> Any:
 
 
 @case
+def concat_between_convolutions() -> Any:
+    """A concatenation is fused with neither neighbour: a function of its own that reads and writes textures."""
+
+    def body(x: Any) -> Any:
+        entry = op.nn.relu(conv(x, C))
+        return conv(op.concat([conv(entry, 12), entry], axis=1), 12, inputs=20)
+
+    return graph(body, IMAGE)
+
+
+@case
+def resize_between_convolutions() -> Any:
+    def body(x: Any) -> Any:
+        return conv(twice_as_large(op.nn.relu(conv(x, C))), 12)
+
+    return graph(body, IMAGE)
+
+
+@case
 def transpose() -> Any:
     return graph(lambda x: op.permute_dims(conv(x, 12), [0, 2, 3, 1]), IMAGE)
 
@@ -353,13 +380,7 @@ def pad() -> Any:
 
 @case
 def resize2d() -> Any:
-    return graph(
-        lambda x: op.image.resize2d(
-            conv(x, C), relax.ShapeExpr((2 * H, 2 * W)), layout="NCHW", method="nearest_neighbor",
-            coordinate_transformation_mode="asymmetric", rounding_method="floor",
-        ),
-        IMAGE,
-    )  # fmt: skip
+    return graph(lambda x: twice_as_large(conv(x, C)), IMAGE)
 
 
 @case

@@ -1,0 +1,169 @@
+"""plan-coefficient: the memory plan reserves what textures need, not four times (float32) or twice (float16) as much.
+
+TVM's StaticPlanBlockMemory multiplies every size by the item size. For textures the size is in bytes already, so their
+storages come out 4 or 2 times too large, and buffers that fit are not given such storages by size. 0.25 to 0.27.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...device import ImageSpec, TensorSpec
+from ..compat import import_tvm, shape_values, tvm_series, type_of
+from .base import ALL_VERSIONS, Fix
+from .token_pool import Life, plan_storages
+
+if TYPE_CHECKING:
+    from tvm.ir.transform import Pass
+    from tvm.target import Target
+
+ALLOC_STORAGE = "relax.memory.alloc_storage"
+ALLOC_TENSOR = "relax.memory.alloc_tensor"
+
+
+def replan_storages() -> Pass:
+    """Module pass after StaticPlanBlockMemory: plan again with right sizes, by the same rules (`token_pool`).
+
+    Functions with branches, or with storages of symbolic size, keep TVM's plan.
+    """
+    tvm = import_tvm()
+
+    def transform(mod: Any, _ctx: Any) -> Any:
+        for var, func in mod.functions_items():
+            if isinstance(func, tvm.relax.Function):
+                tensors = _planned_tensors(func)
+                if tensors:
+                    mod[var] = _rewrite(mod, func, tensors)
+        return mod
+
+    return tvm.transform.module_pass(transform, opt_level=0, name="adreno_sim.ReplanStorages")
+
+
+@dataclass
+class _Planned:
+    """A planned tensor: its variable, its first and last step, and the arguments of the storage TVM gave it."""
+
+    var: Any
+    first: int
+    last: int
+    storage_call: Any
+
+
+def _op_name(value: Any) -> str:
+    return str(getattr(getattr(value, "op", None), "name", ""))
+
+
+def _planned_tensors(func: Any) -> list[_Planned]:
+    """The tensors of a straight-line function that lie in planned storages; none where the plan must be kept."""
+    relax = import_tvm().relax
+    bindings = [binding for block in func.body.blocks for binding in block.bindings]
+    if any(isinstance(binding, relax.VarBinding) and isinstance(binding.value, relax.If) for binding in bindings):
+        return []
+    storages: dict[int, Any] = {}
+    planned: dict[int, _Planned] = {}
+    owner: dict[int, set[int]] = {}  # variable -> the planned tensors it may alias
+    for step, binding in enumerate(bindings):
+        used = {root for var in _free_vars(binding.value) for root in owner.get(_key(var), ())}
+        for root in used:
+            planned[root].last = step
+        name = _op_name(binding.value)
+        if name == ALLOC_STORAGE:
+            storages[_key(binding.var)] = binding.value
+        elif name == ALLOC_TENSOR:
+            call = storages[_key(binding.value.args[0])]
+            planned[_key(binding.var)] = _Planned(binding.var, step, step, call)
+            owner[_key(binding.var)] = {_key(binding.var)}
+        elif used:
+            owner[_key(binding.var)] = used
+    for root in {root for var in _free_vars(func.body.body) for root in owner.get(_key(var), ())}:
+        planned[root].last = len(bindings)
+    sizes = [call.args[0].values[0] for call in storages.values()]
+    return list(planned.values()) if all(isinstance(size, import_tvm().tirx.IntImm) for size in sizes) else []
+
+
+def _key(var: Any) -> int:
+    return int(var.__chandle__())
+
+
+def _free_vars(expr: Any) -> list[Any]:
+    relax = import_tvm().relax
+    found: list[Any] = []
+    relax.analysis.post_order_visit(expr, lambda node: found.append(node) if isinstance(node, relax.Var) else None)
+    return found
+
+
+def tensor_nbytes(kind: Any) -> int:
+    """Bytes of a tensor of constant shape: rows of a texture are padded to the target's image_base_address_alignment."""
+    shape = tuple(int(size) for size in shape_values(kind) or ())
+    dtype = str(kind.dtype)
+    scope = str(kind.vdevice.memory_scope) if kind.vdevice is not None else "global"
+    spec = TensorSpec(shape, dtype, scope)
+    image = spec.lower()
+    if not isinstance(image, ImageSpec):
+        return spec.nbytes
+    alignment = int(kind.vdevice.target.attrs.get("image_base_address_alignment", 64))
+    row = image.width * 4 * np.dtype(dtype).itemsize
+    return -(-row // alignment) * alignment * image.height * image.depth_or_layers
+
+
+def _rewrite(mod: Any, func: Any, tensors: list[_Planned]) -> Any:
+    """`func` with the storages of the new plan, each made just before the first tensor in it."""
+    relax = import_tvm().relax
+    lives = [
+        Life(tensor_nbytes(type_of(t.var)), t.first, t.last, (str(t.storage_call.args[2]), str(t.storage_call.args[3])))
+        for t in tensors
+    ]
+    plan = plan_storages(lives)
+    number = {_key(tensor.var): i for i, tensor in enumerate(tensors)}
+
+    class Replan(relax.PyExprMutator):  # type: ignore[name-defined]
+        def __init__(self) -> None:
+            super().__init__(mod)
+            self.made: dict[int, Any] = {}
+
+        def visit_var_binding_(self, binding: Any) -> None:
+            name = _op_name(binding.value)
+            if name == ALLOC_STORAGE:
+                return
+            if name != ALLOC_TENSOR:
+                super().visit_var_binding_(binding)
+                return
+            tensor = number[_key(binding.var)]
+            storage = plan.storage_of[tensor]
+            if storage not in self.made:
+                size = relax.ShapeExpr([plan.sizes[storage]])
+                call = relax.op.memory.alloc_storage(size, *tensors[tensor].storage_call.args[1:])
+                self.made[storage] = self.builder_.emit(call, "storage")
+            call = relax.op.memory.alloc_tensor(self.made[storage], *binding.value.args[1:])
+            self.builder_.emit_normalized(relax.VarBinding(binding.var, _typed(call, binding.value)))
+
+    return relax.expr_functor.mutator(Replan)().visit_expr(func)
+
+
+def _typed(call: Any, like: Any) -> Any:
+    """`call` with the type of `like` (its virtual device included)."""
+    relax = import_tvm().relax
+    if tvm_series() == "0.25":
+        relax.expr._update_struct_info(call, like.struct_info)
+    else:
+        relax.expr._update_type(call, like.ty)
+    return call
+
+
+def add_replanning(passes: list[Pass], target: Target) -> list[Pass]:
+    """Run right after TVM's planner, for targets with textures."""
+    if "texture" not in target.keys:
+        return passes
+    (planner,) = (i for i, item in enumerate(passes) if item.info.name == "StaticPlanBlockMemory")
+    return [*passes[: planner + 1], replan_storages(), *passes[planner + 1 :]]
+
+
+FIX = Fix(
+    name="plan-coefficient",
+    versions=ALL_VERSIONS,
+    summary="textures take their own size in the memory plan, not four (float32) or two (float16) times as much",
+    relax=add_replanning,
+)
