@@ -205,7 +205,9 @@ class _Run:
             except FirstWrong as first:
                 self.unchecked.append(f"everything after {first}, the first wrong value (--keep-going goes on)")
             except AdrenoSimError as error:
-                stopped = next(iter(self.refused.values()), error)
+                stopped = error
+                if isinstance(error, (BuildError, UnsupportedError)):
+                    stopped = next(iter(self.refused.values()), error)
         self.timings["run"] = self.timings.get("run", 0.0) - observer.seconds_golden
         self.timings["golden"] = observer.seconds_golden
         report.kernels = observer.finish()
@@ -223,8 +225,10 @@ class _Run:
                 self.progress.step(name)
                 try:
                     machine.kernel(name)
-                except (BuildError, UnsupportedError) as error:
-                    self.refused[name] = type(error)(f"kernel {name}: {error}")
+                except BuildError as error:
+                    self.refused[name] = error
+                except UnsupportedError as error:
+                    self.refused[name] = UnsupportedError(f"kernel {name}: {error}")
 
     def _stopped(self, report: Report, error: AdrenoSimError) -> None:
         """An error ends the check unless there are errors to report: those outrank it."""
@@ -236,7 +240,7 @@ class _Run:
 
     def _list_unchecked(self, compiled: CompiledModel, report: Report, ended_early: bool) -> None:
         launched = {kernel.name for kernel in report.kernels}
-        self.unchecked += [" ".join(str(error).splitlines()[:2]) for error in self.refused.values()]
+        self.unchecked += [str(error).splitlines()[0] for error in self.refused.values()]
         idle = [name for name in compiled.kernels if name not in launched and name not in self.refused]
         if ended_early and idle:
             self.unchecked.append(f"{len(idle)} kernels that the run did not come to")

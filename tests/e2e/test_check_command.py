@@ -1,0 +1,190 @@
+"""`adreno-sim check` from model file to verdict: the README's commands, reports, exit codes, bad input."""
+
+import json
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import pytest
+import referencing
+
+import adreno_sim
+from adreno_sim import schemas
+from adreno_sim.cli import main
+
+README = Path(__file__).parents[2] / "README.md"
+COMMANDS = [
+    shlex.split(line.partition(" #")[0])[1:]
+    for line in README.read_text().splitlines()
+    if re.match(r"    adreno-sim (check|devices)", line)
+]
+ONLY_SIMULATED = [command for command in COMMANDS if command[0] == "check" and "cl" not in command]
+
+pytestmark = pytest.mark.e2e
+
+
+def ids(command):
+    return " ".join(command[1:])
+
+
+def check(capsys, *args):
+    code = main(["check", *map(str, args)])
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+@pytest.mark.tvm
+@pytest.mark.parametrize("command", ONLY_SIMULATED, ids=ids)
+def test_readme_command(command, small_onnx, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    mended = "stock" not in command and "--without-fix" not in command
+    code = main([str(small_onnx) if word == "model.onnx" else word for word in command])
+    out, err = capsys.readouterr()
+    assert code == (0 if mended else 1), out + err
+    verdict = out.splitlines()[-1]
+    assert verdict.startswith("ok: " if mended else "findings: ")
+    if mended:
+        total = re.search(r"(\d+) of (\d+) kernels checked", verdict)
+        assert total and total[1] == total[2] and "TVM llvm agrees" in verdict
+        assert "memory plan: " in out and "live lower bound" in out
+    assert (tmp_path / "report.json").exists() == ("--json" in command)
+
+
+@pytest.mark.tvm
+@pytest.mark.device
+def test_readme_command_on_a_real_device(small_onnx):
+    pytest.importorskip("pyopencl")
+    command = next(command for command in COMMANDS if "cl" in command)
+    words = [{"model.onnx": str(small_onnx), "cl": "cl:portable"}.get(word, word) for word in command]
+    done = subprocess.run([sys.executable, "-m", "adreno_sim", *words], capture_output=True, text=True, timeout=300)
+    if "no OpenCL platform" in done.stderr:
+        pytest.skip("no OpenCL driver")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "not checked: memory accesses" in done.stdout and done.stdout.splitlines()[-1].startswith("ok: ")
+
+
+def test_devices_lists_profiles(capsys):
+    assert main(["devices"]) == 0
+    out = capsys.readouterr().out
+    assert "sim:adreno-740" in out and "real OpenCL devices:" in out
+
+
+@pytest.mark.tvm
+def test_report_json_fits_its_schema_and_the_texture_store_is_replayed(small_onnx, capsys):
+    code, out, err = check(capsys, small_onnx, "--without-fix", "texture-store", "--json", "-")
+    data = json.loads(out)
+    registry = referencing.Registry().with_resources(
+        (schema["$id"], referencing.Resource.from_contents(schema)) for schema in map(schemas.load, schemas.NAMES)
+    )
+    jsonschema.Draft202012Validator(schemas.load("report"), registry=registry).validate(data)
+    assert code == data["exit_code"] == 1 and not data["ok"]
+    assert "wrong-value" in err and err.splitlines()[-1] == data["verdict"]
+    wrong = next(finding for finding in data["findings"] if finding["kind"] == "wrong-value")
+    stores = wrong["detail"]["stores"]
+    assert len(stores) == 4, "the four lanes of one texel, each stored over all four"
+    assert {store["line"] for store in stores} == {wrong["line"]} and "write_image" in stores[0]["source"]
+    assert len({tuple(store["global_id"]) for store in stores}) == 1
+    assert stores[-1]["value"] == pytest.approx(wrong["detail"]["got"])
+
+
+@pytest.mark.tvm
+def test_the_same_check_gives_the_same_bits(small_onnx):
+    first, second = (adreno_sim.check(small_onnx, device=f"sim:adreno-740,threads={n}", seed=5) for n in (1, 2))
+    assert first.ok and first.digests == second.digests
+    other = adreno_sim.check(small_onnx, device="sim:adreno-740", seed=6)
+    assert other.ok and other.digests != first.digests
+
+
+@pytest.mark.tvm
+def test_given_inputs_are_used(small_onnx, tmp_path, capsys):
+    data = np.random.default_rng(0).standard_normal((1, 4, 16, 16)).astype("float32")
+    np.savez(tmp_path / "in.npz", data=data)
+    report = adreno_sim.check(small_onnx, str(tmp_path / "in.npz"), device="sim:adreno-740", target="buffer")
+    assert report.ok and report.inputs[0].source.endswith("in.npz")
+    assert report.digests == adreno_sim.check(small_onnx, [data], device="sim:adreno-740", target="buffer").digests
+    np.savez(tmp_path / "bad.npz", data=data[:, :3])
+    code, out, err = check(capsys, small_onnx, "--input", tmp_path / "bad.npz")
+    assert (code, out) == (2, "") and err.count("\n") == 1 and "expected 1x4x16x16, got 1x3x16x16" in err
+
+
+@pytest.mark.tvm
+def test_a_constant_network_is_not_called_checked(tmp_path, capsys):
+    source = tmp_path / "constant.py"
+    source.write_text(
+        "from tvm.script import ir as I, relax as R\n\n\n"
+        "@I.ir_module\nclass Module:\n    @R.function\n"
+        '    def main(x: R.Tensor((4, 8), "float32")):\n        with R.dataflow():\n'
+        "            y = R.multiply(R.nn.relu(x), R.const(0.0))\n            R.output(y)\n        return y\n"
+    )
+    code, out, _ = check(capsys, source, "--target", "buffer")
+    assert code == 0 and "ok: 0 of 1 kernels checked" in out and "says nothing" in out
+    code, out, _ = check(capsys, source, "--target", "buffer", "--strict")
+    assert code == 1 and "vacuous-comparison" in out
+
+
+BAD = {
+    "missing": (["nothing.onnx"], 2, "nothing.onnx: no such file"),
+    "folder": (["."], 2, "is a folder"),
+    "broken": (["broken.onnx"], 2, "not a readable ONNX model"),
+    "bundle": (["broken.asim"], 2, "broken.asim"),
+    "suffix": (["model.txt"], 2, "expected a .onnx file"),
+    "shape": (["broken.onnx", "--shape", "data=1x0"], 2, "expected NAME=DxDx"),
+    "profile": (["broken.onnx", "--device", "sim:adreno-1"], 2, "adreno-1"),
+    "device": (["broken.onnx", "--device", "cuda"], 2, "expected sim:PROFILE or cl"),
+    "option": (["broken.onnx", "--device", "sim:adreno-740,colour=red"], 2, "colour"),
+    "json": (["broken.onnx", "--json", "no/such/folder.json"], 2, "cannot write no/such/folder.json"),
+    "json-folder": (["broken.onnx", "--json", "."], 2, "is a folder"),
+    "flag": (["broken.onnx", "--frobnicate"], 2, "--frobnicate"),
+    "nothing": ([], 2, "MODEL"),
+}
+
+
+@pytest.mark.tvm
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_is_one_line_and_writes_nothing(case, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("broken.onnx", "broken.asim", "model.txt"):
+        Path(name).write_text("not a model")
+    before = sorted(tmp_path.iterdir())
+    args, expected, said = BAD[case]
+    code, out, err = check(capsys, *args)
+    assert (code, out) == (expected, "") and said in err
+    assert err.startswith("error: ") and err.count("\n") == 1
+    assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.tvm
+def test_bad_names_are_refused_with_the_good_ones(small_onnx, capsys):
+    code, _, err = check(capsys, small_onnx, "--target", "metal")
+    assert code == 2 and "metal" in err and "texture, buffer" in err
+    code, _, err = check(capsys, small_onnx, "--without-fix", "nonsense")
+    assert code == 2 and "nonsense" in err and "texture-store" in err
+    code, _, err = check(capsys, small_onnx, "--shape", "data=1x4x8")
+    assert code == 2 and "data" in err and err.count("\n") == 1
+
+
+def test_a_bug_of_ours_is_one_line_too(capsys, monkeypatch):
+    def broken(*args, **kwargs):
+        raise ZeroDivisionError("oops")
+
+    monkeypatch.setattr("adreno_sim.compiler.check.check", broken)
+    monkeypatch.delenv("ADRENO_SIM_TRACEBACK", raising=False)
+    code, _, err = check(capsys, "x.onnx")
+    assert code == 4 and err.count("\n") == 1 and "ZeroDivisionError: oops" in err and "ADRENO_SIM_TRACEBACK" in err
+    monkeypatch.setenv("ADRENO_SIM_TRACEBACK", "1")
+    with pytest.raises(ZeroDivisionError):
+        main(["check", "x.onnx"])
+
+
+def test_help_and_version(capsys):
+    assert main(["--help"]) == 0
+    assert "check" in capsys.readouterr().out
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out.strip() == f"adreno-sim {adreno_sim.__version__}"
+    assert main(["check", "--help"]) == 0
+    assert "exit code" in capsys.readouterr().out
+    assert main([]) == 2
