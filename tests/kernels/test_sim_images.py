@@ -11,7 +11,9 @@ from adreno_sim.findings import Kind, Severity
 from adreno_sim.image import CHANNEL_TYPES, format_of
 from adreno_sim.image.sampling import read_image, write_image
 
-COMPONENTS = {"image1d": "c.x", "image1d_array": "c.xy", "image2d": "c.xy", "image2d_array": "c", "image3d": "c"}
+COMPONENTS = {
+    "image1d": "c.x", "image1d_buffer": "c.x", "image1d_array": "c.xy", "image2d": "c.xy", "image2d_array": "c", "image3d": "c",
+}  # fmt: skip
 READERS = {"float32": ("float4", "read_imagef"), "int32": ("int4", "read_imagei"), "uint32": ("uint4", "read_imageui")}
 ORDERS = ["R", "A", "RG", "RGBA", "BGRA"]
 ADDRESSING = ["clamp_to_edge", "clamp", "repeat", "mirrored_repeat"]
@@ -35,12 +37,12 @@ def devices():
 
 
 @st.composite
-def images(draw):
-    """An image of any kind and format, filled at random."""
+def images(draw, kinds=sorted(COMPONENTS.keys() - {"image1d_buffer"})):
+    """An image of any format and of any kind that a sampler reads, unless others are named; filled at random."""
     order = draw(st.sampled_from(ORDERS))
     allowed = {"BGRA": ["UNORM_INT8", "SIGNED_INT8", "UNSIGNED_INT8"]}.get(order, list(CHANNEL_TYPES))
     texel_format = format_of(order, draw(st.sampled_from(allowed)))
-    kind = draw(st.sampled_from(sorted(COMPONENTS)))
+    kind = draw(st.sampled_from(kinds))
     width, height, depth = (draw(st.integers(1, 9)) for _ in range(3))
     height = height if kind in ("image2d", "image2d_array", "image3d") else 1
     depth = depth if kind in ("image1d_array", "image2d_array", "image3d") else 1
@@ -117,7 +119,7 @@ def compare(devices, case, coordinates, sampler):
         assert [f for f in result.findings if f.severity is Severity.ERROR] == []
 
 
-@given(case=images())
+@given(case=images(sorted(COMPONENTS)))
 @settings(max_examples=30, deadline=None)
 def test_reads_without_a_sampler(devices, case):
     spec, texel_format, texels, rng = case
@@ -159,7 +161,7 @@ def test_coordinates_that_are_no_position_read_something(devices, addressing, fi
     assert ((got[:, 0] >= 0) & (got[:, 0] <= 12) | np.isnan(got[:, 0])).all()
 
 
-@given(case=images())
+@given(case=images(sorted(COMPONENTS)))
 @settings(max_examples=50, deadline=None)
 def test_writes(devices, case):
     spec, texel_format, texels, rng = case
@@ -189,3 +191,30 @@ def test_writes(devices, case):
         got = device.read(image)
         np.testing.assert_array_equal(got, expected)
         assert [(f.kind, f.count) for f in result.findings] == [(Kind.IMAGE_WRITE_OUT_OF_RANGE, int((~inside).sum()))]
+
+
+QUERIES = {
+    "image1d": (["width"], [7]),
+    "image1d_buffer": (["width"], [7]),
+    "image1d_array": (["width", "array_size"], [7, 3]),
+    "image2d": (["width", "height"], [7, 5]),
+    "image2d_array": (["width", "height", "array_size"], [7, 5, 3]),
+    "image3d": (["width", "height", "depth"], [7, 5, 3]),
+}
+
+
+@pytest.mark.parametrize("kind", sorted(QUERIES))
+def test_queries(devices, kind):
+    names, expected = QUERIES[kind]
+    height = 5 if "height" in names else 1
+    layers = 3 if len(names) > 1 and kind != "image2d" else 1
+    stores = "".join(f"out[{i}] = get_image_{name}(image);" for i, name in enumerate(names))
+    stores += "out[4] = get_image_channel_order(image); out[5] = get_image_channel_data_type(image);"
+    source = f"kernel void ask(read_only {kind}_t image, global int *out) {{ {stores} }}"
+    for device in devices:
+        spec = ImageSpec(kind, 7, height, layers, "RG", "HALF_FLOAT")
+        image = device.view(device.allocate(device.view_nbytes(spec)), spec)
+        out = upload(device, np.zeros(6, np.int32))
+        device.launch(device.build(source)["ask"], (1,), None, [image, out])
+        assert device.read(out)[: len(names)].tolist() == expected
+        assert device.read(out)[4:].tolist() == [0x10B2, 0x10DD]  # CL_RG, CL_HALF_FLOAT
