@@ -199,9 +199,11 @@ def _digests(members: dict[str, bytes]) -> bytes:
 
 
 def _write_bundle(path: Path, members: dict[str, bytes]) -> None:
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+    with zipfile.ZipFile(path, "w") as archive:
         for name, data in {**members, "digests.json": _digests(members)}.items():
-            archive.writestr(zipfile.ZipInfo(name), data, compress_type=zipfile.ZIP_DEFLATED, compresslevel=1)
+            stored = name == "constants.npz"  # weights do not shrink, but cost seconds to try
+            method = zipfile.ZIP_STORED if stored else zipfile.ZIP_DEFLATED
+            archive.writestr(zipfile.ZipInfo(name), data, compress_type=method)
 
 
 def _read_bundle(path: Path) -> dict[str, bytes]:
