@@ -23,15 +23,15 @@ def compare_outputs(
     for name, mine, expected in zip(names, got, golden, strict=True):
         if mine.shape != expected.shape or mine.dtype != expected.dtype:
             shapes = f"{expected.dtype}{list(expected.shape)} from {reference}, {mine.dtype}{list(mine.shape)} from the model"
-            findings.append(Finding(Kind.WRONG_VALUE, f"output {name}: {shapes}", tensor=name))
+            findings.append(Finding(Kind.WRONG_VALUE, f"{name}: {shapes}", tensor=name))
             continue
         result = compare(mine, expected)
         worst = (result.max_abs, result.max_ulp, result.worst, result.rms)
         reports.append(OutputReport(name, reference, result.ok, result.vacuous, *worst))
         if not result.ok:
             why = "; every kernel computes what its PrimFunc says, so a pass before scheduling changed the meaning"
-            message = f"output {name} differs from {reference}: {result}{why if kernels_agree else ''}"
+            message = f"{name} differs from {reference}: {result}{why if kernels_agree else ''}"
             findings.append(Finding(Kind.WRONG_VALUE, message, tensor=name))
         elif result.vacuous:
-            findings.append(Finding(Kind.VACUOUS, f"output {name} against {reference}: {result.vacuous}", tensor=name))
+            findings.append(Finding(Kind.VACUOUS, f"{name} against {reference}: {result.vacuous}", tensor=name))
     return reports, findings

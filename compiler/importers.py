@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -86,10 +87,13 @@ def _module_in(path: Path) -> Any:
     if spec is None or spec.loader is None:
         raise AdrenoSimError(f"{path}: not a Python file")
     namespace = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = namespace  # TVMScript finds the source of a class through its module
     try:
         spec.loader.exec_module(namespace)
     except Exception as error:  # user code raises anything
         raise AdrenoSimError(f"{path}: {type(error).__name__}: {error}") from error
+    finally:
+        del sys.modules[spec.name]
     found = {name: value for name, value in vars(namespace).items() if isinstance(value, tvm.IRModule)}
     if len(found) != 1:
         raise AdrenoSimError(f"{path}: expected one TVMScript module at top level, found {', '.join(found) or 'none'}")

@@ -130,13 +130,18 @@ class Report:
 
     @property
     def verdict(self) -> str:
-        """One line: the word "ok", "findings", "failed" or "unsupported", and what stands behind it."""
+        """One line: "ok", "ok, in part" (something says nothing), "findings", "failed" or "unsupported", and what is behind it."""
         word = WORDS[self.exit_code]
-        return f"{word}: {self._summary()}"
+        partly = self.exit_code == EXIT_OK and (self.checked < self.kernels_in_model or any(o.vacuous for o in self.outputs))
+        return f"{word}{', in part' if partly else ''}: {self._summary()}"
+
+    @property
+    def checked(self) -> int:
+        """Kernels whose values were judged."""
+        return sum(kernel.status in ("ok", "wrong", "part") for kernel in self.kernels)
 
     def _summary(self) -> str:
-        checked = sum(kernel.status in ("ok", "wrong", "part") for kernel in self.kernels)
-        parts = [f"{checked} of {self.kernels_in_model} kernels checked"]
+        parts = [f"{self.checked} of {self.kernels_in_model} kernels checked"]
         for severity in (Severity.ERROR, Severity.WARNING):
             count = self.count(severity)
             parts.append(f"{count} {severity}{'' if count == 1 else 's'}")

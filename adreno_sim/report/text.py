@@ -93,7 +93,7 @@ def _output_line(output: OutputReport) -> str:
     said = "agrees with" if output.ok else "DIFFERS from"
     vacuous = f"; says nothing: {output.vacuous}" if output.vacuous else ""
     return (
-        f"output {output.output} {said} {output.reference} (max abs {output.max_abs:.2e}, {output.max_ulp} ulp, "
+        f"{output.output} {said} {output.reference} (max abs {output.max_abs:.2e}, {output.max_ulp} ulp, "
         f"rms {output.rms:.2e}{vacuous})"
     )
 

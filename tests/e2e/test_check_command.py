@@ -121,7 +121,7 @@ def test_a_constant_network_is_not_called_checked(tmp_path, capsys):
         "            y = R.multiply(R.nn.relu(x), R.const(0.0))\n            R.output(y)\n        return y\n"
     )
     code, out, _ = check(capsys, source, "--target", "buffer")
-    assert code == 0 and "ok: 0 of 1 kernels checked" in out and "says nothing" in out
+    assert code == 0 and "ok, in part: 0 of 1 kernels checked" in out and "says nothing" in out
     code, out, _ = check(capsys, source, "--target", "buffer", "--strict")
     assert code == 1 and "vacuous-comparison" in out
 

@@ -33,7 +33,7 @@ def make(findings=(), **changes):
     report = Report("net", "qcom/adreno-opencl", "fixed", ("texture-store",), "Adreno 740", "bounds", 7, "0.27.0", 1, **changes)
     report.findings = list(findings)
     report.kernels = [KernelReport("conv_kernel", "conv", 2, 0.5, 0.25, compared=2, max_abs=1e-6, max_ulp=3, worst_index=(0, 1))]
-    report.outputs = [OutputReport("0", "TVM llvm", True, "", 1e-6, 2, (0, 3), 1.0)]
+    report.outputs = [OutputReport("output", "TVM llvm", True, "", 1e-6, 2, (0, 3), 1.0)]
     report.inputs = [InputReport("data", (1, 3), "float32", "seed 7", 1.0)]
     report.plan = PlanSummary(2, 3, 400, 100, 80, 10, 999)
     report.timings = {"compile": 1.5, "run": 0.5}
@@ -78,6 +78,16 @@ def test_kernel_status_tells_checked_from_unchecked():
     assert KernelReport("k", "f", compared=2, vacuous=1).status == "ok"
     assert KernelReport("k", "f", compared=2, wrong=1, vacuous=1).status == "wrong"
     assert KernelReport("k", "f", part_of="f").status == "part"
+
+
+def test_an_ok_that_left_something_out_says_so():
+    report = make()
+    assert report.verdict.startswith("ok: ")
+    report.kernels_in_model = 2
+    assert report.verdict.startswith("ok, in part: 1 of 2 kernels checked") and report.exit_code == 0
+    report = make()
+    report.outputs = [OutputReport("output", "TVM llvm", True, "every element is 0", 0, 0, (), 0.0)]
+    assert report.verdict == "ok, in part: 1 of 1 kernels checked, 0 errors, 0 warnings, TVM llvm says nothing"
 
 
 def test_one_defect_seen_often_is_one_finding():
@@ -146,7 +156,7 @@ def test_text_has_table_plan_findings_gaps_and_verdict():
     for part in ("conv_kernel", "250.00", "400 bytes as planned", "100 with right sizes (4.00x)", "live lower bound 80"):
         assert part in shown
     assert "1 note not shown" in shown and "clamped-read" not in shown
-    assert "not checked: kernel pool" in shown and "output 0 agrees with TVM llvm" in shown
+    assert "not checked: kernel pool" in shown and "output agrees with TVM llvm" in shown
     assert shown.rstrip().endswith("findings: 1 of 1 kernels checked, 1 error, 0 warnings, TVM llvm agrees")
     out = io.StringIO()
     text.show(make((NOTE,)), out, notes=True)
