@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
 from ..device import IMAGE_CHANNEL_TYPE, UnsupportedError
 from . import tvmread as read
 from .artifact import KernelCode
@@ -96,8 +98,9 @@ class _Builder:
         return found + (self.block(body) if body is not None else [])
 
     def visit_Bind(self, node: Any) -> list[Stmt]:
-        if read.kind(node.value) == "Call" and read.op_name(node.value) == "tirx.nd_mem_alloc_with_scope":
-            return [self._image(node.var, node.value)]
+        if _allocates_texture(node.value):
+            dtype, _ = read.scalar_dtype(read.pointer_type(node.var).element_type, f"{self.function}, {read.var_name(node.var)}")
+            return [self._image(read.key(node.var), read.var_name(node.var), dtype, node.value)]
         value = expression(node.value, self.names)
         return [Let(self.names.of(read.key(node.var), read.var_name(node.var)), value)]
 
@@ -105,9 +108,14 @@ class _Builder:
 
     def visit_DeclBuffer(self, node: Any) -> list[Stmt]:
         data = getattr(node, "data", None)
-        source = read.data_key(data) if data is not None else None
+        if data is None:
+            return []
+        info = read.buffer_info(node.buffer)
+        if _allocates_texture(data):
+            return [self._image(info.key, info.name, read.scalar_dtype(info.dtype, f"{self.function}, {info.name}")[0], data)]
+        source = read.data_key(data)
         if source is not None:
-            self.names.alias(read.buffer_info(node.buffer).key, source)
+            self.names.alias(info.key, source)
         return []
 
     def visit_AllocBuffer(self, node: Any) -> list[Stmt]:
@@ -125,16 +133,14 @@ class _Builder:
         dims = [expression(dim, self.names) for dim in shape] + ([Const(lanes, "int32")] if lanes > 1 else [])
         return AllocBuffer(self.names.new(handle, hint), scalar, tuple(dims))
 
-    def _image(self, var: Any, call: Any) -> Stmt:
-        """nd_mem_alloc_with_scope(scope, ndim, shape, channel bits): shape is width, height, layers."""
-        scope = str(call.args[0].value)
-        ty = read.pointer_type(var)
-        dtype, _ = read.scalar_dtype(ty.element_type, f"{self.function}, {read.var_name(var)}")
-        extents = self._image_extents(call)
-        if dtype not in IMAGE_CHANNEL_TYPE or not 2 <= len(extents) <= 3:
-            raise UnsupportedError(f"unsupported: {self.function} allocates a texture of {dtype} with {len(extents)} extents")
+    def _image(self, handle: int, hint: str, dtype: str, call: Any) -> Stmt:
+        """nd_mem_alloc_with_scope(scope, ndim, shape, bits of a texel): shape is width, height, layers."""
+        extents, bits = self._image_extents(call), int(call.args[3].value)
+        if dtype not in IMAGE_CHANNEL_TYPE or not 2 <= len(extents) <= 3 or bits != 32 * np.dtype(dtype).itemsize:
+            what = f"{len(extents)} extents, {bits} bits a texel"
+            raise UnsupportedError(f"unsupported: {self.function} allocates a texture {hint!r} of {dtype} with {what}")
         layers = extents[2] if len(extents) == 3 else _ONE
-        return AllocImage(self.names.new(read.key(var), read.var_name(var)), dtype, extents[0], extents[1], layers, scope)
+        return AllocImage(self.names.new(handle, hint), dtype, extents[0], extents[1], layers, str(call.args[0].value))
 
     def _image_extents(self, call: Any) -> list[Expr]:
         shape = call.args[2]
@@ -196,6 +202,10 @@ class _Builder:
         if name is None:
             raise UnsupportedError(f"unsupported: {self.function} passes {_short(arg)}, which it neither takes nor allocates")
         return BufferRef(name)
+
+
+def _allocates_texture(value: Any) -> bool:
+    return read.kind(value) == "Call" and read.op_name(value) == "tirx.nd_mem_alloc_with_scope"
 
 
 def _text(node: Any) -> str:
