@@ -8,9 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .device import BufferSpec, DeviceError, ViewSpec
+from .host_memory import available_bytes
 from .image import Format, Layout, texel_array
 
 PAGE = 4096
+_LARGE = 64 << 20  # bytes from which on the host is asked first: what it cannot back kills the process when touched
+_SPARE = 128 << 20  # bytes to leave to the rest of the process
 
 Bytes = NDArray[np.uint8]
 
@@ -60,10 +63,13 @@ class DeviceMemory:
         needed = align_up(nbytes, PAGE)
         if self.reserved + needed > self.total:
             raise self._failure(nbytes)
+        left = available_bytes() if needed > _LARGE else None
+        if left is not None and needed > left - _SPARE:
+            raise self._failure(nbytes, f", but the host has only {left} left")
         try:
             block = Block(nbytes, self._poison)
         except MemoryError:
-            raise self._failure(nbytes, " (the host has no more)") from None
+            raise self._failure(nbytes, ", but the host has no more") from None
         self.reserved += needed
         self.peak = max(self.peak, self.reserved)
         return block

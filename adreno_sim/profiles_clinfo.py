@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +28,9 @@ def from_clinfo(path: Path) -> profiles.Profile:
     if base is None:
         wave = device.get("CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE", 0)
         base = profiles.load(profiles.DEFAULT).with_values({"wave_sizes": [wave]} if isinstance(wave, int) and wave > 0 else {})
+    checked = replace(base, name=str(path)).with_values(values)
     marks = {key: "given" if key in values else "inferred" for key in profiles.FIELDS}
-    return profiles.Profile(path.stem, {**base.values, **base.with_values(values).values}, marks)
+    return profiles.Profile(path.stem, checked.values, marks)
 
 
 def _first_device(path: Path) -> Mapping[str, Any]:

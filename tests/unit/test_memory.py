@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adreno_sim import image
+from adreno_sim import host_memory, image
 from adreno_sim.device import BufferSpec, DeviceError, ImageSpec
 from adreno_sim.memory import PAGE, Block, DeviceMemory, Storage, StorageView, after_write, before_access, poison_word
 from adreno_sim.pool import PagedPool, TexturePool
@@ -48,6 +48,33 @@ def test_limits_of_the_device():
     assert full.value.code == "CL_MEM_OBJECT_ALLOCATION_FAILURE"
     device.give_back(block)
     assert (device.reserved, device.peak) == (0, 2 * PAGE)
+
+
+def test_what_the_host_does_not_have_is_refused(monkeypatch):
+    device = DeviceMemory(1 << 40, 1 << 40)
+    with pytest.raises(DeviceError, match="the host has only") as refused:
+        device.take(1 << 40)
+    assert refused.value.code == "CL_MEM_OBJECT_ALLOCATION_FAILURE" and device.reserved == 0
+    monkeypatch.setattr("adreno_sim.memory.available_bytes", lambda: 65 << 20)
+    with pytest.raises(DeviceError, match="the host has only"):
+        device.take(65 << 20)
+    assert device.take(PAGE).nbytes == PAGE
+
+
+def test_the_host_and_its_container_are_asked(tmp_path, monkeypatch):
+    assert host_memory.available_bytes() > 1 << 20
+    (tmp_path / "meminfo").write_text("MemTotal: 100 kB\nMemAvailable:    80 kB\n")
+    monkeypatch.setattr(host_memory, "_MEMINFO", tmp_path / "meminfo")
+    monkeypatch.setattr(host_memory, "_CGROUP", tmp_path)
+    assert host_memory.available_bytes() == 80 * 1024
+    (tmp_path / "memory.current").write_text("1000\n")
+    (tmp_path / "memory.max").write_text("max\n")
+    assert host_memory.available_bytes() == 80 * 1024
+    (tmp_path / "memory.max").write_text("5000\n")
+    assert host_memory.available_bytes() == 4000
+    (tmp_path / "meminfo").unlink()
+    (tmp_path / "memory.max").unlink()
+    assert host_memory.available_bytes() is None
 
 
 def test_paged_pool_reuses_exact_sizes_last_freed_first():

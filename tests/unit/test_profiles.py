@@ -164,3 +164,18 @@ def test_what_is_no_clinfo_dump_is_refused(tmp_path, text):
     path.write_text(text)
     with pytest.raises(AdrenoSimError, match="clinfo dump"):
         profiles.load(str(path))
+
+
+def test_a_wrong_value_in_a_clinfo_dump_is_refused_with_the_file(tmp_path):
+    path = tmp_path / "phone.json"
+    path.write_text(json.dumps(CLINFO).replace('"CL_DEVICE_MAX_COMPUTE_UNITS": 5', '"CL_DEVICE_MAX_COMPUTE_UNITS": "five"'))
+    with pytest.raises(AdrenoSimError, match=r"phone\.json: MAX_COMPUTE_UNITS = 'five': expected an integer"):
+        profiles.load(str(path))
+
+
+def test_the_wave_of_an_unknown_device_is_its_kernels_multiple(tmp_path):
+    path = tmp_path / "other.json"
+    device = {"CL_DEVICE_NAME": "X", "CL_DEVICE_VERSION": "OpenCL 3.0 X", "CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE": 32}
+    path.write_text(json.dumps({"devices": [{"online": [device]}]}))
+    other = profiles.load(str(path))
+    assert other["wave_sizes"] == (32,) and other.marks["wave_sizes"] == "inferred"
