@@ -6,10 +6,30 @@ from collections.abc import Sequence
 
 from ...device import AdrenoSimError
 from ..compat import tvm_series
-from . import plan_coefficient, pool_accumulator, texel_race, texture_store, unbound_block
+from . import (
+    constant_rank,
+    half_convolution,
+    inference_dropout,
+    plain_convolution,
+    plan_coefficient,
+    pool_accumulator,
+    texel_race,
+    texture_store,
+    unbound_block,
+)
 from .base import Fix
 
-FIXES: tuple[Fix, ...] = (texture_store.FIX, pool_accumulator.FIX, texel_race.FIX, unbound_block.FIX, plan_coefficient.FIX)
+FIXES: tuple[Fix, ...] = (
+    inference_dropout.FIX,
+    constant_rank.FIX,
+    plain_convolution.FIX,
+    half_convolution.FIX,
+    pool_accumulator.FIX,
+    texel_race.FIX,
+    unbound_block.FIX,
+    texture_store.FIX,
+    plan_coefficient.FIX,
+)
 
 
 def choose(without: Sequence[str] = ()) -> tuple[Fix, ...]:

@@ -1,0 +1,43 @@
+"""inference-dropout: Dropout, which passes its input on at inference, is taken out.
+
+ConvertLayout stops at its tuple result: "Expected nested to match tuple". 0.25 to 0.27.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..compat import import_tvm
+from .base import ALL_VERSIONS, Fix
+from .relax_calls import before_layout, rewrite_calls
+
+if TYPE_CHECKING:
+    from tvm.ir.transform import Pass
+    from tvm.target import Target
+
+
+def remove_dropout() -> Pass:
+    """Relax pass: `dropout(x)` becomes the pair of x and a mask of ones, of which only what is used remains."""
+    tvm = import_tvm()
+    relax = tvm.relax
+    pairs = rewrite_calls("RemoveDropout", ("relax.nn.dropout",), lambda _, call: _pair(call.args[0]))
+    clean = [relax.transform.CanonicalizeBindings(), relax.transform.DeadCodeElimination()]
+    return tvm.transform.Sequential([pairs, *clean], name="adreno_sim.RemoveDropout")
+
+
+def _pair(value: Any) -> Any:
+    relax = import_tvm().relax
+    return relax.Tuple([value, relax.op.ones_like(value)])
+
+
+def add(passes: list[Pass], target: Target) -> list[Pass]:
+    """Run before the layout conversion of texture targets."""
+    return before_layout(passes, target, remove_dropout())
+
+
+FIX = Fix(
+    name="inference-dropout",
+    versions=ALL_VERSIONS,
+    summary="Dropout is the identity at inference, and does not stop the layout conversion",
+    relax=add,
+)

@@ -1,0 +1,41 @@
+"""Rewriting Relax calls one by one, and where such passes join the pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..compat import import_tvm
+
+if TYPE_CHECKING:
+    from tvm.ir.transform import Pass
+    from tvm.target import Target
+
+
+def rewrite_calls(name: str, operators: Sequence[str], rewrite: Callable[[Any, Any], Any]) -> Pass:
+    """A module pass that replaces each call of `operators` by `rewrite(builder, call)`; it may return the call itself."""
+    tvm = import_tvm()
+    relax = tvm.relax
+
+    class Rewrite(relax.PyExprMutator):  # type: ignore[name-defined]
+        def visit_call_(self, call: Any) -> Any:
+            call = self.visit_expr_post_order(call)
+            return rewrite(self.builder_, call) if getattr(call.op, "name", "") in operators else call
+
+    def transform(mod: Any, _ctx: Any) -> Any:
+        mutator = relax.expr_functor.mutator(Rewrite)(mod)
+        for var, func in mod.functions_items():
+            if isinstance(func, relax.Function):
+                mutator.builder_.update_func(var, mutator.visit_expr(func))
+        return mutator.builder_.get()
+
+    return tvm.transform.module_pass(transform, opt_level=0, name=f"adreno_sim.{name}")
+
+
+def before_layout(passes: list[Pass], target: Target, added: Pass) -> list[Pass]:
+    """The passes with one more before ConvertLayout; unchanged for targets without textures, which have none."""
+    names = [item.info.name for item in passes]
+    if "texture" not in target.keys:
+        return passes
+    at = names.index("ConvertLayout")
+    return [*passes[:at], added, *passes[at:]]
