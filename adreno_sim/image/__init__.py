@@ -4,8 +4,20 @@ Nothing here runs kernels. The sampler is written from the OpenCL specification 
 use, so that each can be tested with the other.
 """
 
+from .drawing import layout_svg
 from .formats import CHANNEL_TYPES, ORDERS, Format, format_of
 from .layout import Layout, layout_of, offsets_of, texels_at
 from .packing import texel_array
 
-__all__ = ["CHANNEL_TYPES", "ORDERS", "Format", "Layout", "format_of", "layout_of", "offsets_of", "texel_array", "texels_at"]
+__all__ = [
+    "CHANNEL_TYPES",
+    "ORDERS",
+    "Format",
+    "Layout",
+    "format_of",
+    "layout_of",
+    "layout_svg",
+    "offsets_of",
+    "texel_array",
+    "texels_at",
+]

@@ -218,3 +218,22 @@ def test_queries(devices, kind):
         device.launch(device.build(source)["ask"], (1,), None, [image, out])
         assert device.read(out)[: len(names)].tolist() == expected
         assert device.read(out)[4:].tolist() == [0x10B2, 0x10DD]  # CL_RG, CL_HALF_FLOAT
+
+
+def test_an_image_read_and_written_by_one_kernel(devices):
+    source = """kernel void add_one(read_write image2d_t image) {
+        int2 at = (int2)(get_global_id(0), get_global_id(1));
+        write_imagei(image, at, read_imagei(image, at) + 1); }"""
+    texels = np.arange(4 * 3 * 4, dtype=np.int32).reshape(1, 3, 4, 4)
+    for device in devices:
+        image = upload(device, texels, ImageSpec("image2d", 4, 3, channel_type="SIGNED_INT32"))
+        device.launch(device.build(source, "-cl-std=CL2.0")["add_one"], (4, 3), None, [image])
+        np.testing.assert_array_equal(device.read(image), texels + 1)
+
+
+def test_an_image_of_another_sort_of_number_is_reported(devices):
+    source = "kernel void get(read_only image2d_t image, global int4 *out) { out[0] = read_imagei(image, (int2)(0, 0)); }"
+    image = upload(devices[0], np.ones((1, 1, 1, 4), np.uint8), ImageSpec("image2d", 1, 1, channel_type="UNORM_INT8"))
+    out = upload(devices[0], np.zeros(4, np.int32))
+    result = devices[0].launch(devices[0].build(source)["get"], (1,), None, [image, out])
+    assert [finding.kind for finding in result.findings] == [Kind.FORMAT_MISMATCH]
