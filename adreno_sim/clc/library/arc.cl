@@ -8,13 +8,13 @@ INLINE double asin_half(double magnitude) {
     double root = choose(magnitude > 0.5, SQRT(square), magnitude);
     return root * asin_over(square);
 }
-INLINE double asin_(double x) {
-    double magnitude = ABS(x), part = asin_half(magnitude);
-    return COPYSIGN(choose(magnitude > 0.5, FMA(-2.0, part, PI / 2), part), x);
+INLINE double asin_(double magnitude) {
+    double part = asin_half(magnitude);
+    return choose(magnitude > 0.5, FMA(-2.0, part, PI / 2), part);
 }
 INLINE double acos_(double x) {
     double magnitude = ABS(x), part = asin_half(magnitude);
-    double low = PI / 2 - COPYSIGN(part, x), high = choose(x < 0.0, FMA(-2.0, part, PI), 2.0 * part);
+    double low = PI / 2 - choose(x < 0.0, -part, part), high = choose(x < 0.0, FMA(-2.0, part, PI), 2.0 * part);
     return choose(magnitude > 0.5, high, low);
 }
 
@@ -27,27 +27,32 @@ INLINE double atan_positive(double y, double x) {
     double turn = choose(steep, PI / 2, choose(middle, PI / 4, 0.0)), t = above / below;
     return FMA(t, atan_over(t * t), turn);
 }
-INLINE double atan_(double x) { return COPYSIGN(atan_positive(ABS(x), 1.0), x); }
+INLINE double atan_(double magnitude) { return atan_positive(magnitude, 1.0); }
 
+// The magnitude of atan2(y, x).
 INLINE double atan2_(double y, double x) {
     double up = ABS(y), along = ABS(x);
     bool infinite = (up == INF) & (along == INF), origin = (up == 0.0) & (along == 0.0);
     up = choose(infinite, 1.0, up);
     along = choose(infinite | origin, 1.0, along);
     double angle = atan_positive(up, along);
-    return COPYSIGN(choose(as_long(x) < 0, PI - angle, angle), y);
+    return choose(as_long(x) < 0, PI - angle, angle);
 }
 
-INLINE double asinpi_(double x) { return asin_(x) * RECIP_PI; }
+INLINE double asinpi_(double magnitude) { return asin_(magnitude) * RECIP_PI; }
 INLINE double acospi_(double x) { return acos_(x) * RECIP_PI; }
-INLINE double atanpi_(double x) { return atan_(x) * RECIP_PI; }
+INLINE double atanpi_(double magnitude) { return atan_(magnitude) * RECIP_PI; }
 INLINE double atan2pi_(double y, double x) { return atan2_(y, x) * RECIP_PI; }
 
-UNARY(asin, asin_)
+#define ATAN2(name, call)                                                                                          \
+    FN float name(float y, float x) { return COPYSIGN((float)call(y, x), y); }                                     \
+    FN half name(half y, half x) { return (half)COPYSIGN((float)call((float)y, (float)x), (float)y); }
+
+ODD(asin, asin_)
 UNARY(acos, acos_)
-UNARY(atan, atan_)
-UNARY(asinpi, asinpi_)
+ODD(atan, atan_)
+ODD(asinpi, asinpi_)
 UNARY(acospi, acospi_)
-UNARY(atanpi, atanpi_)
-BINARY(atan2, atan2_)
-BINARY(atan2pi, atan2pi_)
+ODD(atanpi, atanpi_)
+ATAN2(atan2, atan2_)
+ATAN2(atan2pi, atan2pi_)

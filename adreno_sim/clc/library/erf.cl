@@ -2,10 +2,10 @@
 #include "prelude.h"
 #include "exponential.h"
 
-INLINE double erf_(double x) {
-    double magnitude = ABS(x), near = x * erf_over(x * x);
+INLINE double erf_(double magnitude) {
+    double near = magnitude * erf_over(magnitude * magnitude);
     double far = 1.0 - exp2_of(log2_erfc(limit(magnitude, 1.0, 4.0)));
-    return choose(magnitude < 1.0, near, COPYSIGN(far, x));
+    return choose(magnitude < 1.0, near, far);
 }
 
 INLINE double erfc_(double x) {
@@ -15,5 +15,5 @@ INLINE double erfc_(double x) {
     return choose(magnitude < 1.0, near, choose(x < 0.0, 2.0 - far, far));
 }
 
-UNARY(erf, erf_)
+ODD(erf, erf_)
 UNARY(erfc, erfc_)

@@ -54,6 +54,11 @@ INLINE double limit(double x, double low, double high) {
 #define BINARY(name, call)                                                  \
     FN float name(float x, float y) { return (float)call(x, y); }           \
     FN half name(half x, half y) { return (half)(float)call((float)x, (float)y); }
+// An odd function from its helper for magnitudes. The sign is given to the float: LLVM may move a copysign behind the
+// conversion to half, and would then convert the sign from double.
+#define ODD(name, call)                                                           \
+    FN float name(float x) { return COPYSIGN((float)call(ABS(x)), x); }           \
+    FN half name(half x) { return (half)COPYSIGN((float)call(ABS((float)x)), (float)x); }
 // native_ and half_ functions exist for float only.
 #define UNARY_FAST(name, call)                                  \
     FN float native_##name(float x) { return (float)call(x); }  \

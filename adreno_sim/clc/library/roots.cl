@@ -6,12 +6,11 @@ INLINE double halley(double y, double x) {
     double cube = y * y * y;
     return y * ((cube + 2.0 * x) / (2.0 * cube + x));
 }
-INLINE double cbrt_(double x) {
-    double magnitude = ABS(x);
+INLINE double cbrt_(double magnitude) {
     uint high = (uint)(as_ulong(magnitude) >> 32);
     double y = as_double((ulong)(high / 3 + 0x2a9f7893u) << 32);
-    y = COPYSIGN(halley(halley(y, magnitude), magnitude), x);
-    return choose((magnitude > 0.0) & (magnitude < INF), y, x);
+    y = halley(halley(y, magnitude), magnitude);
+    return choose((magnitude > 0.0) & (magnitude < INF), y, magnitude);
 }
 
 INLINE double hypot_(double x, double y) {
@@ -25,7 +24,7 @@ INLINE float recip_(float x) { return 1.0f / x; }
 
 UNARY(sqrt, sqrt_)
 UNARY(rsqrt, rsqrt_)
-UNARY(cbrt, cbrt_)
+ODD(cbrt, cbrt_)
 BINARY(hypot, hypot_)
 UNARY_FAST(sqrt, sqrt_)
 UNARY_FAST(rsqrt, rsqrt_)

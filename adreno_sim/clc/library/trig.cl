@@ -22,7 +22,7 @@ INLINE double tan_(float x) {
 INLINE double sinpi_(float x) {
     uint quadrant;
     double r = reduce_pi(x, &quadrant) * PI, result = sin_in(r, quadrant);
-    return choose(result == 0.0, COPYSIGN(0.0, (double)x), result);
+    return choose(result == 0.0, (double)x * 0.0, result);
 }
 INLINE double cospi_(float x) {
     uint quadrant;
@@ -33,8 +33,8 @@ INLINE double cospi_(float x) {
 INLINE double tanpi_(float x) {
     uint quadrant;
     double r = reduce_pi(x, &quadrant) * PI, result = tan_in(r, quadrant);
-    double sign = flip_if(choose(quadrant & 1, 1.0, (double)x), quadrant >> 1);
-    return choose(r == 0.0, COPYSIGN(choose(quadrant & 1, INF, 0.0), sign), result);
+    double end = flip_if(choose(quadrant & 1, INF, (double)x * 0.0), quadrant >> 1);
+    return choose(r == 0.0, end, result);
 }
 
 UNARY(sin, sin_)
