@@ -1,0 +1,86 @@
+"""Relax models that between them use everything a host program can hold; written for TVM 0.25 to 0.27."""
+
+from __future__ import annotations
+
+import numpy as np
+from tvm import relax, tirx
+from tvm.script import ir as I
+from tvm.script import relax as R
+from tvm.script import tirx as T
+
+
+def convolutions():
+    """Two convolutions, pooling, a residual: constants, workspaces, textures and layout changes."""
+    rng = np.random.default_rng(0)
+    builder = relax.BlockBuilder()
+    x = relax.Var("x", R.Tensor((1, 3, 28, 28), "float32"))
+    first, second = (relax.const((rng.random(shape) - 0.5).astype("float32")) for shape in ((8, 3, 3, 3), (8, 8, 1, 1)))
+    with builder.function("main", [x]):
+        with builder.dataflow():
+            a = builder.emit(relax.op.nn.relu(builder.emit(relax.op.nn.conv2d(x, first, padding=1))))
+            b = builder.emit(relax.op.nn.max_pool2d(a, (2, 2), (2, 2)))
+            c = builder.emit(relax.op.nn.conv2d(b, second))
+            result = builder.emit_output(builder.emit(relax.op.add(c, b)))
+        builder.emit_func_output(result)
+    return builder.get()
+
+
+def symbolic():
+    """A batch size known at run time only: shape functions, scalar arguments, reshape as an alias, a tuple of results."""
+    builder = relax.BlockBuilder()
+    n = tirx.Var("n", "int64")
+    x, y = (relax.Var(name, R.Tensor((n, 4), "float32")) for name in "xy")
+    with builder.function("main", [x, y]):
+        with builder.dataflow():
+            total = builder.emit(relax.op.add(x, y))
+            flat = builder.emit(relax.op.exp(builder.emit(relax.op.reshape(total, (n * 4,)))))
+            rows = builder.emit(relax.op.sum(x, axis=1))
+            both = builder.emit(relax.op.concat([total, x], axis=0))
+            result = builder.emit_output(relax.Tuple([flat, rows, both]))
+        builder.emit_func_output(result)
+    return builder.get()
+
+
+@I.ir_module
+class Choice:
+    @R.function
+    def main(c: R.Tensor((), "bool"), x: R.Tensor((4, 4), "float32")) -> R.Tensor((4, 4), "float32"):
+        if c:
+            y = R.add(x, x)
+        else:
+            z = R.exp(x)
+            y = R.multiply(z, x)
+        return y
+
+
+@I.ir_module
+class InnerTexture:
+    """A scheduled PrimFunc of two kernels that hand each other a texture which the function itself allocates."""
+
+    @T.prim_func(private=True, s_tir=True)
+    def f(
+        x: T.Buffer((T.int64(8), T.int64(16), T.int64(4)), "float32"),
+        y: T.Buffer((T.int64(8), T.int64(16), T.int64(4)), "float32"),
+    ):
+        T.func_attr({"tirx.is_scheduled": True, "tirx.noalias": True})
+        t = T.sblock_alloc_buffer((T.int64(8), T.int64(16), T.int64(4)), scope="global.texture")
+        for i in T.thread_binding(T.int64(8), thread="blockIdx.x"):
+            for j in T.thread_binding(T.int64(16), thread="threadIdx.x"):
+                for k in T.vectorized(T.int64(4)):
+                    with T.sblock("fill"):
+                        vi, vj, vk = T.axis.remap("SSS", [i, j, k])
+                        t[vi, vj, vk] = x[vi, vj, vk] + T.float32(1)
+        for i in T.thread_binding(T.int64(8), thread="blockIdx.x"):
+            for j in T.thread_binding(T.int64(16), thread="threadIdx.x"):
+                for k in T.vectorized(T.int64(4)):
+                    with T.sblock("use"):
+                        vi, vj, vk = T.axis.remap("SSS", [i, j, k])
+                        y[vi, vj, vk] = t[vi, vj, vk] * T.float32(2)
+
+    @R.function
+    def main(x: R.Tensor((8, 16, 4), "float32")) -> R.Tensor((8, 16, 4), "float32"):
+        cls = InnerTexture
+        with R.dataflow():
+            y = R.call_tir(cls.f, (x,), R.Tensor((8, 16, 4), "float32"))
+            R.output(y)
+        return y
