@@ -130,7 +130,7 @@ class Report:
 
     @property
     def verdict(self) -> str:
-        """One line: "ok", "ok, in part" (something says nothing), "findings", "failed" or "unsupported", and what is behind it."""
+        """One line: "ok", "ok, in part" (not all was judged), "findings", "failed" or "unsupported", and what is behind it."""
         word = WORDS[self.exit_code]
         partly = self.exit_code == EXIT_OK and (self.checked < self.kernels_in_model or any(o.vacuous for o in self.outputs))
         return f"{word}{', in part' if partly else ''}: {self._summary()}"
