@@ -164,6 +164,8 @@ def test_what_was_freed_or_released_cannot_be_used():
     released.release()
     fails("CL_INVALID_MEM_OBJECT", device.read, released)
     fails("CL_INVALID_MEM_OBJECT", other.read, view)
+    fails("CL_INVALID_MEM_OBJECT", other.view, storage, BufferSpec(4, "float32"))
+    fails("CL_INVALID_MEM_OBJECT", other.free, storage)
     device.free(storage)
     for call in (lambda: device.free(storage), lambda: device.read(view), lambda: device.view(storage, BufferSpec(4, "float32"))):
         fails("CL_INVALID_MEM_OBJECT", call)

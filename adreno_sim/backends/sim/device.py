@@ -29,7 +29,7 @@ from ...device import (
 from ...device import Storage as AnyStorage
 from ...findings import Finding
 from ...jit import launch as engine
-from ...jit.compiled import specialise
+from ...jit.compiled import CompiledKernel, specialise
 from ...jit.specialisation import Specialisation
 from ...memory import Block, DeviceMemory, Storage, StorageView, after_write, before_access
 from ...pool import PagedPool, TexturePool
@@ -57,29 +57,27 @@ class SimDevice:
         self._pool = PagedPool(self._memory, profile["page_size"], keep=options.pool != "none")
         self._textures = TexturePool(self._memory) if options.pool == "legacy" else None
         self._views = ViewMaker(self, profile, self._memory, self._image_memory)
+        self._storages: set[Storage] = set()
         self._peak_used = 0
 
     # -- memory
 
     def allocate(self, nbytes: int) -> Storage:
         """Storage of `nbytes`. CL_INVALID_BUFFER_SIZE, or CL_MEM_OBJECT_ALLOCATION_FAILURE when memory is full."""
-        storage = self._pool.allocate(int(nbytes))
-        self._note_use()
-        return storage
+        return self._given(self._pool.allocate(int(nbytes)))
 
     def allocate_for(self, spec: ViewSpec) -> Storage:
         """Storage for one view of `spec`; with pool=legacy, 2D images get a texture of the legacy pool."""
         if self._textures is None or not isinstance(spec, ImageSpec) or spec.kind != "image2d":
             return self.allocate(self.view_nbytes(spec))
         textures = self._textures
-        storage = self._pool.retried(lambda: self._views.texture(textures, spec))
-        self._note_use()
-        return storage
+        return self._given(self._pool.retried(lambda: self._views.texture(textures, spec)))
 
     def free(self, storage: AnyStorage) -> None:
         """Return `storage` to the pool; its views cannot be used any more. CL_INVALID_MEM_OBJECT if it was freed before."""
         ours = self._live(storage)
         ours.live = False
+        self._storages.remove(ours)
         for view in list(ours.views):
             view.release()
         if self._textures and self._textures.owns(ours):
@@ -169,23 +167,7 @@ class SimDevice:
             return LaunchResult()
         key = self._specialisation(total, group, checked, watch)
         compiled = specialise(kernel.module, kernel.function, key, keep=self.options.cache)
-        views = [arg for arg in checked if isinstance(arg, StorageView)]
-        for view in views:
-            before_access(view)
-        raw = engine.run(
-            compiled,
-            total,
-            (0, 0, 0),
-            [bind_argument(arg) for arg in checked],
-            threads=self.options.threads or len(os.sched_getaffinity(0)),
-            timeout=self.options.timeout,
-            seed=self.options.seed,
-            watch_range=watched,
-            work_dim=len(global_size),
-        )
-        for index, arg in enumerate(checked):
-            if isinstance(arg, StorageView) and kernel.writes(index):
-                after_write(arg)
+        raw = self._run(compiled, kernel, checked, total, len(global_size), watched)
         shared = overlaps(kernel, checked) if self.options.checks != "off" else []
         stores = [_with_value(event, watch.view) for event in raw.stores] if watch else []
         return LaunchResult(shared + raw.findings, raw.seconds, stores, raw.printed)
@@ -199,6 +181,35 @@ class SimDevice:
         return taken
 
     # -- inside
+
+    def _run(
+        self,
+        compiled: CompiledKernel,
+        kernel: SimKernel,
+        args: Sequence[Any],
+        total: limits.Size,
+        dimensions: int,
+        watched: tuple[int, int] | None,
+    ) -> engine.RawResult:
+        """Run checked arguments, keeping separate images coherent around it."""
+        views = [(index, arg) for index, arg in enumerate(args) if isinstance(arg, StorageView)]
+        for _, view in views:
+            before_access(view)
+        result = engine.run(
+            compiled,
+            total,
+            (0, 0, 0),
+            [bind_argument(arg) for arg in args],
+            threads=self.options.threads or len(os.sched_getaffinity(0)),
+            timeout=self.options.timeout,
+            seed=self.options.seed,
+            watch_range=watched,
+            work_dim=dimensions,
+        )
+        for index, view in views:
+            if kernel.writes(index):
+                after_write(view)
+        return result
 
     def _target(self) -> FrontEndTarget:
         profile = self.profile
@@ -246,7 +257,7 @@ class SimDevice:
         return view
 
     def _live(self, storage: object) -> Storage:
-        if not isinstance(storage, Storage) or not storage.live:
+        if not isinstance(storage, Storage) or storage not in self._storages:
             raise DeviceError("CL_INVALID_MEM_OBJECT", "storage that was freed, or is not of this device")
         return storage
 
@@ -256,6 +267,11 @@ class SimDevice:
     def _used(self) -> int:
         kept = self._pool.kept + (self._textures.kept if self._textures else 0)
         return self._memory.reserved - kept
+
+    def _given(self, storage: Storage) -> Storage:
+        self._storages.add(storage)
+        self._note_use()
+        return storage
 
     def _note_use(self) -> None:
         self._peak_used = max(self._peak_used, self._used())
