@@ -216,3 +216,13 @@ def test_device_and_host_see_the_same_macros():
     out = empty(device, 4, "float16")
     run(device, source, (4,), None, [out])
     assert device.read(out).tolist() == [1.5] * 4
+
+
+def test_what_the_kernel_prints():
+    device = open_sim(threads=1)
+    source = """kernel void tell(global int *out) {
+        int i = get_global_id(0);
+        out[i] = i;
+        printf("item %d of %d\\n", i, 2); }"""
+    result = run(device, source, (2,), (1,), [empty(device, 2, "int32")])
+    assert result.printed == "item 0 of 2\nitem 1 of 2\n"
