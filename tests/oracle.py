@@ -11,6 +11,7 @@ import atexit
 import importlib.metadata
 import importlib.util
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -201,26 +202,28 @@ class Oracle:
         return self._log.read_bytes()[-size:].decode(errors="replace")
 
 
+def _from_pypi(distribution: str, library: str) -> Path | None:
+    """Where a distribution installed the file whose name starts with `library`."""
+    try:
+        files = importlib.metadata.files(distribution) or []
+    except importlib.metadata.PackageNotFoundError:
+        return None
+    return next((Path(str(file.locate())).resolve() for file in files if re.fullmatch(rf"{library}(-\w+)?\.so", file.name)), None)
+
+
 def _pocl_library() -> Path:
     system = Path("/etc/OpenCL/vendors/pocl.icd")
-    if system.exists():
-        return Path(system.read_text().strip())
-    spec = importlib.util.find_spec("pocl_binary_distribution")
-    for folder in (spec.submodule_search_locations or []) if spec else []:
-        for library in sorted(Path(folder, ".libs").glob("libpocl*.so*")):
-            return library
-    raise OracleUnavailable("PoCL is not installed: expected pocl-opencl-icd (Debian) or pocl-binary-distribution (PyPI)")
+    found = Path(system.read_text().strip()) if system.exists() else _from_pypi("pocl-binary-distribution", "libpocl")
+    if found is None:
+        raise OracleUnavailable("PoCL is not installed: expected pocl-opencl-icd (Debian) or pocl-binary-distribution (PyPI)")
+    return found
 
 
 def _intel_library() -> Path:
-    try:
-        files = importlib.metadata.files("intel-opencl-rt") or []
-    except importlib.metadata.PackageNotFoundError:
-        raise OracleUnavailable("Intel's CPU OpenCL is not installed: expected intel-opencl-rt (PyPI)") from None
-    for file in files:
-        if file.name == "libintelocl.so":
-            return Path(str(file.locate())).resolve()
-    raise OracleUnavailable("intel-opencl-rt is installed but has no libintelocl.so")
+    found = _from_pypi("intel-opencl-rt", "libintelocl")
+    if found is None:
+        raise OracleUnavailable("Intel's CPU OpenCL is not installed: expected intel-opencl-rt (PyPI)")
+    return found
 
 
 _LIBRARIES = {"pocl": _pocl_library, "intel": _intel_library}
