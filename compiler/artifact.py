@@ -120,6 +120,8 @@ class CompiledModel:
             return _from_members(members)
         except (SchemaError, KeyError, ValueError, AdrenoSimError) as error:
             raise AdrenoSimError(f"{path}: not a valid {SCHEMA} bundle: {error}") from error
+        except RecursionError as error:
+            raise AdrenoSimError(f"{path}: not a valid {SCHEMA} bundle: nested too deeply") from error
 
     def digest(self) -> str:
         """SHA-256 of the bundle's contents: equal models have equal digests."""

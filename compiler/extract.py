@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -112,8 +113,13 @@ def _tensor_info(name: str, ty: Any) -> TensorInfo:
     if values is None:  # sizes that only the run knows
         dims: tuple[int | str, ...] = tuple(f"{name}.{axis}" for axis in range(rank))
     else:
-        dims = tuple(int(dim.value) if read.kind(dim) == "IntImm" else str(dim) for dim in values)
+        dims = tuple(int(dim.value) if read.kind(dim) == "IntImm" else _symbol(dim) for dim in values)
     return TensorInfo(name, dims, read.scalar_dtype(ty.dtype, name)[0], read.memory_scope(ty))
+
+
+def _symbol(dim: Any) -> str:
+    """A symbolic extent as users write it: "n * 4" for n * T.int64(4)."""
+    return re.sub(r"T\.int\d+\((-?\d+)\)", r"\1", str(dim))
 
 
 def _result_info(name: str, ty: Any) -> ResultInfo:

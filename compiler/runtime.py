@@ -34,7 +34,7 @@ class StorageHandle(Counted):
     def __init__(self, device: Device, nbytes: int):
         super().__init__()
         self.device = device
-        self.storage: Storage = device.allocate(nbytes)
+        self.storage: Storage = device.allocate(max(nbytes, 1))  # no device has empty memory, but tensors may be empty
 
     def drop(self) -> None:
         self.device.free(self.storage)
@@ -107,7 +107,7 @@ def logical_shape(view: View) -> tuple[int, ...]:
 def allocate_tensor(device: Device, shape: tuple[int, ...], dtype: str, scope: str, name: str) -> Tensor:
     """A tensor in a storage of its own, both ending together."""
     spec = TensorSpec(shape, dtype, scope)
-    owner = StorageHandle(device, max(device.view_nbytes(spec.lower(device)), 1))
+    owner = StorageHandle(device, device.view_nbytes(spec.lower(device)))
     try:
         return Tensor(shape, dtype, scope, ViewHandle(owner, spec), name)
     finally:

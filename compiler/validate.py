@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from dataclasses import fields, is_dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ..device import AdrenoSimError
 from .hostir import Branch, CallHost, CallVM, ConstRef, Instruction, Operand
@@ -12,6 +15,7 @@ from .hostir import Branch, CallHost, CallVM, ConstRef, Instruction, Operand
 if TYPE_CHECKING:
     from .artifact import CompiledModel
 
+_DTYPES = frozenset(np.dtype(code).name for code in "?bhilqBHILQefd")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -26,9 +30,24 @@ def validate(model: CompiledModel) -> None:
             _expect(launch.kernel in model.kernels, f"{function.name} launches unknown kernel {launch.kernel!r}")
             expected = len(model.kernels[launch.kernel].params)
             _expect(len(launch.args) == expected, f"{function.name}: {launch.kernel} takes {expected}, given {len(launch.args)}")
+    for part in (model.inputs, model.results, model.kernels, model.host_functions, model.functions):
+        _check_dtypes(part, "model")
     for vm_function in model.functions.values():
         for instruction in walk(vm_function.body):
             _check_instruction(model, vm_function.name, instruction)
+
+
+def _check_dtypes(value: Any, where: str) -> None:
+    """Every field `dtype` in a tree of dataclasses names a numpy type ("" where the field may be left open)."""
+    if isinstance(value, (tuple, dict)):
+        for item in value.values() if isinstance(value, dict) else value:
+            _check_dtypes(item, where)
+    elif is_dataclass(value):
+        name = str(getattr(value, "name", where))
+        dtype = getattr(value, "dtype", "")
+        _expect(dtype == "" or dtype in _DTYPES, f"{name}: unknown dtype {dtype!r}")
+        for field in fields(value):
+            _check_dtypes(getattr(value, field.name), name)
 
 
 def _check_instruction(model: CompiledModel, where: str, instruction: Instruction) -> None:

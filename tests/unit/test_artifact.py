@@ -146,6 +146,11 @@ FOREIGN = {
     "field missing": (lambda d: d.pop("inputs"), "lacks field 'inputs'"),
     "field unknown": (lambda d: d.update(colour=1), "no field 'colour'"),
     "wrong type": (lambda d: d.update(name=3), r"name: expected str, found 3"),
+    "unknown dtype": (lambda d: d["inputs"][1].update(dtype="float33"), "x: unknown dtype 'float33'"),
+    "vector dtype": (
+        lambda d: d["host_functions"]["add_one"]["params"][0].update(dtype="float32x4"),
+        "unknown dtype 'float32x4'",
+    ),
     "unknown op": (lambda d: d["functions"]["main"]["body"][0].update(op="Jump"), "unknown op 'Jump'"),
     "unknown kernel": (lambda d: d["kernels"].pop("add_one"), "unknown kernel 'add_one'"),
     "unknown function": (lambda d: d["host_functions"].pop("add_one"), "unknown host function 'add_one'"),

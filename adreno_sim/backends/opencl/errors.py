@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import pyopencl as cl
 
@@ -12,7 +13,8 @@ from ...device import DeviceError
 
 def code_name(error: cl.Error) -> str:
     """ "CL_INVALID_IMAGE_SIZE" and so on."""
-    return "CL_" + str(cl.status_code.to_string(error.code, "unknown error %d")).removeprefix("CL_")
+    codes: Any = cl.status_code
+    return "CL_" + str(codes.to_string(error.code, "unknown error %d")).removeprefix("CL_")
 
 
 @contextmanager

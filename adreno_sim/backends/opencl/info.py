@@ -38,7 +38,7 @@ def device_info(device: cl.Device) -> DeviceInfo:
 
 def _query(device: cl.Device, name: str) -> Any:
     try:
-        value = device.get_info(getattr(cl.device_info, name))
+        value: Any = device.get_info(getattr(cl.device_info, name))
     except (cl.Error, AttributeError):
         return None
     return tuple(int(v) for v in value) if isinstance(value, (list, tuple)) else int(value)

@@ -113,7 +113,7 @@ def _param(handle: Any, index: int) -> tuple[KernelParam, bool]:
 
 
 def _access(qualifier: int) -> str:
-    names = cl.kernel_arg_access_qualifier
+    names: Any = cl.kernel_arg_access_qualifier
     table = {names.READ_ONLY: "read_only", names.WRITE_ONLY: "write_only", names.READ_WRITE: "read_write"}
     return table.get(qualifier, "read_only")
 
