@@ -33,6 +33,7 @@ class Linker:
         except RecursionError:
             raise UnsupportedError(f"unsupported: types or expressions nested too deeply (in {name})") from None
         if narrow_generic_pointers(function):
+            remove_dead(function)  # casts that would count as uses of a variable
             promote(function)
         remove_dead(function)
         verify(function)

@@ -1,0 +1,455 @@
+"""What becomes of each construct of OpenCL C: the kernel IR of small kernels."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from adreno_sim.clc import inline, ir
+from adreno_sim.clc.ir import UNDEF, Array, Const, Event, Float, GlobalOffset, Image, Instr, Int, Pointer, Sampler, Struct, Vector
+from adreno_sim.clc.program import FrontEndTarget, compile_source
+from adreno_sim.device import UnsupportedError
+
+HALF = "#pragma OPENCL EXTENSION cl_khr_fp16 : enable\n"
+TARGET = FrontEndTarget(300, fp64=True)
+
+
+def module(source: str) -> ir.Module:
+    return compile_source(source, target=TARGET)
+
+
+def kernel(source: str) -> ir.Function:
+    return module(source).kernels["k"]
+
+
+def instrs(function: ir.Function, *ops: str) -> list[Instr]:
+    return [instr for block in function.blocks for instr in block.instrs if not ops or instr.op in ops]
+
+
+def ops(function: ir.Function) -> Counter[str]:
+    return Counter(instr.op for instr in instrs(function))
+
+
+def calls(function: ir.Function) -> list[tuple[str, ...]]:
+    return [(instr.callee.name, *instr.callee.args) for instr in instrs(function, "call") if instr.callee]
+
+
+def test_parameters() -> None:
+    function = kernel("""
+      typedef struct { int n; float4 v; } Shape;
+      __kernel __attribute__((reqd_work_group_size(8, 4, 1)))
+      void k(__global const float4 *restrict a, __local int *l, __constant volatile uchar *c, read_only image2d_array_t image,
+             sampler_t s, Shape shape, half3 h, ulong n) {}""")
+    spelled = [(param.name, str(param.type), param.spelled, param.access, param.qualifiers) for param in function.params]
+    assert spelled == [
+        ("a", "ptr addrspace(1)", "float4*", "none", ("restrict", "const")),
+        ("l", "ptr addrspace(3)", "int*", "none", ()),
+        ("c", "ptr addrspace(2)", "uchar*", "none", ("const", "volatile")),
+        ("image", "read_only image2d_array_t", "image2d_array_t", "read_only", ()),
+        ("s", "sampler_t", "sampler_t", "none", ()),
+        ("shape", "{ i32, <4 x float> }", "Shape", "none", ()),
+        ("h", "<3 x half>", "half3", "none", ()),
+        ("n", "i64", "ulong", "none", ()),
+    ]
+    assert function.required_work_group_size == (8, 4, 1) and function.is_kernel and function.place.line == 4
+
+
+def test_a_struct_argument_is_stored_to_private_memory() -> None:
+    function = kernel("typedef struct { int a; char b; } S; __kernel void k(__global int *o, S s) { o[0] = s.b; }")
+    store = instrs(function, "store")[0]
+    assert store.operands[0] is function.params[1] and store.operands[1].elem == Struct((Int(32), Int(8)))
+
+
+def test_places_and_inlined_places() -> None:
+    function = kernel("""float deep(__global float *p) {
+      return p[1] *
+             2; }
+    float mid(__global float *p) { return deep(p); }
+    __kernel void k(__global float *p) {
+      p[0] =
+        mid(p);
+    }""")
+    load, product, store = instrs(function, "load")[0], instrs(function, "fmul")[0], instrs(function, "store")[0]
+    assert (load.place.line, load.place.column, load.place.callers) == (2, 14, (4, 7))
+    assert (product.place.line, product.place.callers) == (2, (4, 7))
+    assert (store.place.line, store.place.callers, store.place.file) == (6, (), "")
+
+
+def test_counted_loop_over_a_private_array() -> None:
+    function = kernel("""__kernel void k(__global float *o, int n) {
+      float acc[4];
+      for (int i = 0; i < 4; ++i) acc[i] = i * o[i];
+      o[0] = acc[n];
+    }""")
+    (phi,) = instrs(function, "phi")
+    start, step = phi.operands
+    assert phi.name == "i" and isinstance(start, Const) and start.value == 0 and isinstance(step, Instr) and step.op == "add"
+    (array,) = instrs(function, "alloca")
+    assert (array.name, array.elem) == ("acc", Array(Float(32), 4)) and array in function.blocks[0].instrs
+    indices = [gep.operands[2] for gep in instrs(function, "gep") if gep.operands[0] is array]
+    assert [index.op for index in indices if isinstance(index, Instr)] == ["sext", "sext"]
+
+
+def test_an_uninitialised_variable_stays_undefined_on_its_path() -> None:
+    function = kernel("""__kernel void k(__global int *o, int n) {
+      int u;
+      if (n == 3) u = 4;
+      o[0] = u;
+      int v;
+      if (v) o[1] = v;
+    }""")
+    (phi,) = instrs(function, "phi")
+    assert {arm.value for arm in phi.operands if isinstance(arm, Const)} == {4, UNDEF}
+    compared = instrs(function, "icmp")[-1]
+    assert isinstance(compared.operands[0], Const) and compared.operands[0].value is UNDEF
+    assert ops(function)["condbr"] == 2 and ops(function)["store"] == 2
+
+
+def test_no_access_out_of_range_is_folded_away() -> None:
+    source = """__constant uchar zeros[4] = {0};
+    __kernel void k(__global int *o, int n) {
+      int a[3]; int4 v; int s;
+      a[5] = n; o[0] = a[5]; o[1] = ((int *)&v)[7]; o[2] = (&s)[2]; o[3] = zeros[n]; o[4] = n / (n - n);
+    }"""
+    function = kernel(source)
+    assert ops(function)["load"] == 4 and ops(function)["store"] == 6 and ops(function)["sdiv"] == 1
+    assert {alloca.name for alloca in instrs(function, "alloca")} == {"a", "v", "s"}
+
+
+def test_switch_with_fall_through() -> None:
+    function = kernel("""__kernel void k(__global int *o, short n, ulong m) {
+      switch (n) { case -1: o[0] = 1; case 300: o[1] = 2; break; default: o[2] = 3; }
+      switch (m) { case 1UL << 40: o[3] = 1; }
+    }""")
+    first, second = instrs(function, "switch")
+    assert first.cases == (0xFFFFFFFF, 300) and len(first.blocks) == 3
+    assert second.cases == (1 << 40,)
+    assert first.blocks[1].successors == [first.blocks[2]]
+
+
+def test_loops_with_two_exits_and_a_jump() -> None:
+    function = kernel("""__kernel void k(__global int *o, int n) {
+      int i = 0;
+      do {
+        if (o[i] == 7) goto out;
+        while (o[i] > n && i < 9) i++;
+      } while (++i < n || o[i]);
+      o[1] = i;
+    out:
+      o[0] = i;
+    }""")
+    assert ops(function)["store"] == 2 and all(instr.op != "alloca" for instr in instrs(function))
+    assert sum(len(block.successors) == 2 for block in function.blocks) == 5
+
+
+def test_logical_operators_branch_and_meet_in_a_phi() -> None:
+    function = kernel("__kernel void k(__global int *o, int n) { o[0] = n > 3 && o[n] < 5; }")
+    (phi,) = instrs(function, "phi")
+    assert phi.type == Int(1) and len(phi.operands) == 2
+
+
+def test_half_arithmetic() -> None:
+    function = kernel(
+        HALF
+        + """__kernel void k(__global half *h, __global half4 *v) {
+      h[0] = h[1] + 1.1h; v[0] = v[1] * (half4)(2.h, 0x1p-3h, 1.5h, 3.h);
+      h[2] = (half)vload_half(3, h); vstore_half_rtz(1.f, 4, h);
+      v[2] = convert_half4_rte(vload_half4(0, h)); h[3] = fma(h[4], h[5], h[6]);
+    }"""
+    )
+    constant = instrs(function, "fadd")[0].operands[1]
+    assert isinstance(constant, Const) and (constant.type, constant.value) == (Float(16), 0x3C66)
+    lanes = instrs(function, "fmul")[0].operands[1]
+    assert isinstance(lanes, Const) and [lane.value for lane in lanes.value] == [0x4000, 0x3000, 0x3E00, 0x4200]
+    assert calls(function) == [
+        ("vload_half", "ulong", "__global const half*"),
+        ("vstore_half_rtz", "float", "ulong", "__global half*"),
+        ("vload_half4", "ulong", "__global const half*"),
+        ("convert_half4_rte", "float4"),
+        ("fma", "half", "half", "half"),
+    ]
+
+
+def test_contraction_is_marked_inside_one_expression_only() -> None:
+    function = kernel("__kernel void k(__global float *o) { float m = o[0] * o[1]; o[2] = m + o[3]; o[4] = o[5] * o[6] + o[7]; }")
+    assert calls(function) == [("llvm.fmuladd.f32",)] and ops(function)["fmul"] == ops(function)["fadd"] == 1
+
+
+def test_wide_and_narrow_integers() -> None:
+    function = kernel("""__kernel void k(__global long *a, __global ulong *b, __global ushort *s, __global char4 *c, uint n) {
+      a[0] = a[1] / 3 + (long)n; b[0] = b[1] % 7 >> n; s[0] = s[1] * s[2]; c[0] = c[1] + (char4)(1, -2, 3, -4);
+      s[3] = add_sat(s[4], s[5]); c[2] = convert_char4_sat_rtz((float4)(n)); a[2] = mul_hi(a[3], a[4]); b[2] = rotate(b[3], 5UL);
+    }""")
+    count = ops(function)
+    assert (count["sdiv"], count["urem"], count["lshr"], count["zext"] + count["sext"]) == (1, 1, 1, 4)
+    assert [name for name, *_ in calls(function)] == ["add_sat", "convert_char4_sat_rtz", "mul_hi", "rotate"]
+    assert instrs(function, "lshr")[0].type == Int(64)
+
+
+def test_swizzles_are_shuffles() -> None:
+    function = kernel("""__kernel void k(__global float4 *v, __global float16 *w) {
+      float4 x = v[0]; x.zw = v[1].yx; v[2] = x.wzyx; w[0].odd = w[1].even; v[3] = (float4)(x.xy, x.s3, 1.f);
+    }""")
+    masks = [instr.mask for instr in instrs(function, "shufflevector")]
+    assert (3, 2, 1, 0) in masks and (1, 0) in masks and tuple(range(0, 16, 2)) in masks
+
+
+def test_three_component_vectors_move_three_components() -> None:
+    function = kernel("""__kernel void k(__global float3 *v, __global float4 *w, __local uchar3 *c) {
+      v[1] = v[0] * 2.f; c[0] = c[1]; v[2] = w[0].xyz; }""")
+    loaded = [str(instr.type) for instr in instrs(function, "load")]
+    stored = [str(ir.type_of(instr.operands[0])) for instr in instrs(function, "store")]
+    assert loaded == ["<3 x float>", "<3 x i8>", "<4 x float>"]
+    assert stored == ["<3 x float>", "<3 x i8>", "<3 x float>"]
+
+
+def test_structs_and_packed_structs() -> None:
+    function = kernel("""
+      typedef struct __attribute__((packed)) { uchar tag; float v; ushort h[3]; } P;
+      typedef struct { float4 a; struct { short s; char c; } in; } Q;
+      __kernel void k(__global P *p, __global Q *q, int i) { p[i].v = p[0].h[i]; q[1] = q[0]; q[2].in.c = 3; p[3] = p[4]; }""")
+    packed = Struct((Int(8), Float(32), Array(Int(16), 3)), packed=True)
+    assert instrs(function, "gep")[0].elem == packed
+    store = instrs(function, "store")[0]
+    assert (store.align, ir.type_of(store.operands[0])) == (1, Float(32))
+    lengths = [copy.operands[2].value for copy in instrs(function, "memcpy") if isinstance(copy.operands[2], Const)]
+    assert lengths == [32, 11]
+
+
+def test_unions_and_pointer_casts_reinterpret_bytes() -> None:
+    function = kernel("""
+      typedef union { float f; uint u; uchar4 c; } U;
+      __kernel void k(__global float *o, __global uint *in) {
+        U u; u.u = in[0]; o[0] = u.f; o[1] = u.c.z; float f = 2.5f; in[1] = *(uint *)&f;
+        *(__global float4 *)(o + 4) = vload4(1, (__global float *)in); }""")
+    (union,) = instrs(function, "alloca")
+    assert union.name == "u"
+    (cast,) = instrs(function, "bitcast")
+    assert cast.type == Int(32) and isinstance(cast.operands[0], Const)
+    wide = next(store for store in instrs(function, "store") if ir.type_of(store.operands[0]) == Vector(Float(32), 4))
+    assert wide.align == 16
+
+
+def test_constant_tables() -> None:
+    program = module("""
+      __constant float table[2][3] = {{1, 2, 3}, {-0.5f}};
+      __constant struct { char tag; int4 v; } one = {7, (int4)(1, 2, 3, 4)};
+      __constant char text[] = "a\\0\\xff";
+      __constant float *__constant where[2] = {&table[1][2], table[0]};
+      __kernel void k(__global float *o, int n) {
+        static __constant short inner[2] = {1, -1};
+        o[0] = table[n][1] + one.v.y + text[n] + where[n][1] + inner[n]; }""")
+    table, one = program.globals["table"], program.globals["one"]
+    assert (table.space, table.type, table.align) == (ir.CONSTANT, Array(Array(Float(32), 3), 2), 4)
+    assert [item.value for item in table.initializer.value[1].value] == [0xBF000000, 0, 0]
+    assert isinstance(one.type, Struct) and one.initializer.value[0].value == 7
+    assert [item.value for item in program.globals["text"].initializer.value] == [97, 0, 255, 0]
+    assert [item.value for item in program.globals["where"].initializer.value] == [
+        GlobalOffset(table, 20),
+        GlobalOffset(table, 0),
+    ]
+    assert program.globals["k.inner"].space == ir.CONSTANT
+
+
+def test_local_arrays_and_barriers() -> None:
+    program = module("""__kernel void k(__global float *o, __local float *dynamic) {
+      __local float tile[16][16]; __local int flag;
+      int x = get_local_id(0);
+      tile[x][1] = o[x]; flag = 1;
+      barrier(CLK_LOCAL_MEM_FENCE);
+      work_group_barrier(CLK_GLOBAL_MEM_FENCE | CLK_LOCAL_MEM_FENCE, memory_scope_device);
+      o[x] = tile[1][x] + dynamic[x] + flag; }""")
+    tile = program.globals["k.tile"]
+    assert (tile.space, tile.type, tile.initializer) == (ir.LOCAL, Array(Array(Float(32), 16), 16), None)
+    function = program.kernels["k"]
+    barriers = [instr for instr in instrs(function, "call") if instr.callee and "barrier" in instr.callee.name]
+    assert [[operand.value for operand in instr.operands if isinstance(operand, Const)] for instr in barriers] == [[1], [3, 2]]
+
+
+def test_helpers_with_pointers_are_inlined_into_plain_address_spaces() -> None:
+    function = kernel("""
+      float get(float *p, int i) { return p[i]; }
+      void swap(int *a, int *b) { int t = *a; *a = *b; *b = t; }
+      float walk(float *p, float *q, int n) { float *r = n > 3 ? p : q; float s = 0; while (n--) s += *r++; return s; }
+      __kernel void k(__global float *g, __local float *l, int n) {
+        int x = n, y = 3; swap(&x, &y);
+        g[0] = get(g, x) + get(l, y) + walk(g, g + 8, n) + *to_global((float *)g + 1); }""")
+    assert not any(instr.op in ("addrspacecast", "call", "alloca") for instr in instrs(function))
+    assert all(instr.type != Pointer(ir.GENERIC) for instr in instrs(function))
+    assert {load.operands[0].type.space for load in instrs(function, "load")} == {ir.GLOBAL, ir.LOCAL}
+
+
+def test_a_pointer_that_may_be_either_stays_generic() -> None:
+    function = kernel("""
+      float pick(float *p, float *q, int n) { float *r = n ? p : q; return *r; }
+      __kernel void k(__global float *g, __local float *l, int n) { g[0] = pick(g, l, n); g[1] = (float *)g == (float *)l; }""")
+    assert instrs(function, "load")[0].operands[0].type == Pointer(ir.GENERIC)
+    assert ops(function)["addrspacecast"] == 4
+
+
+def test_images_of_every_kind() -> None:
+    kinds = ["image1d", "image1d_buffer", "image1d_array", "image2d", "image2d_array", "image3d"]
+    pragma = "#pragma OPENCL EXTENSION cl_khr_3d_image_writes : enable\n"
+    params = [f"{access} {kind}_t {access}{index}" for access in ("read_only", "write_only", "read_write")
+              for index, kind in enumerate(kinds)]  # fmt: skip
+    function = kernel(pragma + f"__kernel void k({', '.join(params)}) {{}}")
+    accesses = ("read_only", "write_only", "read_write")
+    assert [param.type for param in function.params] == [Image(kind, access) for access in accesses for kind in kinds]
+    assert [param.access for param in function.params] == [access for access in accesses for _ in kinds]
+
+
+def test_image_calls_and_samplers() -> None:
+    function = kernel(
+        HALF
+        + """
+      __constant sampler_t program_scope = CLK_NORMALIZED_COORDS_TRUE | CLK_ADDRESS_REPEAT | CLK_FILTER_LINEAR;
+      float4 read(read_only image2d_t image, sampler_t s, int2 c) { return read_imagef(image, s, c); }
+      __kernel void k(read_only image2d_t a, image2d_array_t b, write_only image2d_t c,
+                      read_write image1d_buffer_t d, sampler_t arg) {
+        const sampler_t own = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP | CLK_FILTER_NEAREST;
+        float4 v = read(a, own, (int2)(1, 2)) + read_imagef(b, program_scope, (float4)(0.5f)) + read_imagef(a, (int2)(3, 4));
+        int2 at = (int2)(get_image_width(a), get_image_array_size(b));
+        write_imageh(c, at, convert_half4(v) + read_imageh(a, arg, (int2)(5, 6)));
+        write_imagef(d, 7, v);
+      }"""
+    )
+    found = calls(function)
+    assert ("read_imagef", "image2d_ro", "sampler", "int2") in found and ("read_imagef", "image2d_ro", "int2") in found
+    assert ("read_imagef", "image2d_array_ro", "sampler", "float4") in found
+    assert ("write_imagef", "image1d_buffer_rw", "int", "float4") in found
+    assert ("write_imageh", "image2d_wo", "int2", "half4") in found and ("get_image_array_size", "image2d_array_ro") in found
+    samplers = [instr for instr in instrs(function, "call") if instr.type == Sampler()]
+    assert sorted(sampler.operands[0].value for sampler in samplers) == [4 | 16, 1 | 6 | 32]
+    reads = [instr for instr in instrs(function, "call") if instr.callee and instr.callee.name == "read_imagef"]
+    assert reads[0].operands[0] is function.params[0] and function.params[1].access == "read_only"
+
+
+def test_atomics_old_and_new() -> None:
+    function = kernel("""__kernel void k(__global int *p, volatile __local uint *l, __global atomic_int *q, __global float *f) {
+      atomic_add(p, 1); atomic_cmpxchg(p + 1, 2, 3); atomic_max(l, 5u); atomic_xchg(f, 1.f); atomic_inc(p);
+      atomic_fetch_add(q, 7); atomic_store_explicit(q, 1, memory_order_release, memory_scope_device);
+      int e = 3; atomic_compare_exchange_strong(q, &e, 5); p[2] = e;
+      atomic_work_item_fence(CLK_LOCAL_MEM_FENCE, memory_order_acq_rel, memory_scope_work_group); }""")
+    found = calls(function)
+    assert ("atomic_add", "__global volatile int*", "int") in found and ("atomic_max", "__local volatile uint*", "uint") in found
+    assert ("atomic_fetch_add", "__global volatile atomic_int*", "int") in found
+    fence = next(instr for instr in instrs(function, "call") if instr.callee and instr.callee.name == "atomic_work_item_fence")
+    assert [operand.value for operand in fence.operands if isinstance(operand, Const)] == [1, 4, 1]
+
+
+def test_sub_groups_and_work_group_collectives() -> None:
+    function = kernel("""#pragma OPENCL EXTENSION cl_khr_subgroups : enable
+    __kernel void k(__global int *a, __global float *f) {
+      int i = get_global_id(0);
+      a[i] = sub_group_reduce_add(a[i]) + get_sub_group_local_id() + get_max_sub_group_size()
+           + sub_group_scan_exclusive_max(a[i]);
+      f[i] = sub_group_broadcast(f[i], 3) + work_group_reduce_min(f[i]) + work_group_broadcast(f[i], 1, 2);
+      if (sub_group_any(a[i])) sub_group_barrier(CLK_LOCAL_MEM_FENCE); }""")
+    found = calls(function)
+    for call in [("sub_group_reduce_add", "int"), ("sub_group_broadcast", "float", "uint"), ("get_max_sub_group_size",),
+                 ("work_group_broadcast", "float", "ulong", "ulong"), ("sub_group_barrier", "uint")]:  # fmt: skip
+        assert call in found
+
+
+def test_asynchronous_copies() -> None:
+    function = kernel("""__kernel void k(__global float4 *g, __local float4 *l) {
+      event_t e = async_work_group_copy(l, g, 64, 0);
+      e = async_work_group_strided_copy(l + 64, g, 16, 2, e);
+      wait_group_events(1, &e); prefetch(g, 12); }""")
+    first, second = (instr for instr in instrs(function, "call") if instr.type == Event())
+    assert isinstance(first.operands[3], Const) and first.operands[3].value is None
+    assert isinstance(second.operands[4], Instr) and second.operands[4].op == "load"  # `wait_group_events` takes its address
+    assert [str(alloca.elem) for alloca in instrs(function, "alloca")] == ["event_t"]
+
+
+def test_printf() -> None:
+    program = module("""__kernel void k(float x, int n) { printf("%d %f %v4hlf %s\\n", n, x, (float4)(x), "text"); }""")
+    (call,) = instrs(program.kernels["k"], "call")
+    assert call.callee is not None and call.callee.name == "printf" and len(call.operands) == 5
+    fmt = call.operands[0]
+    assert isinstance(fmt, ir.Global) and bytes(item.value for item in fmt.initializer.value) == b"%d %f %v4hlf %s\n\0"
+
+
+def test_as_type_and_conversions() -> None:
+    function = kernel("""__kernel void k(__global float4 *f, __global uchar16 *c, __global int *n) {
+      c[0] = as_uchar16(f[0]); f[1] = as_float4(c[1]); n[0] = as_int(f[2].x);
+      n[1] = (int)f[3].y; n[2] = convert_int_sat(f[4].x); }""")
+    assert [str(cast.type) for cast in instrs(function, "bitcast")] == ["<16 x i8>", "<4 x float>", "i32"]
+    assert ops(function)["fptosi"] == 1 and calls(function) == [("convert_int_sat", "float")]
+
+
+def test_variable_vector_index() -> None:
+    function = kernel("__kernel void k(__global float *o, float4 v, int n) { v[n & 3] = 1; o[0] = v[n]; }")
+    insert, extract = instrs(function, "insertelement")[0], instrs(function, "extractelement")[0]
+    assert (isinstance(insert.operands[2], Instr) and extract.operands[1] is function.params[2]) or isinstance(
+        extract.operands[1], Instr
+    )
+
+
+def test_several_kernels_and_one_that_calls_another() -> None:
+    program = module("""
+      __kernel void one(__global int *a) { a[0] = 1; }
+      __kernel void k(__global int *a) { one(a + 1); one(a + 2); }""")
+    assert list(program.kernels) == ["one", "k"] and ops(program.kernels["k"])["store"] == 2
+    assert instrs(program.kernels["k"], "store")[0].place.callers == (3,)
+
+
+def test_vectors_of_other_lengths() -> None:
+    function = kernel("""typedef float float32 __attribute__((ext_vector_type(32)));
+    __kernel void k(__global float32 *a) { a[0] = a[1] + a[2]; }""")
+    assert instrs(function, "fadd")[0].type == Vector(Float(32), 32)
+
+
+def test_nothing_of_llvms_licences_survives() -> None:
+    """Everything `ir.py` can express is defined; the same source is compiled once."""
+    source = "__kernel void k(__global int *o, int n) { for (int i = 0; i < n; i++) o[i] += i * n << 3; }"
+    assert module(source) is module(source)
+    assert not {"freeze", "unreachable"} & set(ops(kernel(source)))
+
+
+def nested_calls(depth: int, step: str) -> str:
+    helpers = "".join(f"int f{i + 1}(int x) {{ return {step.format(f=f'f{i}')}; }}\n" for i in range(depth))
+    return f"int f0(int x) {{ return x * x; }}\n{helpers}__kernel void k(__global int *a) {{ a[0] = f{depth}(a[1]); }}"
+
+
+def nested_structs(depth: int) -> str:
+    types = "".join(f"typedef struct {{ S{i} a; }} S{i + 1};" for i in range(depth))
+    return f"typedef struct {{ int a; }} S0;{types}__kernel void k(__global S{depth} *a) {{ S{depth} s = a[0]; a[1] = s; }}"
+
+
+UNSUPPORTED = {
+    "recursion through f at 1:31": """int f(int x) { return x < 2 ? f(x) : f(x - 1); }
+      __kernel void k(__global int *a) { a[0] = f(a[1]); }""",
+    "recursion through g at 2:29": """int g(int);
+      int f(int x) { return g(x); }
+      int g(int x) { return x ? f(x) : 1; }
+      __kernel void k(__global int *a) { a[0] = g(a[1]); }""",
+    "inline assembly at 2:7": """__kernel void k(__global int *a) {
+      __asm__("nop"); }""",
+    "type pipe at 1:1": "__kernel void k(read_only pipe int p, __global int *a) {}",
+    "image2d_depth_t at 1:1": "__kernel void k(read_only image2d_depth_t p) {}",
+    "image2d_msaa_t at 2:1": """#pragma OPENCL EXTENSION cl_khr_gl_msaa_sharing : enable
+      __kernel void k(read_only image2d_msaa_t p) {}""",
+    "blocks": "__kernel void k(__global int *a) { int (^b)(int) = ^(int x) { return x; }; a[0] = b(1); }",
+    "integers of 7 bits at 1:60": "__kernel void k(__global int *a) { unsigned _BitInt(7) x = a[0]; a[1] = x; }",
+    "'t', which has no definition": """extern __constant int t[4];
+      __kernel void k(__global int *a) { a[0] = t[a[1]]; }""",
+    "ptrtoint of an address, in the initial value of q": """__constant int t[3] = {1}; __constant long q = (long)&t[1];
+      __kernel void k(__global long *a) { a[0] = q; }""",
+    "more than 100 calls": nested_calls(150, "{f}(x) + 1"),
+    "nested too deeply": nested_structs(2000),
+}
+
+
+@pytest.mark.parametrize("message", UNSUPPORTED)
+def test_refused_by_name_and_place(message: str) -> None:
+    with pytest.raises(UnsupportedError) as caught:
+        module(UNSUPPORTED[message])
+    assert str(caught.value).startswith("unsupported: ") and message in str(caught.value)
+
+
+def test_helpers_that_double_are_refused_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inline, "_INSTRUCTION_LIMIT", 2000)
+    with pytest.raises(UnsupportedError, match=r"over 2000 instructions in f\d+ once inlined"):
+        module(nested_calls(40, "{f}(x) + {f}(x + 1)"))
