@@ -77,8 +77,12 @@ class OpenCLDevice:
         owned = _storage(storage)
         needed = self.view_nbytes(spec)
         if offset < 0 or offset + needed > owned.nbytes:
-            message = f"a view of {needed} bytes at offset {offset} in a storage of {owned.nbytes}: {spec}"
-            raise DeviceError("CL_INVALID_BUFFER_SIZE" if isinstance(spec, BufferSpec) else "CL_INVALID_IMAGE_SIZE", message)
+            if isinstance(spec, BufferSpec):
+                message = f"buffer of {needed} bytes at offset {offset}: the storage has {owned.nbytes} bytes"
+                raise DeviceError("CL_INVALID_VALUE", message)
+            raise DeviceError(
+                "CL_INVALID_IMAGE_SIZE", f"{spec} at offset {offset}: needs {needed} bytes, the storage has {owned.nbytes}"
+            )
         if isinstance(spec, BufferSpec):
             memory = owned.buffer if offset == 0 else self._part(owned, offset, needed)
             return OpenCLView(self, spec, owned, offset, needed, memory)
@@ -122,11 +126,10 @@ class OpenCLDevice:
         self._write(_view(view), array)
 
     def _write(self, target: OpenCLView, array: np.ndarray) -> None:
-        if array.shape != target.shape or array.dtype != target.dtype:
-            raise DeviceError("CL_INVALID_VALUE", f"write of {array.dtype} {array.shape}: expected {target.dtype} {target.shape}")
+        _check_elements("write", array.size, array.dtype, target)
         if array.size == 0:
             return
-        dense = np.ascontiguousarray(array)
+        dense = np.ascontiguousarray(array).reshape(target.shape)
         with translated(f"writing {dense.nbytes} bytes"):
             before_access(target)
             if isinstance(target.spec, BufferSpec):
@@ -151,10 +154,8 @@ class OpenCLDevice:
 
     def copy(self, source: View, target: View) -> None:
         from_view, to_view = _view(source), _view(target)
-        if math.prod(from_view.shape) != math.prod(to_view.shape) or from_view.dtype != to_view.dtype:
-            message = f"copy of {from_view.dtype} {from_view.shape} to {to_view.dtype} {to_view.shape}"
-            raise DeviceError("CL_INVALID_VALUE", message)
-        self._write(to_view, self._read(from_view).reshape(to_view.shape))
+        _check_elements("copy", math.prod(from_view.shape), from_view.dtype, to_view)
+        self._write(to_view, self._read(from_view))
 
     # --- kernels --------------------------------------------------------------------------------------------
 
@@ -189,17 +190,20 @@ class OpenCLDevice:
         return LaunchResult(device_seconds=_seconds(event))
 
     def _check_sizes(self, name: str, global_size: Sequence[int], local_size: Sequence[int] | None) -> None:
+        what = f"launch of {name}, {tuple(global_size)} work-items"
         if any(size < 1 for size in global_size):
-            raise DeviceError("CL_INVALID_GLOBAL_WORK_SIZE", f"launch of {name}: global size {tuple(global_size)}")
+            raise DeviceError("CL_INVALID_GLOBAL_WORK_SIZE", f"{what}: expected 1 or more in each dimension")
         if local_size is None:
             return
-        most = int(self.info.limits.get("MAX_WORK_GROUP_SIZE", 0))
+        what += f" in groups of {tuple(local_size)}"
+        if len(local_size) != len(global_size) or any(size < 1 for size in local_size):
+            raise DeviceError("CL_INVALID_WORK_GROUP_SIZE", f"{what}: expected as many dimensions, 1 or more in each")
         each = self.info.limits.get("MAX_WORK_ITEM_SIZES", ())
-        fits = len(local_size) == len(global_size) and all(1 <= n <= m for n, m in zip(local_size, each, strict=False))
-        if not fits or math.prod(local_size) > most:
-            limit = f"MAX_WORK_GROUP_SIZE = {most}, MAX_WORK_ITEM_SIZES = {each}"
-            message = f"launch of {name}: local size {tuple(local_size)} for global size {tuple(global_size)}; {limit}"
-            raise DeviceError("CL_INVALID_WORK_GROUP_SIZE", message)
+        if any(size > most for size, most in zip(local_size, each, strict=False)):
+            raise DeviceError("CL_INVALID_WORK_ITEM_SIZE", f"{what}: MAX_WORK_ITEM_SIZES = {each}")
+        most = int(self.info.limits.get("MAX_WORK_GROUP_SIZE", 0))
+        if math.prod(local_size) > most:
+            raise DeviceError("CL_INVALID_WORK_GROUP_SIZE", f"{what}: MAX_WORK_GROUP_SIZE = {most}")
 
     def finish(self) -> None:
         with translated("finish"):
@@ -212,6 +216,13 @@ class OpenCLDevice:
         taken = list(self._warnings.values())
         self._warnings.clear()
         return taken
+
+
+def _check_elements(what: str, count: int, dtype: np.dtype, target: OpenCLView) -> None:
+    room = math.prod(target.shape)
+    if count != room or dtype != target.dtype:
+        message = f"{what} of {count} {dtype} elements to a view of {room} {target.dtype} elements"
+        raise DeviceError("CL_INVALID_VALUE", message)
 
 
 def _seconds(event: cl.Event) -> float | None:

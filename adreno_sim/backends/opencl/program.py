@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,10 +24,11 @@ ADDRESSING = {
 }
 FILTER = {"nearest": cl.filter_mode.NEAREST, "linear": cl.filter_mode.LINEAR}
 
-SCALAR_BYTES = {
-    "char": 1, "uchar": 1, "bool": 1, "short": 2, "ushort": 2, "half": 2, "int": 4, "uint": 4, "float": 4,
-    "long": 8, "ulong": 8, "double": 8, "size_t": 8,
+SCALARS = {
+    "char": "i1", "uchar": "u1", "bool": "u1", "short": "i2", "ushort": "u2", "int": "i4", "uint": "u4",
+    "long": "i8", "ulong": "u8", "size_t": "u8", "half": "f2", "float": "f4", "double": "f8",
 }  # fmt: skip
+"""numpy type of each scalar type; other types (vectors, structures) are left to the driver."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ def _access(qualifier: int) -> str:
 def bind(context: cl.Context, kernel: OpenCLKernel, args: Sequence[Argument]) -> list[Any]:
     """The arguments as pyopencl takes them. Raises DeviceError naming the argument that does not fit its parameter."""
     if len(args) != len(kernel.params):
-        message = f"kernel {kernel.name} takes {len(kernel.params)} arguments, given {len(args)}"
+        message = f"kernel {kernel.name} takes {len(kernel.params)} arguments, {len(args)} were given"
         raise DeviceError("CL_INVALID_KERNEL_ARGS", message)
     return [_bound(context, kernel, index, arg) for index, arg in enumerate(args)]
 
@@ -147,19 +147,17 @@ def _bound(context: cl.Context, kernel: OpenCLKernel, index: int, arg: Any) -> A
 
 
 def _scalar(kernel: OpenCLKernel, index: int, arg: Any) -> Any:
+    """A numpy value of the parameter's size and kind (integer or float); Python numbers take the parameter's type."""
     param = kernel.params[index]
     if param.kind != "scalar" or not isinstance(arg, (np.generic, int, float)):
         raise _wrong(kernel, index, f"{type(arg).__name__} {arg!r}")
-    base = re.match(r"[a-z_]+", param.spelled)
-    expected = SCALAR_BYTES.get(base.group() if base else "")
+    wanted = np.dtype(SCALARS[param.spelled]) if param.spelled in SCALARS else None
     if not isinstance(arg, np.generic):
-        code = {1: "i1", 2: "i2", 4: "i4", 8: "i8"}[expected or 4]
-        is_float = param.spelled in ("half", "float", "double")
-        arg = np.dtype("f" + code[1] if is_float else code).type(arg)
-    if expected is not None and param.spelled.isalpha() and arg.nbytes != expected:
-        message = (
-            f"argument {index} ({param.name}) of {kernel.name} is {param.spelled} ({expected} bytes), given {arg.dtype} {arg}"
-        )
+        return (wanted or np.dtype("f4" if isinstance(arg, float) else "i4")).type(arg)
+    if wanted is not None and (arg.dtype.kind == "f") != (wanted.kind == "f"):
+        raise _wrong(kernel, index, f"{arg.dtype} {arg}")
+    if wanted is not None and arg.nbytes != wanted.itemsize:
+        message = f"argument {index} ({param.name}) of {kernel.name} is {param.spelled}, given {arg.dtype} {arg}"
         raise DeviceError("CL_INVALID_ARG_SIZE", message)
     return arg
 
