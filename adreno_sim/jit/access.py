@@ -13,7 +13,7 @@ from ..clc import ir
 from ..findings import Kind
 from . import context, layout
 from .emit import Emitter, instruction
-from .provenance import ALIGNED, Ptr, gep_align, stride_of
+from .provenance import ALIGNED, Ptr, gep_align, is_pointer, stride_of
 from .sites import Site
 from .text import added, scaled
 from .unit import unsupported
@@ -180,7 +180,7 @@ def _store(e: Emitter, instr: ir.Instr) -> None:
     if isinstance(value, ir.Param) and isinstance(type, ir.Struct):
         _store_argument(e, value, pointer)
         return
-    if isinstance(type, ir.Pointer):
+    if is_pointer(value):
         operand = address_number(e, e.pointer(value))
         type = ir.Int(64)
     elif isinstance(type, (ir.Array, ir.Struct, ir.Image, ir.Sampler)):

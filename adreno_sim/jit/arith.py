@@ -8,7 +8,7 @@ from ..findings import Kind
 from . import constants, layout
 from .emit import Emitter, instruction
 from .halves import is_half, narrowed, widened
-from .provenance import Ptr
+from .provenance import Ptr, is_pointer
 from .sites import Site
 from .unit import unsupported
 
@@ -115,7 +115,7 @@ def _negate(e: Emitter, instr: ir.Instr) -> None:
 @instruction("icmp")
 def _icmp(e: Emitter, instr: ir.Instr) -> None:
     a, b = instr.operands
-    if isinstance(a.type, ir.Pointer):
+    if is_pointer(a) or is_pointer(b):
         from .access import address_number
 
         left, right = address_number(e, e.pointer(a)), address_number(e, e.pointer(b))
@@ -201,7 +201,7 @@ def _extract_value(e: Emitter, instr: ir.Instr) -> None:
 @instruction("insertvalue")
 def _insert_value(e: Emitter, instr: ir.Instr) -> None:
     whole, value = instr.operands
-    if isinstance(value.type, ir.Pointer):
+    if is_pointer(value):
         raise unsupported("a pointer inside a struct value", instr.place)
     path = ", ".join(map(str, instr.indices))
     e.define(instr, e.body.op(f"insertvalue {e.typed(whole)}, {e.typed(value)}, {path}"))

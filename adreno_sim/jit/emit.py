@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from ..clc import ir
 from . import constants, layout
 from .cfg import Segment
-from .provenance import NULL, Key, Object, Provenance, Ptr
+from .provenance import NULL, Key, Object, Provenance, Ptr, is_pointer
 from .sites import Site
 from .text import Text
 from .unit import Unit, unsupported
@@ -133,13 +133,13 @@ class Emitter:
 
     def part_types(self, value: ir.Value) -> list[str]:
         """LLVM types of the parts that stand for a value."""
-        if isinstance(value.type, ir.Pointer):
+        if is_pointer(value):
             return ["ptr", "i64", "i64"] if self.provenance.key(value) is None else ["i64"]
         return [layout.spell(value.type)]
 
     def parts(self, value: ir.Value, like: ir.Value | None = None) -> list[str]:
         """Operands of a value's parts, in the form that `like` (default: itself) has."""
-        if not isinstance(value.type, ir.Pointer):
+        if not is_pointer(value):
             return [self.value(value)]
         pointer = self.pointer(value)
         if self.provenance.key(like if like is not None else value) is None:

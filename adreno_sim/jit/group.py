@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from . import context
 from .kernel import ABANDONED, ARGUMENTS, KernelPlan
-from .text import Text
+from .text import UNLIKELY, Text
 
 
 def group_function(plan: KernelPlan) -> str:
@@ -47,7 +47,22 @@ def _stepwise(plan: KernelPlan) -> str:
     lines += _dispatch(plan, "run", "%current", [r.number for r in plan.regions.regions], "ran")
     lines += ["  %on = icmp sgt i64 %run.result, 0", "  br i1 %on, label %more, label %end", "more:"]
     lines += _combine(plan, "join", "%run.result", "again")
-    return "\n".join([*lines, "again:", "  br label %step", "end:", "  ret i64 %run.result"])
+    lines += ["again:", *_poll("%gl", "0", "step", "end")]
+    result = f"  %outcome = phi i64 [ %run.result, %ran ], [ {ABANDONED}, %stopped ]"
+    return "\n".join([*lines, "end:", result, "  ret i64 %outcome"])
+
+
+def _poll(group: str, local: str, on: str, end: str) -> list[str]:
+    """Look at the stop flag between regions: a loop around a barrier is in no region. Goes to `on`, or by %stopped to `end`."""
+    return [
+        f"  %stop.p = getelementptr i8, ptr %ctx, i64 {context.STOP * 8}",
+        "  %stop.flag = load atomic i64, ptr %stop.p monotonic, align 8",
+        "  %stop.set = icmp ne i64 %stop.flag, 0",
+        f"  br i1 %stop.set, label %stopped, label %{on}{UNLIKELY}",
+        "stopped:",
+        f"  call void @stopped(ptr %ctx, i64 {group}, i64 {local}, i64 %run.result)",
+        f"  br label %{end}",
+    ]
 
 
 def _waves(plan: KernelPlan) -> str:
@@ -85,14 +100,15 @@ step:
     body = "\n".join(dispatch).replace("i64 %first, i64 %last)", "i64 %begin, i64 %finish)")
     meet = "\n".join(_combine(plan, "join", "%run.result", "again")).replace("i64 %first, i64 %last", "i64 %begin, i64 %finish")
     whole = "\n".join(_combine(plan, "all", "%run.result", "joined")).replace("i64 %first, i64 %last", "i64 0, i64 %total")
+    poll = "\n".join(_poll("%gl", "%begin", "step", "abandon"))
     return f"""{lines}
 {body}
-  switch i64 %run.result, label %stopped [ {on_wave} ]
+  switch i64 %run.result, label %settled [ {on_wave} ]
 meet:
 {meet}
 again:
-  br label %step
-stopped:
+{poll}
+settled:
   store i64 %run.result, ptr %wp, align 8
   %lost = icmp eq i64 %run.result, {ABANDONED}
   br i1 %lost, label %abandon, label %compare
@@ -115,7 +131,13 @@ arrived:
 all:
 {whole}
 joined:
-  br label %phase
+  %late.p = getelementptr i8, ptr %ctx, i64 {context.STOP * 8}
+  %late.flag = load atomic i64, ptr %late.p monotonic, align 8
+  %late.set = icmp ne i64 %late.flag, 0
+  br i1 %late.set, label %late, label %phase
+late:
+  call void @stopped(ptr %ctx, i64 %gl, i64 0, i64 %run.result)
+  br label %abandon
 end:
   ret i64 0
 abandon:
@@ -131,6 +153,18 @@ entry:
   %split = select i1 %ended, i64 %there, i64 %here
   %site = add i64 %split, {first_site - 1}
   call void @report(ptr %ctx, i64 %site, i64 %group, i64 %local, i64 %here, i64 %there, i64 0, i64 0, i64 0, i64 0)
+  ret void
+}}
+"""
+
+
+def stopped_function(first_site: int) -> str:
+    """`@stopped(ctx, group, local, split)`: the launch was stopped while a group went from split to split."""
+    return f"""
+define internal void @stopped(ptr %ctx, i64 %group, i64 %local, i64 %split) #1 {{
+entry:
+  %site = add i64 %split, {first_site - 1}
+  call void @report(ptr %ctx, i64 %site, i64 %group, i64 %local, i64 0, i64 0, i64 0, i64 0, i64 0, i64 0)
   ret void
 }}
 """

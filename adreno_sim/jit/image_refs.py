@@ -57,7 +57,8 @@ class ImageRef:
 
     def pitches(self) -> list[str | int]:
         """Bytes from one texel to the next along each coordinate."""
-        along: list[str | int] = [self.format.texel_bytes, "row_pitch", "slice_pitch"][: self.axes]
+        along: list[str | int] = [self.format.texel_bytes, "row_pitch", "slice_pitch"]
+        along = along[: self.axes]
         if self.layered:
             along.append("slice_pitch")
         return [self.field(p) if isinstance(p, str) else p for p in along]

@@ -10,7 +10,7 @@ from ..findings import Kind
 from . import access, layout
 from .cfg import Graph, ScopeOf, Segment, reverse_postorder
 from .emit import Emitter
-from .provenance import ALIGNED, Key, Object, Provenance, Ptr
+from .provenance import ALIGNED, Key, Object, Provenance, Ptr, is_pointer
 from .unit import Unit, unsupported
 
 
@@ -95,7 +95,7 @@ def _lane(e: Emitter, operand: str, type: ir.Type, lane: int) -> str:
 
 def _argument(e: Emitter, value: ir.Value, spelled: str) -> str:
     """An operand; a pointer to a second result is checked here, and leads to scratch memory where it is bad."""
-    if not isinstance(value.type, ir.Pointer):
+    if not is_pointer(value):
         return e.value(value)
     from .vectors import element_bytes
 

@@ -25,7 +25,7 @@ from . import (  # noqa: F401  # noqa: F401
 )
 from .cfg import Graph
 from .collectives import combine_function, is_collective
-from .group import diverged_function, group_function, watched_function, worker_functions
+from .group import diverged_function, group_function, stopped_function, watched_function, worker_functions
 from .kernel import STACK_LIMIT, KernelEmitter, KernelPlan, globals_of, object_align, private_bytes, value_bytes
 from .provenance import Provenance
 from .regions import RegionPlan
@@ -59,6 +59,8 @@ def emit_module(kernel: ir.Function, key: Specialisation) -> ModuleText:
     for split in plan.regions.graph.splits:
         unit.table.sites.append(Site(Kind.DIVERGENT_BARRIER, split.instr.place, "split", size=split.number))
     unit.functions.append(diverged_function(first))
+    unit.functions.append(stopped_function(len(unit.table.sites)))
+    unit.table.sites += [Site(Kind.WATCHDOG, split.instr.place) for split in plan.regions.graph.splits]
     if key.watch:
         unit.functions.append(watched_function())
     for region in plan.regions.regions:

@@ -15,6 +15,7 @@ from .calls import call
 from .constants import data_bytes
 from .emit import Emitter
 from .halves import extended
+from .provenance import is_pointer
 from .unit import PrintCall, unsupported
 
 HEADER = 3
@@ -37,7 +38,7 @@ def _printf(e: Emitter, instr: ir.Instr) -> None:
     if format is None:
         raise unsupported("printf with a format that is no string literal", instr.place)
     arguments = instr.operands[1:]
-    strings = tuple(string_of(v) if isinstance(v.type, ir.Pointer) else None for v in arguments)
+    strings = tuple(string_of(v) if is_pointer(v) else None for v in arguments)
     e.unit.prints.append(PrintCall(format, tuple(v.type for v in arguments), strings))
     words = [str(len(e.unit.prints) - 1), *e.item(e.body)]
     for value in arguments:
@@ -48,7 +49,7 @@ def _printf(e: Emitter, instr: ir.Instr) -> None:
 
 def _words(e: Emitter, value: ir.Value) -> list[str]:
     """Each scalar of an argument as an i64."""
-    if isinstance(value.type, ir.Pointer):
+    if is_pointer(value):
         return [address_number(e, e.pointer(value))]
     elem, operand = layout.elem_of(value.type), e.value(value)
     if not isinstance(value.type, ir.Vector):

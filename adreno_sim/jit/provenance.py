@@ -42,6 +42,11 @@ class Ptr:
     object: Object | None = None
 
 
+def is_pointer(value: ir.Value) -> bool:
+    """Whether a value is an address; a Global's type is that of its pointee."""
+    return isinstance(value, ir.Global) or isinstance(value.type, ir.Pointer)
+
+
 def _low_bit(value: int) -> int:
     return min(ALIGNED, value & -value) if value else ALIGNED
 
