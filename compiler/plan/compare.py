@@ -1,0 +1,137 @@
+"""Plans side by side: bytes, ratio to the lower bound, storages, and what the bytes are spent on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from ...device import AdrenoSimError, UnsupportedError
+from .allocation import Allocation
+from .planners import find
+from .problem import Problem, round_up
+
+PAGE = 4096
+"""Bytes that TVM's OpenCL runtime rounds an allocation up to."""
+
+
+@dataclass(frozen=True)
+class Causes:
+    """A plan's bytes by cause; all but page_rounding add up to its total.
+
+    dense: the lower bound if tensors had no padding. padding: what row pitch and alignment add to it. mismatch: bytes of
+    storages beyond the tensors in them when most is live. idle: bytes of storages then empty. gaps: free bytes between
+    tensors of an arena then. inflation: bytes planned beyond what right sizes need. page_rounding: what the pool's pages add.
+    """
+
+    dense: int
+    padding: int
+    mismatch: int
+    idle: int
+    gaps: int
+    inflation: int
+    page_rounding: int
+
+
+@dataclass(frozen=True)
+class Row:
+    """One planner's result. bound: bytes it is measured by. fits: no storage is above the largest allocation.
+
+    skipped: why there is no result; then the figures are 0. violations: what is wrong with the plan.
+    """
+
+    planner: str
+    total: int = 0
+    bound: int = 0
+    storages: int = 0
+    largest: int = 0
+    fits: bool = False
+    causes: Causes | None = None
+    note: str = ""
+    violations: tuple[str, ...] = ()
+    skipped: str = ""
+
+    @property
+    def ratio(self) -> float:
+        """total / bound; 1.0 where nothing needs memory."""
+        return self.total / self.bound if self.bound else 1.0
+
+    def as_dict(self) -> dict[str, Any]:
+        """The row as JSON-ready data."""
+        return asdict(self) | {"ratio": self.ratio}
+
+
+def compare(problem: Problem, planners: Iterable[str], *, page: int = PAGE, **options: dict[str, Any]) -> list[Row]:
+    """A row for each planner, in the order given. options: planner name (- as _) -> its options.
+
+    A planner that cannot take the problem, or is not installed, gets a row that says so; an unknown one raises
+    AdrenoSimError before any is run.
+    """
+    runs = [(name, find(name)) for name in planners]
+    rows = []
+    for name, planner in runs:
+        try:
+            rows.append(row(planner(problem, **options.get(name.replace("-", "_"), {})), page))
+        except (UnsupportedError, AdrenoSimError) as error:
+            rows.append(Row(name, skipped=str(error)))
+    return rows
+
+
+def row(allocation: Allocation, page: int = PAGE) -> Row:
+    """The figures of one plan."""
+    bound = bound_of(allocation)
+    largest = max(allocation.storages, default=0)
+    most = allocation.problem.max_allocation
+    return Row(
+        allocation.planner,
+        total=allocation.total,
+        bound=bound,
+        storages=len(allocation.storages),
+        largest=largest,
+        fits=most is None or largest <= most,
+        causes=causes(allocation, bound, page),
+        note=allocation.note,
+        violations=tuple(allocation.violations()),
+    )
+
+
+def bound_of(allocation: Allocation) -> int:
+    """The live lower bound by the planner's own rounding: arenas count whole alignment units, storages bytes."""
+    return allocation.problem.lower_bound(allocation.unit)
+
+
+def causes(allocation: Allocation, bound: int, page: int = PAGE) -> Causes:
+    """What the plan's bytes are spent on; see Causes."""
+    problem = allocation.problem
+    dense = min(problem.dense_bound(), bound)
+    used = [0] * len(allocation.storages)
+    for number in _live_at_peak(problem, allocation.unit):
+        used[allocation.storage_of[number]] += round_up(problem.items[number].size, allocation.unit)
+    spare = [size - taken for size, taken in zip(allocation.needed, used, strict=True)]
+    packed = {storage for storage, offset in zip(allocation.storage_of, allocation.offsets, strict=True) if offset}
+    idle = sum(free for number, free in enumerate(spare) if not used[number])
+    gaps = sum(spare[number] for number in packed if used[number])
+    return Causes(
+        dense=dense,
+        padding=bound - dense,
+        mismatch=sum(spare) - idle - gaps,
+        idle=idle,
+        gaps=gaps,
+        inflation=allocation.total - sum(allocation.needed),
+        page_rounding=sum(round_up(size, page) - size for size in allocation.storages),
+    )
+
+
+def _live_at_peak(problem: Problem, unit: int) -> Sequence[int]:
+    """The items live when most bytes are, sizes rounded up to `unit`."""
+    changes: dict[int, int] = {}
+    for item in problem.items:
+        size = round_up(item.size, unit)
+        changes[item.start] = changes.get(item.start, 0) + size
+        changes[item.end] = changes.get(item.end, 0) - size
+    live = most = when = 0
+    for time in sorted(changes):
+        live += changes[time]
+        if live > most:
+            most, when = live, time
+    return [number for number, item in enumerate(problem.items) if item.start <= when < item.end]

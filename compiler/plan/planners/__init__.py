@@ -1,0 +1,64 @@
+"""Planners by name. Each turns a Problem into an Allocation; none changes the problem."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ....device import AdrenoSimError
+
+if TYPE_CHECKING:
+    from ..allocation import Allocation
+    from ..problem import Problem
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A planner: module and function it is, and one line about it. offsets: it puts tensors side by side in a storage."""
+
+    module: str
+    function: str
+    about: str
+    offsets: bool = False
+
+
+PLANNERS = {
+    "naive": Entry("naive", "naive", "a storage for every tensor"),
+    "tvm": Entry("tvm", "tvm", "TVM's StaticPlanBlockMemory with its texture size defect"),
+    "tvm-fixed": Entry("tvm", "tvm_fixed", "the same with right texture sizes"),
+    "relay-1d2d": Entry("textures", "relay_1d2d", "Relay's graph planner: buffers by bytes, textures by extents"),
+    "texture-pool": Entry("textures", "texture_pool", "TVM's legacy runtime pool of 2D textures"),
+    "unified": Entry("unified", "unified", "one pool for buffers and textures of every dtype"),
+    "tflite-size": Entry("tflite", "tflite_size", "TFLite's shared objects, greedy by size"),
+    "tflite-breadth": Entry("tflite", "tflite_breadth", "TFLite's shared objects, greedy by breadth"),
+    "tflite-objects": Entry("tflite", "tflite_objects", "the better of the two"),
+    "tflite-arena": Entry("tflite", "tflite_arena", "TFLite's offsets, greedy by size", offsets=True),
+    "tflite": Entry("tflite", "tflite", "TFLite's arena where it is smaller and fits, else its shared objects", offsets=True),
+    "arena": Entry("arena", "arena", "offsets in an arena, constructed and then searched for", offsets=True),
+    "optimal": Entry("optimal", "optimal", "CP-SAT: the least arena with its proof, or the gap left", offsets=True),
+}
+
+
+def names() -> list[str]:
+    """Every planner."""
+    return list(PLANNERS)
+
+
+def find(name: str) -> Callable[..., Allocation]:
+    """The planner called `name`. Raises AdrenoSimError naming those there are."""
+    import importlib
+
+    if name not in PLANNERS:
+        close = difflib.get_close_matches(name, PLANNERS, n=2)
+        hint = f" (did you mean {' or '.join(close)}?)" if close else ""
+        raise AdrenoSimError(f"planner {name!r} does not exist{hint}; there are: {', '.join(PLANNERS)}")
+    entry = PLANNERS[name]
+    planner: Callable[..., Allocation] = getattr(importlib.import_module(f".{entry.module}", __name__), entry.function)
+    return planner
+
+
+def plan(name: str, problem: Problem, **options: Any) -> Allocation:
+    """The allocation that planner `name` makes of `problem`; options are the planner's own (effort of arena, ...)."""
+    return find(name)(problem, **options)

@@ -1,0 +1,180 @@
+"""The allocation problem: which tensors need how much memory from when to when."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from ...device import AdrenoSimError, ImageSpec, TensorSpec
+
+if TYPE_CHECKING:
+    from .extract import Size
+    from .memory_plan import MemoryPlan, PlannedTensor
+
+MAX_BYTES = 2**63 - 1
+"""The largest size of anything: what a signed 64-bit size holds."""
+
+DEFAULT_DTYPE = "uint8"
+
+
+@dataclass(frozen=True)
+class Item:
+    """One tensor to place: `size` bytes (> 0, padding included), live on [start, end), start < end.
+
+    shape, dtype and scope as in TensorSpec; items without a shape are plain bytes. dense: bytes without padding.
+    alignment: its address is a multiple of this power of two.
+    """
+
+    id: str
+    size: int
+    start: int
+    end: int
+    scope: str = "global"
+    dtype: str = DEFAULT_DTYPE
+    shape: tuple[int, ...] = ()
+    dense: int = 0
+    alignment: int = 1
+
+    def __post_init__(self) -> None:
+        if self.end <= self.start:
+            raise AdrenoSimError(f"tensor {self.id!r}: lifetime [{self.start}, {self.end}): expected an end after the start")
+        if not 0 < self.size <= MAX_BYTES:
+            raise AdrenoSimError(f"tensor {self.id!r}: size {self.size}: expected 1 to 2^63 - 1 bytes")
+        if self.alignment < 1 or self.alignment & (self.alignment - 1):
+            raise AdrenoSimError(f"tensor {self.id!r}: alignment {self.alignment}: expected a power of two")
+
+    @property
+    def is_texture(self) -> bool:
+        return self.scope.startswith("global.texture")
+
+    @cached_property
+    def extent(self) -> tuple[int, int]:
+        """(width, height) in texels of a texture laid out in two dimensions, its layers one below the other."""
+        view = TensorSpec(self.shape, self.dtype, self.scope).lower()
+        if not isinstance(view, ImageSpec):
+            raise AdrenoSimError(f"tensor {self.id!r}: scope {self.scope!r} is not a texture")
+        return view.width, view.height * view.depth_or_layers
+
+    @property
+    def last(self) -> int:
+        """The last instant it is live at."""
+        return self.end - 1
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Tensors to place, in the order of their definition.
+
+    Invariant: ids differ, every item is valid, and all sizes together fit 2^63 - 1 (AdrenoSimError otherwise).
+    texture_size: bytes of a texture under the device's pitch rule; needed by planners that make textures larger.
+    max_allocation: the most bytes one allocation may have.
+    """
+
+    items: tuple[Item, ...]
+    name: str = ""
+    texture_size: Size | None = None
+    max_allocation: int | None = None
+
+    def __post_init__(self) -> None:
+        _check_ids(self.items)
+        total = sum(item.size for item in self.items)
+        if total > MAX_BYTES:
+            raise AdrenoSimError(f"{self._what}: sizes add up to {total} bytes: expected at most 2^63 - 1")
+        if self.max_allocation is not None and self.max_allocation < 1:
+            raise AdrenoSimError(f"{self._what}: largest allocation {self.max_allocation}: expected at least 1 byte")
+
+    @property
+    def _what(self) -> str:
+        return f"problem {self.name!r}" if self.name else "problem"
+
+    @property
+    def total(self) -> int:
+        """Bytes of all items together."""
+        return sum(item.size for item in self.items)
+
+    @cached_property
+    def unit(self) -> int:
+        """The smallest alignment among the items (1 where there are none)."""
+        return min((item.alignment for item in self.items), default=1)
+
+    def lower_bound(self, unit: int = 1) -> int:
+        """Bytes no plan can do without: the largest sum over time of live sizes, each rounded up to `unit` bytes."""
+        return live_peak((item.start, item.end, round_up(item.size, unit)) for item in self.items)
+
+    def dense_bound(self) -> int:
+        """The lower bound if no tensor had padding."""
+        return live_peak((item.start, item.end, item.dense or item.size) for item in self.items)
+
+    def slot_bytes(self, width: int, height: int, dtype: str) -> int:
+        """Bytes of a two-dimensional RGBA texture of `width` x `height` texels under the problem's pitch rule."""
+        spec = TensorSpec((height, width, 4), dtype, "global.texture")
+        return self.texture_size(spec) if self.texture_size else spec.nbytes
+
+
+def from_plan(
+    plan: MemoryPlan,
+    size: Size | None = None,
+    *,
+    alignment: int = 1,
+    max_allocation: int | None = None,
+    unplanned: bool = False,
+) -> Problem:
+    """The tensors of `plan` as a problem.
+
+    size: bytes of a tensor under a pitch rule (`extract.row_aligned`, `extract.device_sizes`); by default the plan's own.
+    alignment: of every address. unplanned: also the tensors that the plan's maker left alone.
+    """
+    free = {storage.id for storage in plan.storages if storage.planned or unplanned}
+    items = tuple(_item(tensor, size, alignment) for tensor in plan.tensors if tensor.storage in free)
+    return Problem(items, plan.function, size, max_allocation)
+
+
+def from_lifetimes(rows: Iterable[tuple[str, int, int, int]], name: str = "", alignment: int = 1) -> Problem:
+    """A problem of plain bytes: rows of (id, start, end, size), live on [start, end)."""
+    return Problem(tuple(Item(key, size, start, end, alignment=alignment) for key, start, end, size in rows), name)
+
+
+def round_up(value: int, unit: int) -> int:
+    """The smallest multiple of `unit` that is not below `value`."""
+    return -(-value // unit) * unit
+
+
+def live_peak(lives: Iterable[tuple[int, int, int]]) -> int:
+    """The largest sum of sizes alive at one time, of (start, end, size) with [start, end)."""
+    changes: dict[int, int] = {}
+    for start, end, size in lives:
+        changes[start] = changes.get(start, 0) + size
+        changes[end] = changes.get(end, 0) - size
+    live = peak = 0
+    for time in sorted(changes):
+        live += changes[time]
+        peak = max(peak, live)
+    return peak
+
+
+def _item(tensor: PlannedTensor, size: Size | None, alignment: int) -> Item:
+    spec = TensorSpec(tensor.shape, tensor.dtype, tensor.scope)
+    return Item(
+        id=tensor.id,
+        size=size(spec) if size else tensor.right_bytes,
+        start=tensor.first,
+        end=tensor.last + 1,
+        scope=tensor.scope,
+        dtype=tensor.dtype,
+        shape=tensor.shape,
+        dense=tensor.dense_bytes,
+        alignment=alignment,
+    )
+
+
+def _check_ids(items: Sequence[Item]) -> None:
+    """One tensor has one lifetime: the same id twice is two lifetimes, which may overlap."""
+    seen: dict[str, Item] = {}
+    for item in items:
+        other = seen.setdefault(item.id, item)
+        if other is not item:
+            both = f"[{other.start}, {other.end}) and [{item.start}, {item.end})"
+            meet = "overlapping" if max(item.start, other.start) < min(item.end, other.end) else "separate"
+            raise AdrenoSimError(f"tensor {item.id!r} has two {meet} lifetimes, {both}: expected one")

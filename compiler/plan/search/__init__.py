@@ -1,0 +1,1 @@
+"""Placement of rectangles of fixed time, lowest peak wanted: heuristics and search in machine code."""
