@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from mpmath import mp, mpf  # type: ignore[import-untyped]
+from mpmath import mp, mpf
 
 mp.dps = 60
 
