@@ -269,7 +269,10 @@ class Block:
 
 @dataclass(eq=False, slots=True)
 class Function:
-    """A kernel, or a function of the built-in library. `blocks[0]` is the entry."""
+    """A kernel, or a function of the built-in library. `blocks[0]` is the entry.
+
+    `required_sub_group_size` is what Qualcomm's attribute asks for: "half", "full", or "" where it is absent.
+    """
 
     name: str
     params: list[Param]
@@ -278,6 +281,7 @@ class Function:
     is_kernel: bool = False
     required_work_group_size: tuple[int, int, int] | None = None
     place: Place = NOWHERE
+    required_sub_group_size: str = ""
 
 
 @dataclass(eq=False, slots=True)

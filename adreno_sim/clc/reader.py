@@ -20,6 +20,9 @@ _GLOBAL_BODY = re.compile(
 _ALIGN = re.compile(r", align (\d+)")
 _DEFINE = re.compile(r'^define [^@]*?(@(?:"[^"]*"|[-\w.$]+))\(', re.MULTILINE)
 _ATTACHED = re.compile(r"!(\w+) !(\d+)")
+_ANNOTATIONS = re.compile(r"^@llvm\.global\.annotations = (.*)$", re.MULTILINE)
+_ANNOTATION = re.compile(r'ptr (@(?:"[^"]*"|[-\w.$]+))(?: to ptr addrspace\(1\)\))?, ptr(?: addrspace\(\d+\))? (@[-\w.$]+), ')
+_SUB_GROUP_SIZE = re.compile(r'^(@[-\w.$]+) = .* c"qcom_reqd_sub_group_size=(\w+)\\00"', re.MULTILINE)
 _TYPE_START = re.compile(r"void|i\d+|half|float|double|ptr\b|[<\[{%]|target\(")
 _BYVAL = re.compile(r"\bbyval\(")
 
@@ -41,6 +44,7 @@ class ModuleReader:
         metadata = Metadata(text)
         headers = [_Header(match, text, metadata) for match in _DEFINE.finditer(text)]
         self._headers = {header.name: header for header in headers}
+        self._sub_group_sizes = _read_sub_group_sizes(text)
 
     @property
     def kernels(self) -> list[str]:
@@ -60,13 +64,26 @@ class ModuleReader:
         """A fresh Function. A kernel that calls its own body is given that body."""
         header = self._headers[name]
         body = self._headers.get(_WRAPPER_PREFIX + name, header) if header.is_kernel else header
-        return _read_function(header, body, self._types, self._headers.keys())
+        function = _read_function(header, body, self._types, self._headers.keys())
+        function.required_sub_group_size = self._sub_group_sizes.get(name, "")
+        return function
+
+
+def _read_sub_group_sizes(text: str) -> dict[str, str]:
+    """What the attribute qcom_reqd_sub_group_size asks for, by function: the vendor header makes it an annotation."""
+    listed = _ANNOTATIONS.search(text)
+    if not listed:
+        return {}
+    sizes = dict(_SUB_GROUP_SIZE.findall(text))
+    return {_plain(function): sizes[note] for function, note in _ANNOTATION.findall(listed[1]) if note in sizes}
 
 
 def _read_globals(types: TextReader, text: str) -> None:
     """Declare every variable first: initializers may refer to later ones."""
     initial: list[tuple[Global, str, int]] = []
     for name, body in _GLOBAL.findall(text):
+        if body.endswith('section "llvm.metadata"'):
+            continue
         match = _GLOBAL_BODY.match(body)
         if not match:
             raise UnsupportedError(f"unsupported: program-scope symbol {name[1:]} = {body[:40]}")

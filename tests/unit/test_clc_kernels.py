@@ -453,3 +453,27 @@ def test_helpers_that_double_are_refused_in_time(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(inline, "_INSTRUCTION_LIMIT", 2000)
     with pytest.raises(UnsupportedError, match=r"over 2000 instructions in f\d+ once inlined"):
         module(nested_calls(40, "{f}(x) + {f}(x + 1)"))
+
+
+def test_the_wave_size_that_a_kernel_asks_for() -> None:
+    source = """#pragma OPENCL EXTENSION cl_qcom_reqd_sub_group_size : enable
+    __attribute__((qcom_reqd_sub_group_size("half"))) __kernel void small(__global int *a) {}
+    __kernel __attribute__((reqd_work_group_size(64, 1, 1), qcom_reqd_sub_group_size("full"))) void wide(__global int *a) {}
+    __kernel void free(__global int *a) {}"""
+    adreno = FrontEndTarget(300, frozenset({"cl_qcom_reqd_sub_group_size"}))
+    program = compile_source(source, target=adreno)
+    assert [function.required_sub_group_size for function in program.kernels.values()] == ["half", "full", ""]
+    assert program.warnings == [] and program.globals == {}
+    assert len(compile_source(source, target=TARGET).warnings) == 3  # the pragma and the attribute mean nothing to it
+
+
+def test_vendor_functions_are_declared_where_the_device_has_them() -> None:
+    source = """__kernel void k(__global float *f, __global int *i) {
+      float32 v = (float32)(f[0]);
+      f[0] = qcom_sub_group_shuffle_xor(v.lo.lo.s0, 1u, CLK_SUB_GROUP_SHUFFLE_WIDTH_WAVE_SIZE_QCOM, 0.f);
+      i[0] = qcom_dot8_acc(1u, 2u, i[1]); }"""
+    names = {"cl_qcom_extra_vector_types", "cl_qcom_subgroup_shuffle", "cl_qcom_dot_product8"}
+    function = compile_source(source, target=FrontEndTarget(300, frozenset(names))).kernels["k"]
+    assert calls(function) == [
+        ("qcom_sub_group_shuffle_xor", "float", "uint", "uint", "float"), ("qcom_dot8_acc", "uint", "uint", "int"),
+    ]  # fmt: skip

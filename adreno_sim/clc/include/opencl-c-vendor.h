@@ -38,4 +38,31 @@ uint ADRENO_SIM_OVERLOAD qcom_udot8_acc(uint, uint, uint);
 
 #undef ADRENO_SIM_OVERLOAD
 
+#ifdef cl_qcom_extra_vector_types
+typedef char char32 __attribute__((ext_vector_type(32)));
+typedef uchar uchar32 __attribute__((ext_vector_type(32)));
+typedef short short32 __attribute__((ext_vector_type(32)));
+typedef ushort ushort32 __attribute__((ext_vector_type(32)));
+typedef int int32 __attribute__((ext_vector_type(32)));
+typedef uint uint32 __attribute__((ext_vector_type(32)));
+typedef long long32 __attribute__((ext_vector_type(32)));
+typedef ulong ulong32 __attribute__((ext_vector_type(32)));
+typedef float float32 __attribute__((ext_vector_type(32)));
+#ifdef cl_khr_fp16
+#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+typedef half half32 __attribute__((ext_vector_type(32)));
+#pragma OPENCL EXTENSION cl_khr_fp16 : disable
+#endif
+#endif
+
+/* Attributes. The wave size reaches kernel IR as an annotation; hints to the scheduler say nothing to a simulator. */
+#ifdef cl_qcom_reqd_sub_group_size
+#define qcom_reqd_sub_group_size(size) annotate("qcom_reqd_sub_group_size=" size)
+#endif
+#ifdef cl_qcom_subgroup_uniform_load
+#define sub_group_uniform
+#endif
+#define qcom_wave_pair_mode(mode)
+#define qcom_max_concurrent_subgroups(count)
+
 #endif
