@@ -1,4 +1,4 @@
-"""Models compiled by TVM, saved, and run from the file by PoCL in a process without TVM."""
+"""Models compiled by TVM, saved, and run from the file in a process without TVM: by PoCL, and by the simulator."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ onnx_installed = util.find_spec("onnx") is not None
 
 @pytest.fixture(scope="session")
 def run_bundle(opencl_child, tmp_path_factory):
-    """run_bundle(model, inputs) -> (outputs, launches), on PoCL."""
+    """run_bundle(model, inputs, device) -> (outputs, launches)."""
 
-    def run(model, inputs, device="cl:portable"):
+    def run(model, inputs, device):
         folder = tmp_path_factory.mktemp("bundle")
         model.save(folder / "model.adsim")
         np.savez(folder / "inputs.npz", **inputs)
@@ -60,13 +60,18 @@ def models():
     return relax_models
 
 
+@pytest.fixture(params=["cl:portable", "sim:adreno-740"])
+def device(request):
+    return request.param
+
+
 @pytest.mark.parametrize("target", ["buffer", "texture"])
-def test_convolutions_equal_tvm_llvm(models, run_bundle, target):
+def test_convolutions_equal_tvm_llvm(models, run_bundle, device, target):
     from adreno_sim.golden.model_reference import ModelReference
 
     x = numbers(1, 3, 28, 28)
     model = compiled(models.convolutions(), target)
-    (found,), launches = run_bundle(model, {"x": x})
+    (found,), launches = run_bundle(model, {"x": x}, device)
     close(found, ModelReference(models.convolutions()).run([x])[0])
     assert launches >= 3 and model.plan is not None and model.plan.summary.inflation == 1.0
     images = {param.kind for kernel in model.kernels.values() for param in kernel.params}
@@ -74,12 +79,12 @@ def test_convolutions_equal_tvm_llvm(models, run_bundle, target):
 
 
 @pytest.mark.parametrize("n", [1, 5, 70])
-def test_symbolic_batch_sizes(models, run_bundle, n):
+def test_symbolic_batch_sizes(models, run_bundle, device, n):
     from adreno_sim.compiler.plan.extract import extract_plan
 
     model = compiled(models.symbolic(), "buffer")
     x, y = numbers(n, 4), numbers(n, 4) * 3
-    (flat, rows, both), launches = run_bundle(model, {"x": x, "y": y})
+    (flat, rows, both), launches = run_bundle(model, {"x": x, "y": y}, device)
     close(flat, np.exp(x + y).reshape(-1))
     close(rows, x.sum(axis=1))
     close(both, np.concatenate([x + y, x]))
@@ -88,21 +93,21 @@ def test_symbolic_batch_sizes(models, run_bundle, n):
 
 
 @pytest.mark.parametrize("taken", [True, False])
-def test_branches(models, run_bundle, taken):
+def test_branches(models, run_bundle, device, taken):
     x = numbers(4, 4)
-    (found,), launches = run_bundle(compiled(models.Choice, "buffer"), {"c": np.array(taken), "x": x})
+    (found,), launches = run_bundle(compiled(models.Choice, "buffer"), {"c": np.array(taken), "x": x}, device)
     close(found, x + x if taken else np.exp(x) * x)
     assert launches == (1 if taken else 2)
 
 
-def test_a_texture_allocated_inside_a_function(models, run_bundle):
+def test_a_texture_allocated_inside_a_function(models, run_bundle, device):
     from adreno_sim.compiler.hostir import AllocImage
 
     model = compiled(models.InnerTexture, "texture")
     (alloc,) = [stmt for stmt in model.host_functions["f"].body if isinstance(stmt, AllocImage)]
     assert (alloc.width.value, alloc.height.value, alloc.layers.value, alloc.dtype) == (16, 8, 1, "float32")
     x = numbers(8, 16, 4)
-    (found,), launches = run_bundle(model, {"x": x})
+    (found,), launches = run_bundle(model, {"x": x}, device)
     close(found, (x + 1) * 2)
     assert launches == 2
 
@@ -127,7 +132,7 @@ def test_squeezenet_on_pocl_equals_onnx_runtime(models, run_bundle):
     source = load_model(light_model("squeezenet"))
     inputs = {"data_0": numbers(1, 3, 224, 224)}
     model = compiled(source.module, "buffer")
-    (found,), launches = run_bundle(model, inputs)
+    (found,), launches = run_bundle(model, inputs, "cl:portable")
     close(found, run_onnx(source.onnx, inputs)[0])
     assert launches > 25
     summary = model.plan.summary
