@@ -200,6 +200,18 @@ def squeeze_and_excite() -> Any:
 
 
 @case
+def squeeze_by_mean() -> Any:
+    """The gate's input is a mean over the image that stays in a texture."""
+
+    def body(x: Any) -> Any:
+        entry = op.nn.relu(conv(x, C))
+        gate = op.sigmoid(conv(op.mean(entry, axis=[2, 3], keepdims=True), C, kernel=1))
+        return conv(op.multiply(entry, gate), C)
+
+    return graph(body, IMAGE)
+
+
+@case
 def classifier() -> Any:
     def body(x: Any) -> Any:
         pooled = op.nn.adaptive_avg_pool2d(op.nn.relu(conv(x, 12)), (1, 1))
