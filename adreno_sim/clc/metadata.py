@@ -15,14 +15,16 @@ _ITEM = re.compile(r'\s*(?:!"((?:[^"\\]|\\.)*)"|i\d+ (-?\d+)|([^,]+))(?:,|$)')
 
 
 class Metadata:
-    """The metadata at the end of a module's text. Places are made when first asked for."""
+    """The metadata at the end of a module's text, after the functions. Places are made when first asked for."""
 
     def __init__(self, text: str):
+        text = text[text.rfind("\n}\n") + 1 :]
         self._locations = {match[1]: match.groups() for match in _LOCATION.finditer(text)}
         self._scopes = {match[1]: match[2] for match in _SCOPE.finditer(text)}
         self._files = {match[1]: match[2] for match in _FILE.finditer(text)}
         self._tuples = {match[1]: match[2] for match in _TUPLE.finditer(text)}
         self._places: dict[str, Place] = {}
+        self._scope_files: dict[str, str] = {}
 
     def place(self, number: str) -> Place:
         """The place of `!dbg !number`; NOWHERE if it is not a location."""
@@ -40,6 +42,12 @@ class Metadata:
 
     def _file_of(self, scope: str) -> str:
         """File of a scope; "" for the program source, which clang reads from standard input."""
+        known = self._scope_files.get(scope)
+        if known is None:
+            known = self._scope_files[scope] = self._find_file(scope)
+        return known
+
+    def _find_file(self, scope: str) -> str:
         while scope in self._scopes:
             fields = {match[1]: match for match in _FIELD.finditer(self._scopes[scope])}
             if "file" in fields:

@@ -39,12 +39,14 @@ class ModuleReader:
     """
 
     def __init__(self, text: str):
-        self._types = TextReader(dict(_STRUCT.findall(text)))
-        _read_globals(self._types, text)
+        start = text.find("\ndefine ")
+        head = text[:start] if start >= 0 else text
+        self._types = TextReader(dict(_STRUCT.findall(head)))
+        _read_globals(self._types, head)
         metadata = Metadata(text)
         headers = [_Header(match, text, metadata) for match in _DEFINE.finditer(text)]
         self._headers = {header.name: header for header in headers}
-        self._sub_group_sizes = _read_sub_group_sizes(text)
+        self._sub_group_sizes = _read_sub_group_sizes(head)
 
     @property
     def kernels(self) -> list[str]:
