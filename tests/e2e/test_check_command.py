@@ -37,17 +37,28 @@ def check(capsys, *args):
     return code, out, err
 
 
+def expected_code(command):
+    """1 where the texture store's defect shows. TVM 0.25 stores right, and its own pipeline does not get this far."""
+    from adreno_sim.compiler.compat import tvm_series
+
+    if "stock" in command:
+        return 3 if tvm_series() == "0.25" else 1
+    return 1 if "texture-store" in command and tvm_series() != "0.25" else 0
+
+
 @pytest.mark.tvm
 @pytest.mark.parametrize("command", ONLY_SIMULATED, ids=ids)
 def test_readme_command(command, small_onnx, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    mended = "stock" not in command and "--without-fix" not in command
     code = main([str(small_onnx) if word == "model.onnx" else word for word in command])
     out, err = capsys.readouterr()
-    assert code == (0 if mended else 1), out + err
+    assert code == expected_code(command), out + err
+    if code == 3:
+        assert out == "" and err.startswith("error: unsupported: ") and err.count("\n") == 1
+        return
     verdict = out.splitlines()[-1]
-    assert verdict.startswith("ok: " if mended else "findings: ")
-    if mended:
+    assert verdict.startswith("ok: " if code == 0 else "findings: ")
+    if code == 0:
         total = re.search(r"(\d+) of (\d+) kernels checked", verdict)
         assert total and total[1] == total[2] and "TVM llvm agrees" in verdict
         assert "memory plan: " in out and "live lower bound" in out
@@ -76,13 +87,16 @@ def test_devices_lists_profiles(capsys):
 @pytest.mark.tvm
 def test_report_json_fits_its_schema_and_the_texture_store_is_replayed(small_onnx, capsys):
     code, out, err = check(capsys, small_onnx, "--without-fix", "texture-store", "--json", "-")
+    expected = expected_code(["texture-store"])
     data = json.loads(out)
     registry = referencing.Registry().with_resources(
         (schema["$id"], referencing.Resource.from_contents(schema)) for schema in map(schemas.load, schemas.NAMES)
     )
     jsonschema.Draft202012Validator(schemas.load("report"), registry=registry).validate(data)
-    assert code == data["exit_code"] == 1 and not data["ok"]
-    assert "wrong-value" in err and err.splitlines()[-1] == data["verdict"]
+    assert code == data["exit_code"] == expected and data["ok"] is (expected == 0)
+    assert err.splitlines()[-1] == data["verdict"]
+    if not expected:
+        return
     wrong = next(finding for finding in data["findings"] if finding["kind"] == "wrong-value")
     stores = wrong["detail"]["stores"]
     assert len(stores) == 4, "the four lanes of one texel, each stored over all four"
