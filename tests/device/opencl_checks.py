@@ -165,6 +165,23 @@ def check_views_share_their_bytes(device: Device) -> None:
     assert device.read(flat)[:5].tolist() == [9, 9, 9, 9, 7]
 
 
+def check_rows_lie_at_the_pitch(device: Device) -> None:
+    """A 5 x 3 image2d over a storage: the buffer over the same bytes shows each row at a multiple of the row pitch."""
+    spec = ImageSpec("image2d", 5, 3)
+    nbytes = device.view_nbytes(spec)
+    assert nbytes % 3 == 0 and nbytes >= 3 * 80
+    storage = device.allocate(nbytes)
+    texture, flat = device.view(storage, spec), device.view(storage, BufferSpec(nbytes, F32))
+    data = numbers(1, 3, 5, 4)
+    device.write(texture, data)
+    np.testing.assert_array_equal(device.read(texture), data)
+    rows = device.read(flat).reshape(3, -1)
+    np.testing.assert_array_equal(rows[:, :20], data.reshape(3, 20))
+    rows[:, :20] += 1
+    device.write(flat, rows)
+    np.testing.assert_array_equal(device.read(texture), data + 1)
+
+
 def check_copies_are_logical(device: Device) -> None:
     spec = ImageSpec("image2d_array", 5, 3, 2)
     texture = device.view(device.allocate(device.view_nbytes(spec)), spec)
