@@ -8,6 +8,8 @@ from dataclasses import dataclass
 _HEAD = re.compile(
     r"^(?P<file>[^\n]*?):(?P<line>\d+):(?P<column>\d+): (?P<severity>fatal error|error|warning|note): (?P<message>.*)$"
 )
+_MARGIN = re.compile(r" *\d+ \| ")
+_CARET = re.compile(r"[ \t~^]*\^[ \t~^]*")
 _SHOWN = 200
 """Characters of a source line that are quoted."""
 _NO_PLACE = re.compile(r"^(?:\S+: )?(?P<severity>fatal error|error|warning): (?P<message>.*)$")
@@ -36,7 +38,7 @@ class Diagnostic:
 
 
 def parse_diagnostics(stderr: str) -> list[Diagnostic]:
-    """The diagnostics in clang's output (format "clang", no colours, no line-number gutter), in its order."""
+    """The diagnostics in clang's output (format "clang", no colours), in its order."""
     found: list[Diagnostic] = []
     lines = stderr.splitlines()
     for number, text in enumerate(lines):
@@ -59,10 +61,15 @@ def _severity(word: str) -> str:
 
 
 def _excerpt(lines: list[str], start: int) -> tuple[str, str]:
-    """The quoted source line and its caret line, where both follow."""
-    if start + 1 < len(lines) and re.fullmatch(r"[ \t~^]*\^[ \t~^]*", lines[start + 1]) and not _HEAD.match(lines[start]):
-        return _window(lines[start], lines[start + 1])
-    return "", ""
+    """The quoted source line and its caret line, where both follow; newer clangs put a line number before them."""
+    if start + 1 >= len(lines):
+        return "", ""
+    margin = _MARGIN.match(lines[start])
+    width = margin.end() if margin else 0
+    source, caret = lines[start][width:], lines[start + 1][width:]
+    if not _CARET.fullmatch(caret) or (not margin and _HEAD.match(source)):
+        return "", ""
+    return _window(source, caret)
 
 
 def _window(source: str, caret: str) -> tuple[str, str]:

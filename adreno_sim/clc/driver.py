@@ -1,6 +1,6 @@
-"""Runs clang: OpenCL C source in, LLVM bitcode and diagnostics out.
+"""Runs clang: OpenCL C source in, LLVM IR and diagnostics out.
 
-Nothing is written to disk: source, bitcode and messages pass through anonymous memory files, so that any number of
+Nothing is written to disk: source, IR and messages pass through anonymous memory files, so that any number of
 processes can compile at once and a read-only home is no obstacle.
 """
 
@@ -29,15 +29,16 @@ _MEMORY_LIMIT = 4 << 30
 _OUTPUT_LIMIT = 256 << 20
 _SOURCE_LIMIT = 16 << 20
 _INCLUDE = Path(__file__).parent / "include"
-_OLDEST_CLANG = 15
+_OLDEST_CLANG = 17
+"""Before it, images and samplers were plain pointers in LLVM IR."""
 
 _STANDARD_NAME = {100: "CL1.0", 110: "CL1.1", 120: "CL1.2", 200: "CL2.0", 300: "CL3.0"}
 
 _FLAGS = (
-    "-x", "cl", "-target", "spir64-unknown-unknown", "-emit-llvm", "-c", "-O1", "-Xclang", "-disable-llvm-passes",
+    "-x", "cl", "-target", "spir64-unknown-unknown", "-emit-llvm", "-O1", "-Xclang", "-disable-llvm-passes",
     "-Xclang", "-disable-lifetime-markers", "-fwrapv", "-fno-strict-aliasing",
     "-ffp-contract=on", "-gline-tables-only", "-gcolumn-info",
-    "-fno-discard-value-names", "-Xclang", "-cl-kernel-arg-info", "-fno-color-diagnostics", "-fno-diagnostics-show-line-numbers",
+    "-fno-discard-value-names", "-Xclang", "-cl-kernel-arg-info", "-fno-color-diagnostics",
     "-fno-diagnostics-fixit-info", "-Wno-unused-command-line-argument", "-fno-delete-null-pointer-checks",
     "-Wno-error=incompatible-pointer-types", "-Wno-error=int-conversion",
 )  # fmt: skip
@@ -83,21 +84,26 @@ class FrontEndTarget:
 
 @dataclass(frozen=True)
 class ClangOutput:
-    """Bitcode of a source that compiled, and the warnings on it."""
+    """LLVM IR of a source that compiled, as bitcode or as text, and the warnings on it."""
 
     bitcode: bytes
+    text: str
     warnings: tuple[Diagnostic, ...]
 
 
-def run_clang(source: str, options: BuildOptions, target: FrontEndTarget) -> ClangOutput:
-    """Compile `source`. Raises BuildError with clang's diagnostics, also for one that takes too long or too much memory."""
+def run_clang(source: str, options: BuildOptions, target: FrontEndTarget, *, as_text: bool = False) -> ClangOutput:
+    """Compile `source`. Raises BuildError with clang's diagnostics, also for one that takes too long or too much memory.
+
+    The IR comes as bitcode, which only an LLVM at least as new as clang reads, or as text.
+    """
     text = source.encode("utf-8", "surrogateescape")
     if len(text) > _SOURCE_LIMIT:
         raise BuildError(f"source of {len(text)} bytes: expected at most {_SOURCE_LIMIT}")
-    status, bitcode, messages = _execute([*compiler(), *arguments(options, target)], text)
+    form = "-S" if as_text else "-c"
+    status, output, messages = _execute([*compiler(), form, *arguments(options, target)], text)
     diagnostics = [found for found in parse_diagnostics(messages) if not _is_known_pragma(found, target)]
-    if status == 0 and bitcode:
-        return ClangOutput(bitcode, tuple(diagnostics))
+    if status == 0 and output:
+        return ClangOutput(b"" if as_text else output, output.decode("utf-8", "replace") if as_text else "", tuple(diagnostics))
     raise BuildError(summary(diagnostics) or _failure(status, messages), diagnostics)
 
 
@@ -108,7 +114,7 @@ def _is_known_pragma(found: Diagnostic, target: FrontEndTarget) -> bool:
 
 
 def arguments(options: BuildOptions, target: FrontEndTarget) -> list[str]:
-    """clang's command line after the program name: source on standard input, bitcode on standard output."""
+    """clang's command line but for the program and the form of the IR: source on standard input, IR on standard output."""
     standard = options.standard or target.opencl_version
     words = [*_FLAGS, f"-cl-std={_STANDARD_NAME.get(standard, 'CL2.0')}", f"-D__OPENCL_VERSION__={target.opencl_version}"]
     words += [f"-I{_INCLUDE}", *_extension_arguments(target)]

@@ -6,7 +6,6 @@ import threading
 from collections import OrderedDict
 
 from . import ir
-from .bitcode import disassemble
 from .diagnostics import Diagnostic
 from .driver import FrontEndTarget, run_clang
 from .link import Linker
@@ -54,5 +53,5 @@ def compile_functions(
 
 
 def _front_end(source: str, options: str, target: FrontEndTarget) -> tuple[Linker, tuple[Diagnostic, ...]]:
-    output = run_clang(source, parse_options(options), target)
-    return Linker(ModuleReader(disassemble(output.bitcode))), output.warnings
+    output = run_clang(source, parse_options(options), target, as_text=True)
+    return Linker(ModuleReader(output.text)), output.warnings

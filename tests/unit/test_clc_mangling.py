@@ -7,7 +7,6 @@ import re
 
 import pytest
 
-from adreno_sim.clc.bitcode import disassemble
 from adreno_sim.clc.driver import FrontEndTarget, run_clang
 from adreno_sim.clc.mangling import demangle
 from adreno_sim.clc.options import parse_options
@@ -70,8 +69,8 @@ def test_random_signatures_as_clang_mangles_them() -> None:
     called = [re.sub(r"\*\((\w+)\*\)0", r"(\1)0", text) for text in called]
     called = [re.sub(r"\*\(([^()]+\*)\*\)0", r"(\1)0", text) for text in called]
     source = pragma + "\n".join(declared) + "\n__kernel void k() {\n" + "\n".join(called) + "\n}"
-    bitcode = run_clang(source, parse_options(""), FrontEndTarget(fp64=True)).bitcode
-    names = re.findall(r"^declare .*@(_Z\d+f\d+\w*)\(", disassemble(bitcode), re.MULTILINE)
+    text = run_clang(source, parse_options(""), FrontEndTarget(fp64=True), as_text=True).text
+    names = re.findall(r"^declare .*@(_Z\d+f\d+\w*)\(", text, re.MULTILINE)
     assert len(names) == len(signatures)
     for callee in map(demangle, names):
         assert list(callee.args) == signatures[int(callee.name[1:])]
