@@ -23,6 +23,7 @@ def clean_up(function: Function) -> None:
     _fold_constant_branches(function.blocks)
     _drop_unreachable(function)
     _skip_empty(function)
+    _fold_constant_branches(function.blocks)
     _join_chains(function)
 
 

@@ -60,7 +60,8 @@ class ModuleReader:
 
     @property
     def globals(self) -> dict[str, Global]:
-        return {name[1:]: variable for name, variable in self._types.globals.items()}
+        """Program-scope variables by name."""
+        return {variable.name: variable for variable in self._types.globals.values()}
 
     def read(self, name: str) -> Function:
         """A fresh Function. A kernel that calls its own body is given that body."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import random
+import re
 import subprocess
 import sys
 import time
@@ -168,3 +170,28 @@ def test_a_clang_named_by_the_environment_is_used(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("ADRENO_SIM_CLANG", str(own))
     assert build(GOOD) == expected
     assert (tmp_path / "log").read_text() == "used\nused\n"  # its version, and the program
+
+
+def test_damaged_sources_build_or_are_refused() -> None:
+    """Every damage ends in a program, or in an error that a user understands; never in another exception."""
+    whole = """typedef struct { int a; float4 b[2]; } S;
+    int helper(int *p, int n) { switch (n) { case 1: return *p; default: *p += n; } return n ? *p : 3; }
+    __kernel void k(__global float4 *f, __local int *l, S s, read_only image2d_t image, int n) {
+      const sampler_t sampler = CLK_FILTER_NEAREST; int x = n; __local float t[4]; float3 v = f[0].xyz;
+      for (int i = 0; i < helper(&x, n); ++i) { t[i] = v.y * s.b[i].x; if (l[i] > 3) break; }
+      f[n] = read_imagef(image, sampler, (int2)(x, 1)) + t[n & 3]; printf("%d", x);
+    }"""
+    words = re.findall(r"\w+|\s+|[^\w\s]", whole)
+    choose = random.Random(11)
+    outcomes = set()
+    for _ in range(60):
+        damaged = list(words)
+        at = choose.randrange(len(words))
+        damaged[at] = choose.choice(
+            ["", damaged[at] * 2, "0", "-1", "long", "half", "(", "}", "*", "&", "__local", "const", "[3]", "void"]
+        )
+        try:
+            outcomes.add(type(compile_source("".join(damaged), target=TARGET)).__name__)
+        except AdrenoSimError as error:
+            outcomes.add(type(error).__name__)
+    assert {"Module", "BuildError"} <= outcomes

@@ -390,7 +390,9 @@ typedef enum memory_order {
 #define CLK_ABGR 0x10C3
 
 /* 6.15.14 printf, and the null pointer */
+#if __OPENCL_C_VERSION__ >= 120
 int printf(__constant const char *format, ...) __attribute__((format(printf, 1, 2)));
+#endif
 #define NULL ((void *)0)
 
 #include "opencl-c-vendor.h"
