@@ -13,7 +13,7 @@ from ..clc import ir
 from ..findings import Kind
 from . import context, layout
 from .emit import Emitter, instruction
-from .provenance import ALIGNED, Ptr, gep_align, is_pointer, stride_of
+from .provenance import ALIGNED, Ptr, is_pointer, stride_of
 from .sites import Site
 from .text import added, scaled
 from .unit import unsupported
@@ -102,7 +102,7 @@ def read(e: Emitter, pointer: Ptr, type: ir.Type, align: int, volatile: bool = F
     """A checked load of a value of `type` (no pointer) that the source says is aligned to `align`."""
     size, spelled = layout.store_size(type), layout.spell(type)
     known = check_alignment(e, pointer, align, size)
-    word = "load volatile" if volatile else "load"
+    word = "load volatile" if volatile and shared(pointer) else "load"
 
     def body(address: str) -> str:
         return e.body.op(f"{word} {spelled}, ptr {address}, align {known}")
@@ -114,7 +114,7 @@ def write(e: Emitter, pointer: Ptr, type: ir.Type, operand: str, align: int, vol
     """A checked store."""
     size = layout.store_size(type)
     known = check_alignment(e, pointer, align, size)
-    word = "store volatile" if volatile else "store"
+    word = "store volatile" if volatile and shared(pointer) else "store"
 
     def body(address: str) -> str:
         e.body.do(f"{word} {layout.spell(type)} {operand}, ptr {address}, align {known}")
@@ -122,6 +122,11 @@ def write(e: Emitter, pointer: Ptr, type: ir.Type, operand: str, align: int, vol
         return ""
 
     access(e, pointer, size, True, None, "", body)
+
+
+def shared(pointer: Ptr) -> bool:
+    """Whether other threads may see the object: local and private memory belong to one worker, `volatile` means nothing there."""
+    return pointer.object is None or pointer.object.kind not in ("local", "private")
 
 
 def stored(e: Emitter, address: str, size: int | str) -> None:
@@ -220,32 +225,46 @@ def looked_up(e: Emitter, number: str) -> Ptr:
     return Ptr(base, length, offset)
 
 
+def moved(e: Emitter, pointer: Ptr, index: str | int, stride: int) -> Ptr:
+    """The pointer `index` steps of `stride` bytes further; sums wrap."""
+    if isinstance(index, int):
+        distance: str | int = index * stride
+        if distance == 0:
+            return pointer
+        address = e.body.op(f"getelementptr i8, ptr {e.address(pointer)}, i64 {distance}")
+        low = distance & -distance  # type: ignore[operator]
+    else:
+        distance = scaled(e.body, index, stride)
+        address = e.body.op(f"getelementptr [{stride} x i8], ptr {e.address(pointer)}, i64 {index}")
+        low = stride & -stride
+    offset = added(e.body, pointer.offset, distance)
+    return replace(pointer, offset=offset, align=min(pointer.align, low), address=address)
+
+
 @instruction("gep")
 def _gep(e: Emitter, instr: ir.Instr) -> None:
-    start = e.pointer(instr.operands[0])
-    offset, type = start.offset, instr.elem
+    pointer, type = e.pointer(instr.operands[0]), instr.elem
     assert type is not None
     for number, index in enumerate(instr.operands[1:]):
         if number and isinstance(type, ir.Struct):
             assert isinstance(index, ir.Const) and isinstance(index.value, int)
-            offset = added(e.body, offset, layout.field_offset(type, index.value))
+            pointer = moved(e, pointer, 1, layout.field_offset(type, index.value))
             type = type.fields[index.value]
             continue
         stride, type = stride_of(number, type)
-        offset = added(e.body, offset, _step(e, index, stride))
-    e.define_pointer(instr, replace(start, offset=offset, align=min(start.align, gep_align(instr))))
+        pointer = moved(e, pointer, _index(e, index), stride)
+    e.define_pointer(instr, replace(pointer, align=e.provenance.align(instr)))
 
 
-def _step(e: Emitter, index: ir.Value, stride: int) -> str | int:
+def _index(e: Emitter, index: ir.Value) -> str | int:
+    """A gep index as i64, sign-extended."""
     assert isinstance(index.type, ir.Int)
     if isinstance(index, ir.Const):
         number = index.value if isinstance(index.value, int) else 0
         bits = index.type.bits
-        return (number - (1 << bits) if number >> (bits - 1) else number) * stride
+        return number - (1 << bits) if number >> (bits - 1) else number
     operand = e.value(index)
-    if index.type.bits < 64:
-        operand = e.body.op(f"sext {index.type} {operand} to i64")
-    return scaled(e.body, operand, stride)
+    return operand if index.type.bits == 64 else e.body.op(f"sext {index.type} {operand} to i64")
 
 
 @instruction("ptrtoint")

@@ -8,7 +8,7 @@ from ..findings import Kind
 from . import constants, layout
 from .emit import Emitter, instruction
 from .halves import is_half, narrowed, widened
-from .provenance import Ptr, is_pointer
+from .provenance import is_pointer
 from .sites import Site
 from .unit import unsupported
 
@@ -23,7 +23,8 @@ def ints(type: ir.Type, value: int) -> str:
 @instruction("add", "sub", "mul", "and", "or", "xor")
 def _plain(e: Emitter, instr: ir.Instr) -> None:
     a, b = instr.operands
-    e.define(instr, e.body.op(f"{instr.op} {e.typed(a)}, {e.value(b)}"))
+    flag = " nsw" if e.exact(instr) else ""
+    e.define(instr, e.body.op(f"{instr.op}{flag} {e.typed(a)}, {e.value(b)}"))
 
 
 @instruction("shl", "lshr", "ashr")
@@ -34,7 +35,8 @@ def _shift(e: Emitter, instr: ir.Instr) -> None:
     amount = e.value(b)
     if not (isinstance(b, ir.Const) and isinstance(b.value, int) and b.value < bits):
         amount = e.body.op(f"and {spelled} {amount}, {ints(instr.type, bits - 1)}")
-    e.define(instr, e.body.op(f"{instr.op} {e.typed(a)}, {amount}"))
+    flag = " nsw" if e.exact(instr) else ""
+    e.define(instr, e.body.op(f"{instr.op}{flag} {e.typed(a)}, {amount}"))
 
 
 def _bits(type: ir.Type) -> int:
@@ -149,8 +151,7 @@ def _select(e: Emitter, instr: ir.Instr) -> None:
 def _cast(e: Emitter, instr: ir.Instr) -> None:
     source = instr.operands[0]
     if isinstance(instr.type, ir.Pointer):
-        pointer = e.pointer(source)
-        e.define_pointer(instr, Ptr(pointer.base, pointer.length, pointer.offset, pointer.align, pointer.object))
+        e.define_pointer(instr, e.pointer(source))
     elif instr.op == "freeze" or source.type == instr.type:
         e.define(instr, e.value(source))
     else:

@@ -23,7 +23,7 @@ def is_collective(instr: ir.Instr) -> bool:
 
 
 class _Combiner:
-    """Writes `@combine.N(mem, first, last)` for one collective; `slots` are arena offsets of operands, then result."""
+    """Writes `@combine.N(arena, first, last)` for one collective; `slots` are arena offsets of operands, then result."""
 
     def __init__(self, plan: KernelPlan, number: int):
         self.plan = plan
@@ -32,7 +32,7 @@ class _Combiner:
         self.t = Text()
 
     def slot(self, which: int, type: ir.Type, lane: str) -> str:
-        base = self.t.op(f"getelementptr i8, ptr %mem, i64 {self.slots[which]}")
+        base = self.t.op(f"getelementptr i8, ptr %arena, i64 {self.slots[which]}")
         return self.t.op(f"getelementptr [{value_bytes(layout.spell(type))} x i8], ptr {base}, i64 {lane}")
 
     def operand(self, which: int, lane: str) -> str:
@@ -80,7 +80,7 @@ def combine_function(plan: KernelPlan, number: int) -> str:
         emit(c)
     body = "\n".join(c.t.lines)
     return (
-        f"define internal void @combine.{number}(ptr noalias %mem, i64 %first, i64 %last) #0 {{\nentry:\n{body}\n  ret void\n}}"
+        f"define internal void @combine.{number}(ptr noalias %arena, i64 %first, i64 %last) #0 {{\nentry:\n{body}\n  ret void\n}}"
     )
 
 

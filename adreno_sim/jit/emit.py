@@ -61,6 +61,7 @@ class Emitter:
         self.limits: dict[tuple[str, int], str] = {}
         self.place = ir.NOWHERE
         self.contracts = unit.key.contract == "on"
+        self.exact: Callable[[ir.Instr], bool] = lambda instr: False
         self._phis: dict[int, PendingPhi] = {}
         self._edges: dict[int, list[tuple[str, list[str]]]] = {}
 
@@ -127,6 +128,8 @@ class Emitter:
 
     def address(self, pointer: Ptr) -> str:
         """The machine address as a `ptr` operand."""
+        if pointer.address is not None:
+            return pointer.address
         if pointer.offset == 0:
             return pointer.base
         return self.body.op(f"getelementptr i8, ptr {pointer.base}, i64 {pointer.offset}")

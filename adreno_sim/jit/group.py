@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from . import context
-from .kernel import ABANDONED, ARGUMENTS, KernelPlan
+from .kernel import ABANDONED, ARGUMENTS, PARAMETERS, KernelPlan
 from .text import UNLIKELY, Text
 
 
@@ -15,8 +15,7 @@ def group_function(plan: KernelPlan) -> str:
         body = _waves(plan)
     else:
         body = _stepwise(plan)
-    head = "i64 @group(ptr %ctx, ptr noalias %args, ptr noalias %mem, i64 %gx, i64 %gy, i64 %gz, i64 %gl, i64 %first, i64 %last)"
-    return f"define internal {head} #0 {{\nentry:\n{body}\n}}"
+    return f"define internal i64 @group({PARAMETERS}) #0 {{\nentry:\n{body}\n}}"
 
 
 def _dispatch(plan: KernelPlan, prefix: str, current: str, numbers: list[int], after: str) -> list[str]:
@@ -37,7 +36,7 @@ def _combine(plan: KernelPlan, prefix: str, reached: str, after: str) -> list[st
     cases = " ".join(f"i64 {n}, label %{prefix}.c{n}" for n in numbers)
     lines = [f"  switch i64 {reached}, label %{after} [ {cases} ]"]
     for n in numbers:
-        lines += [f"{prefix}.c{n}:", f"  call void @combine.{n}(ptr %mem, i64 %first, i64 %last)", f"  br label %{after}"]
+        lines += [f"{prefix}.c{n}:", f"  call void @combine.{n}(ptr %arena, i64 %first, i64 %last)", f"  br label %{after}"]
     return lines
 
 
@@ -71,7 +70,7 @@ def _waves(plan: KernelPlan) -> str:
     state = plan.unit.reserve_arena(8 * -(-plan.unit.key.items // wave))
     wave_numbers = [s.number for s in plan.regions.graph.splits if s.scope == "wave"]
     on_wave = " ".join(f"i64 {n}, label %meet" for n in wave_numbers)
-    lines = f"""  %state = getelementptr i8, ptr %mem, i64 {state}
+    lines = f"""  %state = getelementptr i8, ptr %arena, i64 {state}
   %total = add i64 %last, 0
   br label %clear
 clear:
@@ -259,6 +258,7 @@ def worker_functions(plan: KernelPlan) -> str:
 define internal void @groups(ptr %ctx, ptr noalias %args, ptr noalias %mem) #2 {{
 entry:
 {setup}
+  %arena = getelementptr i8, ptr %mem, i64 {local}
   br label %take
 take:
   %from = atomicrmw add ptr {next_group}, i64 {chunk} monotonic
@@ -280,7 +280,7 @@ go:
   %gy = urem i64 %rest, {ny}
   %gz = udiv i64 %rest, {ny}
 {fresh}{size}
-  %r = call i64 @group(ptr %ctx, ptr %args, ptr %mem, i64 %gx, i64 %gy, i64 %gz, i64 %gl, i64 0, i64 %items)
+  %r = call i64 @group(ptr %ctx, ptr %args, ptr %mem, ptr %arena, i64 %gx, i64 %gy, i64 %gz, i64 %gl, i64 0, i64 %items)
   br label %next
 next:
   %gl.next = add i64 %gl, 1

@@ -10,6 +10,7 @@ from ..findings import Kind
 from . import context, layout
 from .cfg import Segment
 from .emit import Emitter
+from .intervals import Grid, Intervals
 from .provenance import Key, Object, Provenance
 from .regions import Region, RegionPlan
 from .sites import Site
@@ -18,8 +19,10 @@ from .text import Text
 from .unit import Unit, unsupported
 from .workitems import AXES, WorkItem
 
-PARAMETERS = "ptr %ctx, ptr noalias %args, ptr noalias %mem, i64 %gx, i64 %gy, i64 %gz, i64 %gl, i64 %first, i64 %last"
-ARGUMENTS = "ptr %ctx, ptr %args, ptr %mem, i64 %gx, i64 %gy, i64 %gz, i64 %gl, i64 %first, i64 %last"
+PARAMETERS = (
+    "ptr %ctx, ptr noalias %args, ptr noalias %mem, ptr noalias %arena, i64 %gx, i64 %gy, i64 %gz, i64 %gl, i64 %first, i64 %last"
+)
+ARGUMENTS = "ptr %ctx, ptr %args, ptr %mem, ptr %arena, i64 %gx, i64 %gy, i64 %gz, i64 %gl, i64 %first, i64 %last"
 STACK_LIMIT = 8192
 """Bytes of private arrays one work-item may keep on the worker's stack."""
 
@@ -135,7 +138,7 @@ class KernelEmitter(Emitter):
             base = self.prologue.op(f"alloca [{size} x i8], align {object_align(size)}")
             return Object(key, name, "private", base, size)
         offset, stride = self.plan.private[id(instr)]
-        start = self._in_memory(offset)
+        start = self.prologue.op(f"getelementptr i8, ptr %arena, i64 {offset}")
         if stride:
             slot = self.opening.op(f"mul i64 {self.slot}, {stride}")
             start = self.opening.op(f"getelementptr i8, ptr {start}, i64 {slot}")
@@ -156,6 +159,7 @@ class KernelEmitter(Emitter):
     def emit(self) -> str:
         """The whole function as text."""
         self.opening = Text(self.prologue.names, label="item")
+        self.exact = Intervals(self.region.order, Grid.of(self.unit.key)).exact
         name = f"region.{self.region.number}"
         if self.plan.flat:
             head, tail = self._flat_loop()
@@ -165,6 +169,7 @@ class KernelEmitter(Emitter):
         self._open_item()
         self.emit_segments(self.region.order, self.region.polled)
         self._close_item()
+        tail += self._result()
         lines = [f"define internal i64 @{name}({PARAMETERS}) #0 {{", "entry:", *self.prologue.lines, "  br label %begin"]
         lines += [*head, "item:", *self.opening.lines, f"  br label %{self.region.order[0].label}"]
         lines += [*self.body.lines, *tail, *self.body.cold, "}"]
@@ -184,13 +189,11 @@ class KernelEmitter(Emitter):
         head.append("  br label %item")
         for axis in reversed(axes):
             name = AXES[axis]
-            outer = axes[axes.index(axis) - 1] if axes.index(axis) else None
             tail += [f"  br label %latch.{name}", f"latch.{name}:", f"  %l{name}.next = add i64 %l{name}, 1"]
             tail.append(f"  %l{name}.more = icmp ult i64 %l{name}.next, {self.item_ids.size(axis)}")
             tail.append(f"  br i1 %l{name}.more, label %loop.{name}, label %end.{name}")
             tail.append(f"end.{name}:")
-            del outer
-        return head, [*tail, *self._result()]
+        return head, tail
 
     def _flat_loop(self) -> tuple[list[str], list[str]]:
         """One loop over flattened local ids from %first to %last."""
@@ -208,18 +211,20 @@ class KernelEmitter(Emitter):
         self.item_ids.local[1] = t.op(f"urem i64 {rest}, {sizes[1]}")
         self.item_ids.local[2] = t.op(f"udiv i64 {rest}, {sizes[1]}")
         tail = ["latch:", "  %l.next = add i64 %l, 1", "  %l.more = icmp ult i64 %l.next, %last"]
-        return head, [*tail, "  br i1 %l.more, label %loop, label %end", "end:", *self._result()]
+        return head, [*tail, "  br i1 %l.more, label %loop, label %end", "end:"]
+
+    @property
+    def _ends(self) -> set[int]:
+        """Where work-items may be when they leave: one place is agreement without asking."""
+        return {number for _, number in self.exits} or {0}
 
     def _result(self) -> list[str]:
-        if self.plan.single:
-            return ["  ret i64 0"]
+        if len(self._ends) == 1:
+            return [f"  ret i64 {self._ends.pop()}"]
         return ["  %agreed.last = load i64, ptr %agreed", "  ret i64 %agreed.last"]
 
     def _open_item(self) -> None:
         """Bring in what lives across splits; in the first region, give private variables their zeros."""
-        if not self.plan.single:
-            self.prologue.do("%agreed = alloca i64")
-            self.prologue.do("store i64 -2, ptr %agreed")
         for value in self.region.redefined:
             self.slots[id(value)] = [self.prologue.op(f"alloca {t}, align 16") for t in self.part_types(value)]
         body, self.body = self.body, self.opening
@@ -238,7 +243,7 @@ class KernelEmitter(Emitter):
 
     def arena_slot(self, t: Text, offset: int, type: str) -> str:
         """The address of this work-item's entry in the arena array of `type` at `offset`."""
-        base = t.op(f"getelementptr i8, ptr %mem, i64 {offset}")
+        base = t.op(f"getelementptr i8, ptr %arena, i64 {offset}")
         return t.op(f"getelementptr [{value_bytes(type)} x i8], ptr {base}, i64 {self.slot}")
 
     def _kept(self, value: ir.Instr) -> list[str]:
@@ -269,9 +274,11 @@ class KernelEmitter(Emitter):
         """Where every work-item ends: the first says where it got to, the others must agree."""
         t = self.body
         t.block("left")
-        if self.plan.single:
+        if len(self._ends) == 1:
             t.jump("latch")
             return
+        self.prologue.do("%agreed = alloca i64")
+        self.prologue.do("store i64 -2, ptr %agreed")
         number = t.op("phi i64 " + ", ".join(f"[ {n}, %{label} ]" for label, n in self.exits))
         agreed = t.op("load i64, ptr %agreed")
         other = t.op(f"icmp ne i64 {agreed}, {number}")

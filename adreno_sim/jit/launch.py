@@ -13,7 +13,7 @@ from typing import Union
 
 import numpy as np
 
-from ..device import DeviceError, StoreEvent
+from ..device import AdrenoSimError, DeviceError, StoreEvent
 from ..findings import Finding
 from . import arguments, context
 from .compiled import CompiledKernel
@@ -81,6 +81,7 @@ def run(
     """
     del seed
     block = _argument_block(compiled, args)
+    _check_grid(compiled, global_size, offset)
     launch = _Launch(compiled, tuple(global_size), tuple(offset), watch_range, work_dim)
     if watch_range is not None:
         threads = 1
@@ -93,6 +94,16 @@ def run(
         printed_text(compiled, launch.prints, int(launch.words[context.PRINT_USED])),
         seconds,
     )
+
+
+def _check_grid(compiled: CompiledKernel, global_size: Sequence[int], offset: Sequence[int]) -> None:
+    """Code that relies on a bounded grid must not run on a larger one."""
+    key = compiled.key
+    groups = tuple(-(-whole // part) for whole, part in zip(global_size, key.local_size, strict=True))
+    if key.most_groups is not None and (any(offset) or any(g > m for g, m in zip(groups, key.most_groups, strict=True))):
+        raise AdrenoSimError(
+            f"kernel {compiled.name}: compiled for at most {key.most_groups} groups at offset 0, got {groups} at {tuple(offset)}"
+        )
 
 
 def aligned(nbytes: int) -> tuple[np.ndarray, int]:

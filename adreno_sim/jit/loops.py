@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+
 from ..clc import ir
 from .cfg import Segment, back_edges
 
@@ -48,6 +51,33 @@ def _short(head: Segment, bodies: dict[Segment, set[Segment]], trips: dict[Segme
     return total <= _SHORT
 
 
+def counted_exits(head: Segment, order: list[Segment]) -> Iterator[tuple[ir.Instr, ir.Value, str, int]]:
+    """Counters that the test in the loop's own header bounds: phi, bound, the comparison under which the loop goes on, step."""
+    predecessors: dict[Segment, list[Segment]] = {}
+    for segment in order:
+        for successor in segment.successors:
+            predecessors.setdefault(successor, []).append(segment)
+    body: set[Segment] = set()
+    for tail, target in back_edges(order):
+        if target is head:
+            body |= _body(tail, head, predecessors)
+    blocks = {id(s.block) for s in body}
+    last = head.block.instrs[-1]
+    if last.op != "condbr" or head.split is not None or all(s in body for s in head.successors):
+        return
+    test = last.operands[0]
+    if not isinstance(test, ir.Instr) or test.op != "icmp":
+        return
+    stays = test.pred if head.successors[0] in body else _INVERSE[test.pred]
+    counter = _counter(head, test.operands[0], blocks)
+    if counter is None or counter.phi is not test.operands[0]:
+        return
+    if (stays in _GREW and counter.step > 0) or (stays in _SHRANK and counter.step < 0):
+        bound = test.operands[1]
+        if isinstance(bound, ir.Const) or not any(bound is i for s in body for i in s.instrs):
+            yield counter.phi, bound, stays, counter.step
+
+
 def _trip_count(head: Segment, body: set[Segment]) -> int | None:
     """Iterations of a loop counted from a constant by a constant to a constant; None if it is not of that form."""
     blocks = {id(s.block) for s in body}
@@ -72,14 +102,24 @@ def _counted_exit(head: Segment, exit: Segment, body: set[Segment], blocks: set[
     stays = test.pred if exit.successors[0] in body else _INVERSE[test.pred]
     counter = _counter(head, test.operands[0], blocks)
     bound = test.operands[1].value
-    if counter is None or not isinstance(bound, int):
+    if counter is None or not isinstance(bound, int) or not isinstance(counter.start, ir.Const):
         return None
-    start, step, bits = counter
-    return _iterations(start, step, bound, stays, bits)
+    if not isinstance(counter.start.value, int) or not isinstance(counter.phi.type, ir.Int):
+        return None
+    return _iterations(counter.start.value, counter.step, bound, stays, counter.phi.type.bits)
 
 
-def _counter(head: Segment, value: ir.Value, blocks: set[int]) -> tuple[int, int, int] | None:
-    """Start and step of the induction variable `value` is, or is one step ahead of; None if it is none."""
+@dataclass(frozen=True)
+class _Counter:
+    """An induction variable: `phi` begins at `start` and grows by the constant `step`."""
+
+    phi: ir.Instr
+    start: ir.Value
+    step: int
+
+
+def _counter(head: Segment, value: ir.Value, blocks: set[int]) -> _Counter | None:
+    """The induction variable that `value` is, or is one step ahead of; None if it is none."""
     for phi in head.block.instrs:
         if phi.op != "phi":
             return None
@@ -87,20 +127,18 @@ def _counter(head: Segment, value: ir.Value, blocks: set[int]) -> tuple[int, int
         outside = [v for v, b in zip(phi.operands, phi.blocks, strict=True) if id(b) not in blocks]
         if len(inside) != 1 or len(outside) != 1 or not isinstance(phi.type, ir.Int):
             continue
-        step, start = inside[0], outside[0]
+        step = inside[0]
         if value is not phi and value is not step:
             continue
         if not (isinstance(step, ir.Instr) and step.op == "add" and step.operands[0] is phi):
             continue
         amount = step.operands[1]
-        if not (isinstance(start, ir.Const) and isinstance(amount, ir.Const)):
-            continue
-        if isinstance(start.value, int) and isinstance(amount.value, int):
-            return start.value, _signed(amount.value, phi.type.bits), phi.type.bits
+        if isinstance(amount, ir.Const) and isinstance(amount.value, int):
+            return _Counter(phi, outside[0], signed(amount.value, phi.type.bits))
     return None
 
 
-def _signed(value: int, bits: int) -> int:
+def signed(value: int, bits: int) -> int:
     value &= (1 << bits) - 1
     return value - (1 << bits) if value >> (bits - 1) else value
 
@@ -108,7 +146,7 @@ def _signed(value: int, bits: int) -> int:
 def _iterations(start: int, step: int, bound: int, stays: str, bits: int) -> int | None:
     """Upper bound on the iterations of `for (i = start; i <stays> bound; i += step)`; None if it may not end."""
     if stays[0] == "s" or stays == "ne":
-        start, bound = _signed(start, bits), _signed(bound, bits)
+        start, bound = signed(start, bits), signed(bound, bits)
     distance = bound - start
     if stays == "ne":
         ends = step != 0 and distance % step == 0 and distance // step >= 1

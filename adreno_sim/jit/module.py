@@ -68,18 +68,19 @@ def emit_module(kernel: ir.Function, key: Specialisation) -> ModuleText:
     for number in plan.collective:
         unit.functions.append(combine_function(plan, number))
     unit.functions += [group_function(plan), worker_functions(plan)]
-    return ModuleText(unit.text(), max(unit.arena_bytes, 128), tuple(unit.table.sites), tuple(unit.prints), tuple(unit.notes))
+    return ModuleText(
+        unit.text(), unit.local_bytes + unit.arena_bytes + 128, tuple(unit.table.sites), tuple(unit.prints), tuple(unit.notes)
+    )
 
 
 def _reserve_local(unit: Unit, kernel: ir.Function) -> None:
-    """Lay out all local memory first: the arena comes behind it."""
+    """Lay out all local memory first: its size decides where the arena begins."""
     for param, arg in zip(kernel.params, unit.key.args, strict=True):
         if isinstance(arg, LocalArg):
             unit.reserve_local(param.index, arg.nbytes)
     for variable in globals_of(kernel):
         if variable.space == ir.LOCAL:
             unit.reserve_local(variable.name, layout.size_of(variable.type))
-    unit.arena_bytes = unit.local_bytes
 
 
 def _plan(unit: Unit, kernel: ir.Function) -> KernelPlan:

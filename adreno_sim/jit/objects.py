@@ -49,7 +49,9 @@ class Machine:
     def compile(self, text: str) -> bytes:
         """Object code of a module. Text that LLVM refuses is this project's error: RuntimeError."""
         with _LOCK:
-            module = llvm.parse_assembly(text, llvm.create_context())
+            # Without the layout LLVM takes no integer width for native, and gives up on most loops.
+            header = f'target triple = "{self._machine.triple}"\ntarget datalayout = "{self._machine.target_data}"\n'
+            module = llvm.parse_assembly(header + text, llvm.create_context())
             self._builder.getModulePassManager().run(module, self._builder)
             return bytes(self._machine.emit_object(module))
 

@@ -33,13 +33,18 @@ class Object:
 
 @dataclass(frozen=True, slots=True)
 class Ptr:
-    """A pointer value as emitted: base, length, offset (int where constant) and alignment of the offset."""
+    """A pointer value as emitted: base, length, offset (int where constant) and alignment of the offset.
+
+    `address` is base plus offset once more, where it was reached by indexing step by step: LLVM follows that better
+    through loops than one sum of bytes.
+    """
 
     base: str
     length: str | int
     offset: str | int
     align: int = 1
     object: Object | None = None
+    address: str | None = None
 
 
 def is_pointer(value: ir.Value) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Union
 
@@ -44,13 +45,20 @@ class ScalarArg:
 ArgSpec = Union[BufferArg, LocalArg, ImageArg, SamplerArg, ScalarArg]
 
 
+def bounds_of_grid(global_size: Sequence[int], local_size: Sequence[int]) -> tuple[int, int, int]:
+    """Bounds for `most_groups`: powers of two, so that launches of like size share their code."""
+    x, y, z = (1 << (-(-whole // part) - 1).bit_length() for whole, part in zip(global_size, local_size, strict=True))
+    return x, y, z
+
+
 @dataclass(frozen=True, kw_only=True)
 class Specialisation:
     """One compiled variant of a kernel.
 
     local_size: work-items of a group along x, y, z. uniform: False where the global size is no multiple of it, so that
     groups at the edge are smaller. args: parallel to the kernel's parameters. watch: record stores into a range of memory.
-    contract: what a*b+c becomes. wave_size: work-items of a sub-group.
+    contract: what a*b+c becomes. wave_size: work-items of a sub-group. most_groups: bounds of the number of groups along each
+    axis, where the code may rely on them (`bounds_of_grid`); then every launch has global offset 0.
     """
 
     local_size: tuple[int, int, int]
@@ -61,6 +69,7 @@ class Specialisation:
     contract: Literal["on", "off"] = "on"
     flush_denormals: bool = False
     wave_size: int = 64
+    most_groups: tuple[int, int, int] | None = None
 
     @property
     def items(self) -> int:

@@ -68,7 +68,7 @@ class Unit:
         return self.local_offsets[owner]
 
     def reserve_arena(self, nbytes: int) -> int:
-        """Offset behind local memory of `nbytes` that a worker keeps for the group it runs."""
+        """Offset in the arena of `nbytes` that a worker keeps for the group it runs."""
         start = self.arena_bytes
         self.arena_bytes += layout.align_up(nbytes, 128)
         return start

@@ -13,20 +13,15 @@ from .calls import call, family
 from .conversions import resized
 from .emit import Emitter
 from .provenance import Ptr
-from .text import added, scaled
+from .text import scaled
 
 _HALF, _FLOAT = ir.Float(16), ir.Float(32)
 
 
 def element(e: Emitter, pointer: ir.Value, index: ir.Value, stride: int) -> Ptr:
     """The pointer moved by `index` (a size_t, wrapping) steps of `stride` bytes."""
-    start = e.pointer(pointer)
-    if isinstance(index, ir.Const):
-        step: str | int = (index.value if isinstance(index.value, int) else 0) * stride
-        low = stride if step else 128
-    else:
-        step, low = scaled(e.body, e.value(index), stride), stride
-    return replace(start, offset=added(e.body, start.offset, step), align=min(start.align, low & -low))
+    number = index.value if isinstance(index, ir.Const) and isinstance(index.value, int) else e.value(index)
+    return access.moved(e, e.pointer(pointer), number, stride)
 
 
 @family(r"vload(2|3|4|8|16)")
@@ -157,7 +152,7 @@ def _copy_strided(e: Emitter, instr: ir.Instr, count: str, size: int) -> None:
     far = t.op(f"mul i64 {index}, {e.value(stride)}")
     steps = {id(source): far if from_global else index, id(target): index if from_global else far}
     to, origin = (
-        replace(p, offset=added(t, p.offset, scaled(t, steps[id(v)], size)), align=1)
+        replace(access.moved(e, p, steps[id(v)], size), align=1)
         for v, p in ((target, e.pointer(target)), (source, e.pointer(source)))
     )
     words = ir.Array(ir.Int(8), size)

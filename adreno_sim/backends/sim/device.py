@@ -30,7 +30,7 @@ from ...device import Storage as AnyStorage
 from ...findings import Finding
 from ...jit import launch as engine
 from ...jit.compiled import CompiledKernel, specialise
-from ...jit.specialisation import Specialisation
+from ...jit.specialisation import Specialisation, bounds_of_grid
 from ...memory import Block, DeviceMemory, Storage, StorageView, after_write, before_access
 from ...pool import PagedPool, TexturePool
 from ...profiles import Profile
@@ -232,6 +232,7 @@ class SimDevice:
             contract=self.options.contract,
             flush_denormals=self.profile.flush_denormals if flush is None else flush,
             wave_size=self.profile["wave_sizes"][0],
+            most_groups=bounds_of_grid(total, group),
         )
 
     def _watch_range(self, watch: Watch | None) -> tuple[int, int] | None:
