@@ -1,1 +1,5 @@
-"""OpenCL C to kernel IR: clang driver, base header, built-in names, IR reader, diagnostics."""
+"""OpenCL C to kernel IR.
+
+`program` is the entrance: `driver` runs clang, `reader` (with `text`, `metadata`, `instructions`) reads its LLVM IR,
+and `link` makes each kernel whole: `inline`, `cfg`, `vec3`, `promote`, `spaces`, `dead`, and `verify` last.
+"""
