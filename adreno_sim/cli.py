@@ -121,6 +121,7 @@ def _add_check(commands: Any) -> None:
         metavar="NAME=DxDx...",
         help="full shape of an input whose dimensions the model leaves open",
     )
+    check.add_argument("--save", metavar="FILE.asim", help="also save the compiled model, which then runs without TVM")
     check.add_argument("--seed", type=int, default=0, help="of weights and inputs that are not given (default: 0)")
     check.add_argument("--strict", action="store_true", help="warnings count as errors")
     check.add_argument("--keep-going", action="store_true", help="go on after the first wrong value")
@@ -145,6 +146,7 @@ def _check(args: argparse.Namespace) -> int:
     from .report import progress
 
     _refuse_unwritable(args.json)
+    _refuse_unwritable(args.save)
     with progress.shown(sys.stderr) as bar:
         from .compiler.check import check
 
@@ -161,6 +163,7 @@ def _check(args: argparse.Namespace) -> int:
             strict=args.strict,
             seed=args.seed,
             shapes=dict(args.shape),
+            save=args.save,
         )
     _write(report, args)
     return report.exit_code

@@ -126,6 +126,18 @@ def test_given_inputs_are_used(small_onnx, tmp_path, capsys):
 
 
 @pytest.mark.tvm
+def test_a_saved_bundle_runs_without_tvm_to_the_same_bits(small_onnx, tmp_path):
+    report = adreno_sim.check(small_onnx, device="sim:adreno-740", save=tmp_path / "small.asim")
+    block = "import sys; sys.modules['tvm'] = sys.modules['tvm_ffi'] = None; from adreno_sim.cli import main; "
+    block += "sys.exit(main(sys.argv[1:]))"
+    command = [sys.executable, "-c", block, "check", str(tmp_path / "small.asim"), "--json", "-", "--device", "sim:adreno-740"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    data = json.loads(done.stdout)
+    assert done.returncode == 0 and data["digests"] == report.digests
+    assert data["verdict"].startswith("ok, in part: 0 of ") and any("no references" in said for said in data["unchecked"])
+
+
+@pytest.mark.tvm
 def test_a_constant_network_is_not_called_checked(tmp_path, capsys):
     source = tmp_path / "constant.py"
     source.write_text(

@@ -1,9 +1,11 @@
 """The judge of kernels, on a model made by hand and kernels with known defects; the reference is NumPy."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
-from adreno_sim import open_device
+from adreno_sim import AdrenoSimError, open_device
 from adreno_sim.compiler.artifact import CompiledModel, KernelCode, KernelParamInfo, TensorInfo
 from adreno_sim.compiler.check import check
 from adreno_sim.compiler.check_kernels import FirstWrong, KernelObserver
@@ -22,6 +24,7 @@ from adreno_sim.compiler.hostir import (
     VMFunction,
 )
 from adreno_sim.compiler.vm import run
+from adreno_sim.device import BuildError
 from adreno_sim.findings import Kind
 from adreno_sim.report.progress import Progress
 
@@ -155,3 +158,28 @@ def test_a_bundle_runs_and_says_that_its_values_are_unchecked(tmp_path):
     model(PAST_THE_END).save(tmp_path / "bad.asim")
     report = check(tmp_path / "bad.asim", device="sim:reference")
     assert report.exit_code == 1 and report.findings[0].kind is Kind.OUT_OF_BOUNDS_WRITE
+
+
+def test_errors_found_before_a_kernel_that_does_not_build_outrank_it(tmp_path):
+    good, bad = model(PAST_THE_END, calls=2), KernelCode("broken", "kernel void broken(", model(RIGHT).kernels["twice"].params)
+    launch = dataclasses.replace(good.host_functions["twice_fn"].body[0], kernel="broken")
+    second = dataclasses.replace(good.host_functions["twice_fn"], name="broken_fn", body=(launch,))
+    body = list(good.functions["main"].body)
+    body[-2] = dataclasses.replace(body[-2], function="broken_fn")
+    parts = {"kernels": {**good.kernels, "broken": bad}, "host_functions": {**good.host_functions, "broken_fn": second}}
+    mixed = dataclasses.replace(good, functions={"main": VMFunction("main", ("data",), tuple(body))}, **parts)
+    report = check(mixed, device="sim:reference")
+    assert report.exit_code == 1 and "kernel broken" in report.stopped
+    assert any("kernel broken" in sentence for sentence in report.unchecked)
+    clean = dataclasses.replace(mixed, kernels={"twice": model(RIGHT).kernels["twice"], "broken": bad})
+    with pytest.raises(BuildError, match="kernel broken"):
+        check(clean, device="sim:reference")
+
+
+def test_unknown_options_are_refused_by_name():
+    with pytest.raises(AdrenoSimError, match="no option 'sede'; there are: target"):
+        check(model(RIGHT), device="sim:reference", sede=1)
+    with pytest.raises(AdrenoSimError, match="already open with checks='bounds'"):
+        check(model(RIGHT), device=open_device("sim:reference"), checks="full")
+    with pytest.raises(AdrenoSimError, match=r"2 inputs given: the model expects 1 \(data\)"):
+        check(model(RIGHT), [np.zeros(N, "float32")] * 2, device="sim:reference")

@@ -36,7 +36,19 @@ def modules():
 
 def free_of_tvm():
     """The device side, and of the compiler what runs a bundle."""
-    compiler = {"artifact", "validate", "vm", "runtime", "observer", "hostir", "hostrun", "serial", "check", "check_kernels"}
+    compiler = {
+        "artifact",
+        "validate",
+        "vm",
+        "runtime",
+        "observer",
+        "hostir",
+        "hostrun",
+        "serial",
+        "check",
+        "check_kernels",
+        "check_prepare",
+    }
     for name in modules():
         first, _, rest = name.partition(".")
         if first == "compiler" and not (rest in compiler or rest.startswith("plan")):

@@ -1,0 +1,165 @@
+"""What a check needs before anything runs on the device: the compiled model, inputs, and every reference.
+
+All that TVM and ONNX made is let go at the end but the compiled model, the reference code of the kernels and the reference
+outputs: a model's weights are large.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Union
+
+import numpy as np
+
+from ..device import AdrenoSimError
+from .artifact import CompiledModel
+from .importers import Model, ModelInput, load_model
+from .inputs import Arrays, check_inputs, make_inputs
+
+if TYPE_CHECKING:
+    from ..golden.kernel_reference import KernelReference
+    from ..golden.model_reference import ModelReference
+
+Source = Any
+"""What `check` takes: a path (.onnx, .py, .asim), an ONNX model, a Relax IRModule, or a CompiledModel."""
+
+Inputs = Union[Mapping[str, np.ndarray], Sequence[np.ndarray], str, "os.PathLike[str]"]
+
+Outputs = list[np.ndarray]
+
+SCALES = (1.0, 0.3, 0.1, 0.03, 0.01)
+"""Scales tried for seeded float inputs, until the result neither saturates nor overflows."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckOptions:
+    """How a model is compiled and judged; every field is a keyword of `check`.
+
+    target: "texture" (default), "buffer", "clml", or a tag of TVM's. pipeline: "fixed" (TVM's passes and the mends, default)
+    or "stock". without_fix: names of mends to leave out. keep_going: go on after the first wrong value. strict: warnings
+    count as errors. seed: of weights and inputs nobody gave. shapes: input name -> full shape, where the model leaves it open.
+    save: also write the compiled model to this file, as a bundle.
+    """
+
+    target: str = "texture"
+    pipeline: Literal["fixed", "stock"] = "fixed"
+    without_fix: tuple[str, ...] = ()
+    keep_going: bool = False
+    strict: bool = False
+    seed: int = 0
+    shapes: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    save: str | os.PathLike[str] | None = None
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Ready to run. origin: where the inputs come from, in words. references: name -> outputs of the whole model.
+
+    kernels is None, and references empty, for a bundle. unchecked: what no reference will say anything about.
+    """
+
+    compiled: CompiledModel
+    arrays: Arrays
+    origin: str
+    kernels: KernelReference | None
+    references: dict[str, Outputs]
+    unchecked: list[str]
+
+
+Stage = Callable[[str], AbstractContextManager[None]]
+"""Brackets a named stage, for timing and progress."""
+
+
+def prepare(source: Source, inputs: Inputs | None, options: CheckOptions, limits: Mapping[str, Any], stage: Stage) -> Prepared:
+    """Import, compile for a device of these limits, choose inputs, run the references. Errors as `check`."""
+    if isinstance(source, (str, os.PathLike)) and Path(source).suffix == ".asim":
+        source = CompiledModel.load(source)
+    if isinstance(source, CompiledModel):
+        return _prepare_bundle(source, inputs, options)
+    from ..golden.kernel_reference import KernelReference
+    from ..golden.model_reference import ModelReference
+    from .extract import extract
+    from .pipeline import lower
+    from .targets import make_target
+
+    with stage("import"):
+        model = load_model(source, options.shapes or None, options.seed)
+    with stage("compile"):
+        lowered = lower(model.module, make_target(options.target, limits), options.pipeline, options.without_fix)
+        compiled = extract(lowered, model.name)
+        if options.save is not None:
+            compiled.save(options.save)
+    with stage("references"):
+        kernels = KernelReference(lowered.unscheduled)
+        whole = ModelReference(lowered.imported)
+        arrays, origin, outputs = _choose_inputs(model, inputs, options, whole)
+        unchecked = [f"function {name}: {reason}" for name, reason in kernels.unavailable.items()]
+        references = {"TVM llvm": outputs}
+        _add_onnxruntime(model, arrays, references, unchecked)
+    return Prepared(compiled, arrays, origin, kernels, references, unchecked)
+
+
+def _prepare_bundle(compiled: CompiledModel, inputs: Inputs | None, options: CheckOptions) -> Prepared:
+    interface = tuple(ModelInput(item.name, item.shape, item.dtype) for item in compiled.inputs)
+    model = Model(compiled.name, None, interface)
+    arrays, origin = _given(model, inputs) or (make_inputs(model, None, options.seed, options.shapes), f"seed {options.seed}")
+    return Prepared(
+        compiled, arrays, origin, None, {}, ["values: a bundle carries no references; check the model it was made from"]
+    )
+
+
+def _add_onnxruntime(model: Model, arrays: Arrays, references: dict[str, Outputs], unchecked: list[str]) -> None:
+    from ..golden.model_reference import has_onnxruntime, run_onnx
+
+    if model.onnx is not None and has_onnxruntime():
+        references["ONNX Runtime"] = run_onnx(model.onnx, arrays)
+    elif model.onnx is not None:
+        unchecked.append("against ONNX Runtime: it is not installed")
+
+
+def _choose_inputs(
+    model: Model, inputs: Inputs | None, options: CheckOptions, whole: ModelReference
+) -> tuple[Arrays, str, Outputs]:
+    """The arrays, in words where they come from, and the reference outputs for them.
+
+    Seeded ones are scaled by the largest of SCALES at which every output says something, by 1 where none does.
+    """
+    given = _given(model, inputs)
+    if given is not None:
+        return *given, whole.run(list(given[0].values()))
+    from ..golden.compare import vacuity
+
+    drawn = make_inputs(model, None, options.seed, options.shapes)
+    first: Outputs | None = None
+    for scale in SCALES if any(array.dtype.kind == "f" for array in drawn.values()) else SCALES[:1]:
+        arrays = _scaled(drawn, scale)
+        outputs = whole.run(list(arrays.values()))
+        if not any(vacuity(output) for output in outputs):
+            return arrays, f"seed {options.seed}" + ("" if scale == 1 else f", scale {scale:g}"), outputs
+        first = first or outputs
+    assert first is not None
+    return drawn, f"seed {options.seed}", first
+
+
+def _given(model: Model, inputs: Inputs | None) -> tuple[Arrays, str] | None:
+    """Inputs that the caller gave, checked against the model."""
+    if inputs is None:
+        return None
+    if isinstance(inputs, (str, os.PathLike)):
+        return make_inputs(model, inputs), str(inputs)
+    if isinstance(inputs, Mapping):
+        return check_inputs(model, inputs), "given"
+    names = [item.name for item in model.inputs]
+    if len(inputs) != len(names):
+        raise AdrenoSimError(f"{len(inputs)} inputs given: the model expects {len(names)} ({', '.join(names)})")
+    return check_inputs(model, dict(zip(names, inputs, strict=True))), "given"
+
+
+def _scaled(arrays: Arrays, scale: float) -> Arrays:
+    if scale == 1:
+        return arrays
+    return {name: (array * scale).astype(array.dtype) if array.dtype.kind == "f" else array for name, array in arrays.items()}
