@@ -15,7 +15,7 @@ from adreno_sim.findings import Finding
 from adreno_sim.image.formats import CHANNEL_TYPES
 from adreno_sim.jit import launch
 from adreno_sim.jit.compiled import specialise
-from adreno_sim.jit.specialisation import BufferArg, ImageArg, LocalArg, SamplerArg, ScalarArg, Specialisation
+from adreno_sim.jit.specialisation import BufferArg, ImageArg, LocalArg, SamplerArg, ScalarArg, Specialisation, bounds_of_grid
 
 
 @dataclass
@@ -104,8 +104,13 @@ class Engine:
             bounds.append(bound)
         total, group = _three(global_size), _three(local_size)
         uniform = all(t % g == 0 for t, g in zip(total, group, strict=True))
+        most = None if any(offset) else bounds_of_grid(total, group)
         compiled = specialise(
-            module, function, Specialisation(local_size=group, args=tuple(specs), uniform=uniform, watch=watch is not None, **key)
+            module,
+            function,
+            Specialisation(
+                local_size=group, args=tuple(specs), uniform=uniform, watch=watch is not None, most_groups=most, **key
+            ),
         )
         span = None
         if watch is not None:
