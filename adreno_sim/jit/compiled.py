@@ -6,12 +6,13 @@ import ctypes
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ..clc import ir
 from . import cache, objects
 from .module import ModuleText, emit_module
 from .specialisation import Specialisation
+from .workers import Pace
 
 Worker = Callable[[int, int, int], None]
 """worker(context address, argument block address, private memory address); releases the GIL while it runs."""
@@ -31,6 +32,7 @@ class CompiledKernel:
     module: ModuleText
     worker: Worker
     loaded: objects.Loaded
+    pace: Pace = field(default_factory=Pace)
 
     @property
     def name(self) -> str:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import concurrent.futures
 import os
 import struct
-import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -15,12 +13,14 @@ import numpy as np
 
 from ..device import AdrenoSimError, DeviceError, StoreEvent
 from ..findings import Finding
-from . import arguments, context
+from . import arguments, context, layout
 from .compiled import CompiledKernel
+from .memory import ALIGNMENT, aligned
 from .results import findings_of, printed_text, store_events
 from .specialisation import BufferArg, ImageArg, ScalarArg
+from .texels import texel_bytes
+from .workers import execute
 
-ALIGNMENT = 128  # of buffers: OpenCL's largest type, and what a device's MEM_BASE_ADDR_ALIGN promises
 EVENTS = 1 << 16
 PRINT_BYTES = 1 << 20
 _FLUSH = 0x8040  # MXCSR: flush results to zero, take denormal operands as zero
@@ -82,14 +82,14 @@ def run(
     del seed
     block = _argument_block(compiled, args)
     _check_grid(compiled, global_size, offset)
-    launch = _Launch(compiled, tuple(global_size), tuple(offset), watch_range, work_dim)
+    launch = _Launch(compiled, block, tuple(global_size), tuple(offset), watch_range, work_dim)
     if watch_range is not None:
         threads = 1
     start = time.perf_counter()
-    launch.execute(block, threads or len(os.sched_getaffinity(0)), timeout)
+    execute(compiled, launch.words, launch.context, launch.arguments, threads or len(os.sched_getaffinity(0)), timeout)
     seconds = time.perf_counter() - start
     return RawResult(
-        findings_of(compiled, launch.sites, global_size, args),
+        findings_of(compiled, launch.sites, global_size, args, offset),
         store_events(compiled, launch.events, int(launch.words[context.WATCH_COUNT]), global_size, offset) if watch_range else [],
         printed_text(compiled, launch.prints, int(launch.words[context.PRINT_USED])),
         seconds,
@@ -106,14 +106,7 @@ def _check_grid(compiled: CompiledKernel, global_size: Sequence[int], offset: Se
         )
 
 
-def aligned(nbytes: int) -> tuple[np.ndarray, int]:
-    """Zeroed memory of `nbytes` on a 128-byte boundary: the array that owns it, and the address."""
-    owner = np.zeros(nbytes + ALIGNMENT, np.uint8)
-    start = -owner.ctypes.data % ALIGNMENT
-    return owner[start : start + nbytes], owner.ctypes.data + start
-
-
-def _argument_block(compiled: CompiledKernel, args: Sequence[Bound]) -> np.ndarray:
+def _argument_block(compiled: CompiledKernel, args: Sequence[Bound]) -> bytes:
     """The argument block as the machine code reads it; checks each argument against the specialisation."""
     key, kernel = compiled.key, compiled.kernel
     if len(args) != len(key.args):
@@ -133,9 +126,7 @@ def _argument_block(compiled: CompiledKernel, args: Sequence[Bound]) -> np.ndarr
         else:
             continue
         block[at : at + len(data)] = data
-    view, _ = aligned(size)
-    view[:] = np.frombuffer(bytes(block), np.uint8)
-    return view
+    return bytes(block)
 
 
 def _buffer(arg: Bound, where: str) -> bytes:
@@ -147,8 +138,6 @@ def _buffer(arg: Bound, where: str) -> bytes:
 
 
 def _image(arg: Bound, spec: ImageArg, where: str) -> bytes:
-    from .texels import texel_bytes
-
     if not isinstance(arg, BoundImage):
         raise DeviceError("CL_INVALID_ARG_VALUE", f"{where}: expected an image, got {type(arg).__name__}")
     row = arg.width * texel_bytes(spec.order, spec.channel_type)
@@ -160,71 +149,35 @@ def _image(arg: Bound, spec: ImageArg, where: str) -> bytes:
 
 
 class _Launch:
-    """One run: its context block and the buffers machine code reports into."""
+    """One run's memory: context block, argument block and site records in one piece, and the buffers of watch and printf."""
 
     def __init__(
         self,
         compiled: CompiledKernel,
+        block: bytes,
         global_size: tuple[int, ...],
         offset: tuple[int, ...],
         watch: tuple[int, int] | None,
         work_dim: int,
     ):
-        self.compiled = compiled
-        self.block, self.address = aligned(context.WORDS * 8)
-        self.words = self.block.view(np.uint64)
-        self.sites = np.zeros((max(1, len(compiled.module.sites)), context.SITE_WORDS), np.uint64)
+        count = len(compiled.module.sites)
+        arguments_at = layout.align_up(context.WORDS * 8, ALIGNMENT)
+        sites_at = layout.align_up(arguments_at + len(block), ALIGNMENT)
+        self._memory, self.context = aligned(sites_at + count * context.SITE_WORDS * 8)
+        self.arguments = self.context + arguments_at
+        self.words = self._memory[: context.WORDS * 8].view(np.uint64)
+        self.sites = self._memory[sites_at:].view(np.uint64).reshape(count, context.SITE_WORDS)
         self.sites[:, context.SITE_ORDER] = np.iinfo(np.uint64).max
         self.events = np.zeros((EVENTS if watch else 0, context.EVENT_WORDS), np.uint64)
         self.prints = np.zeros(PRINT_BYTES // 8 if compiled.module.prints else 0, np.uint64)
         groups = [-(-whole // part) for whole, part in zip(global_size, compiled.key.local_size, strict=True)]
         self.groups = groups[0] * groups[1] * groups[2]
-        words = self.words
-        words[context.GROUP_COUNT] = self.groups
-        words[context.NUM_GROUPS : context.NUM_GROUPS + 3] = groups
-        words[context.GLOBAL_SIZE : context.GLOBAL_SIZE + 3] = global_size
-        words[context.GLOBAL_OFFSET : context.GLOBAL_OFFSET + 3] = offset
-        words[context.WORK_DIM] = work_dim
-        words[context.SITES] = self.sites.ctypes.data
-        words[context.WATCH_LOW], words[context.WATCH_HIGH] = watch or (0, 0)
-        words[context.WATCH_EVENTS], words[context.WATCH_CAPACITY] = self.events.ctypes.data, len(self.events)
-        words[context.PRINT_BUFFER], words[context.PRINT_CAPACITY] = self.prints.ctypes.data, self.prints.nbytes
-        words[context.CONTROL_WORD] = _DEFAULT_MODE | (_FLUSH if compiled.key.flush_denormals else 0)
-
-    def execute(self, block: np.ndarray, threads: int, timeout: float) -> None:
-        """Share the groups among `threads` workers; stop them after `timeout` seconds or on an interrupt."""
-        workers = max(1, min(threads, self.groups))
-        self.words[context.CHUNK] = max(1, self.groups // (workers * 8))
-        pool = _pool(workers)
-        futures = [pool.submit(self._work, block.ctypes.data) for _ in range(workers)]
-        try:
-            concurrent.futures.wait(futures, timeout)
-        finally:
-            self.words[context.STOP] = 1  # only those who still run look at it
-            for future in futures:
-                future.result()
-
-    def _work(self, arguments_address: int) -> None:
-        self.compiled.worker(self.address, arguments_address, _private_memory(self.compiled.module.memory))
-
-
-_local = threading.local()
-_pools: dict[int, concurrent.futures.ThreadPoolExecutor] = {}
-_pools_lock = threading.Lock()
-
-
-def _pool(workers: int) -> concurrent.futures.ThreadPoolExecutor:
-    """Worker threads that stay; one more pool for each number of workers ever asked for."""
-    key = (os.getpid() << 16) | workers  # threads do not survive a fork
-    with _pools_lock:
-        if key not in _pools:
-            _pools[key] = concurrent.futures.ThreadPoolExecutor(workers, thread_name_prefix="adreno-sim")
-        return _pools[key]
-
-
-def _private_memory(nbytes: int) -> int:
-    """The address of this thread's private memory for a group, grown to `nbytes`."""
-    if getattr(_local, "nbytes", -1) < nbytes:
-        _local.memory, _local.address = aligned(nbytes)
-        _local.nbytes = nbytes
-    return int(_local.address)
+        low, high = watch or (0, 0)
+        mode = _DEFAULT_MODE | (_FLUSH if compiled.key.flush_denormals else 0)
+        fields = (
+            self.groups, 1, *groups, *offset, *global_size, work_dim, self.context + sites_at,
+            low, high, self.events.ctypes.data, 0, len(self.events), self.prints.ctypes.data, 0, self.prints.nbytes, mode,
+        )  # fmt: skip
+        raw = memoryview(self._memory.data)
+        struct.pack_into(f"<{len(fields)}Q", raw, context.GROUP_COUNT * 8, *fields)
+        raw[arguments_at : arguments_at + len(block)] = block

@@ -38,7 +38,7 @@ from .unit import PrintCall, Unit
 class ModuleText:
     """LLVM text of a compiled kernel; `memory` bytes of private memory per worker; what sites and prints mean.
 
-    `notes` are findings that are certain: every launch has them.
+    `notes` are findings that are certain: every launch has them. `polls`: some loop is not proven short.
     """
 
     text: str
@@ -46,6 +46,7 @@ class ModuleText:
     sites: tuple[Site, ...]
     prints: tuple[PrintCall, ...]
     notes: tuple[Site, ...]
+    polls: bool
 
 
 def emit_module(kernel: ir.Function, key: Specialisation) -> ModuleText:
@@ -68,9 +69,9 @@ def emit_module(kernel: ir.Function, key: Specialisation) -> ModuleText:
     for number in plan.collective:
         unit.functions.append(combine_function(plan, number))
     unit.functions += [group_function(plan), worker_functions(plan)]
-    return ModuleText(
-        unit.text(), unit.local_bytes + unit.arena_bytes + 128, tuple(unit.table.sites), tuple(unit.prints), tuple(unit.notes)
-    )
+    text, memory = unit.text(), unit.local_bytes + unit.arena_bytes + 128
+    polls = not plan.single or any(region.polled for region in plan.regions.regions)
+    return ModuleText(text, memory, tuple(unit.table.sites), tuple(unit.prints), tuple(unit.notes), polls)
 
 
 def _reserve_local(unit: Unit, kernel: ir.Function) -> None:

@@ -46,7 +46,8 @@ def findings_of(
 ) -> list[Finding]:
     """A finding per site that fired, in the order of the source."""
     found = []
-    for site, record in zip(compiled.module.sites, records.tolist(), strict=False):
+    fired = records[:, context.SITE_COUNT].any()
+    for site, record in zip(compiled.module.sites, records.tolist() if fired else (), strict=False):
         if record[context.SITE_COUNT]:
             item = work_item(compiled.key.local_size, global_size, offset, record[context.SITE_GROUP], record[context.SITE_LOCAL])
             values = record[context.SITE_VALUES : context.SITE_VALUES + context.SITE_VALUE_COUNT]
