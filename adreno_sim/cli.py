@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from . import __version__
+from . import __version__, cli_footprint
 
 if TYPE_CHECKING:
     from .report.model import Report
@@ -71,6 +71,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"adreno-sim {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, parser_class=_Parser)
     _add_check(commands)
+    cli_footprint.add(commands)
     devices = commands.add_parser("devices", help="list simulated profiles and real OpenCL devices")
     devices.set_defaults(run=_devices)
     return parser
@@ -117,7 +118,7 @@ def _add_check(commands: Any) -> None:
         "--shape",
         action="append",
         default=[],
-        type=_shape,
+        type=shape_argument,
         metavar="NAME=DxDx...",
         help="full shape of an input whose dimensions the model leaves open",
     )
@@ -134,7 +135,8 @@ def _add_check(commands: Any) -> None:
     check.set_defaults(run=_check)
 
 
-def _shape(text: str) -> tuple[str, tuple[int, ...]]:
+def shape_argument(text: str) -> tuple[str, tuple[int, ...]]:
+    """NAME=DxDx... as (name, sizes)."""
     name, equals, dims = text.rpartition("=")
     sizes = dims.split("x")
     if not equals or not name or not all(size.isdigit() and int(size) > 0 for size in sizes):
@@ -145,8 +147,8 @@ def _shape(text: str) -> tuple[str, tuple[int, ...]]:
 def _check(args: argparse.Namespace) -> int:
     from .report import progress
 
-    _refuse_unwritable(args.json)
-    _refuse_unwritable(args.save)
+    refuse_unwritable(args.json)
+    refuse_unwritable(args.save)
     with progress.shown(sys.stderr) as bar:
         from .compiler.check import check
 
@@ -169,7 +171,7 @@ def _check(args: argparse.Namespace) -> int:
     return report.exit_code
 
 
-def _refuse_unwritable(path: str | None) -> None:
+def refuse_unwritable(path: str | None) -> None:
     """Say before the work, not after it, that a file cannot be written."""
     from .device import AdrenoSimError
 

@@ -6,7 +6,7 @@ import json
 from importlib import resources
 from typing import Any
 
-NAMES = ("finding", "report", "snapshots")
+NAMES = ("finding", "footprint", "plan", "report", "snapshots")
 
 
 def load(name: str) -> dict[str, Any]:

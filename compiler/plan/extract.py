@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal
 
 from ...device import AdrenoSimError, BufferSpec, Device, TensorSpec
 from ...image import format_of
 from .lifetimes import Lifetimes, TensorLife, trace
-from .memory_plan import MemoryPlan, PlannedStorage, PlannedTensor, PlanSummary
+from .memory_plan import (
+    FixedTensor,
+    MemoryPlan,
+    PlannedStorage,
+    PlannedTensor,
+    PlannedWorkspace,
+    PlanSummary,
+    SymbolRange,
+)
 
 if TYPE_CHECKING:
     from ..artifact import CompiledModel
@@ -49,11 +58,78 @@ def extract_plan(
     saying how in words; by default as TVM's planner means to compute them. Lifetimes are VM instruction indices.
     Raises AdrenoSimError where a symbolic input has no shape or shapes contradict the program.
     """
-    lives = trace(model, _input_shapes(model, shapes or {}))
+    inputs = _input_shapes(model, shapes or {})
+    lives = trace(model, inputs)
     tensors = [_tensor(life, size or row_aligned()) for life in lives.tensors]
     storages = [_storage(lives, tensors, key) for key in lives.storages]
     constants = sum(array.nbytes for array in model.constants.values())
-    return MemoryPlan("main", rule, tuple(storages), tuple(tensors), summarise(storages, tensors, constants))
+    return MemoryPlan(
+        "main",
+        rule,
+        tuple(storages),
+        tuple(tensors),
+        summarise(storages, tensors, constants, lives.workspaces),
+        workspaces=tuple(lives.workspaces),
+        fixed=_fixed(model, inputs, lives),
+        accesses_known=True,
+        model=model.name,
+    )
+
+
+def extract_bounded(
+    model: CompiledModel,
+    bounds: Mapping[str, tuple[int, int]],
+    size: Size | None = None,
+    rule: str = f"texture rows aligned to {ROW_ALIGNMENT} bytes",
+) -> MemoryPlan:
+    """The plan of a model whose input shapes are symbolic, for sizes in `bounds`: symbol -> (low, high).
+
+    Raises AdrenoSimError for a symbol without bounds, bounds that are none, or unknown symbols.
+    """
+    ranges = _ranges(model, bounds)
+    low, high = ({symbol.name: end for symbol, end in zip(ranges, ends, strict=True)} for ends in _ends(ranges))
+    least = extract_plan(model, _shapes_at(model, low), size, rule)
+    return replace(extract_plan(model, _shapes_at(model, high), size, rule), symbols=ranges, least=least.summary)
+
+
+def _ranges(model: CompiledModel, bounds: Mapping[str, tuple[int, int]]) -> tuple[SymbolRange, ...]:
+    symbols = list(dict.fromkeys(dim for info in model.inputs for dim in info.shape if isinstance(dim, str)))
+    there = f"the model's symbols are {', '.join(symbols) or 'none'}"
+    for name in bounds:
+        if name not in symbols:
+            raise AdrenoSimError(f"bounds for {name!r}: {there}")
+    for name in symbols:
+        if name not in bounds:
+            raise AdrenoSimError(f"no bounds for symbolic dimension {name!r}; {there}")
+        if not 1 <= bounds[name][0] <= bounds[name][1]:
+            raise AdrenoSimError(f"bounds {bounds[name][0]} to {bounds[name][1]} for {name!r}: expected 1 <= low <= high")
+    return tuple(SymbolRange(name, *bounds[name]) for name in symbols)
+
+
+def _ends(ranges: Iterable[SymbolRange]) -> tuple[list[int], list[int]]:
+    pairs = list(ranges)
+    return [symbol.low for symbol in pairs], [symbol.high for symbol in pairs]
+
+
+def _shapes_at(model: CompiledModel, sizes: Mapping[str, int]) -> dict[str, tuple[int, ...]]:
+    return {info.name: tuple(sizes[dim] if isinstance(dim, str) else dim for dim in info.shape) for info in model.inputs}
+
+
+def _fixed(model: CompiledModel, inputs: Iterable[tuple[int, ...]], lives: Lifetimes) -> tuple[FixedTensor, ...]:
+    """Inputs, constants, outputs, in that order."""
+    found = []
+    for info, shape in zip(model.inputs, inputs, strict=True):
+        found.append(_fixed_tensor(info.name, "input", TensorSpec(shape, info.dtype, info.scope)))
+    for key, array in model.constants.items():
+        found.append(_fixed_tensor(key, "constant", TensorSpec(array.shape, array.dtype.name)))
+    for number, spec in enumerate(lives.results):
+        name = model.outputs[number].name if number < len(model.outputs) else f"output_{number}"
+        found.append(_fixed_tensor(name, "output", spec))
+    return tuple(found)
+
+
+def _fixed_tensor(name: str, kind: Literal["input", "constant", "output"], spec: TensorSpec) -> FixedTensor:
+    return FixedTensor(name, kind, tuple(map(int, spec.shape)), spec.dtype, spec.scope, spec.nbytes)
 
 
 def _input_shapes(model: CompiledModel, given: Mapping[str, tuple[int, ...]]) -> list[tuple[int, ...]]:
@@ -80,6 +156,8 @@ def _tensor(life: TensorLife, size: Size) -> PlannedTensor:
         first=life.first,
         last=life.last,
         origin=life.origin,
+        written=life.written,
+        read=life.read,
     )
 
 
@@ -89,11 +167,19 @@ def _storage(lives: Lifetimes, tensors: Iterable[PlannedTensor], key: str) -> Pl
     needed = max((tensor.offset + tensor.right_bytes for tensor in inside), default=0)
     last = max([storage.first, *(tensor.last for tensor in inside)])
     nbytes = needed if storage.nbytes is None else storage.nbytes
-    return PlannedStorage(key, storage.scope, nbytes, needed, storage.first, last, storage.planned)
+    return PlannedStorage(key, storage.scope, nbytes, needed, storage.first, last, storage.planned, storage.why)
 
 
-def summarise(storages: Iterable[PlannedStorage], tensors: Iterable[PlannedTensor], constants: int) -> PlanSummary:
+def summarise(
+    storages: Iterable[PlannedStorage],
+    tensors: Iterable[PlannedTensor],
+    constants: int,
+    workspaces: Iterable[PlannedWorkspace] = (),
+) -> PlanSummary:
     """Totals; storages that the planner left alone count only in `unplanned`."""
+    by_call: dict[int, int] = {}
+    for workspace in workspaces:
+        by_call[workspace.instruction] = by_call.get(workspace.instruction, 0) + workspace.nbytes
     storages, tensors = list(storages), list(tensors)
     planned = {storage.id for storage in storages if storage.planned}
     inside = [tensor for tensor in tensors if tensor.storage in planned]
@@ -105,6 +191,7 @@ def summarise(storages: Iterable[PlannedStorage], tensors: Iterable[PlannedTenso
         live_lower_bound=live_lower_bound(inside),
         unplanned=sum(s.planned_bytes for s in storages if not s.planned),
         constants=constants,
+        workspace=max(by_call.values(), default=0),
     )
 
 

@@ -39,6 +39,8 @@ from ..hostir import (
     ToDevice,
 )  # fmt: skip
 from ..runtime import HeapValue
+from .memory_plan import PlannedWorkspace
+from .workspaces import Argument, workspaces
 
 if TYPE_CHECKING:
     from ..artifact import CompiledModel
@@ -46,7 +48,10 @@ if TYPE_CHECKING:
 
 @dataclass
 class TensorLife:
-    """A tensor and the instructions [first, last] that use it or an alias of it. `origin` writes it first."""
+    """A tensor and the instructions [first, last] that use it or an alias of it. `origin` writes it first.
+
+    written, read: first instruction that does; None for none.
+    """
 
     id: str
     spec: TensorSpec
@@ -55,6 +60,8 @@ class TensorLife:
     first: int
     last: int
     origin: str = ""
+    written: int | None = None
+    read: int | None = None
 
 
 @dataclass
@@ -65,14 +72,17 @@ class StorageLife:
     nbytes: int | None
     first: int
     planned: bool = True
+    why: str = ""
 
 
 @dataclass
 class Lifetimes:
-    """Everything the entry function allocates, in order."""
+    """Everything the entry function allocates, in order; result: tensors of its result that it did not allocate, too."""
 
     tensors: list[TensorLife] = field(default_factory=list)
     storages: dict[str, StorageLife] = field(default_factory=dict)
+    workspaces: list[PlannedWorkspace] = field(default_factory=list)
+    results: list[TensorSpec] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -160,6 +170,21 @@ class _Tracer:
             life = self.lives.tensors[number]
             life.last = max(life.last, self.index)
 
+    def read(self, value: Value) -> None:
+        """Every tensor inside `value` is used and read now."""
+        self.use(value)
+        for number in _tensors(value):
+            life = self.lives.tensors[number]
+            life.read = self.index if life.read is None else life.read
+
+    def write(self, value: Value, origin: str = "") -> None:
+        """Every tensor inside `value` is used and written now."""
+        self.use(value)
+        for number in _tensors(value):
+            life = self.lives.tensors[number]
+            life.origin = life.origin or origin
+            life.written = self.index if life.written is None else life.written
+
     def new_tensor(self, name: str, spec: TensorSpec, storage: str, offset: int) -> Ref:
         taken = sum(1 for life in self.lives.tensors if life.id.split("#")[0] == name)
         life = TensorLife(f"{name}#{taken}" if taken else name, spec, storage, offset, self.index, self.index)
@@ -231,17 +256,26 @@ def _call_host(tracer: _Tracer, i: CallHost) -> None:
     if function.on_host:
         hostrun.call_on_host(function, [arg for arg in args if isinstance(arg, (HeapValue, int, float))])
         return
-    for param, arg in zip(function.params, args, strict=True):
+    pairs = list(zip(function.params, args, strict=True))
+    for param, arg in pairs:  # reads first: an argument that is read and written was to hold something before
         tracer.use(arg)
+        if isinstance(param, BufferParam) and param.access == "read":
+            tracer.read(arg)
+    for param, arg in pairs:
         if isinstance(param, BufferParam) and param.access in ("write", "read_write"):
-            for number in _tensors(arg):
-                tracer.lives.tensors[number].origin = tracer.lives.tensors[number].origin or i.function
+            tracer.write(arg, i.function)
+    tracer.lives.workspaces += workspaces(function, [_argument(arg) for arg in args], tracer.index)
+
+
+def _argument(value: Value) -> Argument:
+    """What sizes inside a host function may depend on."""
+    return value.spec if isinstance(value, Ref) else value.slots if isinstance(value, HeapValue) else value  # type: ignore[return-value]
 
 
 def _call_vm(tracer: _Tracer, i: CallVM) -> None:
     for operand in i.args:
-        tracer.use(tracer.get(operand))
-        _leave_alone(tracer, tracer.get(operand))
+        tracer.read(tracer.get(operand))
+        _leave_alone(tracer, tracer.get(operand), f"passed to {i.function}")
     tracer.registers[i.dst] = None  # what the callee allocates is the callee's plan
 
 
@@ -255,12 +289,14 @@ def _reshape(tracer: _Tracer, i: Reshape) -> None:
 
 def _to_device(tracer: _Tracer, i: ToDevice) -> None:
     source = tracer.get(i.src)
-    tracer.use(source)
-    _leave_alone(tracer, source)
+    tracer.read(source)
+    _leave_alone(tracer, source, "copied to another scope")
     if isinstance(source, Ref) and source.spec.scope != i.scope:
         spec = TensorSpec(source.spec.shape, source.spec.dtype, i.scope)
-        storage = tracer.new_storage(i.dst, StorageLife(i.scope, None, tracer.index, planned=False))
+        why = "a copy in another scope, which the runtime allocates"
+        storage = tracer.new_storage(i.dst, StorageLife(i.scope, None, tracer.index, planned=False, why=why))
         tracer.registers[i.dst] = tracer.new_tensor(i.dst, spec, storage, 0)
+        tracer.write(tracer.registers[i.dst])
     else:
         tracer.registers[i.dst] = source
 
@@ -284,26 +320,36 @@ def _copy(tracer: _Tracer, i: Copy) -> None:
 
 
 def _branch(tracer: _Tracer, i: Branch) -> None:
-    tracer.use(tracer.get(i.condition))
+    tracer.read(tracer.get(i.condition))
     tracer.block(i.then)
     then = tracer.get(i.then_result)
     tracer.block(i.otherwise)
     otherwise = tracer.get(i.otherwise_result)
     same = isinstance(then, Ref) and isinstance(otherwise, Ref)
     tracer.registers[i.dst] = Ref(_tensors(then) + _tensors(otherwise), then.spec) if same else Either(then, otherwise)  # type: ignore[union-attr]
-    _leave_alone(tracer, tracer.registers[i.dst])
+    _leave_alone(tracer, tracer.registers[i.dst], "result of a branch")
 
 
 def _return(tracer: _Tracer, i: Return) -> None:
     result = tracer.get(i.value)
-    tracer.use(result)
-    _leave_alone(tracer, result)
+    tracer.read(result)
+    _leave_alone(tracer, result, "result of the function")
+    tracer.lives.results += _specs(result)
 
 
-def _leave_alone(tracer: _Tracer, value: Value) -> None:
+def _specs(value: Value) -> list[TensorSpec]:
+    if isinstance(value, Ref):
+        return [value.spec]
+    if isinstance(value, Items):
+        return [spec for item in value.items for spec in _specs(item)]
+    return _specs(value.a) if isinstance(value, Either) else []
+
+
+def _leave_alone(tracer: _Tracer, value: Value, why: str) -> None:
     """Results of functions and branches, and what goes to anything but a PrimFunc, each get a storage of their own."""
     for number in _tensors(value):
-        tracer.lives.storages[tracer.lives.tensors[number].storage].planned = False
+        storage = tracer.lives.storages[tracer.lives.tensors[number].storage]
+        storage.planned, storage.why = False, storage.why or why
 
 
 def _nothing(tracer: _Tracer, i: CheckTensor | Kill) -> None:

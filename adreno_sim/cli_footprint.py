@@ -1,0 +1,224 @@
+"""`adreno-sim footprint`: plans of a model's memory side by side, pictures of one, limits to hold in CI."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .compiler.artifact import CompiledModel
+    from .compiler.plan.footprint import Footprint
+    from .compiler.plan.memory_plan import MemoryPlan
+    from .compiler.plan.problem import Problem
+    from .compiler.plan.rules import DeviceRules
+
+EXIT_OK, EXIT_FINDINGS = 0, 1
+
+DETAILS = """\
+SOURCE is a model (.onnx, .py, .asim), a plan or footprint written before (.json), or a trace of lifetimes and sizes
+(.csv with columns id,lower,upper,size, or .json).
+
+exit code: 0 ok; 1 a plan over --budget or --max-ratio, or no valid plan; 2 usage or bad input; 3 unsupported
+"""
+
+UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
+
+
+def add(commands: Any) -> None:
+    """Register the command."""
+    parser = commands.add_parser(
+        "footprint",
+        help="compare memory plans of a model, draw one, hold limits",
+        description="Extract the memory plan of a model, let planners place the same tensors, compare their bytes.",
+        epilog=DETAILS,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("source", metavar="SOURCE", help="a model, plan or trace")
+    parser.add_argument(
+        "--planners", default="tvm,tvm-fixed,arena", metavar="NAME,...", help="or all (default: tvm,tvm-fixed,arena)"
+    )
+    parser.add_argument("--target", default="texture", metavar="TARGET", help="texture, buffer, clml, or a tag of TVM's")
+    parser.add_argument("--pipeline", default="fixed", choices=("fixed", "stock"), help="as of check (default: fixed)")
+    parser.add_argument("--device", metavar="DEVICE", help="profile name or device string (default: ADRENO_SIM_DEVICE, ...)")
+    parser.add_argument("--pitch-rule", choices=("bytes", "pixels", "hardware"), help="row pitch (default: the device's)")
+    parser.add_argument("--shape", action="append", default=[], metavar="NAME=DxD...", help="full shape of an open input")
+    parser.add_argument(
+        "--bound", action="append", default=[], type=_bound, metavar="SYMBOL=LOW:HIGH", help="of an open dimension"
+    )
+    parser.add_argument("--seconds", type=_seconds, metavar="S", help="for the planner optimal (default: 60)")
+    parser.add_argument("--budget", type=_bytes, metavar="SIZE", help="as 64MB: exit code 1 if the smallest plan is larger")
+    parser.add_argument("--max-ratio", type=_ratio, metavar="R", help="as 1.1: exit code 1 if the smallest is above R x bound")
+    parser.add_argument("--compare", metavar="OLD.json", help="say which tensors make the difference to an older footprint")
+    parser.add_argument("--json", metavar="FILE", help="write the figures and the plan (- = standard output)")
+    parser.add_argument("--plan-json", metavar="FILE", help="write the plan that --draw names")
+    parser.add_argument("--draw", metavar="PLANNER", help="what pictures start with (default: the smallest)")
+    parser.add_argument("--html", metavar="FILE", help="one page: memory over time, every tensor, every planner")
+    parser.add_argument("--svg", metavar="FILE", help="the picture alone")
+    parser.add_argument("--png", metavar="FILE", help="the picture as pixels (needs Pillow)")
+    parser.set_defaults(run=_footprint)
+
+
+def _bytes(text: str) -> int:
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([A-Za-z]*)", text.strip())
+    if not match or match[2].upper() not in UNITS:
+        raise argparse.ArgumentTypeError(f"{text!r}: expected a size, as 64MB or 64MiB")
+    return int(float(match[1]) * UNITS[match[2].upper()])
+
+
+def _ratio(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 1 <= value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r}: expected a number of 1 or more, as 1.1")
+    return value
+
+
+def _seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r}: expected seconds, as 60")
+    return value
+
+
+def _bound(text: str) -> tuple[str, tuple[int, int]]:
+    match = re.fullmatch(r"(.+)=(\d+):(\d+)", text)
+    if not match:
+        raise argparse.ArgumentTypeError(f"{text!r}: expected SYMBOL=LOW:HIGH, as n=1:8")
+    return match[1], (int(match[2]), int(match[3]))
+
+
+def _footprint(args: argparse.Namespace) -> int:
+    from .cli import refuse_unwritable
+    from .compiler.plan.difference import read_old
+    from .compiler.plan.footprint import measure, planner_names
+    from .device import AdrenoSimError
+
+    files = [args.json, args.plan_json, args.html, args.svg, args.png]
+    for file in files:
+        refuse_unwritable(file)
+    if len(set(filter(None, files))) < len(list(filter(None, files))):
+        raise AdrenoSimError("two outputs have the same file name")
+    names = planner_names(args.planners)
+    if args.draw is not None and args.draw not in (*names, "as compiled"):
+        raise AdrenoSimError(f"--draw {args.draw}: expected one of the planners compared: {', '.join(names)}")
+    old = read_old(args.compare) if args.compare else None
+    rules = _rules(args)
+    options = {"optimal": {"seconds": args.seconds}} if args.seconds else {}
+    footprint = measure(_source(args), rules, names, Path(args.source).name, options)
+    _write(footprint, args)
+    _show(footprint, args, old)
+    return _judge(footprint, args)
+
+
+def _rules(args: argparse.Namespace) -> DeviceRules:
+    from .compiler.plan.rules import DeviceRules
+    from .device import AdrenoSimError, open_device
+
+    text = args.device
+    device = open_device(text if text is None or text.partition(":")[0] in ("sim", "cl") else f"sim:{text}")
+    rules = DeviceRules.of_device(device)
+    if args.pitch_rule is None:
+        return rules
+    if rules.profile is None:
+        raise AdrenoSimError(f"--pitch-rule {args.pitch_rule}: {rules.device} is a real device, which has its own")
+    return DeviceRules.of_profile(rules.profile, args.pitch_rule)
+
+
+def _source(args: argparse.Namespace) -> MemoryPlan | Problem:
+    """What is to be placed: read from a plan or trace, else extracted from the compiled model."""
+    from .compiler.plan.extract import extract_bounded, extract_plan
+    from .compiler.plan.footprint import read_source
+    from .device import AdrenoSimError
+
+    given = read_source(args.source)
+    if given is not None:
+        if args.shape or args.bound:
+            raise AdrenoSimError(f"{args.source}: --shape and --bound are for models; its sizes are known")
+        return given
+    model = _model(args)
+    symbolic = any(isinstance(dim, str) for info in model.inputs for dim in info.shape)
+    return extract_bounded(model, dict(args.bound)) if symbolic or args.bound else extract_plan(model)
+
+
+def _model(args: argparse.Namespace) -> CompiledModel:
+    from .compiler.artifact import CompiledModel
+
+    if Path(args.source).suffix == ".asim":
+        return CompiledModel.load(args.source)
+    from .cli import shape_argument
+    from .compiler.extract import extract
+    from .compiler.importers import load_model
+    from .compiler.pipeline import lower
+    from .device import AdrenoSimError
+
+    try:
+        shapes = dict(shape_argument(text) for text in args.shape)
+    except argparse.ArgumentTypeError as error:
+        raise AdrenoSimError(f"--shape: {error}") from None
+    model = load_model(args.source, shapes or None)
+    return extract(lower(model.module, args.target, args.pipeline), model.name)
+
+
+def _write(footprint: Footprint, args: argparse.Namespace) -> None:
+    from .report.encode import write_json
+
+    if args.json and args.json != "-":
+        write_json(args.json, footprint.as_json())
+    chosen = footprint.of(args.draw) if args.draw else footprint.smallest
+    if not (args.plan_json or args.html or args.svg or args.png):
+        return
+    from .device import AdrenoSimError
+
+    if chosen is None:
+        raise AdrenoSimError("there is no valid plan to write or draw")
+    if args.plan_json:
+        from .compiler.plan.plan_file import write_plan
+        from .compiler.plan.replan import plan_of
+
+        write_plan(args.plan_json, plan_of(chosen, footprint.plan))
+    if args.html or args.svg or args.png:
+        from .report import plan_html, plan_picture
+
+        picture = plan_picture.Picture.of(chosen, footprint.source, footprint.rule)
+        if args.svg:
+            plan_picture.write_svg(args.svg, picture)
+        if args.png:
+            plan_picture.write_png(args.png, picture)
+        if args.html:
+            plan_html.write_html(args.html, footprint, chosen.planner)
+
+
+def _show(footprint: Footprint, args: argparse.Namespace, old: Any) -> None:
+    from .compiler.plan.difference import difference
+    from .report import encode, footprint_text
+
+    file = sys.stderr if args.json == "-" else sys.stdout
+    footprint_text.show(footprint, file, args.budget)
+    if old is not None:
+        footprint_text.show_difference(difference(old, footprint), file)
+    if args.json == "-":
+        encode.print_json(footprint.as_json(), sys.stdout)
+
+
+def _judge(footprint: Footprint, args: argparse.Namespace) -> int:
+    """Exit code; limits hold for the smallest valid plan of those compared, the model's own left out where others are."""
+    ok = [row for row in footprint.rows if not row.skipped and not row.violations]
+    best = min((row for row in ok if row.planner != "as compiled"), key=lambda row: row.total, default=None)
+    failures = []
+    if best is None:
+        failures.append("no planner gave a valid plan")
+    elif args.budget is not None and best.total > args.budget:
+        failures.append(f"{best.planner}: {best.total:,} bytes, above the budget of {args.budget:,}")
+    if best is not None and args.max_ratio is not None and best.ratio > args.max_ratio:
+        failures.append(f"{best.planner}: {best.ratio:.3f} times the lower bound, above {args.max_ratio:g}")
+    for failure in failures:
+        print(f"failed: {failure}", file=sys.stderr if args.json == "-" else sys.stdout)
+    return EXIT_FINDINGS if failures else EXIT_OK

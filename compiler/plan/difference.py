@@ -1,0 +1,141 @@
+"""Why two footprints differ: which tensors are live at the peak of one and not of the other, and which exist in one only."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Union
+
+from ...device import AdrenoSimError
+from ..serial import SchemaError, decode
+from .footprint import SCHEMA, Footprint
+from .memory_plan import MemoryPlan
+from .plan_file import SCHEMA as PLAN_SCHEMA
+from .plan_file import plan_from_json, read_object
+from .problem import Item
+from .trace import SCHEMA as TRACE_SCHEMA
+from .trace import read as read_trace
+
+
+@dataclass(frozen=True)
+class Life:
+    """A tensor as an older footprint had it: `size` bytes, live on [start, end)."""
+
+    id: str
+    size: int
+    dense: int
+    start: int
+    end: int
+    scope: str
+    shape: tuple[int, ...]
+    dtype: str
+
+
+AnyLife = Union[Life, Item]
+
+
+@dataclass(frozen=True)
+class Old:
+    """What `--compare` compares with. totals: planner -> bytes (none for a plain plan)."""
+
+    source: str
+    lives: tuple[AnyLife, ...]
+    totals: dict[str, int]
+
+
+@dataclass(frozen=True)
+class Change:
+    """`bytes` more (or fewer) because of tensors like `tensor`: `count` more (or fewer) of them."""
+
+    tensor: str
+    count: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Difference:
+    """New against old. totals: planner -> (old, new) bytes. peak: changes of what is live at the peak, which add up to
+    `bound`, the change of the live lower bound; tensors: changes of the set of tensors.
+    """
+
+    source: str
+    totals: dict[str, tuple[int, int]]
+    bound: int
+    peak: tuple[Change, ...]
+    tensors: tuple[Change, ...]
+
+
+def read_old(path: str | os.PathLike[str]) -> Old:
+    """A footprint, plan or trace written before. Raises AdrenoSimError where it is none."""
+    data = read_object(path)
+    schema = data.get("schema")
+    if schema == SCHEMA:
+        return _old_footprint(data, str(path))
+    if schema == PLAN_SCHEMA:
+        plan = plan_from_json(data, str(path))
+        return Old(str(path), tuple(_planned(plan)), {})
+    if schema == TRACE_SCHEMA:
+        return Old(str(path), read_trace(str(path)).items, {})
+    raise AdrenoSimError(f"{path}: schema {schema!r}: expected {SCHEMA!r}, {PLAN_SCHEMA!r} or {TRACE_SCHEMA!r}")
+
+
+def _old_footprint(data: dict[str, Any], where: str) -> Old:
+    try:
+        lives = decode(tuple[Life, ...], data.get("lives"), "lives")
+        rows = data["planners"]
+        totals = {str(line["planner"]): int(line["total"]) for line in rows if not line.get("skipped")}
+    except (SchemaError, KeyError, TypeError, ValueError) as error:
+        raise AdrenoSimError(f"{where}: not a footprint: {error}") from None
+    return Old(where, lives, totals)
+
+
+def _planned(plan: MemoryPlan) -> Iterable[Life]:
+    free = {storage.id for storage in plan.storages if storage.planned}
+    for t in plan.tensors:
+        if t.storage in free:
+            yield Life(t.id, t.right_bytes, t.dense_bytes, t.first, t.last + 1, t.scope, t.shape, t.dtype)
+
+
+def difference(old: Old, new: Footprint) -> Difference:
+    """What changed from `old` to `new`. Tensors are the same kind where shape, dtype, scope and size are: names move."""
+    rows = {line.planner: line.total for line in new.rows if not line.skipped}
+    totals = {name: (old.totals[name], total) for name, total in rows.items() if name in old.totals}
+    before, after = _at_peak(old.lives), _at_peak(new.problem.items)
+    bound = sum(life.size for life in after) - sum(life.size for life in before)
+    return Difference(old.source, totals, bound, _changes(before, after), _changes(old.lives, new.problem.items))
+
+
+def _at_peak(lives: Sequence[AnyLife]) -> list[AnyLife]:
+    """Those live at the first instant when most bytes are."""
+    changes: dict[int, int] = {}
+    for life in lives:
+        changes[life.start] = changes.get(life.start, 0) + life.size
+        changes[life.end] = changes.get(life.end, 0) - life.size
+    live = most = when = 0
+    for time in sorted(changes):
+        live += changes[time]
+        if live > most:
+            most, when = live, time
+    return [life for life in lives if life.start <= when < life.end]
+
+
+def _changes(old: Iterable[AnyLife], new: Iterable[AnyLife]) -> tuple[Change, ...]:
+    """Kinds of tensors that became more or fewer, the largest change of bytes first."""
+    count: Counter[tuple[Any, ...]] = Counter()
+    names: dict[tuple[Any, ...], str] = {}
+    for lives, sign in ((old, -1), (new, 1)):
+        for life in lives:
+            kind = (tuple(life.shape), life.dtype, life.scope, life.size)
+            count[kind] += sign
+            names.setdefault(kind, life.id)
+    changes = [Change(_described(names[kind], kind), n, n * kind[3]) for kind, n in count.items() if n]
+    return tuple(sorted(changes, key=lambda change: (-abs(change.bytes), change.tensor)))
+
+
+def _described(name: str, kind: tuple[Any, ...]) -> str:
+    shape, dtype, scope, size = kind
+    if not shape:
+        return f"{name} ({size:,} bytes)"
+    return f"{name} ({dtype} {'x'.join(map(str, shape))} {scope}, {size:,} bytes)"

@@ -1,0 +1,142 @@
+"""What a model's memory plan takes, and what other planners would: the figures behind `adreno-sim footprint`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from ... import __version__
+from ...device import AdrenoSimError, UnsupportedError
+from . import planners
+from .allocation import Allocation
+from .compare import Row, row
+from .memory_plan import MemoryPlan
+from .plan_file import SCHEMA as PLAN_SCHEMA
+from .plan_file import plan_from_json, plan_to_json, read_object
+from .problem import Problem
+from .replan import AS_COMPILED, allocation_of, under
+from .rules import DeviceRules
+from .trace import SCHEMA as TRACE_SCHEMA
+from .trace import read as read_trace
+
+SCHEMA = "adreno-sim/footprint/1"
+
+PRECISE = "optimal"
+"""The planner that may take minutes: `all` leaves it out."""
+
+
+@dataclass(frozen=True)
+class Footprint:
+    """Plans of one set of tensors side by side.
+
+    plan: None for a trace, which has no storages yet. rows, allocations: in the same order; an allocation is None where
+    its row says why it was skipped. rule: how sizes were computed.
+    """
+
+    source: str
+    rule: str
+    problem: Problem
+    rows: tuple[Row, ...]
+    allocations: tuple[Allocation | None, ...]
+    plan: MemoryPlan | None = None
+
+    @property
+    def smallest(self) -> Allocation | None:
+        """The valid allocation with the fewest bytes, the first of equals; None where there is none."""
+        pairs = [(a, r) for a, r in zip(self.allocations, self.rows, strict=True) if a is not None and not r.violations]
+        return min(pairs, key=lambda pair: pair[0].total)[0] if pairs else None
+
+    def of(self, planner: str) -> Allocation:
+        """The allocation of a planner. AdrenoSimError where it was not asked for, or has none."""
+        for allocation, line in zip(self.allocations, self.rows, strict=True):
+            if line.planner == planner:
+                if allocation is None:
+                    raise AdrenoSimError(f"planner {planner}: {line.skipped}")
+                return allocation
+        raise AdrenoSimError(f"planner {planner!r} is not among those compared: {', '.join(r.planner for r in self.rows)}")
+
+    def as_json(self) -> dict[str, Any]:
+        """JSON-ready data of schema adreno-sim/footprint/1."""
+        return {
+            "schema": SCHEMA,
+            "version": __version__,
+            "source": self.source,
+            "rule": self.rule,
+            "tensors": len(self.problem.items),
+            "lower_bound": self.problem.lower_bound(),
+            "planners": [line.as_dict() for line in self.rows],
+            "summary": None if self.plan is None else asdict(self.plan.summary),
+            "lives": [
+                {"id": i.id, "size": i.size, "dense": i.dense or i.size, "start": i.start, "end": i.end, "scope": i.scope}
+                | {"shape": list(i.shape), "dtype": i.dtype}
+                for i in self.problem.items
+            ],
+            "plan": None if self.plan is None else plan_to_json(self.plan),
+        }
+
+
+def planner_names(text: str) -> list[str]:
+    """Planners from a comma-separated list; "all" = all but the one that takes minutes. AdrenoSimError for unknown ones."""
+    names: list[str] = []
+    for name in filter(None, (part.strip() for part in text.split(","))):
+        names += [known for known in planners.names() if known != PRECISE] if name == "all" else [name]
+    for name in names:
+        planners.find(name)
+    if not names:
+        raise AdrenoSimError("no planner named: expected all, or some of " + ", ".join(planners.names()))
+    return list(dict.fromkeys(names))
+
+
+def measure(
+    source: MemoryPlan | Problem,
+    rules: DeviceRules,
+    names: Sequence[str],
+    title: str = "",
+    options: Mapping[str, Mapping[str, Any]] | None = None,
+) -> Footprint:
+    """Run the planners `names` on the tensors of a plan (its own allocation comes first), or on a problem as it stands.
+
+    options: planner -> its own options. A planner that cannot take the problem, or is not installed, gets a row that says so.
+    """
+    options = options or {}
+    runs: list[tuple[str, Allocation | str]] = []
+    plan = None
+    if isinstance(source, MemoryPlan):
+        plan = under(source, rules)
+        problem = rules.problem(plan)
+        runs.append((AS_COMPILED, allocation_of(plan, problem)))
+    else:
+        problem = source
+    runs += [(name, _run(name, problem, options.get(name, {}))) for name in names]
+    rows = [Row(name, skipped=result) if isinstance(result, str) else row(result, rules.page) for name, result in runs]
+    allocations = tuple(None if isinstance(result, str) else result for _, result in runs)
+    rule = rules.text if plan is not None else "sizes as given"
+    return Footprint(title or problem.name, rule, problem, tuple(rows), allocations, plan)
+
+
+def _run(name: str, problem: Problem, options: Mapping[str, Any]) -> Allocation | str:
+    try:
+        return planners.plan(name, problem, **options)
+    except (UnsupportedError, AdrenoSimError) as error:
+        return str(error)
+
+
+def read_source(path: str | os.PathLike[str]) -> MemoryPlan | Problem | None:
+    """A plan, footprint or trace from a .json file, a trace from a .csv file; None for any other file (a model)."""
+    suffix = Path(path).suffix.lower()
+    if suffix == ".csv":
+        return read_trace(Path(path))
+    if suffix != ".json":
+        return None
+    data = read_object(path)
+    schema = data.get("schema")
+    if schema == TRACE_SCHEMA:
+        return read_trace(Path(path))
+    if schema == SCHEMA and isinstance(data.get("plan"), dict):
+        data, schema = data["plan"], PLAN_SCHEMA
+    if schema != PLAN_SCHEMA:
+        raise AdrenoSimError(f"{path}: schema {schema!r}: expected {PLAN_SCHEMA!r}, {TRACE_SCHEMA!r} or {SCHEMA!r} with a plan")
+    return plan_from_json(data, str(path))

@@ -1,0 +1,119 @@
+"""What a device asks of a memory plan: sizes under its pitch rule, alignments of addresses, limits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...device import BufferSpec, Device, ImageSpec, TensorSpec
+from ...image import format_of, layout_of
+from ...profiles import Profile
+from .problem import Item, Problem, from_plan
+
+if TYPE_CHECKING:
+    from .memory_plan import MemoryPlan
+
+IMAGE_LIMITS = {"width": "IMAGE2D_MAX_WIDTH", "height": "IMAGE2D_MAX_HEIGHT", "depth_or_layers": "IMAGE_MAX_ARRAY_SIZE"}
+"""Extent of an image2d_array -> the device limit on it."""
+
+
+@dataclass(frozen=True)
+class DeviceRules:
+    """Memory rules of `device` under `pitch_rule` ("bytes", "pixels", "hardware"; see image.layout).
+
+    image_views: an image2d_array can be a view of a buffer's bytes; else each texture is an image of its own, and only
+    its dense texels lie in the storage. limits: OpenCL names without CL_DEVICE_.
+    """
+
+    device: str
+    pitch_rule: str
+    image_views: bool
+    limits: Mapping[str, Any]
+    page: int = 4096
+    profile: Profile | None = None
+
+    @staticmethod
+    def of_profile(profile: Profile, pitch_rule: str | None = None) -> DeviceRules:
+        """Rules of a simulated device; a pitch rule given goes before its own."""
+        if pitch_rule is not None:
+            profile = profile.with_values({"pitch_rule": pitch_rule})
+        views = profile.images_over_buffers("image2d_array")
+        return DeviceRules(profile.name, profile["pitch_rule"], views, profile.limits, profile["page_size"], profile)
+
+    @staticmethod
+    def of_device(device: Device) -> DeviceRules:
+        """Rules of an open device; a real one is taken to lay images out by bytes, as TVM's runtime does."""
+        profile = getattr(device, "profile", None)
+        if isinstance(profile, Profile):
+            return DeviceRules.of_profile(profile, device.options.pitch_rule)
+        views = "cl_ext_image_from_buffer" in device.info.extensions and bool(device.info.limits.get("IMAGE_PITCH_ALIGNMENT"))
+        return DeviceRules(device.info.name, "bytes", views, device.info.limits)
+
+    @property
+    def text(self) -> str:
+        """The rule in words."""
+        rows = {"bytes": f"rows of {self.pitch} bytes", "pixels": f"rows of {self.pitch} texels", "hardware": "rows of 64 texels"}
+        layers = ", layers of 4096 bytes" if self.pitch_rule == "hardware" else ""
+        return f"{self.device}, texture {rows[self.pitch_rule]}{layers}"
+
+    @property
+    def pitch(self) -> int:
+        """IMAGE_PITCH_ALIGNMENT; 64 where the device reports none."""
+        return int(self.limits.get("IMAGE_PITCH_ALIGNMENT") or 64)
+
+    @property
+    def max_allocation(self) -> int | None:
+        return int(self.limits.get("MAX_MEM_ALLOC_SIZE") or 0) or None
+
+    def size(self, spec: TensorSpec) -> int:
+        """Bytes of a tensor, pitch padding included. UnsupportedError or DeviceError for what no texture can be."""
+        view = spec.lower()
+        if isinstance(view, BufferSpec):
+            return view.nbytes
+        if self.profile is not None:
+            return layout_of(view, self.profile).nbytes
+        row = view.width * format_of(view.order, view.channel_type).texel_bytes
+        return -(-row // self.pitch) * self.pitch * view.height * view.depth_or_layers
+
+    def view_size(self, spec: TensorSpec) -> int:
+        """Bytes of storage that a view of the tensor takes on this device: the dense texels under an image of its own."""
+        return self.size(spec) if self.image_views or not _is_texture(spec) else spec.nbytes
+
+    def alignment(self, spec: TensorSpec) -> int:
+        """Bytes its address in a storage is a multiple of: sub-buffers and image bases have their own rules, both hold."""
+        sub_buffer = max(int(self.limits.get("MEM_BASE_ADDR_ALIGN") or 8) // 8, 1)
+        view = spec.lower()
+        if not isinstance(view, ImageSpec):
+            return math.lcm(sub_buffer, np.dtype(spec.dtype).itemsize)
+        base = int(self.limits.get("IMAGE_BASE_ADDRESS_ALIGNMENT") or 64) if self.pitch_rule != "hardware" else 64
+        unit = format_of(view.order, view.channel_type).texel_bytes if self.pitch_rule == "pixels" else 1
+        return math.lcm(sub_buffer, base * unit)
+
+    def over_limit(self, spec: TensorSpec) -> str:
+        """Why no view of the tensor can be made on this device; "" where one can."""
+        view = spec.lower()
+        if isinstance(view, ImageSpec):
+            for extent, name in IMAGE_LIMITS.items():
+                limit = self.limits.get(name)
+                if limit and getattr(view, extent) > limit:
+                    return f"{extent.partition('_')[0]} {getattr(view, extent)}: {name} is {limit}"
+        most, size = self.max_allocation, self.size(spec)
+        return f"{size} bytes: MAX_MEM_ALLOC_SIZE is {most}" if most is not None and size > most else ""
+
+    def problem(self, plan: MemoryPlan) -> Problem:
+        """What the planner had to place, in `plan`, as a problem on this device."""
+        problem = from_plan(plan, self.size, max_allocation=self.max_allocation)
+        return replace(problem, items=tuple(replace(item, alignment=self.alignment(spec_of(item))) for item in problem.items))
+
+
+def spec_of(item: Item) -> TensorSpec:
+    """The tensor that an item of a plan stands for."""
+    return TensorSpec(item.shape, item.dtype, item.scope)
+
+
+def _is_texture(spec: TensorSpec) -> bool:
+    return isinstance(spec.lower(), ImageSpec)

@@ -1,0 +1,220 @@
+"""`adreno-sim footprint` without TVM: tables, files against their schemas, limits, comparisons, bad input."""
+
+import json
+
+import handmade
+import jsonschema
+import pytest
+import referencing
+
+from adreno_sim import schemas
+from adreno_sim.cli import main
+from adreno_sim.compiler.plan.extract import extract_bounded, extract_plan
+from adreno_sim.compiler.plan.plan_file import plan_from_json, plan_to_json, read_plan, write_plan
+from adreno_sim.compiler.plan.rules import DeviceRules
+from adreno_sim.device import AdrenoSimError, TensorSpec
+from adreno_sim.profiles import load
+
+TRACE = "id,lower,upper,size\na,0,3,64\nb,0,2,32\nc,2,4,32\nd,3,5,64\n"
+"""a and b, then a and c, then c and d: never more than 96 bytes; in storages of their own 192."""
+
+
+def validator(name):
+    registry = referencing.Registry().with_resources(
+        (schema["$id"], referencing.Resource.from_contents(schema)) for schema in map(schemas.load, schemas.NAMES)
+    )
+    jsonschema.Draft202012Validator.check_schema(schemas.load(name))
+    return jsonschema.Draft202012Validator(schemas.load(name), registry=registry)
+
+
+@pytest.fixture
+def run(capsys):
+    def command(*args):
+        code = main(["footprint", *map(str, args)])
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return command
+
+
+@pytest.fixture
+def trace(tmp_path):
+    path = tmp_path / "trace.csv"
+    path.write_text(TRACE)
+    return path
+
+
+@pytest.fixture
+def bundle(tmp_path):
+    path = tmp_path / "model.asim"
+    handmade.texture().save(path)
+    return path
+
+
+def figures(data):
+    return {row["planner"]: (row["total"], row["storages"]) for row in data["planners"]}
+
+
+def test_a_trace(run, trace, tmp_path):
+    code, out, err = run(trace, "--planners", "naive,arena", "--json", tmp_path / "out.json")
+    assert code == 0 and err == ""
+    assert "4 tensors to place" in out and "live lower bound 96 bytes" in out
+    data = json.loads((tmp_path / "out.json").read_text())
+    validator("footprint").validate(data)
+    assert figures(data) == {"naive": (192, 4), "arena": (96, 1)}
+    assert data["lower_bound"] == 96 and data["plan"] is None
+
+
+def test_a_bundle_and_what_is_outside_its_plan(run, bundle, tmp_path):
+    code, out, _ = run(bundle, "--planners", "tvm,tvm-fixed", "--json", tmp_path / "out.json", "--plan-json", tmp_path / "p.json")
+    assert code == 0
+    data = json.loads((tmp_path / "out.json").read_text())
+    validator("footprint").validate(data)
+    # one planned texture: 3 x 2 rows of 80 bytes, padded to 128; TVM's planner multiplies by four once more
+    assert figures(data) == {"as compiled": (1024, 1), "tvm": (3072, 1), "tvm-fixed": (768, 1)}
+    assert data["planners"][0]["causes"]["inflation"] == 256 and data["planners"][1]["causes"]["padding"] == 768 - 480
+    assert "unplanned 2,272" in out and "copied to another scope 1,024" in out and "inputs 480, outputs 480" in out
+    plan = json.loads((tmp_path / "p.json").read_text())
+    validator("plan").validate(plan)
+    assert plan["summary"]["planned"] == 768 and plan["summary"]["unplanned"] == 2272
+    again, out, _ = run(tmp_path / "out.json", "--planners", "tvm-fixed")  # a footprint serves as source too
+    assert again == 0 and "1,024" in out
+
+
+@pytest.mark.parametrize(("rule", "total"), [("bytes", 768), ("pixels", 2 * 3 * 64 * 16), ("hardware", 2 * 4096)])
+def test_pitch_rules(run, bundle, tmp_path, rule, total):
+    code, out, _ = run(bundle, "--planners", "tvm-fixed", "--pitch-rule", rule, "--json", "-", "--device", "adreno-740")
+    assert code == 0
+    assert figures(json.loads(out))["tvm-fixed"] == (total, 1)
+
+
+@pytest.mark.parametrize(
+    ("limits", "code", "said"),
+    [
+        (("--planners", "arena", "--budget", "96"), 0, ""),
+        (("--planners", "arena", "--budget", "95B"), 1, "arena: 96 bytes, above the budget of 95"),
+        (("--max-ratio", "1.0"), 0, ""),
+        (("--max-ratio", "1.5", "--planners", "naive"), 1, "naive: 2.000 times the lower bound, above 1.5"),
+    ],
+)
+def test_limits(run, trace, limits, code, said):
+    got, out, _ = run(trace, *limits)
+    assert got == code and (f"failed: {said}" in out if said else "failed" not in out)
+
+
+def test_what_made_the_difference(run, trace, tmp_path):
+    run(trace, "--planners", "arena", "--json", tmp_path / "old.json")
+    new = tmp_path / "new.csv"
+    new.write_text(TRACE.replace("c,2,4,32", "c,2,4,128"))
+    code, out, _ = run(new, "--planners", "arena", "--compare", tmp_path / "old.json")
+    assert code == 0
+    assert "arena: 96 -> 192 (+96)" in out and "live lower bound: +96" in out
+    assert "+128 bytes: +1 x c (128 bytes)" in out and "-32 bytes: -1 x b (32 bytes)" in out
+    code, out, _ = run(trace, "--planners", "arena", "--compare", tmp_path / "old.json")
+    assert "live at the peak: no change" in out and "tensors: no change" in out
+
+
+def test_symbolic_sizes_have_bounds(run, tmp_path):
+    plan = extract_bounded(handmade.symbolic(), {"n": (2, 10)})
+    assert [s.planned_bytes for s in plan.storages] == [160, 160]
+    assert plan.least is not None and plan.least.unplanned == 64 and plan.summary.unplanned == 320
+    assert [(s.name, s.low, s.high) for s in plan.symbols] == [("n", 2, 10)]
+    path = tmp_path / "model.asim"
+    handmade.symbolic().save(path)
+    assert run(path, "--bound", "n=2:10")[0] == 0
+    assert run(path)[2] == "error: no bounds for symbolic dimension 'n'; the model's symbols are n\n"
+    assert run(path, "--bound", "m=1:2", "--bound", "n=1:2")[2].startswith("error: bounds for 'm': the model's symbols are n")
+    assert "expected 1 <= low <= high" in run(path, "--bound", "n=3:2")[2]
+
+
+def test_plans_survive_files(tmp_path):
+    for model in (handmade.texture(), handmade.branch()):
+        plan = extract_plan(model)
+        write_plan(tmp_path / "plan.json", plan)
+        validator("plan").validate(json.loads((tmp_path / "plan.json").read_text()))
+        assert read_plan(tmp_path / "plan.json") == plan
+    kinds = [(t.name, t.kind, t.nbytes) for t in extract_plan(handmade.branch()).fixed]
+    assert kinds == [("c", "input", 1), ("x", "input", 32), ("k", "constant", 32), ("output", "output", 32)]
+
+
+def changed(**values):
+    data = plan_to_json(extract_plan(handmade.texture()))
+    data["tensors"][1] |= values
+    return data
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (changed(right_bytes=-1), "tensor 't0': size -1: expected 0 to 2"),
+        (changed(right_bytes=2**63), f"tensor 't0': size {2**63}: expected 0 to 2"),
+        (changed(last=0), "tensor 't0': lifetime 2 to 0: expected an end after the start"),
+        (changed(id="xt"), "tensor 'xt' has two lifetimes"),
+        (changed(storage="nowhere"), "tensor 't0': storage 'nowhere' does not exist"),
+        (changed(shape="no"), r"not a plan: \$.tensors\[1\].shape: expected a list"),
+        (changed(colour=1), "not a plan: .*PlannedTensor has no field 'colour'"),
+        ({"schema": "adreno-sim/plan/9"}, "expected schema 'adreno-sim/plan/1', found 'adreno-sim/plan/9'"),
+    ],
+)
+def test_bad_plans(data, said):
+    with pytest.raises(AdrenoSimError, match=f"^plan.json: {said}"):
+        plan_from_json(data, "plan.json")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("id,lower,upper,size\na,0,3,64\na,1,2,8\n", "two overlapping lifetimes"),
+        ("id,lower,upper,size\na,3,3,64\n", "expected an end after the start"),
+        ("id,lower,upper,size\na,0,3,0\n", "size 0"),
+        ("id,lower,upper,size\na,0,3,-5\n", "size -5"),
+        (f"id,lower,upper,size\na,0,3,{2**63}\n", f"size {2**63}"),
+        ("id,lower,upper,size\na,0,3\n", "3 values: expected 4"),
+    ],
+)
+def test_bad_traces(run, tmp_path, text, said):
+    path = tmp_path / "bad.csv"
+    path.write_text(text)
+    code, out, err = run(path)
+    assert code == 2 and out == "" and said in err and err.startswith("error: ") and err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (("--planners", "areana"), "planner 'areana' does not exist (did you mean arena"),
+        (("--planners", ","), "no planner named"),
+        (("--draw", "tvm", "--planners", "arena"), "--draw tvm: expected one of the planners compared: arena"),
+        (("--device", "adreno-9"), "device profile 'adreno-9' does not exist"),
+        (("--budget", "64XB"), "expected a size, as 64MB"),
+        (("--max-ratio", "0.5"), "expected a number of 1 or more"),
+        (("--compare", "missing.json"), "cannot read missing.json"),
+        (("--bound", "n=1:2"), "its sizes are known"),
+        (("--svg", "a.x", "--html", "a.x"), "two outputs have the same file name"),
+        (("--json", "no/such/folder/x.json"), "cannot write"),
+    ],
+)
+def test_bad_usage(run, trace, args, said):
+    code, out, err = run(trace, *args)
+    assert code == 2 and out == "" and said in err and err.startswith("error: ") and err.count("\n") == 1
+
+
+def test_json_of_another_kind(run, tmp_path):
+    path = tmp_path / "x.json"
+    for text, said in (("[]", "expected a JSON object"), ("{", "not valid JSON"), ('{"schema": "other"}', "schema 'other'")):
+        path.write_text(text)
+        code, _, err = run(path)
+        assert code == 2 and said in err and err.count("\n") == 1
+
+
+def test_rules_of_devices():
+    texture = TensorSpec((2, 3, 5, 4), "float32", "global.texture")
+    plain = TensorSpec((7,), "float32")
+    by_bytes = DeviceRules.of_profile(load("adreno-740"))
+    by_pixels = DeviceRules.of_profile(load("adreno-740"), "pixels")
+    without = DeviceRules.of_profile(load("adreno-630"))
+    assert (by_bytes.size(texture), by_bytes.alignment(texture), by_bytes.alignment(plain)) == (768, 128, 128)
+    assert (by_pixels.size(texture), by_pixels.alignment(texture)) == (6144, 1024)
+    assert (without.size(texture), without.view_size(texture), without.image_views) == (768, 480, False)
+    wide = TensorSpec((1, 1, 20000, 4), "float32", "global.texture")
+    assert by_bytes.over_limit(wide) == "width 20000: IMAGE2D_MAX_WIDTH is 16384" and by_bytes.over_limit(texture) == ""
