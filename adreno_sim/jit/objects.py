@@ -11,6 +11,8 @@ from functools import cached_property
 import llvmlite
 import llvmlite.binding as llvm
 
+from . import fallbacks
+
 PIPELINE = 1
 """Counts changes to how text becomes object code; part of the key of cached objects."""
 
@@ -19,13 +21,13 @@ _NUMBER = itertools.count()
 
 
 class Machine:
-    """The host processor as LLVM sees it, and the linker that loads object code. Use `machine()`."""
+    """The processor as LLVM sees it (the host's, unless named), and the linker that loads object code. Use `machine()`."""
 
-    def __init__(self) -> None:
+    def __init__(self, cpu: str | None = None, features: str | None = None) -> None:
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
-        self.cpu = llvm.get_host_cpu_name()
-        self.features = llvm.get_host_cpu_features().flatten()
+        self.cpu = llvm.get_host_cpu_name() if cpu is None else cpu
+        self.features = llvm.get_host_cpu_features().flatten() if features is None else features
         target = llvm.Target.from_default_triple()
         self._machine = target.create_target_machine(cpu=self.cpu, features=self.features, opt=3, reloc="pic", codemodel="small")
 
@@ -46,6 +48,11 @@ class Machine:
     def _linker(self) -> llvm.LLJIT:
         return llvm.create_lljit_compiler(self._machine)
 
+    @cached_property
+    def _fallbacks(self) -> bytes:
+        """Object code of what this processor lacks; empty where it lacks nothing."""
+        return self.compile(fallbacks.text()) if fallbacks.needed(self.features) else b""
+
     def compile(self, text: str) -> bytes:
         """Object code of a module. Text that LLVM refuses is this project's error: RuntimeError."""
         with _LOCK:
@@ -59,6 +66,8 @@ class Machine:
         """Object code linked into this process; RuntimeError if it is damaged."""
         with _LOCK:
             library = llvm.JITLibraryBuilder().add_object_img(code).export_symbol(symbol)
+            if self._fallbacks:
+                library.add_object_img(self._fallbacks)
             for name, function in _LIBC.items():
                 library.import_symbol(name, function)
             tracker = library.link(self._linker, f"kernel{next(_NUMBER)}")

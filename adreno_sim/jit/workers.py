@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _QUICK = 0.02
 """Seconds a launch may be expected to take to run in the calling thread, which nothing can interrupt."""
-_WORTH_HELP = 5e-5
+_WORTH_HELP = 2e-4
 """Seconds of work below which waking a second thread costs more than it saves."""
 
 
