@@ -1,4 +1,4 @@
-"""The lowest placement that a given effort finds: constructions, then searches that learn from where they fail."""
+"""The lowest placement that a given effort finds: constructions, then repair and search under ever lower capacities."""
 
 from __future__ import annotations
 
@@ -7,30 +7,45 @@ from dataclasses import dataclass
 import numpy as np
 
 from . import orders
+from .ejection import repair
 from .firstfit import place_in_order
 from .instance import Instance, Ints
 from .skyline import FAILED, FOUND, Skyline
+from .sweep import place_by_time
 
-CONSTRUCTIONS = ("SW", "AS", "WS", "TS", "TWA", "LW", "UW")
+CONSTRUCTIONS = ("TWA", "SW", "AS", "WS", "TS", "LW", "UW")
 """Orders of placement that are tried first (letters as in `orders.keys`)."""
 
-SEARCH_ORDERS = ("WAT", "TWA")
+CONSTRUCTION_PAIRS = 40_000_000
+"""Overlapping pairs to look at before the constructions end; one is always made."""
+
+MOST_PAIRS = 30_000_000
+"""Most overlapping pairs that are listed, at eight bytes each."""
+
+SEARCH_ORDERS = ("AT", "SWT", "WAT", "TWA")
 """Orders among equal offsets that the search takes in turn."""
 
 DEEP = 1_500
 """Most items of a group that the search, which recurses once an item, is used for."""
+
+ROUNDS = 6
+"""How often search and repair take turns."""
+
+REPAIR_COST = 4
+"""Steps of repair that take as long as one of search."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Effort:
     """How long to search. The same effort and seed always give the same placement.
 
-    nodes: partial placements visited in all. restart: nodes before a search starts anew with what it has learnt.
+    work: items and sections looked at in all, some five nanoseconds each. restart: placements a search may visit before it
+    starts anew with what it has learnt, per item. swap: how much searches differ by chance.
     """
 
-    nodes: int = 1_500_000
-    restart: int = 5_000
-    swap: float = 0.3
+    work: int = 800_000_000
+    restart: int = 3
+    swap: float = 0.1
     seed: int = 0
 
 
@@ -53,51 +68,93 @@ def lowest_placement(instance: Instance, effort: Effort) -> Placement:
         groups.append((part.peak(offsets[numbers]), numbers, part))
     bound = goal
     for peak, numbers, part in sorted(groups, key=lambda group: -group[0]):
-        if peak > goal and len(part) <= DEEP:
-            found = search(part, offsets[numbers], goal, effort)
-            offsets[numbers] = found.offsets
-            bound = max(bound, found.bound)
+        if peak > goal and part.overlaps <= MOST_PAIRS:
+            search = Search(part, offsets[numbers], goal, effort)
+            search.run()
+            offsets[numbers] = search.placed
+            bound = max(bound, search.bound)
         goal = max(goal, part.peak(offsets[numbers]))
     return Placement(offsets, bound)
 
 
 def construct(part: Instance, goal: int) -> Ints:
     """The best of the constructions; the first one that reaches `goal`."""
+    if part.overlaps > MOST_PAIRS:
+        return min((place_by_time(part, backwards) for backwards in (False, True)), key=part.peak)
     best: Ints | None = None
-    for name in CONSTRUCTIONS:
-        for best_fit in (False, True):
+    pairs = 0
+    for best_fit in (False, True):
+        for name in CONSTRUCTIONS:
             placed = place_in_order(part, orders.order(part, name), best_fit)
+            pairs += part.overlaps
             if best is None or part.peak(placed) < part.peak(best):
                 best = placed
-            if part.peak(best) <= goal:
+            if part.peak(best) <= goal or pairs > CONSTRUCTION_PAIRS:
                 return best
     assert best is not None
     return best
 
 
-def search(part: Instance, placed: Ints, goal: int, effort: Effort) -> Placement:
-    """`placed`, or a placement with a lower peak, down to `goal`."""
-    best, peak, bound = placed, part.peak(placed), goal
-    skyline = Skyline(part)
-    keys = orders.keys(part)
-    nodes, step = effort.nodes, 0
-    while nodes > 0 and peak > bound:
-        name = SEARCH_ORDERS[step % len(SEARCH_ORDERS)]
-        tiers = np.floor(np.log2(orders.fullest(part, skyline.conflicts) + 1)).astype(np.int64)
-        order = np.lexsort([*(keys[letter] for letter in reversed(name)), -tiers])
-        capacity = _capacity(bound, peak, step)
-        swap = effort.swap if step else 0.0
-        result, found, used = skyline.search(capacity, order, min(nodes, effort.restart), swap, effort.seed + step)
-        nodes -= max(used, 1)
-        step += 1
-        if result == FOUND:
-            best, peak = found, part.peak(found)
-        elif result == FAILED:
-            bound = capacity + 1
-    return Placement(best, bound)
+class Search:
+    """The best placement so far (`placed`, of `peak` units), made lower until it reaches `bound` or the effort is spent.
 
+    `bound` starts as the goal and rises where a search proves a capacity too small.
+    """
 
-def _capacity(goal: int, peak: int, step: int) -> int:
-    """Capacities to try in turn, from just below the best known peak down to the goal."""
-    share = (0, 2, 1, 3)[step % 4]
-    return min(goal + (peak - goal) * share // 4, peak - 1)
+    def __init__(self, part: Instance, placed: Ints, goal: int, effort: Effort):
+        self.part, self.placed, self.bound, self.effort = part, placed, goal, effort
+        self.peak = part.peak(placed)
+        self.skyline = Skyline(part)
+        self.keys = orders.keys(part)
+        self.steps = 0
+        self.stride = 0.5
+
+    def run(self) -> None:
+        """Search and repair in turn: the one is exact on small instances, the other quick to bring large ones near the bound."""
+        for _ in range(ROUNDS):
+            if len(self.part) <= DEEP:
+                self.dive(self.effort.work // ROUNDS // 2)
+            self.mend(self.effort.work // ROUNDS // 2)
+
+    def dive(self, work: int) -> None:
+        """Depth-first searches at capacities between bound and peak, each led by where the earlier ones failed."""
+        share = self.effort.restart * len(self.part) * (len(self.part) + self.part.sections)
+        while work > 0 and self.peak > self.bound:
+            capacity = self._capacity((0, 2, 1, 3)[self.steps % 4] / 4)
+            swap = self.effort.swap if self.steps else 0.0
+            seed = self.effort.seed + self.steps
+            result, found, used = self.skyline.search(capacity, self._order(), min(work, share), swap, seed)
+            work -= max(used, 1)
+            self.steps += 1
+            if result == FOUND:
+                self._take(found)
+            elif result == FAILED:
+                self.bound = capacity + 1
+
+    def mend(self, work: int) -> None:
+        """Repairs under capacities between bound and peak: half the way while that works, then in smaller steps."""
+        work *= REPAIR_COST
+        chunk = work // 6
+        while work > 0 and self.peak > self.bound:
+            found, used = repair(
+                self.part, self.placed, self._capacity(self.stride), min(work, chunk), self.effort.seed + self.steps
+            )
+            work -= max(used, 1)
+            self.steps += 1
+            if found is not None:
+                self._take(found)
+            else:
+                self.stride = (1 + self.stride) / 2 if self.stride < 0.96 else 0.5
+
+    def _take(self, found: Ints) -> None:
+        self.placed, self.peak = found, self.part.peak(found)
+
+    def _capacity(self, share: float) -> int:
+        return min(self.bound + int((self.peak - self.bound) * share), self.peak - 1)
+
+    def _order(self) -> Ints:
+        """Items whose sections failed most first (in steps of two), then by one of the orders in turn."""
+        name = SEARCH_ORDERS[self.steps % len(SEARCH_ORDERS)]
+        failed = orders.fullest(self.part, self.skyline.conflicts)
+        tiers = np.floor(np.log2(failed + 1)).astype(np.int64)
+        return np.lexsort([*(self.keys[letter] for letter in reversed(name)), -tiers])

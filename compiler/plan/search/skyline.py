@@ -1,10 +1,10 @@
 """Depth-first search for a placement under a capacity, in the order of offsets.
 
-A partial placement is a skyline: the height of every section. The next item always has the lowest offset of all that are
-left, so it rests on the skyline, and everything left lies at or above it. That gives three rules:
+The next item always has the lowest offset of all that are left, so it rests on what is below it, and everything left lies
+at or above it. So each item left has a lowest offset that is known (`lows`), and three rules prune:
 
-* capacity: in each section, the lowest offset an item left there can have, plus all that is left there, must fit;
-* dominance: an item that would start above where another one could end is not next, because that other one fits below;
+* capacity: in each section, the lowest offset of the items left there, plus the sizes left there, must fit;
+* dominance: an item that would start where or above where another one could end is not next: that other one fits below it;
 * independence: where no item left spans a moment, the two sides are searched apart, and a failure of one ends both.
 """
 
@@ -16,8 +16,6 @@ import numba
 import numpy as np
 
 from .instance import Instance, Ints
-
-_NEVER = 2**62
 
 FAILED, FOUND, STOPPED = 0, 1, 2
 
@@ -31,164 +29,227 @@ class Skyline:
     def __post_init__(self) -> None:
         self.conflicts = np.zeros(self.instance.sections, np.int64)
 
-    def search(self, capacity: int, order: Ints, nodes: int, swap: float = 0.0, seed: int = 0) -> tuple[int, Ints, int]:
-        """(FOUND, FAILED = there is none, or STOPPED; offsets in units; nodes visited).
+    def search(self, capacity: int, order: Ints, work: int, swap: float = 0.0, seed: int = 0) -> tuple[int, Ints, int]:
+        """(FOUND, FAILED = there is none, or STOPPED; offsets in units; work done).
 
-        order: which item to try first among equal offsets. swap: probability with which neighbours in that order change
-        places at a node; > 0 makes a search that can be restarted with other seeds.
+        order: which item to try first among equal offsets. work: items and sections looked at before it stops. swap:
+        probability with which neighbours in that order change places; > 0 makes searches of different seeds differ.
         """
         part = self.instance
         n = len(part)
         offset = np.full(n, -1, np.int64)
-        height = np.zeros(part.sections, np.int64)
-        trail = np.empty(n, np.int64)
-        saved = np.empty(int((part.end - part.start).sum()), np.int64)
-        counts = np.array([0, 0, nodes, _state(seed)], np.int64)
+        rank = np.empty(n, np.int64)
+        rank[order] = np.arange(n)
+        state = np.array([work, _generator(seed), 0], np.int64)
         result = _search(
-            0, part.sections, np.ascontiguousarray(order, np.int64), 0, part.start, part.end, part.size, part.align,
-            height, part.load.copy(), capacity, offset, trail, saved, counts, swap, self.conflicts,
+            0, part.sections, np.arange(n), np.zeros(n, np.int64), rank, part.start, part.end, part.size, part.align,
+            part.load.copy(), capacity, offset, np.empty(n, np.int64), state, swap, self.conflicts,
         )  # fmt: skip
-        return int(result), offset, int(nodes - counts[2])
+        return int(result), offset, int(work - state[0])
 
 
-def _state(seed: int) -> int:
+def _generator(seed: int) -> int:
     """A generator state that is not 0 and differs for nearby seeds."""
     return (seed * 0x9E3779B97F4A7C15 + 0x632BE59BD9B4E019) % (2**63 - 1) + 1
 
 
 @numba.njit(cache=True, nogil=True)
-def _random(counts):
-    """A number in [0, 1) from the generator whose state is counts[3] (xorshift; its own, so that threads do not mix)."""
-    x = np.uint64(counts[3])
+def _random(state):
+    """A number in [0, 1) from the generator in state[1] (xorshift; its own, so that threads do not mix)."""
+    x = np.uint64(state[1])
     x ^= x << np.uint64(13)
     x ^= x >> np.uint64(7)
     x ^= x << np.uint64(17)
-    counts[3] = np.int64(x)
+    state[1] = np.int64(x)
     return np.float64(x >> np.uint64(11)) / 9007199254740992.0
 
 
 @numba.njit(cache=True, nogil=True)
-def _put(v, low, start, end, size, height, left, offset, trail, saved, counts):
-    """Place item v at `low`. counts: length of the trail, of the saved heights, nodes left, state of the generator."""
-    p = counts[1]
-    for t in range(start[v], end[v]):
-        saved[p] = height[t]
-        p += 1
-        height[t] = low + size[v]
-        left[t] -= size[v]
-    counts[1] = p
-    trail[counts[0]] = v
-    counts[0] += 1
-    offset[v] = low
-
-
-@numba.njit(cache=True, nogil=True)
-def _take_back(mark, start, end, size, height, left, offset, trail, saved, counts):
-    """Undo placements until the trail is `mark` long."""
-    while counts[0] > mark:
-        counts[0] -= 1
-        v = trail[counts[0]]
-        p = counts[1] - (end[v] - start[v])
-        counts[1] = p
-        for t in range(start[v], end[v]):
-            height[t] = saved[p + t - start[v]]
-            left[t] += size[v]
-        offset[v] = -1
-
-
-@numba.njit(cache=True, nogil=True)
-def _lowest(v, floor, start, end, align, height):
-    low = floor
-    for t in range(start[v], end[v]):
-        if height[t] > low:
-            low = height[t]
-    return -(-low // align[v]) * align[v]
-
-
-@numba.njit(cache=True, nogil=True)
 def _crowded(first, last, items, lows, start, end, left, capacity):
-    """The section in [first, last) that cannot hold what is left of it, -1 where all can."""
-    floor = np.full(last - first, _NEVER)
+    """A section in [first, last) that cannot hold what is left of it, -1 where all can. Items come in order of `lows`.
+
+    Each section is looked at once, with the first item that spans it; after[t] leads to the next section not looked at.
+    """
+    after = np.arange(last - first + 1)
     for y in range(len(items)):
-        for t in range(start[items[y]] - first, end[items[y]] - first):
-            if lows[y] < floor[t]:
-                floor[t] = lows[y]
-    for t in range(first, last):
-        if left[t] > 0 and floor[t - first] + left[t] > capacity:
+        stop = end[items[y]] - first
+        t = start[items[y]] - first
+        while True:
+            while after[t] != t:
+                after[t] = after[after[t]]
+                t = after[t]
+            if t >= stop:
+                break
+            if lows[y] + left[first + t] > capacity:
+                return first + t
+            after[t] = t + 1
+    return -1
+
+
+@numba.njit(cache=True, nogil=True)
+def _candidates(items, lows, size, rank, swap, state):
+    """Positions in `items` of those that may be next, in the order to try them: by low, then rank, with chance swaps."""
+    limit = lows[0] + size[items[0]]
+    for y in range(1, len(items)):
+        limit = min(limit, lows[y] + size[items[y]])
+    found = np.searchsorted(lows, limit)
+    chosen = np.arange(found)
+    for y in range(1, found):
+        x = y
+        while x > 0 and lows[chosen[x - 1]] == lows[y] and rank[items[chosen[x - 1]]] > rank[items[y]]:
+            chosen[x] = chosen[x - 1]
+            x -= 1
+        chosen[x] = y
+    if swap > 0:
+        for y in range(found - 1):
+            if lows[chosen[y]] == lows[chosen[y + 1]] and _random(state) < swap:
+                chosen[y], chosen[y + 1] = chosen[y + 1], chosen[y]
+    return chosen
+
+
+@numba.njit(cache=True, nogil=True)
+def _aligned(low, align):
+    return low if align == 1 else -(-low // align) * align
+
+
+@numba.njit(cache=True, nogil=True)
+def _insert(items, lows, count, item, low):
+    """Put an item into the `count` sorted ones, after its equals."""
+    x = count
+    while x > 0 and lows[x - 1] > low:
+        lows[x] = lows[x - 1]
+        items[x] = items[x - 1]
+        x -= 1
+    lows[x] = low
+    items[x] = item
+
+
+@numba.njit(cache=True, nogil=True)
+def _rest(position, items, lows, start, end, size, align):
+    """What is left after the item at `position`, with its new lows, in their order.
+
+    Items live with it rise to its top, the others to its offset: each of the two stays sorted (but for alignment), so that
+    one merge does.
+    """
+    v = items[position]
+    floor = lows[position]
+    top = floor + size[v]
+    n = len(items) - 1
+    out, out_lows = np.empty(n, np.int64), np.empty(n, np.int64)
+    apart, apart_lows, risen, risen_lows = (
+        np.empty(n, np.int64),
+        np.empty(n, np.int64),
+        np.empty(n, np.int64),
+        np.empty(n, np.int64),
+    )
+    count = count_risen = 0
+    for y in range(n + 1):
+        u = items[y]
+        if y == position:
+            continue
+        if start[u] < end[v] and start[v] < end[u]:
+            _insert(risen, risen_lows, count_risen, u, _aligned(max(top, lows[y]), align[u]))
+            count_risen += 1
+        else:
+            _insert(apart, apart_lows, count, u, _aligned(max(floor, lows[y]), align[u]))
+            count += 1
+    x = y = 0
+    for z in range(n):
+        if y == count_risen or (x < count and apart_lows[x] <= risen_lows[y]):
+            out[z], out_lows[z] = apart[x], apart_lows[x]
+            x += 1
+        else:
+            out[z], out_lows[z] = risen[y], risen_lows[y]
+            y += 1
+    return out, out_lows
+
+
+@numba.njit(cache=True, nogil=True)
+def _bounds(first, last, items, start, end):
+    """first, ..., last: every moment between that no item spans."""
+    spans = np.zeros(last - first + 1, np.int64)
+    for v in items:
+        spans[start[v] + 1 - first] += 1
+        spans[end[v] - first] -= 1
+    bounds = np.empty(last - first + 1, np.int64)
+    bounds[0] = first
+    count = 1
+    over = 0
+    for t in range(1, last - first + 1):
+        over += spans[t]
+        if over == 0:
+            bounds[count] = first + t
+            count += 1
+    return bounds[:count]
+
+
+@numba.njit(cache=True, nogil=True)
+def _fits(v, low, start, end, left, capacity):
+    """-1, or a section of item v that could not hold what is left of it once v is at `low`."""
+    for t in range(start[v], end[v]):
+        if low + left[t] > capacity:
             return t
     return -1
 
 
 @numba.njit(cache=True, nogil=True)
-def _pieces(first, last, items, start, end):
-    """Bounds of the maximal stretches of [first, last) that no item spans out of: first, ..., last."""
-    spans = np.zeros(last - first + 1, np.int64)
-    for v in items:
-        spans[start[v] + 1 - first] += 1
-        spans[end[v] - first] -= 1
-    bounds = [first]
-    over = 0
-    for t in range(1, last - first + 1):
-        over += spans[t]
-        if over == 0:
-            bounds.append(first + t)
-    return bounds
+def _take(v, sign, start, end, size, left):
+    for t in range(start[v], end[v]):
+        left[t] -= sign * size[v]
 
 
 @numba.njit(cache=True, nogil=True)
 def _search(
-    first, last, items, floor, start, end, size, align, height, left, capacity, offset, trail, saved, counts, swap, conflicts
-):
-    """Place `items`, all inside sections [first, last), at offsets >= floor. Leaves the trail as it was unless FOUND."""
+    first, last, items, lows, rank, start, end, size, align, left, capacity, offset, trail, state, swap, conflicts
+):  # fmt: skip
+    """Place `items`, all inside sections [first, last), none below its low. Unless FOUND, leaves everything as it was.
+
+    state: work left, generator, length of the trail (the items placed so far, in order).
+    """
     if len(items) == 0:
         return FOUND
-    if counts[2] <= 0:
+    if state[0] <= 0:
         return STOPPED
-    counts[2] -= 1
-    lows = np.empty(len(items), np.int64)
-    limit = _NEVER
-    for y in range(len(items)):
-        lows[y] = _lowest(items[y], floor, start, end, align, height)
-        limit = min(limit, lows[y] + size[items[y]])
+    state[0] -= len(items) + last - first
     full = _crowded(first, last, items, lows, start, end, left, capacity)
     if full >= 0:
         conflicts[full] += 1
         return FAILED
-    next_items = items[lows < limit]
-    next_lows = lows[lows < limit]
-    if swap > 0:
-        for y in range(len(next_items) - 1):
-            if _random(counts) < swap:
-                next_items[y], next_items[y + 1] = next_items[y + 1], next_items[y]
-                next_lows[y], next_lows[y + 1] = next_lows[y + 1], next_lows[y]
-    for y in np.argsort(next_lows, kind="mergesort"):
-        v = next_items[y]
-        low = next_lows[y]
-        full = -1
-        for t in range(start[v], end[v]):
-            if low + left[t] > capacity:
-                full = t
-                break
+    for position in _candidates(items, lows, size, rank, swap, state):
+        v = items[position]
+        low = lows[position]
+        full = _fits(v, low, start, end, left, capacity)
         if full >= 0:
             conflicts[full] += 1
             continue
-        mark = counts[0]
-        _put(v, low, start, end, size, height, left, offset, trail, saved, counts)
-        rest = items[items != v]
-        bounds = _pieces(first, last, rest, start, end)
+        state[0] -= len(items)
+        mark = state[2]
+        _take(v, 1, start, end, size, left)
+        offset[v] = low
+        trail[mark] = v
+        state[2] = mark + 1
+        rest, rest_lows = _rest(position, items, lows, start, end, size, align)
+        bounds = _bounds(first, last, rest, start, end)
         result = FOUND
         for piece in range(len(bounds) - 1):
             a = bounds[piece]
             b = bounds[piece + 1]
-            inside = rest[(start[rest] >= a) & (end[rest] <= b)]
+            if b - a == last - first:
+                inside, inside_lows = rest, rest_lows
+            else:
+                chosen = (start[rest] >= a) & (end[rest] <= b)
+                inside, inside_lows = rest[chosen], rest_lows[chosen]
             result = _search(
-                a, b, inside, low, start, end, size, align, height, left, capacity, offset, trail, saved, counts, swap, conflicts
+                a, b, inside, inside_lows, rank, start, end, size, align, left, capacity, offset, trail, state, swap, conflicts
             )
             if result != FOUND:
                 break
         if result == FOUND:
             return FOUND
-        _take_back(mark, start, end, size, height, left, offset, trail, saved, counts)
+        while state[2] > mark:
+            state[2] -= 1
+            _take(trail[state[2]], -1, start, end, size, left)
+            offset[trail[state[2]]] = -1
         if result == STOPPED:
             return STOPPED
     return FAILED

@@ -1,0 +1,56 @@
+"""Placement in the order of time, as an allocator at run time would: for instances with too many overlapping pairs to list."""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+
+from .instance import Instance, Ints
+
+
+def place_by_time(instance: Instance, backwards: bool = False) -> Ints:
+    """Offsets in units, each item in the smallest gap between those live when it starts (backwards: when it ends).
+
+    Costs the number of items times how many are live at once.
+    """
+    begin, finish = instance.start, instance.end
+    if backwards:
+        begin, finish = -instance.end, -instance.start
+    order = np.lexsort((-instance.size, begin))
+    return _place(order, np.argsort(finish, kind="stable"), begin, finish, instance.size, instance.align)
+
+
+@numba.njit(cache=True, nogil=True)
+def _place(order, ends, begin, finish, size, align):
+    offset = np.full(len(order), -1, np.int64)
+    low = np.empty(len(order), np.int64)  # of the live items, ascending
+    high = np.empty(len(order), np.int64)
+    count = 0
+    gone = 0
+    for v in order:
+        while finish[ends[gone]] <= begin[v]:
+            x = np.searchsorted(low[:count], offset[ends[gone]])
+            for y in range(x, count - 1):
+                low[y] = low[y + 1]
+                high[y] = high[y + 1]
+            count -= 1
+            gone += 1
+        top = 0
+        place = count
+        smallest = np.int64(-1)
+        for y in range(count):
+            gap = low[y] - top
+            if gap >= size[v] and (smallest < 0 or gap < smallest):
+                smallest = gap
+                offset[v] = top
+                place = y
+            top = -(-high[y] // align[v]) * align[v]
+        if smallest < 0:
+            offset[v] = top
+        for y in range(count, place, -1):
+            low[y] = low[y - 1]
+            high[y] = high[y - 1]
+        low[place] = offset[v]
+        high[place] = offset[v] + size[v]
+        count += 1
+    return offset
