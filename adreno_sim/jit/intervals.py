@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from ..clc import ir
 from .cfg import Segment, back_edges
-from .loops import counted_exits, signed
+from .loops import counted_exits, signed, step_of
 from .specialisation import Specialisation
 
 Interval = tuple[int, int]
@@ -146,7 +146,7 @@ class Intervals:
             return self._call(instr)
         if id(instr) in self._steps:
             step = self._stepped(*self._inductions[self._steps[id(instr)]])
-            return step or _RULES["add"](*map(self.of, instr.operands))
+            return step or _RULES[instr.op](*map(self.of, instr.operands))
         if instr.op == "select":
             return _union([self.of(v) for v in instr.operands[1:]])
         operands = [self.of(v) for v in instr.operands if isinstance(v.type, ir.Int)]
@@ -184,21 +184,20 @@ class Intervals:
         return self._grid.call(instr)
 
     def _steps_of_counters(self, order: list[Segment]) -> dict[int, int]:
-        """Additions that step a counter, outside the header whose test they follow: id of the phi by id."""
+        """Operations that step a counter, outside the header whose test they follow: id of the phi by id."""
         heads = {id(i): s for s in order for i in s.instrs if id(i) in self._inductions}
         found = {}
         for number, head in heads.items():
             phi = self._inductions[number][0]
             for value in phi.operands:
-                steps = isinstance(value, ir.Instr) and value.op == "add" and value.operands[0] is phi
-                if steps and not any(value is i for i in head.instrs):
+                if step_of(value, phi) is not None and not any(value is i for i in head.instrs):
                     found[id(value)] = number
         return {n: p for n, p in found.items() if n in self._own}
 
 
 def _starts(phi: ir.Instr) -> list[ir.Value]:
     """What a counter begins with: every operand but its own step."""
-    return [v for v in phi.operands if not (isinstance(v, ir.Instr) and v.op == "add" and v.operands[0] is phi)]
+    return [v for v in phi.operands if step_of(v, phi) is None]
 
 
 def _union(intervals: list[Interval]) -> Interval:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..clc import ir, library
-from ..clc.mangling import demangle
 from ..findings import Kind
 from . import access, layout
 from .cfg import Graph, ScopeOf, Segment, reverse_postorder
-from .emit import Emitter
+from .emit import Emitter, instruction
 from .provenance import ALIGNED, Key, Object, Provenance, Ptr, is_pointer
 from .unit import Unit, unsupported
 
@@ -73,6 +72,24 @@ def call_library(e: Emitter, instr: ir.Instr) -> None:
         e.define(instr, result)
 
 
+_LETTER = {16: ("Dh", "half"), 32: ("f", "float"), 64: ("d", "double")}
+
+
+@instruction("frem")
+def _frem(e: Emitter, instr: ir.Instr) -> None:
+    """The remainder of floats is the library's fmod."""
+    elem, lanes = layout.elem_of(instr.type), layout.lanes_of(instr.type)
+    assert isinstance(elem, ir.Float)
+    letter, name = _LETTER[elem.bits]
+    vector = f"Dv{lanes}_{letter}" if lanes > 1 else letter
+    second = "S_" if lanes > 1 else letter
+    spelled = name if lanes == 1 else f"{name}{lanes}"
+    callee = ir.Callee("fmod", f"_Z4fmod{vector}{second}", (spelled, spelled))
+    call = ir.Instr("call", instr.type, instr.operands, instr.place, callee=callee)
+    call_library(e, call)
+    e.define(instr, e.value(call))
+
+
 def _define_once(unit: Unit, function: ir.Function) -> None:
     if function.name not in unit.emitted:
         unit.emitted.add(function.name)
@@ -111,8 +128,3 @@ def checked_target(e: Emitter, pointer: Ptr, size: int) -> str:
     scratch = e.prologue.op(f"alloca [{max(size, 1)} x i8], align {ALIGNED}")
     e.report_if(bad, access.place_of(e, pointer, Kind.OUT_OF_BOUNDS_WRITE, size), *access.values_of(e, pointer))
     return e.body.op(f"select i1 {bad}, ptr {scratch}, ptr {address}")
-
-
-def has_library_function(mangled: str) -> bool:
-    """Whether the library supplies the built-in of this mangled name."""
-    return library.scalar_of(demangle(mangled)) is not None

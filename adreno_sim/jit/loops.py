@@ -130,12 +130,21 @@ def _counter(head: Segment, value: ir.Value, blocks: set[int]) -> _Counter | Non
         step = inside[0]
         if value is not phi and value is not step:
             continue
-        if not (isinstance(step, ir.Instr) and step.op == "add" and step.operands[0] is phi):
-            continue
-        amount = step.operands[1]
-        if isinstance(amount, ir.Const) and isinstance(amount.value, int):
-            return _Counter(phi, outside[0], signed(amount.value, phi.type.bits))
+        amount = step_of(step, phi)
+        if amount is not None:
+            return _Counter(phi, outside[0], amount)
     return None
+
+
+def step_of(value: ir.Value, phi: ir.Instr) -> int | None:
+    """By how much `value` is more than `phi`, where it is `phi` plus or minus a constant."""
+    if not isinstance(value, ir.Instr) or value.op not in ("add", "sub") or value.operands[0] is not phi:
+        return None
+    amount = value.operands[1]
+    if not (isinstance(amount, ir.Const) and isinstance(amount.value, int) and isinstance(phi.type, ir.Int)):
+        return None
+    number = signed(amount.value, phi.type.bits)
+    return number if value.op == "add" else -number
 
 
 def signed(value: int, bits: int) -> int:
