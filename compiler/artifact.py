@@ -156,6 +156,15 @@ class _Document:
     plan: MemoryPlan | None = None
 
 
+def bundle_schema() -> dict[str, Any]:
+    """JSON Schema of model.json."""
+    from .serial_schema import json_schema
+
+    schema = json_schema(_Document, "adreno-sim:bundle/1", "A compiled model without its constants and kernel sources")
+    schema["properties"]["schema"] = {"const": SCHEMA}
+    return schema
+
+
 _SHARED = ("name", "target", "tvm_version", "pipeline", "fixes", "inputs", "results", "host_functions", "functions", "plan")
 
 

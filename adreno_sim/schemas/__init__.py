@@ -6,11 +6,18 @@ import json
 from importlib import resources
 from typing import Any
 
-NAMES = ("finding", "footprint", "plan", "report", "snapshots")
+NAMES = ("bundle", "finding", "footprint", "plan", "report", "snapshots")
 
 
 def load(name: str) -> dict[str, Any]:
-    """The schema called `name`, one of NAMES. Its references are to the `$id` of the others."""
+    """The schema called `name`, one of NAMES. Its references are to the `$id` of the others.
+
+    "bundle" describes model.json of a saved bundle; it is made from the dataclasses that the file is read into.
+    """
+    if name == "bundle":
+        from ..compiler.artifact import bundle_schema
+
+        return bundle_schema()
     text = resources.files(__package__).joinpath(f"{name}.json").read_text(encoding="utf-8")
     schema: dict[str, Any] = json.loads(text)
     return schema
