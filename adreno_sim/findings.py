@@ -34,6 +34,7 @@ class Kind(enum.Enum):
     LIMIT_EXCEEDED = ("limit-exceeded", Severity.ERROR)
     VIEW_TOO_LARGE = ("view-larger-than-storage", Severity.ERROR)
     STORAGE_REUSED_LIVE = ("storage-reused-while-live", Severity.ERROR)
+    MISALIGNED_VIEW = ("misaligned-view", Severity.ERROR)  # a planned offset that the device takes no view at
     DIVISION_BY_ZERO = ("division-by-zero", Severity.ERROR)
     UNDEFINED_SHIFT = ("undefined-shift", Severity.NOTE)  # OpenCL C takes the amount modulo the width: defined
     UNDEFINED_CONVERSION = ("undefined-conversion", Severity.WARNING)
@@ -42,6 +43,7 @@ class Kind(enum.Enum):
     REINTERPRETED_FORMAT = ("format-reinterpreted", Severity.WARNING)  # undefined, but every bit passes unchanged
     PITCH_DIFFERS = ("pitch-differs", Severity.WARNING)
     NO_IMAGE_FROM_BUFFER = ("no-image-from-buffer", Severity.WARNING)
+    REUSE_RULE = ("reuse-rule-broken", Severity.WARNING)  # a storage shared as its planner does not share
     PLAN_INFLATED = ("plan-inflated", Severity.WARNING)
     VACUOUS = ("vacuous-comparison", Severity.WARNING)
     NONFINITE_BORN = ("nonfinite-born", Severity.WARNING)

@@ -69,6 +69,10 @@ class KernelObserver(Observer):
             row.device_seconds = (row.device_seconds or 0.0) + result.device_seconds
         self.findings.add(_placed(finding, launch) for finding in result.findings)
 
+    def storage_reused(self, tensor: str, live: list[str], where: str) -> None:
+        message = f"{tensor} is made over bytes of {', '.join(live)}, which {'live' if len(live) > 1 else 'lives'} ({where})"
+        self.findings.add([Finding(Kind.STORAGE_REUSED_LIVE, message, tensor=tensor)])
+
     def after_function(self, call: FunctionCall) -> None:
         before, self._before = self._before, None
         if before is None or self._reference is None:

@@ -183,7 +183,7 @@ def _make_scalar(frame: Frame, i: MakeScalar) -> None:
 
 def _alloc_storage(frame: Frame, i: AllocStorage) -> None:
     (nbytes,) = frame.shape(i.size)
-    frame.set(i.dst, StorageHandle(frame.machine.device, nbytes))
+    frame.set(i.dst, StorageHandle(frame.machine.device, nbytes, frame.machine.poison))
 
 
 def _alloc_tensor(frame: Frame, i: AllocTensor) -> None:
@@ -192,10 +192,12 @@ def _alloc_tensor(frame: Frame, i: AllocTensor) -> None:
         raise AdrenoSimError(f"{frame.where()}: expected a storage in {i.storage!r}, found {owner!r}")
     spec = TensorSpec(frame.shape(i.shape), i.dtype, i.scope)
     try:
-        handle = ViewHandle(owner, spec, i.offset)
+        handle = ViewHandle(owner, spec, i.offset, i.dst)
     except DeviceError as error:
         what = f"tensor {i.dst!r}, {spec.dtype} {spec.shape} in {spec.scope} ({frame.where()})"
         raise DeviceError(error.code, f"{what}: {str(error).removeprefix(f'{error.code}: ')}") from error
+    if shared := handle.meets():
+        frame.machine.observer.storage_reused(i.dst, [view.name for view in shared], frame.where())
     frame.set(i.dst, Tensor(spec.shape, spec.dtype, spec.scope, handle, i.dst))
 
 

@@ -67,6 +67,9 @@ class Observer:
 
     def after_launch(self, launch: LaunchCall, result: LaunchResult) -> None: ...
 
+    def storage_reused(self, tensor: str, live: list[str], where: str) -> None:
+        """`tensor` is made over bytes of tensors that still live; `where` names the instruction."""
+
 
 class Observers(Observer):
     """Several observers as one: before-hooks in order, after-hooks in reverse."""
@@ -85,6 +88,9 @@ class Observers(Observer):
 
     def after_launch(self, launch: LaunchCall, result: LaunchResult) -> None:
         _each(self.observers[::-1], lambda o: o.after_launch(launch, result))
+
+    def storage_reused(self, tensor: str, live: list[str], where: str) -> None:
+        _each(self.observers, lambda o: o.storage_reused(tensor, live, where))
 
 
 def _each(observers: tuple[Observer, ...], hook: Callable[[Observer], None]) -> None:

@@ -8,6 +8,7 @@ from typing import Union
 import numpy as np
 
 from ..device import BufferSpec, Device, Storage, TensorSpec, UnsupportedError, View
+from ..memory import poison_word
 
 
 class Counted:
@@ -29,11 +30,17 @@ class Counted:
 
 
 class StorageHandle(Counted):
-    """Device memory of one alloc_storage; freed when neither a register nor a view holds it."""
+    """Device memory of one alloc_storage; freed when neither a register nor a view holds it.
 
-    def __init__(self, device: Device, nbytes: int):
+    views: those that live. poison: overwrite the bytes of a view with NaNs when it ends, as freed memory is, so that
+    what is read of a tensor after its end is seen to be wrong.
+    """
+
+    def __init__(self, device: Device, nbytes: int, poison: bool = False):
         super().__init__()
         self.device = device
+        self.poison = poison
+        self.views: list[ViewHandle] = []
         self.storage: Storage = device.allocate(max(nbytes, 1))  # no device has empty memory, but tensors may be empty
 
     def drop(self) -> None:
@@ -43,15 +50,35 @@ class StorageHandle(Counted):
 class ViewHandle(Counted):
     """One view of a storage, shared by a tensor and its aliases; keeps the storage."""
 
-    def __init__(self, owner: StorageHandle, spec: TensorSpec, offset: int = 0):
+    def __init__(self, owner: StorageHandle, spec: TensorSpec, offset: int = 0, name: str = ""):
         super().__init__()
-        self.view: View = owner.device.view(owner.storage, spec.lower(owner.device), offset)
+        view = spec.lower(owner.device)
+        self.view: View = owner.device.view(owner.storage, view, offset)
         self.owner = owner
+        self.name = name
+        self.start, self.end = offset, offset + owner.device.view_nbytes(view)
         owner.retain()
+        owner.views.append(self)
+
+    def meets(self) -> list[ViewHandle]:
+        """Other live views of the storage that have bytes in common with this one."""
+        return [v for v in self.owner.views if v is not self and v.start < self.end and self.start < v.end]
 
     def drop(self) -> None:
         self.view.release()
+        if self.owner.poison and self.owner.holders > 1 and not self.meets():
+            self._poison()
+        self.owner.views.remove(self)
         self.owner.release()
+
+    def _poison(self) -> None:
+        device, nbytes = self.owner.device, min(self.end, self.owner.storage.nbytes) - self.start
+        if nbytes <= 0:
+            return
+        pattern = np.array([poison_word(device.options.seed)], np.uint64).view(np.uint8)
+        view = device.view(self.owner.storage, BufferSpec(nbytes), self.start)
+        device.write(view, np.resize(pattern, nbytes))
+        view.release()
 
 
 @dataclass(frozen=True, eq=False)

@@ -29,12 +29,16 @@ def run(model: CompiledModel, inputs: Inputs, device: Device, observer: Observer
 
 
 class VirtualMachine:
-    """A model loaded on a device. Kernels are built at first use, constants uploaded at first use, both kept until `close`."""
+    """A model loaded on a device. Kernels are built at first use, constants uploaded at first use, both kept until `close`.
+
+    poison: bytes of tensors that ended are overwritten with NaNs; on where the device watches accesses.
+    """
 
     def __init__(self, model: CompiledModel, device: Device, observer: Observer | None = None):
         self.model = model
         self.device = device
         self.observer = observer or Observer()
+        self.poison = device.info.checks_accesses and device.options.checks != "off"
         self._programs: dict[str, Program] = {}
         self._constants: dict[tuple[str, str], Tensor] = {}
         self._calls = 0

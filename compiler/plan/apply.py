@@ -1,0 +1,161 @@
+"""Writes a chosen plan back into a compiled model: its storages replace the planned ones, tensors become views at offsets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from ...device import AdrenoSimError, UnsupportedError
+from ..artifact import ENTRY, CompiledModel
+from ..hostir import AllocStorage, AllocTensor, Branch, Instruction, Kill, ShapeLiteral
+from ..validate import walk
+from .allocation import Allocation
+from .audit import audit
+from .extract import extract_plan
+from .memory_plan import MemoryPlan
+from .planners import plan as run_planner
+from .replan import plan_of, under
+from .rules import DeviceRules, spec_of
+
+
+def replan(model: CompiledModel, planner: str, rules: DeviceRules) -> CompiledModel:
+    """`model` with its planned tensors placed by `planner` for a device. Raises as `apply` does."""
+    plan = _static_plan(model, planner)
+    return apply(model, run_planner(planner, rules.problem(plan)), rules)
+
+
+def apply(model: CompiledModel, allocation: Allocation, rules: DeviceRules) -> CompiledModel:
+    """`model` with the allocation written into `main`; what the planner was not asked to place stays as it is.
+
+    Raises AdrenoSimError where the allocation is of another model, UnsupportedError where the device cannot hold it, or
+    where input shapes are symbolic: a placement is for given sizes.
+    """
+    plan = _static_plan(model, allocation.planner)
+    _check_same(model, allocation)
+    reasons = why_not(model, allocation, rules)
+    if reasons:
+        more = f" ({len(reasons) - 1} more like this)" if len(reasons) > 1 else ""
+        raise UnsupportedError(f"plan {allocation.planner} cannot be applied on {rules.device}: {reasons[0]}{more}")
+    placed = {item.id: number for number, item in enumerate(allocation.problem.items)}
+    starts = {tensor.first: placed[tensor.id] for tensor in plan.tensors if tensor.id in placed}
+    body = model.functions[ENTRY].body
+    taken = {str(getattr(i, name)) for i in walk(body) for name in ("dst", "name") if hasattr(i, name)}
+    names = [_fresh(f"planned_{number}", taken) for number in range(len(allocation.storages))]
+    rewriting = _Rewriting(allocation, starts, names, _replaced(model, starts))
+    new_body = _with_storages(rewriting.block(body), names, allocation.storages)
+    functions = {**model.functions, ENTRY: replace(model.functions[ENTRY], body=new_body)}
+    applied = replace(model, functions=functions, plan=None)
+    return replace(applied, plan=under(extract_plan(applied), rules))
+
+
+def why_not(model: CompiledModel, allocation: Allocation, rules: DeviceRules) -> list[str]:
+    """Why a device cannot run the allocation, in words; empty where it can."""
+    reasons = allocation.violations()
+    items = allocation.problem.items
+    if not rules.image_views:
+        inside = [number for number, item in enumerate(items) if item.is_texture and allocation.offsets[number]]
+        if inside:
+            number = inside[0]
+            reasons.append(
+                f"{len(inside)} textures lie at offsets of a storage, {items[number].id} at {allocation.offsets[number]:,}, "
+                "which takes images over buffers; the device has no image2d_array over a buffer (cl_ext_image_from_buffer)"
+            )
+    for number, item in enumerate(items):
+        alignment = rules.alignment(spec_of(item))
+        if allocation.offsets[number] % alignment:
+            reasons.append(f"{item.id} at offset {allocation.offsets[number]:,}: expected a multiple of {alignment:,} bytes")
+    if reasons:
+        return reasons
+    found = audit(plan_of(allocation, extract_plan(model)), rules, allocation.planner).findings
+    return [finding.message for finding in found if finding.severity.name == "ERROR"]
+
+
+def _static_plan(model: CompiledModel, planner: str) -> MemoryPlan:
+    if any(isinstance(dim, str) for info in model.inputs for dim in info.shape):
+        raise UnsupportedError(f"plan {planner} cannot be applied to {model.name}: its input shapes are symbolic")
+    return extract_plan(model)
+
+
+def _check_same(model: CompiledModel, allocation: Allocation) -> None:
+    """The allocation places tensors that the model has, as they are."""
+    there = {tensor.id: tensor for tensor in extract_plan(model).tensors}
+    for item in allocation.problem.items:
+        tensor = there.get(item.id)
+        if tensor is None:
+            raise AdrenoSimError(f"the plan is for another model: {model.name} has no tensor {item.id!r}")
+        ours = (tensor.shape, tensor.dtype, tensor.scope, tensor.first, tensor.last)
+        if ours != (item.shape, item.dtype, item.scope, item.start, item.last):
+            raise AdrenoSimError(
+                f"the plan is for another model: tensor {item.id!r} is {tensor.dtype} {tensor.shape} in {tensor.scope}, live "
+                f"{tensor.first} to {tensor.last}, in {model.name}; {item.dtype} {item.shape} in {item.scope}, live "
+                f"{item.start} to {item.last}, in the plan"
+            )
+
+
+def _replaced(model: CompiledModel, starts: dict[int, int]) -> frozenset[str]:
+    """Registers of the storages that all tensors move out of. Lifetimes number instructions as `walk` goes."""
+    kept: set[str] = set()
+    left: set[str] = set()
+    for index, instruction in enumerate(walk(model.functions[ENTRY].body)):
+        if isinstance(instruction, AllocTensor):
+            (left if index in starts else kept).add(instruction.storage)
+    return frozenset(left - kept)
+
+
+@dataclass
+class _Rewriting:
+    """starts: instruction that makes a tensor -> its number in the allocation. gone: storages without tensors now."""
+
+    allocation: Allocation
+    starts: dict[int, int]
+    names: list[str]
+    gone: frozenset[str]
+    index: int = -1
+
+    def block(self, body: tuple[Instruction, ...]) -> tuple[Instruction, ...]:
+        """The body with placed tensors in their new storages; instructions are counted as lifetimes count them."""
+        out: list[Instruction] = []
+        for instruction in body:
+            self.index += 1
+            number = self.starts.get(self.index)
+            if isinstance(instruction, Branch):
+                then = self.block(instruction.then)
+                out.append(replace(instruction, then=then, otherwise=self.block(instruction.otherwise)))
+            elif isinstance(instruction, AllocTensor) and number is not None:
+                storage = self.names[self.allocation.storage_of[number]]
+                out.append(replace(instruction, storage=storage, offset=self.allocation.offsets[number]))
+            elif not self._obsolete(instruction):
+                out.append(instruction)
+        return tuple(out)
+
+    def _obsolete(self, instruction: Instruction) -> bool:
+        if isinstance(instruction, AllocStorage):
+            return instruction.dst in self.gone
+        return isinstance(instruction, Kill) and instruction.name in self.gone
+
+
+def _with_storages(body: tuple[Instruction, ...], names: list[str], sizes: tuple[int, ...]) -> tuple[Instruction, ...]:
+    """The body with each storage made before the instruction that first uses it, and let go after the last one.
+
+    Tensors keep their storage; instructions that use it inside a branch count as the branch.
+    """
+    size_of = dict(zip(names, sizes, strict=True))
+    used = [[i.storage for i in walk((instruction,)) if isinstance(i, AllocTensor)] for instruction in body]
+    first: dict[str, int] = {}
+    last: dict[str, int] = {}
+    for place, storages in enumerate(used):
+        for name in filter(size_of.__contains__, storages):
+            first.setdefault(name, place)
+            last[name] = place
+    out: list[Instruction] = []
+    for place, instruction in enumerate(body):
+        here = dict.fromkeys(name for name in used[place] if name in size_of)
+        out += [AllocStorage(n, ShapeLiteral((size_of[n],)), "global", "uint8") for n in here if first[n] == place]
+        out.append(instruction)
+        out += [Kill(n) for n in here if last[n] == place]
+    return tuple(out)
+
+
+def _fresh(name: str, taken: set[str]) -> str:
+    while name in taken:
+        name += "_"
+    return name

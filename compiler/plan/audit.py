@@ -1,0 +1,179 @@
+"""Is a memory plan safe on a device: views fit, live tensors are apart, images are legal, nothing is read unwritten."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ...device import TensorSpec
+from ...findings import Finding, Kind
+from .compare import causes
+from .problem import round_up
+from .replan import allocation_of, under
+
+if TYPE_CHECKING:
+    from .memory_plan import MemoryPlan, PlannedStorage, PlannedTensor
+    from .rules import DeviceRules
+
+SHARES: dict[str, Callable[[TensorSpec], tuple[str, ...]]] = {
+    "tvm": lambda spec: (_pool(spec.scope), spec.dtype),
+    "relay-1d2d": lambda spec: (spec.scope, spec.dtype) if _is_texture(spec) else (_pool(spec.scope),),
+}
+"""Planner -> what tensors must have in common to share a storage; planners not named here mix freely."""
+
+
+@dataclass(frozen=True)
+class Audit:
+    """findings: what is wrong, tensors by name. causes: bytes by what they are spent on.
+
+    dense: tensors at the peak without padding; padding: their pitch; slots: storages beyond their tensors, empty ones, and
+    gaps inside; item_size: planned beyond right sizes; pages: the pool's rounding; unplanned; workspace: of the largest call.
+    dense + padding + slots + item_size are the planned bytes.
+    """
+
+    findings: tuple[Finding, ...]
+    causes: dict[str, int]
+
+
+def audit(plan: MemoryPlan, rules: DeviceRules, planner: str = "tvm") -> Audit:
+    """Hold `plan` against the rules of a device, and against those of the planner that made it."""
+    plan = under(plan, rules)
+    checks = (_fits, _apart, _shared_by_rule, _legal_images, _aligned, _within_limits, _written_first)
+    found = tuple(finding for check in checks for finding in check(plan, rules, planner))
+    return Audit(found, bytes_by_cause(plan, rules))
+
+
+def bytes_by_cause(plan: MemoryPlan, rules: DeviceRules) -> dict[str, int]:
+    """See Audit. `plan` has the sizes of `rules`."""
+    problem = rules.problem(plan)
+    split = causes(allocation_of(plan, problem), problem.lower_bound(), rules.page)
+    return {
+        "dense": split.dense,
+        "padding": split.padding,
+        "slots": split.mismatch + split.idle + split.gaps,
+        "item_size": split.inflation,
+        "pages": split.page_rounding,
+        "unplanned": plan.summary.unplanned,
+        "workspace": plan.summary.workspace,
+    }
+
+
+def _spec(tensor: PlannedTensor) -> TensorSpec:
+    return TensorSpec(tensor.shape, tensor.dtype, tensor.scope)
+
+
+def _is_texture(spec: TensorSpec) -> bool:
+    return spec.scope.startswith("global.texture")
+
+
+def _pool(scope: str) -> str:
+    """Every kind of global memory, textures included, is one pool."""
+    return "global" if scope.startswith("global") else scope
+
+
+def _named(tensor: PlannedTensor) -> str:
+    made = f" of {tensor.origin}" if tensor.origin else ""
+    return f"{tensor.id}{made} ({tensor.dtype} {'x'.join(map(str, tensor.shape))}, {tensor.scope})"
+
+
+def _inside(plan: MemoryPlan) -> dict[str, list[PlannedTensor]]:
+    members: dict[str, list[PlannedTensor]] = {storage.id: [] for storage in plan.storages}
+    for tensor in plan.tensors:
+        members[tensor.storage].append(tensor)
+    return members
+
+
+def _fits(plan: MemoryPlan, rules: DeviceRules, planner: str) -> Iterator[Finding]:
+    storages: dict[str, PlannedStorage] = {storage.id: storage for storage in plan.storages}
+    for tensor in plan.tensors:
+        room, end = storages[tensor.storage].planned_bytes, tensor.offset + rules.view_size(_spec(tensor))
+        if end <= room:
+            continue
+        what = f"{_named(tensor)} ends at byte {end:,} of storage {tensor.storage}, which has {room:,} ({rules.text})"
+        if end <= round_up(room, rules.page):
+            yield Finding(Kind.PITCH_DIFFERS, f"{what}; it fits only because the pool rounds up to pages", tensor=tensor.id)
+        else:
+            yield Finding(Kind.VIEW_TOO_LARGE, what, tensor=tensor.id)
+
+
+def _apart(plan: MemoryPlan, rules: DeviceRules, planner: str) -> Iterator[Finding]:
+    for storage, tensors in _inside(plan).items():
+        for one, other in _meetings(tensors, rules):
+            lives = f"live over instructions {one.first} to {one.last} and {other.first} to {other.last}"
+            message = f"{_named(one)} and {_named(other)} share bytes of storage {storage}, {lives}"
+            yield Finding(Kind.STORAGE_REUSED_LIVE, message, tensor=other.id)
+
+
+def _meetings(tensors: list[PlannedTensor], rules: DeviceRules) -> Iterator[tuple[PlannedTensor, PlannedTensor]]:
+    """Pairs live at one time whose bytes meet; of a set of live tensors that lie apart only neighbours can meet."""
+    ends = sorted(range(len(tensors)), key=lambda number: tensors[number].last)
+    live: list[tuple[int, int]] = []
+    done = 0
+    for number in sorted(range(len(tensors)), key=lambda number: (tensors[number].first, number)):
+        while tensors[ends[done]].last < tensors[number].first:
+            place = bisect_left(live, (tensors[ends[done]].offset, ends[done]))
+            if place < len(live) and live[place][1] == ends[done]:
+                del live[place]
+            done += 1
+        place = bisect_left(live, (tensors[number].offset, number))
+        for _, other in live[max(place - 1, 0) : place + 1]:
+            low, high = sorted((tensors[other], tensors[number]), key=lambda tensor: tensor.offset)
+            if low.offset + rules.view_size(_spec(low)) > high.offset:
+                yield tensors[other], tensors[number]
+        insort(live, (tensors[number].offset, number))
+
+
+def _shared_by_rule(plan: MemoryPlan, rules: DeviceRules, planner: str) -> Iterator[Finding]:
+    key = SHARES.get("tvm" if planner.startswith("tvm") else planner)
+    for storage, tensors in _inside(plan).items() if key else ():
+        assert key is not None
+        for tensor in tensors[1:]:
+            if key(_spec(tensor)) != key(_spec(tensors[0])):
+                message = f"{_named(tensor)} shares storage {storage} with {_named(tensors[0])}, which {planner} never lets"
+                yield Finding(Kind.REUSE_RULE, message, tensor=tensor.id)
+                break
+
+
+def _legal_images(plan: MemoryPlan, rules: DeviceRules, planner: str) -> Iterator[Finding]:
+    if rules.image_views:
+        return
+    textures = [tensor for tensor in plan.tensors if _is_texture(_spec(tensor))]
+    if textures:
+        message = (
+            f"{len(textures)} textures of the plan, {_named(textures[0])} the first, are to be images over buffers; "
+            f"{rules.device} has no image2d_array over a buffer (cl_ext_image_from_buffer): each is memory of its own there"
+        )
+        yield Finding(Kind.NO_IMAGE_FROM_BUFFER, message, tensor=textures[0].id, count=len(textures))
+
+
+def _aligned(plan: MemoryPlan, rules: DeviceRules, planner: str) -> Iterator[Finding]:
+    for tensor in plan.tensors:
+        alignment = rules.alignment(_spec(tensor))
+        if tensor.offset % alignment:
+            message = f"{_named(tensor)} at offset {tensor.offset:,}: {rules.device} needs a multiple of {alignment:,} bytes"
+            yield Finding(Kind.MISALIGNED_VIEW, message, tensor=tensor.id)
+
+
+def _within_limits(plan: MemoryPlan, rules: DeviceRules, planner: str) -> Iterator[Finding]:
+    for tensor in plan.tensors:
+        if reason := rules.over_limit(_spec(tensor)):
+            yield Finding(Kind.LIMIT_EXCEEDED, f"{_named(tensor)}: {reason}", tensor=tensor.id)
+    most = rules.max_allocation
+    for storage in plan.storages:
+        if most is not None and storage.planned_bytes > most:
+            message = f"storage {storage.id}: {storage.planned_bytes:,} bytes: MAX_MEM_ALLOC_SIZE of {rules.device} is {most:,}"
+            yield Finding(Kind.LIMIT_EXCEEDED, message)
+    total, there = plan.summary.planned + plan.summary.constants, int(rules.limits.get("GLOBAL_MEM_SIZE") or 0)
+    if there and total > there:
+        message = f"{total:,} bytes planned and constant: GLOBAL_MEM_SIZE of {rules.device} is {there:,}"
+        yield Finding(Kind.LIMIT_EXCEEDED, message)
+
+
+def _written_first(plan: MemoryPlan, rules: DeviceRules, planner: str) -> Iterator[Finding]:
+    for tensor in plan.tensors if plan.accesses_known else ():
+        if tensor.read is not None and (tensor.written is None or tensor.read <= tensor.written):
+            written = "nothing writes it" if tensor.written is None else f"instruction {tensor.written} writes it first"
+            message = f"{_named(tensor)} is read by instruction {tensor.read}, but {written}"
+            yield Finding(Kind.UNINITIALIZED_READ, message, tensor=tensor.id)

@@ -1,0 +1,163 @@
+"""Plans written back into programs: equal outputs, views at offsets, what cannot be applied, live tensors guarded."""
+
+from dataclasses import replace
+
+import handmade
+import numpy as np
+import pytest
+
+from adreno_sim import open_device
+from adreno_sim.compiler import hostir as h
+from adreno_sim.compiler import vm
+from adreno_sim.compiler.artifact import CompiledModel, TensorInfo
+from adreno_sim.compiler.observer import Observer
+from adreno_sim.compiler.plan import planners
+from adreno_sim.compiler.plan.apply import apply, replan
+from adreno_sim.compiler.plan.extract import extract_plan
+from adreno_sim.compiler.plan.rules import DeviceRules
+from adreno_sim.device import AdrenoSimError, UnsupportedError
+from adreno_sim.profiles import load
+
+RULES = DeviceRules.of_profile(load("adreno-740"))
+SHAPE = (2, 3, 5, 4)
+
+
+class Watching(Observer):
+    def __init__(self):
+        self.reused = []
+
+    def storage_reused(self, tensor, live, where):
+        self.reused.append((tensor, live))
+
+
+def doubled(times: int) -> CompiledModel:
+    """x of SHAPE doubled `times` times through textures, each in a storage of its own, each killed after its use."""
+    shape = h.ShapeLiteral(SHAPE)
+    body = [h.ToDevice("t0", h.Reg("x"), "global.texture")]
+    for i in range(1, times + 1):
+        body += [
+            h.AllocStorage(f"s{i}", h.ShapeLiteral((1024,)), "global", "uint8"),
+            h.AllocTensor(f"t{i}", f"s{i}", 0, shape, "float32", "global.texture"),
+            h.Kill(f"s{i}"),
+            h.CallHost("twice", (h.Reg(f"t{i - 1}"), h.Reg(f"t{i}"))),
+            h.Kill(f"t{i - 1}"),
+        ]
+    body += [h.ToDevice("out", h.Reg(f"t{times}"), "global"), h.Kill(f"t{times}"), h.Return(h.Reg("out"))]
+    info = TensorInfo("x", SHAPE, "float32")
+    return handmade.model([info], TensorInfo("output", SHAPE, "float32"), [handmade.TWICE_HOST], body)
+
+
+X = np.arange(120, dtype=np.float32).reshape(SHAPE)
+
+
+def run(model, device="sim:adreno-740", observer=None, **options):
+    with vm.VirtualMachine(model, open_device(device, **options), observer) as machine:
+        return machine.run([X])[0]
+
+
+@pytest.mark.parametrize("planner", [name for name in planners.names() if name != "optimal"])
+def test_every_planner_gives_the_same_outputs(planner):
+    model, watching = doubled(5), Watching()
+    applied = replan(model, planner, RULES)
+    out = run(applied, observer=watching)
+    assert np.array_equal(out, 32 * X) and watching.reused == []
+    planned = planners.plan(planner, RULES.problem(extract_plan(model)))
+    assert applied.plan is not None
+    assert applied.plan.summary.planned == planned.total and applied.plan.summary.storages == len(planned.storages)
+
+
+def test_an_arena_puts_tensors_side_by_side():
+    applied = replan(doubled(5), "arena", RULES)
+    made = [i for i in applied.functions["main"].body if isinstance(i, h.AllocTensor)]
+    assert {i.storage for i in made[:4]} == {"planned_0"} and {i.offset for i in made[:4]} == {0, 768}
+    assert made[4].storage == "s5"  # the last one is copied to another scope: left alone
+    stores = [i.dst for i in applied.functions["main"].body if isinstance(i, h.AllocStorage)]
+    assert stores == ["planned_0", "s5"]
+    assert [i.name for i in applied.functions["main"].body if isinstance(i, h.Kill)].count("s1") == 0
+
+
+def test_branches_are_rewritten_too(tmp_path):
+    main = handmade.branch().functions["main"]
+    outer = h.AllocStorage("s9", h.ShapeLiteral((32,)), "global", "uint8")
+    inner = (
+        h.AllocStorage("s8", h.ShapeLiteral((32,)), "global", "uint8"),
+        h.AllocTensor("u", "s8", 0, h.ShapeLiteral((2, 4)), "float32", "global"),
+        h.Kill("s8"),
+        h.CallHost("add_one", (h.Reg("x"), h.Reg("u"))),
+    )
+    branch = main.body[0]
+    then = (*inner, *branch.then[:3], h.CallHost("add_one", (h.Reg("u"), h.Reg("t"))))
+    body = (outer, replace(branch, then=then), *main.body[1:])
+    model = replace(handmade.branch(), functions={"main": replace(main, body=body)})
+    applied = replan(model, "arena", RULES)
+    applied.save(tmp_path / "applied.asim")
+    x = np.ones((2, 4), np.float32)
+    for taken, expected in ((True, 3), (False, 7)):
+        for each in (model, CompiledModel.load(tmp_path / "applied.asim")):
+            with vm.VirtualMachine(each, open_device("sim:adreno-740")) as machine:
+                assert np.array_equal(machine.run([np.array(taken), x])[0], np.full((2, 4), expected, np.float32))
+    assert [i.storage for i in applied.functions["main"].body[2].then if isinstance(i, h.AllocTensor)] == ["planned_0", "s"]
+
+
+def test_what_a_device_cannot_hold():
+    without = DeviceRules.of_profile(load("adreno-650"))
+    with pytest.raises(UnsupportedError, match=r"plan arena cannot be applied on adreno-650: 2 textures lie at offsets .* t1 at"):
+        replan(doubled(5), "arena", without)
+    assert np.array_equal(run(replan(doubled(5), "tvm-fixed", without), "sim:adreno-650"), 32 * X)  # whole storages are fine
+    model = doubled(5)
+    allocation = planners.plan("arena", RULES.problem(extract_plan(model)))
+    pixels = DeviceRules.of_profile(load("adreno-740"), "pixels")
+    with pytest.raises(UnsupportedError, match=r"t1 at offset 768: expected a multiple of 1,024 bytes \(1 more like this\)"):
+        apply(model, allocation, pixels)
+    meeting = replace(allocation, offsets=(0,) * len(allocation.offsets))
+    with pytest.raises(UnsupportedError, match="t1 and t2 are live at one time in the same bytes"):
+        apply(model, meeting, RULES)
+    small = DeviceRules.of_profile(load("adreno-740").with_values({"MAX_MEM_ALLOC_SIZE": 1000}))
+    with pytest.raises(UnsupportedError, match=r"storage arena.0: 1,536 bytes: MAX_MEM_ALLOC_SIZE of adreno-740 is 1,000"):
+        apply(model, allocation, small)
+
+
+def test_plans_of_other_models():
+    allocation = planners.plan("arena", RULES.problem(extract_plan(doubled(5))))
+    with pytest.raises(AdrenoSimError, match="the plan is for another model: handmade has no tensor 't1'"):
+        apply(handmade.branch(), allocation, RULES)
+    item = replace(allocation.problem.items[0], end=99)
+    other = replace(allocation, problem=replace(allocation.problem, items=(item, *allocation.problem.items[1:])))
+    with pytest.raises(AdrenoSimError, match=r"tensor 't1' is float32 .* live 2 to 9, in handmade; .* live 2 to 98, in the plan"):
+        apply(doubled(5), other, RULES)
+    with pytest.raises(UnsupportedError, match="its input shapes are symbolic"):
+        replan(handmade.symbolic(), "arena", RULES)
+
+
+def broken(model):
+    """t2 over t1's bytes while t1 is read."""
+    body = [
+        replace(i, storage="s1") if isinstance(i, h.AllocTensor) and i.dst == "t2" else i
+        for i in model.functions["main"].body
+        if not (isinstance(i, h.Kill) and i.name == "s1")
+    ]
+    return replace(model, functions={"main": replace(model.functions["main"], body=tuple(body))})
+
+
+def test_live_bytes_given_away_are_noticed():
+    watching = Watching()
+    run(broken(doubled(5)), observer=watching)
+    assert watching.reused == [("t2", ["t1"])]
+
+
+def test_bytes_are_poisoned_when_their_tensor_ends():
+    """t1 ends, t2 of the same storage is returned unwritten: NaN, not what t1 held; without checks, t1's values."""
+    shape = h.ShapeLiteral((2, 4))
+    body = [
+        h.AllocStorage("s", h.ShapeLiteral((64,)), "global", "uint8"),
+        h.AllocTensor("t1", "s", 0, shape, "float32", "global"),
+        h.CallHost("add_one", (h.Reg("x"), h.Reg("t1"))),
+        h.Kill("t1"),
+        h.AllocTensor("t2", "s", 0, shape, "float32", "global"),
+        h.Return(h.Reg("t2")),
+    ]
+    info = TensorInfo("x", (2, 4), "float32")
+    model = handmade.model([info], info, [handmade.ADD_ONE_HOST], body)
+    x = np.ones((2, 4), np.float32)
+    assert np.isnan(vm.run(model, [x], open_device("sim:adreno-740"))[0]).all()
+    assert (vm.run(model, [x], open_device("sim:adreno-740", checks="off"))[0] == 2).all()
