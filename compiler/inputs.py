@@ -90,7 +90,7 @@ def check_inputs(model: Model, arrays: Mapping[str, np.ndarray]) -> Arrays:
         _fit(item, array.shape, f"input {item.name!r}")
         if not np.can_cast(array.dtype, item.dtype, "same_kind"):
             raise AdrenoSimError(f"input {item.name!r}: expected {item.dtype}, got {array.dtype}")
-        checked[item.name] = np.ascontiguousarray(array, item.dtype)
+        checked[item.name] = np.asarray(array, item.dtype, order="C")
     return checked
 
 

@@ -78,7 +78,7 @@ def _fold_once(model: ModelProto, shapes: Mapping[str, list[int]]) -> bool:
         return False
     del graph.node[:]
     graph.node.extend(kept)
-    graph.initializer.extend(numpy_helper.from_array(np.ascontiguousarray(v), k) for k, v in fresh.items())
+    graph.initializer.extend(numpy_helper.from_array(np.asarray(v, order="C"), k) for k, v in fresh.items())
     return True
 
 

@@ -54,7 +54,7 @@ class KernelReference:
         Which of them are results is the function's business: it writes them in place. An argument keeps its dtype; its
         shape is that of the function's parameter.
         """
-        passed: list[Any] = [self._tvm.runtime.tensor(np.ascontiguousarray(a)) if isinstance(a, np.ndarray) else a for a in args]
+        passed: list[Any] = [self._tvm.runtime.tensor(np.asarray(a, order="C")) if isinstance(a, np.ndarray) else a for a in args]
         self._built[name](*passed)
         return [p.numpy() if isinstance(a, np.ndarray) else None for p, a in zip(passed, args, strict=True)]
 

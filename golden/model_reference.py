@@ -26,7 +26,7 @@ class ModelReference:
 
     def run(self, inputs: Sequence[np.ndarray], function: str = "main") -> list[np.ndarray]:
         """Outputs of `function`, tuples flattened."""
-        passed = [self._tvm.runtime.tensor(np.ascontiguousarray(array)) for array in inputs]
+        passed = [self._tvm.runtime.tensor(np.asarray(array, order="C")) for array in inputs]
         return _flatten(self._machine[function](*passed))
 
 
