@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import importlib
 import math
+from dataclasses import replace
 from typing import Any
 
 from ....device import UnsupportedError
 from ..allocation import Allocation
 from ..problem import Problem, round_up
+from ..search.improve import Effort
 from .arena import arena
 
 
-def optimal(problem: Problem, *, seconds: float = 60.0, workers: int = 2, seed: int = 0) -> Allocation:
+def optimal(
+    problem: Problem, *, seconds: float = 60.0, workers: int = 2, seed: int = 0, effort: Effort | None = None
+) -> Allocation:
     """The lowest arena, or the lowest found within `seconds`; `bound` is what was proved, `note` says which of the two.
 
-    Starts from the arena planner's answer. Raises UnsupportedError where ortools is not installed.
+    Starts from the arena planner's answer (of `effort`) and counts in its units, in one arena however large. Raises
+    UnsupportedError where ortools is not installed.
     """
     model_of = _cp_model()
-    start = arena(Problem(problem.items, problem.name, problem.texture_size))
+    start = arena(replace(problem, max_allocation=None), effort)
     if not problem.items or start.total == start.bound:
         return _answer(problem, start.offsets, start.total, start.total)
     unit = problem.unit
