@@ -152,6 +152,36 @@ def test_a_constant_network_is_not_called_checked(tmp_path, capsys):
     assert code == 1 and "vacuous-comparison" in out
 
 
+SYMBOLIC = """from tvm.script import ir as I, relax as R, tirx as T
+
+
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor(("n", 8, 6, 6), "float32"), w: R.Tensor((4, 8, 3, 3), "float32")):
+        n = T.int64()
+        with R.dataflow():
+            c = R.nn.conv2d(x, w, padding=(1, 1))
+            y = R.nn.relu(c)
+            R.output(y)
+        return y
+"""
+
+
+@pytest.mark.tvm
+@pytest.mark.parametrize("target", ["buffer", "texture"])
+def test_a_symbolic_batch_runs_as_it_is_or_with_a_shape(target, tmp_path, capsys):
+    path = tmp_path / "symbolic.py"
+    path.write_text(SYMBOLIC)
+    code, out, _ = check(capsys, path, "--target", target)
+    assert code == 0 and out.splitlines()[-1].startswith("ok: ") and "not checked: memory plan" in out
+    code, out, _ = check(capsys, path, "--target", target, "--shape", "x=3x8x6x6")
+    assert code == 0 and out.splitlines()[-1].startswith("ok: ") and "not checked" not in out
+    assert adreno_sim.check(path, target=target, shapes={"x": (3, 8, 6, 6)}).inputs[0].shape == (3, 8, 6, 6)
+    code, _, err = check(capsys, path, "--shape", "x=3x8x6x7")
+    assert code == 2 and "does not fit" in err
+
+
 BAD = {
     "missing": (["nothing.onnx"], 2, "nothing.onnx: no such file"),
     "folder": (["."], 2, "is a folder"),
