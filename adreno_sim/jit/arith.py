@@ -6,6 +6,7 @@ from __future__ import annotations
 from ..clc import ir
 from ..findings import Kind
 from . import constants, layout
+from .access import address_number
 from .emit import Emitter, instruction
 from .halves import is_half, narrowed, widened
 from .provenance import is_pointer
@@ -118,8 +119,6 @@ def _negate(e: Emitter, instr: ir.Instr) -> None:
 def _icmp(e: Emitter, instr: ir.Instr) -> None:
     a, b = instr.operands
     if is_pointer(a) or is_pointer(b):
-        from .access import address_number
-
         left, right = address_number(e, e.pointer(a)), address_number(e, e.pointer(b))
         e.define(instr, e.body.op(f"icmp {instr.pred} i64 {left}, {right}"))
         return

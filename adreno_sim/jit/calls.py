@@ -7,8 +7,7 @@ from collections.abc import Callable
 
 from ..clc import ir
 from . import layout
-from .emit import Emitter, instruction
-from .unit import unsupported
+from .emit import Emitter
 
 Call = Callable[[Emitter, ir.Instr], None]
 
@@ -45,20 +44,6 @@ def emitter_of(name: str) -> Call | None:
         if found is not None:
             CALLS[name] = found
     return found
-
-
-@instruction("call")
-def _call(e: Emitter, instr: ir.Instr) -> None:
-    assert instr.callee is not None
-    emit = emitter_of(instr.callee.name)
-    if emit is not None:
-        emit(e, instr)
-    elif instr.callee.name.startswith("llvm."):
-        raise unsupported(f"intrinsic {instr.callee.name}", instr.place)
-    else:
-        from .library_calls import call_library
-
-        call_library(e, instr)
 
 
 def intrinsic(e: Emitter, name: str, type: ir.Type, *operands: str) -> str:

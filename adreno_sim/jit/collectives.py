@@ -10,6 +10,7 @@ from ..clc import ir
 from ..device import UnsupportedError
 from . import layout
 from .barriers import PLAIN, is_split
+from .constants import float_bits
 from .kernel import KernelPlan, value_bytes
 from .text import Text
 
@@ -87,8 +88,6 @@ def combine_function(plan: KernelPlan, number: int) -> str:
 def _identity(type: ir.Type, what: str, is_signed: bool) -> str:
     if isinstance(type, ir.Float):
         infinite = {16: 0x7C00, 32: 0x7F800000, 64: 0x7FF0000000000000}[type.bits]
-        from .constants import float_bits
-
         sign = 1 << (type.bits - 1)
         return float_bits(type.bits, {"add": 0, "min": infinite, "max": infinite | sign}[what])
     assert isinstance(type, ir.Int)

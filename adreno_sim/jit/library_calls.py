@@ -1,4 +1,5 @@
-"""Built-ins that the library supplies as kernel IR: emitted once per module, called as they are or lane by lane."""
+"""Calls of built-ins: dispatch, and those that the library supplies as kernel IR (emitted once per module, called as they are
+or lane by lane)."""
 
 from __future__ import annotations
 
@@ -7,10 +8,12 @@ from dataclasses import replace
 from ..clc import ir, library
 from ..findings import Kind
 from . import access, layout
+from .calls import emitter_of
 from .cfg import Graph, ScopeOf, Segment, reverse_postorder
 from .emit import Emitter, instruction
 from .provenance import ALIGNED, Key, Object, Provenance, Ptr, is_pointer
 from .unit import Unit, unsupported
+from .vectors import element_bytes
 
 
 class LibraryEmitter(Emitter):
@@ -33,8 +36,11 @@ class LibraryEmitter(Emitter):
         raise unsupported("program-scope data in a library function", self.place)
 
     def leave(self, value: str | None) -> None:
-        result = layout.spell(self.function.result)
-        self.body.do(f"ret {result} {value}" if value is not None else "unreachable" if result != "void" else "ret void")
+        result = self.function.result
+        if isinstance(result, ir.Void):
+            self.body.do("ret void")
+        else:  # without a value: the end of unreachable code
+            self.body.do(f"ret {layout.spell(result)} {layout.zero(result) if value is None else value}")
 
     def leave_at(self, segment: Segment) -> None:
         raise unsupported("a barrier in a library function", self.place)
@@ -48,6 +54,18 @@ class LibraryEmitter(Emitter):
         head = f"define internal {layout.spell(self.function.result)} @{self.function.name}({params}) #0 {{"
         start = [head, "entry:", *self.prologue.lines, f"  br label %{order[0].label}"]
         return "\n".join([*start, *self.body.lines, *self.body.cold, "}"])
+
+
+@instruction("call")
+def _call(e: Emitter, instr: ir.Instr) -> None:
+    assert instr.callee is not None
+    emit = emitter_of(instr.callee.name)
+    if emit is not None:
+        emit(e, instr)
+    elif instr.callee.name.startswith("llvm."):
+        raise unsupported(f"intrinsic {instr.callee.name}", instr.place)
+    else:
+        call_library(e, instr)
 
 
 def call_library(e: Emitter, instr: ir.Instr) -> None:
@@ -114,8 +132,6 @@ def _argument(e: Emitter, value: ir.Value, spelled: str) -> str:
     """An operand; a pointer to a second result is checked here, and leads to scratch memory where it is bad."""
     if not is_pointer(value):
         return e.value(value)
-    from .vectors import element_bytes
-
     return checked_target(e, e.pointer(value), element_bytes(spelled))
 
 

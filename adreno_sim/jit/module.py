@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ..clc import ir
 from ..findings import Kind
-from . import (  # noqa: F401  # noqa: F401
+from . import (  # noqa: F401 (most are here for what they register)
     access,
     arguments,
     arith,
@@ -18,6 +18,7 @@ from . import (  # noqa: F401  # noqa: F401
     images,
     integers,
     layout,
+    library_calls,
     printing,
     queries,
     relations,

@@ -5,8 +5,6 @@ Undefined coordinates get a fixed answer: NaN counts as 0, infinities as the lar
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ..clc import ir
 from ..device import Sampler
 from ..findings import Kind
@@ -14,10 +12,9 @@ from . import constants, layout, texels
 from .calls import intrinsic
 from .conversions import resized, to_int
 from .emit import Emitter
+from .image_access import read_at
+from .image_refs import ImageRef
 from .sites import Site
-
-if TYPE_CHECKING:
-    from .image_refs import ImageRef
 
 _INT, _FLOAT, _DOUBLE = ir.Int(32), ir.Float(32), ir.Float(64)
 _FAR = 1 << 30  # beyond every image, and its neighbours still fit in an int
@@ -57,8 +54,6 @@ def sample(e: Emitter, image: ImageRef, suffix: str, sampler: Sampler, where: li
     layer = _layer(e, image, where) if image.layered else []
     if sampler.filter == "linear":
         return _linear(e, image, suffix, sampler, axes, layer)
-    from .images import read_at
-
     indices = [_nearest(e, u, image.extent(d), sampler) for d, u in enumerate(axes)]
     inside = Sampler(False, "clamp_to_edge" if sampler.addressing.endswith("repeat") else sampler.addressing, "nearest")
     return read_at(e, image, suffix, inside, [*indices, *layer], sampled=True)
@@ -114,8 +109,6 @@ def _neighbours(e: Emitter, u: str, extent: str, sampler: Sampler) -> tuple[str,
 
 def _linear(e: Emitter, image: ImageRef, suffix: str, sampler: Sampler, axes: list[str], layer: list[str]) -> str:
     """Blend 2, 4 or 8 texels in double, x innermost."""
-    from .images import read_at
-
     corners = [_neighbours(e, u, image.extent(d), sampler) for d, u in enumerate(axes)]
     inside = Sampler(False, "clamp_to_edge" if sampler.addressing.endswith("repeat") else sampler.addressing, "nearest")
     colour = texels.colour_type(suffix)

@@ -1,0 +1,102 @@
+"""One access to an image at integer coordinates: its address, and what becomes of it out of range."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..clc import ir
+from ..device import Sampler
+from ..findings import Kind
+from . import layout, texels
+from .calls import intrinsic
+from .emit import Emitter
+from .image_refs import ImageRef
+from .sites import Site
+from .text import Text, scaled
+
+_INT = ir.Int(32)
+
+
+def out_of_range(e: Emitter, image: ImageRef, where: Sequence[str]) -> str:
+    """An i1 that holds where any coordinate (i32) lies outside the image."""
+    result = ""
+    for dimension, coordinate in enumerate(where):
+        outside = e.body.op(f"icmp uge i32 {coordinate}, {image.extent(dimension)}")
+        result = e.body.op(f"or i1 {result}, {outside}") if result else outside
+    return result
+
+
+def address_of(e: Emitter, image: ImageRef, where: Sequence[str]) -> str:
+    """The address of the texel at coordinates that are in range."""
+    t = e.body
+    offset = ""
+    for coordinate, pitch in zip(where, image.pitches(), strict=True):
+        wide = t.op(f"zext i32 {coordinate} to i64")
+        step = scaled(t, wide, pitch) if isinstance(pitch, int) else t.op(f"mul i64 {wide}, {pitch}")
+        offset = t.op(f"add i64 {offset}, {step}") if offset else step
+    return t.op(f"getelementptr i8, ptr {image.field('address')}, i64 {offset}")
+
+
+def report_coordinate(e: Emitter, t: Text, image: ImageRef, kind: Kind, where: Sequence[str]) -> None:
+    """Report coordinates and extents."""
+    if not e.unit.checked:
+        return
+    site = Site(kind, e.place, "coordinate", image.param.name, image.format.texel_bytes, len(where), _MEANING[kind])
+    values = [t.op(f"sext i32 {c} to i64") for c in where] + ["0"] * (3 - len(where))
+    extents = [t.op(f"sext i32 {image.extent(d)} to i64") for d in range(len(where))] + ["0"] * (3 - len(where))
+    e.report(t, site, *values, *extents)
+
+
+_MEANING = {
+    Kind.IMAGE_READ_OUT_OF_RANGE: "reads {view} at {coordinate}, outside its extents {extent}, where that is undefined",
+    Kind.IMAGE_WRITE_OUT_OF_RANGE: "writes {view} at {coordinate}, outside its extents {extent}; nothing is written",
+    Kind.CLAMPED_READ: "reads {view} at {coordinate}, outside its extents {extent}; the addressing mode makes that defined",
+}
+
+
+def read_at(e: Emitter, image: ImageRef, suffix: str, sampler: Sampler, where: list[str], sampled: bool) -> str:
+    """The colour at integer coordinates. With a sampler the layer is clamped, whatever the addressing mode."""
+    t = e.body
+    if sampled and image.layered:
+        where = [*where[:-1], clamped(e, where[-1], image.extent(image.axes))]
+    colour = layout.spell(texels.colour_type(suffix))
+    if sampler.addressing == "none" and not e.unit.checked:
+        return texels.fetch(e, image.format, suffix, address_of(e, image, where))
+    failed, ok, done = t.fresh("outside"), t.fresh("ok"), t.fresh("read")
+    t.branch(out_of_range(e, image, where), failed, ok, unlikely=True)
+    kind = Kind.IMAGE_READ_OUT_OF_RANGE if sampler.addressing == "none" else Kind.CLAMPED_READ
+    cold = t.aside()
+    cold.block(failed)
+    report_coordinate(e, cold, image, kind, where)
+    edge = sampler.addressing == "clamp_to_edge"
+    if edge:
+        before = t.label
+        nearest = [_clamped_into(e, cold, c, image.extent(d)) for d, c in enumerate(where)]
+        cold.jump(ok)
+        t.put_aside(cold)
+        t.block(ok)
+        where = [t.op(f"phi i32 [ {c}, %{before} ], [ {n}, %{failed} ]") for c, n in zip(where, nearest, strict=True)]
+        return texels.fetch(e, image.format, suffix, address_of(e, image, where))
+    cold.jump(done)
+    t.put_aside(cold)
+    t.block(ok)
+    value = texels.fetch(e, image.format, suffix, address_of(e, image, where))
+    last = t.label
+    t.jump(done)
+    t.block(done)
+    instead = texels.border(image.format, suffix) if sampler.addressing == "clamp" else "zeroinitializer"
+    return t.op(f"phi {colour} [ {instead}, %{failed} ], [ {value}, %{last} ]")
+
+
+def clamped(e: Emitter, index: str, extent: str) -> str:
+    """An i32 clamped to [0, extent)."""
+    last = e.body.op(f"sub i32 {extent}, 1")
+    return intrinsic(e, "smin", _INT, intrinsic(e, "smax", _INT, index, "0"), last)
+
+
+def _clamped_into(e: Emitter, t: Text, index: str, extent: str) -> str:
+    """`clamped`, written into cold code."""
+    body, e.body = e.body, t
+    result = clamped(e, index, extent)
+    e.body = body
+    return result
