@@ -23,8 +23,16 @@ GOOD_PAIRS = {
 }
 """The pins that were run, by TVM series."""
 
-FIRST_BAD_FFI = {"0.25": (0, 1, 13), "0.26": (0, 1, 15), "0.27": (0, 1, 15)}
-"""The first apache-tvm-ffi that is known not to work with each TVM series."""
+FFI_RANGE = {
+    "0.25": ((0, 1, 12), (0, 1, 13)),
+    "0.26": ((0, 1, 14), (0, 1, 15)),
+    "0.27": ((0, 1, 14), (0, 1, 15)),
+}
+"""The apache-tvm-ffi each series works with: from the first, below the second.
+
+Tried outside: older ones and 0.25 with newer ones do not load (undefined symbols) or stop with internal errors; 0.1.15
+ends the process with a segmentation fault.
+"""
 
 
 def numbers(version: str) -> tuple[int, ...]:
@@ -53,10 +61,11 @@ def check_pair(tvm_version: str, ffi_version: str | None) -> None:
         raise UnsupportedError(
             f"unsupported: TVM {tvm_version}; supported are {', '.join(SUPPORTED)}. Run: {_pip_line(GOOD_PAIRS[SUPPORTED[-1]])}"
         )
-    if ffi_version is None or numbers(ffi_version) >= FIRST_BAD_FFI[name]:
+    first, end = FFI_RANGE[name]
+    if ffi_version is None or not first <= numbers(ffi_version) < end:
         found = "no apache-tvm-ffi" if ffi_version is None else f"apache-tvm-ffi {ffi_version}"
         raise AdrenoSimError(
-            f"apache-tvm {tvm_version} does not work with {found} (it ends in a crash or wrong results). "
+            f"apache-tvm {tvm_version} does not work with {found} (it does not load, or ends in a crash). "
             f"Run: {_pip_line(GOOD_PAIRS[name])}"
         )
 
