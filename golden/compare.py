@@ -73,15 +73,18 @@ class _Worst:
     index: int = 0
 
 
-def compare(got: np.ndarray, golden: np.ndarray) -> Comparison:
-    """Compare `got` with `golden`, arrays of one shape and dtype. Raises ValueError where they differ in either."""
+def compare(got: np.ndarray, golden: np.ndarray, tolerance: float | None = None) -> Comparison:
+    """Compare `got` with `golden`, arrays of one shape and dtype. Raises ValueError where they differ in either.
+
+    tolerance: relative, in place of the element type's.
+    """
     if got.shape != golden.shape or got.dtype != golden.dtype:
         raise ValueError(f"expected {golden.dtype}{list(golden.shape)}, got {got.dtype}{list(got.shape)}")
     flat_got, flat_golden = np.ascontiguousarray(got).reshape(-1), np.ascontiguousarray(golden).reshape(-1)
     rms = _rms(flat_golden)
     worst = _Worst()
     for start in range(0, flat_got.size, CHUNK):
-        _compare_chunk(worst, flat_got[start : start + CHUNK], flat_golden[start : start + CHUNK], start, rms)
+        _compare_chunk(worst, flat_got[start : start + CHUNK], flat_golden[start : start + CHUNK], start, rms, tolerance)
     index = tuple(int(i) for i in np.unravel_index(worst.index, got.shape)) if got.size else ()
     return Comparison(
         ok=worst.wrong == 0,
@@ -97,9 +100,11 @@ def compare(got: np.ndarray, golden: np.ndarray) -> Comparison:
     )
 
 
-def _compare_chunk(worst: _Worst, got: np.ndarray, golden: np.ndarray, start: int, rms: float) -> None:
+def _compare_chunk(
+    worst: _Worst, got: np.ndarray, golden: np.ndarray, start: int, rms: float, tolerance: float | None = None
+) -> None:
     with np.errstate(invalid="ignore", over="ignore"):
-        error, allowed = _errors(got, golden, rms)
+        error, allowed = _errors(got, golden, rms, tolerance)
         ratio = np.where(error > 0, error / np.maximum(allowed, np.finfo(np.float64).tiny), 0.0)
     worst.wrong += int(np.count_nonzero(error > allowed))
     finite = np.isfinite(error)
@@ -112,17 +117,17 @@ def _compare_chunk(worst: _Worst, got: np.ndarray, golden: np.ndarray, start: in
         worst.ratio, worst.index = float(ratio[place]), start + place
 
 
-def _errors(got: np.ndarray, golden: np.ndarray, rms: float) -> tuple[np.ndarray, np.ndarray]:
+def _errors(got: np.ndarray, golden: np.ndarray, rms: float, tolerance: float | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Error and allowed error of each element; disagreement about NaN or infinity is an infinite error."""
     if got.dtype.kind != "f":
         error = np.where(got == golden, 0.0, np.maximum(np.abs(got.astype(np.float64) - golden.astype(np.float64)), 1.0))
-        return error, np.zeros(got.shape)
+        return error, (tolerance or 0.0) * np.maximum(np.abs(golden.astype(np.float64)), rms)
     a, b = got.astype(np.float64), golden.astype(np.float64)
     same = (a == b) | (np.isnan(a) & np.isnan(b))
     error = np.where(same, 0.0, np.abs(a - b))
     error[~same & ~(np.isfinite(a) & np.isfinite(b))] = np.inf
     scale = np.where(np.isfinite(b), np.abs(b), 0.0)
-    return error, TOLERANCE[got.dtype.name] * np.maximum(scale, rms)
+    return error, (TOLERANCE[got.dtype.name] if tolerance is None else tolerance) * np.maximum(scale, rms)
 
 
 def ulp_distance(a: np.ndarray, b: np.ndarray) -> np.ndarray:

@@ -17,7 +17,7 @@ def lines(finding: Finding) -> list[str]:
     out = [f"{finding.severity}: {finding.kind.label}: {finding.message}{times}"]
     where = location(finding)
     if where:
-        out.append(f"  at {where}")
+        out.append(f"  at {where}{called_from(finding)}")
     if finding.tensor:
         out.append(f"  tensor {finding.tensor}")
     if finding.work_item is not None:
@@ -26,7 +26,7 @@ def lines(finding: Finding) -> list[str]:
         out.append(f"  access {access(finding.access)}")
     if finding.detail.get("source"):
         out.append(f"  | {finding.detail['source']}")
-    out += _stores(finding.detail)
+    out += stores(finding.detail)
     return out
 
 
@@ -38,13 +38,21 @@ def location(finding: Finding) -> str:
     return ":".join(part for part in parts if part)
 
 
+def called_from(finding: Finding) -> str:
+    """Where an inlined helper was called, innermost call first."""
+    lines = finding.detail.get("callers")
+    return "".join(f", called from line {line}" for line in lines) if isinstance(lines, list) else ""
+
+
 def work_item(item: WorkItem) -> str:
     """Global, local and group id."""
     return f"global {_ids(item.global_id)} local {_ids(item.local_id)} group {_ids(item.group_id)}"
 
 
 def access(of: Access) -> str:
-    """View, place inside its extent, size."""
+    """View, place inside its extent, size, as far as known."""
+    if of.coordinate is None and of.offset is None:
+        return of.view
     place = _ids(of.coordinate) if of.coordinate is not None else f"byte {of.offset}"
     extent = f" of {_ids(of.extent) if len(of.extent) > 1 else f'{of.extent[0]} bytes'}" if of.extent else ""
     return f"{of.view} at {place}{extent}, {of.size} bytes"
@@ -54,19 +62,20 @@ def _ids(values: Sequence[int]) -> str:
     return "(" + ", ".join(map(str, values)) + ")"
 
 
-def _stores(detail: dict[str, Any]) -> list[str]:
-    stores = detail.get("stores")
-    if not isinstance(stores, list):
+def stores(detail: dict[str, Any]) -> list[str]:
+    """Every store that touched the worst element, where a replay recorded them."""
+    found = detail.get("stores")
+    if not isinstance(found, list):
         return []
-    if not stores:
+    if not found:
         return ["  no store touched this element"]
     out = ["  stores that touched this element, in order:"]
-    for store in stores[:MOST_STORES]:
+    for store in found[:MOST_STORES]:
         out.append(
             f"    {store['order']}: {store['value']:.9g} by work-item {_ids(store['global_id'])}, "
             f"{store['kernel']}:{store['line']}:{store['column']}"
         )
         out.append(f"       | {store['source']}")
-    if len(stores) > MOST_STORES:
-        out.append(f"    and {len(stores) - MOST_STORES} more")
+    if len(found) > MOST_STORES:
+        out.append(f"    and {len(found) - MOST_STORES} more")
     return out

@@ -6,7 +6,7 @@ import json
 from importlib import resources
 from typing import Any
 
-NAMES = ("bundle", "finding", "footprint", "plan", "report", "snapshots")
+NAMES = ("finding", "footprint", "launch", "launch-report", "plan", "report", "snapshots")
 
 
 def load(name: str) -> dict[str, Any]:

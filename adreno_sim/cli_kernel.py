@@ -1,0 +1,100 @@
+"""`adreno-sim kernel`: run and check one hand-written kernel as a launch file says."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .report.launch_report import LaunchReport
+
+DETAILS = """\
+SPEC.toml gives the work sizes, the arguments in order, and what is expected:
+
+    global_size = [64]
+    [[argument]]
+    kind = "buffer"             # or image2d, image3d, ..., scalar, local, sampler
+    dtype = "float32"
+    data = {fill = "random", seed = 1}
+    count = 64
+    [[output]]
+    argument = 0
+    data = {file = "expected.npy"}
+
+exit code: 0 ok; 1 findings: errors, wrong outputs, with --strict also warnings, or findings other than the launch file
+expects; 2 usage or bad input, as a kernel that does not compile; 3 unsupported
+"""
+
+
+def add(commands: Any) -> None:
+    """Register the command."""
+    parser = commands.add_parser(
+        "kernel",
+        help="run and check one hand-written kernel",
+        description="Run one OpenCL C kernel on a device as a launch file says, report what is wrong with it.",
+        epilog=DETAILS,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("file", nargs="?", metavar="FILE.cl", help="the kernel (default: the launch file's source)")
+    parser.add_argument("--launch", required=True, metavar="SPEC.toml", help="what to run it with")
+    parser.add_argument("--variant", default="", metavar="NAME", help="with the keys of [variant.NAME] in the launch file")
+    parser.add_argument(
+        "--device", metavar="DEVICE", help="as of check (default: the launch file's, else ADRENO_SIM_DEVICE, ...)"
+    )
+    parser.add_argument("--checks", choices=("off", "bounds", "full"), help="default: the launch file's, else bounds")
+    parser.add_argument("--strict", action="store_true", help="warnings count as errors")
+    parser.add_argument("--explain", action="store_true", help="show findings under their source lines")
+    parser.add_argument("--json", metavar="FILE", help="write the report as JSON (- = standard output)")
+    add_outputs(parser)
+    parser.set_defaults(run=_kernel)
+
+
+def add_outputs(parser: argparse.ArgumentParser) -> None:
+    """Options of every command with findings; `write_outputs` does what they say."""
+    parser.add_argument("--sarif", metavar="FILE", help="write the findings as SARIF 2.1.0")
+    parser.add_argument("--annotations", action="store_true", help="print the findings as ::error file=,line=:: lines")
+
+
+def _kernel(args: argparse.Namespace) -> int:
+    from .allow import find_config
+    from .cli import refuse_unwritable
+    from .launch_spec.read import read_launch
+    from .launch_spec.run import run_launch
+
+    for file in (args.json, args.sarif):
+        refuse_unwritable(file)
+    report = run_launch(
+        read_launch(Path(args.launch), args.variant),
+        Path(args.file) if args.file else None,
+        device=args.device,
+        checks=args.checks,
+        allow=find_config(Path.cwd()),
+        strict=args.strict,
+        variant=args.variant,
+    )
+    _write(report, args)
+    return report.exit_code
+
+
+def _write(report: LaunchReport, args: argparse.Namespace) -> None:
+    from .report import encode, launch_encode, launch_text
+
+    launch_text.show(report, sys.stderr if args.json == "-" else sys.stdout, args.explain)
+    data = launch_encode.to_json(report)
+    if args.json == "-":
+        encode.print_json(data, sys.stdout)
+    elif args.json:
+        encode.write_json(args.json, data)
+    write_outputs(args, report.findings, report.allowed)
+
+
+def write_outputs(args: argparse.Namespace, findings: Any, allowed: Any, sources: Any = None) -> None:
+    """SARIF and annotations, where asked for. sources: see `sarif.to_sarif`."""
+    from .report import annotations, encode, sarif
+
+    if args.annotations:
+        print(*annotations.lines(findings), sep="\n", end="\n" if findings else "")
+    if args.sarif:
+        encode.write_json(args.sarif, sarif.to_sarif(findings, allowed, sources))

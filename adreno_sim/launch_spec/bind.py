@@ -1,0 +1,120 @@
+"""Arguments of a launch file on a device: storages, views with their contents, values by the kernel's types."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..device import AdrenoSimError, BufferSpec, Device, DeviceError, KernelParam, Local, Storage, View
+from ..findings import Access, Finding, Kind
+from ..image.formats import CHANNEL_TYPES, ORDERS
+from . import scalars
+from .model import ArgumentSpec, BufferArgument, ImageArgument, LaunchSpec, LocalArgument, SamplerArgument, ScalarArgument
+
+_LIMITS = {
+    "CL_OUT_OF_RESOURCES", "CL_OUT_OF_HOST_MEMORY", "CL_MEM_OBJECT_ALLOCATION_FAILURE", "CL_INVALID_BUFFER_SIZE",
+    "CL_INVALID_IMAGE_SIZE", "CL_INVALID_WORK_GROUP_SIZE", "CL_INVALID_WORK_ITEM_SIZE", "CL_INVALID_GLOBAL_WORK_SIZE",
+    "CL_INVALID_WORK_DIMENSION",
+}  # fmt: skip
+"""Codes a driver gives where something is too large for it; the others say that an argument is not what it should be."""
+
+
+class Refused(Exception):
+    """The device refused a call, as a driver would: `finding` says which and why."""
+
+    def __init__(self, finding: Finding):
+        super().__init__(finding.message)
+        self.finding = finding
+
+
+def refusal(error: DeviceError, kind: Kind | None = None, view: str = "") -> Refused:
+    """The finding of a refused call: limit-exceeded or wrong-argument by its code, where `kind` does not say."""
+    kind = kind or (Kind.LIMIT_EXCEEDED if error.code in _LIMITS else Kind.WRONG_ARGUMENT)
+    access = Access(view, 0) if view else None
+    return Refused(Finding(kind, str(error), access=access, detail={"code": error.code}))
+
+
+def check_names(spec: LaunchSpec, kernel: str, params: Sequence[KernelParam]) -> None:
+    """The arguments are as many as the kernel's, and those with a name are where it is. Raises AdrenoSimError."""
+    given = spec.arguments
+    if len(given) != len(params):
+        names = ", ".join(param.name for param in params) or "none"
+        raise AdrenoSimError(f"{spec.file}: [[argument]]: kernel {kernel} takes {len(params)} ({names}), {len(given)} are given")
+    for number, (argument, param) in enumerate(zip(given, params, strict=True), 1):
+        if argument.name and param.name and argument.name != param.name:
+            raise AdrenoSimError(
+                f"{spec.file}: [[argument]] {number}: name: kernel {kernel} calls this argument {param.name}, got {argument.name}"
+            )
+
+
+class Bound:
+    """The arguments of one launch on `device`. `values` are parallel to the kernel's parameters."""
+
+    def __init__(self, device: Device, spec: LaunchSpec, params: Sequence[KernelParam]):
+        self._device, self._spec = device, spec
+        self._storages = {name: self._allocated(nbytes, name) for name, nbytes in spec.storages.items()}
+        self.values = [self._bound(number, *pair) for number, pair in enumerate(zip(spec.arguments, params, strict=True))]
+
+    def fill(self) -> None:
+        """Write the contents of every buffer and image, in the order of the arguments."""
+        for argument, value in zip(self._spec.arguments, self.values, strict=True):
+            if isinstance(argument, (BufferArgument, ImageArgument)):
+                array = argument.data.array(*elements(argument))
+                if array is not None:
+                    self._device.write(value, array)
+
+    def _allocated(self, nbytes: int, view: str) -> Storage:
+        try:
+            return self._device.allocate(nbytes)
+        except DeviceError as error:
+            raise refusal(error, view=view) from None
+
+    def _bound(self, number: int, argument: ArgumentSpec, param: KernelParam) -> Any:
+        if isinstance(argument, (BufferArgument, ImageArgument)):
+            return self._view(argument, param.name)
+        if isinstance(argument, LocalArgument):
+            return Local(argument.nbytes)
+        if isinstance(argument, SamplerArgument):
+            return argument.sampler
+        return _value(argument, param, f"{self._spec.file}: [[argument]] {number + 1} ({param.name})")
+
+    def _view(self, argument: BufferArgument | ImageArgument, name: str) -> View:
+        if isinstance(argument, ImageArgument):
+            spec: Any = argument.spec
+        else:
+            dtype, count = elements(argument)
+            spec = BufferSpec(count * np.dtype(dtype).itemsize, dtype)
+        place = argument.place
+        try:
+            needed = self._device.view_nbytes(spec)
+        except DeviceError as error:
+            raise refusal(error, view=name) from None
+        storage = self._storages[place.storage] if place.storage else self._allocated(needed, name)
+        try:
+            return self._device.view(storage, spec, place.offset)
+        except DeviceError as error:
+            too_large = place.offset + needed > storage.nbytes
+            raise refusal(error, Kind.VIEW_TOO_LARGE if too_large else None, name) from None
+
+
+def elements(argument: BufferArgument | ImageArgument) -> tuple[str, int]:
+    """dtype and number of the elements of an argument's contents."""
+    if isinstance(argument, BufferArgument):
+        return argument.dtype, argument.data.count or 0 if argument.count is None else argument.count
+    spec = argument.spec
+    texels = spec.width * spec.height * spec.depth_or_layers
+    return CHANNEL_TYPES[spec.channel_type][0], texels * len(ORDERS[spec.order])
+
+
+def _value(argument: ScalarArgument, param: KernelParam, where: str) -> Any:
+    type = argument.type or param.spelled
+    if not scalars.is_type(type):
+        if param.kind != "scalar":  # the device says what it expected instead
+            return scalars.make("int", 0)
+        raise AdrenoSimError(f"{where}: type: missing: the kernel declares {type}; say what it stands for, or bytes for a struct")
+    wrong = scalars.value_error(type, argument.value)
+    if wrong:
+        raise AdrenoSimError(f"{where}: value: {wrong}")
+    return scalars.make(type, argument.value)

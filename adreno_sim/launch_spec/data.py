@@ -1,0 +1,173 @@
+"""Contents of buffers and images: a generator, values written in the file, or a .npy file."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..device import AdrenoSimError
+from .tables import MISSING, Table, is_number, is_whole, shown
+
+GENERATORS = ("zeros", "ones", "arange", "random", "constant", "unwritten")
+
+DTYPES = (
+    "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16", "float32", "float64",
+)  # fmt: skip
+
+
+_WRAP = 1 << 64
+
+
+@dataclass(frozen=True)
+class Data:
+    """fill: one of GENERATORS with its `parameters`, "values" or "file". `where` names the entry in errors.
+
+    zeros, ones; constant (value); arange (start, step): start + i * step; random (seed, low, high): uniform, integers
+    without `high`; unwritten: what fresh memory holds, which the kernel must not read.
+    """
+
+    fill: str
+    where: str
+    parameters: dict[str, Any] = field(default_factory=dict)
+    values: tuple[Any, ...] = ()
+    file: Path | None = None
+
+    @property
+    def count(self) -> int | None:
+        """Elements, where the data says it; a file is opened to know."""
+        if self.fill == "values":
+            return len(self.values)
+        return int(self._load().size) if self.fill == "file" else None
+
+    def array(self, dtype: str, count: int) -> np.ndarray | None:
+        """A flat array of `count` elements of `dtype`, None if unwritten. Raises AdrenoSimError where it does not fit."""
+        if self.fill == "unwritten":
+            return None
+        if self.fill == "file":
+            return self._from_file(dtype, count)
+        if self.fill == "values":
+            return self._from_values(dtype, count)
+        return self._generated(np.dtype(dtype), count)
+
+    def _load(self) -> np.ndarray:
+        assert self.file is not None
+        try:
+            loaded = np.load(self.file, allow_pickle=False)
+        except OSError as error:
+            raise AdrenoSimError(f"{self.where}: {self.file}: cannot be read: {error.strerror or error}") from None
+        except (ValueError, EOFError) as error:
+            raise AdrenoSimError(f"{self.where}: {self.file}: not a .npy file of numbers: {error}") from None
+        if not isinstance(loaded, np.ndarray):
+            raise AdrenoSimError(f"{self.where}: {self.file}: expected one array (.npy), got an archive (.npz)")
+        return loaded
+
+    def _from_file(self, dtype: str, count: int) -> np.ndarray:
+        array = self._load()
+        if array.dtype != np.dtype(dtype) or array.size != count:
+            raise AdrenoSimError(
+                f"{self.where}: {self.file}: expected {count} elements of {dtype}, got {array.size} of {array.dtype} "
+                f"(shape {array.shape})"
+            )
+        return np.ascontiguousarray(array).reshape(-1)
+
+    def _from_values(self, dtype: str, count: int) -> np.ndarray:
+        if len(self.values) != count:
+            raise AdrenoSimError(f"{self.where}: expected {count} values, got {len(self.values)}")
+        for number, value in enumerate(self.values):
+            if not fits(value, dtype):
+                raise AdrenoSimError(f"{self.where}: value {number}: expected {dtype}, got {shown(value)}")
+        return np.array(self.values, dtype)
+
+    def _generated(self, dtype: np.dtype, count: int) -> np.ndarray:
+        given = self.parameters
+        if self.fill == "random":
+            return self._random(dtype, count)
+        start, step = given.get("start", 0), given.get("step", 0)
+        if self.fill != "arange":
+            start = {"zeros": 0, "ones": 1}.get(self.fill, given.get("value"))
+        for value in (start, start + max(count - 1, 0) * step, start + step if count > 1 else start):
+            if not fits(value, dtype.name):
+                raise AdrenoSimError(f"{self.where}: {self.fill}: expected {dtype}, got {shown(value)}")
+        numbers = np.arange(count, dtype=np.float64 if dtype.kind == "f" else np.int64)
+        with np.errstate(over="ignore"):  # integers wrap on the way to a value that fits
+            if dtype.kind == "f":
+                return (numbers * step + start).astype(dtype)
+            return (numbers.astype(np.uint64) * np.uint64(step % _WRAP) + np.uint64(start % _WRAP)).astype(dtype)
+
+    def _random(self, dtype: np.dtype, count: int) -> np.ndarray:
+        given = self.parameters
+        generator = np.random.default_rng(given["seed"])
+        whole = dtype.kind in "iu"
+        low, high = given.get("low", 0 if whole else -1.0), given.get("high", 100 if whole else 1.0)
+        if not (low < high and math.isfinite(high - low)):
+            raise AdrenoSimError(f"{self.where}: expected low < high, got {low} and {high}")
+        if not whole:
+            return generator.uniform(low, high, count).astype(dtype)
+        for value in (low, high - 1):
+            if not fits(value, dtype.name):
+                raise AdrenoSimError(f"{self.where}: random: expected {dtype}, got {shown(value)}")
+        return generator.integers(low, high, count, dtype)
+
+
+def fits(value: object, dtype: str) -> bool:
+    """Whether `value` is a number that `dtype` can hold: integers exactly, floats by rounding."""
+    kind = np.dtype(dtype)
+    if kind.kind == "f":
+        return isinstance(value, float) or (is_whole(value) and abs(value) < 1 << 1000)  # type: ignore[arg-type]
+    limits = np.iinfo(kind)
+    return is_whole(value) and limits.min <= value <= limits.max  # type: ignore[operator]
+
+
+def read_data(table: Table, key: str, folder: Path, default: Any = MISSING) -> Data:
+    """The entry `key`: a generator's name, a list of values, {file = "x.npy"}, or {fill = "random", seed = 1, ...}."""
+    what = f'one of {", ".join(GENERATORS)}, a list of numbers, {{file = "x.npy"}} or {{fill = "random", seed = 1}}'
+    value = table.get(key, default, what)
+    where = str(table.error(key, "")).removesuffix(": ")
+    if isinstance(value, str) and value in GENERATORS:
+        return Data(value, where, _parameters(value, Table({}, table.file, f"{table.name}: {key}".strip(": "))))
+    if isinstance(value, list):
+        return Data("values", where, values=tuple(_flat(table, key, value)))
+    if isinstance(value, dict) and ("file" in value) != ("fill" in value):
+        return _from_table(Table(value, table.file, f"{table.name}: {key}".strip(": ")), where, folder)
+    table.expected(key, what)
+
+
+def _from_table(table: Table, where: str, folder: Path) -> Data:
+    if "file" in table:
+        file = folder / table.text("file")
+        table.finish()
+        return Data("file", where, file=file)
+    fill = table.text("fill", choices=GENERATORS)
+    data = Data(fill, where, _parameters(fill, table))
+    table.finish()
+    return data
+
+
+def _parameters(fill: str, table: Table) -> dict[str, Any]:
+    """The generator's parameters, defaults filled in."""
+    if fill == "constant":
+        return {"value": table.number("value")}
+    if fill == "arange":
+        return {"start": table.number("start", 0), "step": table.number("step", 1)}
+    if fill == "random":
+        bounds = {key: table.number(key) for key in ("low", "high") if key in table}
+        return {"seed": table.whole("seed", 0), **bounds}
+    return {}
+
+
+def _flat(table: Table, key: str, values: Sequence[Any]) -> list[Any]:
+    """Numbers of nested lists in order."""
+    out: list[Any] = []
+    for value in values:
+        if isinstance(value, list):
+            out += _flat(table, key, value)
+        elif is_number(value):
+            out.append(value)
+        else:
+            raise table.error(key, f"expected numbers, got {shown(value)} among them")
+    return out

@@ -1,0 +1,108 @@
+"""What a launch is: source, kernel, work sizes, arguments in order, what is expected of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Union
+
+from ..allow import AllowEntry
+from ..device import ImageSpec, Sampler
+from .data import Data
+from .expected import ExpectedFinding
+
+SCHEMA = "adreno-sim/launch/1"
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where a view lies: in the shared storage `storage` at byte `offset`, or in one of its own (storage "")."""
+
+    storage: str = ""
+    offset: int = 0
+
+
+@dataclass(frozen=True)
+class BufferArgument:
+    """A buffer of `count` elements of `dtype` (numpy name); count None: as many as `data` has."""
+
+    dtype: str
+    count: int | None
+    data: Data
+    place: Placement = Placement()
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class ImageArgument:
+    """An image; `data` are texels as stored, in the order layer, row, column, channel."""
+
+    spec: ImageSpec
+    data: Data
+    place: Placement = Placement()
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class ScalarArgument:
+    """A scalar, vector or struct by value. type: OpenCL's name ("float4"), "bytes", or "" = as the kernel declares it."""
+
+    value: Any
+    type: str = ""
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class LocalArgument:
+    nbytes: int
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class SamplerArgument:
+    sampler: Sampler
+    name: str = ""
+
+
+ArgumentSpec = Union[BufferArgument, ImageArgument, ScalarArgument, LocalArgument, SamplerArgument]
+
+
+@dataclass(frozen=True)
+class OutputSpec:
+    """What argument `argument` (its position) must hold after the launch.
+
+    tolerance: allowed error relative to max(|expected|, rms); None: the element type's (integers exact).
+    """
+
+    argument: int
+    data: Data
+    tolerance: float | None = None
+
+
+@dataclass(frozen=True)
+class LaunchSpec:
+    """A launch as its file describes it; `file` is that file, and paths in it start at its folder.
+
+    kernel "": the only one of the program. device "": not said. run: RunOptions fields. storages: bytes of shared
+    storages by name. findings: None where the launch is not expected to have any; else exactly these are expected.
+    refused: part of the message with which the launch must be refused, "" where it must run.
+    """
+
+    file: Path
+    source: Path | None
+    kernel: str
+    options: str
+    device: str
+    run: dict[str, Any]
+    global_size: tuple[int, ...]
+    local_size: tuple[int, ...] | None
+    arguments: tuple[ArgumentSpec, ...]
+    storages: dict[str, int] = field(default_factory=dict)
+    outputs: tuple[OutputSpec, ...] = ()
+    findings: tuple[ExpectedFinding, ...] | None = None
+    refused: str = ""
+    allow: tuple[AllowEntry, ...] = ()
+
+    @property
+    def folder(self) -> Path:
+        return self.file.parent

@@ -1,0 +1,206 @@
+"""A launch from its TOML file. Each wrong or missing entry is one line: file, table, key, what was expected."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from ..allow import read_entries
+from ..device import AdrenoSimError, ImageSpec, Sampler
+from ..image.formats import CHANNEL_TYPES, ORDERS
+from ..run_options import make_options
+from . import scalars
+from .data import DTYPES, read_data
+from .expected import ExpectedFinding, read_expected
+from .model import (
+    SCHEMA,
+    ArgumentSpec,
+    BufferArgument,
+    ImageArgument,
+    LaunchSpec,
+    LocalArgument,
+    OutputSpec,
+    Placement,
+    SamplerArgument,
+    ScalarArgument,
+)
+from .tables import MISSING, Table, load_toml
+
+IMAGE_KINDS = ("image1d", "image1d_buffer", "image1d_array", "image2d", "image2d_array", "image3d")
+ADDRESSING = ("none", "clamp_to_edge", "clamp", "repeat", "mirrored_repeat")
+
+
+def read_launch(path: Path, variant: str = "") -> LaunchSpec:
+    """The launch described by `path`, with the keys that [variant.NAME] replaces where `variant` names one.
+
+    Raises AdrenoSimError with one line where the file cannot be read, or an entry is missing, wrong or unknown.
+    """
+    data = load_toml(path)
+    variants = Table(data, path).table("variant")
+    chosen = {name: variants.table(name) for name in variants.names()}
+    if variant and variant not in chosen:
+        raise AdrenoSimError(f"{path}: no variant {variant!r}; there are: {', '.join(chosen) or 'none'}")
+    merged = {key: value for key, value in data.items() if key != "variant"}
+    if variant:
+        merged |= data["variant"][variant]
+    return _launch(Table(merged, path), path)
+
+
+def variant_names(path: Path) -> list[str]:
+    """Names of the [variant.NAME] tables."""
+    return Table(load_toml(path), path).table("variant").names()
+
+
+def _launch(table: Table, path: Path) -> LaunchSpec:
+    table.text("schema", SCHEMA, choices=(SCHEMA,))
+    source = table.text("source", None)
+    arguments = table.tables("argument")
+    storages = _storages(table.table("storage"))
+    read = tuple(_argument(entry, path.parent, storages) for entry in arguments)
+    spec = LaunchSpec(
+        file=path,
+        source=None if source is None else path.parent / source,
+        kernel=table.text("kernel", ""),
+        options=table.text("options", ""),
+        device=table.text("device", ""),
+        run=_run(table.table("run")),
+        global_size=table.wholes("global_size"),
+        local_size=table.wholes("local_size", None),
+        arguments=read,
+        storages=storages,
+        outputs=tuple(_output(entry, path.parent, read) for entry in table.tables("output")),
+        findings=_findings(table),
+        refused=table.text("refused", ""),
+        allow=tuple(read_entries(table)),
+    )
+    table.finish()
+    return spec
+
+
+def _findings(table: Table) -> tuple[ExpectedFinding, ...] | None:
+    entries = table.tables("finding")
+    return tuple(map(read_expected, entries)) if "finding" in table else None
+
+
+def _storages(table: Table) -> dict[str, int]:
+    """[storage.NAME] nbytes = N."""
+    storages = {}
+    for name in table.names():
+        entry = table.table(name)
+        storages[name] = entry.whole("nbytes", least=1)
+        entry.finish()
+    return storages
+
+
+def _run(table: Table) -> dict[str, Any]:
+    """[run]: RunOptions by name."""
+    options = {key: table.get(key, None, "an option") for key in table.names()}
+    try:
+        make_options(options)
+    except AdrenoSimError as error:
+        raise AdrenoSimError(f"{table.file}: {table.name}: {error}") from None
+    return options
+
+
+def _argument(table: Table, folder: Path, storages: dict[str, int]) -> ArgumentSpec:
+    kind = table.text("kind", choices=tuple(_READERS))
+    name = table.text("name", "")
+    if name:
+        table.name += f" ({name})"
+    argument = _READERS[kind](table, kind, name, folder, storages)
+    table.finish()
+    return argument
+
+
+def _buffer(table: Table, kind: str, name: str, folder: Path, storages: dict[str, int]) -> ArgumentSpec:
+    data = read_data(table, "data", folder, "unwritten")
+    needed = data.fill not in ("values", "file")
+    count = table.whole("count", MISSING if needed else None, least=1)
+    dtype = table.text("dtype", choices=DTYPES)
+    return BufferArgument(dtype, count, data, _placement(table, storages), name)
+
+
+def _image(table: Table, kind: str, name: str, folder: Path, storages: dict[str, int]) -> ArgumentSpec:
+    flat = kind in ("image1d", "image1d_buffer", "image1d_array")
+    deep = {"image3d": "depth", "image2d_array": "layers", "image1d_array": "layers"}.get(kind)
+    spec = ImageSpec(
+        kind,
+        width=table.whole("width", least=1),
+        height=1 if flat else table.whole("height", least=1),
+        depth_or_layers=table.whole(deep, least=1) if deep else 1,
+        order=table.text("order", "RGBA", choices=tuple(ORDERS)),
+        channel_type=table.text("channel_type", "FLOAT", choices=tuple(CHANNEL_TYPES)),
+        row_pitch=table.whole("row_pitch", None, least=1),
+        slice_pitch=table.whole("slice_pitch", None, least=1),
+    )
+    return ImageArgument(spec, read_data(table, "data", folder, "unwritten"), _placement(table, storages), name)
+
+
+def _placement(table: Table, storages: dict[str, int]) -> Placement:
+    storage = table.text("storage", "")
+    if storage and storage not in storages:
+        table.expected("storage", f"one of the [storage.NAME] tables ({', '.join(storages) or 'there are none'})")
+    if "offset" in table and not storage:
+        raise table.error("offset", "only an argument with a storage has an offset")
+    return Placement(storage, table.whole("offset", 0))
+
+
+def _scalar(table: Table, kind: str, name: str, folder: Path, storages: dict[str, int]) -> ArgumentSpec:
+    type = table.text("type", "")
+    value = table.get("value", MISSING, "a number, or a list of numbers")
+    if type and not scalars.is_type(type):
+        close = difflib.get_close_matches(type, scalars.SCALARS, n=1)
+        table.expected(
+            "type", "a scalar or vector type of OpenCL C, or bytes" + (f" (did you mean {close[0]}?)" if close else "")
+        )
+    wrong = scalars.value_error(type, value) if type else ""
+    if wrong:
+        raise table.error("value", wrong)
+    return ScalarArgument(value, type, name)
+
+
+def _local(table: Table, kind: str, name: str, folder: Path, storages: dict[str, int]) -> ArgumentSpec:
+    return LocalArgument(table.whole("nbytes", least=0), name)
+
+
+def _sampler(table: Table, kind: str, name: str, folder: Path, storages: dict[str, int]) -> ArgumentSpec:
+    sampler = Sampler(
+        normalized=table.flag("normalized", False),
+        addressing=table.text("addressing", "clamp_to_edge", choices=ADDRESSING),
+        filter=table.text("filter", "nearest", choices=("nearest", "linear")),
+    )
+    return SamplerArgument(sampler, name)
+
+
+_READERS: dict[str, Callable[[Table, str, str, Path, dict[str, int]], ArgumentSpec]] = {
+    "buffer": _buffer,
+    **dict.fromkeys(IMAGE_KINDS, _image),
+    "scalar": _scalar,
+    "local": _local,
+    "sampler": _sampler,
+}
+
+
+def _output(table: Table, folder: Path, arguments: tuple[ArgumentSpec, ...]) -> OutputSpec:
+    position = _position(table, arguments)
+    data = read_data(table, "data", folder)
+    if data.fill == "unwritten":
+        table.expected("data", "what the argument holds after the launch")
+    tolerance = table.number("tolerance", None, least=0)
+    table.finish()
+    return OutputSpec(position, data, tolerance)
+
+
+def _position(table: Table, arguments: tuple[ArgumentSpec, ...]) -> int:
+    """`argument`: a buffer or image by name, or by position from 0."""
+    named = {argument.name: index for index, argument in enumerate(arguments) if argument.name}
+    what = f"an argument's name ({', '.join(named) or 'none has one'}) or its position, 0 to {len(arguments) - 1}"
+    value = table.get("argument", MISSING, what)
+    position = named.get(value, -1) if isinstance(value, str) else value
+    if not isinstance(position, int) or isinstance(position, bool) or not 0 <= position < len(arguments):
+        table.expected("argument", what)
+    if not isinstance(arguments[position], (BufferArgument, ImageArgument)):
+        table.expected("argument", "a buffer or an image")
+    return position

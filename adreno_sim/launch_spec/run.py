@@ -1,0 +1,172 @@
+"""Run a launch on a device and judge it: findings, expected outputs, what the launch file announces."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..allow import AllowEntry, apply
+from ..device import AdrenoSimError, Device, DeviceError, Kernel, LaunchResult, Watch, open_device
+from ..findings import Finding, Kind
+from ..golden.compare import Comparison, compare
+from ..report.launch_report import LaunchOutput, LaunchReport
+from ..report.merge import FindingList
+from ..report.stores import described
+from .bind import Bound, Refused, check_names, elements, refusal
+from .expected import match
+from .model import BufferArgument, ImageArgument, LaunchSpec, OutputSpec
+
+
+def run_launch(
+    spec: LaunchSpec,
+    source: Path | None = None,
+    *,
+    device: str | Device | None = None,
+    checks: str | None = None,
+    allow: Sequence[AllowEntry] = (),
+    strict: bool = False,
+    variant: str = "",
+) -> LaunchReport:
+    """Build, launch and judge `spec`. `source`, `device` and `checks` win over what the launch file says.
+
+    allow: entries besides the launch file's own. Defects are the report's findings, and so are calls that an OpenCL driver
+    would refuse. Raises AdrenoSimError for a launch file that does not fit the kernel, BuildError, UnsupportedError.
+    """
+    path = source or spec.source
+    if path is None:
+        raise AdrenoSimError(f"{spec.file}: source: missing: expected the kernel's file, here or on the command line")
+    opened = _open(spec, device, checks)
+    run = _Run(spec, path, _read(path), opened)
+    report = LaunchReport(
+        spec.kernel, str(path), str(spec.file), variant, opened.info.name, opened.options.checks, spec.global_size,
+        spec.local_size, strict, is_test=spec.findings is not None or bool(spec.refused), text=run.text,
+    )  # fmt: skip
+    try:
+        run.fill(report)
+    except AdrenoSimError as error:
+        if not spec.refused or spec.refused not in str(error):
+            raise
+        report.refused = str(error)
+        return report
+    _judge(report, spec, run.findings.as_list(), [*spec.allow, *allow])
+    return report
+
+
+def _open(spec: LaunchSpec, device: str | Device | None, checks: str | None) -> Device:
+    if device is not None and not isinstance(device, str):
+        return device
+    options = {**spec.run, **({} if checks is None else {"checks": checks})}
+    return open_device(device or spec.device or None, **options)
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise AdrenoSimError(f"{path}: cannot be read: {error.strerror or error}") from None
+    except UnicodeDecodeError:
+        raise AdrenoSimError(f"{path}: not OpenCL C: not UTF-8 text") from None
+
+
+def _judge(report: LaunchReport, spec: LaunchSpec, findings: list[Finding], allow: Sequence[AllowEntry]) -> None:
+    """Sort the findings into expected, allowed, and those that count."""
+    matching = match(spec.findings or (), findings)
+    sorted_out = apply(allow, matching.unexpected)
+    report.findings, report.expected = sorted_out.kept, matching.expected
+    report.allowed, report.expired = sorted_out.allowed, sorted_out.expired
+    report.missing = [str(expectation) for expectation in matching.missing]
+    if spec.refused:
+        report.missing.append(f"a refusal that says: {spec.refused}")
+
+
+class _Run:
+    """One launch. findings: all of them, with the kernel's name and file."""
+
+    def __init__(self, spec: LaunchSpec, path: Path, text: str, device: Device):
+        self.spec, self.path, self.text, self.device = spec, path, text, device
+        self.findings = FindingList()
+
+    def fill(self, report: LaunchReport) -> None:
+        """Run, and put into the report everything but the judgement of findings."""
+        kernel = self._kernel()
+        report.kernel = kernel.name
+        check_names(self.spec, kernel.name, kernel.params)
+        try:
+            self._launch(kernel, report)
+        except Refused as refused:
+            self._add(kernel, [refused.finding])
+            report.unchecked.append("the kernel: it was not run")
+        self._add(kernel, self.device.take_warnings())
+        if not self.device.info.checks_accesses or self.device.options.checks == "off":
+            report.unchecked.append("memory accesses: this device does not look at them, or was told not to")
+        if not self.spec.outputs:
+            report.unchecked.append("values: the launch file expects no output")
+
+    def _kernel(self) -> Kernel:
+        program = self.device.build(self.text, self._options())
+        names = program.kernel_names()
+        chosen = self.spec.kernel or (names[0] if len(names) == 1 else "")
+        if chosen not in names:
+            said = f"got {chosen!r}" if chosen else "missing"
+            raise AdrenoSimError(f"{self.spec.file}: kernel: {said}: the kernels of {self.path} are {', '.join(names) or 'none'}")
+        return program[chosen]
+
+    def _options(self) -> str:
+        """The build options; quoted includes are looked for beside the source."""
+        if '#include "' not in self.text:
+            return self.spec.options
+        return f"{self.spec.options} -I {shlex.quote(str(self.path.resolve().parent))}"
+
+    def _launch(self, kernel: Kernel, report: LaunchReport) -> None:
+        bound = Bound(self.device, self.spec, kernel.params)
+        bound.fill()
+        start = time.perf_counter()
+        result = self._once(kernel, bound, None)
+        report.seconds = time.perf_counter() - start
+        report.printed = result.printed
+        self._add(kernel, result.findings)
+        left = [self.device.read(bound.values[output.argument]) for output in self.spec.outputs]
+        for output, got in zip(self.spec.outputs, left, strict=True):
+            report.outputs.append(self._compared(kernel, bound, output, got))
+
+    def _once(self, kernel: Kernel, bound: Bound, watch: Watch | None) -> LaunchResult:
+        try:
+            return self.device.launch(kernel, self.spec.global_size, self.spec.local_size, bound.values, watch=watch)
+        except DeviceError as error:
+            raise refusal(error) from None
+
+    def _compared(self, kernel: Kernel, bound: Bound, output: OutputSpec, got: np.ndarray) -> LaunchOutput:
+        argument = self.spec.arguments[output.argument]
+        assert isinstance(argument, (BufferArgument, ImageArgument))
+        flat = got.reshape(-1)
+        wanted = output.data.array(flat.dtype.name, elements(argument)[1])
+        assert wanted is not None
+        result = compare(flat, wanted, output.tolerance)
+        name = kernel.params[output.argument].name or str(output.argument)
+        if not result.ok:
+            self._add(kernel, [self._wrong(kernel, bound, output.argument, name, result)])
+        worst = result.worst[0] if result.worst else 0
+        return LaunchOutput(name, result.ok, result.vacuous, result.wrong, result.elements, result.max_abs, result.max_ulp, worst)
+
+    def _wrong(self, kernel: Kernel, bound: Bound, position: int, name: str, result: Comparison) -> Finding:
+        """The finding of a wrong output, with every store to its worst element where the device can tell."""
+        detail: dict[str, Any] = {"index": result.worst, "got": result.got, "golden": result.golden}
+        line = column = 0
+        if self.device.info.records_stores:
+            bound.fill()
+            element = result.worst[0] if result.worst else 0
+            stores = self._once(kernel, bound, Watch(bound.values[position], element)).stores
+            detail["stores"] = told = described(stores, kernel.name, self.text)
+            line, column = (told[-1]["line"], told[-1]["column"]) if told else (0, 0)
+        return Finding(Kind.WRONG_VALUE, f"{name}: {result}", line=line, column=column, detail=detail)
+
+    def _add(self, kernel: Kernel, findings: Sequence[Finding]) -> None:
+        self.findings.add(
+            replace(finding, kernel=finding.kernel or kernel.name, file=finding.file or str(self.path)) for finding in findings
+        )

@@ -1,0 +1,60 @@
+"""The report of one launch as JSON: `adreno-sim/launch-report/1`; see the JSON Schema."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict
+from typing import Any
+
+from .. import __version__
+from ..allow import Allowed, describe_expired
+from .encode import finding_to_json, plain_json
+from .launch_report import LaunchReport
+
+SCHEMA = "adreno-sim/launch-report/1"
+
+
+def to_json(report: LaunchReport) -> dict[str, Any]:
+    """JSON-ready data; infinities and NaN as strings."""
+    data = {
+        "schema": SCHEMA,
+        "version": __version__,
+        "ok": report.ok,
+        "exit_code": report.exit_code,
+        "verdict": report.verdict,
+        "kernel": report.kernel,
+        "source": report.source,
+        "launch": report.launch,
+        "variant": report.variant,
+        "device": report.device,
+        "checks": report.checks,
+        "global_size": report.global_size,
+        "local_size": report.local_size,
+        "strict": report.strict,
+        "is_test": report.is_test,
+        "seconds": report.seconds,
+        "findings": list(map(finding_to_json, report.findings)),
+        "expected": list(map(finding_to_json, report.expected)),
+        "missing": report.missing,
+        "allowed": allowed_to_json(report.allowed),
+        "expired": list(map(describe_expired, report.expired)),
+        "outputs": [asdict(output) for output in report.outputs],
+        "unchecked": report.unchecked,
+        "refused": report.refused,
+        "printed": report.printed,
+    }
+    encoded: dict[str, Any] = plain_json(data)
+    return encoded
+
+
+def allowed_to_json(allowed: Iterable[Allowed]) -> list[dict[str, Any]]:
+    """Accepted findings, each with the reason and the last day of its entry."""
+    return [
+        {
+            "finding": finding_to_json(item.finding),
+            "reason": item.entry.reason,
+            "expires": item.entry.expires.isoformat(),
+            "entry": item.entry.where,
+        }
+        for item in allowed
+    ]
