@@ -1,0 +1,115 @@
+"""Every mend is needed: left out, its defect is back; and what each does to the module."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from operators import IMAGE, OPERATORS, C, conv, graph, op, relax, weight
+
+import adreno_sim
+from adreno_sim.compiler.compat import tvm_series
+from adreno_sim.compiler.extract import extract
+from adreno_sim.compiler.passes import registry
+from adreno_sim.compiler.pipeline import lower
+from adreno_sim.compiler.plan.extract import extract_plan
+
+pytestmark = pytest.mark.tvm
+
+SHOWS = {
+    "inference-dropout": ("dropout", "unsupported"),
+    "constant-rank": ("one_element_operand", "unsupported"),
+    "plain-convolution": ("conv2d_depthwise", "unsupported"),
+    "half-convolution": ("conv2d_half", "unsupported"),
+    "pool-accumulator": ("max_pool2d", "wrong-value in max_pool2d_opencl_kernel"),
+    "texel-race": ("squeeze_by_mean", "wrong-value in mean_kernel"),
+    "unbound-block": ("squeeze_and_excite", "unsupported"),
+    "texture-store": ("conv2d", "wrong-value in te_layout_transform_kernel"),
+}
+"""Mend -> an operator of the table that needs it, and the verdict for textures without it."""
+
+
+def test_every_mend_is_shown_or_concerns_the_plan() -> None:
+    assert {fix.name for fix in registry.FIXES} == {*SHOWS, "plan-coefficient"}
+
+
+@pytest.mark.parametrize("name", SHOWS)
+def test_without_a_mend_its_defect_is_back(name: str, verdict: Callable[..., str]) -> None:
+    if name not in {fix.name for fix in registry.choose()}:
+        pytest.skip(f"TVM {tvm_series()} does not have the defect")
+    operator, shown = SHOWS[name]
+    if (operator, tvm_series()) == ("dropout", "0.25"):
+        pytest.skip("TVM 0.25 has no legalisation of dropout at all")
+    assert verdict(OPERATORS[operator](), "texture", "fixed", without_fix=(name,)) == shown
+
+
+def test_texture_store_is_right_in_025_and_mended_after() -> None:
+    names = {fix.name for fix in registry.choose()}
+    assert ("texture-store" in names) == (tvm_series() != "0.25")
+
+
+def test_an_unknown_mend_is_named() -> None:
+    with pytest.raises(adreno_sim.AdrenoSimError, match=r"fix 'texture-stores': expected one of .*texture-store"):
+        lower(OPERATORS["conv2d"](), "texture", without=("texture-stores",))
+
+
+def test_stock_has_nothing_to_leave_out() -> None:
+    with pytest.raises(adreno_sim.AdrenoSimError, match="stock pipeline has no fixes"):
+        lower(OPERATORS["conv2d"](), "texture", "stock", without=("texture-store",))
+
+
+@pytest.mark.parametrize(("operator", "factor"), [("residual_block", 4), ("conv2d_half_twice", 2)])
+def test_plan_is_inflated_by_the_item_size_and_mended(operator: str, factor: int) -> None:
+    module = OPERATORS[operator]() if operator in OPERATORS else half_twice()
+    stock, fixed = (_plan(module, without) for without in (("plan-coefficient",), ()))
+    textures = {t.storage for t in stock.tensors} - {t.storage for t in stock.tensors if t.scope == "global"}
+    planned = [storage for storage in stock.storages if storage.planned and storage.id in textures]
+    assert planned
+    assert all(storage.planned_bytes == factor * storage.needed_bytes for storage in planned)
+    assert stock.summary.planned > stock.summary.right
+    assert fixed.summary.planned == fixed.summary.right <= stock.summary.right
+
+
+def half_twice() -> Any:
+    """Two float16 convolutions with a texture in between."""
+
+    def body(x: Any) -> Any:
+        first = op.nn.relu(op.nn.conv2d(x, weight(12, C, 3, 3, dtype="float16"), padding=1))
+        return op.nn.conv2d(first, weight(12, 12, 3, 3, dtype="float16"), padding=1)
+
+    return graph(body, IMAGE, dtype="float16")
+
+
+def _plan(module: Any, without: tuple[str, ...]) -> Any:
+    return extract_plan(extract(lower(module, "texture", "fixed", without)))
+
+
+def test_lowering_leaves_the_module_as_it_was() -> None:
+    """TVM writes virtual devices into the types of constants in place; the caller's module must not see that."""
+    module = OPERATORS["conv2d_bias_relu"]()
+    before = module.script(show_meta=True)
+    lower(module, "texture", "stock")
+    lower(module, "texture", "fixed")
+    assert module.script(show_meta=True) == before
+
+
+def test_stages_name_the_same_functions() -> None:
+    lowered = lower(OPERATORS["residual_block"](), "texture")
+    called = {var.name_hint for var in lowered.unscheduled.get_global_vars()}
+    hosts = {var.name_hint for var, func in lowered.tir.functions_items() if "tirx.kernel_launch_params" not in func.attrs}
+    kernels = {var.name_hint for var, func in lowered.tir.functions_items() if "tirx.kernel_launch_params" in func.attrs}
+    assert hosts <= called
+    assert kernels == set(lowered.sources)
+    for name, source in lowered.sources.items():
+        assert f"void {name}(" in source
+
+
+def test_one_loop_with_two_stores_gives_each_its_own_lanes(verdict: Callable[..., str]) -> None:
+    """Two outputs of one function, both textures: a split between convolutions."""
+
+    def body(x: Any) -> Any:
+        parts = op.split(op.nn.relu(conv(x, 16)), 2, axis=1)
+        return op.add(conv(relax.TupleGetItem(parts, 0), 12), conv(relax.TupleGetItem(parts, 1), 12))
+
+    assert verdict(graph(body, IMAGE), "texture", "fixed") == "ok"
