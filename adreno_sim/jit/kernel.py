@@ -10,6 +10,7 @@ from ..findings import Kind
 from . import context, layout
 from .cfg import Segment
 from .emit import Emitter
+from .guards import guard_of
 from .intervals import Grid, Intervals
 from .provenance import Key, Object, Provenance
 from .regions import Region, RegionPlan
@@ -190,10 +191,21 @@ class KernelEmitter(Emitter):
         for axis in reversed(axes):
             name = AXES[axis]
             tail += [f"  br label %latch.{name}", f"latch.{name}:", f"  %l{name}.next = add i64 %l{name}, 1"]
-            tail.append(f"  %l{name}.more = icmp ult i64 %l{name}.next, {self.item_ids.size(axis)}")
+            tail.append(f"  %l{name}.more = icmp ult i64 %l{name}.next, {self._loop_end(axis)}")
             tail.append(f"  br i1 %l{name}.more, label %loop.{name}, label %end.{name}")
             tail.append(f"end.{name}:")
         return head, tail
+
+    def _loop_end(self, axis: int) -> str:
+        """How far the loop along `axis` runs: over the group, or as far as anything is done."""
+        guard = guard_of(self.plan.regions, self.region)
+        size = self.item_ids.size(axis)
+        if guard is None or guard.axis != axis:
+            return size
+        if self.unit.key.uniform:
+            return str(min(guard.bound, self.unit.key.local_size[axis]))
+        least = self.unit.declare("llvm.umin.i64", "i64", "i64, i64")
+        return self.prologue.op(f"call {least}(i64 {size}, i64 {guard.bound})")
 
     def _flat_loop(self) -> tuple[list[str], list[str]]:
         """One loop over flattened local ids from %first to %last."""

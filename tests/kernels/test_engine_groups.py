@@ -256,3 +256,29 @@ def test_watch_lists_every_store_to_an_element(engine):
     assert [s.work_item.global_id[0] for s in result.stores] == [0, 1, 2, 2, 3] and [s.order for s in result.stores] == list(
         range(5)
     )
+
+
+def test_steps_that_only_the_first_items_take(engine):
+    steps = "\n".join(
+        f"if (convert_int(get_local_id(0)) < {w} && convert_int(get_local_id(1)) < 3) s[y][l] += s[y][l + {w}];\n barrier(CLK_LOCAL_MEM_FENCE);"
+        for w in (8, 4, 2, 1)
+    )
+    source = f"""__kernel void k(__global const int* a, __global int* r) {{
+      __local int s[4][16]; int l = get_local_id(0), y = get_local_id(1), seen = 0;
+      s[y][l] = a[get_global_linear_id()];
+      barrier(CLK_LOCAL_MEM_FENCE);
+      {steps}
+      if (get_local_id(0) == 0) s[y][8] = s[y][0] * 2;
+      barrier(CLK_LOCAL_MEM_FENCE);
+      if (l < 5) seen = s[y][8];
+      barrier(CLK_LOCAL_MEM_FENCE);
+      r[get_global_linear_id()] = seen + s[y][8];
+    }}"""
+    a = np.arange(128, dtype=np.int32).reshape(4, 32)
+    result = engine.run(source, "k", [32, 4], [16, 4], [Buffer(a), Buffer(np.zeros_like(a))])
+    for group in range(2):
+        tile = a[:, group * 16 : group * 16 + 16]
+        total = np.where(np.arange(4) < 3, tile.sum(axis=1), tile[:, 0]) * 2
+        want = total[:, None] * np.where(np.arange(16) < 5, 2, 1)
+        np.testing.assert_array_equal(result.outputs[1][:, group * 16 : group * 16 + 16], want)
+    assert not result.findings
