@@ -1,0 +1,80 @@
+"""The `adreno_check` fixture: check a model on the test's device, and fail the test with what is wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from ..device import AdrenoSimError, UnsupportedError
+from . import outcomes, results
+from .settings import Settings
+
+if TYPE_CHECKING:
+    from ..device import Device
+    from ..report.model import Report
+
+
+class AdrenoCheck:
+    """Callable that checks one model and returns its Report.
+
+    Bad input and findings fail the test; what the device cannot do skips it, with the reason.
+    """
+
+    def __init__(self, device: Device, text: str, settings: Settings, node: pytest.Item):
+        self.device = device
+        self._text = text
+        self._settings = settings
+        self._node = node
+
+    def __call__(self, model: Any, inputs: Any = None, *, snapshot: bool | str = False, **options: Any) -> Report:
+        """Check `model` (as `adreno_sim.check` takes it) and assert that the report is ok.
+
+        snapshot: also compare what was found with the snapshot of this name (True: the test's own) in
+        adreno_snapshots/MODULE.json beside the test; --adreno-update records it. options: those of `adreno_sim.check`.
+        """
+        report = self.report(model, inputs, **options)
+        if not report.ok:
+            outcomes.fail(self._describe(report))
+        self._compare(report, snapshot)
+        return report
+
+    def report(self, model: Any, inputs: Any = None, *, snapshot: bool | str = False, **options: Any) -> Report:
+        """The same, but the report need not be ok: for tests that expect findings."""
+        from ..compiler.check import check
+
+        options.setdefault("pipeline", self._settings.pipeline)
+        model = str(model) if isinstance(model, Path) else model
+        try:
+            report = check(model, inputs, device=self.device, **options)
+        except UnsupportedError as error:
+            outcomes.unsupported(self._text, error)
+        except AdrenoSimError as error:
+            outcomes.fail(str(error))
+        self._node.user_properties += results.properties(self._text, report)
+        self._compare(report, snapshot)
+        return report
+
+    def _describe(self, report: Report) -> str:
+        text = results.failure_text(report)
+        if self._settings.output is None:
+            return text
+        files = results.attach(self._settings.output, self._node.nodeid, report)
+        return f"{text}\nattached: {files[0]}"
+
+    def _compare(self, report: Report, snapshot: bool | str) -> None:
+        """Against the snapshot of this name; False = none."""
+        from ..golden.snapshots import SnapshotFile, summarise
+
+        if not snapshot:
+            return
+        name = snapshot if isinstance(snapshot, str) else self._node.name
+        folder = self._node.path.parent / "adreno_snapshots"
+        if self._settings.update:
+            folder.mkdir(exist_ok=True)
+        file = SnapshotFile(folder / f"{self._node.path.stem}.json", self._settings.update)
+        difference = file.difference(name, summarise(report))
+        file.save()
+        if difference:
+            outcomes.fail(f"{difference}\n(--adreno-update records it)")

@@ -1,0 +1,85 @@
+"""The `adreno_plan` fixture: compile a model and ask what its memory plan takes, and what other planners would."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..device import AdrenoSimError, UnsupportedError
+from . import outcomes
+from .settings import Settings
+
+if TYPE_CHECKING:
+    from ..compiler.plan.memory_plan import MemoryPlan, PlanSummary
+    from ..compiler.plan.rules import DeviceRules
+    from ..device import Device
+
+
+class PlanFigures:
+    """Bytes of one memory plan under a device's rules. `plan.bytes("tvm") <= budget` is what tests assert."""
+
+    def __init__(self, plan: MemoryPlan, rules: DeviceRules):
+        from ..compiler.plan.footprint import measure
+
+        self._given = plan
+        self._rules = rules
+        self._bytes: dict[str, int] = {}
+        self._own = measure(plan, rules, [])
+
+    @property
+    def plan(self) -> MemoryPlan:
+        """The plan as compiled, its tensors with the sizes that they have on the device."""
+        assert self._own.plan is not None
+        return self._own.plan
+
+    @property
+    def summary(self) -> PlanSummary:
+        """Totals of the plan as compiled, in bytes."""
+        return self.plan.summary
+
+    @property
+    def lower_bound(self) -> int:
+        """Bytes that no plan of these tensors can do without."""
+        return self._own.problem.lower_bound()
+
+    def bytes(self, planner: str = "compiled") -> int:
+        """Bytes of all storages: "compiled" as the compiler planned them, else as planner `planner` would.
+
+        Raises AdrenoSimError for an unknown planner, naming those there are, and for one that cannot plan these tensors.
+        """
+        from ..compiler.plan.footprint import measure, planner_names
+        from ..compiler.plan.replan import AS_COMPILED
+
+        if planner == "compiled":
+            return self._own.of(AS_COMPILED).total
+        if planner not in self._bytes:
+            (name,) = planner_names(planner)
+            self._bytes[planner] = measure(self._given, self._rules, [name]).of(name).total
+        return self._bytes[planner]
+
+
+class AdrenoPlan:
+    """Callable that compiles a model for the test's device and returns the figures of its memory plan."""
+
+    def __init__(self, device: Device, text: str, settings: Settings):
+        self._device = device
+        self._text = text
+        self._settings = settings
+
+    def __call__(self, model: Any, target: str = "texture", **options: Any) -> PlanFigures:
+        """Figures of `model`'s plan; nothing is run. options: pipeline, without_fix, shapes, seed as in `adreno_sim.check`.
+
+        Skips the test where TVM cannot compile the model for the target, fails it for bad input or symbolic shapes.
+        """
+        from ..compiler.compiling import compile_model
+        from ..compiler.plan.rules import DeviceRules
+
+        options.setdefault("pipeline", self._settings.pipeline)
+        try:
+            compiled = compile_model(model, target=target, limits=self._device.info.limits, **options)
+        except UnsupportedError as error:
+            outcomes.unsupported(self._text, error)
+        except AdrenoSimError as error:
+            outcomes.fail(str(error))
+        if compiled.plan is None:
+            outcomes.fail(f"{compiled.name}: its input shapes are symbolic, so no plan has a size (shapes=...)")
+        return PlanFigures(compiled.plan, DeviceRules.of_device(self._device))

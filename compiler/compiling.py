@@ -1,0 +1,40 @@
+"""From any model source to a CompiledModel in one call, for those who need no references."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from .artifact import CompiledModel
+
+if TYPE_CHECKING:
+    from tvm.target import Target
+
+
+def compile_model(
+    source: Any,
+    *,
+    target: str | Target = "texture",
+    pipeline: Literal["fixed", "stock"] = "fixed",
+    without_fix: Sequence[str] = (),
+    shapes: Mapping[str, Sequence[int]] | None = None,
+    seed: int = 0,
+    limits: Mapping[str, Any] | None = None,
+) -> CompiledModel:
+    """Compile `source` (as `check` takes it) for devices of these limits; a bundle or CompiledModel comes back as it is.
+
+    Raises AdrenoSimError for bad input, UnsupportedError for what TVM cannot compile.
+    """
+    if isinstance(source, CompiledModel):
+        return source
+    if isinstance(source, (str, os.PathLike)) and Path(source).suffix == ".asim":
+        return CompiledModel.load(source)
+    from .extract import extract
+    from .importers import load_model
+    from .pipeline import lower
+    from .targets import make_target
+
+    model = load_model(source, shapes or None, seed)
+    return extract(lower(model.module, make_target(target, limits), pipeline, tuple(without_fix)), model.name)

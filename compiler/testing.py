@@ -1,0 +1,117 @@
+"""Helpers in the shape of TVM's own tests for Adreno, so that such a test file runs here by changing one import.
+
+    from adreno_sim.compiler.testing import requires_adreno_opencl_vulkan, verify_results
+
+Devices, pipeline and checks are those of pytest's --adreno-device, --adreno-pipeline and --adreno-checks; without the
+plugin, of ADRENO_SIM_DEVICE, ADRENO_SIM_PIPELINE and ADRENO_SIM_CHECKS.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from ..device import AdrenoSimError, Device, UnsupportedError, open_device
+from ..pytest.settings import current
+from .compat import import_tvm
+from .importers import load_model
+
+if TYPE_CHECKING:
+    from tvm import IRModule
+    from tvm.target import Target
+
+Test = TypeVar("Test", bound=Callable[..., Any])
+
+
+def _always(test: Test) -> Test:
+    """A device is always there: nothing to skip for."""
+    return test
+
+
+requires_adreno_opencl_vulkan = requires_adreno_opencl = skip_unless_adreno_opencl_vulkan = _always
+
+
+def parametrize_targets(*targets: Any) -> Callable[[Test], Test]:
+    """As `tvm.testing.parametrize_targets`, without asking whether TVM's own runtime has a device for the targets."""
+    import pytest
+
+    return pytest.mark.parametrize("target", targets, ids=[_target_name(target) for target in targets])
+
+
+def verify_results(mod: IRModule, target: Target | str, ref_target: Target | str = "llvm") -> None:
+    """Check `mod` on every device of the test run, inputs uniform in [0, 1) from a fixed seed.
+
+    Every kernel and the whole module are judged by TVM's llvm target within 1e-3. A `ref_target` other than llvm is
+    checked like `target`. Raises AssertionError with the findings; pytest skips what a device or TVM cannot do.
+    """
+    __tracebackhide__ = True
+    targets = [target] if _target_name(ref_target).startswith("llvm") else [target, ref_target]
+    inputs = _inputs(mod)
+    for one in targets:
+        for device, name in _devices():
+            _verify(mod, inputs, one, device, name)
+
+
+def _verify(mod: IRModule, inputs: Sequence[np.ndarray], target: Any, device: Device, name: str) -> None:
+    from ..pytest.results import failure_text
+    from .check import check
+
+    __tracebackhide__ = True
+    try:
+        report = check(mod, inputs, device=device, target=target, pipeline=current().pipeline)
+    except UnsupportedError as error:
+        from ..pytest.outcomes import unsupported
+
+        unsupported(name, error)
+    if not report.ok:
+        raise AssertionError(failure_text(report))
+
+
+def build_and_run(mod: IRModule, inputs: Sequence[np.ndarray], tgt: Target | str) -> tuple[np.ndarray, ...]:
+    """Compile `mod` for `tgt` and run it on the first device of the test run; its outputs, also a single one, as a tuple."""
+    from .compiling import compile_model
+    from .vm import run
+
+    device, _ = _devices()[0]
+    return tuple(run(compile_model(mod, target=tgt, pipeline=_pipeline()), inputs, device))
+
+
+def run_local(mod: IRModule, inputs: Sequence[np.ndarray], target: Target | str = "llvm") -> tuple[np.ndarray, ...]:
+    """The outputs of `mod` on the CPU by TVM's llvm target."""
+    from ..golden.model_reference import ModelReference
+
+    if not _target_name(target).startswith("llvm"):
+        raise AdrenoSimError(f"run_local on {_target_name(target)}: expected llvm")
+    return tuple(ModelReference(mod).run(list(inputs)))
+
+
+def _pipeline() -> Any:
+    return current().pipeline
+
+
+def _devices() -> list[tuple[Device, str]]:
+    settings = current()
+    options = {} if settings.checks is None else {"checks": settings.checks}
+    return [(open_device(text, **options), text) for text in settings.devices]
+
+
+def _inputs(mod: IRModule) -> list[np.ndarray]:
+    """An array for each input of main, uniform in [0, 1) (integers: 0)."""
+    generator = np.random.default_rng(0)
+    arrays = []
+    for item in load_model(mod).inputs:
+        if item.symbols:
+            raise AdrenoSimError(f"input {item.name!r}: expected a known shape, found {item.shape}")
+        arrays.append(generator.uniform(0, 1, size=item.shape).astype(item.dtype))
+    return arrays
+
+
+def _target_name(target: Any) -> str:
+    """A target's name, or its kind and whether it has textures or CLML, for ids."""
+    if isinstance(target, str):
+        return target
+    if not isinstance(target, import_tvm().target.Target):
+        raise AdrenoSimError(f"target {target!r}: expected a name or a tvm.target.Target")
+    return "-".join([target.kind.name, *(key for key in target.keys if key in ("texture", "clml"))])

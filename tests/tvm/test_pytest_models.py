@@ -1,0 +1,107 @@
+"""The pytest plugin's model fixtures, and test files written in the shape of TVM's own for Adreno."""
+
+import json
+import os
+from importlib.metadata import entry_points
+from pathlib import Path
+
+import pytest
+
+import adreno_sim
+from adreno_sim.compiler.compat import tvm_series
+
+pytest_plugins = ["pytester"]
+pytestmark = pytest.mark.tvm
+
+INSTALLED = any(entry.name == "adreno_sim" for entry in entry_points(group="pytest11"))
+
+MODELS = """
+import pytest
+from tvm.script.parser import ir as I
+from tvm.script.parser import relax as R
+
+@I.ir_module
+class Network:
+    @R.function
+    def main(x: R.Tensor((2, 16, 28, 28), "float32"), w: R.Tensor((4, 16, 3, 3), "float32")):
+        with R.dataflow():
+            a: R.Tensor((2, 4, 26, 26), "float32") = R.nn.conv2d(x, w, out_dtype="float32")
+            b: R.Tensor((2, 4, 26, 26), "float32") = R.nn.relu(a)
+            c: R.Tensor((2, 4, 13, 13), "float32") = R.nn.max_pool2d(b, pool_size=[2, 2], strides=[2, 2])
+            R.output(c)
+        return c
+"""
+
+CHECKS = """
+from models import Network
+
+def test_check(adreno_check):
+    report = adreno_check(Network, snapshot=True)
+    assert report.checked == report.kernels_in_model
+
+def test_plan(adreno_plan):
+    plan = adreno_plan(Network)
+    assert plan.lower_bound <= plan.bytes("tvm-fixed") <= plan.bytes("naive")
+    assert plan.bytes() == plan.summary.planned > 0
+"""
+
+TVM_STYLE = """
+import tvm
+from adreno_sim.compiler.testing import (
+    build_and_run, parametrize_targets, requires_adreno_opencl_vulkan, run_local, verify_results,
+)
+from models import Network
+
+TARGETS = [tvm.target.Target("qcom/adreno-opencl-texture"), tvm.target.Target("qcom/adreno-opencl")]
+ref_target = tvm.target.Target("llvm")
+
+@requires_adreno_opencl_vulkan
+@parametrize_targets(*TARGETS)
+def test_network(target):
+    verify_results(Network, target, ref_target)
+
+def test_outputs():
+    import numpy as np
+    inputs = [np.random.default_rng(1).random(shape, dtype="float32") for shape in ((2, 16, 28, 28), (4, 16, 3, 3))]
+    (got,), (expected,) = build_and_run(Network, inputs, TARGETS[1]), run_local(Network, inputs, ref_target)
+    assert got.shape == (2, 4, 13, 13) and np.allclose(got, expected, rtol=1e-3)
+"""
+
+
+@pytest.fixture
+def run(pytester, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", str(Path(adreno_sim.__file__).parents[1]), prepend=os.pathsep)
+    monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
+    pytester.makeini("[pytest]\npythonpath = .")
+    pytester.makepyfile(models=MODELS, test_checks=CHECKS, test_style=TVM_STYLE)
+    plugin = () if INSTALLED else ("-p", "adreno_sim.pytest_plugin")
+    return lambda *args: pytester.runpytest_subprocess(*plugin, *args)
+
+
+def test_check_plan_and_snapshot(run, pytester):
+    missing = run("test_checks.py::test_check")
+    missing.assert_outcomes(failed=1)
+    missing.stdout.fnmatch_lines(["test_checks.json has no snapshot*"])
+    run("test_checks.py", "--adreno-update").assert_outcomes(passed=2)
+    (file,) = (pytester.path / "adreno_snapshots").iterdir()
+    assert list(json.loads(file.read_text())["snapshots"]) == ["test_check[sim:adreno-740]"]
+    again = run("test_checks.py", "--junitxml=out.xml")
+    again.assert_outcomes(passed=2)
+    again.stdout.fnmatch_lines(["sim:adreno-740: 2 tests, 0 failed, 0 skipped, 1 checks, * of * kernels, 0 findings"])
+    assert 'name="adreno.kernels-checked"' in (pytester.path / "out.xml").read_text()
+
+
+def test_a_file_in_tvm_style_passes(run):
+    run("test_style.py", "--adreno-device=sim:adreno-740").assert_outcomes(passed=3)
+
+
+@pytest.mark.skipif(tvm_series() == "0.25", reason="TVM 0.25's texture store is right, and its pipeline stops earlier")
+def test_stock_tvm_fails_with_the_store_named(run, pytester):
+    result = run(
+        "test_style.py", "test_checks.py", "--adreno-pipeline=stock", "--adreno-output=failures", "-k", "texture or check"
+    )
+    text = result.stdout.str()
+    assert "wrong-value" in text and "stores that touched this element, in order:" in text and "write_imagef" in text
+    assert result.parseoutcomes()["failed"] >= 2
+    report = pytester.path / "failures" / "test_checks.py_test_check_sim_adreno-740" / "report.json"
+    assert any(finding["kind"] == "wrong-value" for finding in json.loads(report.read_text())["findings"])

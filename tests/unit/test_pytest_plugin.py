@@ -1,0 +1,198 @@
+"""The pytest plugin, run by pytest in a process of its own as users run it."""
+
+import os
+import re
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from importlib.metadata import entry_points
+from pathlib import Path
+
+import pytest
+
+import adreno_sim
+
+pytest_plugins = ["pytester"]
+
+INSTALLED = any(entry.name == "adreno_sim" for entry in entry_points(group="pytest11"))
+
+KERNELS = """
+import numpy as np
+import pytest
+from adreno_sim.device import Local
+
+ADD = "kernel void add(global float *y, global const float *x) { int i = get_global_id(0); y[i] += x[i]; }"
+HALF = '''
+#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+kernel void twice(global half *x) { int i = get_global_id(0); x[i] = x[i] * 2.0h; }
+'''
+FILL = '''
+kernel void fill(write_only image2d_t y, float a) {
+  write_imagef(y, (int2)(get_global_id(0), get_global_id(1)), (float4)(a, 0, 0, get_global_id(0)));
+}
+'''
+X = np.arange(64, dtype="float32")
+
+def test_add(adreno_kernel):
+    result = adreno_kernel(ADD, [X.copy(), X], (64,), (16,))
+    assert (result.arrays[0] == 2 * X).all() and (result.arrays[1] == X).all()
+
+def test_image(adreno_kernel):
+    image = adreno_kernel.Image(np.zeros((1, 4, 8, 4), "float32"))
+    (texels,) = adreno_kernel(FILL, [image, np.float32(3)], (8, 4), (8, 1)).arrays
+    assert (texels[..., 0] == 3).all() and (texels[0, :, :, 3] == np.arange(8)).all()
+
+@pytest.mark.adreno(requires="fp16")
+def test_half(adreno_kernel):
+    (y,) = adreno_kernel(HALF, [X.astype("float16")], (64,), (16,)).arrays
+    assert (y == X.astype("float16") * 2).all()
+
+@pytest.mark.adreno(requires=["checks"])
+def test_expected(adreno_kernel):
+    adreno_kernel(ADD, [X.copy(), X[:32]], (64,), (16,), expect=["out-of-bounds-read"])
+
+@pytest.mark.adreno(profile=["adreno-740", "adreno-5*"])
+def test_profile(adreno_device):
+    assert "740" in adreno_device.info.name
+"""
+
+FAILING = """
+import numpy as np
+import pytest
+from test_kernels import ADD, X
+
+def test_outside(adreno_kernel):
+    adreno_kernel(ADD, [X.copy(), X[:32]], (64,), (16,))
+
+def test_absent(adreno_kernel):
+    adreno_kernel(ADD, [X.copy(), X], (64,), (16,), expect=["data-race"])
+
+def test_no_build(adreno_kernel):
+    adreno_kernel("kernel void f(global float *y) { y[0] = z; }", [X], (1,))
+
+def test_two_kernels(adreno_kernel):
+    adreno_kernel("kernel void a() {} kernel void b() {}", [], (1,))
+
+@pytest.mark.adreno(requires="magic")
+def test_magic(adreno_device):
+    pass
+
+@pytest.mark.adreno(device="x")
+def test_marker(adreno_device):
+    pass
+"""
+
+
+@pytest.fixture(autouse=True)
+def importable(monkeypatch):
+    """Child processes find the package where it is not installed."""
+    monkeypatch.setenv("PYTHONPATH", str(Path(adreno_sim.__file__).parents[1]), prepend=os.pathsep)
+
+
+@pytest.fixture
+def run(pytester):
+    """run(*args): pytest with the plugin in a process of its own, in a folder with the files above."""
+    pytester.makepyfile(test_kernels=KERNELS)
+
+    def call(*args):
+        plugin = () if INSTALLED else ("-p", "adreno_sim.pytest_plugin")
+        return pytester.runpytest_subprocess("--strict-markers", "--strict-config", *plugin, *args)
+
+    return call
+
+
+def test_fixtures_on_two_devices(run, pytester):
+    result = run("-v", "-rs", "--junitxml=out.xml", "--adreno-device=sim:adreno-740", "--adreno-device=sim:adreno-630")
+    result.assert_outcomes(passed=9, skipped=1)
+    result.stdout.fnmatch_lines_random(
+        [
+            "*test_add?sim:adreno-630? PASSED*",
+            "SKIPPED*test_kernels.py:*: needs profile adreno-740 or adreno-5[*], the device is sim:adreno-630",
+            "*= adreno =*",
+            "sim:adreno-630: 5 tests, 0 failed, 1 skipped",
+            "sim:adreno-740: 5 tests, 0 failed, 0 skipped",
+        ]
+    )
+    cases = ET.parse(pytester.path / "out.xml").iter("testcase")
+    devices = {case.get("name"): [p.get("value") for p in case.iter("property")] for case in cases}
+    assert devices["test_half[sim:adreno-740]"] == ["sim:adreno-740"]
+
+
+def test_workers_give_the_same_ids_and_summary(run):
+    alone = run("-v", "--adreno-device=sim:adreno-740")
+    spread = run("-v", "-n2", "--adreno-device=sim:adreno-740")
+    named = [set(re.findall(r"test_kernels.py::\S+", result.stdout.str())) for result in (alone, spread)]
+    assert named[0] == named[1] and len(named[0]) == 5
+    spread.stdout.fnmatch_lines(["sim:adreno-740: 5 tests, 0 failed, 0 skipped"])
+
+
+def test_a_real_device_skips_what_it_lacks(run):
+    result = run("-rs", "--adreno-device=cl:portable")
+    if "no OpenCL platform" in result.stdout.str() or "need pyopencl" in result.stdout.str():
+        pytest.skip("no portable OpenCL device")
+    result.assert_outcomes(passed=2, skipped=3)
+    result.stdout.fnmatch_lines(["cl:portable: 5 tests, 0 failed, 3 skipped", "  does not check accesses*"])
+    result.stdout.fnmatch_lines(["SKIPPED*needs fp16: * has no cl_khr_fp16"])
+
+
+def test_failures_are_short_and_say_what_is_wrong(run, pytester):
+    pytester.makepyfile(test_failing=FAILING)
+    pytester.makeini("[pytest]\nadreno_device = sim:adreno-740\npythonpath = .")
+    result = run("test_failing.py")
+    result.assert_outcomes(failed=4, errors=2)
+    result.stdout.fnmatch_lines_random(
+        [
+            "error: out-of-bounds-read: reads 4 bytes at offset 128 of x, which has 128 bytes (32 times)",
+            "  at add:1:*",
+            "expected findings that did not appear: data-race",
+            "*use of undeclared identifier 'z'*",
+            "the source has 2 kernels (a, b): say kernel=...",
+            "marker adreno: requires 'magic': expected fp16, *",
+            "marker adreno(){'device': 'x'}: expected adreno(profile=None, requires=())*",
+        ]
+    )
+    assert "Traceback" not in result.stdout.str() and "During handling" not in result.stdout.str()
+
+
+@pytest.mark.parametrize(
+    ("args", "ini", "expected"),
+    [
+        (["--adreno-device=sim:adreno-999"], "", "device sim:adreno-999: *adreno-740*"),
+        ([], "adreno_checks = some", "*adreno_checks = some: expected one of off, bounds, full*"),
+        (["--adreno-update", "-n1"], "", "*--adreno-update: run without -n*"),
+        (["--adreno-pipeline=best"], "", "*--adreno-pipeline: invalid choice: 'best'*"),
+    ],
+    ids=["device", "ini", "update", "pipeline"],
+)
+def test_wrong_settings_are_refused(run, pytester, args, ini, expected):
+    pytester.makeini(f"[pytest]\n{ini}")
+    result = run(*args, "-k", "test_profile")
+    assert result.ret != 0
+    assert re.search(expected.replace("*", ".*"), result.stdout.str() + result.stderr.str())
+
+
+def test_own_devices_are_judged_too(run, pytester):
+    pytester.makepyfile(
+        test_own="""
+        import pytest
+        from adreno_sim import open_device
+
+        @pytest.fixture(scope="module", params=["sim:adreno-740"])
+        def adreno_device(request):
+            return open_device(request.param)
+
+        def test_it(adreno_device, adreno_kernel):
+            assert adreno_device.info.backend == "sim"
+
+        @pytest.mark.adreno(requires="real")
+        def test_real(adreno_device):
+            pass
+        """
+    )
+    run("test_own.py").assert_outcomes(passed=1, skipped=1)
+
+
+def test_loading_the_plugin_is_light():
+    code = "import sys, pytest, adreno_sim.pytest_plugin; print({'numpy', 'numba', 'llvmlite', 'tvm', 'rich'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.stdout.strip() == "set()", done.stderr
