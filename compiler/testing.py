@@ -104,7 +104,7 @@ def _inputs(mod: IRModule) -> list[np.ndarray]:
     for item in load_model(mod).inputs:
         if item.symbols:
             raise AdrenoSimError(f"input {item.name!r}: expected a known shape, found {item.shape}")
-        arrays.append(generator.uniform(0, 1, size=item.shape).astype(item.dtype))
+        arrays.append(generator.uniform(0, 1, size=tuple(map(int, item.shape))).astype(item.dtype))
     return arrays
 
 
