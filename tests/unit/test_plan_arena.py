@@ -118,9 +118,9 @@ def test_no_work_leaves_a_valid_construction():
 
 @pytest.mark.parametrize("seed", range(6))
 def test_hard_instances_come_near_the_bound(seed):
-    """A tenth of the usual effort; the bound itself may be out of reach. Greedy is at 1.15 or more."""
+    """A quarter of the usual effort; the bound itself may be out of reach. Greedy is at 1.15 or more."""
     problem = hard(120, seed)
-    allocation = arena(problem, Effort(work=80_000_000))
+    allocation = arena(problem, Effort(work=200_000_000))
     assert allocation.violations() == []
     assert allocation.total <= 1.06 * problem.lower_bound()
 

@@ -15,15 +15,15 @@ from .arena import arena
 
 
 def optimal(
-    problem: Problem, *, seconds: float = 60.0, workers: int = 2, seed: int = 0, effort: Effort | None = None
+    problem: Problem, *, seconds: float = 60.0, workers: int = 2, seed: int = 0, effort: Effort | None = None, alone: bool = False
 ) -> Allocation:
     """The lowest arena, or the lowest found within `seconds`; `bound` is what was proved, `note` says which of the two.
 
-    Starts from the arena planner's answer (of `effort`) and counts in its units, in one arena however large. Raises
-    UnsupportedError where ortools is not installed.
+    Starts from the arena planner's answer (of `effort`) and counts in its units, in one arena however large; `alone`: from
+    a greedy one, so that the two can be compared. Raises UnsupportedError where ortools is not installed.
     """
     model_of = _cp_model()
-    start = arena(replace(problem, max_allocation=None), effort)
+    start = arena(replace(problem, max_allocation=None), Effort(work=0) if alone else effort)
     if not problem.items or start.total == start.bound:
         return _answer(problem, start.offsets, start.total, start.total)
     unit = problem.unit

@@ -39,7 +39,7 @@ def _heaviest(stack, count, weight):
 def _best_offset(low, high, heavy, size, align, capacity, banned, seed):
     """(offset, weight driven out) of the lightest place that is not `banned`: on a neighbour, under one, or at an end."""
     k = len(low)
-    best = np.int64(-1)
+    best = -1
     lightest = np.inf
     ties = 0
     for x in range(-1, 2 * k + 1):

@@ -25,6 +25,12 @@ MOST_PAIRS = 30_000_000
 SEARCH_ORDERS = ("AT", "SWT", "WAT", "TWA")
 """Orders among equal offsets that the search takes in turn."""
 
+SHARES = (0.0, 0.5, 0.25, 0.75)
+"""How far above the bound the searches in turn set their capacity, as a part of the way to the peak."""
+
+LEAST_SHARE = 20_000
+"""Work of the shortest search; enough to exhaust tiny instances."""
+
 DEEP = 1_500
 """Most items of a group that the search, which recurses once an item, is used for."""
 
@@ -39,8 +45,8 @@ REPAIR_COST = 4
 class Effort:
     """How long to search. The same effort and seed always give the same placement.
 
-    work: items and sections looked at in all, some five nanoseconds each. restart: placements a search may visit before it
-    starts anew with what it has learnt, per item. swap: how much searches differ by chance.
+    work: items and sections looked at in all, some five nanoseconds each. restart: placements the shortest searches may
+    visit per item; then a search starts anew with what it has learnt. swap: how much searches differ by chance.
     """
 
     work: int = 800_000_000
@@ -118,12 +124,13 @@ class Search:
 
     def dive(self, work: int) -> None:
         """Depth-first searches at capacities between bound and peak, each led by where the earlier ones failed."""
-        share = self.effort.restart * len(self.part) * (len(self.part) + self.part.sections)
+        share = max(self.effort.restart * len(self.part) * (len(self.part) + self.part.sections), LEAST_SHARE)
         while work > 0 and self.peak > self.bound:
-            capacity = self._capacity((0, 2, 1, 3)[self.steps % 4] / 4)
+            capacity = self._capacity(SHARES[self.steps // len(SEARCH_ORDERS) % len(SHARES)])
+            patience = lowest_bit(self.steps // (len(SEARCH_ORDERS) * len(SHARES)) + 1)
             swap = self.effort.swap if self.steps else 0.0
             seed = self.effort.seed + self.steps
-            result, found, used = self.skyline.search(capacity, self._order(), min(work, share), swap, seed)
+            result, found, used = self.skyline.search(capacity, self._order(), min(work, share * patience), swap, seed)
             work -= max(used, 1)
             self.steps += 1
             if result == FOUND:
@@ -158,3 +165,8 @@ class Search:
         failed = orders.fullest(self.part, self.skyline.conflicts)
         tiers = np.floor(np.log2(failed + 1)).astype(np.int64)
         return np.lexsort([*(self.keys[letter] for letter in reversed(name)), -tiers])
+
+
+def lowest_bit(number: int) -> int:
+    """The largest power of two that divides `number`: 1, 2, 1, 4, 1, 2, 1, 8, ... as lengths, equal work at each length."""
+    return number & -number
