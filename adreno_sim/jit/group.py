@@ -225,7 +225,7 @@ def _group_items(plan: KernelPlan) -> str:
     key = plan.unit.key
     if key.uniform or not plan.flat:
         return f"  %items = add i64 0, {key.items}"
-    t = Text(label="go")
+    t = Text(label="go", prefix="items.")
     total = ""
     least = plan.unit.declare("llvm.umin.i64", "i64", "i64, i64")
     for axis, name in enumerate(("%gx", "%gy", "%gz")):
@@ -233,8 +233,7 @@ def _group_items(plan: KernelPlan) -> str:
         rest = t.op(f"sub i64 {whole}, {t.op(f'mul i64 {name}, {key.local_size[axis]}')}")
         size = t.op(f"call {least}(i64 {rest}, i64 {key.local_size[axis]})")
         total = t.op(f"mul i64 {total}, {size}") if total else size
-    text = "\n".join(t.lines).replace("%t", "%items.")
-    return f"{text}\n  %items = add i64 0, {total.replace('%t', '%items.')}"
+    return "\n".join([*t.lines, f"  %items = add i64 0, {total}"])
 
 
 def worker_functions(plan: KernelPlan) -> str:

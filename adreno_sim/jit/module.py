@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..clc import ir
+from ..device import UnsupportedError
 from ..findings import Kind
 from . import (  # noqa: F401 (most are here for what they register)
     access,
@@ -52,6 +53,8 @@ class ModuleText:
 
 def emit_module(kernel: ir.Function, key: Specialisation) -> ModuleText:
     """Emit `kernel` for `key`. Raises UnsupportedError by name and place, AdrenoSimError where `key` does not fit."""
+    if key.checks == "full":
+        raise UnsupportedError('unsupported: checks="full": expected "bounds" or "off", which this version has')
     arguments.check_arguments(kernel, key)
     unit = Unit(key, kernel)
     unit.functions.append(report_function(key.items))

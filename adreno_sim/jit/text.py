@@ -16,7 +16,8 @@ class Text:
     prologue shares with its body so that the two can be joined.
     """
 
-    def __init__(self, names: Iterator[int] | None = None, label: str = "entry"):
+    def __init__(self, names: Iterator[int] | None = None, label: str = "entry", prefix: str = "t"):
+        self._prefix = prefix
         self.names = names if names is not None else count()
         self.lines: list[str] = []
         self.cold: list[str] = []
@@ -24,7 +25,7 @@ class Text:
 
     def op(self, right: str) -> str:
         """Write `%new = right` and return the new name."""
-        name = f"%t{next(self.names)}"
+        name = f"%{self._prefix}{next(self.names)}"
         self.lines.append(f"  {name} = {right}")
         return name
 

@@ -96,3 +96,10 @@ def test_what_is_not_supported_is_refused_by_name_and_place():
 def test_bounds_of_a_grid_are_powers_of_two_that_hold_it():
     assert bounds_of_grid((256, 1, 9), (16, 1, 2)) == (16, 1, 8)
     assert bounds_of_grid((257, 1, 1), (16, 1, 1)) == (32, 1, 1)
+
+
+def test_a_check_level_that_is_not_there_is_refused():
+    module = compile_source(SOURCE, "", target=FrontEndTarget())
+    key = Specialisation(local_size=(1, 1, 1), args=(BufferArg(), ScalarArg(4)), checks="full")
+    with pytest.raises(UnsupportedError, match='checks="full"'):
+        compiled.specialise(module, module.kernels["k"], key)
