@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from ..device import AdrenoSimError, UnsupportedError
 from .compat import import_tvm
 from .passes.base import Fix
+from .passes.fold_layouts import fold_layouts
 from .passes.registry import choose
 from .stages import Snapshot, as_instrument, clone, run_with_insertions, with_own_constants
 from .targets import make_target
@@ -106,12 +107,13 @@ def _lower_relax(mod: IRModule, target: Target, fixes: Sequence[Fix]) -> tuple[I
 
 
 def _relax_passes(target: Target, fixes: Sequence[Fix]) -> list[Pass]:
-    """TVM's Relax passes for the target with the mends worked in. Needs the target to be the current one."""
+    """TVM's Relax passes for the target with the mends, and quicker folding. Needs the target to be the current one."""
     stages = import_tvm().relax.pipeline
     passes: list[Pass] = [
         *stages.library_dispatch_passes(target), *stages.legalize_passes(target),
         *stages.dataflow_lower_passes(target), *stages.finalize_passes(target),
     ]  # fmt: skip
+    passes = [step for item in passes for step in ((fold_layouts(), item) if item.info.name == "FoldConstant" else (item,))]
     for fix in fixes:
         if fix.relax is not None:
             passes = fix.relax(passes, target)

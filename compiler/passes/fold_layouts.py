@@ -1,0 +1,124 @@
+"""Constant folding in NumPy, ahead of TVM's, which compiles and runs a CPU function for every constant it folds.
+
+No mend: the results are the same values. On networks with many weights it is most of the compile time (layout
+transforms of convolution weights, batch normalisation parameters).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..compat import constant_array, import_tvm, shape_values, type_of
+
+if TYPE_CHECKING:
+    from tvm.ir.transform import Pass
+
+ARITHMETIC: dict[str, Callable[..., np.ndarray]] = {
+    "relax.add": np.add,
+    "relax.subtract": np.subtract,
+    "relax.multiply": np.multiply,
+    "relax.divide": np.divide,
+    "relax.sqrt": np.sqrt,
+    "relax.negative": np.negative,
+    "relax.isnan": np.isnan,
+}
+"""Operators that IEEE arithmetic defines to the last bit."""
+
+RESHAPES = ("relax.reshape", "relax.expand_dims", "relax.squeeze")
+
+
+def fold_layouts() -> Pass:
+    """Relax pass: calls of ARITHMETIC, RESHAPES, permute_dims and layout_transform on constants become constants."""
+    tvm = import_tvm()
+    relax = tvm.relax
+
+    class Fold(relax.PyExprMutator):  # type: ignore[name-defined]
+        def __init__(self, mod: Any) -> None:
+            super().__init__(mod)
+            self.known: dict[int, np.ndarray] = {}
+
+        def visit_var_binding_(self, binding: Any) -> None:
+            arrays = self.operands(binding.value)
+            value = None if arrays is None else evaluate(binding.value, arrays)
+            if value is None:
+                super().visit_var_binding_(binding)
+                return
+            self.known[int(binding.var.__chandle__())] = value
+            constant = self.builder_.normalize(relax.const(value, str(value.dtype)))
+            self.set_var_remap(binding.var, self.builder_.emit(constant))
+
+        def operands(self, call: Any) -> list[np.ndarray] | None:
+            """The arrays of a call's tensor operands, None unless every one is known."""
+            if not isinstance(getattr(call, "op", None), tvm.ir.Op):
+                return None
+            found: list[np.ndarray] = []
+            for arg in call.args:
+                array = constant_array(arg)
+                if array is None and isinstance(arg, relax.Var):
+                    array = self.known.get(int(arg.__chandle__()))
+                if array is not None:
+                    found.append(array)
+                elif not isinstance(arg, relax.ShapeExpr):
+                    return None
+            return found or None
+
+    def transform(mod: Any, _ctx: Any) -> Any:
+        for var, func in mod.functions_items():
+            if isinstance(func, relax.Function):
+                mod[var] = relax.expr_functor.mutator(Fold)(mod).visit_expr(func)
+        return mod
+
+    return tvm.transform.module_pass(transform, opt_level=0, name="adreno_sim.FoldLayouts")
+
+
+def evaluate(call: Any, arrays: list[np.ndarray]) -> np.ndarray | None:
+    """The value of a call on these operands, None for an operator that is not folded here."""
+    name = str(call.op.name)
+    if name in ARITHMETIC and all(array.dtype == arrays[0].dtype and array.dtype.kind == "f" for array in arrays):
+        return np.asarray(ARITHMETIC[name](*arrays))
+    if name == "relax.where":
+        return np.where(*arrays)
+    shape = shape_values(type_of(call))
+    if shape is None or not all(isinstance(size, import_tvm().tirx.IntImm) for size in shape):
+        return None
+    sizes = tuple(int(size) for size in shape)
+    if name in RESHAPES:
+        return arrays[0].reshape(sizes)
+    if name == "relax.permute_dims":
+        axes = call.attrs.axes
+        return np.transpose(arrays[0], None if axes is None else [int(axis) for axis in axes])
+    return _transformed(call, arrays[0], sizes) if name == "relax.layout_transform" else None
+
+
+def _transformed(call: Any, array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray | None:
+    """`array` moved to where the index map of a layout_transform sends it; None if that leaves padding."""
+    if int(np.prod(shape)) != array.size:
+        return None
+    index_map = call.attrs.index_map
+    grid: tuple[np.ndarray, ...] = np.indices(array.shape, sparse=True)
+    places = {int(var.__chandle__()): axis for var, axis in zip(index_map.initial_indices, grid, strict=True)}
+    where = [_index(expr, places) for expr in index_map.final_indices]
+    if any(index is None for index in where):
+        return None
+    result = np.empty(shape, array.dtype)
+    result[tuple(np.broadcast_arrays(*where))] = array
+    return result
+
+
+_INTEGER = {"Add": np.add, "Sub": np.subtract, "Mul": np.multiply, "FloorDiv": np.floor_divide, "FloorMod": np.mod}
+
+
+def _index(expr: Any, places: dict[int, np.ndarray]) -> Any:
+    """An index expression over whole axes; None if it holds anything but integer arithmetic on the axes."""
+    kind = type(expr).__name__
+    if kind == "IntImm":
+        return np.int64(int(expr))
+    if kind == "Var":
+        return places.get(int(expr.__chandle__()))
+    if kind not in _INTEGER:
+        return None
+    left, right = _index(expr.a, places), _index(expr.b, places)
+    return None if left is None or right is None else _INTEGER[kind](left, right)
