@@ -13,8 +13,6 @@ from .provenance import is_pointer
 from .sites import Site
 from .unit import unsupported
 
-_FLOAT = {"fadd": "fadd", "fsub": "fsub", "fmul": "fmul", "fdiv": "fdiv"}
-
 
 def ints(type: ir.Type, value: int) -> str:
     """The integer constant `value` in every lane of `type`."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -145,9 +144,3 @@ def printed_text(compiled: CompiledKernel, words: np.ndarray, used: int) -> str:
         records.append((data[at + 1], printing.formatted(call, data[at + printing.HEADER : end])))
         at = end
     return "".join(text for _, text in sorted(records, key=lambda record: record[0]))
-
-
-def as_float(bits: int, nbytes: int) -> float:
-    """Watched bits as a float of that many bytes."""
-    code = {2: "<e", 4: "<f", 8: "<d"}[nbytes]
-    return float(struct.unpack(code, int(bits).to_bytes(8, "little")[:nbytes])[0])

@@ -54,9 +54,6 @@ class Text:
     def put_aside(self, other: Text) -> None:
         self.cold += other.lines + other.cold
 
-    def joined(self) -> str:
-        return "\n".join(self.lines + self.cold)
-
 
 def scaled(t: Text, value: str, factor: int) -> str:
     """`value * factor` in i64."""

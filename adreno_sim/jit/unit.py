@@ -8,7 +8,6 @@ from ..clc import ir
 from ..device import UnsupportedError
 from . import constants, layout, sites
 from .specialisation import Specialisation
-from .text import UNLIKELY  # noqa: F401  (defines !0)
 
 
 @dataclass(frozen=True)
@@ -36,7 +35,6 @@ class Unit:
     globals: dict[str, str] = field(default_factory=dict)
     prints: list[PrintCall] = field(default_factory=list)
     notes: dict[sites.Site, None] = field(default_factory=dict)
-    library: set[str] = field(default_factory=set)
     emitted: set[str] = field(default_factory=set)
     local_offsets: dict[object, int] = field(default_factory=dict)
     local_bytes: int = 0
@@ -72,12 +70,6 @@ class Unit:
         start = self.arena_bytes
         self.arena_bytes += layout.align_up(nbytes, 128)
         return start
-
-    def helper(self, name: str, text: str) -> None:
-        """Add a function of the run-time once."""
-        if name not in self.emitted:
-            self.emitted.add(name)
-            self.functions.append(text)
 
     def note(self, site: sites.Site) -> None:
         """A finding that is certain when compiling: every launch reports it once."""
