@@ -123,6 +123,9 @@ def _add_check(commands: Any) -> None:
         metavar="NAME=DxDx...",
         help="full shape of an input whose dimensions the model leaves open",
     )
+    check.add_argument(
+        "--plan", metavar="PLANNER", help="memory plan to run with (default: as compiled, which --pipeline fixed makes tvm-fixed)"
+    )
     check.add_argument("--save", metavar="FILE.asim", help="also save the compiled model, which then runs without TVM")
     check.add_argument("--seed", type=int, default=0, help="of weights and inputs that are not given (default: 0)")
     check.add_argument("--strict", action="store_true", help="warnings count as errors")
@@ -166,6 +169,7 @@ def _check(args: argparse.Namespace) -> int:
             strict=args.strict,
             seed=args.seed,
             shapes=dict(args.shape),
+            plan=args.plan,
             save=args.save,
         )
     _write(report, args)

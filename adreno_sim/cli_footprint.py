@@ -112,7 +112,7 @@ def _footprint(args: argparse.Namespace) -> int:
     old = read_old(args.compare) if args.compare else None
     rules = _rules(args)
     options = {"optimal": {"seconds": args.seconds}} if args.seconds else {}
-    footprint = measure(_source(args), rules, names, Path(args.source).name, options)
+    footprint = measure(_source(args, rules), rules, names, Path(args.source).name, options)
     _write(footprint, args)
     _show(footprint, args, old)
     return _judge(footprint, args)
@@ -132,7 +132,7 @@ def _rules(args: argparse.Namespace) -> DeviceRules:
     return DeviceRules.of_profile(rules.profile, args.pitch_rule)
 
 
-def _source(args: argparse.Namespace) -> MemoryPlan | Problem:
+def _source(args: argparse.Namespace, rules: DeviceRules) -> MemoryPlan | Problem:
     """What is to be placed: read from a plan or trace, else extracted from the compiled model."""
     from .compiler.plan.extract import extract_bounded, extract_plan
     from .compiler.plan.footprint import read_source
@@ -143,28 +143,22 @@ def _source(args: argparse.Namespace) -> MemoryPlan | Problem:
         if args.shape or args.bound:
             raise AdrenoSimError(f"{args.source}: --shape and --bound are for models; its sizes are known")
         return given
-    model = _model(args)
+    model = _model(args, rules)
     symbolic = any(isinstance(dim, str) for info in model.inputs for dim in info.shape)
     return extract_bounded(model, dict(args.bound)) if symbolic or args.bound else extract_plan(model)
 
 
-def _model(args: argparse.Namespace) -> CompiledModel:
-    from .compiler.artifact import CompiledModel
-
-    if Path(args.source).suffix == ".asim":
-        return CompiledModel.load(args.source)
+def _model(args: argparse.Namespace, rules: DeviceRules) -> CompiledModel:
+    """The model compiled for the device; a bundle as it is."""
     from .cli import shape_argument
-    from .compiler.extract import extract
-    from .compiler.importers import load_model
-    from .compiler.pipeline import lower
+    from .compiler.compiling import compile_model
     from .device import AdrenoSimError
 
     try:
         shapes = dict(shape_argument(text) for text in args.shape)
     except argparse.ArgumentTypeError as error:
         raise AdrenoSimError(f"--shape: {error}") from None
-    model = load_model(args.source, shapes or None)
-    return extract(lower(model.module, args.target, args.pipeline), model.name)
+    return compile_model(args.source, target=args.target, pipeline=args.pipeline, shapes=shapes, limits=rules.limits)
 
 
 def _write(footprint: Footprint, args: argparse.Namespace) -> None:
@@ -185,13 +179,14 @@ def _write(footprint: Footprint, args: argparse.Namespace) -> None:
 
         write_plan(args.plan_json, plan_of(chosen, footprint.plan))
     if args.html or args.svg or args.png:
-        from .report import plan_html, plan_picture
+        from .report import plan_html, plan_png, plan_svg
+        from .report.plan_picture import Picture
 
-        picture = plan_picture.Picture.of(chosen, footprint.source, footprint.rule)
+        picture = Picture(chosen, footprint.source, footprint.rule)
         if args.svg:
-            plan_picture.write_svg(args.svg, picture)
+            plan_svg.write_svg(args.svg, picture)
         if args.png:
-            plan_picture.write_png(args.png, picture)
+            plan_png.write_png(args.png, picture)
         if args.html:
             plan_html.write_html(args.html, footprint, chosen.planner)
 

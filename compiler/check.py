@@ -20,6 +20,10 @@ from .artifact import CompiledModel
 from .check_kernels import FirstWrong, KernelObserver
 from .check_outputs import compare_outputs
 from .check_prepare import CheckOptions, Inputs, Outputs, Prepared, Source, prepare
+from .plan.apply import replan
+from .plan.audit import audit
+from .plan.memory_plan import MemoryPlan
+from .plan.rules import DeviceRules
 from .vm import VirtualMachine
 
 INFLATED = 1.1
@@ -79,7 +83,7 @@ class _Run:
     refused: dict[str, AdrenoSimError] = field(default_factory=dict)
 
     def run(self, source: Source, inputs: Inputs | None) -> Report:
-        ready = prepare(source, inputs, self.options, self.device.info.limits, self._stage)
+        ready = prepare(source, inputs, self.options, self.device.info.limits, self._stage, self._place)
         self.unchecked += ready.unchecked
         report = self._report(ready)
         observer = KernelObserver(ready.compiled, ready.kernels, self.options.keep_going, self.progress)
@@ -108,12 +112,20 @@ class _Run:
         )
         if compiled.plan is not None:
             report.plan = compiled.plan.summary
-            self._audit_plan(report)
+            self._audit_plan(report, compiled.plan)
         else:
             self.unchecked.append("memory plan: input shapes are symbolic")
         return report
 
-    def _audit_plan(self, report: Report) -> None:
+    def _place(self, compiled: CompiledModel) -> CompiledModel:
+        if self.options.plan is None:
+            return compiled
+        return replan(compiled, self.options.plan, DeviceRules.of_device(self.device))
+
+    def _audit_plan(self, report: Report, whole: MemoryPlan) -> None:
+        audited = audit(whole, DeviceRules.of_device(self.device), self.options.plan or "tvm")
+        report.planner, report.plan_causes = self.options.plan or "", audited.causes
+        self.findings.add(audited.findings)
         plan = report.plan
         if plan is not None and plan.inflation > INFLATED:
             message = (

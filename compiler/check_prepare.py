@@ -42,6 +42,7 @@ class CheckOptions:
     target: "texture" (default), "buffer", "clml", or a tag of TVM's. pipeline: "fixed" (TVM's passes and the mends, default)
     or "stock". without_fix: names of mends to leave out. keep_going: go on after the first wrong value. strict: warnings
     count as errors. seed: of weights and inputs nobody gave. shapes: input name -> full shape, where the model leaves it open.
+    plan: the planner whose memory plan runs; None = the plan as compiled (the fixed pipeline's is that of tvm-fixed).
     save: also write the compiled model to this file, as a bundle.
     """
 
@@ -52,6 +53,7 @@ class CheckOptions:
     strict: bool = False
     seed: int = 0
     shapes: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    plan: str | None = None
     save: str | os.PathLike[str] | None = None
 
 
@@ -70,16 +72,21 @@ class Prepared:
     unchecked: list[str]
 
 
+Place = Callable[[CompiledModel], CompiledModel]
+"""Gives a compiled model the memory plan it is to run with."""
+
 Stage = Callable[[str], AbstractContextManager[None]]
 """Brackets a named stage, for timing and progress."""
 
 
-def prepare(source: Source, inputs: Inputs | None, options: CheckOptions, limits: Mapping[str, Any], stage: Stage) -> Prepared:
-    """Import, compile for a device of these limits, choose inputs, run the references. Errors as `check`."""
+def prepare(
+    source: Source, inputs: Inputs | None, options: CheckOptions, limits: Mapping[str, Any], stage: Stage, place: Place
+) -> Prepared:
+    """Import, compile for a device of these limits, place the tensors, choose inputs, run the references. Errors as `check`."""
     if isinstance(source, (str, os.PathLike)) and Path(source).suffix == ".asim":
         source = CompiledModel.load(source)
     if isinstance(source, CompiledModel):
-        return _prepare_bundle(source, inputs, options)
+        return _prepare_bundle(place(source), inputs, options)
     from ..golden.kernel_reference import KernelReference
     from ..golden.model_reference import ModelReference
     from .extract import extract
@@ -90,7 +97,7 @@ def prepare(source: Source, inputs: Inputs | None, options: CheckOptions, limits
         model = load_model(source, options.shapes or None, options.seed)
     with stage("compile"):
         lowered = lower(model.module, make_target(options.target, limits), options.pipeline, options.without_fix)
-        compiled = extract(lowered, model.name)
+        compiled = place(extract(lowered, model.name))
         if options.save is not None:
             compiled.save(options.save)
     with stage("references"):

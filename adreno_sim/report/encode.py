@@ -8,15 +8,12 @@ import os
 import tempfile
 from dataclasses import asdict
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 from .. import __version__
 from ..device import AdrenoSimError
 from ..findings import Finding
 from .model import Report
-
-if TYPE_CHECKING:
-    from ..compiler.plan.memory_plan import PlanSummary
 
 REPORT_SCHEMA = "adreno-sim/report/1"
 
@@ -45,7 +42,7 @@ def report_to_json(report: Report) -> dict[str, Any]:
         "outputs": [asdict(output) for output in report.outputs],
         "digests": report.digests,
         "findings": [finding_to_json(finding) for finding in report.findings],
-        "plan": None if report.plan is None else plan_to_json(report.plan),
+        "plan": None if report.plan is None else plan_to_json(report),
         "timings": report.timings,
         "unchecked": report.unchecked,
         "stopped": report.stopped,
@@ -53,9 +50,11 @@ def report_to_json(report: Report) -> dict[str, Any]:
     return plain_json(data)
 
 
-def plan_to_json(summary: PlanSummary) -> dict[str, Any]:
-    """Totals of a memory plan in bytes."""
-    return {**asdict(summary), "inflation": summary.inflation}
+def plan_to_json(report: Report) -> dict[str, Any]:
+    """Totals of the memory plan in bytes, who made it, and what the bytes are spent on."""
+    assert report.plan is not None
+    plan = {**asdict(report.plan), "inflation": report.plan.inflation}
+    return {**plan, "planner": report.planner, "causes": report.plan_causes}
 
 
 def finding_to_json(finding: Finding) -> dict[str, Any]:
@@ -101,6 +100,16 @@ def _text(data: dict[str, Any]) -> str:
 
 
 def write_json(path: str | os.PathLike[str], data: dict[str, Any]) -> None:
+    """Write `data` to `path`, as write_bytes does."""
+    write_text(path, _text(data))
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Write `text` in UTF-8 to `path`, as write_bytes does."""
+    write_bytes(path, text.encode())
+
+
+def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
     """Write `data` to `path`; the file appears complete or not at all. Raises AdrenoSimError where it cannot."""
     target = Path(path)
     try:
@@ -108,8 +117,8 @@ def write_json(path: str | os.PathLike[str], data: dict[str, Any]) -> None:
     except OSError as error:
         raise AdrenoSimError(f"cannot write {target}: {error.strerror or error}") from error
     try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(_text(data))
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
         os.chmod(temporary, 0o644)
         os.replace(temporary, target)
     except OSError as error:

@@ -86,7 +86,8 @@ class Report:
     kernels_in_model counts those compiled, `kernels` has those launched.
     digests: SHA-256 of each output's bytes, by name.
     unchecked: sentences, each naming something that this check says nothing about. timings: seconds by stage, in order.
-    plan: None where input shapes are symbolic or the run failed before.
+    plan: None where input shapes are symbolic or the run failed before. planner: the one asked for, "" for the plan as
+    compiled. plan_causes: the plan's bytes by what they are spent on (see compiler.plan.audit).
     stopped: the error that ended the run early, "" where none did; stopped_code: the exit code it asks for.
     """
 
@@ -106,6 +107,8 @@ class Report:
     digests: dict[str, str] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
     plan: PlanSummary | None = None
+    planner: str = ""
+    plan_causes: dict[str, int] = field(default_factory=dict)
     timings: dict[str, float] = field(default_factory=dict)
     unchecked: list[str] = field(default_factory=list)
     stopped: str = ""

@@ -102,11 +102,24 @@ def plan_line(report: Report) -> str:
     """The plan's bytes: as planned, with right texture sizes, live lower bound."""
     plan = report.plan
     assert plan is not None
+    what = f"memory plan {report.planner}".rstrip()
     return (
-        f"memory plan: {plan.planned:,} bytes as planned in {plan.storages} storages, {plan.right:,} with right sizes "
+        f"{what}: {plan.planned:,} bytes as planned in {plan.storages} storages, {plan.right:,} with right sizes "
         f"({plan.inflation:.2f}x), live lower bound {plan.live_lower_bound:,}; left alone {plan.unplanned:,}, "
-        f"constants {plan.constants:,}"
+        f"constants {plan.constants:,}{_causes(report)}"
     )
+
+
+CAUSES = {
+    "dense": "tensors at the peak", "padding": "pitch padding", "slots": "storages larger than their tensors",
+    "item_size": "item-size inflation", "pages": "page rounding", "unplanned": "unplanned", "workspace": "workspace",
+}  # fmt: skip
+
+
+def _causes(report: Report) -> str:
+    """What the plan's bytes are spent on, without what is nothing."""
+    spent = [f"{CAUSES[key]} {nbytes:,}" for key, nbytes in report.plan_causes.items() if nbytes]
+    return f"; bytes by cause: {', '.join(spent)}" if spent else ""
 
 
 def _timing_line(report: Report) -> str:

@@ -1,0 +1,93 @@
+"""The page of memory plans in a real browser: it runs, draws, says what a tensor is, and opens with 10,000 of them."""
+
+import shutil
+import subprocess
+import time
+
+import pytest
+
+from adreno_sim.compiler.plan.footprint import measure
+from adreno_sim.compiler.plan.problem import Item, Problem, from_lifetimes
+from adreno_sim.compiler.plan.rules import DeviceRules
+from adreno_sim.profiles import load
+from adreno_sim.report.plan_html import write_html
+
+pytestmark = pytest.mark.browser
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+OPTIONS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-dev-shm-usage",
+    "--window-size=1300,1100",
+    "--hide-scrollbars",
+)
+
+
+@pytest.fixture
+def browse(tmp_path):
+    """browse(problem, planners, fragment) -> the document as the browser has it after the script ran."""
+    if CHROMIUM is None:
+        pytest.skip("needs chromium (apt-get install chromium)")
+
+    def open_page(problem, planners, fragment="", *more):
+        footprint = measure(problem, DeviceRules.of_profile(load("adreno-740")), planners, "model")
+        write_html(tmp_path / "page.html", footprint, planners[-1])
+        profile = f"--user-data-dir={tmp_path / 'profile'}"
+        command = [CHROMIUM, *OPTIONS, profile, *more, "--dump-dom", f"file://{tmp_path / 'page.html'}{fragment}"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, done.stderr[-2000:]
+        return done.stdout
+
+    return open_page
+
+
+ITEMS = (
+    Item("conv", 1024, 0, 4, "global.texture", "float32", (1, 2, 5, 4), dense=640, alignment=64),
+    Item("pool", 2048, 2, 6, "global", "float32", (512,), dense=2048, alignment=64),
+    Item("add", 1024, 4, 8, "global.texture", "float32", (1, 2, 5, 4), dense=640, alignment=64),
+)
+
+
+def test_the_page_draws_every_tensor_and_lists_every_planner(browse):
+    dom = browse(Problem(ITEMS, "p"), ["naive", "arena"])
+    assert 'data-tensors="3"' in dom and 'data-drawn="3"' in dom
+    assert "Plan arena: 3,072 bytes in 1 storage, lower bound 3,072" in dom and "3 of 3 tensors drawn" in dom
+    assert "<td>naive</td><td>4,096</td><td>1.333</td><td>3</td>" in dom
+    assert "padding (pale band)" in dom and "global.texture" in dom
+
+
+def test_a_tensor_tells_what_it_is(browse):
+    dom = browse(Problem(ITEMS, "p"), ["arena"], "#add")
+    tip = dom[dom.index('id="tip"') :]
+    for said in ("add", "float32 1x2x5x4, global.texture", "1,024 bytes, of which padding 384", "live from 4 to 7"):
+        assert said in tip
+    assert 'hidden=""' not in tip[: tip.index(">")]
+    hidden = browse(Problem(ITEMS, "p"), ["arena"])
+    assert 'hidden=""' in hidden[hidden.index('id="tip"') :][:60]
+
+
+def test_ten_thousand_tensors_open(browse):
+    rows = [(f"t{n}", n, n + 3 + n % 5, 64 * (1 + n % 7)) for n in range(10_000)]
+    start = time.perf_counter()
+    dom = browse(from_lifetimes(rows, alignment=64), ["tflite-arena"])
+    assert time.perf_counter() - start < 60
+    assert 'data-tensors="10000"' in dom and "smaller than a pixel appear when you zoom in" in dom
+
+
+def test_pixels_have_the_colours_of_the_scopes(browse, tmp_path):
+    image = pytest.importorskip("PIL.Image")
+    browse(Problem(ITEMS, "p"), ["arena"])
+    shot = tmp_path / "shot.png"
+    command = [
+        CHROMIUM,
+        *OPTIONS,
+        f"--user-data-dir={tmp_path / 'other'}",
+        f"--screenshot={shot}",
+        f"file://{tmp_path / 'page.html'}",
+    ]
+    assert subprocess.run(command, capture_output=True, timeout=120).returncode == 0
+    colours = dict.fromkeys(colour for _, colour in image.open(shot).convert("RGB").getcolors(1 << 22))
+    for wanted in ((0x4E, 0x79, 0xA7), (0xB0, 0x7A, 0xA1), (0xD1, 0x24, 0x2F)):
+        assert min(sum(abs(a - b) for a, b in zip(colour, wanted, strict=True)) for colour in colours) < 40

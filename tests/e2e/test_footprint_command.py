@@ -1,0 +1,76 @@
+"""`adreno-sim footprint` and `check --plan` on a small network compiled with TVM, through to equal outputs."""
+
+import json
+
+import numpy as np
+import pytest
+
+import adreno_sim
+from adreno_sim.cli import main
+from adreno_sim.compiler import vm
+from adreno_sim.compiler.compiling import compile_model
+from adreno_sim.compiler.plan.apply import replan
+from adreno_sim.compiler.plan.rules import DeviceRules
+
+pytestmark = [pytest.mark.e2e, pytest.mark.tvm]
+
+
+@pytest.fixture(scope="module")
+def bundle(small_onnx, tmp_path_factory):
+    path = tmp_path_factory.mktemp("bundle") / "small.asim"
+    compile_model(small_onnx).save(path)
+    return path
+
+
+@pytest.mark.parametrize("target", ["texture", "buffer"])
+def test_a_model_from_onnx(small_onnx, capsys, tmp_path, target):
+    out = tmp_path / "out.json"
+    code = main(["footprint", str(small_onnx), "--planners", "all", "--target", target, "--max-ratio", "1.0", "--json", str(out)])
+    said = capsys.readouterr().out
+    assert code == 0, said
+    data = json.loads(out.read_text())
+    rows = {row["planner"]: row for row in data["planners"]}
+    assert rows["arena"]["total"] == rows["arena"]["bound"] >= data["lower_bound"]
+    assert rows["as compiled"]["total"] == rows["tvm-fixed"]["total"]  # what the fixed pipeline plans
+    assert rows["tvm"]["total"] > rows["tvm-fixed"]["total"] if target == "texture" else True
+    assert all(not row["violations"] for row in data["planners"])
+
+
+def test_stock_plans_what_planner_tvm_says(small_onnx, capsys, tmp_path):
+    from adreno_sim.compiler.compat import tvm_series
+
+    if tvm_series() == "0.25":
+        pytest.skip("TVM 0.25's own pipeline does not compile this network")
+    out = tmp_path / "out.json"
+    assert main(["footprint", str(small_onnx), "--pipeline", "stock", "--planners", "tvm", "--json", str(out)]) == 0
+    capsys.readouterr()
+    rows = {row["planner"]: row for row in json.loads(out.read_text())["planners"]}
+    assert rows["as compiled"]["total"] == rows["tvm"]["total"]
+    assert rows["as compiled"]["causes"]["inflation"] > 0
+
+
+@pytest.mark.parametrize("planner", ["tvm", "arena", "unified", "tflite-objects"])
+def test_plans_change_no_bit(bundle, planner):
+    model = compile_model(bundle)
+    device = adreno_sim.open_device("sim:adreno-740")
+    x = [np.random.default_rng(1).standard_normal(info.shape, np.float32) for info in model.inputs]
+    expected = vm.run(model, x, device)
+    got = vm.run(replan(model, planner, DeviceRules.of_device(device)), x, device)
+    assert [a.tobytes() for a in got] == [a.tobytes() for a in expected]
+
+
+def test_check_with_a_plan(small_onnx, capsys, tmp_path):
+    out = tmp_path / "report.json"
+    assert main(["check", str(small_onnx), "--plan", "arena", "--json", str(out)]) == 0
+    said = capsys.readouterr().out
+    plan = json.loads(out.read_text())["plan"]
+    assert plan["planner"] == "arena" and plan["storages"] == 1 and plan["planned"] == plan["live_lower_bound"]
+    assert plan["causes"]["dense"] + plan["causes"]["padding"] == plan["planned"] and "memory plan arena:" in said
+
+
+def test_check_says_why_a_plan_cannot_run(bundle, capsys):
+    assert main(["check", str(bundle), "--plan", "arena", "--device", "sim:adreno-650"]) == 3
+    err = capsys.readouterr().err
+    assert err.startswith("error: plan arena cannot be applied on adreno-650: ") and "cl_ext_image_from_buffer" in err
+    assert main(["check", str(bundle), "--plan", "tvmfixed"]) == 2
+    assert "did you mean tvm-fixed" in capsys.readouterr().err
