@@ -48,7 +48,7 @@ def fold_layouts() -> Pass:
                 return
             self.known[int(binding.var.__chandle__())] = value
             constant = self.builder_.normalize(relax.const(value, str(value.dtype)))
-            self.set_var_remap(binding.var, self.builder_.emit(constant))
+            self.builder_.emit_normalized(relax.VarBinding(binding.var, constant))
 
         def operands(self, call: Any) -> list[np.ndarray] | None:
             """The arrays of a call's tensor operands, None unless every one is known."""
