@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from adreno_sim.compiler.plan import planners
@@ -204,7 +204,7 @@ def _by_size_from_scratch(problem: Problem) -> int:
 rows = st.lists(st.tuples(st.integers(1, 40), st.integers(0, 20), st.integers(1, 8)), min_size=1, max_size=14)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
 @given(rows)
 def test_size_equals_the_rule_from_scratch(rows):
     problem = buffers(*((size, start, start + length) for size, start, length in rows))

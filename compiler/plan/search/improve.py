@@ -49,9 +49,9 @@ class Effort:
     visit per item; then a search starts anew with what it has learnt. swap: how much searches differ by chance.
     """
 
-    work: int = 800_000_000
+    work: int = 1_200_000_000
     restart: int = 3
-    swap: float = 0.1
+    swap: float = 0.2
     seed: int = 0
 
 
