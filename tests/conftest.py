@@ -36,8 +36,17 @@ def intel() -> oracle.Oracle:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
-        "--update-snapshots", action="store_true", help="record snapshots in golden/data instead of comparing (without -n)"
+        "--update-snapshots", action="store_true", help="record snapshots in golden instead of comparing (without -n)"
     )
+    parser.addoption("--slow", action="store_true", help="also run the tests marked slow")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--slow"):
+        return
+    for item in items:
+        if item.get_closest_marker("slow"):
+            item.add_marker(pytest.mark.skip(reason="slow: run with --slow"))
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ...device import AdrenoSimError
-from ...report.encode import write_json
+from ...report.encode import write_text
 from ..serial import SchemaError, decode, encode
 from .memory_plan import MemoryPlan, PlannedTensor
 from .problem import MAX_BYTES
@@ -23,8 +23,15 @@ def plan_to_json(plan: MemoryPlan) -> dict[str, Any]:
 
 
 def write_plan(path: str | os.PathLike[str], plan: MemoryPlan) -> None:
-    """Write `plan`; the file appears complete or not at all."""
-    write_json(path, plan_to_json(plan))
+    """Write `plan`, a line for each tensor; the file appears complete or not at all."""
+    lines = ",\n".join(f"{json.dumps(key)}: {_lines(value)}" for key, value in plan_to_json(plan).items())
+    write_text(path, "{\n" + lines + "\n}\n")
+
+
+def _lines(value: Any) -> str:
+    if isinstance(value, list) and value:
+        return "[\n" + ",\n".join(json.dumps(item, ensure_ascii=False) for item in value) + "\n]"
+    return json.dumps(value, ensure_ascii=False)
 
 
 def read_plan(path: str | os.PathLike[str]) -> MemoryPlan:
