@@ -53,7 +53,7 @@ def add(commands: Any) -> None:
     parser.add_argument("--max-ratio", type=_ratio, metavar="R", help="as 1.1: exit code 1 if the smallest is above R x bound")
     parser.add_argument("--compare", metavar="OLD.json", help="say which tensors make the difference to an older footprint")
     parser.add_argument("--json", metavar="FILE", help="write the figures and the plan (- = standard output)")
-    parser.add_argument("--plan-json", metavar="FILE", help="write the plan that --draw names")
+    parser.add_argument("--plan-json", metavar="FILE", help="write the plan that --draw names; check --plan runs it")
     parser.add_argument("--draw", metavar="PLANNER", help="what pictures start with (default: the smallest)")
     parser.add_argument("--html", metavar="FILE", help="one page: memory over time, every tensor, every planner")
     parser.add_argument("--svg", metavar="FILE", help="the picture alone")

@@ -17,7 +17,7 @@ WIDTH = 220
 CAUSES = ("dense", "padding", "mismatch", "idle", "gaps", "inflation", "page_rounding")
 
 MOST_CHANGES = 10
-"""Changed tensors that are listed; the others are counted."""
+"""Changed tensors, or findings, that are listed; the others are counted."""
 
 LEGEND = """\
 live, by cause: dense = tensors at the peak without padding; pitch = row pitch and alignment; slots = storages larger than
@@ -39,11 +39,16 @@ def show(footprint: Footprint, file: IO[str], budget: int | None = None) -> None
     console.print(LEGEND, soft_wrap=True, markup=False, style="dim")
     if footprint.plan is not None:
         console.print(outside_line(footprint), soft_wrap=True, markup=False)
+    for finding in footprint.findings[:MOST_CHANGES]:
+        console.print(f"{finding.severity}: as compiled: {finding.kind.label}: {finding.message}", soft_wrap=True, markup=False)
+    if len(footprint.findings) > MOST_CHANGES:
+        console.print(f"{len(footprint.findings) - MOST_CHANGES} more findings (--json has them all)", markup=False)
     for row in footprint.rows:
-        for sentence in (row.note, *row.violations[:3]):
+        known = row.planner == "as compiled"  # the audit has said it, with more about the tensors
+        for sentence in (row.note, *(() if known else row.violations[:3])):
             if sentence:
                 console.print(f"{row.planner}: {sentence}", soft_wrap=True, markup=False)
-        if len(row.violations) > 3:
+        if len(row.violations) > 3 and not known:
             console.print(f"{row.planner}: {len(row.violations) - 3} more like these", soft_wrap=True, markup=False)
         if row.skipped:
             console.print(f"not planned: {row.planner}: {row.skipped}", soft_wrap=True, markup=False)

@@ -12,15 +12,39 @@ from .allocation import Allocation
 from .audit import audit
 from .extract import extract_plan
 from .memory_plan import MemoryPlan
+from .plan_file import read_plan
 from .planners import plan as run_planner
-from .replan import plan_of, under
+from .problem import Problem
+from .replan import allocation_of, plan_of, under
 from .rules import DeviceRules, spec_of
 
 
 def replan(model: CompiledModel, planner: str, rules: DeviceRules) -> CompiledModel:
-    """`model` with its planned tensors placed by `planner` for a device. Raises as `apply` does."""
-    plan = _static_plan(model, planner)
-    return apply(model, run_planner(planner, rules.problem(plan)), rules)
+    """`model` with its planned tensors placed for a device by `planner`: a name, or a plan file (.json).
+
+    Raises as `apply` does, and AdrenoSimError for an unknown planner or an unreadable file.
+    """
+    problem = rules.problem(_static_plan(model, planner))
+    allocation = _from_file(planner, problem) if planner.endswith(".json") else run_planner(planner, problem)
+    return apply(model, allocation, rules)
+
+
+def _from_file(path: str, problem: Problem) -> Allocation:
+    """Where the plan in a file puts the tensors of `problem`, which must be in it as they are."""
+    plan = read_plan(path)
+    there = {tensor.id: tensor for tensor in plan.tensors}
+    for item in problem.items:
+        tensor = there.get(item.id)
+        if tensor is None:
+            raise AdrenoSimError(f"{path}: the plan is for another model: it has no tensor {item.id!r}")
+        ours = (item.shape, item.dtype, item.scope, item.start, item.last)
+        if ours != (tensor.shape, tensor.dtype, tensor.scope, tensor.first, tensor.last):
+            raise AdrenoSimError(
+                f"{path}: the plan is for another model: its tensor {item.id!r} is {tensor.dtype} {tensor.shape} in "
+                f"{tensor.scope}, live {tensor.first} to {tensor.last}; expected {item.dtype} {item.shape} in {item.scope}, "
+                f"live {item.start} to {item.last}"
+            )
+    return replace(allocation_of(plan, problem), planner=path)
 
 
 def apply(model: CompiledModel, allocation: Allocation, rules: DeviceRules) -> CompiledModel:

@@ -10,8 +10,11 @@ from typing import Any
 
 from ... import __version__
 from ...device import AdrenoSimError, UnsupportedError
+from ...findings import Finding
+from ...report.encode import finding_to_json
 from . import planners
 from .allocation import Allocation
+from .audit import audit
 from .compare import Row, row
 from .memory_plan import MemoryPlan
 from .plan_file import SCHEMA as PLAN_SCHEMA
@@ -33,7 +36,7 @@ class Footprint:
     """Plans of one set of tensors side by side.
 
     plan: None for a trace, which has no storages yet. rows, allocations: in the same order; an allocation is None where
-    its row says why it was skipped. rule: how sizes were computed.
+    its row says why it was skipped. rule: how sizes were computed. findings: of the audit of `plan` as compiled.
     """
 
     source: str
@@ -42,6 +45,7 @@ class Footprint:
     rows: tuple[Row, ...]
     allocations: tuple[Allocation | None, ...]
     plan: MemoryPlan | None = None
+    findings: tuple[Finding, ...] = ()
 
     @property
     def smallest(self) -> Allocation | None:
@@ -75,6 +79,7 @@ class Footprint:
                 for i in self.problem.items
             ],
             "plan": None if self.plan is None else plan_to_json(self.plan),
+            "findings": [finding_to_json(finding) for finding in self.findings],
         }
 
 
@@ -114,7 +119,8 @@ def measure(
     rows = [Row(name, skipped=result) if isinstance(result, str) else row(result, rules.page) for name, result in runs]
     allocations = tuple(None if isinstance(result, str) else result for _, result in runs)
     rule = rules.text if plan is not None else "sizes as given"
-    return Footprint(title or problem.name, rule, problem, tuple(rows), allocations, plan)
+    findings = () if plan is None else audit(plan, rules).findings
+    return Footprint(title or problem.name, rule, problem, tuple(rows), allocations, plan, findings)
 
 
 def _run(name: str, problem: Problem, options: Mapping[str, Any]) -> Allocation | str:

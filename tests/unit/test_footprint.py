@@ -88,6 +88,15 @@ def test_pitch_rules(run, bundle, tmp_path, rule, total):
     assert figures(json.loads(out))["tvm-fixed"] == (total, 1)
 
 
+def test_what_is_wrong_with_the_plan_as_compiled(run, bundle, tmp_path):
+    _, out, _ = run(bundle, "--pitch-rule", "pixels", "--json", tmp_path / "out.json")
+    assert "error: as compiled: view-larger-than-storage: t1 of twice" in out and "invalid" in out
+    data = json.loads((tmp_path / "out.json").read_text())
+    validator("footprint").validate(data)
+    assert [finding["tensor"] for finding in data["findings"]] == ["xt", "t0", "t1", "t2"]
+    assert "warning: as compiled: no-image-from-buffer: 4 textures" in run(bundle, "--device", "adreno-650")[1]
+
+
 @pytest.mark.parametrize(
     ("limits", "code", "said"),
     [

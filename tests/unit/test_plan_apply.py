@@ -14,6 +14,8 @@ from adreno_sim.compiler.observer import Observer
 from adreno_sim.compiler.plan import planners
 from adreno_sim.compiler.plan.apply import apply, replan
 from adreno_sim.compiler.plan.extract import extract_plan
+from adreno_sim.compiler.plan.plan_file import write_plan
+from adreno_sim.compiler.plan.replan import plan_of
 from adreno_sim.compiler.plan.rules import DeviceRules
 from adreno_sim.device import AdrenoSimError, UnsupportedError
 from adreno_sim.profiles import load
@@ -127,6 +129,22 @@ def test_plans_of_other_models():
         apply(doubled(5), other, RULES)
     with pytest.raises(UnsupportedError, match="its input shapes are symbolic"):
         replan(handmade.symbolic(), "arena", RULES)
+
+
+def test_a_plan_from_a_file(tmp_path):
+    model, path = doubled(5), str(tmp_path / "plan.json")
+    write_plan(path, plan_of(planners.plan("arena", RULES.problem(extract_plan(model))), extract_plan(model)))
+    applied = replan(model, path, RULES)
+    assert np.array_equal(run(applied), 32 * X) and applied.plan == replan(model, "arena", RULES).plan
+    longer = tuple(replace(t, last=t.last + 2) if t.id == "t2" else t for t in extract_plan(model).tensors)
+    others = {
+        "it has no tensor 't1'": extract_plan(handmade.branch()),
+        "its tensor 't2' is .* live 7 to 14; expected .* live 7 to 12": replace(extract_plan(model), tensors=longer),
+    }
+    for said, other in others.items():
+        write_plan(path, other)
+        with pytest.raises(AdrenoSimError, match=rf"plan\.json: the plan is for another model: {said}"):
+            replan(model, path, RULES)
 
 
 def broken(model):
