@@ -13,12 +13,12 @@ from ..image.formats import CHANNEL_TYPES, ORDERS
 from . import scalars
 from .model import ArgumentSpec, BufferArgument, ImageArgument, LaunchSpec, LocalArgument, SamplerArgument, ScalarArgument
 
-_LIMITS = {
+_KINDS = dict.fromkeys((
     "CL_OUT_OF_RESOURCES", "CL_OUT_OF_HOST_MEMORY", "CL_MEM_OBJECT_ALLOCATION_FAILURE", "CL_INVALID_BUFFER_SIZE",
     "CL_INVALID_IMAGE_SIZE", "CL_INVALID_WORK_GROUP_SIZE", "CL_INVALID_WORK_ITEM_SIZE", "CL_INVALID_GLOBAL_WORK_SIZE",
     "CL_INVALID_WORK_DIMENSION",
-}  # fmt: skip
-"""Codes a driver gives where something is too large for it; the others say that an argument is not what it should be."""
+), Kind.LIMIT_EXCEEDED) | {"CL_MISALIGNED_SUB_BUFFER_OFFSET": Kind.MISALIGNED_VIEW}  # fmt: skip
+"""By code; the other codes say that an argument is not what it should be."""
 
 
 class Refused(Exception):
@@ -30,8 +30,8 @@ class Refused(Exception):
 
 
 def refusal(error: DeviceError, kind: Kind | None = None, view: str = "") -> Refused:
-    """The finding of a refused call: limit-exceeded or wrong-argument by its code, where `kind` does not say."""
-    kind = kind or (Kind.LIMIT_EXCEEDED if error.code in _LIMITS else Kind.WRONG_ARGUMENT)
+    """The finding of a refused call, its kind by its code where `kind` does not say."""
+    kind = kind or _KINDS.get(error.code, Kind.WRONG_ARGUMENT)
     access = Access(view, 0) if view else None
     return Refused(Finding(kind, str(error), access=access, detail={"code": error.code}))
 

@@ -10,6 +10,8 @@ TEXT: dict[Kind, str] = {
     Kind.IMAGE_READ_OUT_OF_RANGE: "An image read outside the extents where the addressing mode leaves the result undefined.",
     Kind.IMAGE_WRITE_OUT_OF_RANGE: "An image write outside the extents, even where the allocation has room; nothing is written.",
     Kind.MISALIGNED_ACCESS: "An access at an address that is no multiple of the alignment its type needs.",
+    Kind.MISALIGNED_VIEW: "A buffer or image at an offset in its storage that the device does not allow.",
+    Kind.REUSE_RULE: "A storage that tensors share though the planner's own rules do not let them.",
     Kind.UNINITIALIZED_READ: "A read of memory that nothing has written.",
     Kind.DATA_RACE: "Two work-items access one place without synchronisation, at least one writing, with different values.",
     Kind.STORE_OVERWRITTEN: "A work-item overwrites its own store with another value before anything read it.",

@@ -1,0 +1,134 @@
+"""The defect corpus: every case gives exactly the findings its launch file announces, its clean twin none at all.
+
+corpus/CLASS/NAME.cl is a kernel, NAME.toml its launch; [variant.clean] in it is the twin without the defect.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from adreno_sim import schemas
+from adreno_sim.cli import main
+from adreno_sim.findings import Kind
+from adreno_sim.launch_spec.read import read_launch, variant_names
+from adreno_sim.launch_spec.run import run_launch
+from adreno_sim.report import finding_text
+from adreno_sim.report.launch_report import LaunchReport
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+CORPUS = Path(__file__).parent / "corpus"
+CASES = sorted(CORPUS.rglob("*.toml"))
+
+AWAITING = dict.fromkeys(
+    (
+        "data-race/between_groups",
+        "data-race/histogram_without_atomics",
+        "data-race/missing_barrier",
+        "data-race/neighbours_in_place",
+        "data-race/read_write_image",
+        "data-race/reduction_without_barrier",
+        "data-race/texel_of_four",
+        "data-race/tile_reused_too_early",
+        "same-value-race/found_flag",
+        "same-value-race/shared_texel",
+        "store-overwritten/loop_writes_one_slot",
+        "store-overwritten/scalarised_texel",
+        "uninitialized-read/accumulator_buffer",
+        "uninitialized-read/image_texel",
+        "uninitialized-read/local_argument",
+        "uninitialized-read/local_tile_edge",
+        "uninitialized-read/private_accumulators",
+        "uninitialized-read/private_scalar",
+        "uninitialized-read/row_padding",
+        "uninitialized-read/tail_of_half_buffer",
+        "uninitialized-read/vector_lane",
+    ),
+    'the engine has no checks = "full"',
+)
+"""Cases that need what the engine does not have yet, each with what that is. They fail here as soon as it has it."""
+
+CLASSES = {
+    "clamped-read", "data-race", "divergent-barrier", "division-by-zero", "format-mismatch", "format-reinterpreted",
+    "image-read-out-of-range", "image-write-out-of-range", "limit-exceeded", "local-memory", "misaligned-access", "misaligned-view",
+    "no-image-from-buffer", "out-of-bounds-read", "out-of-bounds-write", "pitch-differs", "private-memory", "refused",
+    "same-value-race", "storage-reused-while-live", "store-overwritten", "undefined-sampler", "uninitialized-read",
+    "view-larger-than-storage", "watchdog", "wrong-argument", "wrong-value",
+}  # fmt: skip
+
+
+def name(path: Path) -> str:
+    return f"{path.parent.name}/{path.stem}"
+
+
+def marked(path: Path) -> object:
+    reason = AWAITING.get(name(path))
+    return pytest.param(path, id=name(path), marks=pytest.mark.xfail(strict=True, reason=reason) if reason else ())
+
+
+def run(path: Path, variant: str, checks: str | None = None) -> LaunchReport:
+    report = run_launch(read_launch(path, variant), path.with_suffix(".cl"), variant=variant, checks=checks)
+    told = "\n".join(line for finding in report.findings for line in finding_text.lines(finding))
+    assert report.ok, f"{report.verdict}\nmissing: {report.missing}\n{told}"
+    return report
+
+
+@pytest.mark.parametrize("path", [marked(path) for path in CASES])
+def test_exactly_the_expected_findings(path: Path) -> None:
+    report = run(path, "")
+    assert report.is_test and (report.expected or report.refused)
+    for finding in report.expected:
+        assert finding.file == str(path.with_suffix(".cl")) and finding.kernel
+
+
+@pytest.mark.parametrize("path", [marked(path) for path in CASES])
+def test_clean_twin_is_silent_and_right(path: Path) -> None:
+    check_clean(run(path, "clean"))
+
+
+@pytest.mark.parametrize("path", [path for path in CASES if read_launch(path).run.get("checks") == "full"], ids=name)
+def test_clean_twin_of_level_full_is_silent_at_bounds(path: Path) -> None:
+    check_clean(run(path, "clean", "bounds"))
+
+
+def check_clean(report: LaunchReport) -> None:
+    assert not report.expected and not report.findings and not report.allowed and not report.refused
+    assert report.outputs and all(output.ok for output in report.outputs)
+
+
+def test_cases_are_many_and_complete() -> None:
+    validator = jsonschema.Draft202012Validator(schemas.load("launch"))
+    assert len(CASES) >= 60 and {path.parent.name for path in CASES} == CLASSES
+    assert {path.with_suffix(".cl") for path in CASES} == set(CORPUS.rglob("*.cl"))
+    assert set(AWAITING) <= set(map(name, CASES))
+    for path in CASES:
+        validator.validate(tomllib.loads(path.read_text()))
+        assert variant_names(path) == ["clean"], path
+        clean = read_launch(path, "clean")
+        assert clean.findings == () and not clean.refused, path
+
+
+def test_every_kind_a_launch_can_have_is_there() -> None:
+    """The others are of a whole model: its plan, its comparisons."""
+    of_models = {
+        Kind.WRONG_ACCESS_QUALIFIER, Kind.PLAN_INFLATED, Kind.VACUOUS, Kind.NONFINITE_BORN,
+        Kind.UNDEFINED_SHIFT, Kind.UNDEFINED_CONVERSION, Kind.REUSE_RULE,
+    }  # fmt: skip
+    announced = {finding.kind for path in CASES for finding in read_launch(path).findings or ()}
+    assert {kind.label for kind in set(Kind) - of_models} == announced
+
+
+@pytest.mark.parametrize("case", ["image-write-out-of-range/row_overrun", "out-of-bounds-write/two_defects"])
+@pytest.mark.parametrize("variant", ["", "clean"])
+def test_from_the_command_line(case: str, variant: str, capsys: pytest.CaptureFixture[str]) -> None:
+    path = CORPUS / f"{case}.toml"
+    assert main(["kernel", str(path.with_suffix(".cl")), "--launch", str(path), "--variant", variant]) == 0
+    verdict = capsys.readouterr().out.splitlines()[-1]
+    assert verdict.startswith("ok: 0 errors, 0 warnings") and ("as expected" in verdict) is (variant == "")
