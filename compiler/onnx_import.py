@@ -37,6 +37,7 @@ def import_onnx(model: onnx.ModelProto, name: str, shapes: Shapes | None = None,
 
     Raises AdrenoSimError for a broken graph or shapes that do not fit, UnsupportedError naming operator and node.
     """
+    _refuse_foreign_operators(model)
     plain = onnx.ModelProto()
     plain.CopyFrom(model)
     seeded = seed_placeholders(plain, seed)
@@ -70,16 +71,24 @@ def _rename_inputs(model: onnx.ModelProto) -> None:
         value.name = plain
 
 
+def _refuse_foreign_operators(model: onnx.ModelProto) -> None:
+    """Name the operators of other domains than ONNX's, which shape inference already stops at."""
+    _refuse([node for node in model.graph.node if node.domain not in ("", "ai.onnx")])
+
+
 def _refuse_unknown_operators(model: onnx.ModelProto) -> None:
-    """Name every operator TVM's importer lacks, with the first node that needs it."""
+    """Name every operator TVM's importer lacks."""
     from tvm.relax.frontend.onnx import onnx_frontend
 
     known = {*onnx_frontend._get_convert_map(), "If"}
+    _refuse([node for node in model.graph.node if node.op_type not in known])
+
+
+def _refuse(nodes: list[onnx.NodeProto]) -> None:
+    """UnsupportedError for these nodes, if any: each operator with the first node that needs it."""
     missing: dict[str, str] = {}
-    for node in model.graph.node:
-        if node.domain not in ("", "ai.onnx") or node.op_type not in known:
-            label = f"{node.domain}.{node.op_type}" if node.domain else node.op_type
-            missing.setdefault(label, _node_label(node))
+    for node in nodes:
+        missing.setdefault(f"{node.domain}.{node.op_type}" if node.domain else node.op_type, _node_label(node))
     if missing:
         listed = ", ".join(f"{operator} (node {node})" for operator, node in missing.items())
         raise UnsupportedError(f"unsupported: ONNX operator {listed}: TVM {import_tvm().__version__} does not import it")

@@ -1,0 +1,54 @@
+"""Target names, and a device's limits in TVM's target."""
+
+from __future__ import annotations
+
+import pytest
+from operators import OPERATORS
+
+import adreno_sim
+from adreno_sim.compiler.compat import import_tvm
+from adreno_sim.compiler.pipeline import lower, split_sources
+from adreno_sim.compiler.targets import TAGS, make_target, shorthand
+
+pytestmark = pytest.mark.tvm
+
+
+@pytest.mark.parametrize(("short", "tag"), TAGS.items())
+def test_shorthand_and_tag_are_the_same(short: str, tag: str) -> None:
+    assert shorthand(short) == shorthand(tag) == short
+    assert str(make_target(short)) == str(make_target(tag))
+
+
+def test_only_texture_targets_have_textures() -> None:
+    assert {name: "texture" in make_target(name).keys for name in TAGS} == {"texture": True, "buffer": False, "clml": False}
+
+
+@pytest.mark.parametrize("name", ["textures", "", "llvm", "qcom/adreno"])
+def test_other_names_are_refused_with_what_there_is(name: str) -> None:
+    with pytest.raises(adreno_sim.AdrenoSimError, match=r"expected one of texture, buffer, clml or qcom/adreno-opencl-texture"):
+        make_target(name)
+
+
+def test_limits_of_a_device_replace_tvms() -> None:
+    target = make_target("texture", {"IMAGE2D_MAX_WIDTH": 8192, "IMAGE_MAX_ARRAY_SIZE": 256, "MAX_WORK_GROUP_SIZE": 64})
+    assert int(target.attrs["texture_spatial_limit"]) == 8192
+    assert int(target.attrs["texture_depth_limit"]) == 256
+    assert int(target.attrs["max_num_threads"]) == int(make_target("texture").attrs["max_num_threads"])
+
+
+def test_a_tvm_target_is_taken_as_it_is() -> None:
+    target = import_tvm().target.Target("qcom/adreno-opencl")
+    assert make_target(target, {"IMAGE2D_MAX_WIDTH": 1}) is target
+
+
+def test_a_narrow_device_gets_no_wide_images() -> None:
+    """What exceeds the limit stays in buffers, as it does for a network too wide for any device."""
+    module = OPERATORS["residual_block"]()
+    assert "image2d_array_t" in "".join(lower(module, "texture").sources.values())
+    narrow = {"IMAGE2D_MAX_WIDTH": 8, "IMAGE_MAX_ARRAY_SIZE": 1}
+    assert "image2d_array_t" not in "".join(lower(module, "texture", limits=narrow).sources.values())
+
+
+def test_sources_are_split_into_programs() -> None:
+    text = "// Function: a_kernel\n__kernel void a_kernel() {}\n\n// Function: b\nint x;\n"
+    assert split_sources(text) == {"a_kernel": "__kernel void a_kernel() {}\n\n", "b": "int x;\n"}
