@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from . import __version__, cli_footprint, cli_kernel
+from . import __version__, cli_bundle, cli_footprint, cli_kernel
 
 if TYPE_CHECKING:
     from .report.model import Report
@@ -71,6 +71,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"adreno-sim {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, parser_class=_Parser)
     _add_check(commands)
+    cli_bundle.add(commands)
     cli_footprint.add(commands)
     cli_kernel.add(commands)
     devices = commands.add_parser("devices", help="list simulated profiles and real OpenCL devices")

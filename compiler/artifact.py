@@ -1,7 +1,7 @@
 """CompiledModel: everything needed to run a model, without any compiler object; saved as one file.
 
 The file is a zip: model.json (schema adreno-sim/bundle/1), constants.npz, kernels/NAME.cl and digests.json with the
-SHA-256 of every other member.
+SHA-256 of every other member; golden.json and golden.npz where golden results travel along.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from typing import Any, Literal, Union
 import numpy as np
 
 from ..device import AdrenoSimError
+from . import golden_data
+from .golden_data import GoldenData
 from .hostir import HostFunction, VMFunction
 from .plan.memory_plan import MemoryPlan
 from .serial import SchemaError, decode, encode
@@ -75,6 +77,7 @@ class CompiledModel:
     Invariant (checked by `validate`): every kernel, host function, VM function and constant that the host program names
     is present, and each launch passes as many arguments as its kernel has parameters.
     `plan` is the plan as compiled, under the pitch rule the target states; None where input shapes are symbolic.
+    `golden`: what the calls of one run should compute, where it was recorded; no part of the model's digest.
     """
 
     name: str
@@ -89,6 +92,7 @@ class CompiledModel:
     functions: dict[str, VMFunction]
     constants: dict[str, np.ndarray] = field(compare=False)
     plan: MemoryPlan | None = None
+    golden: GoldenData | None = field(default=None, compare=False)
 
     @property
     def outputs(self) -> tuple[TensorInfo, ...]:
@@ -104,7 +108,7 @@ class CompiledModel:
         except OSError as error:
             raise AdrenoSimError(f"cannot write {target}: {error.strerror or error}") from error
         try:
-            _write_bundle(temporary, _members(self))
+            _write_bundle(temporary, _members(self) | (golden_data.to_members(self.golden) if self.golden else {}))
             os.chmod(temporary, 0o666 & ~_umask())
             os.replace(temporary, target)
         except OSError as error:
@@ -198,7 +202,8 @@ def _from_members(members: dict[str, bytes]) -> CompiledModel:
     kernels = {name: replace(code, source=members[f"kernels/{name}.cl"].decode()) for name, code in document.kernels.items()}
     with np.load(io.BytesIO(members["constants.npz"]), allow_pickle=False) as archive:
         constants = {key: archive[key] for key in archive.files}
-    model = CompiledModel(kernels=kernels, constants=constants, **{key: getattr(document, key) for key in _SHARED})
+    golden = golden_data.from_members(members)
+    model = CompiledModel(kernels=kernels, constants=constants, golden=golden, **{key: getattr(document, key) for key in _SHARED})
     from .validate import validate
 
     validate(model)
@@ -212,7 +217,7 @@ def _digests(members: dict[str, bytes]) -> bytes:
 def _write_bundle(path: Path, members: dict[str, bytes]) -> None:
     with zipfile.ZipFile(path, "w") as archive:
         for name, data in {**members, "digests.json": _digests(members)}.items():
-            stored = name == "constants.npz"  # weights do not shrink, but cost seconds to try
+            stored = name in ("constants.npz", golden_data.ARRAYS)  # weights do not shrink, but cost seconds to try
             method = zipfile.ZIP_STORED if stored else zipfile.ZIP_DEFLATED
             archive.writestr(zipfile.ZipInfo(name), data, compress_type=method)
 

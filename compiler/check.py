@@ -20,6 +20,8 @@ from .artifact import CompiledModel
 from .check_kernels import FirstWrong, KernelObserver
 from .check_outputs import compare_outputs
 from .check_prepare import CheckOptions, Inputs, Outputs, Prepared, Source, prepare
+from .check_support import refused_kernels, require_images
+from .observer import Observer
 from .plan.apply import replan
 from .plan.audit import audit
 from .plan.memory_plan import MemoryPlan
@@ -86,7 +88,8 @@ class _Run:
         ready = prepare(source, inputs, self.options, self.device.info.limits, self._stage, self._place)
         self.unchecked += ready.unchecked
         report = self._report(ready)
-        observer = KernelObserver(ready.compiled, ready.kernels, self.options.keep_going, self.progress)
+        self._require(ready.compiled)
+        observer = KernelObserver(ready.compiled, ready.golden, self.options.keep_going, self.progress, self.refused)
         outputs = self._execute(ready, observer, report)
         if outputs is not None:
             self._judge_outputs(report, ready, outputs)
@@ -94,6 +97,16 @@ class _Run:
         report.timings = self.timings
         report.unchecked = self.unchecked
         return report
+
+    def _require(self, compiled: CompiledModel) -> None:
+        """Refuse what the device lacks before anything runs; with keep_going, only the kernels that need it."""
+        require_images(compiled, self.device.info)
+        self.refused.update(refused_kernels(compiled, self.device.info))
+        if self.refused and not self.options.keep_going:
+            first = str(next(iter(self.refused.values())))
+            raise UnsupportedError(
+                f"{first} ({len(self.refused)} of {len(compiled.kernels)} kernels; --keep-going runs the others)"
+            )
 
     def _report(self, ready: Prepared) -> Report:
         compiled = ready.compiled
@@ -143,6 +156,9 @@ class _Run:
                 self._build(machine)
                 with self._stage("run", len(ready.compiled.host_functions)):
                     outputs = machine.run(ready.arrays)
+                    if ready.golden is not None and ready.golden.forces:
+                        machine.observer = Observer()  # golden results replaced those of each kernel: once more without
+                        outputs = None if observer.replaced else machine.run(ready.arrays)
             except FirstWrong as first:
                 self.unchecked.append(f"everything after {first}, the first wrong value (--keep-going goes on)")
             except AdrenoSimError as error:
@@ -152,7 +168,10 @@ class _Run:
         report.kernels = observer.finish()
         self.findings.add(observer.findings.as_list())
         self.findings.add(self.device.take_warnings())
-        self._list_unchecked(ready.compiled, report, ended_early=outputs is None)
+        if observer.replaced and stopped is None:
+            stopped = next(iter(self.refused.values()))
+            self.unchecked.append("outputs: golden results stood in for those of kernels that cannot run here")
+        self._list_unchecked(ready.compiled, report, observer.replaced, ended_early=outputs is None)
         if stopped is not None:
             self._stopped(report, stopped)
         return outputs
@@ -162,6 +181,8 @@ class _Run:
         with self._stage("build", len(machine.model.kernels)):
             for name in machine.model.kernels:
                 self.progress.step(name)
+                if name in self.refused:
+                    continue
                 try:
                     machine.kernel(name)
                 except BuildError as error:
@@ -176,17 +197,19 @@ class _Run:
         return error
 
     def _stopped(self, report: Report, error: AdrenoSimError) -> None:
-        """An error ends the check unless there are errors to report: those outrank it."""
-        if not any(finding.severity is Severity.ERROR for finding in self.findings.as_list()):
+        """An error ends the check unless there is something to report: errors outrank it, with keep_going every kernel does."""
+        errors = any(finding.severity is Severity.ERROR for finding in self.findings.as_list())
+        if not errors and not (self.options.keep_going and report.kernels):
             raise error
         report.stopped = str(error)
         report.stopped_code = error.exit_code if isinstance(error, UnsupportedError) else EXIT_USAGE
-        self.unchecked.append(f"everything after: {str(error).splitlines()[0]}")
+        if error not in self.refused.values():
+            self.unchecked.append(f"everything after: {str(error).splitlines()[0]}")
 
-    def _list_unchecked(self, compiled: CompiledModel, report: Report, ended_early: bool) -> None:
+    def _list_unchecked(self, compiled: CompiledModel, report: Report, replaced: set[str], ended_early: bool) -> None:
         launched = {kernel.name for kernel in report.kernels}
         self.unchecked += [str(error).splitlines()[0] for error in self.refused.values()]
-        idle = [name for name in compiled.kernels if name not in launched and name not in self.refused]
+        idle = [name for name in compiled.kernels if name not in launched | set(self.refused) | replaced]
         if ended_early and idle:
             self.unchecked.append(f"{len(idle)} kernels that the run did not come to")
         else:

@@ -17,11 +17,11 @@ import numpy as np
 
 from ..device import AdrenoSimError
 from .artifact import CompiledModel
+from .check_golden import Golden, LiveGolden, StoredGolden
 from .importers import Model, ModelInput, load_model
 from .inputs import Arrays, check_inputs, make_inputs
 
 if TYPE_CHECKING:
-    from ..golden.kernel_reference import KernelReference
     from ..golden.model_reference import ModelReference
 
 Source = Any
@@ -30,6 +30,8 @@ Source = Any
 Inputs = Union[Mapping[str, np.ndarray], Sequence[np.ndarray], str, "os.PathLike[str]"]
 
 Outputs = list[np.ndarray]
+
+NO_GOLDEN = "this bundle carries no golden results (adreno-sim bundle --golden puts them in)"
 
 SCALES = (1.0, 0.3, 0.1, 0.03, 0.01)
 """Scales tried for seeded float inputs, until the result neither saturates nor overflows."""
@@ -61,13 +63,14 @@ class CheckOptions:
 class Prepared:
     """Ready to run. origin: where the inputs come from, in words. references: name -> outputs of the whole model.
 
-    kernels is None, and references empty, for a bundle. unchecked: what no reference will say anything about.
+    golden is None, and references empty, for a bundle without golden results, or on other inputs than theirs.
+    unchecked: what no reference will say anything about.
     """
 
     compiled: CompiledModel
     arrays: Arrays
     origin: str
-    kernels: KernelReference | None
+    golden: Golden | None
     references: dict[str, Outputs]
     unchecked: list[str]
 
@@ -107,15 +110,20 @@ def prepare(
         unchecked = [f"function {name}: {reason}" for name, reason in kernels.unavailable.items()]
         references = {"TVM llvm": outputs}
         _add_onnxruntime(model, arrays, references, unchecked)
-    return Prepared(compiled, arrays, origin, kernels, references, unchecked)
+    return Prepared(compiled, arrays, origin, LiveGolden(kernels), references, unchecked)
 
 
 def _prepare_bundle(compiled: CompiledModel, inputs: Inputs | None, options: CheckOptions) -> Prepared:
+    stored = compiled.golden
+    if stored is not None and inputs is None:
+        references = {name: stored.outputs(name) for name in stored.references}
+        arrays = stored.inputs()
+        return Prepared(compiled, arrays, stored.origin, StoredGolden(stored), references, list(stored.unchecked))
     interface = tuple(ModelInput(item.name, item.shape, item.dtype) for item in compiled.inputs)
     model = Model(compiled.name, None, interface)
     arrays, origin = _given(model, inputs) or (make_inputs(model, None, options.seed, options.shapes), f"seed {options.seed}")
     return Prepared(
-        compiled, arrays, origin, None, {}, ["values: a bundle carries no references; check the model it was made from"]
+        compiled, arrays, origin, None, {}, [f"values: {'its golden results are for other inputs' if stored else NO_GOLDEN}"]
     )
 
 

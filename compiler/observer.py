@@ -61,6 +61,10 @@ class Observer:
 
     def before_function(self, call: FunctionCall) -> None: ...
 
+    def stands_in(self, call: FunctionCall) -> bool:
+        """Asked after before_function: True where the observer has written the call's results itself; nothing is launched."""
+        return False
+
     def after_function(self, call: FunctionCall) -> None: ...
 
     def before_launch(self, launch: LaunchCall) -> None: ...
@@ -79,6 +83,9 @@ class Observers(Observer):
 
     def before_function(self, call: FunctionCall) -> None:
         _each(self.observers, lambda o: o.before_function(call))
+
+    def stands_in(self, call: FunctionCall) -> bool:
+        return any(observer.stands_in(call) for observer in self.observers)
 
     def after_function(self, call: FunctionCall) -> None:
         _each(self.observers[::-1], lambda o: o.after_function(call))

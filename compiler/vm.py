@@ -94,7 +94,8 @@ class VirtualMachine:
         call = FunctionCall(function, shown, symbols, self._calls, instruction, self.device)
         self._calls += 1
         self.observer.before_function(call)
-        hostrun.call(function, args, scope, self.device, _Launcher(self, call))
+        if not self.observer.stands_in(call):
+            hostrun.call(function, args, scope, self.device, _Launcher(self, call))
         self.observer.after_function(call)
 
     def kernel(self, name: str) -> Kernel:

@@ -1,0 +1,68 @@
+"""`adreno-sim bundle`: a compiled model as one file that runs, and is checked, where TVM is not installed."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+
+def add(commands: Any) -> None:
+    """Register the command."""
+    parser = commands.add_parser(
+        "bundle",
+        help="compile a model into one file that runs without TVM",
+        description="Compile a model for Adreno and save kernels, host program, constants and plan as one file; with "
+        "--golden also what every call of one run should compute, so that check judges the file where TVM is not installed.",
+    )
+    parser.add_argument("model", metavar="MODEL", help="what to compile (.onnx, .py)")
+    parser.add_argument("-o", "--output", required=True, metavar="FILE.asim", help="the bundle to write")
+    parser.add_argument("--golden", action="store_true", help="put golden results in")
+    parser.add_argument("--device", metavar="DEVICE", help="device whose limits to compile for (default: as of check)")
+    parser.add_argument("--target", default="texture", metavar="TARGET", help="texture, buffer, clml, or a tag of TVM's")
+    parser.add_argument("--pipeline", default="fixed", choices=("fixed", "stock"), help="as of check (default: fixed)")
+    parser.add_argument("--input", metavar="FILE", help="inputs of the golden results: .npz, .npy or a picture")
+    parser.add_argument("--shape", action="append", default=[], metavar="NAME=DxD...", help="full shape of an open input")
+    parser.add_argument("--seed", type=int, default=0, help="of weights and inputs that are not given (default: 0)")
+    parser.set_defaults(run=_bundle)
+
+
+def _bundle(args: argparse.Namespace) -> int:
+    from .cli import refuse_unwritable, shape_argument
+    from .device import AdrenoSimError
+    from .report import progress
+
+    if Path(args.output).suffix != ".asim":
+        raise AdrenoSimError(f"-o {args.output}: expected a name that ends in .asim, by which other commands know bundles")
+    refuse_unwritable(args.output)
+    try:
+        shapes = dict(shape_argument(text) for text in args.shape)
+    except argparse.ArgumentTypeError as error:
+        raise AdrenoSimError(f"--shape: {error}") from None
+    with progress.shown(sys.stderr) as bar:
+        from .compiler.bundle import make_bundle
+
+        @contextmanager
+        def stage(name: str) -> Iterator[None]:
+            bar.stage(name)
+            yield
+
+        model = make_bundle(
+            args.model,
+            args.output,
+            golden=args.golden,
+            inputs=args.input,
+            device=args.device,
+            stage=stage,
+            target=args.target,
+            pipeline=args.pipeline,
+            shapes=shapes,
+            seed=args.seed,
+        )
+    calls = f", golden results of {len(model.golden.calls)} calls" if model.golden else ""
+    size = Path(args.output).stat().st_size
+    print(f"{args.output}: {model.name} for {model.target}, {len(model.kernels)} kernels{calls}, {size:,} bytes")
+    return 0

@@ -1,0 +1,100 @@
+"""Golden results that travel inside a bundle, so that a machine without TVM can check it kernel by kernel."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from .serial import SchemaError, decode, encode
+
+SCHEMA = "adreno-sim/golden/1"
+DOCUMENT, ARRAYS = "golden.json", "golden.npz"
+
+
+@dataclass(frozen=True)
+class GoldenCall:
+    """One call of host function `function`: the arguments it should change. results: positions of these, in order."""
+
+    function: str
+    results: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class GoldenData:
+    """What the calls of one run should compute, each given what the calls before it should have computed.
+
+    calls: call index (as a decimal text) -> what is known of it. origin: where the inputs come from, in words.
+    references: names of whole-model references. unchecked: what no reference says anything about.
+    arrays: "input/NAME", "INDEX/POSITION" and "output/REFERENCE/NUMBER" -> array.
+    """
+
+    origin: str
+    calls: dict[str, GoldenCall]
+    references: tuple[str, ...]
+    unchecked: tuple[str, ...]
+    arrays: dict[str, np.ndarray] = field(compare=False)
+
+    def inputs(self) -> dict[str, np.ndarray]:
+        """The inputs that everything else follows from."""
+        return {key.removeprefix("input/"): array for key, array in self.arrays.items() if key.startswith("input/")}
+
+    def outputs(self, reference: str) -> list[np.ndarray]:
+        """Outputs of the whole model by `reference`, in order."""
+        found: list[np.ndarray] = []
+        while (key := f"output/{reference}/{len(found)}") in self.arrays:
+            found.append(self.arrays[key])
+        return found
+
+    def result(self, index: int, position: int) -> np.ndarray:
+        """What argument `position` of call `index` should hold after it."""
+        return self.arrays[f"{index}/{position}"]
+
+
+@dataclass(frozen=True)
+class _Document:
+    """golden.json: GoldenData without arrays."""
+
+    schema: str
+    origin: str
+    calls: dict[str, GoldenCall]
+    references: tuple[str, ...]
+    unchecked: tuple[str, ...]
+
+
+def to_members(golden: GoldenData) -> dict[str, bytes]:
+    """The members of a bundle that hold `golden`."""
+    document = _Document(SCHEMA, golden.origin, golden.calls, golden.references, golden.unchecked)
+    return {DOCUMENT: json.dumps(encode(document), indent=1).encode(), ARRAYS: _pack(golden.arrays)}
+
+
+def from_members(members: Mapping[str, bytes]) -> GoldenData | None:
+    """The golden results among a bundle's members, None where there are none. Raises SchemaError for damaged ones."""
+    if DOCUMENT not in members:
+        return None
+    data = json.loads(members[DOCUMENT])
+    if not isinstance(data, dict) or data.get("schema") != SCHEMA:
+        raise SchemaError(f"{DOCUMENT}: expected schema {SCHEMA!r}")
+    document = decode(_Document, data, DOCUMENT)
+    with np.load(io.BytesIO(members[ARRAYS]), allow_pickle=False) as archive:
+        arrays = {key: archive[key] for key in archive.files}
+    for index, call in document.calls.items():
+        for position in call.results:
+            if f"{index}/{position}" not in arrays:
+                raise SchemaError(f"{ARRAYS}: result {position} of call {index} is missing")
+    return GoldenData(document.origin, document.calls, document.references, document.unchecked, arrays)
+
+
+def _pack(arrays: Mapping[str, np.ndarray]) -> bytes:
+    """As np.savez_compressed, quickly: results of rectifiers are half zeros, the rest does not shrink anyway."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        for key, array in arrays.items():
+            npy = io.BytesIO()
+            np.lib.format.write_array(npy, np.asarray(array, order="C"), allow_pickle=False)
+            archive.writestr(zipfile.ZipInfo(f"{key}.npy"), npy.getvalue(), zipfile.ZIP_DEFLATED, 1)
+    return packed.getvalue()
