@@ -204,12 +204,12 @@ def _show(footprint: Footprint, args: argparse.Namespace, old: Any) -> None:
 
 
 def _judge(footprint: Footprint, args: argparse.Namespace) -> int:
-    """Exit code; limits hold for the smallest valid plan of those compared, the model's own left out where others are."""
-    ok = [row for row in footprint.rows if not row.skipped and not row.violations]
+    """Exit code; limits hold for the smallest plan, of the planners named, that is valid and fits the device."""
+    ok = [row for row in footprint.rows if not row.skipped and not row.violations and row.fits]
     best = min((row for row in ok if row.planner != "as compiled"), key=lambda row: row.total, default=None)
     failures = []
     if best is None:
-        failures.append("no planner gave a valid plan")
+        failures.append("no planner gave a valid plan that fits the device")
     elif args.budget is not None and best.total > args.budget:
         failures.append(f"{best.planner}: {best.total:,} bytes, above the budget of {args.budget:,}")
     if best is not None and args.max_ratio is not None and best.ratio > args.max_ratio:

@@ -78,7 +78,7 @@ def _fits(row: Row, budget: int | None) -> str:
     if row.violations:
         return "invalid"
     if not row.fits:
-        return "allocation too large"
+        return "no"
     return "over budget" if budget is not None and row.total > budget else "yes"
 
 

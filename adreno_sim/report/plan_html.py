@@ -1,7 +1,7 @@
 """One self-contained page that shows memory plans: figures, live bytes over time, every tensor where it lies.
 
-The page asks for nothing from anywhere. It shows the aggregate first; of a plan of many tensors the rectangles that are
-smaller than a pixel appear when one zooms in.
+The page asks for nothing from anywhere. It shows the aggregate first; of a plan of many tensors those smaller
+than a pixel are marks, and become rectangles when one zooms in.
 """
 
 from __future__ import annotations

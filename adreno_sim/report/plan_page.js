@@ -4,7 +4,7 @@ const data = JSON.parse(document.getElementById("data").textContent);
 const [ID, SHAPE, DTYPE, SCOPE, SIZE, DENSE, START, END] = [0, 1, 2, 3, 4, 5, 6, 7];
 const INK = "#1f2328", SOFT = "#59636e", GRID = "#e4e7eb", PEAK = "#d1242f";
 const LEFT = 70, RIGHT = 16, TOP = 14, BOTTOM = 40;
-const MANY = 3000;  // tensors from which rectangles below a pixel wait until one zooms in
+const MANY = 3000;  // tensors from which those below a pixel are only marks
 
 const tensors = data.tensors;
 const first = tensors.reduce((low, t) => Math.min(low, t[START]), Infinity);
@@ -107,7 +107,12 @@ function drawPlan() {
     const t = tensors[n], low = plan.bases[plan.of[n]] + plan.at[n];
     if (t[END] < view.t0 || t[START] > view.t1 || low > view.b1 || low + t[SIZE] < view.b0) continue;
     const [left, top, wide, tall] = box(n, x, y);
-    if (crowded && (wide < 1 || tall < 1)) { hidden++; continue; }
+    if (crowded && (wide < 1 || tall < 1)) {
+      draw.globalAlpha = 0.6; draw.fillStyle = data.scopes[t[SCOPE]].colour;
+      draw.fillRect(left, top, Math.max(wide, 1), Math.max(tall, 1));
+      hidden++;
+      continue;
+    }
     draw.globalAlpha = n % 2 ? 0.95 : 0.78; draw.fillStyle = data.scopes[t[SCOPE]].colour;
     draw.fillRect(left, top, wide, tall);
     draw.globalAlpha = 0.55; draw.fillStyle = "#ffffff";
@@ -126,7 +131,7 @@ function drawPlan() {
   horizontal(area, y(plan.total), PEAK, Math.abs(y(plan.bound) - y(plan.total)) < 2 ? [2, 2] : []);
   if (chosen >= 0) { draw.strokeStyle = INK; draw.lineWidth = 2; draw.strokeRect(...box(chosen, x, y)); }
   draw.restore();
-  const more = hidden ? `; ${comma(hidden)} smaller than a pixel appear when you zoom in` : "";
+  const more = hidden ? `; ${comma(hidden)} smaller than a pixel are marks until you zoom in` : "";
   element("status").textContent = `${comma(drawn)} of ${comma(tensors.length)} tensors drawn${more}`;
   document.body.dataset.drawn = drawn;
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -49,9 +49,9 @@ class Footprint:
 
     @property
     def smallest(self) -> Allocation | None:
-        """The valid allocation with the fewest bytes, the first of equals; None where there is none."""
-        pairs = [(a, r) for a, r in zip(self.allocations, self.rows, strict=True) if a is not None and not r.violations]
-        return min(pairs, key=lambda pair: pair[0].total)[0] if pairs else None
+        """The valid allocation with the fewest bytes that fits, else that does not, the first of equals; None without any."""
+        pairs = [(r, a) for a, r in zip(self.allocations, self.rows, strict=True) if a is not None and not r.violations]
+        return min(pairs, key=lambda pair: (not pair[0].fits, pair[1].total))[1] if pairs else None
 
     def of(self, planner: str) -> Allocation:
         """The allocation of a planner. AdrenoSimError where it was not asked for, or has none."""
@@ -116,11 +116,24 @@ def measure(
     else:
         problem = source
     runs += [(name, _run(name, problem, options.get(name, {}))) for name in names]
-    rows = [Row(name, skipped=result) if isinstance(result, str) else row(result, rules.page) for name, result in runs]
+    rows = [Row(name, skipped=result) if isinstance(result, str) else _judged(result, rules) for name, result in runs]
     allocations = tuple(None if isinstance(result, str) else result for _, result in runs)
     rule = rules.text if plan is not None else "sizes as given"
     findings = () if plan is None else audit(plan, rules).findings
     return Footprint(title or problem.name, rule, problem, tuple(rows), allocations, plan, findings)
+
+
+def _judged(allocation: Allocation, rules: DeviceRules) -> Row:
+    """The figures of a plan; where the device cannot hold it, its note says why."""
+    line = row(allocation, rules.page)
+    if not line.fits:
+        most = allocation.problem.max_allocation
+        return replace(line, note=f"a storage of {line.largest:,} bytes is above the largest allocation, {most:,}")
+    inside = sum(item.is_texture and bool(at) for item, at in zip(allocation.problem.items, allocation.offsets, strict=True))
+    if inside and not rules.image_views:
+        why = f"{inside} textures at offsets take images over buffers, which {rules.device} has not (cl_ext_image_from_buffer)"
+        return replace(line, fits=False, note=why)
+    return line
 
 
 def _run(name: str, problem: Problem, options: Mapping[str, Any]) -> Allocation | str:

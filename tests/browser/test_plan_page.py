@@ -73,7 +73,7 @@ def test_ten_thousand_tensors_open(browse):
     start = time.perf_counter()
     dom = browse(from_lifetimes(rows, alignment=64), ["tflite-arena"])
     assert time.perf_counter() - start < 60
-    assert 'data-tensors="10000"' in dom and "smaller than a pixel appear when you zoom in" in dom
+    assert 'data-tensors="10000"' in dom and "smaller than a pixel are marks until you zoom in" in dom
 
 
 def test_pixels_have_the_colours_of_the_scopes(browse, tmp_path):

@@ -13,6 +13,7 @@ from adreno_sim.compiler.plan.extract import extract_bounded, extract_plan
 from adreno_sim.compiler.plan.plan_file import plan_from_json, plan_to_json, read_plan, write_plan
 from adreno_sim.compiler.plan.rules import DeviceRules
 from adreno_sim.device import AdrenoSimError, TensorSpec
+from adreno_sim.golden.plan_figures import FOLDER
 from adreno_sim.profiles import load
 
 TRACE = "id,lower,upper,size\na,0,3,64\nb,0,2,32\nc,2,4,32\nd,3,5,64\n"
@@ -95,6 +96,17 @@ def test_what_is_wrong_with_the_plan_as_compiled(run, bundle, tmp_path):
     validator("footprint").validate(data)
     assert [finding["tensor"] for finding in data["findings"]] == ["xt", "t0", "t1", "t2"]
     assert "warning: as compiled: no-image-from-buffer: 4 textures" in run(bundle, "--device", "adreno-650")[1]
+
+
+def test_plans_that_a_device_cannot_hold(run, bundle):
+    code, out, _ = run(bundle, "--device", "sim:adreno-740,MAX_MEM_ALLOC_SIZE=700", "--planners", "naive")
+    assert code == 1 and "naive: a storage of 768 bytes is above the largest allocation, 700" in out
+    assert "failed: no planner gave a valid plan that fits the device" in out
+    network = FOLDER / "squeezenet.json"
+    assert run(network, "--planners", "arena")[0] == 0
+    code, out, _ = run(network, "--planners", "arena", "--device", "adreno-650")
+    assert code == 1 and "textures at offsets take images over buffers, which adreno-650 has not" in out
+    assert run(network, "--planners", "arena,tvm-fixed", "--device", "adreno-650", "--budget", "7MB")[0] == 0
 
 
 @pytest.mark.parametrize(
