@@ -25,7 +25,7 @@ from .launch_spec.tables import MISSING, Table, load_toml
 _DATE = "the last day it holds, as 2027-06-30"
 KINDS = tuple(kind.label for kind in Kind)
 
-_PLACE = re.compile(r"(?:(?P<file>.*[^\d:].*):)?(?P<line>\d+)(?::(?P<column>\d+))?")
+_PLACE = re.compile(r"(?:(?P<file>.*?[^\d:][^:]*):)?(?P<line>\d+)(?::(?P<column>\d+))?")
 
 
 @dataclass(frozen=True)

@@ -40,8 +40,8 @@ def check_names(spec: LaunchSpec, kernel: str, params: Sequence[KernelParam]) ->
     """The arguments are as many as the kernel's, and those with a name are where it is. Raises AdrenoSimError."""
     given = spec.arguments
     if len(given) != len(params):
-        names = ", ".join(param.name for param in params) or "none"
-        raise AdrenoSimError(f"{spec.file}: [[argument]]: kernel {kernel} takes {len(params)} ({names}), {len(given)} are given")
+        takes = f"kernel {kernel} takes {len(params)} arguments ({', '.join(param.name for param in params)})"
+        raise AdrenoSimError(f"{spec.file}: [[argument]]: {takes}, {len(given)} given")
     for number, (argument, param) in enumerate(zip(given, params, strict=True), 1):
         if argument.name and param.name and argument.name != param.name:
             raise AdrenoSimError(

@@ -57,10 +57,10 @@ AWAITING = dict.fromkeys(
 
 CLASSES = {
     "clamped-read", "data-race", "divergent-barrier", "division-by-zero", "format-mismatch", "format-reinterpreted",
-    "image-read-out-of-range", "image-write-out-of-range", "limit-exceeded", "local-memory", "misaligned-access", "misaligned-view",
-    "no-image-from-buffer", "out-of-bounds-read", "out-of-bounds-write", "pitch-differs", "private-memory", "refused",
-    "same-value-race", "storage-reused-while-live", "store-overwritten", "undefined-sampler", "uninitialized-read",
-    "view-larger-than-storage", "watchdog", "wrong-argument", "wrong-value",
+    "image-read-out-of-range", "image-write-out-of-range", "limit-exceeded", "local-memory", "misaligned-access",
+    "misaligned-view", "no-image-from-buffer", "out-of-bounds-read", "out-of-bounds-write", "pitch-differs",
+    "private-memory", "refused", "same-value-race", "storage-reused-while-live", "store-overwritten", "undefined-sampler",
+    "uninitialized-read", "view-larger-than-storage", "watchdog", "wrong-argument", "wrong-value",
 }  # fmt: skip
 
 
