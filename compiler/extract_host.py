@@ -32,6 +32,9 @@ from .hostir import (
 )  # fmt: skip
 
 LAUNCH_CALLS = ("tirx.call_ffi_kernel", "tirx.tvm_call_packed")
+TEXEL_CARRIER = {64: "float16", 128: "float32"}
+"""Bits of a texel -> element type of the image functions TVM's code generation uses for it, whatever the data."""
+
 _ONE = Const(1, "int32")
 
 
@@ -134,11 +137,17 @@ class _Builder:
         return AllocBuffer(self.names.new(handle, hint), scalar, tuple(dims))
 
     def _image(self, handle: int, hint: str, dtype: str, call: Any) -> Stmt:
-        """nd_mem_alloc_with_scope(scope, ndim, shape, bits of a texel): shape is width, height, layers."""
+        """nd_mem_alloc_with_scope(scope, ndim, shape, bits of a texel): shape is width, height, layers.
+
+        A texel of more than four small elements is an image of the float type that kernels move its bits with.
+        """
         extents, bits = self._image_extents(call), int(call.args[3].value)
-        if dtype not in IMAGE_CHANNEL_TYPE or not 2 <= len(extents) <= 3 or bits != 32 * np.dtype(dtype).itemsize:
+        plain = dtype in IMAGE_CHANNEL_TYPE and bits == 32 * np.dtype(dtype).itemsize
+        if not (plain or bits in TEXEL_CARRIER) or not 2 <= len(extents) <= 3:
             what = f"{len(extents)} extents, {bits} bits a texel"
             raise UnsupportedError(f"unsupported: {self.function} allocates a texture {hint!r} of {dtype} with {what}")
+        if not plain:
+            dtype = TEXEL_CARRIER[bits]
         layers = extents[2] if len(extents) == 3 else _ONE
         return AllocImage(self.names.new(handle, hint), dtype, extents[0], extents[1], layers, str(call.args[0].value))
 

@@ -66,6 +66,7 @@ def lower(
     """
     fixes = _chosen(pipeline, without)
     tvm_target = make_target(target, limits)
+    _refuse_missing_backend(tvm_target)
     imported = clone(mod)
     try:
         vm_level, unscheduled = _lower_relax(with_own_constants(mod), tvm_target, fixes)
@@ -76,6 +77,14 @@ def lower(
     except Exception as error:  # TVM raises whatever its C++ and Python layers raise
         raise UnsupportedError(f"unsupported: TVM's {pipeline} pipeline fails on this module: {_reason(error)}") from error
     return Lowered(imported, vm_level, unscheduled, split, sources, tvm_target, pipeline, tuple(fix.name for fix in fixes))
+
+
+def _refuse_missing_backend(target: Target) -> None:
+    if "clml" in target.keys and import_tvm().get_global_func("relax.ext.openclml", allow_missing=True) is None:
+        raise UnsupportedError(
+            "unsupported: target clml: the installed TVM has no OpenCL ML code generation (relax.ext.openclml); "
+            "the texture and buffer targets run everything on OpenCL kernels"
+        )
 
 
 def _chosen(pipeline: str, without: Sequence[str]) -> tuple[Fix, ...]:
