@@ -24,7 +24,7 @@ def kernel_lacks(code: KernelCode, info: DeviceInfo) -> str:
     """Why the device cannot run a kernel, "" where nothing speaks against it."""
     for pattern, extensions, what in NEEDS:
         if pattern.search(code.source) and not info.extensions.intersection(extensions):
-            return f"needs {what}: {info.name} has no {' or '.join(extensions)}"
+            return f"asks for {what}: {info.name} has no {' or '.join(extensions)}"
     if IMAGE.search(code.source) and info.limits.get("IMAGE_SUPPORT", 1) == 0:
         return f"needs images: {info.name} has none"
     return ""

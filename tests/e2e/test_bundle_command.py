@@ -83,7 +83,7 @@ def test_a_wrong_kernel_is_named_and_those_after_it_are_judged_on_golden_inputs(
     assert done.returncode == 1
     found = statuses(report)
     assert found.pop(name) == "wrong" and set(found.values()) <= {"ok", "part"}
-    path, name = changed(bundle, tmp_path, "fused_conv2d", "max(", "0.01f + max(")
+    path, name = changed(bundle, tmp_path, "fused_conv2d", "max(", "3.0f * max(")
     done, report = check(path, "--keep-going")
     found = statuses(report)
     assert found.pop(name) == "wrong" and set(found.values()) <= {"ok", "part"}
@@ -105,7 +105,8 @@ def test_what_a_device_lacks_is_said_before_anything_runs(bundle, check, tmp_pat
         pytest.skip(done.stderr.strip())
     assert done.returncode == 3 and report is None
     assert (
-        done.stderr.startswith(f"error: kernel {name}: unsupported: needs arithmetic in half") and "--keep-going" in done.stderr
+        done.stderr.startswith(f"error: kernel {name}: unsupported: asks for arithmetic in half")
+        and "--keep-going" in done.stderr
     )
     done, report = check(path, "--device", "cl:portable", "--keep-going")
     assert done.returncode == 3 and "unsupported" in done.stdout.splitlines()[-1]
