@@ -99,14 +99,14 @@ def compile_seconds(times: dict[str, float]) -> float:
     return times["build"] + max(times["first"] - times["run"], 0.0)
 
 
-def heading(yardstick: str) -> list[str]:
+def heading(yardstick: str, load: float) -> list[str]:
     """What was measured, where, and how to read it."""
     when = datetime.datetime.now(datetime.timezone.utc).date()
     return [
         "# Speed against PoCL",
         "",
         f"Written by `python ci/bench/run.py` on {when}: {processor()}, {os.cpu_count()} cores, "
-        f"Python {platform.python_version()}. Yardstick: {yardstick}.",
+        f"Python {platform.python_version()}; load average {load:.1f} when it began. Yardstick: {yardstick}.",
         "",
         f"Ratios are this project's time over PoCL's, so less is faster. Both use {THREADS} threads, no checks and no caches on "
         f"disk. Compile: build plus first launch less one run. Run: the fastest of {REPEATS} launches after the first.",
@@ -124,13 +124,13 @@ def processor() -> str:
 
 def main(networks: list[str]) -> int:
     lines: list[str] = []
-    yardstick = "missing"
+    yardstick, load = "missing", os.getloadavg()[0]
     for network in networks:
         for target in ("buffer", "texture"):
             with tempfile.TemporaryDirectory() as folder:
                 part, yardstick = compare(network, target, Path(folder))
                 lines += part
-    text = "\n".join([*heading(yardstick), *lines])
+    text = "\n".join([*heading(yardstick, load), *lines])
     (HERE / "RESULTS.md").write_text(text)
     print(text)
     return 0
