@@ -1,0 +1,130 @@
+"""Cuts a failing kernel down to what still fails: fewer statements, smaller expressions, one work-group."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Union
+
+from .case import Case
+from .literals import simplest
+from .tree import Block, Expr, Function, Node, Output, Stmt, children, inside
+
+Path = tuple[int, ...]
+Change = tuple[Path, Union[Node, None]]
+
+
+def shrink(case: Case, fails: Callable[[Case], bool], trials: int = 400) -> Case:
+    """The smallest case found in so many trials for which `fails` holds; it holds for `case`."""
+    left = trials
+    progress = True
+    while progress and left > 0:
+        progress = False
+        for changes in (_smaller_launch, _fewer_statements, _smaller_expressions):
+            case, spent, changed = _greedy(case, fails, changes, left)
+            left -= spent
+            progress = progress or changed
+    return case
+
+
+def _greedy(
+    case: Case, fails: Callable[[Case], bool], changes: Callable[[Case], Iterator[Case]], left: int
+) -> tuple[Case, int, bool]:
+    """Take the first change that still fails, and start again from there; (case, trials spent, whether any was taken)."""
+    spent, changed, again = 0, False, True
+    while again:
+        again = False
+        for smaller in changes(case):
+            if spent >= left:
+                return case, spent, changed
+            spent += 1
+            if fails(smaller):
+                case, changed, again = smaller, True, True
+                break
+    return case, spent, changed
+
+
+def _smaller_launch(case: Case) -> Iterator[Case]:
+    one = tuple(1 for _ in case.features.groups)
+    if case.features.groups != one:
+        yield replace(case, features=replace(case.features, groups=one))
+
+
+def _fewer_statements(case: Case) -> Iterator[Case]:
+    """Without the second half of a block, without one statement, with the inside of a compound one in its place."""
+    blocks = [(path, node) for path, node in _nodes(case) if isinstance(node, Block)]
+    for path, block in blocks:
+        count = len(block.statements)
+        for start in (0, count // 2) if count > 2 else ():
+            kept = block.statements[:start] + block.statements[start + (count + 1) // 2 :]
+            yield _with(case, path, Block(kept))
+    for path, block in blocks:
+        for index in reversed(range(len(block.statements))):
+            yield _with(case, (*path, index), None)
+    for path, node in _nodes(case):
+        if isinstance(node, Stmt) and not node.whole:
+            for child in children(node):
+                if isinstance(child, Block):
+                    yield _with(case, path, Stmt((child,)))
+
+
+def _smaller_expressions(case: Case) -> Iterator[Case]:
+    """With a constant, or an operand of the same type, in place of an expression."""
+    for path, node in _nodes(case):
+        if not isinstance(node, Expr) or (not children(node) and "(1)" in str(node.parts[0])):
+            continue
+        if node != simplest(node.type):
+            yield _with(case, path, simplest(node.type))
+        for inner in inside(node):
+            if isinstance(inner, Expr) and inner.type == node.type:
+                yield _with(case, path, inner)
+
+
+def _nodes(case: Case) -> Iterator[tuple[Path, Node]]:
+    """Everything that may be changed, outermost first, with its path: which child of the case, of that node, and so on.
+
+    Results inside a statement that is kept whole stay: they are judged by what is stored beside them.
+    """
+
+    def below(path: Path, node: Node) -> Iterator[tuple[Path, Node]]:
+        yield path, node
+        for index, child in enumerate(children(node)):
+            if not (isinstance(child, Output) and isinstance(node, Stmt) and node.whole):
+                yield from below((*path, index), child)
+
+    roots: list[Node] = [*case.functions, case.body]
+    for index, root in enumerate(roots):
+        yield from below((index,), root)
+
+
+def _with(case: Case, path: Path, new: Node | None) -> Case:
+    """The case with the node at `path` replaced, or removed from its block."""
+    roots: list[Node] = [*case.functions, case.body]
+    roots[path[0]] = _changed(roots[path[0]], path[1:], new) or Block(())
+    return replace(case, functions=tuple(roots[:-1]), body=roots[-1])  # type: ignore[arg-type]
+
+
+def _changed(node: Node, path: Path, new: Node | None) -> Node | None:
+    if not path:
+        return new
+    index, rest = path[0], path[1:]
+    changed = _changed(children(node)[index], rest, new)
+    if isinstance(node, Block):
+        own = [changed if i == index else statement for i, statement in enumerate(node.statements)]
+        return Block(tuple(statement for statement in own if isinstance(statement, Stmt)))
+    if isinstance(node, Output):
+        return replace(node, value=changed)  # type: ignore[arg-type]
+    if isinstance(node, Function):
+        return replace(node, body=changed) if index == 0 else replace(node, result=changed)  # type: ignore[arg-type]
+    assert isinstance(node, (Expr, Stmt))
+    return replace(node, parts=_replaced_part(node, index, changed))  # type: ignore[arg-type]
+
+
+def _replaced_part(node: Expr | Stmt, index: int, new: Node | None) -> tuple[object, ...]:
+    """Parts with the child number `index`, text not counted, replaced."""
+    parts: list[object] = []
+    seen = -1
+    for part in node.parts:
+        seen += not isinstance(part, str)
+        parts.append(new if seen == index and not isinstance(part, str) else part)
+    return tuple(part for part in parts if part is not None)

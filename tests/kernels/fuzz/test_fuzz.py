@@ -1,0 +1,76 @@
+"""Two thousand random kernels, the same each time, on the simulator and on PoCL or Intel's CPU OpenCL."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import oracle
+import pytest
+from fuzz import simulator
+from fuzz.campaign import batches, explain, judge_of, numbered, run_batch
+from fuzz.coverage import coverage_text, never_used
+from fuzz.judge import judge_cases
+from fuzz.shrink import shrink
+from fuzz.tree import inside
+
+SEED = 1
+KERNELS = 2000
+PART = 100
+
+
+@pytest.mark.parametrize("start", range(0, KERNELS, PART))
+def test_random_kernels_give_what_the_oracles_give(pocl, intel, start):
+    failures = [text for numbers in batches(start, PART) for text in run_batch(SEED, numbers).failures]
+    print(f"seed {SEED}: {PART} kernels from {start}, {len(failures)} failures")
+    assert not failures, "\n\n".join(failures)
+
+
+def test_the_kernels_contain_every_construct():
+    used: Counter[str] = Counter()
+    for number in range(KERNELS):
+        used.update(numbered(SEED, number).used)
+    print(coverage_text(used))
+    assert not never_used(used)
+
+
+def test_the_same_number_is_the_same_kernel():
+    first, again, other = numbered(SEED, 17), numbered(SEED, 17), numbered(SEED, 18)
+    assert first.build().text == again.build().text != other.build().text
+    for one, two in zip(first.build().args, again.build().args, strict=True):
+        if isinstance(one, oracle.Buffer) and isinstance(two, oracle.Buffer):
+            np.testing.assert_array_equal(one.array, two.array)
+
+
+def _with_sqrt(seed: int):
+    return next(case for number in range(500) if "sqrt(" in (case := numbered(seed, number)).build().text)
+
+
+def test_a_failing_kernel_is_cut_down():
+    case = _with_sqrt(SEED)
+    small = shrink(case, lambda smaller: "sqrt(" in smaller.build().text)
+    text = small.build().text
+    assert "sqrt(" in text and len(text) < len(case.build().text)
+    assert sum(1 for _ in inside(small.body)) <= 6
+
+
+def test_a_wrong_result_is_found_and_explained(pocl, intel, monkeypatch):
+    """The judge on a simulator that gets one bit of one result wrong."""
+    number = next(n for n in range(500) if "out_int[" in numbered(SEED, n).build().text)
+    case, judge = numbered(SEED, number), judge_of(SEED, number)
+    assert not judge_cases([case], judge)
+    honest = simulator.run
+
+    def off_by_one_bit(kernel, case, built, checks):
+        result = honest(kernel, case, built, checks)
+        names = [name for name, arg in zip(built.names, built.args, strict=True) if getattr(arg, "output", False)]
+        if "out_int" in names:
+            result.outputs[names.index("out_int")][0] ^= 1
+        return result
+
+    monkeypatch.setattr(simulator, "run", off_by_one_bit)
+    (failure,) = judge_cases([case], judge)
+    assert failure.sort == "mismatch"
+    text = explain(failure, judge, shrunk=True)
+    assert f"kernel {SEED}/{number} ({judge.oracle}): mismatch" in text and "1 of " in text and "kernel void" in text
+    assert len(text) < len(explain(failure, judge, shrunk=False))
