@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
 from .. import __version__
-from ..allow import Allowed, describe_expired
+from ..allow import describe_expired
+from .allow_text import allowed_to_json
 from .encode import finding_to_json, plain_json
 from .launch_report import LaunchReport
 
@@ -45,16 +45,3 @@ def to_json(report: LaunchReport) -> dict[str, Any]:
     }
     encoded: dict[str, Any] = plain_json(data)
     return encoded
-
-
-def allowed_to_json(allowed: Iterable[Allowed]) -> list[dict[str, Any]]:
-    """Accepted findings, each with the reason and the last day of its entry."""
-    return [
-        {
-            "finding": finding_to_json(item.finding),
-            "reason": item.entry.reason,
-            "expires": item.entry.expires.isoformat(),
-            "entry": item.entry.where,
-        }
-        for item in allowed
-    ]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import IO
 
-from ..allow import Allowed, AllowEntry, describe_expired
 from ..findings import Finding
 from . import explain, finding_text
+from .allow_text import allow_lines
 from .launch_report import LaunchOutput, LaunchReport
 from .text import STYLE
 
@@ -54,13 +54,3 @@ def output_line(output: LaunchOutput) -> str:
         return f"{output.argument}: {output.wrong} of {output.elements} elements WRONG (max abs {output.max_abs:.2e})"
     vacuous = f"; says nothing: {output.vacuous}" if output.vacuous else ""
     return f"{output.argument}: {output.elements} elements right (max abs {output.max_abs:.2e}, {output.max_ulp} ulp{vacuous})"
-
-
-def allow_lines(allowed: Sequence[Allowed], expired: Sequence[AllowEntry]) -> list[str]:
-    """What allow-list entries accepted, and entries that are past their day."""
-    out = [
-        f"allowed: {item.finding.severity}: {item.finding.kind.label} at {finding_text.location(item.finding)}: "
-        f"{item.entry.reason} ({item.entry.where}, until {item.entry.expires})"
-        for item in allowed
-    ]
-    return out + [f"expired allow-list entry: {describe_expired(entry)}" for entry in expired]

@@ -1,0 +1,134 @@
+"""A launch written as a folder that `adreno-sim kernel` runs: kernel.cl, launch.toml, arrays as .npy."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..device import AdrenoSimError
+from .model import SCHEMA
+
+SOURCE, LAUNCH = "kernel.cl", "launch.toml"
+
+
+@dataclass(frozen=True)
+class WrittenArgument:
+    """One [[argument]] table. array: its contents, written beside the launch file; None = what `table` says."""
+
+    table: Mapping[str, Any]
+    array: np.ndarray | None = None
+
+
+@dataclass(frozen=True)
+class WrittenLaunch:
+    """What a folder holds. keys: top-level keys of the launch file in order; outputs: argument position -> expected array.
+
+    comment: lines at its top, without the #.
+    """
+
+    source: str
+    keys: Mapping[str, Any]
+    arguments: Sequence[WrittenArgument]
+    run: Mapping[str, Any] = field(default_factory=dict)
+    storages: Mapping[str, int] = field(default_factory=dict)
+    outputs: Mapping[int, np.ndarray] = field(default_factory=dict)
+    comment: Sequence[str] = ()
+
+
+def refuse_taken(folder: Path) -> None:
+    """Say before the work that `folder` cannot be written: it has contents, or its parent is no folder to write in."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise AdrenoSimError(f"cannot write {folder}: it exists and is not an empty folder")
+    parent = folder.absolute().parent
+    if not parent.is_dir() or not os.access(parent, os.W_OK):
+        raise AdrenoSimError(f"cannot write {folder}: folder {parent} does not exist or is not writable")
+
+
+def write_folder(folder: Path, launch: WrittenLaunch) -> None:
+    """Write `launch` to `folder`, which appears complete or not at all. Raises AdrenoSimError where it cannot."""
+    refuse_taken(folder)
+    target = folder.absolute()
+    temporary = ""
+    try:
+        temporary = tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}.")
+        _fill(Path(temporary), launch)
+        os.chmod(temporary, 0o755)
+        os.replace(temporary, target)
+    except OSError as error:
+        raise AdrenoSimError(f"cannot write {folder}: {error.strerror or error}") from error
+    finally:
+        if temporary:
+            shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _fill(folder: Path, launch: WrittenLaunch) -> None:
+    (folder / SOURCE).write_text(launch.source, encoding="utf-8")
+    for position, argument in enumerate(launch.arguments):
+        if argument.array is not None:
+            np.save(folder / _array_name(position), argument.array, allow_pickle=False)
+    for position, array in launch.outputs.items():
+        np.save(folder / _expected_name(position), array, allow_pickle=False)
+    (folder / LAUNCH).write_text(_text(launch), encoding="utf-8")
+
+
+def _array_name(position: int) -> str:
+    return f"argument{position}.npy"
+
+
+def _expected_name(position: int) -> str:
+    return f"expected{position}.npy"
+
+
+def _text(launch: WrittenLaunch) -> str:
+    """The launch file."""
+    comment = [f"# {line}" for text in launch.comment for line in text.splitlines()]
+    parts = ["\n".join([*comment, *_lines({"schema": SCHEMA, "source": SOURCE, **launch.keys})])]
+    if launch.run:
+        parts.append("\n".join(["[run]", *_lines(launch.run)]))
+    parts += [f"[storage.{name}]\nnbytes = {nbytes}" for name, nbytes in launch.storages.items()]
+    for position, argument in enumerate(launch.arguments):
+        table = dict(argument.table)
+        if argument.array is not None:
+            table["data"] = {"file": _array_name(position)}
+        parts.append("\n".join(["[[argument]]", *_lines(table)]))
+    for position in launch.outputs:
+        table = {"argument": position, "data": {"file": _expected_name(position)}}
+        parts.append("\n".join(["[[output]]", *_lines(table)]))
+    return "\n\n".join(parts) + "\n"
+
+
+def _lines(table: Mapping[str, Any]) -> list[str]:
+    return [f"{key} = {toml_value(value)}" for key, value in table.items()]
+
+
+def toml_value(value: Any) -> str:
+    """A value as TOML: text, truth values, numbers, lists and inline tables."""
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=True).replace("\x7f", "\\u007f") if _plain(value) else _escaped(value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        return repr(value) if math.isfinite(value) else {math.inf: "inf", -math.inf: "-inf"}.get(value, "nan")
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key} = {toml_value(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(map(toml_value, value)) + "]"
+    return str(int(value))
+
+
+def _plain(text: str) -> bool:
+    """JSON's escapes are TOML's, but for surrogate pairs."""
+    return all(ord(char) < 0x10000 for char in text)
+
+
+def _escaped(text: str) -> str:
+    return '"' + "".join(json.dumps(c)[1:-1] if ord(c) < 0x10000 else f"\\U{ord(c):08x}" for c in text) + '"'
