@@ -127,6 +127,9 @@ def _add_check(commands: Any) -> None:
     check.add_argument(
         "--plan", metavar="PLANNER", help="memory plan to run with (default: as compiled, which --pipeline fixed makes tvm-fixed)"
     )
+    check.add_argument(
+        "--compare-with", metavar="DEVICE", help="a second device: run every call there too, and lay the results side by side"
+    )
     check.add_argument("--save", metavar="FILE.asim", help="also save the compiled model, which then runs without TVM")
     check.add_argument("--seed", type=int, default=0, help="of weights and inputs that are not given (default: 0)")
     check.add_argument("--strict", action="store_true", help="warnings count as errors")
@@ -171,6 +174,7 @@ def _check(args: argparse.Namespace) -> int:
             seed=args.seed,
             shapes=dict(args.shape),
             plan=args.plan,
+            compare_with=args.compare_with,
             save=args.save,
         )
     _write(report, args)

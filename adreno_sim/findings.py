@@ -40,6 +40,9 @@ class Kind(enum.Enum):
     UNDEFINED_CONVERSION = ("undefined-conversion", Severity.WARNING)
     WATCHDOG = ("watchdog", Severity.ERROR)
     WRONG_VALUE = ("wrong-value", Severity.ERROR)  # golden mismatch
+    DEVICES_DIFFER = ("devices-differ", Severity.ERROR)
+    DEVICE_CRASHED = ("device-crashed", Severity.ERROR)  # the process that ran the device's driver ended by a signal
+    DEVICE_HUNG = ("device-hung", Severity.ERROR)
     REINTERPRETED_FORMAT = ("format-reinterpreted", Severity.WARNING)  # undefined, but every bit passes unchanged
     PITCH_DIFFERS = ("pitch-differs", Severity.WARNING)
     NO_IMAGE_FROM_BUFFER = ("no-image-from-buffer", Severity.WARNING)

@@ -7,21 +7,26 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..device import AdrenoSimError, BuildError, Device, UnsupportedError, open_device
+from ..allow import find_config
+from ..device import AdrenoSimError, BuildError, Device, DeviceError, UnsupportedError, open_device
 from ..findings import Finding, Kind, Severity
 from ..report.merge import FindingList
 from ..report.model import EXIT_USAGE, InputReport, Report
 from ..report.progress import Progress
 from .artifact import CompiledModel
+from .check_allow import sort_findings
 from .check_kernels import FirstWrong, KernelObserver
 from .check_outputs import compare_outputs
+from .check_peer import Peer
 from .check_prepare import CheckOptions, Inputs, Outputs, Prepared, Source, prepare
+from .check_reproduce import Reproducer
 from .check_support import refused_kernels, require_images
-from .observer import Observer
+from .observer import Observer, Observers
 from .plan.apply import replan
 from .plan.audit import audit
 from .plan.memory_plan import MemoryPlan
@@ -83,20 +88,41 @@ class _Run:
     unchecked: list[str] = field(default_factory=list)
     findings: FindingList = field(default_factory=FindingList)
     refused: dict[str, AdrenoSimError] = field(default_factory=dict)
+    reproducer: Reproducer | None = None
+    peer: Peer | None = None
 
     def run(self, source: Source, inputs: Inputs | None) -> Report:
+        entries = find_config(Path.cwd()) if self.options.allow is None else self.options.allow
+        self.reproducer = self._reproducer()
         ready = prepare(source, inputs, self.options, self.device.info.limits, self._stage, self._place)
         self.unchecked += ready.unchecked
         report = self._report(ready)
         self._require(ready.compiled)
-        observer = KernelObserver(ready.compiled, ready.golden, self.options.keep_going, self.progress, self.refused)
+        if self.options.compare_with is not None:
+            self.peer = Peer(ready.compiled, open_device(self.options.compare_with, checks=self.device.options.checks))
+            report.compared_with = self.peer.device.info.name
+        observer = KernelObserver(ready.compiled, ready.golden, self.options.keep_going, self.progress, self.refused, self.peer)
+        if self.reproducer is not None:
+            observer.on_wrong = self.reproducer.wrong_value
         outputs = self._execute(ready, observer, report)
         if outputs is not None:
             self._judge_outputs(report, ready, outputs)
-        report.findings = self.findings.as_list()
+        sort_findings(report, self.findings.as_list(), entries)
+        self._keep_evidence(report, ready.compiled)
         report.timings = self.timings
         report.unchecked = self.unchecked
         return report
+
+    def _reproducer(self) -> Reproducer | None:
+        folder = self.options.reproduce
+        return None if folder is None else Reproducer(Path(folder), self.options.reproduce_kernel)
+
+    def _keep_evidence(self, report: Report, compiled: CompiledModel) -> None:
+        """Sources of kernels with findings, and where a failing launch was written."""
+        named = {finding.kernel for finding in [*report.findings, *(item.finding for item in report.allowed)]}
+        report.sources = {name: code.source for name, code in compiled.kernels.items() if name in named}
+        if self.reproducer is not None and self.reproducer.written:
+            report.reproduction = f"{self.options.reproduce}: {self.reproducer.written}"
 
     def _require(self, compiled: CompiledModel) -> None:
         """Refuse what the device lacks before anything runs; with keep_going, only the kernels that need it."""
@@ -151,7 +177,8 @@ class _Run:
         """Build every kernel, run the model; outputs, or None where the run ended early (the report says why)."""
         outputs = None
         stopped: AdrenoSimError | None = None
-        with VirtualMachine(ready.compiled, self.device, observer) as machine:
+        watching = observer if self.reproducer is None else Observers(self.reproducer, observer)
+        with VirtualMachine(ready.compiled, self.device, watching) as machine:
             try:
                 self._build(machine)
                 with self._stage("run", len(ready.compiled.host_functions)):
@@ -163,11 +190,16 @@ class _Run:
                 self.unchecked.append(f"everything after {first}, the first wrong value (--keep-going goes on)")
             except AdrenoSimError as error:
                 stopped = self._cause(error)
+                if self.reproducer is not None and isinstance(error, DeviceError):
+                    self.reproducer.refused(error)
         self.timings["run"] = self.timings.get("run", 0.0) - observer.seconds_golden
         self.timings["golden"] = observer.seconds_golden
         report.kernels = observer.finish()
         self.findings.add(observer.findings.as_list())
         self.findings.add(self.device.take_warnings())
+        if self.peer is not None:
+            self.peer.close()
+            self.unchecked += [f"{name} on {report.compared_with}: {why}" for name, why in self.peer.refused.items()]
         if observer.replaced and stopped is None:
             stopped = next(iter(self.refused.values()))
             self.unchecked.append("outputs: golden results stood in for those of kernels that cannot run here")

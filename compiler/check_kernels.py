@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -16,6 +16,7 @@ from ..report.model import KernelReport
 from ..report.progress import Progress
 from .artifact import CompiledModel
 from .check_golden import Golden, is_result
+from .check_peer import Peer
 from .check_replay import replay
 from .hostir import BufferRef, HostFunction
 from .observer import FunctionCall, LaunchCall, Observer
@@ -32,21 +33,32 @@ class KernelObserver(Observer):
     A call's tensor arguments are read before it, golden says what it makes of those, and every argument that a kernel may
     write or golden changed is compared. The copies live for one call. With `keep_going` a wrong value does not end the run;
     the calls after it are judged on the inputs they were really given, or on golden ones where golden supposes these.
+    on_wrong: told of each wrong result: the call, the position of the argument, what golden has there, the finding.
     refused: kernels that cannot run; with `keep_going`, golden stands in for the functions that launch them.
+    peer: a second device to lay the results beside.
     """
 
     def __init__(
-        self, model: CompiledModel, golden: Golden | None, keep_going: bool, progress: Progress, refused: Container[str] = ()
+        self,
+        model: CompiledModel,
+        golden: Golden | None,
+        keep_going: bool,
+        progress: Progress,
+        refused: Container[str] = (),
+        peer: Peer | None = None,
     ):
         self.kernels: dict[str, KernelReport] = {}
+        self.on_wrong: Callable[[FunctionCall, int, np.ndarray, Finding], None] | None = None
         self.findings = FindingList()
         self.seconds_golden = 0.0
         self._model = model
         self._golden = golden
         self._refused = refused
+        self._peer = peer
         self.replaced: set[str] = set()
         self._keep_going = keep_going
         self._progress = progress
+        self._known = False
         self._before: list[np.ndarray | None] | None = None
         self._built: dict[str, Kernel] = {}
         self._started = 0.0
@@ -55,7 +67,8 @@ class KernelObserver(Observer):
     def before_function(self, call: FunctionCall) -> None:
         self._progress.step(call.function.name)
         self._before = None
-        if self._golden is not None and self._golden.knows(call):
+        self._known = self._golden is not None and self._golden.knows(call)
+        if self._known or self._peer is not None:
             start = time.perf_counter()
             self._before = [arg.read() if isinstance(arg, Tensor) else None for arg in call.args]
             self.seconds_golden += time.perf_counter() - start
@@ -81,12 +94,14 @@ class KernelObserver(Observer):
         if before is None:
             return
         start = time.perf_counter()
-        golden = self._results(call, before)
+        golden = self._results(call, before) if self._known else None
+        if self._peer is not None:
+            self.findings.add(self._peer.compare(call, before, golden, lambda position: self._writer_row(call, position)))
         wrong = False
-        for position, (old, expected) in enumerate(zip(before, golden, strict=True)):
+        for position, (old, expected) in enumerate(zip(before, golden or [], strict=golden is not None)):
             if old is not None and expected is not None and is_result(call, position, old, expected):
                 wrong |= not self._judge(call, position, before, expected)
-        if self._golden is not None and self._golden.forces:
+        if self._golden is not None and self._golden.forces and golden is not None:
             _write(call, golden)
         self.seconds_golden += time.perf_counter() - start
         if wrong and not self._keep_going:
@@ -95,7 +110,7 @@ class KernelObserver(Observer):
     def stands_in(self, call: FunctionCall) -> bool:
         """For a function with a refused kernel: its results are those of golden, and not compared."""
         launched = [launch.kernel for launch in call.function.launches()]
-        if not self._keep_going or self._before is None or not any(name in self._refused for name in launched):
+        if not self._keep_going or self._before is None or not self._known or not any(name in self._refused for name in launched):
             return False
         _write(call, self._results(call, self._before))
         self.replaced.update(launched)
@@ -136,7 +151,10 @@ class KernelObserver(Observer):
             detail["stores"] = stores
             line, column = (stores[-1]["line"], stores[-1]["column"]) if stores else (0, 0)
         message = f"{param} of {call.function.name} (call {call.index}) is not what its PrimFunc computes: {result}"
-        self.findings.add([Finding(Kind.WRONG_VALUE, message, name, line, column, tensor=tensor.name, detail=detail)])
+        finding = Finding(Kind.WRONG_VALUE, message, name, line, column, tensor=tensor.name, detail=detail)
+        self.findings.add([finding])
+        if self.on_wrong is not None:
+            self.on_wrong(call, position, golden, finding)
         return False
 
     def _note_born(
@@ -149,6 +167,9 @@ class KernelObserver(Observer):
         if all(np.isfinite(array).all() for i in read if (array := before[i]) is not None and array.dtype.kind == "f"):
             message = f"NaN or infinity appears in {tensor.name}, though every input of {call.function.name} is finite"
             self.findings.add([Finding(Kind.NONFINITE_BORN, message, kernel=kernel, tensor=tensor.name)])
+
+    def _writer_row(self, call: FunctionCall, position: int) -> KernelReport:
+        return self._row(_writer(self._model, call.function, call.function.params[position].name), call.function)
 
     def _row(self, kernel: str, function: HostFunction) -> KernelReport:
         return self.kernels.setdefault(kernel, KernelReport(kernel, function.name))

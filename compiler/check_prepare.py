@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, Union
 
 import numpy as np
 
+from ..allow import AllowEntry
 from ..device import AdrenoSimError
 from .artifact import CompiledModel
 from .check_golden import Golden, LiveGolden, StoredGolden
@@ -45,7 +46,10 @@ class CheckOptions:
     or "stock". without_fix: names of mends to leave out. keep_going: go on after the first wrong value. strict: warnings
     count as errors. seed: of weights and inputs nobody gave. shapes: input name -> full shape, where the model leaves it open.
     plan: the planner whose memory plan runs; None = the plan as compiled (the fixed pipeline's is that of tvm-fixed).
+    compare_with: a second device: every call also runs there, on the same inputs, and the results are laid side by side.
     save: also write the compiled model to this file, as a bundle.
+    allow: findings that are accepted; None = the entries of the nearest adreno-sim.toml or pyproject.toml.
+    reproduce: write the first failing launch to this folder (new or empty); reproduce_kernel: only a launch of this kernel.
     """
 
     target: str = "texture"
@@ -56,7 +60,11 @@ class CheckOptions:
     seed: int = 0
     shapes: Mapping[str, Sequence[int]] = field(default_factory=dict)
     plan: str | None = None
+    compare_with: str | None = None
     save: str | os.PathLike[str] | None = None
+    allow: Sequence[AllowEntry] | None = None
+    reproduce: str | os.PathLike[str] | None = None
+    reproduce_kernel: str = ""
 
 
 @dataclass(frozen=True)

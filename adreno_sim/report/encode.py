@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from .. import __version__
+from ..allow import describe_expired
 from ..device import AdrenoSimError
 from ..findings import Finding
 from .model import Report
@@ -20,6 +21,8 @@ REPORT_SCHEMA = "adreno-sim/report/1"
 
 def report_to_json(report: Report) -> dict[str, Any]:
     """The report as JSON-ready data; infinities and NaN as the strings "inf", "-inf", "nan"."""
+    from .allow_text import allowed_to_json
+
     kernels = [{**asdict(kernel), "status": kernel.status} for kernel in report.kernels]
     data = {
         "schema": REPORT_SCHEMA,
@@ -33,6 +36,7 @@ def report_to_json(report: Report) -> dict[str, Any]:
         "fixes": list(report.fixes),
         "tvm_version": report.tvm_version,
         "device": report.device,
+        "compared_with": report.compared_with,
         "checks": report.checks,
         "seed": report.seed,
         "strict": report.strict,
@@ -42,6 +46,9 @@ def report_to_json(report: Report) -> dict[str, Any]:
         "outputs": [asdict(output) for output in report.outputs],
         "digests": report.digests,
         "findings": [finding_to_json(finding) for finding in report.findings],
+        "allowed": allowed_to_json(report.allowed),
+        "expired": list(map(describe_expired, report.expired)),
+        "reproduction": report.reproduction,
         "plan": None if report.plan is None else plan_to_json(report),
         "timings": report.timings,
         "unchecked": report.unchecked,

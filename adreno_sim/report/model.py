@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from ..allow import Allowed, AllowEntry
 from ..findings import Finding, Severity
 
 if TYPE_CHECKING:
@@ -19,6 +20,16 @@ Status = Literal["ok", "wrong", "vacuous", "part", "unchecked"]
 
 
 @dataclass
+class PeerReport:
+    """A kernel's results beside those of a second device: compared, of these equal in every bit, out of tolerance (differ)."""
+
+    compared: int = 0
+    equal: int = 0
+    differ: int = 0
+    max_ulp: int = 0
+
+
+@dataclass
 class KernelReport:
     """One kernel over all its launches.
 
@@ -26,6 +37,7 @@ class KernelReport:
     compared: comparisons with golden; wrong and vacuous count those that failed or said nothing.
     max_abs, max_ulp: largest over the comparisons; worst_index into the logical result, of the largest error relative
     to its tolerance. part_of: the function through whose result a kernel that writes only workspaces is judged.
+    peer: where the run was compared with a second device.
     """
 
     name: str
@@ -42,6 +54,7 @@ class KernelReport:
     errors: int = 0
     warnings: int = 0
     part_of: str = ""
+    peer: PeerReport | None = None
 
     @property
     def status(self) -> Status:
@@ -88,6 +101,9 @@ class Report:
     unchecked: sentences, each naming something that this check says nothing about. timings: seconds by stage, in order.
     plan: None where input shapes are symbolic or the run failed before. planner: the one asked for, "" for the plan as
     compiled. plan_causes: the plan's bytes by what they are spent on (see compiler.plan.audit).
+    compared_with: name of a second device that every call ran on, "" where there was none.
+    allowed: findings that an allow-list accepts, with its entries; expired: entries that would have, until their day.
+    reproduction: the folder a failing launch was written to and why, "" where none was. sources: of kernels with findings.
     stopped: the error that ended the run early, "" where none did; stopped_code: the exit code it asks for.
     """
 
@@ -111,6 +127,11 @@ class Report:
     plan_causes: dict[str, int] = field(default_factory=dict)
     timings: dict[str, float] = field(default_factory=dict)
     unchecked: list[str] = field(default_factory=list)
+    allowed: list[Allowed] = field(default_factory=list)
+    expired: list[AllowEntry] = field(default_factory=list)
+    reproduction: str = ""
+    sources: dict[str, str] = field(default_factory=dict, repr=False)
+    compared_with: str = ""
     stopped: str = ""
     stopped_code: int = EXIT_OK
 
@@ -148,6 +169,7 @@ class Report:
         for severity in (Severity.ERROR, Severity.WARNING):
             count = self.count(severity)
             parts.append(f"{count} {severity}{'' if count == 1 else 's'}")
+        parts += [f"{len(self.allowed)} allowed"] if self.allowed else []
         for reference in dict.fromkeys(output.reference for output in self.outputs):
             parts.append(f"{reference} {self._judged(reference)}")
         if self.stopped:

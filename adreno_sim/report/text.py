@@ -6,7 +6,8 @@ from typing import IO, TYPE_CHECKING
 
 from ..findings import Severity
 from . import finding_text
-from .model import KernelReport, OutputReport, Report
+from .allow_text import allow_lines
+from .model import KernelReport, OutputReport, PeerReport, Report
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -21,6 +22,7 @@ def plain(report: Report) -> str:
     """The report without its table: findings of the highest severity first, what was not checked, the verdict."""
     found = sorted(report.findings, key=lambda finding: -finding.severity)
     out = [line for finding in found for line in finding_text.lines(finding)]
+    out += allow_lines(report.allowed, report.expired)
     out += [f"not checked: {sentence}" for sentence in report.unchecked]
     return "\n".join([*out, report.verdict])
 
@@ -50,6 +52,10 @@ def show(report: Report, file: IO[str], notes: bool = False) -> None:
     hidden = report.count(Severity.NOTE)
     if hidden and not notes:
         console.print(f"{hidden} note{'s' if hidden > 1 else ''} not shown (--notes)", markup=False)
+    for line in allow_lines(report.allowed, report.expired):
+        console.print(line, soft_wrap=True, markup=False)
+    if report.reproduction:
+        console.print(f"reproduction: {report.reproduction}", soft_wrap=True, markup=False)
     for sentence in report.unchecked:
         console.print(f"not checked: {sentence}", soft_wrap=True, markup=False)
     style = "bold green" if report.ok else "bold red"
@@ -65,15 +71,16 @@ def kernel_table(report: Report) -> Table:
     table = Table(box=box.SIMPLE_HEAD, title=None)
     table.add_column("kernel", overflow="fold")
     times = ["ms", "device ms"] if device_time else ["ms"]
-    for name in ("launches", *times, "max abs", "max ulp", "worst at", "findings", "golden"):
+    peer = [f"beside {report.compared_with}"] if report.compared_with else []
+    for name in ("launches", *times, "max abs", "max ulp", "worst at", *peer, "findings", "golden"):
         table.add_column(name, justify="right", no_wrap=name != "worst at")
     for kernel in report.kernels:
         status = kernel.status
-        table.add_row(*_cells(kernel, device_time), _styled(status, STATUS_STYLE[status]))
+        table.add_row(*_cells(kernel, device_time, bool(peer)), _styled(status, STATUS_STYLE[status]))
     return table
 
 
-def _cells(kernel: KernelReport, device_time: bool) -> list[str]:
+def _cells(kernel: KernelReport, device_time: bool, peer: bool) -> list[str]:
     cells = [kernel.name, str(kernel.launches), f"{kernel.seconds * 1e3:.2f}"]
     if device_time:
         cells.append("" if kernel.device_seconds is None else f"{kernel.device_seconds * 1e3:.2f}")
@@ -81,8 +88,18 @@ def _cells(kernel: KernelReport, device_time: bool) -> list[str]:
         cells += [f"{kernel.max_abs:.2e}", str(kernel.max_ulp), ",".join(map(str, kernel.worst_index)) if kernel.max_abs else ""]
     else:
         cells += ["", "", ""]
+    if peer:
+        cells.append(_beside(kernel.peer))
     counts = [(kernel.errors, "error"), (kernel.warnings, "warning")]
     return [*cells, ", ".join(f"{n} {what}{'s' if n > 1 else ''}" for n, what in counts if n)]
+
+
+def _beside(peer: PeerReport | None) -> str:
+    if peer is None:
+        return ""
+    if peer.differ:
+        return f"{peer.differ} of {peer.compared} differ"
+    return "same bits" if peer.equal == peer.compared else f"{peer.max_ulp} ulp"
 
 
 def _styled(text: str, style: str) -> str:

@@ -143,3 +143,23 @@ def test_bad_usage(small_onnx, capsys, tmp_path, monkeypatch, args, expected):
     assert main(["bundle", str(small_onnx), *args]) == 2
     error = capsys.readouterr().err
     assert error.startswith("error: ") and expected in error and error.count("\n") == 1
+
+
+def test_two_devices_side_by_side(bundle, check, tmp_path):
+    done, report = check(bundle, "--compare-with", "sim:reference")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert report["compared_with"] == "reference" and "beside reference" in done.stdout
+    peers = [kernel["peer"] for kernel in report["kernels"] if kernel["peer"]]
+    assert peers and all(peer["compared"] > 0 == peer["differ"] for peer in peers)
+    assert any(peer["equal"] == peer["compared"] for peer in peers)
+
+
+def test_the_side_that_is_wrong_is_named(bundle, check, tmp_path):
+    """The source asks for the version that only one of the two devices has: it alone computes something else."""
+    guarded = "#if __OPENCL_VERSION__ >= 300\n#define exp(x) native_exp(2 * (x))\n#endif\n__kernel"
+    path, name = changed(bundle, tmp_path, "softmax", "__kernel", guarded)
+    done, report = check(path, "--keep-going", "--device", "sim:adreno-630", "--compare-with", "sim:adreno-740")
+    assert done.returncode == 1, done.stdout + done.stderr
+    (differ,) = [finding for finding in report["findings"] if finding["kind"] == "devices-differ"]
+    assert differ["kernel"] == name and "adreno-740 not as golden" in differ["message"]
+    assert statuses(report)[name] == "ok"

@@ -120,6 +120,7 @@ def test_every_kind_a_launch_can_have_is_there() -> None:
     of_models = {
         Kind.WRONG_ACCESS_QUALIFIER, Kind.PLAN_INFLATED, Kind.VACUOUS, Kind.NONFINITE_BORN,
         Kind.UNDEFINED_SHIFT, Kind.UNDEFINED_CONVERSION, Kind.REUSE_RULE,
+        Kind.DEVICES_DIFFER, Kind.DEVICE_CRASHED, Kind.DEVICE_HUNG,
     }  # fmt: skip
     announced = {finding.kind for path in CASES for finding in read_launch(path).findings or ()}
     assert {kind.label for kind in set(Kind) - of_models} == announced
