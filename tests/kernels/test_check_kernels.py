@@ -8,6 +8,7 @@ import pytest
 from adreno_sim import AdrenoSimError, open_device
 from adreno_sim.compiler.artifact import CompiledModel, KernelCode, KernelParamInfo, TensorInfo
 from adreno_sim.compiler.check import check
+from adreno_sim.compiler.check_golden import LiveGolden
 from adreno_sim.compiler.check_kernels import FirstWrong, KernelObserver
 from adreno_sim.compiler.hostir import (
     AllocStorage,
@@ -91,7 +92,7 @@ class Twice:
 
 def judge(source, reference=None, keep_going=True, calls=1, data=None):
     compiled = model(source, calls)
-    observer = KernelObserver(compiled, reference or Twice(), keep_going, Progress())
+    observer = KernelObserver(compiled, LiveGolden(reference or Twice()), keep_going, Progress())
     data = np.random.default_rng(0).standard_normal(N).astype("float32") if data is None else data
     outputs = run(compiled, [data], open_device("sim:reference"), observer)
     (row,) = observer.finish()
