@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from . import __version__, cli_bundle, cli_footprint, cli_kernel
+from . import __version__, cli_bundle, cli_footprint, cli_kernel, cli_reproduce
 
 if TYPE_CHECKING:
     from .report.model import Report
@@ -74,6 +74,7 @@ def _parser() -> argparse.ArgumentParser:
     cli_bundle.add(commands)
     cli_footprint.add(commands)
     cli_kernel.add(commands)
+    cli_reproduce.add(commands)
     devices = commands.add_parser("devices", help="list simulated profiles and real OpenCL devices")
     devices.set_defaults(run=_devices)
     return parser
@@ -88,6 +89,15 @@ def _add_check(commands: Any) -> None:
         epilog=CHECK_DETAILS,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    add_check_arguments(check)
+    check.add_argument(
+        "--reproduce", metavar="DIR", help="write the first failing launch to this folder (see the command reproduce)"
+    )
+    check.set_defaults(run=_check)
+
+
+def add_check_arguments(check: argparse.ArgumentParser) -> None:
+    """Options of the commands that check a model; `run_check` and `write_report` do what they say."""
     check.add_argument("model", metavar="MODEL", help="what to check (.onnx, .py, .asim)")
     check.add_argument(
         "--device",
@@ -140,7 +150,7 @@ def _add_check(commands: Any) -> None:
         metavar="FILE",
         help="also write the report as JSON (- = standard output, the table then goes to standard error)",
     )
-    check.set_defaults(run=_check)
+    cli_kernel.add_outputs(check)
 
 
 def shape_argument(text: str) -> tuple[str, tuple[int, ...]]:
@@ -153,14 +163,21 @@ def shape_argument(text: str) -> tuple[str, tuple[int, ...]]:
 
 
 def _check(args: argparse.Namespace) -> int:
+    report = run_check(args, reproduce=args.reproduce)
+    write_report(report, args)
+    return report.exit_code
+
+
+def run_check(args: argparse.Namespace, **options: Any) -> Report:
+    """Check the model that `args` name. options: of `check`, besides those of `add_check_arguments`."""
     from .report import progress
 
-    refuse_unwritable(args.json)
-    refuse_unwritable(args.save)
+    for file in (args.json, args.save, args.sarif):
+        refuse_unwritable(file)
     with progress.shown(sys.stderr) as bar:
         from .compiler.check import check
 
-        report = check(
+        return check(
             args.model,
             args.input,
             device=args.device,
@@ -176,9 +193,8 @@ def _check(args: argparse.Namespace) -> int:
             plan=args.plan,
             compare_with=args.compare_with,
             save=args.save,
+            **options,
         )
-    _write(report, args)
-    return report.exit_code
 
 
 def refuse_unwritable(path: str | None) -> None:
@@ -193,16 +209,17 @@ def refuse_unwritable(path: str | None) -> None:
         raise AdrenoSimError(f"cannot write {target}: {reason}")
 
 
-def _write(report: Report, args: argparse.Namespace) -> None:
+def write_report(report: Report, args: argparse.Namespace) -> None:
+    """Show the report, and write it in every form that was asked for."""
     from .report import encode, text
 
+    text.show(report, sys.stderr if args.json == "-" else sys.stdout, args.notes)
     if args.json == "-":
-        text.show(report, sys.stderr, args.notes)
         encode.print_json(encode.report_to_json(report), sys.stdout)
-        return
-    text.show(report, sys.stdout, args.notes)
-    if args.json:
+    elif args.json:
         encode.write_json(args.json, encode.report_to_json(report))
+    sources = {f"{name}.cl": source for name, source in report.sources.items()}
+    cli_kernel.write_outputs(args, report.findings, report.allowed, sources)
 
 
 def _devices(args: argparse.Namespace) -> int:

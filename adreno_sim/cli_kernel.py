@@ -95,6 +95,7 @@ def write_outputs(args: argparse.Namespace, findings: Any, allowed: Any, sources
     from .report import annotations, encode, sarif
 
     if args.annotations:
-        print(*annotations.lines(findings), sep="\n", end="\n" if findings else "")
+        file = sys.stderr if args.json == "-" else sys.stdout
+        print(*annotations.lines(findings), sep="\n", end="\n" if findings else "", file=file)
     if args.sarif:
         encode.write_json(args.sarif, sarif.to_sarif(findings, allowed, sources))

@@ -1,0 +1,186 @@
+"""`adreno-sim kernel` and `adreno-sim reproduce`, and what `check` writes for machines: bad input, every form of output."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from adreno_sim.cli import main
+
+pytestmark = pytest.mark.e2e
+
+SOURCE = """// Doubles its input; the last work-item has no element.
+kernel void twice(global const float* x, global float* y) {
+  int i = get_global_id(0);
+  y[i] = 2 * x[i];
+}
+"""
+LAUNCH = """source = "twice.cl"
+global_size = [{size}]
+[[argument]]
+kind = "buffer"
+dtype = "float32"
+data = {{file = "x.npy"}}
+[[argument]]
+kind = "buffer"
+dtype = "float32"
+count = 8
+[[output]]
+argument = 1
+data = {{fill = "arange", step = 2}}
+"""
+ALLOW = """[[allow]]
+kernel = "twice"
+kind = "{kind}"
+reason = "padding"
+expires = {expires}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder with a kernel and a launch that reads and writes past the end, the current one."""
+    monkeypatch.chdir(tmp_path)
+    Path("twice.cl").write_text(SOURCE)
+    Path("launch.toml").write_text(LAUNCH.format(size=9))
+    Path("clean.toml").write_text(LAUNCH.format(size=8))
+    np.save("x.npy", np.arange(8, dtype=np.float32))
+    return tmp_path
+
+
+def run(capsys, *args):
+    code = main([str(arg) for arg in args])
+    return code, *capsys.readouterr()
+
+
+def test_every_form_of_output(folder, capsys):
+    code, out, err = run(
+        capsys,
+        "kernel",
+        "twice.cl",
+        "--launch",
+        "launch.toml",
+        "--explain",
+        "--annotations",
+        "--sarif",
+        "x.sarif",
+        "--json",
+        "x.json",
+    )
+    assert code == 1 and not err
+    assert "twice.cl:4:8: error: writes 4 bytes" in out and " 4 |   y[i] = 2 * x[i];" in out and "y: 8 elements right" in out
+    assert "::error file=twice.cl,line=4,col=8,title=out-of-bounds-write::kernel twice: writes" in out
+    report, sarif = json.loads(Path("x.json").read_text()), json.loads(Path("x.sarif").read_text())
+    kinds = ["out-of-bounds-write", "out-of-bounds-read"]
+    assert [f["kind"] for f in report["findings"]] == kinds == [r["ruleId"] for r in sarif["runs"][0]["results"]]
+    assert {path.name for path in folder.iterdir()} == {"twice.cl", "launch.toml", "clean.toml", "x.npy", "x.sarif", "x.json"}
+
+
+def test_json_on_standard_output_is_nothing_but_json(folder, capsys):
+    code, out, err = run(capsys, "kernel", "--launch", "launch.toml", "--json", "-", "--annotations")
+    assert code == 1 and json.loads(out)["exit_code"] == 1 and "::error" in err and "findings: 2 errors" in err
+
+
+def test_a_clean_launch(folder, capsys):
+    code, out, _ = run(capsys, "kernel", "--launch", "clean.toml", "--annotations", "--strict")
+    assert code == 0 and out.splitlines()[-1] == "ok: 0 errors, 0 warnings, 1 of 1 outputs right" and "::" not in out
+
+
+def test_checks_off_is_said(folder, capsys):
+    code, out, _ = run(capsys, "kernel", "--launch", "clean.toml", "--checks", "off")
+    assert code == 0 and "not checked: memory accesses" in out
+
+
+@pytest.mark.parametrize("expires, code", [("2999-01-01", 1), ("2020-01-01", 1)])
+def test_allow_lists(folder, capsys, expires, code):
+    Path("adreno-sim.toml").write_text(ALLOW.format(kind="out-of-bounds-write", expires=expires))
+    found, out, _ = run(capsys, "kernel", "--launch", "launch.toml")
+    assert found == code
+    if expires > "2026":
+        assert "allowed: error: out-of-bounds-write at twice.cl:twice:4:8: padding" in out and "1 error, " in out.splitlines()[-1]
+    else:
+        assert "expired allow-list entry: " in out and "2 errors, " in out.splitlines()[-1]
+
+
+def test_everything_allowed_is_ok_but_listed(folder, capsys):
+    both = ALLOW.format(kind="out-of-bounds-write", expires="2999-01-01") + ALLOW.format(
+        kind="out-of-bounds-read", expires="2999-01-01"
+    )
+    Path("adreno-sim.toml").write_text(both)
+    code, out, _ = run(capsys, "kernel", "--launch", "launch.toml", "--sarif", "x.sarif")
+    assert code == 0 and out.count("allowed: error: ") == 2 and "2 allowed" in out.splitlines()[-1]
+    results = json.loads(Path("x.sarif").read_text())["runs"][0]["results"]
+    assert len(results) == 2 and all(result["suppressions"] for result in results)
+
+
+@pytest.mark.parametrize(
+    "change, args, message",
+    [
+        ({}, ("--launch", "none.toml"), "none.toml: cannot be read: No such file or directory"),
+        ({}, ("none.cl", "--launch", "launch.toml"), "none.cl: cannot be read: No such file or directory"),
+        ({}, ("--launch", "launch.toml", "--variant", "fast"), "launch.toml: no variant 'fast'; there are: none"),
+        ({}, ("--launch", "launch.toml", "--device", "sim:adreno-999"), "adreno-999"),
+        ({}, ("--launch", "launch.toml", "--json", "none/x.json"), "cannot write none/x.json: folder none does not exist"),
+        ({}, (), "the following arguments are required: --launch"),
+        ({"x.npy": b"1 2 3"}, ("--launch", "launch.toml"), "[[argument]] 1: data: x.npy: not a .npy file"),
+        ({"launch.toml": b"global_size = 9"}, ("--launch", "launch.toml"), "launch.toml: global_size: expected a list of 1 to 3"),
+        ({"launch.toml": b"\x00"}, ("--launch", "launch.toml"), "launch.toml: not a TOML file"),
+        ({"twice.cl": b"kernel void twice("}, ("--launch", "launch.toml"), "expected"),
+        ({"twice.cl": b"\xff"}, ("--launch", "launch.toml"), "twice.cl: not OpenCL C: not UTF-8 text"),
+        ({"twice.cl": b""}, ("--launch", "launch.toml"), "launch.toml: kernel: missing: the kernels of twice.cl are none"),
+    ],
+)
+def test_bad_input_is_one_error_without_traceback(folder, capsys, change, args, message):
+    for name, content in change.items():
+        Path(name).write_bytes(content)
+    before = {path.name for path in folder.iterdir()}
+    code, out, err = run(capsys, "kernel", *args)
+    assert code == 2 and not out and err.startswith("error: ") and message in err and "Traceback" not in err
+    if change != {"twice.cl": b"kernel void twice("}:
+        assert err.count("\n") == 1
+    assert {path.name for path in folder.iterdir()} == before
+
+
+@pytest.fixture
+def stock(small_onnx, tmp_path, monkeypatch):
+    """A model whose texture store is wrong: TVM's own pipeline from 0.26 on."""
+    from adreno_sim.compiler.compat import tvm_series
+
+    if tvm_series() == "0.25":
+        pytest.skip("TVM 0.25 stores textures right")
+    monkeypatch.chdir(tmp_path)
+    return small_onnx
+
+
+@pytest.mark.tvm
+def test_a_failing_launch_of_a_model_is_reproduced(stock, capsys):
+    code, out, _ = run(capsys, "reproduce", stock, "--pipeline", "stock", "--to", "case", "--annotations", "--sarif", "x.sarif")
+    assert code == 1
+    assert next(line for line in out.splitlines() if line.startswith("reproduction: ")).startswith("reproduction: case: kernel ")
+    assert "::error title=wrong-value::kernel " in out
+    (artifact, *_) = json.loads(Path("x.sarif").read_text())["runs"][0]["artifacts"]
+    assert artifact["location"]["uri"].endswith(".cl") and "kernel void" in artifact["contents"]["text"]
+    code, out, _ = run(capsys, "kernel", "--launch", "case/launch.toml", "--explain")
+    assert code == 1 and "[wrong-value]" in out and "write_image" in out
+    code, _, err = run(capsys, "reproduce", stock, "--to", "case")
+    assert code == 2 and "exists and is not an empty folder" in err
+
+
+@pytest.mark.tvm
+def test_check_writes_a_reproduction_only_where_something_fails(stock, capsys):
+    code, _, _ = run(capsys, "check", stock, "--pipeline", "stock", "--reproduce", "case", "--json", "x.json")
+    assert code == 1 and json.loads(Path("x.json").read_text())["reproduction"].startswith("case: kernel ")
+    assert {"kernel.cl", "launch.toml"} <= {path.name for path in Path("case").iterdir()}
+    code, out, _ = run(capsys, "reproduce", stock, "--to", "none")
+    assert code == 0 and not Path("none").exists() and "no launch failed: nothing was written to none" in out
+
+
+@pytest.mark.tvm
+def test_what_check_allows_is_listed(stock, capsys):
+    Path("adreno-sim.toml").write_text(ALLOW.format(kind="wrong-value", expires="2999-01-01").replace('"twice"', '"*"'))
+    code, out, _ = run(capsys, "check", stock, "--pipeline", "stock", "--json", "x.json")
+    report = json.loads(Path("x.json").read_text())
+    assert code == 0 and "allowed: error: wrong-value" in out and "1 allowed" in report["verdict"]
+    assert report["allowed"][0]["reason"] == "padding"
+    assert "wrong-value" not in [finding["kind"] for finding in report["findings"]]
