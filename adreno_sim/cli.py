@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from . import __version__, cli_bundle, cli_footprint, cli_kernel, cli_reproduce
+from . import __version__, cli_bundle, cli_footprint, cli_kernel, cli_reproduce, isolation
 
 if TYPE_CHECKING:
     from .report.model import Report
@@ -41,6 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code. Errors of the user's are one line on stderr, without a traceback."""
     try:
         args = _parser().parse_args(argv)
+        args.argv = list(sys.argv[1:] if argv is None else argv)
     except SystemExit as end:
         return int(end.code or 0)
     try:
@@ -93,6 +94,7 @@ def _add_check(commands: Any) -> None:
     check.add_argument(
         "--reproduce", metavar="DIR", help="write the first failing launch to this folder (see the command reproduce)"
     )
+    isolation.add_arguments(check)
     check.set_defaults(run=_check)
 
 
@@ -163,6 +165,8 @@ def shape_argument(text: str) -> tuple[str, tuple[int, ...]]:
 
 
 def _check(args: argparse.Namespace) -> int:
+    if args.isolate and args.progress_file is None:
+        return _check_isolated(args)
     report = run_check(args, reproduce=args.reproduce)
     write_report(report, args)
     return report.exit_code
@@ -174,7 +178,7 @@ def run_check(args: argparse.Namespace, **options: Any) -> Report:
 
     for file in (args.json, args.save, args.sarif):
         refuse_unwritable(file)
-    with progress.shown(sys.stderr) as bar:
+    with progress.shown(sys.stderr, getattr(args, "progress_file", None)) as bar:
         from .compiler.check import check
 
         return check(
@@ -195,6 +199,21 @@ def run_check(args: argparse.Namespace, **options: Any) -> Report:
             save=args.save,
             **options,
         )
+
+
+def _check_isolated(args: argparse.Namespace) -> int:
+    """The same in a process of its own; where that crashed or hung, a report that says so."""
+    outcome = isolation.run(args.argv, args.time_limit)
+    if outcome.finding is None:
+        return outcome.code
+    from .report.model import Report
+
+    device = args.device or os.environ.get("ADRENO_SIM_DEVICE") or "sim:adreno-740"
+    report = Report(args.model, args.target, args.pipeline, (), device, args.checks or "bounds", args.seed, "")
+    report.findings.append(outcome.finding)
+    report.unchecked.append("everything else: the process that ran the device did not live to report")
+    write_report(report, args)
+    return report.exit_code
 
 
 def refuse_unwritable(path: str | None) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import IO
 
 
@@ -30,9 +31,36 @@ class _Bar(Progress):
         self._bar.update(self._task, advance=1, description=f"{self._stage}: {name}"[:60])  # type: ignore[attr-defined]
 
 
+class _Noted(Progress):
+    """Passes on what it is told, and keeps the latest stage and step in a file, which outlives a crash."""
+
+    def __init__(self, inner: Progress, path: Path):
+        self._inner = inner
+        self._path = path
+        self._stage = ""
+
+    def stage(self, name: str, steps: int = 0) -> None:
+        self._stage = name
+        self._path.write_text(name, encoding="utf-8")
+        self._inner.stage(name, steps)
+
+    def step(self, name: str) -> None:
+        self._path.write_text(f"{self._stage}: {name}", encoding="utf-8")
+        self._inner.step(name)
+
+
 @contextmanager
-def shown(file: IO[str]) -> Iterator[Progress]:
-    """A progress bar on `file` while the block runs, gone afterwards; nothing where `file` is not a terminal."""
+def shown(file: IO[str], noted: str | None = None) -> Iterator[Progress]:
+    """A progress bar on `file` while the block runs, gone afterwards; nothing where `file` is not a terminal.
+
+    noted: a file that always holds the latest stage and step.
+    """
+    with _bar(file) as bar:
+        yield bar if noted is None else _Noted(bar, Path(noted))
+
+
+@contextmanager
+def _bar(file: IO[str]) -> Iterator[Progress]:
     if not file.isatty():
         yield Progress()
         return

@@ -163,3 +163,34 @@ def test_the_side_that_is_wrong_is_named(bundle, check, tmp_path):
     (differ,) = [finding for finding in report["findings"] if finding["kind"] == "devices-differ"]
     assert differ["kernel"] == name and "adreno-740 not as golden" in differ["message"]
     assert statuses(report)[name] == "ok"
+
+
+CRASH = "float lost(float x) { ((volatile __global float *)(ulong)64)[0] = x; return x; }\n"
+HANG = "float lost(float x) { volatile int never = 0; while (never == 0) {} return x; }\n"
+
+
+@pytest.mark.device
+@pytest.mark.parametrize(
+    ("body", "kind", "limit"), [(CRASH, "device-crashed", 120), (HANG, "device-hung", 20)], ids=["crash", "hang"]
+)
+def test_a_driver_that_is_lost_is_a_finding(bundle, check, tmp_path, body, kind, limit):
+    model = CompiledModel.load(bundle)
+    (name,) = (name for name in model.kernels if name.startswith("softmax"))
+    source = body + model.kernels[name].source.replace("exp(", "lost(")
+    path = tmp_path / "lost.asim"
+    replace(model, kernels={**model.kernels, name: replace(model.kernels[name], source=source)}).save(path)
+    done, report = check(path, "--device", "cl:portable", "--isolate", "--time-limit", str(limit))
+    if "no OpenCL platform" in done.stderr or "pyopencl" in done.stderr:
+        pytest.skip(done.stderr.strip())
+    assert done.returncode == 1 and done.stdout.splitlines()[-1].startswith("findings: "), done.stdout + done.stderr
+    (finding,) = report["findings"]
+    assert finding["kind"] == kind and "it was at run: softmax" in finding["message"]
+
+
+def test_an_isolated_run_that_ends_is_as_any_other(bundle, check):
+    done, report = check(bundle, "--isolate")
+    assert done.returncode == 0 and done.stdout.splitlines()[-1].startswith("ok: ") and report["ok"]
+    done, _ = check(bundle, "--isolate", "--device", "sim:nothing")
+    assert done.returncode == 2 and done.stderr.startswith("error: ") and done.stderr.count("\n") == 1
+    done, _ = check(bundle, "--isolate", "--time-limit", "0")
+    assert done.returncode == 2 and "expected seconds" in done.stderr

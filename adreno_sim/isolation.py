@@ -1,0 +1,87 @@
+"""Run a command of this program in a process of its own, with a time limit: a driver that hangs or crashes takes only that.
+
+The child writes the name of each step to a file as it begins; what it was at is known even where it could say no more.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from .findings import Finding, Kind
+
+DEFAULT_LIMIT = 600.0
+"""Seconds that an isolated run may take."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of a command that can run isolated."""
+    parser.add_argument(
+        "--isolate", action="store_true", help="run in a process of its own: a driver's crash or hang is a finding"
+    )
+    limit = f"of --isolate, in seconds (default: {DEFAULT_LIMIT:g})"
+    parser.add_argument("--time-limit", type=_seconds, default=DEFAULT_LIMIT, metavar="S", help=limit)
+    parser.add_argument("--progress-file", help=argparse.SUPPRESS)
+
+
+def _seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r}: expected seconds, as 60")
+    return value
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How the process ended: its exit code, or the finding that stands for a crash or a time-out."""
+
+    code: int
+    finding: Finding | None = None
+
+
+def run(arguments: Sequence[str], limit: float) -> Outcome:
+    """`adreno-sim ARGUMENTS --progress-file FILE` in a process of its own, killed with all it started after `limit` seconds."""
+    with tempfile.TemporaryDirectory(prefix="adreno-sim-") as folder:
+        noted = Path(folder) / "progress"
+        command = [sys.executable, "-m", "adreno_sim", *arguments, "--progress-file", str(noted)]
+        with subprocess.Popen(command, start_new_session=True, env=_environment()) as process:
+            try:
+                code = process.wait(timeout=limit)
+            except subprocess.TimeoutExpired:
+                _kill(process)
+                return Outcome(1, Finding(Kind.DEVICE_HUNG, f"did not end within {limit:g} s; it was at {_at(noted)}"))
+            except BaseException:
+                _kill(process)
+                raise
+        if code < 0:
+            return Outcome(1, Finding(Kind.DEVICE_CRASHED, f"ended by {signal.Signals(-code).name}; it was at {_at(noted)}"))
+        return Outcome(code)
+
+
+def _environment() -> dict[str, str]:
+    """This process's, with the package on the path also where it is not installed."""
+    home = str(Path(__file__).parents[1])
+    path = os.pathsep.join(filter(None, [home, os.environ.get("PYTHONPATH", "")]))
+    return {**os.environ, "PYTHONPATH": path}
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def _at(noted: Path) -> str:
+    """The step that had begun last."""
+    return noted.read_text(encoding="utf-8") if noted.exists() else "its start"
