@@ -195,7 +195,8 @@ class View(Protocol):
     def release(self) -> None: ...
 
 
-Argument = Union[View, np.generic, int, float, Local, Sampler]
+Argument = Union[View, np.generic, np.ndarray, int, float, Local, Sampler]
+"""A kernel argument; an array is a vector by value (three elements take the room of four), np.void a struct."""
 
 
 @dataclass(frozen=True)

@@ -36,14 +36,17 @@ def refusal(error: DeviceError, kind: Kind | None = None, view: str = "") -> Ref
     return Refused(Finding(kind, str(error), access=access, detail={"code": error.code}))
 
 
-def check_names(spec: LaunchSpec, kernel: str, params: Sequence[KernelParam]) -> None:
-    """The arguments are as many as the kernel's, and those with a name are where it is. Raises AdrenoSimError."""
+def check_names(spec: LaunchSpec, kernel: str, params: Sequence[KernelParam], named: bool) -> None:
+    """The arguments are as many as the kernel's, and those with a name are where it is. Raises AdrenoSimError.
+
+    named: the device knows the names in the source; drivers that define built-ins as macros rename what is called like one.
+    """
     given = spec.arguments
     if len(given) != len(params):
         takes = f"kernel {kernel} takes {len(params)} arguments ({', '.join(param.name for param in params)})"
         raise AdrenoSimError(f"{spec.file}: [[argument]]: {takes}, {len(given)} given")
     for number, (argument, param) in enumerate(zip(given, params, strict=True), 1):
-        if argument.name and param.name and argument.name != param.name:
+        if named and argument.name and argument.name != param.name:
             raise AdrenoSimError(
                 f"{spec.file}: [[argument]] {number}: name: kernel {kernel} calls this argument {param.name}, got {argument.name}"
             )

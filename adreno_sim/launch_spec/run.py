@@ -96,7 +96,7 @@ class _Run:
         """Run, and put into the report everything but the judgement of findings."""
         kernel = self._kernel()
         report.kernel = kernel.name
-        check_names(self.spec, kernel.name, kernel.params)
+        check_names(self.spec, kernel.name, kernel.params, named=self.device.info.backend == "sim")
         try:
             self._launch(kernel, report)
         except Refused as refused:

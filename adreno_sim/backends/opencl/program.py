@@ -149,6 +149,8 @@ def _bound(context: cl.Context, kernel: OpenCLKernel, index: int, arg: Any) -> A
 def _scalar(kernel: OpenCLKernel, index: int, arg: Any) -> Any:
     """A numpy value of the parameter's size and kind (integer or float); Python numbers take the parameter's type."""
     param = kernel.params[index]
+    if param.kind == "scalar" and isinstance(arg, np.ndarray):
+        return np.ascontiguousarray(arg)  # a vector: its bytes
     if param.kind != "scalar" or not isinstance(arg, (np.generic, int, float)):
         raise _wrong(kernel, index, f"{type(arg).__name__} {arg!r}")
     wanted = np.dtype(SCALARS[param.spelled]) if param.spelled in SCALARS else None
