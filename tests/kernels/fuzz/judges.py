@@ -8,8 +8,11 @@ from adreno_sim.device import Checks
 
 _AVOID = {
     "pocl": frozenset[str](),
-    # unoptimised, mad_sat(1, 1, x) saturates where it must not, or wraps
-    "intel": frozenset({"integer/mad_sat:int", "integer/mad_sat:uint", "integer/mad_sat:long", "integer/mad_sat:ulong"}),
+    # unoptimised, mad_sat(1, 1, x) saturates where it must not, or wraps; shuffle(long4, ulong8) picks wrong lanes
+    "intel": frozenset(
+        {"integer/mad_sat:int", "integer/mad_sat:uint", "integer/mad_sat:long", "integer/mad_sat:ulong"}
+        | {"vector/shuffle:long", "vector/shuffle:ulong"}
+    ),
 }
 
 
