@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,7 +37,7 @@ class AdrenoCheck:
         """
         report = self.report(model, inputs, **options)
         if not report.ok:
-            outcomes.fail(self._describe(report))
+            outcomes.fail(self._describe(report, model, inputs, options))
         self._compare(report, snapshot)
         return report
 
@@ -56,12 +57,22 @@ class AdrenoCheck:
         self._compare(report, snapshot)
         return report
 
-    def _describe(self, report: Report) -> str:
+    def _describe(self, report: Report, model: Any, inputs: Any, options: dict[str, Any]) -> str:
         text = results.failure_text(report)
         if self._settings.output is None:
             return text
-        files = results.attach(self._settings.output, self._node.nodeid, report)
-        return f"{text}\nattached: {files[0]}"
+        folder = results.attach(self._settings.output, self._node.nodeid, report)
+        if "reproduce" not in options:
+            self._reproduce(folder / "reproduce", model, inputs, options)
+        return f"{text}\nattached: {folder} ({', '.join(sorted(item.name for item in folder.iterdir()))})"
+
+    def _reproduce(self, folder: Path, model: Any, inputs: Any, options: dict[str, Any]) -> None:
+        """Check once more, keeping what launches are given (too slow for every check), to write the one that fails."""
+        from ..compiler.check import check
+
+        again = {"pipeline": self._settings.pipeline, **options, "reproduce": folder}
+        with contextlib.suppress(AdrenoSimError):
+            check(str(model) if isinstance(model, Path) else model, inputs, device=self.device, **again)
 
     def _compare(self, report: Report, snapshot: bool | str) -> None:
         """Against the snapshot of this name; False = none."""

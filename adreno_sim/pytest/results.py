@@ -6,6 +6,7 @@ Properties travel with pytest's reports, so the summary is complete under xdist 
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -52,18 +53,19 @@ def failure_text(report: Report) -> str:
     return "\n".join(lines)
 
 
-def attach(folder: Path, test: str, report: Report) -> list[Path]:
-    """Write what helps to understand a failed check of `test` below `folder`; the files made."""
+def attach(folder: Path, test: str, report: Report) -> Path:
+    """Write what helps to understand the failed check of `test` to a folder of its own below `folder`, which it returns.
+
+    What an earlier run left there goes away.
+    """
     from ..report.encode import report_to_json, write_json
 
     place = folder / safe_name(test)
-    place.mkdir(parents=True, exist_ok=True)
-    number = len(list(place.glob("report*.json")))
-    json_file = place / ("report.json" if not number else f"report-{number}.json")
-    write_json(json_file, report_to_json(report))
-    text_file = json_file.with_suffix(".txt")
-    text_file.write_text(str(report) + "\n", encoding="utf-8")
-    return [json_file, text_file]
+    shutil.rmtree(place, ignore_errors=True)
+    place.mkdir(parents=True)
+    write_json(place / "report.json", report_to_json(report))
+    (place / "report.txt").write_text(str(report) + "\n", encoding="utf-8")
+    return place
 
 
 def safe_name(test: str) -> str:

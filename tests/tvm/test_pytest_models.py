@@ -105,3 +105,5 @@ def test_stock_tvm_fails_with_the_store_named(run, pytester):
     assert result.parseoutcomes()["failed"] >= 2
     report = pytester.path / "failures" / "test_checks.py_test_check_sim_adreno-740" / "report.json"
     assert any(finding["kind"] == "wrong-value" for finding in json.loads(report.read_text())["findings"])
+    assert {path.suffix for path in (report.parent / "reproduce").iterdir()} >= {".cl", ".toml"}
+    assert (report.parent / "report.txt").read_text().splitlines()[-1].startswith("findings: ")
