@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, Union, runtime_checkable
 
@@ -316,6 +316,14 @@ class Device(Protocol):
     def take_warnings(self) -> list[Finding]:
         """Findings about the device rather than one launch (an image over a buffer emulated with copies, ...), once each."""
         ...
+
+
+def announce_devices(devices: Iterable[str]) -> None:
+    """Say which devices this process will open. OpenCL's loader is set up at the first `cl` device, for those known by then:
+    a later `cl:intel` is not found where only `cl:portable` was announced or opened."""
+    from .backends.opencl.open import announce
+
+    announce([rest for text in devices for backend, _, rest in [text.partition(":")] if backend == "cl"])
 
 
 def open_device(device: str | None = None, **options: Any) -> Device:

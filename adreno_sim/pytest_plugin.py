@@ -106,11 +106,12 @@ def _own_parameters(metafunc: pytest.Metafunc) -> bool:
 
 def _open(config: pytest.Config, text: str) -> Device:
     """The device `text`, opened once a run. Fails the test where it cannot be opened."""
-    from .device import AdrenoSimError, open_device
+    from .device import AdrenoSimError, announce_devices, open_device
     from .pytest import outcomes
 
     opened = config.stash[_OPENED]
     if text not in opened:
+        announce_devices(config.stash[_SETTINGS].devices)
         checks = config.stash[_SETTINGS].checks
         try:
             opened[text] = open_device(text, **({"checks": checks} if checks else {}))

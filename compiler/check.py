@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..allow import find_config
-from ..device import AdrenoSimError, BuildError, Device, DeviceError, UnsupportedError, open_device
+from ..device import AdrenoSimError, BuildError, Device, DeviceError, UnsupportedError, announce_devices, open_device
 from ..findings import Finding, Kind, Severity
 from ..report.merge import FindingList
 from ..report.model import EXIT_USAGE, InputReport, Report
@@ -58,8 +58,9 @@ def check(
     UnsupportedError for what TVM or the device cannot do, unless errors were found before (then the report says where it
     stopped).
     """
-    opened = _open(device, checks)
-    return _Run(opened, _options(options), progress or Progress()).run(model, inputs)
+    wanted = _options(options)
+    announce_devices(text for text in (device, wanted.compare_with) if isinstance(text, str))
+    return _Run(_open(device, checks), wanted, progress or Progress()).run(model, inputs)
 
 
 def _open(device: str | Device | None, checks: str | None) -> Device:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from ..device import AdrenoSimError, Device, UnsupportedError, open_device
+from ..device import AdrenoSimError, Device, UnsupportedError, announce_devices, open_device
 from ..pytest.settings import current
 from .compat import import_tvm
 from .importers import load_model
@@ -94,6 +94,7 @@ def _pipeline() -> Any:
 def _devices() -> list[tuple[Device, str]]:
     settings = current()
     options = {} if settings.checks is None else {"checks": settings.checks}
+    announce_devices(settings.devices)
     return [(open_device(text, **options), text) for text in settings.devices]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import count
 from typing import IO
 
 from ..device import AdrenoSimError, DeviceInfo, open_device
@@ -17,22 +18,28 @@ def simulated() -> Iterator[tuple[str, DeviceInfo]]:
 
 
 def real() -> Iterator[tuple[str, DeviceInfo]]:
-    """Device string and description of every OpenCL device. Raises AdrenoSimError where there is no OpenCL at all."""
-    platform = 0
-    while True:
-        device = 0
-        while True:
-            text = f"cl:{platform}:{device}"
-            try:
-                yield text, open_device(text).info
-            except AdrenoSimError:
-                if text == "cl:0:0":
-                    raise
-                break
-            device += 1
-        if not device:
+    """Device string and description of every OpenCL device, those of drivers from PyPI included.
+
+    Raises AdrenoSimError where there is no OpenCL at all. Loads every driver into this process.
+    """
+    from ..backends.opencl import drivers
+    from ..backends.opencl.open import platform_names
+
+    drivers.announce(["", *(driver.name for driver in drivers.DRIVERS)])
+    known = [(drivers.meant(name), name) for name in platform_names()]
+    for text in dict.fromkeys(
+        driver.name if driver else name for driver, name in known
+    ):  # an index depends on the drivers loaded
+        yield from _of_platform(f"cl:{text}")
+
+
+def _of_platform(platform: str) -> Iterator[tuple[str, DeviceInfo]]:
+    for device in count():
+        text = f"{platform}:{device}" if device else platform
+        try:
+            yield text, open_device(text).info
+        except AdrenoSimError:
             return
-        platform += 1
 
 
 def show(file: IO[str]) -> None:

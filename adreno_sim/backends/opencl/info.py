@@ -61,7 +61,8 @@ def _lacks(device: cl.Device, extensions: frozenset[str]) -> tuple[str, ...]:
     if not device.image_support:
         lacks.append("has no images: only the buffer target runs")
     elif "cl_ext_image_from_buffer" not in extensions:
-        lacks.append("makes no image2d_array over a buffer: such views are separate images, kept coherent by copies")
+        kinds = [kind for kind in ("image2d", "image2d_array") if IMAGE_FROM_BUFFER.get(kind, "none") not in extensions]
+        lacks.append(f"makes no {' or '.join(kinds)} over a buffer: such views are separate images, kept coherent by copies")
     if "cl_khr_fp16" not in extensions:
         lacks.append("has no cl_khr_fp16: kernels that compute in half do not build")
     return tuple(lacks)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...device import AdrenoSimError
@@ -23,13 +23,28 @@ def open_opencl(text: str = "", **options: Any) -> OpenCLDevice:
     fields. Raises AdrenoSimError where pyopencl, a driver, the platform or the device is missing, naming what is there.
     """
     run_options = make_options(options)
-    platform_text, _, device_text = (text or os.environ.get("PYOPENCL_CTX", "")).partition(":")
+    platform_text, device_text = _parts(text)
     platforms = _platforms(platform_text)
     platform = _choose("platform", platform_text, platforms)
     devices = _devices(platform)
     from .device import OpenCLDevice
 
     return OpenCLDevice(_choose("device", device_text, devices), run_options)
+
+
+def platform_names() -> list[str]:
+    """Names of the platforms there are, in the order of their indices. AdrenoSimError where there is none."""
+    return [str(platform.name) for platform in _platforms("")]
+
+
+def announce(texts: Iterable[str]) -> None:
+    """Say that devices of these texts (as of `open_opencl`) will be opened by this process, before the first is."""
+    drivers.announce([_parts(text)[0] for text in texts])
+
+
+def _parts(text: str) -> tuple[str, str]:
+    platform, _, device = (text or os.environ.get("PYOPENCL_CTX", "")).partition(":")
+    return platform, device
 
 
 def _platforms(wanted: str) -> list[Any]:
@@ -43,10 +58,11 @@ def _platforms(wanted: str) -> list[Any]:
     except cl.Error:
         found = []
     if not found:
-        raise AdrenoSimError(
-            "no OpenCL platform: expected a driver's .icd file in /etc/OpenCL/vendors or where OCL_ICD_VENDORS points, "
+        expected = drivers.not_found(wanted) or (
+            "expected a driver's .icd file in /etc/OpenCL/vendors or where OCL_ICD_VENDORS points, "
             "or PoCL from PyPI (pip install 'adreno-sim[opencl]')"
         )
+        raise AdrenoSimError(f"no OpenCL platform: {expected}")
     return found
 
 
@@ -74,4 +90,5 @@ def _choose(what: str, wanted: str, items: Sequence[T]) -> T:
         if not wanted.isdigit() and wanted.lower() in name.lower():
             return item
     there = ", ".join(f"{index} {name!r}" for index, name in enumerate(names))
-    raise AdrenoSimError(f"no OpenCL {what} {wanted!r}; there are: {there}")
+    reason = drivers.not_found(wanted) if what == "platform" else ""
+    raise AdrenoSimError(f"no OpenCL {what} {wanted!r}; there are: {there}{f' ({reason})' if reason else ''}")
