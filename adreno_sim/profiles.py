@@ -37,6 +37,7 @@ FIELDS: Mapping[str, str] = MappingProxyType(
         "device_name": _TEXT,
         "device_version": _TEXT,
         "extensions": _TEXTS,
+        "compiler_extensions": _TEXTS,  # what the kernel compiler takes though the device does not list it
         "pitch_rule": _TEXT,  # one of PITCH_RULES; see image.layout
         "wave_sizes": _INTS,  # full and half wave; the first is the sub-group size
         "page_size": _INT,  # bytes to which the pool rounds
@@ -82,6 +83,15 @@ class Profile:
     @property
     def extensions(self) -> frozenset[str]:
         return frozenset(self.values["extensions"])
+
+    @property
+    def compiler_extensions(self) -> frozenset[str]:
+        return frozenset(self.values["compiler_extensions"])
+
+    def wave_size(self, wanted: str = "") -> int:
+        """Work-items of a sub-group. wanted: what a kernel's qcom_reqd_sub_group_size asks for: "half", "full" or ""."""
+        sizes = self.values["wave_sizes"]
+        return int(sizes[-1 if wanted == "half" else 0])
 
     @property
     def flush_denormals(self) -> bool:

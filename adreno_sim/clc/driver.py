@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from ..device import AdrenoSimError, BuildError
+from . import wide_vectors
 from .diagnostics import Diagnostic, parse_diagnostics, summary
 from .options import BuildOptions
 
@@ -96,6 +97,8 @@ def run_clang(source: str, options: BuildOptions, target: FrontEndTarget, *, as_
 
     The IR comes as bitcode, which only an LLVM at least as new as clang reads, or as text.
     """
+    if wide_vectors.EXTENSION in (target.extensions or ()):
+        source = wide_vectors.name_upper_lanes(source)
     text = source.encode("utf-8", "surrogateescape")
     if len(text) > _SOURCE_LIMIT:
         raise BuildError(f"source of {len(text)} bytes: expected at most {_SOURCE_LIMIT}")

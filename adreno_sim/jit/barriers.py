@@ -13,7 +13,7 @@ from .unit import unsupported
 _GROUP = re.compile(r"barrier|work_group_barrier|wait_group_events|work_group_(all|any|broadcast|(reduce|scan_\w+)_\w+)")
 _WAVE = re.compile(
     r"sub_group_barrier|sub_group_(all|any|elect|ballot|broadcast|broadcast_first|shuffle\w*|(reduce|scan_\w+)_\w+)"
-    r"|(intel_)?sub_group_shuffle\w*"
+    r"|intel_sub_group_shuffle\w*|qcom_sub_group_shuffle_(up|down|xor)"
 )
 PLAIN = {"barrier", "work_group_barrier", "wait_group_events", "sub_group_barrier"}
 """Splits without a value: nothing is combined."""

@@ -199,6 +199,30 @@ def _relative(op: str) -> Callable[[_Combiner, str], str]:
     return source
 
 
+def _shuffled_within(op: str) -> Callable[[_Combiner], None]:
+    """Qualcomm's shuffle: the sub-group in segments of `width` lanes (operand 2; 0 = all of it), and a value (operand 3)
+    for a lane whose source lies outside its own segment or among lanes that are not there."""
+
+    def emit(c: _Combiner) -> None:
+        t, spelled = c.t, layout.spell(c.instr.type)
+        count = t.op("sub i64 %last, %first")
+
+        def step(lane: str, acc: str) -> str:
+            own = t.op(f"sub i64 {lane}, %first")
+            source = t.op(f"{op} i64 {own}, {_index(c, 1, lane)}")
+            given = _index(c, 2, lane)
+            width = t.op(f"select i1 {t.op(f'icmp eq i64 {given}, 0')}, i64 {count}, i64 {given}")
+            there = t.op(f"icmp eq i64 {t.op(f'udiv i64 {own}, {width}')}, {t.op(f'udiv i64 {source}, {width}')}")
+            there = t.op(f"and i1 {there}, {t.op(f'icmp ult i64 {source}, {count}')}")
+            value = c.operand(0, _lane_at(c, source))
+            c.give(t.op(f"select i1 {there}, {spelled} {value}, {spelled} {c.operand(3, lane)}"), lane)
+            return acc
+
+        c.loop(step, "0", "i64")
+
+    return emit
+
+
 def _elect(c: _Combiner) -> None:
     def step(lane: str, acc: str) -> str:
         first = c.t.op(f"icmp eq i64 {lane}, %first")
@@ -232,4 +256,7 @@ _OTHERS: dict[str, Callable[[_Combiner], None]] = {
     "shuffle_xor": _shuffled(_relative("xor")),
     "shuffle_up": _shuffled(_relative("sub")),
     "shuffle_down": _shuffled(_relative("add")),
+    "qcom_sub_group_shuffle_xor": _shuffled_within("xor"),
+    "qcom_sub_group_shuffle_up": _shuffled_within("sub"),
+    "qcom_sub_group_shuffle_down": _shuffled_within("add"),
 }

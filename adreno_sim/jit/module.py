@@ -15,6 +15,7 @@ from . import (  # noqa: F401 (most are here for what they register)
     barriers,
     collectives,
     conversions,
+    dot_products,
     floats,
     images,
     integers,

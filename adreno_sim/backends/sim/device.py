@@ -165,7 +165,7 @@ class SimDevice:
         watched = self._watch_range(watch)
         if 0 in total:
             return LaunchResult()
-        key = self._specialisation(total, group, checked, watch)
+        key = self._specialisation(kernel, total, group, checked, watch)
         compiled = specialise(kernel.module, kernel.function, key, keep=self.options.cache)
         raw = self._run(compiled, kernel, checked, total, len(global_size), watched)
         shared = overlaps(kernel, checked) if self.options.checks != "off" else []
@@ -216,12 +216,14 @@ class SimDevice:
         major, minor = profile["opencl"].split(".")
         return FrontEndTarget(
             opencl_version=int(major) * 100 + int(minor) * 10,
-            extensions=profile.extensions,
+            extensions=profile.extensions | profile.compiler_extensions,
             fp16="cl_khr_fp16" in profile.extensions,
             fp64="cl_khr_fp64" in profile.extensions,
         )
 
-    def _specialisation(self, total: limits.Size, group: limits.Size, args: Sequence[Any], watch: Watch | None) -> Specialisation:
+    def _specialisation(
+        self, kernel: SimKernel, total: limits.Size, group: limits.Size, args: Sequence[Any], watch: Watch | None
+    ) -> Specialisation:
         flush = self.options.flush_denormals
         return Specialisation(
             local_size=group,
@@ -231,7 +233,7 @@ class SimDevice:
             uniform=all(whole % part == 0 for whole, part in zip(total, group, strict=True)),
             contract=self.options.contract,
             flush_denormals=self.profile.flush_denormals if flush is None else flush,
-            wave_size=self.profile["wave_sizes"][0],
+            wave_size=self.profile.wave_size(kernel.function.required_sub_group_size),
             most_groups=bounds_of_grid(total, group),
         )
 

@@ -36,6 +36,22 @@ int ADRENO_SIM_OVERLOAD qcom_dot8_acc(uint, uint, int);
 uint ADRENO_SIM_OVERLOAD qcom_udot8_acc(uint, uint, uint);
 #endif
 
+#ifdef cl_qcom_subgroup_constant_load
+#define QCOM_CLK_CONST_LOAD_SYNC 1
+uint ADRENO_SIM_OVERLOAD qcom_get_physical_sub_group_id(void);
+void ADRENO_SIM_OVERLOAD qcom_sub_group_sync(uint);
+#define ADRENO_SIM_LOAD(type) \
+  void ADRENO_SIM_OVERLOAD qcom_sub_group_constant_load8(__constant type *, __constant type *, int, int, int);
+ADRENO_SIM_LOAD(float4)
+ADRENO_SIM_LOAD(uint4)
+#ifdef cl_khr_fp16
+#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+ADRENO_SIM_LOAD(half8)
+#pragma OPENCL EXTENSION cl_khr_fp16 : disable
+#endif
+#undef ADRENO_SIM_LOAD
+#endif
+
 #undef ADRENO_SIM_OVERLOAD
 
 #ifdef cl_qcom_extra_vector_types
@@ -63,6 +79,7 @@ typedef half half32 __attribute__((ext_vector_type(32)));
 #define sub_group_uniform
 #endif
 #define qcom_wave_pair_mode(mode)
+#define max_constant_size(nbytes)
 #define qcom_max_concurrent_subgroups(count)
 
 #endif
