@@ -1,120 +1,86 @@
-"""Speed against PoCL, as ratios within one run: python ci/bench/run.py [NETWORK ...] (default squeezenet)
+"""Speed against PoCL, as ratios within one run: python ci/bench/run.py [--suite NAME ...] [--only TEXT] [--quick]
 
-Compiles each network for the buffer and the texture target, then times its kernels on the simulator without checks and on
-PoCL, two threads each, each in a process of its own with its caches off. Writes RESULTS.md beside this file. Where PoCL is
-missing, it says so and gives no ratio.
+Every device has a process of its own; all take turns, two threads each, arguments resident, caches off. A time is the wall
+time of launch and finish, the median of ten or more after a warm-up. --markdown writes RESULTS.md beside this file, --json
+prints everything. Where PoCL or Oclgrind is missing, the tables say so and have no such ratio.
+
+Exit code: 0 measured, 1 a result was wrong or a kernel failed, 2 usage or bad input.
 """
 
 from __future__ import annotations
 
+import argparse
 import datetime
 import json
 import os
 import platform
-import statistics
-import subprocess
 import sys
-import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+import suite_kernels
+from children import YARDSTICK, ChildError, opened
 
 from adreno_sim import AdrenoSimError
-from adreno_sim.compiler.extract import extract
-from adreno_sim.compiler.importers import load_model
-from adreno_sim.compiler.inputs import make_inputs
-from adreno_sim.compiler.pipeline import lower
 
-HERE = Path(__file__).parent
-THREADS = 2
-REPEATS = 7
-SIMULATOR = f"sim:adreno-740,checks=off,threads={THREADS},cache=false"
-YARDSTICK = "cl:portable"
-FUSED = "conv2d"
-"""Kernels whose name holds this are the yardstick's: the fused convolutions."""
-
-Times = dict[str, dict[str, float]]
+RESULTS = Path(__file__).with_name("RESULTS.md")
+SUITES = {"kernels": suite_kernels}
 
 
-def light_model(name: str) -> Path:
-    """Path of one of the `onnx` package's light models."""
-    import onnx
-
-    path = Path(onnx.__file__).parent / "backend" / "test" / "data" / "light" / f"light_{name}.onnx"
-    if not path.is_file():
-        raise AdrenoSimError(f"network {name!r}: {path.parent} has no {path.name}")
-    return path
-
-
-def measure(device: str, bundle: Path, inputs: Path) -> dict[str, Any]:
-    """worker.py's result. Raises AdrenoSimError with its last line where it fails."""
-    environment = {**os.environ, "POCL_MAX_PTHREAD_COUNT": str(THREADS), "POCL_KERNEL_CACHE": "0"}
-    command = [sys.executable, str(HERE / "worker.py"), device, str(bundle), str(inputs), str(REPEATS)]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment)
-    if done.returncode:
-        raise AdrenoSimError(f"{device}: {(done.stderr.strip() or 'no output').splitlines()[-1]}")
-    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return result
+def main() -> int:
+    options = _options()
+    say = _sayer(options.json)
+    machine = _machine()
+    results = {}
+    for name in options.suite or list(SUITES):
+        start = time.perf_counter()
+        results[name] = SUITES[name].run(options.only, options.quick, "least" if options.best else "median", say)
+        results[name]["took"] = time.perf_counter() - start
+        say(f"suite {name}: {results[name]['took']:.0f} s")
+    text = "\n".join([*_heading(machine), *(line for name in results for line in _section(name, results[name]))])
+    if options.markdown:
+        _write(RESULTS, text)
+    print(json.dumps({"schema": "adreno-sim/bench/1", "machine": machine, "suites": results}) if options.json else text)
+    return max(SUITES[name].exit_code(result) for name, result in results.items())
 
 
-def compare(network: str, target: str, folder: Path) -> tuple[list[str], str]:
-    """The section of RESULTS.md about one network on one target, and the yardstick's version ("missing ..." without one)."""
-    model = load_model(light_model(network))
-    compiled = extract(lower(model.module, target), network)
-    bundle, inputs = folder / "model.asim", folder / "inputs.npz"
-    compiled.save(bundle)
-    arrays: dict[str, Any] = make_inputs(model)
-    np.savez(inputs, **arrays)
-    mine = measure(SIMULATOR, bundle, inputs)
-    try:
-        other = measure(YARDSTICK, bundle, inputs)
-    except AdrenoSimError as error:
-        return [f"## {network}, {target}", "", "No ratio: the yardstick is missing.", ""], f"missing ({error})"
-    return section(network, target, mine["kernels"], other["kernels"]), other["version"]
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--suite", action="append", choices=SUITES, help="may be given several times (default: all)")
+    parser.add_argument("--only", default="", metavar="TEXT", help="only cases whose name holds this")
+    parser.add_argument("--quick", action="store_true", help="fewer and smaller cases, few samples: a look, not a result")
+    parser.add_argument("--best", action="store_true", help="ratios of the fastest launches: for a machine that is busy")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
+    parser.add_argument("--markdown", action="store_true", help=f"write {RESULTS.name}")
+    return parser.parse_args()
 
 
-def section(network: str, target: str, mine: Times, other: Times) -> list[str]:
-    """A table of the fused convolutions, slowest first, and the ratios over them and over all kernels."""
-    rows = sorted((name for name in mine if FUSED in name), key=lambda name: -other[name]["run"])
-    out = [f"## {network}, {target}", ""]
-    out.append("| | compile ratio, median | compile ratio, worst | run ratio, total | run ratio, median | run ratio, worst |")
-    out.append("|---|---|---|---|---|---|")
-    for label, names in (("fused convolutions", rows), ("all kernels", list(mine))):
-        cold = [compile_seconds(mine[name]) / compile_seconds(other[name]) for name in names]
-        warm = [mine[name]["run"] / other[name]["run"] for name in names]
-        total = sum(mine[name]["run"] for name in names) / sum(other[name]["run"] for name in names)
-        values = (statistics.median(cold), max(cold), total, statistics.median(warm), max(warm))
-        out.append(f"| {label} ({len(names)}) | " + " | ".join(f"{value:.2f}" for value in values) + " |")
-    out += ["", "| fused convolution | compile ms | PoCL | ratio | run ms | PoCL | ratio |", "|---|---|---|---|---|---|---|"]
-    for name in rows:
-        pairs = [(compile_seconds(mine[name]), compile_seconds(other[name]), 0), (mine[name]["run"], other[name]["run"], 2)]
-        cells = [f"{a * 1e3:.{digits}f} | {b * 1e3:.{digits}f} | {a / b:.2f}" for a, b, digits in pairs]
-        out.append(f"| {name} | " + " | ".join(cells) + " |")
-    return [*out, ""]
+def _sayer(quiet_output: bool) -> Any:
+    stream = sys.stderr if quiet_output or not sys.stdout.isatty() else sys.stdout
+    return lambda text: print(text, file=stream, flush=True)
 
 
-def compile_seconds(times: dict[str, float]) -> float:
-    """Build and first launch (where the work-group size is known and machine code is made), less one plain run."""
-    return times["build"] + max(times["first"] - times["run"], 0.0)
+def _section(name: str, result: dict[str, Any]) -> list[str]:
+    lines: list[str] = SUITES[name].markdown(result)
+    return [*lines, f"Took {result['took']:.0f} s.", ""]
 
 
-def heading(yardstick: str, load: float) -> list[str]:
-    """What was measured, where, and how to read it."""
-    when = datetime.datetime.now(datetime.timezone.utc).date()
-    return [
-        "# Speed against PoCL",
-        "",
-        f"Written by `python ci/bench/run.py` on {when}: {processor()}, {os.cpu_count()} cores, "
-        f"Python {platform.python_version()}; load average {load:.1f} when it began. Yardstick: {yardstick}.",
-        "",
-        f"Ratios are this project's time over PoCL's, so less is faster. Both use {THREADS} threads, no checks and no caches on "
-        f"disk. Compile: build plus first launch less one run. Run: the fastest of {REPEATS} launches after the first.",
-        "",
-    ]
+def _machine() -> dict[str, Any]:
+    """What the figures depend on besides this project."""
+    with opened([YARDSTICK]) as (children, missing):
+        version = missing.get(YARDSTICK) or children[YARDSTICK].call("open_device")["version"]
+    return {
+        "date": datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
+        "processor": _processor(),
+        "cores": os.cpu_count(),
+        "python": platform.python_version(),
+        "load": os.getloadavg()[0],
+        "yardstick": version,
+    }
 
 
-def processor() -> str:
+def _processor() -> str:
     """The processor's name, as Linux gives it."""
     for line in Path("/proc/cpuinfo").read_text().splitlines():
         if line.startswith("model name"):
@@ -122,23 +88,30 @@ def processor() -> str:
     return platform.machine()
 
 
-def main(networks: list[str]) -> int:
-    lines: list[str] = []
-    yardstick, load = "missing", os.getloadavg()[0]
-    for network in networks:
-        for target in ("buffer", "texture"):
-            with tempfile.TemporaryDirectory() as folder:
-                part, yardstick = compare(network, target, Path(folder))
-                lines += part
-    text = "\n".join([*heading(yardstick, load), *lines])
-    (HERE / "RESULTS.md").write_text(text)
-    print(text)
-    return 0
+def _heading(machine: dict[str, Any]) -> list[str]:
+    return [
+        "# Speed against PoCL",
+        "",
+        f"Written by `python ci/bench/run.py --markdown` on {machine['date']}: {machine['processor']}, {machine['cores']} cores, "
+        f"Python {machine['python']}; load average {machine['load']:.1f} when it began. Yardstick: {machine['yardstick']}.",
+        "",
+        "Ratios are times of the first over the second, so less is faster for this project except over Oclgrind. Every device "
+        "has a process of its own and two threads; they take turns launch by launch. Times are medians of ten or more launches "
+        "(enqueue and finish, arguments resident, first launches left out). Half kernels are compared with PoCL's run of the "
+        "same kernel in float, as PoCL has no half on a CPU.",
+        "",
+    ]
+
+
+def _write(path: Path, text: str) -> None:
+    part = path.with_suffix(".part")
+    part.write_text(text + "\n", encoding="utf-8")
+    part.replace(path)
 
 
 if __name__ == "__main__":
     try:
-        sys.exit(main(sys.argv[1:] or ["squeezenet"]))
-    except AdrenoSimError as error:
+        sys.exit(main())
+    except (AdrenoSimError, ChildError) as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(2)

@@ -1,69 +1,131 @@
-"""Time the kernels of one bundle on one device; started by run.py in a process of its own, so that nothing is warm or shared.
+"""The process of one device, started by children.py: answers requests (method, arguments) on a socket.
 
-    python worker.py DEVICE BUNDLE INPUTS.npz REPEATS
+    python worker.py DEVICE FILE_DESCRIPTOR
 
-Prints JSON: the device's name and version, and per kernel the seconds of build, of the first launch, and of the fastest of
-REPEATS later ones.
+Times are wall seconds of a launch and the wait for its end; arguments are on the device before.
 """
 
 from __future__ import annotations
 
-import json
 import sys
 import time
+import traceback
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from adreno_sim import open_device
-from adreno_sim.compiler.artifact import CompiledModel
-from adreno_sim.compiler.observer import LaunchCall, Observer
-from adreno_sim.compiler.vm import VirtualMachine
-from adreno_sim.device import Kernel, LaunchResult
+from adreno_sim import AdrenoSimError, open_device
+from adreno_sim.device import Device, ImageSpec, Kernel, Local
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import cases
 
 
-class TimedMachine(VirtualMachine):
-    """A VM that times the build of each kernel."""
+class Worker:
+    """What a child can be asked. One case or one model is loaded at a time."""
 
-    def kernel(self, name: str) -> Kernel:
-        known = name in self._programs
+    def __init__(self, device: str):
+        self._text = device
+        self._device: Device | None = None
+        self._views: list[Any] = []
+        self._launch: tuple[Kernel, Any, Any, list[Any]] | None = None
+        self._case: cases.Case | None = None
+
+    def open_device(self) -> dict[str, str]:
+        """Name and version of the device."""
+        return {"name": self.device.info.name, "version": self.device.info.version}
+
+    @property
+    def device(self) -> Device:
+        if self._device is None:
+            self._device = open_device(self._text)
+        return self._device
+
+    # -- one kernel
+
+    def load(self, case: cases.Case) -> dict[str, float]:
+        """Build a case, put its data on the device, launch it once: seconds of build and of the first launch.
+
+        A real device gets the float twin of a half case.
+        """
+        self.drop()
+        self._case = case = case.twin() if case.dtype == "half" and self.device.info.backend == "cl" else case
         start = time.perf_counter()
-        kernel = super().kernel(name)
-        if not known:
-            times.setdefault(name, {})["build"] = time.perf_counter() - start
-        return kernel
+        kernel = self.device.build(case.source, case.options)[case.kernel]
+        built = time.perf_counter()
+        pairs = zip(case.arguments, case.inputs(), strict=True)
+        arguments = [self._argument(case, argument, data) for argument, data in pairs]
+        self._launch = (kernel, case.global_size, case.local_size, arguments)
+        loaded = time.perf_counter()
+        self._once()
+        return {"build": built - start, "first": time.perf_counter() - loaded}
+
+    def resize(self, global_size: tuple[int, int, int]) -> None:
+        """Launch the loaded case over another global size from now on."""
+        assert self._launch is not None
+        kernel, _, local_size, arguments = self._launch
+        self._launch = (kernel, global_size, local_size, arguments)
+
+    def run(self, count: int) -> list[float]:
+        """Seconds of each of `count` launches."""
+        return [self._once() for _ in range(count)]
+
+    def outputs(self) -> list[np.ndarray]:
+        """What the loaded case computed, as float32."""
+        assert self._case is not None
+        pairs = zip(self._case.arguments, self._views, strict=True)
+        return [
+            self.device.read(view).reshape(-1).astype(np.float32) for a, view in pairs if isinstance(a, cases.Tensor) and a.output
+        ]
+
+    def drop(self) -> None:
+        """Give back the memory of the loaded case."""
+        for view in self._views:
+            if view is not None:
+                self.device.free(view.storage)
+        self._views, self._launch, self._case = [], None, None
+
+    def _argument(self, case: cases.Case, argument: cases.Tensor | Local, data: np.ndarray | None) -> Any:
+        if isinstance(argument, Local):
+            self._views.append(None)
+            return argument
+        spec = argument.spec(cases.ELEMENT[case.dtype])
+        view = self.device.view(self.device.allocate(self.device.view_nbytes(spec)), spec)
+        self._views.append(view)
+        if data is None:
+            data = np.zeros(argument.count, cases.ELEMENT[case.dtype])
+        shape = (spec.depth_or_layers, spec.height, spec.width, 4) if isinstance(spec, ImageSpec) else (-1,)
+        self.device.write(view, data.reshape(shape))
+        return view
+
+    def _once(self) -> float:
+        assert self._launch is not None
+        start = time.perf_counter()
+        result = self.device.launch(*self._launch)
+        self.device.finish()
+        seconds = time.perf_counter() - start
+        if any(finding.severity == "error" for finding in result.findings):
+            raise AdrenoSimError(f"{self._launch[0].name}: {result.findings[0]}")
+        return seconds
 
 
-class Stopwatch(Observer):
-    """Times each kernel's first launch and repeats it: it computes the same again from the same arguments."""
-
-    def __init__(self, repeats: int):
-        self._repeats = repeats
-        self._start = 0.0
-
-    def before_launch(self, launch: LaunchCall) -> None:
-        self._start = time.perf_counter()
-
-    def after_launch(self, launch: LaunchCall, result: LaunchResult) -> None:
-        seconds = times[launch.code.name]
-        if "first" in seconds:
+def main(device: str, descriptor: str) -> None:
+    pipe, worker = Connection(int(descriptor)), Worker(device)
+    while True:
+        try:
+            method, args = pipe.recv()
+        except EOFError:
             return
-        seconds["first"] = time.perf_counter() - self._start
-        device = launch.call.device
-        for _ in range(self._repeats):
-            start = time.perf_counter()
-            device.launch(launch.kernel, launch.global_size, launch.local_size, launch.args)
-            device.finish()
-            seconds["run"] = min(seconds.get("run", np.inf), time.perf_counter() - start)
-
-
-times: dict[str, dict[str, float]] = {}
-
-
-def main(device_text: str, bundle: str, inputs: str, repeats: str) -> None:
-    device = open_device(device_text)
-    with np.load(inputs) as arrays, TimedMachine(CompiledModel.load(bundle), device, Stopwatch(int(repeats))) as machine:
-        machine.run(dict(arrays))
-    print(json.dumps({"name": device.info.name, "version": device.info.version, "kernels": times}))
+        try:
+            pipe.send((True, getattr(worker, method)(*args)))
+        except AdrenoSimError as error:
+            pipe.send((False, str(error).splitlines()[0]))
+        except Exception as error:
+            traceback.print_exc()
+            pipe.send((False, f"{type(error).__name__}: {error}"))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,140 @@
+"""Children: one process for each device that is measured, so that no driver's LLVM, threads or caches meet another's.
+
+A child runs worker.py and answers one request at a time over a socket; while one works the others sleep.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+WORKER = Path(__file__).with_name("worker.py")
+ROOT = Path(__file__).parents[2]
+YARDSTICK = "pocl"
+CHECKED = {"unchecked": "off", "bounds": "bounds", "full": "full"}
+"""Columns of the simulator and the level of checks in each."""
+
+
+class ChildError(Exception):
+    """What a child answered in place of a result, or how it died."""
+
+
+def device_of(column: str, threads: int = 2, cache: bool = False) -> str:
+    """The device string of a column: "pocl", "oclgrind", "unchecked", "bounds" or "full"."""
+    if column in CHECKED:
+        return f"sim:adreno-740,checks={CHECKED[column]},threads={threads},cache={str(cache).lower()},timeout=600"
+    return {"pocl": "cl:portable", "oclgrind": "cl:oclgrind"}[column]
+
+
+class Child:
+    """One worker. `threads` are those of the device; `environment` is added to this process's."""
+
+    def __init__(self, device: str, threads: int = 2, environment: dict[str, str] | None = None):
+        self.device = device
+        self._folder = tempfile.TemporaryDirectory(prefix="bench-")
+        self._environment = {**os.environ, **self._drivers(threads), **(environment or {})}
+        self._environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+        self._log = Path(self._folder.name) / "log"
+        self._start()
+
+    def call(self, method: str, *args: Any, timeout: float = 300.0) -> Any:
+        """What the worker's `method` returns. Raises ChildError; after a crash or a time-out the next call finds a new worker."""
+        try:
+            self._pipe.send((method, args))
+            if not self._pipe.poll(timeout):
+                raise ChildError(f"{self.device}: {method}: no answer within {timeout:g} s")
+            done, answer = self._pipe.recv()
+        except (EOFError, OSError):
+            self._restart()
+            raise ChildError(f"{self.device}: {method}: the process died: {self._last_words()}") from None
+        except ChildError:
+            self._restart()
+            raise
+        if not done:
+            raise ChildError(f"{self.device}: {answer}")
+        return answer
+
+    def close(self) -> None:
+        """End the worker."""
+        self._pipe.close()
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+
+    def _start(self) -> None:
+        ours, theirs = socket.socketpair()
+        command = [sys.executable, str(WORKER), self.device, str(theirs.fileno())]
+        with self._log.open("ab") as log:
+            self._process = subprocess.Popen(
+                command,
+                env=self._environment,
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        theirs.close()
+        self._pipe = Connection(ours.detach())
+
+    def _restart(self) -> None:
+        self.close()
+        self._start()
+
+    def _last_words(self) -> str:
+        return (self._log.read_text(errors="replace").strip().splitlines() or ["no output"])[-1]
+
+    def _drivers(self, threads: int) -> dict[str, str]:
+        count = str(threads)
+        settings = {
+            "POCL_MAX_PTHREAD_COUNT": count,
+            "POCL_KERNEL_CACHE": "0",
+            "POCL_CACHE_DIR": self._folder.name,
+            "OCLGRIND_NUM_THREADS": count,
+            "PYOPENCL_NO_CACHE": "1",
+            "TVM_NUM_THREADS": count,
+        }
+        if self.device == device_of("oclgrind"):
+            icd = Path(self._folder.name) / "oclgrind.icd"
+            icd.write_text(f"{oclgrind_library()}\n")
+            settings["OCL_ICD_VENDORS"] = str(icd)
+        return settings
+
+
+def oclgrind_library() -> Path | None:
+    """The OpenCL driver that belongs to the `oclgrind` on the path; None where there is none."""
+    program = shutil.which("oclgrind")
+    library = Path(program).resolve().parents[1] / "lib/oclgrind/liboclgrind-rt-icd.so" if program else None
+    return library if library and library.exists() else None
+
+
+@contextlib.contextmanager
+def opened(columns: Iterable[str], threads: int = 2) -> Iterator[tuple[dict[str, Child], dict[str, str]]]:
+    """A child for each column that has a device here, and by column why others have none."""
+    children: dict[str, Child] = {}
+    missing: dict[str, str] = {}
+    try:
+        for column in columns:
+            if column == "oclgrind" and oclgrind_library() is None:
+                missing[column] = "oclgrind is not installed"
+                continue
+            children[column] = Child(device_of(column, threads), threads)
+            try:
+                children[column].call("open_device")
+            except ChildError as error:
+                missing[column] = str(error)
+                children.pop(column).close()
+        yield children, missing
+    finally:
+        for child in children.values():
+            child.close()

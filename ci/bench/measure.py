@@ -1,0 +1,61 @@
+"""Times taken in turn, and what is said about them: medians, spread, ratios, geometric means."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from children import Child, ChildError
+
+ROUNDS = 10
+"""Turns each device gets; every turn gives one sample or more."""
+TURN = 0.003
+"""Seconds a turn aims at: short launches are sampled several times a turn."""
+COUNTS = 1e-3
+"""Seconds on the yardstick from which on a launch counts in geometric means."""
+
+
+@dataclass
+class Samples:
+    """Seconds of launches."""
+
+    seconds: list[float] = field(default_factory=list)
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.seconds)
+
+    @property
+    def spread(self) -> float:
+        """Distance between the quartiles over the median."""
+        low, _, high = statistics.quantiles(self.seconds, n=4, method="inclusive")
+        return (high - low) / self.median
+
+    def to_json(self) -> dict[str, float]:
+        return {"median": self.median, "least": min(self.seconds), "spread": self.spread, "samples": len(self.seconds)}
+
+
+def interleaved(children: Mapping[str, Child], rounds: int = ROUNDS) -> tuple[dict[str, Samples], dict[str, str]]:
+    """Samples of the launch that each child has loaded, a turn each in every round, and by name why a child has none.
+
+    The first launch of a turn is a warm-up: the caches hold what the other devices left.
+    """
+    taken = {name: Samples() for name in children}
+    failed: dict[str, str] = {}
+    for _ in range(rounds):
+        for name, child in children.items():
+            if name not in failed:
+                try:
+                    first = child.call("run", 1)[0]
+                    taken[name].seconds += child.call("run", max(1, min(5, int(TURN / first))))
+                except ChildError as error:
+                    failed[name] = str(error)
+    return {name: samples for name, samples in taken.items() if name not in failed}, failed
+
+
+def geometric_mean(values: Iterable[float]) -> float:
+    """nan of nothing."""
+    logs = [math.log(value) for value in values]
+    return math.exp(statistics.fmean(logs)) if logs else math.nan
