@@ -157,6 +157,12 @@ def conv2d_grouped() -> Any:
 
 
 @case
+def conv2d_grouped_1x1() -> Any:
+    """Input channels are read in blocks: TVM's generic reduction schedule takes it."""
+    return graph(lambda x: op.add(op.nn.conv2d(x, weight(136, 34, 1, 1), groups=4), bias(136)), (1, 136, 14, 14))
+
+
+@case
 def conv2d_transpose() -> Any:
     return graph(lambda x: op.nn.conv2d_transpose(conv(x, C), weight(C, 12, 2, 2), strides=2), IMAGE)
 
