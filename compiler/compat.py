@@ -107,6 +107,11 @@ def type_of(expr: Any) -> Any:
     return expr.struct_info if tvm_series() == "0.25" else expr.ty
 
 
+def type_arguments(call: Any) -> dict[str, Any]:
+    """A Relax call's type arguments as the keyword of `call_te`: `ty_args`, which 0.25 calls `sinfo_args`."""
+    return {"sinfo_args": call.sinfo_args} if tvm_series() == "0.25" else {"ty_args": call.ty_args}
+
+
 def tensor_type(shape: Any, dtype: str) -> Any:
     """A Relax tensor type for `relax.Var`: TensorType, which 0.25 calls TensorStructInfo."""
     relax = import_tvm().relax

@@ -1,8 +1,8 @@
 """plain-convolution: convolutions that TVM cannot pack for textures stay in NCHW, in buffers.
 
-ConvertLayout fails on the whole module for a transposed convolution ("Layouts must have the same size"), and
-LegalizeOps divides by zero on a depthwise one once its weight is packed. With a symbolic batch, the layout transform
-cannot be scheduled and the tensors get a storage scope that TVM itself does not know. 0.25 to 0.27.
+ConvertLayout fails on the whole module for a transposed convolution ("Layouts must have the same size"). With a symbolic
+batch, the layout transform cannot be scheduled and the tensors get a storage scope that TVM itself does not know.
+0.25 to 0.27.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def keep_plain() -> Pass:
 
 
 def _legalise(builder: Any, call: Any) -> Any:
-    if call.op.name in TRANSPOSED or _depthwise(call) or _symbolic(call):
+    if call.op.name in TRANSPOSED or _symbolic(call):
         return import_tvm().ir.Op.get(call.op.name).get_attr("FLegalize")(builder, call)
     return call
 
@@ -34,13 +34,6 @@ def _legalise(builder: Any, call: Any) -> Any:
 def _symbolic(call: Any) -> bool:
     shape = shape_values(type_of(call.args[0]))
     return shape is None or not all(isinstance(size, import_tvm().tirx.IntImm) for size in shape)
-
-
-def _depthwise(call: Any) -> bool:
-    """Whether a group has fewer input channels than fill a texel."""
-    shape = shape_values(type_of(call.args[1]))
-    axis = str(call.attrs.kernel_layout).find("I")
-    return int(call.attrs.groups) > 1 and (shape is None or axis < 0 or int(shape[axis]) % 4 != 0)
 
 
 def add(passes: list[Pass], target: Target) -> list[Pass]:
@@ -51,6 +44,6 @@ def add(passes: list[Pass], target: Target) -> list[Pass]:
 FIX = Fix(
     name="plain-convolution",
     versions=ALL_VERSIONS,
-    summary="transposed, depthwise and symbolic-batch convolutions are computed in buffers and compile",
+    summary="transposed and symbolic-batch convolutions are computed in buffers and compile",
     relax=add,
 )

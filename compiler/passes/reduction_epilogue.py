@@ -11,8 +11,8 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 from ..compat import import_tvm
+from ..schedules.blocks import blocks_of, schedule_rule
 from .base import ALL_VERSIONS, Fix
-from .schedules import blocks_of, schedule_rule
 
 if TYPE_CHECKING:
     from tvm.ir.transform import Pass

@@ -8,8 +8,8 @@ from ...device import AdrenoSimError
 from ..compat import tvm_series
 from . import (
     constant_rank,
-    half_convolution,
     inference_dropout,
+    packed_convolution,
     plain_convolution,
     plan_coefficient,
     pool_accumulator,
@@ -24,7 +24,7 @@ FIXES: tuple[Fix, ...] = (
     inference_dropout.FIX,
     constant_rank.FIX,
     plain_convolution.FIX,
-    half_convolution.FIX,
+    packed_convolution.FIX,
     pool_accumulator.FIX,
     texel_race.FIX,
     reduction_epilogue.FIX,

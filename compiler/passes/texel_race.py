@@ -11,8 +11,7 @@ import contextlib
 from typing import TYPE_CHECKING, Any
 
 from ..compat import import_tvm
-from .base import ALL_VERSIONS, Fix
-from .schedules import (
+from ..schedules.blocks import (
     accumulate_texel,
     bind_block,
     blocks_of,
@@ -22,6 +21,7 @@ from .schedules import (
     schedule_rule,
     writes_texture,
 )
+from .base import ALL_VERSIONS, Fix
 
 if TYPE_CHECKING:
     from tvm.ir.transform import Pass

@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..compat import import_tvm
+from ..schedules.blocks import bind_block, blocks_of
 from .base import ALL_VERSIONS, Fix
-from .schedules import bind_block, blocks_of
 
 if TYPE_CHECKING:
     from tvm.ir.transform import Pass

@@ -157,9 +157,22 @@ def conv2d_grouped() -> Any:
 
 
 @case
-def conv2d_grouped_1x1() -> Any:
-    """Input channels are read in blocks: TVM's generic reduction schedule takes it."""
-    return graph(lambda x: op.add(op.nn.conv2d(x, weight(136, 34, 1, 1), groups=4), bias(136)), (1, 136, 14, 14))
+def conv2d_blocks() -> Any:
+    """Groups of a 1x1 convolution on channels that fill no texels: TVM's generic reduction schedule takes it."""
+    return graph(lambda x: op.add(op.nn.conv2d(x, weight(18, 5, 1, 1), groups=2), bias(18)), (1, 10, 14, 14))
+
+
+@case
+def conv2d_grouped_uneven() -> Any:
+    """Two groups of six channels: a texel holds channels of both."""
+    return graph(lambda x: op.nn.conv2d(conv(x, 12), weight(12, 6, 3, 3), padding=1, groups=2), IMAGE)
+
+
+@case
+def conv2d_depthwise_multiplied() -> Any:
+    """Two results per channel, strided, dilated, in a batch of two."""
+    attributes = {"strides": (2, 1), "dilation": (1, 2), "padding": (1, 2), "groups": C}
+    return graph(lambda x: op.nn.relu(op.nn.conv2d(x, weight(2 * C, 1, 3, 3), **attributes)), (2, C, H, W))
 
 
 @case

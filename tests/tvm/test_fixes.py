@@ -20,10 +20,11 @@ pytestmark = pytest.mark.tvm
 SHOWS = {
     "inference-dropout": ("dropout", "unsupported"),
     "constant-rank": ("one_element_operand", "unsupported"),
-    "plain-convolution": ("conv2d_depthwise", "unsupported"),
-    "half-convolution": ("conv2d_half", "unsupported"),
+    "plain-convolution": ("conv2d_transpose", "unsupported"),
+    "packed-convolution": ("conv2d_depthwise", "unsupported"),
     "pool-accumulator": ("max_pool2d", "wrong-value in max_pool2d_opencl_kernel"),
     "texel-race": ("squeeze_by_mean", "wrong-value in mean_kernel"),
+    "reduction-epilogue": ("conv2d_blocks", "wrong-value in fused_conv2d_add_kernel"),
     "unbound-block": ("squeeze_and_excite", "unsupported"),
     "texture-store": ("conv2d", "wrong-value in te_layout_transform_kernel"),
 }

@@ -13,8 +13,8 @@ import pytest
 
 from adreno_sim.compiler.compat import import_tvm, tensor_type
 from adreno_sim.compiler.extract import extract
-from adreno_sim.compiler.passes.schedules import bind_threads
 from adreno_sim.compiler.pipeline import lower
+from adreno_sim.compiler.schedules.blocks import bind_threads
 from adreno_sim.compiler.vm import run
 
 pytestmark = pytest.mark.tvm

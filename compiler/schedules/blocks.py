@@ -1,4 +1,4 @@
-"""What the schedule rules of this folder share."""
+"""What the schedule rules share."""
 
 from __future__ import annotations
 
@@ -84,10 +84,11 @@ def is_four(extent: Any) -> bool:
     return isinstance(extent, import_tvm().tirx.IntImm) and int(extent) == 4
 
 
-def accumulate_texel(sch: Any, block: Any) -> None:
+def accumulate_texel(sch: Any, block: Any, vectorise: bool = True) -> None:
     """Schedule a reduction to a texture or NCHW4c buffer: a work-item per texel, four lanes in a private array.
 
-    What follows the reduction elementwise is computed where the texel is written.
+    What follows the reduction elementwise is computed where the texel is written. vectorise: the lanes are summed as one
+    vector, not one after the other.
     """
     kinds = iter_kinds(sch, block)
     store = sch.cache_write(block, 0, "local")
@@ -100,7 +101,7 @@ def accumulate_texel(sch: Any, block: Any) -> None:
     sch.reorder(*outer, *reduced, lane)
     item = bind_threads(sch, outer)
     sch.reverse_compute_at(store, item)
-    sch.vectorize(lane)
+    (sch.vectorize if vectorise else sch.unroll)(lane)
     sch.vectorize(sch.get_loops(store)[-1])
     sch.decompose_reduction(block, reduced[0])
 

@@ -1,0 +1,41 @@
+"""The schedule of this project's convolutions over texels: a work-item per texel of the result."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..compat import import_tvm
+from ..tvmread import kind, walk
+from .blocks import accumulate_texel, blocks_of, inline_producers, is_reduction
+from .packed_convolution import CONV2D, CONV2D_TRANSPOSE
+
+if TYPE_CHECKING:
+    from tvm.target import Target
+
+
+def schedule_packed(func: Any, target: Target) -> Any:
+    """Schedule a function around one of `packed_convolution`'s operators; None for any other function."""
+    if "adreno" not in target.keys:
+        return None
+    sch = import_tvm().s_tir.Schedule(func)
+    sums = [block for block in blocks_of(sch) if is_reduction(sch, block)]
+    if len(sums) != 1 or sch.get(sums[0]).name_hint not in (CONV2D, CONV2D_TRANSPOSE):
+        return None
+    inline_producers(sch, sums[0])
+    accumulate_texel(sch, sums[0], vectorise=reads_by_texel(sch, sums[0]))
+    return sch
+
+
+def reads_by_texel(sch: Any, block: Any) -> bool:
+    """Whether what the block reads for the four lanes of its result is one texel, or one element for all four."""
+    stmt = sch.get(block)
+    lane = [var for var in stmt.iter_vars if int(var.iter_type) == 0][-1].var
+    places = [list(node.indices) for node in walk(stmt.body) if kind(node) in ("BufferLoad", "TensorLoad")]
+    return all(
+        not any(_uses(index, lane) for index in outer) and (last.same_as(lane) or not _uses(last, lane))
+        for *outer, last in places
+    )
+
+
+def _uses(expr: Any, var: Any) -> bool:
+    return any(found.same_as(var) for found in import_tvm().tirx.analysis.undefined_vars(expr))
