@@ -98,25 +98,34 @@ def check_alignment(e: Emitter, pointer: Ptr, align: int, size: int) -> int:
     return align if pointer.align >= align else 1
 
 
-def read(e: Emitter, pointer: Ptr, type: ir.Type, align: int, volatile: bool = False) -> str:
-    """A checked load of a value of `type` (no pointer) that the source says is aligned to `align`."""
+def read(e: Emitter, pointer: Ptr, type: ir.Type, align: int, volatile: bool = False, instr: ir.Instr | None = None) -> str:
+    """A checked load of a value of `type` (no pointer) that the source says is aligned to `align`.
+
+    `instr`: whose result has the lanes that are loaded.
+    """
     size, spelled = layout.store_size(type), layout.spell(type)
     known = check_alignment(e, pointer, align, size)
     word = "load volatile" if volatile and shared(pointer) else "load"
 
     def body(address: str) -> str:
+        e.hooks.reading(pointer, type, instr)
         return e.body.op(f"{word} {spelled}, ptr {address}, align {known}")
 
-    return access(e, pointer, size, False, spelled, layout.zero(type), body)
+    result = access(e, pointer, size, False, spelled, layout.zero(type), body)
+    e.hooks.was_read(instr)
+    return result
 
 
-def write(e: Emitter, pointer: Ptr, type: ir.Type, operand: str, align: int, volatile: bool = False) -> None:
-    """A checked store."""
+def write(
+    e: Emitter, pointer: Ptr, type: ir.Type, operand: str, align: int, volatile: bool = False, value: ir.Value | None = None
+) -> None:
+    """A checked store; `operand` was made of `value` lane by lane."""
     size = layout.store_size(type)
     known = check_alignment(e, pointer, align, size)
     word = "store volatile" if volatile and shared(pointer) else "store"
 
     def body(address: str) -> str:
+        e.hooks.writing(pointer, type, operand, value)
         e.body.do(f"{word} {layout.spell(type)} {operand}, ptr {address}, align {known}")
         stored(e, address, size)
         return ""
@@ -171,10 +180,10 @@ def _load(e: Emitter, instr: ir.Instr) -> None:
     if isinstance(instr.type, (ir.Array, ir.Struct, ir.Image, ir.Sampler)):
         raise unsupported(f"load of a {instr.type}", instr.place)
     if isinstance(instr.type, ir.Int) and instr.type.bits == 1:
-        byte = read(e, pointer, ir.Int(8), 1, instr.volatile)
+        byte = read(e, pointer, ir.Int(8), 1, instr.volatile, instr)
         e.define(instr, e.body.op(f"trunc i8 {byte} to i1"))
         return
-    e.define(instr, read(e, pointer, instr.type, natural(instr.type, instr.align), instr.volatile))
+    e.define(instr, read(e, pointer, instr.type, natural(instr.type, instr.align), instr.volatile, instr))
 
 
 @instruction("store")
@@ -195,13 +204,14 @@ def _store(e: Emitter, instr: ir.Instr) -> None:
         type = ir.Int(8)
     else:
         operand = e.value(value)
-    write(e, pointer, type, operand, natural(type, instr.align), instr.volatile)
+    write(e, pointer, type, operand, natural(type, instr.align), instr.volatile, value)
 
 
 def _store_argument(e: Emitter, param: ir.Param, target: Ptr) -> None:
     """Copy a struct argument to the variable that holds it."""
     move = e.unit.declare("llvm.memmove.p0.p0.i64", "void", "ptr, ptr, i64, i1")
     source = e.argument_address(param)
+    e.hooks.filling(target, layout.size_of(param.type))
     e.body.do(f"call {move}(ptr {e.address(target)}, ptr {source}, i64 {layout.size_of(param.type)}, i1 false)")
 
 
@@ -325,6 +335,7 @@ def block_operation(e: Emitter, checks: list[tuple[Ptr, Kind]], nbytes: str, kno
         cold.jump(done)
         t.put_aside(cold)
         t.block(ok)
+    e.hooks.moving(checks[0][0], checks[1][0] if len(checks) > 1 else None, nbytes)
     t.do(call)
     stored(e, written, nbytes)
     t.jump(done)

@@ -66,6 +66,7 @@ def read_modify_write(e: Emitter, instr: ir.Instr, operation: str, pointer: Ptr,
     spelled, size = layout.spell(type), layout.store_size(type)
 
     def body(address: str) -> str:
+        e.hooks.updating(pointer, type, reads=operation != "xchg", writes=True)
         old = e.body.op(f"atomicrmw {operation} ptr {address}, {spelled} {operand} seq_cst, align {size}")
         access.stored(e, address, size)
         return old
@@ -80,6 +81,7 @@ def compare_exchange(e: Emitter, instr: ir.Instr, pointer: Ptr, type: ir.Type, e
     pair = f"{{ {word}, i1 }}"
 
     def body(address: str) -> str:
+        e.hooks.updating(pointer, type, reads=True, writes=True)
         result = e.body.op(f"cmpxchg ptr {address}, {word} {expected}, {word} {new} seq_cst seq_cst, align {size}")
         access.stored(e, address, size)
         return result
@@ -144,11 +146,13 @@ def _exchange(e: Emitter, instr: ir.Instr) -> None:
 def _load(e: Emitter, instr: ir.Instr) -> None:
     _check_type(instr.type, instr)
     spelled, size = layout.spell(instr.type), layout.store_size(instr.type)
+    pointer = e.pointer(instr.operands[0])
 
     def body(address: str) -> str:
+        e.hooks.updating(pointer, instr.type, reads=True, writes=False)
         return e.body.op(f"load atomic {spelled}, ptr {address} seq_cst, align {size}")
 
-    e.define(instr, guarded(e, e.pointer(instr.operands[0]), instr.type, layout.zero(instr.type), spelled, body))
+    e.define(instr, guarded(e, pointer, instr.type, layout.zero(instr.type), spelled, body))
 
 
 @family(r"atomic_store(_explicit)?|atomic_init")
@@ -159,14 +163,15 @@ def _store(e: Emitter, instr: ir.Instr) -> None:
 
 def _atomic_store(e: Emitter, instr: ir.Instr, pointer: ir.Value, type: ir.Type, operand: str) -> None:
     _check_type(type, instr)
-    size = layout.store_size(type)
+    size, target = layout.store_size(type), e.pointer(pointer)
 
     def body(address: str) -> str:
+        e.hooks.updating(target, type, reads=False, writes=True)
         e.body.do(f"store atomic {layout.spell(type)} {operand}, ptr {address} seq_cst, align {size}")
         access.stored(e, address, size)
         return ""
 
-    guarded(e, e.pointer(pointer), type, "", None, body)
+    guarded(e, target, type, "", None, body)
 
 
 @family(r"atomic_compare_exchange_(strong|weak)(_explicit)?")

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from ..clc import ir
 from . import constants, layout
+from .access_hooks import AccessHooks
 from .cfg import Segment
 from .provenance import NULL, Key, Object, Provenance, Ptr, is_pointer
 from .sites import Site
@@ -60,6 +61,7 @@ class Emitter:
         self.objects: dict[Key, Object] = {}
         self.limits: dict[tuple[str, int], str] = {}
         self.place = ir.NOWHERE
+        self.hooks = AccessHooks()
         self.contracts = unit.key.contract == "on"
         self.exact: Callable[[ir.Instr], bool] = lambda instr: False
         self._phis: dict[int, PendingPhi] = {}
@@ -138,12 +140,12 @@ class Emitter:
         """LLVM types of the parts that stand for a value."""
         if is_pointer(value):
             return ["ptr", "i64", "i64"] if self.provenance.key(value) is None else ["i64"]
-        return [layout.spell(value.type)]
+        return [layout.spell(value.type), *self.hooks.mask_types(value)]
 
     def parts(self, value: ir.Value, like: ir.Value | None = None) -> list[str]:
         """Operands of a value's parts, in the form that `like` (default: itself) has."""
         if not is_pointer(value):
-            return [self.value(value)]
+            return [self.value(value), *self.hooks.masks(value, like)]
         pointer = self.pointer(value)
         if self.provenance.key(like if like is not None else value) is None:
             return [pointer.base, str(pointer.length), str(pointer.offset)]
@@ -161,7 +163,7 @@ class Emitter:
     def define(self, instr: ir.Instr, operand: str) -> None:
         """Bind the result of a non-pointer instruction."""
         self.values[id(instr)] = operand
-        self._store_slots(instr, [operand])
+        self._store_slots(instr, [operand, *self.hooks.masks(instr)])
 
     def define_pointer(self, instr: ir.Instr, pointer: Ptr) -> None:
         self.pointers[id(instr)] = pointer
@@ -174,6 +176,7 @@ class Emitter:
             self.pointers[id(instr)] = self.rebuilt(instr, parts)
         else:
             self.values[id(instr)] = parts[0]
+            self.hooks.bind(instr, parts[1:])
         self._store_slots(instr, parts)
 
     def _store_slots(self, instr: ir.Instr, parts: list[str]) -> None:
@@ -184,6 +187,7 @@ class Emitter:
             self.body.do(f"store {type} {part}, ptr {slot}")
         self.values.pop(id(instr), None)
         self.pointers.pop(id(instr), None)
+        self.hooks.forget(instr)
 
     def load_slots(self, value: ir.Value) -> list[str]:
         slots = self.slots[id(value)]
@@ -223,10 +227,13 @@ class Emitter:
                     self._flush_phis(segment)
                     phis = False
                 self.place = instr.place
+                self.hooks.before(instr)
                 self._instruction(instr)
             if phis:
                 self._flush_phis(segment)
             if segment.split is not None:
+                self.place = segment.split.instr.place
+                self.hooks.before(segment.split.instr)
                 self.leave_at(segment)
             else:
                 self._terminator(segment, polled)

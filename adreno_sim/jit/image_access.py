@@ -26,15 +26,27 @@ def out_of_range(e: Emitter, image: ImageRef, where: Sequence[str]) -> str:
     return result
 
 
-def address_of(e: Emitter, image: ImageRef, where: Sequence[str]) -> str:
-    """The address of the texel at coordinates that are in range."""
+def offset_of(e: Emitter, image: ImageRef, where: Sequence[str]) -> str:
+    """The byte offset of the texel at coordinates that are in range."""
     t = e.body
     offset = ""
     for coordinate, pitch in zip(where, image.pitches(), strict=True):
         wide = t.op(f"zext i32 {coordinate} to i64")
         step = scaled(t, wide, pitch) if isinstance(pitch, int) else t.op(f"mul i64 {wide}, {pitch}")
         offset = t.op(f"add i64 {offset}, {step}") if offset else step
-    return t.op(f"getelementptr i8, ptr {image.field('address')}, i64 {offset}")
+    return offset
+
+
+def address_of(e: Emitter, image: ImageRef, offset: str) -> str:
+    """The address of the texel at a byte offset."""
+    return e.body.op(f"getelementptr i8, ptr {image.field('address')}, i64 {offset}")
+
+
+def _fetched(e: Emitter, image: ImageRef, suffix: str, where: Sequence[str], instr: ir.Instr | None) -> str:
+    """The colour at coordinates that are in range."""
+    offset = offset_of(e, image, where)
+    e.hooks.reading_texel(image, where, offset, instr)
+    return texels.fetch(e, image.format, suffix, address_of(e, image, offset))
 
 
 def report_coordinate(e: Emitter, t: Text, image: ImageRef, kind: Kind, where: Sequence[str]) -> None:
@@ -54,14 +66,19 @@ _MEANING = {
 }
 
 
-def read_at(e: Emitter, image: ImageRef, suffix: str, sampler: Sampler, where: list[str], sampled: bool) -> str:
-    """The colour at integer coordinates. With a sampler the layer is clamped, whatever the addressing mode."""
+def read_at(
+    e: Emitter, image: ImageRef, suffix: str, sampler: Sampler, where: list[str], sampled: bool, instr: ir.Instr | None = None
+) -> str:
+    """The colour at integer coordinates. With a sampler the layer is clamped, whatever the addressing mode.
+
+    `instr`: whose result the colour is.
+    """
     t = e.body
     if sampled and image.layered:
         where = [*where[:-1], clamped(e, where[-1], image.extent(image.axes))]
     colour = layout.spell(texels.colour_type(suffix))
     if sampler.addressing == "none" and not e.unit.checked:
-        return texels.fetch(e, image.format, suffix, address_of(e, image, where))
+        return _fetched(e, image, suffix, where, instr)
     failed, ok, done = t.fresh("outside"), t.fresh("ok"), t.fresh("read")
     t.branch(out_of_range(e, image, where), failed, ok, unlikely=True)
     kind = Kind.IMAGE_READ_OUT_OF_RANGE if sampler.addressing == "none" else Kind.CLAMPED_READ
@@ -76,11 +93,11 @@ def read_at(e: Emitter, image: ImageRef, suffix: str, sampler: Sampler, where: l
         t.put_aside(cold)
         t.block(ok)
         where = [t.op(f"phi i32 [ {c}, %{before} ], [ {n}, %{failed} ]") for c, n in zip(where, nearest, strict=True)]
-        return texels.fetch(e, image.format, suffix, address_of(e, image, where))
+        return _fetched(e, image, suffix, where, instr)
     cold.jump(done)
     t.put_aside(cold)
     t.block(ok)
-    value = texels.fetch(e, image.format, suffix, address_of(e, image, where))
+    value = _fetched(e, image, suffix, where, instr)
     last = t.label
     t.jump(done)
     t.block(done)

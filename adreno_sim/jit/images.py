@@ -15,7 +15,7 @@ from ..findings import Kind
 from . import layout, texels
 from .calls import call, family
 from .emit import Emitter
-from .image_access import address_of, out_of_range, read_at, report_coordinate
+from .image_access import address_of, offset_of, out_of_range, read_at, report_coordinate
 from .image_refs import NO_SAMPLER, ImageRef, image_of, sampler_of
 from .sampling import sample
 from .sites import Site
@@ -35,7 +35,10 @@ def _read(e: Emitter, instr: ir.Instr) -> None:
     if isinstance(layout.elem_of(where.type), ir.Float):
         e.define(instr, sample(e, image, suffix, sampler, coordinates(e, image, where)))
     else:
-        e.define(instr, read_at(e, image, suffix, _for_integers(e, image, sampler), coordinates(e, image, where), sampled))
+        sampler = _for_integers(e, image, sampler)
+        colour = read_at(e, image, suffix, sampler, coordinates(e, image, where), sampled, instr)
+        e.hooks.was_read(instr)
+        e.define(instr, colour)
 
 
 @family(r"write_image(f|h|i|ui)")
@@ -56,7 +59,11 @@ def _write(e: Emitter, instr: ir.Instr) -> None:
         cold.jump(done)
         t.put_aside(cold)
         t.block(ok)
-    texels.store(e, image.format, suffix, address_of(e, image, where), colour)
+    offset = offset_of(e, image, where)
+    texels.store(
+        e, image.format, suffix, address_of(e, image, offset), colour,
+        lambda type, stored: e.hooks.writing_texel(image, where, offset, type, stored),
+    )  # fmt: skip
     t.jump(done)
     t.block(done)
 

@@ -252,6 +252,7 @@ class KernelEmitter(Emitter):
         fill = self.unit.declare("llvm.memset.p0.i64", "void", "ptr, i8, i64, i1")
         align = object_align(int(target.length))
         self.opening.do(f"call {fill}(ptr align {align} {target.base}, i8 0, i64 {target.length}, i1 false)")
+        self.hooks.opening(instr)
 
     def arena_slot(self, t: Text, offset: int, type: str) -> str:
         """The address of this work-item's entry in the arena array of `type` at `offset`."""

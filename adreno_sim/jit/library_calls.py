@@ -140,7 +140,14 @@ def checked_target(e: Emitter, pointer: Ptr, size: int) -> str:
     bad = access.out_of_bounds(e, pointer, size)
     address = e.address(replace(pointer))
     if bad is None:
+        e.hooks.filling(pointer, size)
         return address
     scratch = e.prologue.op(f"alloca [{max(size, 1)} x i8], align {ALIGNED}")
     e.report_if(bad, access.place_of(e, pointer, Kind.OUT_OF_BOUNDS_WRITE, size), *access.values_of(e, pointer))
+    good, on = e.body.fresh("good"), e.body.fresh("on")
+    e.body.branch(bad, on, good, unlikely=True)
+    e.body.block(good)
+    e.hooks.filling(pointer, size)
+    e.body.jump(on)
+    e.body.block(on)
     return e.body.op(f"select i1 {bad}, ptr {scratch}, ptr {address}")

@@ -6,6 +6,8 @@ extended or cut to the lane's width, as TVM's integer textures rely on.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from ..clc import ir
@@ -150,8 +152,13 @@ def _linearised(e: Emitter, format: Format, colour: str, suffix: str) -> str:
     raise unsupported(f"images of channel order {format.order}", e.place)
 
 
-def store(e: Emitter, format: Format, suffix: str, address: str, colour: str) -> None:
-    """Write a colour as a texel: floats round to nearest even, integers saturate."""
+def store(
+    e: Emitter, format: Format, suffix: str, address: str, colour: str, before: Callable[[ir.Type, str], None] | None = None
+) -> None:
+    """Write a colour as a texel: floats round to nearest even, integers saturate.
+
+    `before`: told what is about to be stored, its type and operand.
+    """
     if format.order.startswith("s"):
         raise unsupported(f"images of channel order {format.order}", e.place)
     type = stored_type(format)
@@ -161,6 +168,8 @@ def store(e: Emitter, format: Format, suffix: str, address: str, colour: str) ->
         stored = _encoded(e, format, suffix, type, wide, lanes)
     else:
         stored = _written_bits(e, type, wide, lanes, format.meaning in ("int", "snorm"))
+    if before is not None:
+        before(type, stored)
     e.body.do(f"store {layout.spell(type)} {stored}, ptr {address}, align 1")
     access.stored(e, address, format.texel_bytes)
 

@@ -30,7 +30,7 @@ def _vload(e: Emitter, instr: ir.Instr) -> None:
     index, pointer = instr.operands
     size = layout.size_of(instr.type.elem)
     source = element(e, pointer, index, size * instr.type.count)
-    e.define(instr, access.read(e, source, instr.type, size))
+    e.define(instr, access.read(e, source, instr.type, size, instr=instr))
 
 
 @family(r"vstore(2|3|4|8|16)")
@@ -39,7 +39,7 @@ def _vstore(e: Emitter, instr: ir.Instr) -> None:
     assert isinstance(data.type, ir.Vector)
     size = layout.size_of(data.type.elem)
     target = element(e, pointer, index, size * data.type.count)
-    access.write(e, target, data.type, e.value(data), size)
+    access.write(e, target, data.type, e.value(data), size, value=data)
 
 
 _HALF_ACCESS = re.compile(r"v(?:load|store)(a?)_half(\d*)(_rt[ezpn])?")
@@ -60,7 +60,7 @@ def _vload_half(e: Emitter, instr: ir.Instr) -> None:
     index, pointer = instr.operands
     source, align, _ = _half_place(e, instr.callee.name, index, pointer, layout.lanes_of(instr.type))
     halves = layout.with_elem(instr.type, _HALF)
-    e.define(instr, resized(e, halves, instr.type, access.read(e, source, halves, align), ""))
+    e.define(instr, resized(e, halves, instr.type, access.read(e, source, halves, align, instr=instr), ""))
 
 
 @family(r"vstorea?_half(2|3|4|8|16)?(_rt[ezpn])?")
@@ -69,7 +69,7 @@ def _vstore_half(e: Emitter, instr: ir.Instr) -> None:
     data, index, pointer = instr.operands
     target, align, mode = _half_place(e, instr.callee.name, index, pointer, layout.lanes_of(data.type))
     halves = layout.with_elem(data.type, _HALF)
-    access.write(e, target, halves, resized(e, data.type, halves, e.value(data), mode), align)
+    access.write(e, target, halves, resized(e, data.type, halves, e.value(data), mode), align, value=data)
 
 
 @call("shuffle", "shuffle2")
@@ -155,26 +155,12 @@ def _copy_strided(e: Emitter, instr: ir.Instr, count: str, size: int) -> None:
         replace(access.moved(e, p, steps[id(v)], size), align=1)
         for v, p in ((target, e.pointer(target)), (source, e.pointer(source)))
     )
-    words = ir.Array(ir.Int(8), size)
-    value = access.access(
-        e, origin, size, False, layout.spell(ir.Int(8 * size)), "0",
-        lambda address: t.op(f"load {layout.spell(ir.Int(8 * size))}, ptr {address}, align 1"),
-    )  # fmt: skip
-    del words
-    _store_bits(e, to, size, value)
+    bits = ir.Int(8 * size)
+    access.write(e, to, bits, access.read(e, origin, bits, 1), 1)
     following = t.op(f"add i64 {index}, 1")
     t.lines[line] = f"  {index} = phi i64 [ 0, %{before} ], [ {following}, %{t.label} ]"
     t.jump(head)
     t.block(done)
-
-
-def _store_bits(e: Emitter, target: Ptr, size: int, value: str) -> None:
-    def body(address: str) -> str:
-        e.body.do(f"store i{8 * size} {value}, ptr {address}, align 1")
-        access.stored(e, address, size)
-        return ""
-
-    access.access(e, target, size, True, None, "", body)
 
 
 @call("prefetch")
