@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from . import __version__, cli_bundle, cli_footprint, cli_kernel, cli_reproduce, isolation
+from . import __version__, cli_bundle, cli_footprint, cli_kernel, cli_reproduce, cli_sweep, isolation
 
 if TYPE_CHECKING:
     from .report.model import Report
@@ -44,6 +44,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         args.argv = list(sys.argv[1:] if argv is None else argv)
     except SystemExit as end:
         return int(end.code or 0)
+    if getattr(args, "progress_file", None):
+        isolation.end_with_parent()
     try:
         return int(args.run(args))
     except KeyboardInterrupt:
@@ -76,6 +78,7 @@ def _parser() -> argparse.ArgumentParser:
     cli_footprint.add(commands)
     cli_kernel.add(commands)
     cli_reproduce.add(commands)
+    cli_sweep.add(commands)
     devices = commands.add_parser("devices", help="list simulated profiles and real OpenCL devices")
     devices.set_defaults(run=_devices)
     return parser

@@ -12,9 +12,11 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from .findings import Finding, Kind
 
@@ -28,11 +30,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--isolate", action="store_true", help="run in a process of its own: a driver's crash or hang is a finding"
     )
     limit = f"of --isolate, in seconds (default: {DEFAULT_LIMIT:g})"
-    parser.add_argument("--time-limit", type=_seconds, default=DEFAULT_LIMIT, metavar="S", help=limit)
+    parser.add_argument("--time-limit", type=seconds, default=DEFAULT_LIMIT, metavar="S", help=limit)
     parser.add_argument("--progress-file", help=argparse.SUPPRESS)
 
 
-def _seconds(text: str) -> float:
+def seconds(text: str) -> float:
+    """A command line's number of seconds, more than 0."""
     try:
         value = float(text)
     except ValueError:
@@ -50,12 +53,22 @@ class Outcome:
     finding: Finding | None = None
 
 
-def run(arguments: Sequence[str], limit: float) -> Outcome:
-    """`adreno-sim ARGUMENTS --progress-file FILE` in a process of its own, killed with all it started after `limit` seconds."""
+def run(arguments: Sequence[str], limit: float, output: IO[bytes] | None = None) -> Outcome:
+    """`adreno-sim ARGUMENTS --progress-file FILE` in a process of its own, killed with all it started after `limit` seconds.
+
+    output: a file for what it prints (default: this process's own). It ends when this process does, however that ends.
+    """
     with tempfile.TemporaryDirectory(prefix="adreno-sim-") as folder:
         noted = Path(folder) / "progress"
         command = [sys.executable, "-m", "adreno_sim", *arguments, "--progress-file", str(noted)]
-        with subprocess.Popen(command, start_new_session=True, env=_environment()) as process:
+        with subprocess.Popen(
+            command,
+            start_new_session=True,
+            env=_environment(),
+            stdin=subprocess.PIPE,  # never written to: it closes when this process is gone
+            stdout=output,
+            stderr=output and subprocess.STDOUT,
+        ) as process:
             try:
                 code = process.wait(timeout=limit)
             except subprocess.TimeoutExpired:
@@ -67,6 +80,17 @@ def run(arguments: Sequence[str], limit: float) -> Outcome:
         if code < 0:
             return Outcome(1, Finding(Kind.DEVICE_CRASHED, f"ended by {signal.Signals(-code).name}; it was at {_at(noted)}"))
         return Outcome(code)
+
+
+def end_with_parent() -> None:
+    """In the isolated process: end, with all that was started, when the process that waits for it is gone."""
+
+    def watch() -> None:
+        while os.read(0, 1):  # not sys.stdin, whose lock a thread must not hold when the interpreter ends
+            pass
+        os.killpg(0, signal.SIGKILL)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def _environment() -> dict[str, str]:

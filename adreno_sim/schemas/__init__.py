@@ -6,7 +6,7 @@ import json
 from importlib import resources
 from typing import Any
 
-NAMES = ("finding", "footprint", "launch", "launch-report", "plan", "report", "snapshots")
+NAMES = ("finding", "footprint", "launch", "launch-report", "plan", "report", "snapshots", "sweep")
 
 
 def load(name: str) -> dict[str, Any]:

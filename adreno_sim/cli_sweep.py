@@ -1,0 +1,126 @@
+"""`adreno-sim sweep`: many models on many devices, resumable, each check in a process of its own."""
+
+from __future__ import annotations
+
+import argparse
+import fnmatch
+import os
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from . import isolation
+
+DETAILS = """\
+Every model is checked on every device for every target, each in a process of its own: one that crashes or hangs is a line
+of the table. Results lie in a folder (--results); run again after a kill, the sweep goes on where it was. A case is done
+again where its model, options, or the version of adreno-sim or TVM changed.
+
+exit code: that of the worst case: 1 findings, crashes, time-outs; 2 bad input; 3 unsupported; 0 ok
+"""
+
+
+def add(commands: Any) -> None:
+    """Register the command."""
+    parser = commands.add_parser(
+        "sweep",
+        help="check many models on many devices at once, resumable",
+        description="Check every model on every device for every target.",
+        epilog=DETAILS,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("models", nargs="+", metavar="MODEL", help="models (.onnx, .py, .asim)")
+    devices = "profiles by name or pattern ('adreno-7*'), or device strings (default: ADRENO_SIM_DEVICE, else adreno-740)"
+    parser.add_argument("--profiles", "--devices", nargs="+", default=[], metavar="DEVICE", help=devices)
+    parser.add_argument("--targets", nargs="+", default=["texture"], metavar="TARGET", help="default: texture")
+    jobs = "checks at a time on this machine (default: half its processors)"
+    parser.add_argument("--jobs", type=_count, metavar="N", help=jobs)
+    parser.add_argument("--scheduler", default="", metavar="ADDRESS", help="run on the workers of this Dask scheduler")
+    parser.add_argument("--results", default="adreno-sweep", metavar="FOLDER", help="default: adreno-sweep")
+    parser.add_argument("--fresh", action="store_true", help="run every case, also those done before")
+    parser.add_argument("--retry", action="store_true", help="run cases once more whose process crashed, hung or broke")
+    parser.add_argument("--json", metavar="FILE", help="write the table as JSON (- = standard output)")
+    limit = f"seconds for each case (default: {isolation.DEFAULT_LIMIT:g})"
+    parser.add_argument("--time-limit", type=isolation.seconds, default=isolation.DEFAULT_LIMIT, metavar="S", help=limit)
+    parser.add_argument("--pipeline", default="fixed", choices=("fixed", "stock"), help="as of check (default: fixed)")
+    parser.add_argument("--checks", choices=("off", "bounds", "full"), help="as of check (default: bounds)")
+    parser.add_argument("--seed", type=int, default=0, help="as of check (default: 0)")
+    parser.add_argument("--strict", action="store_true", help="warnings count as errors")
+    parser.set_defaults(run=_sweep)
+
+
+def _count(text: str) -> int:
+    if not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r}: expected a number of 1 or more")
+    return int(text)
+
+
+def _sweep(args: argparse.Namespace) -> int:
+    from .cli import refuse_unwritable
+    from .device import AdrenoSimError
+    from .report import encode, sweep_text
+    from .sweep.case import cases
+    from .sweep.run import sweep
+    from .sweep.store import Store
+
+    if args.scheduler and args.jobs:
+        raise AdrenoSimError("--jobs is for this machine: a Dask scheduler runs as many as its workers have threads")
+    refuse_unwritable(args.json)
+    todo = cases(args.models, devices_of(args.profiles), _split(args.targets), _options(args))
+    shown = sys.stderr if args.json == "-" else sys.stdout
+    done = sweep(
+        todo,
+        Store(Path(args.results)),
+        limit=args.time_limit,
+        jobs=args.jobs or max(1, (os.cpu_count() or 1) // 2),
+        scheduler=args.scheduler,
+        fresh=args.fresh,
+        retry=args.retry,
+        told=lambda case, result: print(sweep_text.line(case, result), file=sys.stderr, flush=True),
+    )
+    sweep_text.show(done, shown)
+    if args.json == "-":
+        encode.print_json(done.as_json(), sys.stdout)
+    elif args.json:
+        encode.write_json(args.json, done.as_json())
+    return done.exit_code
+
+
+def _options(args: argparse.Namespace) -> list[str]:
+    options = ["--pipeline", args.pipeline, "--seed", str(args.seed)]
+    options += ["--checks", args.checks] if args.checks else []
+    return options + (["--strict"] if args.strict else [])
+
+
+def devices_of(texts: Iterable[str]) -> list[str]:
+    """Device strings from profiles, patterns of them, and device strings; each once.
+
+    Raises AdrenoSimError for an unknown profile, and for a pattern that none fits.
+    """
+    from . import profiles
+
+    found: dict[str, None] = {}
+    for text in _split(texts):
+        backend, _, rest = text.partition(":")
+        if backend == "cl":
+            found[text] = None
+            continue
+        name, comma, keys = (rest if backend == "sim" else text).partition(",")
+        names = profiles.names() if name == "all" else fnmatch.filter(profiles.names(), name)
+        if not names:
+            profiles.load(name)  # a user's file, or an error that says what there is
+        found.update(dict.fromkeys(f"sim:{known}{comma}{keys}" for known in names or [name]))
+    return list(found) or [os.environ.get("ADRENO_SIM_DEVICE") or "sim:adreno-740"]
+
+
+def _split(texts: Iterable[str]) -> list[str]:
+    """Items of lists with commas; KEY=VALUE belongs to the device string before it."""
+    items: list[str] = []
+    for text in texts:
+        for part in filter(None, text.split(",")):
+            if "=" in part and items:
+                items[-1] += f",{part}"
+            else:
+                items.append(part)
+    return items

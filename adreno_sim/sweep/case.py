@@ -1,0 +1,121 @@
+"""The cases of a sweep, and what became of each."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from .. import __version__
+from ..allow import find_config
+from ..device import AdrenoSimError
+
+STATUSES = ("ok", "findings", "failed", "unsupported", "internal-error", "crashed", "hung")
+"""What can become of a case; by exit code, or by how its process ended."""
+
+AGAIN = ("internal-error", "crashed", "hung")
+"""Those that `--retry` runs once more."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One check: `path` of a model, a device string, a target ("" for a bundle, which has its own), options of `check`.
+
+    digest: SHA-256 of the model's bytes. context: of what else decides the result: a profile's file, allow-lists.
+    """
+
+    path: str
+    digest: str
+    device: str
+    target: str
+    options: tuple[str, ...] = ()
+    context: str = ""
+
+    @property
+    def model(self) -> str:
+        return Path(self.path).stem
+
+    def arguments(self, path: str, report: str) -> list[str]:
+        """Of `adreno-sim`, for the model at `path` and a JSON report."""
+        target = ["--target", self.target] if self.target else []
+        return ["check", path, "--device", self.device, *target, "--keep-going", "--json", report, *self.options]
+
+    @property
+    def key(self) -> str:
+        """A file name that is the same for the same check: same model, device, options, versions of this and of TVM."""
+        said = json.dumps([self.digest, self.device, self.target, self.options, self.context, __version__, _tvm()])
+        words = re.sub(r"[^\w.-]+", "-", "-".join(filter(None, [self.model, self.device.removeprefix("sim:"), self.target])))
+        return f"{words[:80]}-{hashlib.sha256(said.encode()).hexdigest()[:12]}"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a case. message: the verdict, or why there is none. Figures are 0 where there is no report."""
+
+    status: str
+    exit_code: int
+    message: str
+    seconds: float
+    kernels: int = 0
+    checked: int = 0
+    errors: int = 0
+    warnings: int = 0
+    max_ulp: int = 0
+    plan: dict[str, int] | None = None
+
+
+@dataclass(frozen=True)
+class Result:
+    """An outcome with the check's report (JSON data; None where there is none) and what its process printed."""
+
+    outcome: Outcome
+    report: dict[str, Any] | None = None
+    log: str = ""
+    resumed: bool = field(default=False, compare=False)
+
+
+def _tvm() -> str:
+    try:
+        return metadata.version("apache-tvm")
+    except metadata.PackageNotFoundError:
+        return ""
+
+
+def cases(models: Sequence[str], devices: Sequence[str], targets: Sequence[str], options: Iterable[str] = ()) -> list[Case]:
+    """Every model on every device for every target, a model given twice once. Raises AdrenoSimError for a missing file."""
+    found = []
+    contexts = {device: _context(device) for device in devices}
+    for model in dict.fromkeys(models):
+        path = Path(model)
+        if not path.is_file():
+            raise AdrenoSimError(f"model {model}: expected a file, found {'a folder' if path.is_dir() else 'nothing'}")
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        own = ("",) if path.suffix == ".asim" else targets
+        found += [Case(model, digest, device, target, tuple(options), contexts[device]) for device in devices for target in own]
+    return found
+
+
+def _context(device: str) -> str:
+    """Digest of a user's profile and of the allow-lists that hold in this folder; "" without either."""
+    file = Path(device.partition(":")[2].partition(",")[0])
+    profile = file.read_text(encoding="utf-8") if file.suffix in (".toml", ".json") and file.is_file() else ""
+    entries = [repr(entry) for entry in find_config(Path.cwd())]
+    return hashlib.sha256(json.dumps([profile, entries]).encode()).hexdigest() if profile or entries else ""
+
+
+def case_json(case: Case, result: Result) -> dict[str, Any]:
+    """The entry of a case in the JSON of a sweep."""
+    return {
+        "model": case.model,
+        "path": case.path,
+        "device": case.device,
+        "target": case.target,
+        "key": case.key,
+        **asdict(result.outcome),
+        "resumed": result.resumed,
+    }

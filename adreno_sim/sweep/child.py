@@ -1,0 +1,66 @@
+"""One case in a process of its own: a driver's crash, a hang or a lack of memory ends only that."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from .. import isolation
+from ..findings import Kind
+from .case import Case, Outcome, Result
+
+STATUS = {0: "ok", 1: "findings", 2: "failed", 3: "unsupported"}
+
+LOG_CHARACTERS = 20_000
+"""Of what a case printed, at the end, that is kept."""
+
+
+def run_case(case: Case, limit: float, content: bytes | None = None) -> Result:
+    """Check a case within `limit` seconds. content: the model, where its path means nothing on this machine."""
+    with tempfile.TemporaryDirectory(prefix="adreno-sim-sweep-") as name:
+        folder = Path(name)
+        path = Path(case.path)
+        if content is not None:
+            path = folder / path.name
+            path.write_bytes(content)
+        report, log = folder / "report.json", folder / "log"
+        begun = time.perf_counter()
+        with log.open("wb") as stream:
+            ended = isolation.run(case.arguments(str(path), str(report)), limit, stream)
+        seconds = round(time.perf_counter() - begun, 3)
+        text = log.read_text(encoding="utf-8", errors="replace")[-LOG_CHARACTERS:]
+        data = json.loads(report.read_text(encoding="utf-8")) if report.exists() else None
+    if ended.finding is not None:
+        status = "hung" if ended.finding.kind is Kind.DEVICE_HUNG else "crashed"
+        return Result(Outcome(status, ended.code, ended.finding.message, seconds), None, text)
+    if data is None:
+        return Result(Outcome(STATUS.get(ended.code, "internal-error"), ended.code, _complaint(text), seconds), None, text)
+    return Result(_outcome(data, seconds), data, text)
+
+
+def _complaint(log: str) -> str:
+    """The line that says why there is no report."""
+    lines = log.strip().splitlines()
+    said = [line.removeprefix("error: ") for line in lines if line.startswith("error: ")]
+    return said[-1] if said else (lines[-1] if lines else "ended without a word")
+
+
+def _outcome(report: dict[str, Any], seconds: float) -> Outcome:
+    severities = [finding["severity"] for finding in report["findings"]]
+    kernels = report["kernels"]
+    plan = report["plan"]
+    return Outcome(
+        STATUS[report["exit_code"]],
+        report["exit_code"],
+        report["verdict"],
+        seconds,
+        kernels=report["kernels_in_model"],
+        checked=sum(kernel["status"] in ("ok", "wrong", "part") for kernel in kernels),
+        errors=severities.count("error"),
+        warnings=severities.count("warning"),
+        max_ulp=max((kernel["max_ulp"] for kernel in kernels), default=0),
+        plan=plan and {name: plan[name] for name in ("planned", "right", "live_lower_bound")},
+    )

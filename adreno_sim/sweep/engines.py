@@ -1,0 +1,88 @@
+"""Where cases run: processes of this machine, or the workers of a Dask scheduler. Both give results as they come."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from pathlib import Path
+from typing import Any
+
+from .. import __version__
+from ..device import AdrenoSimError
+from .case import Case, Outcome, Result
+from .child import run_case
+
+CONNECT_SECONDS = 20
+
+
+def on_this_machine(cases: Sequence[Case], limit: float, jobs: int) -> Iterator[tuple[Case, Result]]:
+    """Run `jobs` cases at a time."""
+    pool = ThreadPoolExecutor(jobs)
+    try:
+        waiting = {pool.submit(run_case, case, limit): case for case in cases}
+        for done in as_completed(waiting):
+            yield waiting[done], done.result()
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def on_cluster(cases: Sequence[Case], limit: float, address: str) -> Iterator[tuple[Case, Result]]:
+    """Run cases on the workers of the scheduler at `address`; each model travels to them as its bytes.
+
+    What a worker was at when it died goes to another. Raises AdrenoSimError where Dask, the scheduler or its workers are
+    missing, a worker has another version of this package, or the scheduler is lost.
+    """
+    try:
+        import distributed
+    except ImportError as error:
+        raise AdrenoSimError(f"--scheduler needs Dask ({error}). Run: pip install 'adreno-sim[sweep]'") from error
+    try:
+        client = distributed.Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
+    except (OSError, ValueError, TypeError) as error:
+        raise AdrenoSimError(f"no Dask scheduler at {address}: {error}") from error
+    with client:
+        _require_workers(client, address)
+        blobs = {}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # of large task graphs: the scheduler must hold the models
+            for case in cases:
+                if case.digest not in blobs:  # a task, not scattered data, which would be lost with its worker
+                    blobs[case.digest] = client.submit(_same, Path(case.path).read_bytes(), key=f"model-{case.digest}")
+            waiting = {client.submit(run_case, case, limit, blobs[case.digest], key=case.key, pure=False): case for case in cases}
+        for done in distributed.as_completed(list(waiting), loop=client.loop):
+            yield waiting[done], _result(done, address)
+
+
+def _same(content: bytes) -> bytes:
+    return content
+
+
+def _version() -> str:
+    return __version__
+
+
+def _require_workers(client: Any, address: str) -> None:
+    try:
+        client.wait_for_workers(1, timeout=CONNECT_SECONDS)
+    except TimeoutError as error:
+        raise AdrenoSimError(f"the Dask scheduler at {address} has no worker") from error
+    try:
+        found = client.run(_version)
+    except Exception as error:  # whatever a worker without this package answers
+        raise AdrenoSimError(f"workers of {address} cannot run adreno-sim {__version__}: {error}") from error
+    for worker, version in found.items():
+        if version != __version__:
+            raise AdrenoSimError(f"worker {worker} has adreno-sim {version}, this is {__version__}")
+
+
+def _result(done: Any, address: str) -> Result:
+    from distributed import KilledWorker
+
+    if done.cancelled():
+        raise AdrenoSimError(f"lost the Dask scheduler at {address}; the same command goes on with what is left")
+    try:
+        result: Result = done.result()
+    except KilledWorker as error:
+        return Result(Outcome("crashed", 1, f"took its workers with it: {error}".splitlines()[0], 0.0))
+    return result

@@ -1,0 +1,43 @@
+"""The folder of a sweep: a file for each case that is done, so that a sweep that was killed goes on where it was."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+from ..device import AdrenoSimError
+from ..report.encode import write_json, write_text
+from .case import AGAIN, STATUSES, Case, Outcome, Result
+
+
+class Store:
+    """KEY.case.json is what became of a case, written last; KEY.report.json its report, KEY.log what it printed."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise AdrenoSimError(f"folder of results {folder}: {error.strerror or error}") from error
+
+    def get(self, case: Case, retry: bool = False) -> Result | None:
+        """What became of a case in an earlier run; None where it has to run. retry: also where its process broke down."""
+        try:
+            data = json.loads((self.folder / f"{case.key}.case.json").read_text(encoding="utf-8"))
+            outcome = Outcome(**data)
+        except (OSError, ValueError, TypeError):
+            return None
+        if outcome.status not in STATUSES or (retry and outcome.status in AGAIN):
+            return None
+        return Result(outcome, resumed=True)
+
+    def put(self, case: Case, result: Result) -> None:
+        """Keep what became of a case. Each file appears complete or not at all."""
+        write_text(self.folder / f"{case.key}.log", result.log)
+        report = self.folder / f"{case.key}.report.json"
+        if result.report is not None:
+            write_json(report, result.report)
+        else:
+            report.unlink(missing_ok=True)
+        write_json(self.folder / f"{case.key}.case.json", asdict(result.outcome))
