@@ -84,6 +84,9 @@ def coordinates(e: Emitter, image: ImageRef, value: ir.Value) -> list[str]:
 
 def _check_format(e: Emitter, image: ImageRef, suffix: str, write: bool) -> None:
     """A function that does not fit the format: one finding per place, known when compiling."""
+    if write and image.format.srgb and not e.unit.key.srgb_writes and e.unit.checked:
+        what = f"{image.param.name}, an image of {image.format.order}, is written: undefined without cl_khr_srgb_image_writes"
+        e.unit.note(Site(Kind.FORMAT_MISMATCH, e.place, view=image.param.name, text=f"{what}, which the device does not have"))
     if texels.fits(image.format, suffix, write) or not e.unit.checked:
         return
     function = f"{'write' if write else 'read'}_image{suffix}"
@@ -138,7 +141,7 @@ _CHANNEL_TYPES = {
 }  # fmt: skip
 _ORDERS = {
     "R": 0x10B0, "A": 0x10B1, "RG": 0x10B2, "RA": 0x10B3, "RGBA": 0x10B5, "BGRA": 0x10B6, "ARGB": 0x10B7,
-    "INTENSITY": 0x10B8, "LUMINANCE": 0x10B9, "sRGBA": 0x10C1, "sBGRA": 0x10C2, "ABGR": 0x10C3,
+    "INTENSITY": 0x10B8, "LUMINANCE": 0x10B9, "sRGB": 0x10BF, "sRGBx": 0x10C0, "sRGBA": 0x10C1, "sBGRA": 0x10C2, "ABGR": 0x10C3,
 }  # fmt: skip
 
 

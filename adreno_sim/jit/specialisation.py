@@ -57,8 +57,9 @@ class Specialisation:
 
     local_size: work-items of a group along x, y, z. uniform: False where the global size is no multiple of it, so that
     groups at the edge are smaller. args: parallel to the kernel's parameters. watch: record stores into a range of memory.
-    contract: what a*b+c becomes. wave_size: work-items of a sub-group. most_groups: bounds of the number of groups along each
-    axis, where the code may rely on them (`bounds_of_grid`); then every launch has global offset 0.
+    contract: what a*b+c becomes. wave_size: work-items of a sub-group. srgb_writes: whether the device writes sRGB images.
+    most_groups: bounds of the number of groups along each axis, where the code may rely on them (`bounds_of_grid`); then
+    every launch has global offset 0.
     """
 
     local_size: tuple[int, int, int]
@@ -69,6 +70,7 @@ class Specialisation:
     contract: Literal["on", "off"] = "on"
     flush_denormals: bool = False
     wave_size: int = 64
+    srgb_writes: bool = True
     most_groups: tuple[int, int, int] | None = None
 
     @property

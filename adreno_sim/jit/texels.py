@@ -12,12 +12,11 @@ import numpy as np
 
 from ..clc import ir
 from ..image.formats import ORDERS, Format, format_of
-from . import access, constants, layout
+from . import access, constants, layout, srgb
 from .arith import ints
 from .calls import intrinsic
 from .conversions import resized, to_int
 from .emit import Emitter
-from .unit import unsupported
 
 _LANES: dict[str, ir.Int | ir.Float] = {"f": ir.Float(32), "h": ir.Float(16), "i": ir.Int(32), "ui": ir.Int(32)}
 _FITS = {"f": {"unorm", "snorm", "float"}, "h": {"unorm", "snorm", "float"}, "i": {"int"}, "ui": {"uint"}}
@@ -71,8 +70,7 @@ def fetch(e: Emitter, format: Format, suffix: str, address: str) -> str:
         else _reinterpreted(e, format, suffix, type, stored)
     )
     wide = layout.with_elem(type, _LANES[suffix])
-    colour = _spread(e, format, suffix, wide, lanes)
-    return _linearised(e, format, colour, suffix) if format.order.startswith("s") else colour
+    return _spread(e, format, suffix, wide, lanes)
 
 
 def _decoded(e: Emitter, format: Format, suffix: str, type: ir.Type, stored: str) -> str:
@@ -83,6 +81,8 @@ def _decoded(e: Emitter, format: Format, suffix: str, type: ir.Type, stored: str
         return resized(e, type, layout.with_elem(type, lane), stored, "")
     single = layout.with_elem(type, ir.Float(32))
     spelled = layout.spell(single)
+    if format.srgb:
+        return resized(e, single, layout.with_elem(type, lane), _linear(e, format, type, single, stored), "")
     word = "sitofp" if format.meaning == "snorm" else "uitofp"
     wide = e.body.op(f"{word} {layout.spell(type)} {stored} to {spelled}")
     most = constants.number(single, float(np.iinfo(format.dtype).max))
@@ -92,6 +92,19 @@ def _decoded(e: Emitter, format: Format, suffix: str, type: ir.Type, stored: str
         flags = layout.spell(layout.with_elem(type, ir.Int(1)))
         value = e.body.op(f"select {flags} {low}, {spelled} {constants.number(single, -1.0)}, {spelled} {value}")
     return resized(e, single, layout.with_elem(type, lane), value, "")
+
+
+def _linear(e: Emitter, format: Format, type: ir.Type, single: ir.Type, stored: str) -> str:
+    """The channels of an sRGB texel as linear floats; alpha is linear already."""
+    result = "zeroinitializer"
+    for channel, component in enumerate(ORDERS[format.order]):
+        byte = e.body.op(f"extractelement {layout.spell(type)} {stored}, i32 {channel}")
+        if component in srgb.COMPONENTS:
+            item = srgb.decoded(e, byte)
+        else:
+            item = e.body.op(f"fdiv float {e.body.op(f'uitofp i8 {byte} to float')}, {constants.number(ir.Float(32), 255.0)}")
+        result = e.body.op(f"insertelement {layout.spell(single)} {result}, float {item}, i32 {channel}")
+    return result
 
 
 def _resized_int(e: Emitter, type: ir.Type, target: ir.Type, value: str, signed: bool) -> str:
@@ -145,11 +158,7 @@ def _components(order: str) -> list[tuple[int, int]]:
         return [(place, 0) for place in range(4)]
     if order == "LUMINANCE":
         return [(place, 0) for place in range(3)]
-    return [("rgba".index(component), channel) for channel, component in enumerate(ORDERS[order])]
-
-
-def _linearised(e: Emitter, format: Format, colour: str, suffix: str) -> str:
-    raise unsupported(f"images of channel order {format.order}", e.place)
+    return [("rgba".index(component), channel) for channel, component in enumerate(ORDERS[order]) if component != "x"]
 
 
 def store(
@@ -159,8 +168,6 @@ def store(
 
     `before`: told what is about to be stored, its type and operand.
     """
-    if format.order.startswith("s"):
-        raise unsupported(f"images of channel order {format.order}", e.place)
     type = stored_type(format)
     wide = layout.with_elem(type, _LANES[suffix])
     lanes = _gathered(e, format, suffix, wide, colour)
@@ -179,11 +186,15 @@ def _gathered(e: Emitter, format: Format, suffix: str, type: ir.Type, colour: st
     if format.order == "RGBA":
         return colour
     vector, lane = layout.spell(colour_type(suffix)), layout.spell(_LANES[suffix])
-    items = [e.body.op(f"extractelement {vector} {colour}, i32 {'rgba'.index(c)}") for c in ORDERS[format.order]]
-    if len(items) == 1:
-        return items[0]
+    items = [
+        (channel, e.body.op(f"extractelement {vector} {colour}, i32 {'rgba'.index(component)}"))
+        for channel, component in enumerate(ORDERS[format.order])
+        if component != "x"
+    ]
+    if format.channels == 1:
+        return items[0][1]
     result = "zeroinitializer"
-    for place, item in enumerate(items):
+    for place, item in items:
         result = e.body.op(f"insertelement {layout.spell(type)} {result}, {lane} {item}, i32 {place}")
     return result
 
@@ -201,8 +212,24 @@ def _encoded(e: Emitter, format: Format, suffix: str, type: ir.Type, wide: ir.Ty
     single = layout.with_elem(type, ir.Float(32))
     value = resized(e, wide, single, lanes, "")
     spelled = layout.spell(single)
+    if format.srgb:
+        return _on_the_curve(e, format, type, single, value)
     scaled = e.body.op(f"fmul {spelled} {value}, {constants.number(single, float(limits.max))}")
     return to_int(e, single, type, intrinsic(e, "roundeven", single, scaled), format.meaning == "snorm")
+
+
+def _on_the_curve(e: Emitter, format: Format, type: ir.Type, single: ir.Type, value: str) -> str:
+    """Linear floats as the channels of an sRGB texel."""
+    result = "zeroinitializer"
+    for channel, component in enumerate(ORDERS[format.order]):
+        item = e.body.op(f"extractelement {layout.spell(single)} {value}, i32 {channel}")
+        if component in srgb.COMPONENTS:
+            byte = srgb.encoded(e, item)
+        else:
+            scaled = e.body.op(f"fmul float {item}, {constants.number(ir.Float(32), 255.0)}")
+            byte = to_int(e, ir.Float(32), ir.Int(8), intrinsic(e, "roundeven", ir.Float(32), scaled), False)
+        result = e.body.op(f"insertelement {layout.spell(type)} {result}, i8 {byte}, i32 {channel}")
+    return result
 
 
 def _written_bits(e: Emitter, type: ir.Type, wide: ir.Type, lanes: str, signed: bool) -> str:

@@ -22,9 +22,7 @@ COORDINATE = {
     "image2d_array": "int4",
     "image3d": "int4",
 }
-FORMATS = [
-    (order, kind) for order in ("RGBA", "R", "RG", "BGRA", "A", "ARGB", "INTENSITY", "LUMINANCE", "RA") for kind in CHANNEL_TYPES
-]
+FORMATS = [(order, kind) for order in ORDERS for kind in CHANNEL_TYPES]
 
 
 def legal(order: str, channel_type: str) -> bool:
@@ -94,6 +92,41 @@ def test_every_format_writes_as_the_reference_does(engine, format):
     same = result.outputs[0] == expected
     assert (same | (np.isnan(expected) & np.isnan(result.outputs[0])) if info.dtype.kind == "f" else same).all()
     assert not result.findings
+
+
+def test_srgb_is_written_to_the_nearest_byte(engine):
+    """Around each value where one byte gives way to the next, and what is no colour; the curve as the specification has it."""
+    middle = (np.arange(1, 256) - 0.5) / 255
+    middle = np.where(middle <= 0.04045, middle / 12.92, ((middle + 0.055) / 1.055) ** 2.4).astype(np.float32)
+    linear = np.concatenate([middle, np.nextafter(middle, np.float32(0)), np.nextafter(middle, np.float32(1))])
+    linear = np.concatenate([linear, np.array([np.nan, -1, -np.inf, 0, -0.0, 1e-30, 1, 1.5, np.inf], np.float32)])
+    colours = np.repeat(linear[:, None], 4, axis=1)
+    source = """__kernel void k(write_only image1d_t im, __global const float4* c) {
+      int i = get_global_id(0); write_imagef(im, i, c[i]); }"""
+    image = Image(np.zeros((1, 1, len(linear), 4), np.uint8), "image1d", "sBGRA", "UNORM_INT8")
+    result = engine.run(source, "k", [len(linear)], [1], [image, Buffer(colours)])
+    wide = np.clip(np.nan_to_num(linear.astype(np.float64), nan=0.0), 0, 1)
+    exact = 255 * np.where(wide < 0.0031308, 12.92 * wide, 1.055 * wide ** (1 / 2.4) - 0.055)
+    written = result.outputs[0].reshape(-1, 4)
+    assert (np.abs(written[:, :3] - exact[:, None]) <= 0.5 + 1e-9).all() and not result.findings
+    assert written[:765, 0].tolist() == written[:765, 2].tolist() and len(set(written[:, 0])) == 256
+
+
+def test_srgb_images_read_as_halves(engine):
+    source = """#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+    __kernel void k(read_only image1d_t im, __global half4* r) { int i = get_global_id(0); r[i] = read_imageh(im, i); }"""
+    array = np.arange(256, dtype=np.uint8).repeat(3).reshape(1, 1, 256, 3)
+    result = engine.run(
+        source, "k", [256], [8], [Image(array, "image1d", "sRGB", "UNORM_INT8"), Buffer(np.zeros((256, 4), np.float16))]
+    )
+    np.testing.assert_array_equal(result.outputs[1], format_of("sRGB", "UNORM_INT8").decode(array[0, 0]).astype(np.float16))
+
+
+def test_srgb_is_not_written_by_a_device_that_cannot(engine):
+    source = "__kernel void k(write_only image2d_t im) { write_imagef(im, (int2)(0, 0), (float4)(0.5f)); }"
+    image = Image(np.zeros((1, 1, 1, 4), np.uint8), "image2d", "sRGBA", "UNORM_INT8")
+    assert engine.run(source, "k", [1], [1], [image], srgb_writes=False).kinds() == ["format-mismatch"]
+    assert engine.run(source, "k", [1], [1], [image]).outputs[0].ravel().tolist() == [188, 188, 188, 128]
 
 
 @pytest.mark.parametrize(

@@ -8,14 +8,15 @@ from hypothesis import strategies as st
 import adreno_sim
 from adreno_sim.device import BufferSpec, ImageSpec, Sampler
 from adreno_sim.findings import Kind, Severity
-from adreno_sim.image import CHANNEL_TYPES, format_of
+from adreno_sim.image import CHANNEL_TYPES, ORDERS, Format, format_of
+from adreno_sim.image.formats import combined_with
 from adreno_sim.image.sampling import read_image, write_image
 
 COMPONENTS = {
     "image1d": "c.x", "image1d_buffer": "c.x", "image1d_array": "c.xy", "image2d": "c.xy", "image2d_array": "c", "image3d": "c",
 }  # fmt: skip
 READERS = {"float32": ("float4", "read_imagef"), "int32": ("int4", "read_imagei"), "uint32": ("uint4", "read_imageui")}
-ORDERS = ["R", "A", "RG", "RGBA", "BGRA"]
+FORMATS = [Format(order, kind) for order in ORDERS for kind in CHANNEL_TYPES if kind in combined_with(order)]
 ADDRESSING = ["clamp_to_edge", "clamp", "repeat", "mirrored_repeat"]
 COUNT = 24
 
@@ -39,9 +40,7 @@ def devices():
 @st.composite
 def images(draw, kinds=sorted(COMPONENTS.keys() - {"image1d_buffer"})):
     """An image of any format and of any kind that a sampler reads, unless others are named; filled at random."""
-    order = draw(st.sampled_from(ORDERS))
-    allowed = {"BGRA": ["UNORM_INT8", "SIGNED_INT8", "UNSIGNED_INT8"]}.get(order, list(CHANNEL_TYPES))
-    texel_format = format_of(order, draw(st.sampled_from(allowed)))
+    texel_format = draw(st.sampled_from(FORMATS))
     kind = draw(st.sampled_from(kinds))
     width, height, depth = (draw(st.integers(1, 9)) for _ in range(3))
     height = height if kind in ("image2d", "image2d_array", "image3d") else 1

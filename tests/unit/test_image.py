@@ -15,7 +15,7 @@ FORMATS = [
     image.Format(order, kind)
     for order in image.ORDERS
     for kind in image.CHANNEL_TYPES
-    if kind in image.formats._ONLY.get(order, (kind,))
+    if kind in image.formats.combined_with(order)
 ]
 
 
@@ -173,6 +173,9 @@ def test_packing_into_too_little_memory_is_refused():
         ("INTENSITY", "FLOAT", [0.5], (0.5, 0.5, 0.5, 0.5)),
         ("LUMINANCE", "FLOAT", [0.5], (0.5, 0.5, 0.5, 1)),
         ("sRGBA", "UNORM_INT8", [255, 0, 188, 51], (1, 0, 0.5028865, 0.2)),
+        ("sBGRA", "UNORM_INT8", [188, 0, 255, 51], (1, 0, 0.5028865, 0.2)),
+        ("sRGB", "UNORM_INT8", [255, 0, 188], (1, 0, 0.5028865, 1)),
+        ("sRGBx", "UNORM_INT8", [255, 0, 188, 51], (1, 0, 0.5028865, 1)),
     ],
 )
 def test_reads_convert_as_the_specification_says(order, channel_type, stored, colour):
@@ -207,7 +210,23 @@ def test_what_is_read_writes_back_to_the_same_bits(texel_format, seed):
         texels = np.maximum(texels, -np.iinfo(texels.dtype).max)
     if texel_format.meaning == "float":
         texels = np.nan_to_num(texels)
+    if texel_format.order == "sRGBx":  # the channel that holds nothing
+        texels[..., 3] = 0
     np.testing.assert_array_equal(texel_format.encode(texel_format.decode(texels)), texels)
+
+
+def srgb_of(linear):
+    """The curve as the specification writes it (OpenCL C 3.0, 8.3.1), 0 to 255, in double."""
+    return 255 * np.where(linear < 0.0031308, 12.92 * linear, 1.055 * linear ** (1 / 2.4) - 0.055)
+
+
+@given(st.lists(st.floats(0, 1, width=32), min_size=1, max_size=50))
+def test_srgb_is_written_to_the_nearest_byte(values):
+    linear = np.array(values, np.float32)
+    colours = np.repeat(linear[:, None], 4, axis=1)
+    stored = image.format_of("sRGBA", "UNORM_INT8").encode(colours)
+    assert (np.abs(stored[:, :3] - srgb_of(linear.astype(np.float64))[:, None]) <= 0.5 + 1e-6).all()
+    np.testing.assert_array_equal(stored[:, 3], np.rint(linear * np.float32(255)))
 
 
 def test_the_drawing_shows_rows_padding_and_layers():

@@ -233,6 +233,7 @@ class SimDevice:
             uniform=all(whole % part == 0 for whole, part in zip(total, group, strict=True)),
             contract=self.options.contract,
             flush_denormals=self.profile.flush_denormals if flush is None else flush,
+            srgb_writes="cl_khr_srgb_image_writes" in self.profile.extensions,
             wave_size=self.profile.wave_size(kernel.function.required_sub_group_size),
             most_groups=bounds_of_grid(total, group),
         )
