@@ -52,6 +52,7 @@ def add(commands: Any) -> None:
     parser.add_argument("--budget", type=_bytes, metavar="SIZE", help="as 64MB: exit code 1 if the smallest plan is larger")
     parser.add_argument("--max-ratio", type=_ratio, metavar="R", help="as 1.1: exit code 1 if the smallest is above R x bound")
     parser.add_argument("--compare", metavar="OLD.json", help="say which tensors make the difference to an older footprint")
+    parser.add_argument("--markdown", metavar="FILE", help="write the comparison as Markdown tables, with --compare the change")
     parser.add_argument("--json", metavar="FILE", help="write the figures and the plan (- = standard output)")
     parser.add_argument("--plan-json", metavar="FILE", help="write the plan that --draw names; check --plan runs it")
     parser.add_argument("--draw", metavar="PLANNER", help="what pictures start with (default: the smallest)")
@@ -101,7 +102,7 @@ def _footprint(args: argparse.Namespace) -> int:
     from .compiler.plan.footprint import measure, planner_names
     from .device import AdrenoSimError
 
-    files = [args.json, args.plan_json, args.html, args.svg, args.png]
+    files = [args.json, args.markdown, args.plan_json, args.html, args.svg, args.png]
     for file in files:
         refuse_unwritable(file)
     if len(set(filter(None, files))) < len(list(filter(None, files))):
@@ -193,12 +194,15 @@ def _write(footprint: Footprint, args: argparse.Namespace) -> None:
 
 def _show(footprint: Footprint, args: argparse.Namespace, old: Any) -> None:
     from .compiler.plan.difference import difference
-    from .report import encode, footprint_text
+    from .report import encode, footprint_markdown, footprint_text
 
+    change = None if old is None else difference(old, footprint)
+    if args.markdown:
+        footprint_markdown.write_markdown(args.markdown, footprint, change)
     file = sys.stderr if args.json == "-" else sys.stdout
     footprint_text.show(footprint, file, args.budget)
-    if old is not None:
-        footprint_text.show_difference(difference(old, footprint), file)
+    if change is not None:
+        footprint_text.show_difference(change, file)
     if args.json == "-":
         encode.print_json(footprint.as_json(), sys.stdout)
 

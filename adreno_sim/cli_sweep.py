@@ -8,9 +8,12 @@ import os
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import isolation
+
+if TYPE_CHECKING:
+    from .sweep.run import Sweep
 
 DETAILS = """\
 Every model is checked on every device for every target, each in a process of its own: one that crashes or hangs is a line
@@ -41,6 +44,10 @@ def add(commands: Any) -> None:
     parser.add_argument("--fresh", action="store_true", help="run every case, also those done before")
     parser.add_argument("--retry", action="store_true", help="run cases once more whose process crashed, hung or broke")
     parser.add_argument("--json", metavar="FILE", help="write the table as JSON (- = standard output)")
+    parser.add_argument("--sarif", metavar="FILE", help="write the findings as SARIF 2.1.0, at the models' files")
+    parser.add_argument("--code-quality", metavar="FILE", help="write the findings as GitLab's Code Quality report")
+    parser.add_argument("--markdown", metavar="FILE", help="write the table as Markdown")
+    parser.add_argument("--annotations", action="store_true", help="print the findings as ::error file=,line=:: lines")
     limit = f"seconds for each case (default: {isolation.DEFAULT_LIMIT:g})"
     parser.add_argument("--time-limit", type=isolation.seconds, default=isolation.DEFAULT_LIMIT, metavar="S", help=limit)
     parser.add_argument("--pipeline", default="fixed", choices=("fixed", "stock"), help="as of check (default: fixed)")
@@ -59,14 +66,15 @@ def _count(text: str) -> int:
 def _sweep(args: argparse.Namespace) -> int:
     from .cli import refuse_unwritable
     from .device import AdrenoSimError
-    from .report import encode, sweep_text
+    from .report import sweep_text
     from .sweep.case import cases
     from .sweep.run import sweep
     from .sweep.store import Store
 
     if args.scheduler and args.jobs:
         raise AdrenoSimError("--jobs is for this machine: a Dask scheduler runs as many as its workers have threads")
-    refuse_unwritable(args.json)
+    for file in (args.json, args.sarif, args.code_quality, args.markdown):
+        refuse_unwritable(file)
     todo = cases(args.models, devices_of(args.profiles), _split(args.targets), _options(args))
     shown = sys.stderr if args.json == "-" else sys.stdout
     done = sweep(
@@ -80,11 +88,26 @@ def _sweep(args: argparse.Namespace) -> int:
         told=lambda case, result: print(sweep_text.line(case, result), file=sys.stderr, flush=True),
     )
     sweep_text.show(done, shown)
+    _write(done, args)
+    return done.exit_code
+
+
+def _write(done: Sweep, args: argparse.Namespace) -> None:
+    """Every form that was asked for."""
+    from .report import encode, sarif, sweep_findings, sweep_markdown
+
     if args.json == "-":
         encode.print_json(done.as_json(), sys.stdout)
     elif args.json:
         encode.write_json(args.json, done.as_json())
-    return done.exit_code
+    if args.annotations:
+        print(*sweep_findings.annotation_lines(done), sep="\n", file=sys.stderr if args.json == "-" else sys.stdout)
+    if args.sarif:
+        encode.write_json(args.sarif, sarif.to_sarif(sweep_findings.findings(done)))
+    if args.code_quality:
+        encode.write_json(args.code_quality, sweep_findings.code_quality(done))
+    if args.markdown:
+        encode.write_text(args.markdown, sweep_markdown.text(done))
 
 
 def _options(args: argparse.Namespace) -> list[str]:

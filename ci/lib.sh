@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # Shared by the scripts here: choose a Python, make a virtual environment, keep it while it is current.
 # Sourced, not run. Every path is relative to the repository, so the caller's folder does not matter.
 
@@ -28,6 +29,6 @@ make_venv() {
     fi
     echo "making $folder with $("$python" -V) and adreno-sim[$extras]"
     "$python" -m venv --clear "$folder" || return 2
-    "$folder/bin/python" -m pip install --quiet --disable-pip-version-check --no-compile -e "$ROOT[$extras]" || return 2
+    "$folder/bin/python" -m pip install --quiet --disable-pip-version-check --no-compile -e "${ROOT}[$extras]" || return 2
     echo "$stamp" >"$folder/.adreno-sim"
 }

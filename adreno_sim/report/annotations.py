@@ -18,8 +18,8 @@ def annotation(finding: Finding) -> str:
         if finding.column:
             properties["col"] = str(finding.column)
     properties["title"] = finding.kind.label
-    said = ",".join(f"{key}={_property(value)}" for key, value in properties.items())
-    return f"::{_COMMAND[finding.severity]} {said}::{_text(_message(finding))}"
+    said = ",".join(f"{key}={escaped_property(value)}" for key, value in properties.items())
+    return f"::{_COMMAND[finding.severity]} {said}::{escaped(_message(finding))}"
 
 
 def lines(findings: Iterable[Finding]) -> list[str]:
@@ -36,9 +36,11 @@ def _message(finding: Finding) -> str:
     return "; ".join(parts)
 
 
-def _text(text: str) -> str:
+def escaped(text: str) -> str:
+    """Text as the message of a workflow command."""
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
-def _property(text: str) -> str:
-    return _text(text).replace(":", "%3A").replace(",", "%2C")
+def escaped_property(text: str) -> str:
+    """Text as the value of a property of one."""
+    return escaped(text).replace(":", "%3A").replace(",", "%2C")

@@ -102,11 +102,11 @@ def print_json(data: dict[str, Any], file: IO[str]) -> None:
     file.write(_text(data))
 
 
-def _text(data: dict[str, Any]) -> str:
+def _text(data: Any) -> str:
     return json.dumps(data, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
 
 
-def write_json(path: str | os.PathLike[str], data: dict[str, Any]) -> None:
+def write_json(path: str | os.PathLike[str], data: dict[str, Any] | list[Any]) -> None:
     """Write `data` to `path`, as write_bytes does."""
     write_text(path, _text(data))
 

@@ -59,7 +59,7 @@ def _result(finding: Finding, rules: Sequence[Kind]) -> dict[str, Any]:
         "level": str(finding.severity),
         "message": {"text": _message(finding)},
         "occurrenceCount": finding.count,
-        "partialFingerprints": {"place/v1": _fingerprint(finding)},
+        "partialFingerprints": {"place/v1": fingerprint(finding)},
         "properties": {"finding": encode.finding_to_json(finding)},
     }
     location = _location(finding)
@@ -99,7 +99,7 @@ def _suppression(item: Allowed) -> dict[str, Any]:
     return {"kind": "external", "status": "accepted", "justification": f"{entry.reason} ({entry.where}, until {entry.expires})"}
 
 
-def _fingerprint(finding: Finding) -> str:
+def fingerprint(finding: Finding) -> str:
     """Stays the same while the kernel, the kind and the argument do, so that a moved line is no new alert."""
     view = finding.access.view if finding.access else ""
     text = "\0".join((finding.kind.label, finding.kernel, view))

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from ..sweep.case import Case, Result
     from ..sweep.run import Sweep
 
+FIGURES = ("kernels", "errors", "warnings", "max ulp", "plan bytes", "ratio", "s")
 STYLE = {"ok": "green", "unsupported": "yellow"}
 
 
@@ -33,11 +34,11 @@ def show(sweep: Sweep, file: IO[str]) -> None:
     table = Table(box=box.SIMPLE_HEAD)
     for name in ("model", "device", "target", "result"):
         table.add_column(name, overflow="fold")
-    for name in ("kernels", "errors", "warnings", "max ulp", "plan bytes", "ratio", "s"):
+    for name in FIGURES:
         table.add_column(name, justify="right", no_wrap=True)
     for case, result in sweep.results:
         status = Text(result.outcome.status, style=STYLE.get(result.outcome.status, "bold red"))
-        table.add_row(case.model, case.device, case.target, status, *_figures(result))
+        table.add_row(case.model, case.device, case.target, status, *figures(result))
     console.print(table)
     for case, result in sweep.results:
         if result.outcome.status not in ("ok", "findings"):
@@ -52,7 +53,8 @@ def summary(sweep: Sweep) -> str:
     return f"{len(sweep.results)} cases: {counts or 'none'}{f'; {resumed} of them done before' if resumed else ''}"
 
 
-def _figures(result: Result) -> list[str]:
+def figures(result: Result) -> list[str]:
+    """The cells of FIGURES, empty where there is no report."""
     outcome = result.outcome
     seconds = f"{outcome.seconds:.1f}"
     if not outcome.kernels:

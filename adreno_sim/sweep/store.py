@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from ..device import AdrenoSimError
 from ..report.encode import write_json, write_text
@@ -30,7 +31,12 @@ class Store:
             return None
         if outcome.status not in STATUSES or (retry and outcome.status in AGAIN):
             return None
-        return Result(outcome, resumed=True)
+        return Result(outcome, self._report(case), resumed=True)
+
+    def _report(self, case: Case) -> dict[str, Any] | None:
+        path = self.folder / f"{case.key}.report.json"
+        data: dict[str, Any] | None = json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
+        return data
 
     def put(self, case: Case, result: Result) -> None:
         """Keep what became of a case. Each file appears complete or not at all."""

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import handmade
@@ -103,6 +104,27 @@ def test_a_time_limit_is_a_result_and_retry_runs_it_again(models):
     assert case["status"] == "hung" and "did not end within 0.05 s" in case["message"] and case["plan"] is None
     assert main(args) == 1 and read()["cases"][0]["resumed"]
     assert main([*args, "--retry"]) == 0 and not read()["cases"][0]["resumed"]
+
+
+def test_findings_for_code_hosts(models, capsys):
+    """A kernel that writes outside is one result at the model's file, with the devices; a broken file is an annotation."""
+    made = handmade.texture()
+    code = made.kernels["twice"]
+    made.kernels["twice"] = replace(code, source=code.source.replace("(y, at,", "(y, at + (int4)(1, 0, 0, 0),"))
+    made.save("wrong.asim")
+    Path("broken.asim").write_bytes(b"not a bundle")
+    args = ["wrong.asim", "broken.asim", "--profiles", *PROFILES[:2], "--sarif", "out.sarif", "--annotations"]
+    assert main(["sweep", *args]) == 1
+    results = json.loads(Path("out.sarif").read_text())["runs"][0]["results"]
+    (result,) = [result for result in results if result["ruleId"] == "image-write-out-of-range"]
+    assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "wrong.asim"
+    assert result["locations"][0]["logicalLocations"][0]["name"] == "twice"
+    assert result["message"]["text"].endswith("; on sim:adreno-740, sim:adreno-650")
+    shown = capsys.readouterr().out
+    assert shown.count("::error file=wrong.asim,line=1,title=image-write-out-of-range::kernel twice: ") == 1
+    assert shown.count("::error file=broken.asim::") == 2
+    assert main(["sweep", *args]) == 1  # the same from what is on disk
+    assert json.loads(Path("out.sarif").read_text())["runs"][0]["results"] == results
 
 
 def children(process):

@@ -1,0 +1,143 @@
+#!/usr/bin/env bash
+# Checks the models of a repository on simulated Adreno GPUs. Copy this file into the repository (as ci/adreno-ci.sh, say);
+# every CI system, and a developer, calls it the same way, in the repository's root:
+#
+#   bash adreno-ci.sh install            an environment with adreno-sim and TVM
+#   bash adreno-ci.sh check              every model, profile and target; exit code 0 ok, 1 findings, 2 bad input, 3 unsupported
+#   bash adreno-ci.sh footprint [BASE]   memory plans, beside those of the models in the git revision BASE
+#
+# Settings, by environment variables:
+#   ADRENO_CI_MODELS     paths or patterns, separated by spaces         (default: models/*.onnx)
+#   ADRENO_CI_PROFILES   simulated GPUs, patterns too                    (default: adreno-740)
+#   ADRENO_CI_TARGETS    texture, buffer                                 (default: texture)
+#   ADRENO_CI_TVM        0.27, 0.26 or 0.25                              (default: 0.27)
+#   ADRENO_CI_PACKAGE    what pip installs: a name with or without ==version, a folder, an address of git+https://...
+#   ADRENO_CI_OPTIONS    more options of `adreno-sim sweep`, as --strict or --pipeline stock
+#   ADRENO_CI_PLANNERS   planners of the footprint                       (default: tvm,tvm-fixed,arena)
+#   ADRENO_CI_BUDGET     bytes that each model's smallest plan may take, as 64MB
+#   ADRENO_CI_OUT        folder of results                               (default: adreno-ci)
+#   ADRENO_CI_VENV       folder of the environment                       (default: .adreno-venv)
+#   ADRENO_CI_COMMAND    how to call adreno-sim where it is installed already; `install` is not needed then
+#   PYTHON               interpreter to make the environment with        (default: python3)
+#   ADRENO_SIM_CACHE_DIR compiled kernels: keep this folder between runs
+#
+# Results: sweep.json, sweep.md, findings.sarif, code-quality.json (GitLab), cases/ with a report for each case, footprint.md.
+# On GitHub Actions findings become annotations and the tables go to the job's summary.
+set -u
+set -f # patterns of ADRENO_CI_PROFILES are not for the shell
+
+OUT=${ADRENO_CI_OUT:-adreno-ci}
+VENV=${ADRENO_CI_VENV:-.adreno-venv}
+PROFILES=${ADRENO_CI_PROFILES:-adreno-740}
+TARGETS=${ADRENO_CI_TARGETS:-texture}
+
+die() {
+    echo "error: $*" >&2
+    exit 2
+}
+
+adreno_sim() {
+    ${ADRENO_CI_COMMAND:-$VENV/bin/adreno-sim} "$@"
+}
+
+# The models, one a line; an error where there is none.
+models() {
+    local found
+    set +f
+    # shellcheck disable=SC2086 # patterns are meant to expand
+    found=$(for path in ${ADRENO_CI_MODELS:-models/*.onnx}; do [ -f "$path" ] && echo "$path"; done)
+    set -f
+    [ -n "$found" ] || die "no model: ADRENO_CI_MODELS is '${ADRENO_CI_MODELS:-models/*.onnx}'"
+    echo "$found"
+}
+
+install() {
+    local package=${ADRENO_CI_PACKAGE:-adreno-sim} extra
+    case ${ADRENO_CI_TVM:-0.27} in
+        0.27) extra=tvm ;;
+        0.26) extra=tvm26 ;;
+        0.25) extra=tvm25 ;;
+        *) die "ADRENO_CI_TVM is '$ADRENO_CI_TVM': expected 0.27, 0.26 or 0.25" ;;
+    esac
+    case $package in
+        *://*) package="adreno-sim[$extra] @ $package" ;;
+        *==*) package="${package%%==*}[$extra]==${package#*==}" ;;
+        *) package="${package}[$extra]" ;;
+    esac
+    "${PYTHON:-python3}" -m venv "$VENV" || exit 2
+    "$VENV/bin/python" -m pip install --quiet --disable-pip-version-check "$package" || exit 2
+    adreno_sim --version
+}
+
+check() {
+    local status annotations=
+    local -a files
+    models >/dev/null
+    mapfile -t files < <(models)
+    [ -n "${GITHUB_ACTIONS:-}" ] && annotations=--annotations
+    mkdir -p "$OUT" || exit 2
+    # shellcheck disable=SC2086 # lists of words
+    adreno_sim sweep "${files[@]}" --profiles $PROFILES --targets $TARGETS --results "$OUT/cases" --json "$OUT/sweep.json" \
+        --markdown "$OUT/sweep.md" --sarif "$OUT/findings.sarif" --code-quality "$OUT/code-quality.json" \
+        $annotations ${ADRENO_CI_OPTIONS:-}
+    status=$?
+    summary "$OUT/sweep.md"
+    return $status
+}
+
+# The commit that a revision means, fetched where the clone is shallow.
+commit_of() {
+    git rev-parse --verify --quiet "$1^{commit}" && return
+    git fetch --quiet --depth=1 origin "${1#origin/}" >&2 && git rev-parse FETCH_HEAD && return
+    die "git revision '$1' is not known here"
+}
+
+footprint() {
+    local base=${1:-} commit tree="" status=0 result name
+    local -a files old
+    models >/dev/null
+    mapfile -t files < <(models)
+    mkdir -p "$OUT/footprint" || exit 2
+    if [ -n "$base" ]; then
+        commit=$(commit_of "$base") || exit 2
+        tree=$(mktemp -d) || exit 2
+        git worktree add --quiet --detach "$tree/base" "$commit" || exit 2
+        # shellcheck disable=SC2064 # the folder is known now
+        trap "git worktree remove --force '$tree/base'; rmdir '$tree'" EXIT
+    fi
+    echo "### Memory plans${base:+, beside those of $base}" >"$OUT/footprint.md"
+    for path in "${files[@]}"; do
+        name=${path//\//_}
+        old=()
+        if [ -n "$tree" ] && [ -f "$tree/base/$path" ]; then
+            plan "$tree/base/$path" --json "$OUT/footprint/$name.base.json" >/dev/null
+            [ -f "$OUT/footprint/$name.base.json" ] && old=(--compare "$OUT/footprint/$name.base.json")
+        fi
+        plan "$path" --json "$OUT/footprint/$name.json" --markdown "$OUT/footprint/$name.md" "${old[@]}" \
+            ${ADRENO_CI_BUDGET:+--budget "$ADRENO_CI_BUDGET"}
+        result=$?
+        [ $status -eq 0 ] && status=$result
+        { echo; [ -f "$OUT/footprint/$name.md" ] && cat "$OUT/footprint/$name.md"; } >>"$OUT/footprint.md"
+    done
+    summary "$OUT/footprint.md"
+    return $status
+}
+
+# The plan of a model on the first profile, for the first target.
+plan() {
+    adreno_sim footprint "$1" --device "${PROFILES%% *}" --target "${TARGETS%% *}" \
+        --planners "${ADRENO_CI_PLANNERS:-tvm,tvm-fixed,arena}" "${@:2}"
+}
+
+summary() {
+    if [ -n "${GITHUB_STEP_SUMMARY:-}" ] && [ -f "$1" ]; then
+        cat "$1" >>"$GITHUB_STEP_SUMMARY"
+    fi
+}
+
+case ${1:-} in
+    install) install ;;
+    check) check ;;
+    footprint) footprint "${2:-}" ;;
+    *) die "expected install, check or footprint [BASE]; settings are told at the top of $0" ;;
+esac

@@ -1,0 +1,169 @@
+"""The recipes for users' repositories: the shell script run in a scratch repository, the YAML against the hosts' schemas."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+from importlib import resources
+from pathlib import Path
+
+import handmade
+import jsonschema
+import pytest
+
+import adreno_sim
+
+pytestmark = pytest.mark.e2e
+
+CI = Path(__file__).parents[2] / "ci"
+WORKFLOW, PIPELINE, SCRIPT = CI / "github" / "adreno.yml", CI / "gitlab" / "adreno.gitlab-ci.yml", CI / "shell" / "adreno-ci.sh"
+
+
+@pytest.fixture
+def repository(tmp_path, monkeypatch):
+    """A user's repository: one model on main; on a branch the same with a larger plan, and a new one with a wrong kernel."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(Path(adreno_sim.__file__).parents[1]), prepend=os.pathsep)
+    for name in [name for name in os.environ if name.startswith(("ADRENO_", "GITHUB_"))]:
+        monkeypatch.delenv(name)
+    shutil.copytree(CI / "shell", "ci")
+    Path("models").mkdir()
+    handmade.branch().save("models/choice.asim")
+    git("init", "--quiet", "--initial-branch=main")
+    git("add", ".")
+    git("commit", "--quiet", "--message=one model")
+    git("switch", "--quiet", "--create", "change")
+    handmade.texture().save("models/choice.asim")
+    wrong = handmade.texture()
+    code = wrong.kernels["twice"]
+    wrong.kernels["twice"] = replace(code, source=code.source.replace("(y, at,", "(y, at + (int4)(1, 0, 0, 0),"))
+    wrong.save("models/wrong one.asim")
+    return tmp_path
+
+
+def git(*args):
+    identity = ["-c", "user.name=test", "-c", "user.email=test@example.org"]
+    return subprocess.run(["git", *identity, *args], check=True, capture_output=True, text=True).stdout
+
+
+def script(*args, **settings):
+    """The script with adreno-sim as it is here."""
+    own = {"ADRENO_CI_COMMAND": f"{sys.executable} -m adreno_sim", "ADRENO_CI_MODELS": "models/*.asim", **settings}
+    done = subprocess.run(
+        ["bash", "ci/adreno-ci.sh", *args], capture_output=True, text=True, timeout=300, env={**os.environ, **own}
+    )
+    assert "Traceback" not in done.stderr
+    return done
+
+
+def test_check_as_a_host_runs_it(repository):
+    # A name with a space is no pattern's business: the script takes it from the file system.
+    host = {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": "summary.md", "ADRENO_CI_PROFILES": "adreno-74*"}
+    done = script("check", **host)
+    assert done.returncode == 1, done.stderr
+    assert re.search(r"^::error file=models/wrong one.asim,line=1,title=image-write-out-of-range::", done.stdout, re.MULTILINE)
+    made = {path.name for path in Path("adreno-ci").iterdir()}
+    assert made == {"cases", "code-quality.json", "findings.sarif", "sweep.json", "sweep.md"}
+    (grave,) = [item for item in json.loads(Path("adreno-ci/code-quality.json").read_text()) if item["severity"] == "critical"]
+    assert grave["location"] == {"path": "models/wrong one.asim", "lines": {"begin": 1}} and len(grave["fingerprint"]) == 64
+    summary = Path("summary.md").read_text()
+    assert "| choice | sim:adreno-740 |" in summary and "image-write-out-of-range: models/wrong one.asim: kernel twice" in summary
+    again = script("check", ADRENO_CI_OPTIONS="--strict --checks off")  # options make other cases
+    assert again.returncode in (0, 1) and "done before" not in again.stderr
+    assert "::error" not in again.stdout  # no host that reads them
+
+
+def test_footprint_beside_the_base_branch(repository):
+    done = script("footprint", "main", GITHUB_STEP_SUMMARY="summary.md")
+    assert done.returncode == 0, done.stderr
+    text = Path("summary.md").read_text()
+    assert text == Path("adreno-ci/footprint.md").read_text() and text.startswith("### Memory plans, beside those of main")
+    changed, new = text.split("#### ")[1:]
+    assert changed.startswith("choice.asim") and "| planner | before | now | change |" in changed
+    assert new.startswith("wrong one.asim") and "| planner | bytes |" in new
+    assert git("worktree", "list").count("\n") == 1 and git("status", "--porcelain", "ci") == ""
+    assert script("footprint", ADRENO_CI_BUDGET="1B").returncode == 1
+    assert "beside" not in Path("adreno-ci/footprint.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("args", "settings", "said"),
+    [
+        ([], {}, "expected install, check or footprint"),
+        (["check"], {"ADRENO_CI_MODELS": "none/*.onnx"}, "no model: ADRENO_CI_MODELS is 'none/*.onnx'"),
+        (["footprint", "nowhere"], {}, "git revision 'nowhere' is not known here"),
+        (["install"], {"ADRENO_CI_TVM": "0.1"}, "ADRENO_CI_TVM is '0.1': expected 0.27, 0.26 or 0.25"),
+    ],
+)
+def test_what_the_script_refuses(repository, args, settings, said):
+    done = script(*args, **settings)
+    assert done.returncode == 2 and said in done.stderr, done.stderr
+
+
+@pytest.mark.slow
+def test_install_and_check(repository):
+    """From nothing, with the project's folder as the package."""
+    settings = {"ADRENO_CI_COMMAND": "", "ADRENO_CI_PACKAGE": str(CI.parent), "PYTHON": sys.executable, "PYTHONPATH": ""}
+    done = script("install", **settings)
+    assert done.returncode == 0 and done.stdout.startswith("adreno-sim "), done.stderr
+    done = script("check", **{**settings, "ADRENO_CI_MODELS": "models/choice.asim"})
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.skipif(shutil.which("shellcheck") is None, reason="shellcheck is not installed")
+def test_the_scripts_for_shellcheck():
+    for path in [SCRIPT, *CI.glob("*.sh")]:
+        subprocess.run(["shellcheck", "--external-sources", "--severity=warning", path], check=True)
+
+
+def yaml(path):
+    return pytest.importorskip("yaml").safe_load(path.read_text())
+
+
+@pytest.mark.parametrize(("path", "name"), [(WORKFLOW, "github-workflows"), (PIPELINE, "gitlab-ci")], ids=["github", "gitlab"])
+def test_the_hosts_schemas(path, name):
+    pytest.importorskip("check_jsonschema")
+    folder = resources.files("check_jsonschema") / "builtin_schemas" / "vendor"
+    schema = json.loads(folder.joinpath(f"{name}.json").read_text(encoding="utf-8"))
+    data = {("on" if key is True else key): value for key, value in yaml(path).items()}  # YAML 1.1 reads `on` as true
+    jsonschema.validators.validator_for(schema)(schema).validate(data)
+
+
+def commands(value):
+    """Every shell command of a pipeline's data."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            if key in ("run", "script", "before_script"):
+                yield from [item] if isinstance(item, str) else item
+            else:
+                yield from commands(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from commands(item)
+
+
+@pytest.mark.parametrize("path", [WORKFLOW, PIPELINE], ids=["github", "gitlab"])
+def test_the_recipes_only_call_the_script(path):
+    """What is done lies in the script, which the tests above run; its settings and files are those the recipes name."""
+    text = path.read_text()
+    found = list(commands(yaml(path)))
+    assert len(found) >= 3
+    for command in found:
+        assert re.fullmatch(r'bash ci/adreno-ci\.sh (install|check|footprint "origin/\$\w+")', command), command
+    told = SCRIPT.read_text()
+    for setting in set(re.findall(r"ADRENO_\w+", text)):
+        assert setting in told, setting
+    for file in set(re.findall(r"adreno-ci/([\w.-]+)", text)):
+        assert file == "adreno-ci.sh" or f"$OUT/{file}" in told, file
+
+
+def test_the_matrix_is_what_there_is():
+    from adreno_sim.profiles import names
+
+    matrix = yaml(WORKFLOW)["jobs"]["check"]["strategy"]["matrix"]
+    (other,) = yaml(PIPELINE)["adreno-check"]["parallel"]["matrix"]
+    for profiles, versions in ((matrix["profile"], matrix["tvm"]), (other["ADRENO_CI_PROFILES"], other["ADRENO_CI_TVM"])):
+        assert set(profiles) <= set(names()) and all(f"{version})" in SCRIPT.read_text() for version in versions)
