@@ -36,7 +36,8 @@ class Kind(enum.Enum):
     STORAGE_REUSED_LIVE = ("storage-reused-while-live", Severity.ERROR)
     MISALIGNED_VIEW = ("misaligned-view", Severity.ERROR)  # a planned offset that the device takes no view at
     DIVISION_BY_ZERO = ("division-by-zero", Severity.ERROR)
-    UNDEFINED_SHIFT = ("undefined-shift", Severity.NOTE)  # OpenCL C takes the amount modulo the width: defined
+    DIVISION_OVERFLOW = ("division-overflow", Severity.ERROR)  # the smallest number by -1: unspecified, as by zero
+    OVERWIDE_SHIFT = ("overwide-shift", Severity.NOTE)  # OpenCL C takes the amount modulo the width: defined
     UNDEFINED_CONVERSION = ("undefined-conversion", Severity.WARNING)
     WATCHDOG = ("watchdog", Severity.ERROR)
     WRONG_VALUE = ("wrong-value", Severity.ERROR)  # golden mismatch

@@ -10,7 +10,7 @@ from .access import address_number
 from .emit import Emitter, instruction
 from .halves import is_half, narrowed, widened
 from .provenance import is_pointer
-from .sites import Site
+from .undefined import overflowing_division, overwide_amount, report_lanes
 from .unit import unsupported
 
 
@@ -31,6 +31,7 @@ def _shift(e: Emitter, instr: ir.Instr) -> None:
     a, b = instr.operands
     bits = _bits(instr.type)
     spelled = layout.spell(instr.type)
+    overwide_amount(e, instr)
     amount = e.value(b)
     if not (isinstance(b, ir.Const) and isinstance(b.value, int) and b.value < bits):
         amount = e.body.op(f"and {spelled} {amount}, {ints(instr.type, bits - 1)}")
@@ -60,12 +61,12 @@ def divided(e: Emitter, op: str, type: ir.Type, left: str, right: str, source: i
     flags = layout.spell(layout.with_elem(type, ir.Int(1)))
     by_zero = t.op(f"icmp eq {spelled} {right}, {zero}")
     unsafe = by_zero
+    report_lanes(e, type, by_zero, Kind.DIVISION_BY_ZERO)
     if op[0] == "s":
-        least = ints(type, 1 << (_bits(type) - 1))
-        extreme = t.op(f"icmp eq {spelled} {left}, {least}")
-        minus = t.op(f"icmp eq {spelled} {right}, {ints(type, -1)}")
-        unsafe = t.op(f"or {flags} {by_zero}, {t.op(f'and {flags} {extreme}, {minus}')}")
-    e.report_if(any_lane(e, type, by_zero), Site(Kind.DIVISION_BY_ZERO, e.place))
+        overflow = overflowing_division(e, type, left, right)
+        unsafe = t.op(f"or {flags} {by_zero}, {overflow}")
+        if op == "sdiv":
+            report_lanes(e, type, overflow, Kind.DIVISION_OVERFLOW)
     divisor = t.op(f"select {flags} {unsafe}, {spelled} {one}, {spelled} {right}")
     result = t.op(f"{op} {spelled} {left}, {divisor}")
     return t.op(f"select {flags} {by_zero}, {spelled} {zero}, {spelled} {result}")
@@ -78,14 +79,6 @@ def _harmless(divisor: ir.Value, op: str) -> bool:
     bits = _bits(divisor.type)
     all_ones = (1 << bits) - 1
     return all(isinstance(c.value, int) and c.value & all_ones not in (0, all_ones) for c in lanes)
-
-
-def any_lane(e: Emitter, type: ir.Type, flags: str) -> str:
-    """An i1 that holds where any lane of `flags` (i1 lanes like those of `type`) does."""
-    if not isinstance(type, ir.Vector):
-        return flags
-    word = e.body.op(f"bitcast <{type.count} x i1> {flags} to i{type.count}")
-    return e.body.op(f"icmp ne i{type.count} {word}, 0")
 
 
 @instruction("fadd", "fsub", "fmul", "fdiv")

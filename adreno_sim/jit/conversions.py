@@ -11,6 +11,7 @@ from .calls import CALLS, call, family, intrinsic, signed, suffix
 from .emit import Emitter, instruction
 from .floats import bits_of, rounded_to_odd
 from .halves import extended, is_half, truncated
+from .undefined import unconvertible
 
 _FLOAT, _DOUBLE = ir.Float(32), ir.Float(64)
 _CONVERT = re.compile(r"convert_(?P<type>[a-z]+?)(?P<count>\d*)(?P<sat>_sat)?(?P<mode>_rt[ezpn])?")
@@ -30,6 +31,7 @@ def _fptrunc(e: Emitter, instr: ir.Instr) -> None:
 @instruction("fptoui", "fptosi")
 def _to_int(e: Emitter, instr: ir.Instr) -> None:
     source = instr.operands[0]
+    unconvertible(e, source.type, instr.type, e.value(source), instr.op == "fptosi")
     e.define(instr, to_int(e, source.type, instr.type, e.value(source), instr.op == "fptosi"))
 
 
@@ -139,17 +141,19 @@ def _convert(e: Emitter, instr: ir.Instr) -> None:
     elif to_float:
         result = from_int(e, source.type, instr.type, value, signed(instr), mode)
     elif from_float:
-        result = _rounded_to_int(e, source.type, instr.type, value, to_signed, mode)
+        result = _rounded_to_int(e, source.type, instr.type, value, to_signed, mode, bool(match["sat"]))
     else:
         result = _int_to_int(e, source.type, instr.type, value, signed(instr), to_signed, bool(match["sat"]))
     e.define(instr, result)
 
 
-def _rounded_to_int(e: Emitter, source: ir.Type, target: ir.Type, value: str, to_signed: bool, mode: str) -> str:
+def _rounded_to_int(e: Emitter, source: ir.Type, target: ir.Type, value: str, to_signed: bool, mode: str, saturate: bool) -> str:
     if is_half(source):
         value, source = extended(e, source, value), layout.with_elem(source, _FLOAT)
     if mode not in ("", "_rtz"):
         value = intrinsic(e, _ROUND[mode], source, value)
+    if not saturate:
+        unconvertible(e, source, target, value, to_signed)
     return to_int(e, source, target, value, to_signed)
 
 

@@ -12,6 +12,7 @@ from .calls import emitter_of
 from .cfg import Graph, ScopeOf, Segment, reverse_postorder
 from .emit import Emitter, instruction
 from .provenance import ALIGNED, Key, Object, Provenance, Ptr, is_pointer
+from .sites import Site
 from .unit import Unit, unsupported
 from .vectors import element_bytes
 
@@ -34,6 +35,9 @@ class LibraryEmitter(Emitter):
             base = self.prologue.op(f"alloca [{layout.size_of(instr.elem)} x i8], align {ALIGNED}")
             return Object(key, "variable", "private", base, whole)
         raise unsupported("program-scope data in a library function", self.place)
+
+    def report_if(self, condition: str, site: Site, *values: str | int) -> None:
+        """What a library function does on its way is its own affair: its results are defined for every argument."""
 
     def leave(self, value: str | None) -> None:
         result = self.function.result
