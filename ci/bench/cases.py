@@ -284,7 +284,12 @@ FAMILIES = {
 def case_of(kernel: str, dtype: str, size: str) -> Case:
     """The case of that kernel, "float" or "half", and size."""
     family = FAMILIES[kernel]
-    constants = dict(zip(family.names, family.sizes[SIZES.index(size)], strict=True))
+    return make_case(kernel, dtype, size, dict(zip(family.names, family.sizes[SIZES.index(size)], strict=True)))
+
+
+def make_case(kernel: str, dtype: str, size: str, constants: dict[str, int]) -> Case:
+    """A case with constants of its own; `size` only names it."""
+    family = FAMILIES[kernel]
     global_size, local_size, tensors = family.launch(**constants)
     tolerance = TOLERANCE[dtype] * (family.tolerance if dtype == "half" else 1)
     arguments = (*tensors, *family.local)
@@ -295,8 +300,3 @@ def case_of(kernel: str, dtype: str, size: str) -> Case:
 def all_cases() -> tuple[Case, ...]:
     """Every case, sizes of a kernel one after another."""
     return tuple(case_of(kernel, dtype, size) for kernel in FAMILIES for dtype in ELEMENT for size in SIZES)
-
-
-def find(name: str) -> Case:
-    """The case of that name."""
-    return case_of(*name.split("/"))

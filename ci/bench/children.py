@@ -1,6 +1,6 @@
 """Children: one process for each device that is measured, so that no driver's LLVM, threads or caches meet another's.
 
-A child runs worker.py and answers one request at a time over a socket; while one works the others sleep.
+A child runs one of the worker scripts and answers one request at a time over a socket; while one works the others sleep.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-WORKER = Path(__file__).with_name("worker.py")
-ROOT = Path(__file__).parents[2]
+FOLDER = Path(__file__).parent
+KERNELS, NETWORKS, TVM = "kernel_worker.py", "network_worker.py", "tvm_worker.py"
+"""Worker scripts."""
 YARDSTICK = "pocl"
 CHECKED = {"unchecked": "off", "bounds": "bounds", "full": "full"}
 """Columns of the simulator and the level of checks in each."""
@@ -37,13 +38,13 @@ def device_of(column: str, threads: int = 2, cache: bool = False) -> str:
 
 
 class Child:
-    """One worker. `threads` are those of the device; `environment` is added to this process's."""
+    """A process that runs `script` for `device`. `threads` are those of the device; `environment` is added to this process's."""
 
-    def __init__(self, device: str, threads: int = 2, environment: dict[str, str] | None = None):
-        self.device = device
+    def __init__(self, script: str, device: str, threads: int = 2, environment: dict[str, str] | None = None):
+        self.device, self._script = device, FOLDER / script
         self._folder = tempfile.TemporaryDirectory(prefix="bench-")
         self._environment = {**os.environ, **self._drivers(threads), **(environment or {})}
-        self._environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+        self._environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(FOLDER.parents[1]), os.environ.get("PYTHONPATH")]))
         self._log = Path(self._folder.name) / "log"
         self._start()
 
@@ -73,7 +74,7 @@ class Child:
 
     def _start(self) -> None:
         ours, theirs = socket.socketpair()
-        command = [sys.executable, str(WORKER), self.device, str(theirs.fileno())]
+        command = [sys.executable, str(self._script), self.device, str(theirs.fileno())]
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
                 command,
@@ -119,7 +120,7 @@ def oclgrind_library() -> Path | None:
 
 
 @contextlib.contextmanager
-def opened(columns: Iterable[str], threads: int = 2) -> Iterator[tuple[dict[str, Child], dict[str, str]]]:
+def opened(columns: Iterable[str], script: str = KERNELS, threads: int = 2) -> Iterator[tuple[dict[str, Child], dict[str, str]]]:
     """A child for each column that has a device here, and by column why others have none."""
     children: dict[str, Child] = {}
     missing: dict[str, str] = {}
@@ -128,7 +129,7 @@ def opened(columns: Iterable[str], threads: int = 2) -> Iterator[tuple[dict[str,
             if column == "oclgrind" and oclgrind_library() is None:
                 missing[column] = "oclgrind is not installed"
                 continue
-            children[column] = Child(device_of(column, threads), threads)
+            children[column] = Child(script, device_of(column, threads), threads)
             try:
                 children[column].call("open_device")
             except ChildError as error:

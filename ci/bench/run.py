@@ -19,13 +19,16 @@ import time
 from pathlib import Path
 from typing import Any
 
+import suite_compile
 import suite_kernels
+import suite_networks
+import suite_scaling
 from children import YARDSTICK, ChildError, opened
 
 from adreno_sim import AdrenoSimError
 
 RESULTS = Path(__file__).with_name("RESULTS.md")
-SUITES = {"kernels": suite_kernels}
+SUITES = {"kernels": suite_kernels, "network": suite_networks, "scaling": suite_scaling, "compile": suite_compile}
 
 
 def main() -> int:

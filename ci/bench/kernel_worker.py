@@ -1,6 +1,6 @@
-"""The process of one device, started by children.py: answers requests (method, arguments) on a socket.
+"""The process of one device for single kernels, started by children.py.
 
-    python worker.py DEVICE FILE_DESCRIPTOR
+    python kernel_worker.py DEVICE FILE_DESCRIPTOR
 
 Times are wall seconds of a launch and the wait for its end; arguments are on the device before.
 """
@@ -9,23 +9,18 @@ from __future__ import annotations
 
 import sys
 import time
-import traceback
-from multiprocessing.connection import Connection
-from pathlib import Path
 from typing import Any
 
+import cases
 import numpy as np
+from serving import serve
 
 from adreno_sim import AdrenoSimError, open_device
 from adreno_sim.device import Device, ImageSpec, Kernel, Local
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-import cases
-
 
 class Worker:
-    """What a child can be asked. One case or one model is loaded at a time."""
+    """What the child can be asked. One case is loaded at a time."""
 
     def __init__(self, device: str):
         self._text = device
@@ -43,8 +38,6 @@ class Worker:
         if self._device is None:
             self._device = open_device(self._text)
         return self._device
-
-    # -- one kernel
 
     def load(self, case: cases.Case) -> dict[str, float]:
         """Build a case, put its data on the device, launch it once: seconds of build and of the first launch.
@@ -112,21 +105,5 @@ class Worker:
         return seconds
 
 
-def main(device: str, descriptor: str) -> None:
-    pipe, worker = Connection(int(descriptor)), Worker(device)
-    while True:
-        try:
-            method, args = pipe.recv()
-        except EOFError:
-            return
-        try:
-            pipe.send((True, getattr(worker, method)(*args)))
-        except AdrenoSimError as error:
-            pipe.send((False, str(error).splitlines()[0]))
-        except Exception as error:
-            traceback.print_exc()
-            pipe.send((False, f"{type(error).__name__}: {error}"))
-
-
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    serve(Worker(sys.argv[1]), sys.argv[2])
