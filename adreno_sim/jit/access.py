@@ -35,7 +35,7 @@ def values_of(e: Emitter, pointer: Ptr, t: object = None) -> tuple[str | int, st
 
 def out_of_bounds(e: Emitter, pointer: Ptr, size: int) -> str | None:
     """An i1 that holds where `size` bytes at `pointer` are not all inside its object; None if they are for certain."""
-    if not e.unit.checked:
+    if not e.unit.checked or e.unit.proven(e.current):
         return None
     if isinstance(pointer.length, int):
         room = max(0, pointer.length - size + 1)
@@ -75,7 +75,7 @@ def access(e: Emitter, pointer: Ptr, size: int, write: bool, type: str | None, z
         return body(e.address(pointer))
     t = e.body
     failed, ok, done = t.fresh("oob"), t.fresh("ok"), t.fresh("done")
-    t.branch(bad, failed, ok, unlikely=True)
+    e.failing(bad, failed, ok)
     cold = t.aside()
     cold.block(failed)
     kind = Kind.OUT_OF_BOUNDS_WRITE if write else Kind.OUT_OF_BOUNDS_READ
@@ -326,9 +326,9 @@ def block_operation(e: Emitter, checks: list[tuple[Ptr, Kind]], nbytes: str, kno
     """Do `call` on `nbytes` bytes (`known` where constant, else 0) if every pointer has room; else report and skip it."""
     t = e.body
     done = t.fresh("done")
-    for pointer, kind in checks if e.unit.checked else []:
+    for pointer, kind in checks if e.unit.checked and not e.unit.proven(e.current) else []:
         failed, ok = t.fresh("oob"), t.fresh("ok")
-        t.branch(range_check(e, pointer, nbytes), failed, ok, unlikely=True)
+        e.failing(range_check(e, pointer, nbytes), failed, ok)
         cold = t.aside()
         cold.block(failed)
         e.report(cold, place_of(e, pointer, kind, known), *values_of(e, pointer, cold), nbytes)

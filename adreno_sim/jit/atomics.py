@@ -41,7 +41,7 @@ def guarded(e: Emitter, pointer: Ptr, type: ir.Type, zero: str, spelled: str | N
         return access.access(e, pointer, size, True, spelled, zero, body)
     t = e.body
     failed, ok, done = t.fresh("misaligned"), t.fresh("ok"), t.fresh("done")
-    t.branch(wrong, failed, ok, unlikely=True)
+    e.failing(wrong, failed, ok)
     cold = t.aside()
     cold.block(failed)
     e.report(cold, access.place_of(e, pointer, Kind.MISALIGNED_ACCESS, size), *access.values_of(e, pointer, cold))

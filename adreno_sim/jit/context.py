@@ -25,6 +25,7 @@ PRINT_BUFFER = 34  # address
 PRINT_USED = 35  # counter, bytes asked for (may exceed the capacity)
 PRINT_CAPACITY = 36
 CONTROL_WORD = 37  # bits of MXCSR to set while kernels run
+STICKY = 38  # set when a check failed in code that does not report
 WORDS = 48
 
 # One record per site: how often it fired, and the first occurrence in the order (group, work-item).

@@ -13,7 +13,7 @@ from . import constants, layout
 from .access_hooks import AccessHooks
 from .cfg import Segment
 from .provenance import NULL, Key, Object, Provenance, Ptr, is_pointer
-from .sites import Site
+from .sites import IN_PLACE, Site
 from .text import Text
 from .unit import Unit, unsupported
 
@@ -62,6 +62,7 @@ class Emitter:
         self.limits: dict[tuple[str, int], str] = {}
         self.place = ir.NOWHERE
         self.hooks = AccessHooks()
+        self.current: ir.Instr | None = None
         self.contracts = unit.key.contract == "on"
         self.exact: Callable[[ir.Instr], bool] = lambda instr: False
         self._phis: dict[int, PendingPhi] = {}
@@ -196,7 +197,11 @@ class Emitter:
     # Reports
 
     def report(self, t: Text, site: Site, *values: str | int) -> None:
-        """Write into `t` (cold code) the report of `site` with up to six values."""
+        """Write into `t` (cold code) the report of `site` with up to six values; sticky code only raises its flag."""
+        if self.unit.sticky and site.kind not in IN_PLACE:
+            self.unit.may_fail = True
+            t.do("store i8 1, ptr %sticky")
+            return
         group, local = self.item(t)
         number = self.unit.table.add(site)
         rest = ", ".join(f"i64 {v}" for v in [*values, *[0] * (6 - len(values))])
@@ -207,13 +212,17 @@ class Emitter:
         if not self.unit.checked:
             return
         bad, on = self.body.fresh("bad"), self.body.fresh("on")
-        self.body.branch(condition, bad, on, unlikely=True)
+        self.failing(condition, bad, on)
         cold = self.body.aside()
         cold.block(bad)
         self.report(cold, site, *values)
         cold.jump(on)
         self.body.put_aside(cold)
         self.body.block(on)
+
+    def failing(self, condition: str, failed: str, ok: str) -> None:
+        """Branch on a check. Sticky code says nothing of likelihood, so that LLVM may turn the branch into a mask."""
+        self.body.branch(condition, failed, ok, unlikely=not self.unit.sticky)
 
     # Code
 
@@ -226,7 +235,7 @@ class Emitter:
                 if phis and instr.op != "phi":
                     self._flush_phis(segment)
                     phis = False
-                self.place = instr.place
+                self.place, self.current = instr.place, instr
                 self.hooks.before(instr)
                 self._instruction(instr)
             if phis:

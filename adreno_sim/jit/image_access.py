@@ -73,14 +73,14 @@ def read_at(
 
     `instr`: whose result the colour is.
     """
-    t = e.body
-    if sampled and image.layered:
+    t, proven = e.body, e.unit.proven(e.current)
+    if sampled and image.layered and not proven:
         where = [*where[:-1], clamped(e, where[-1], image.extent(image.axes))]
     colour = layout.spell(texels.colour_type(suffix))
-    if sampler.addressing == "none" and not e.unit.checked:
+    if proven or (sampler.addressing == "none" and not e.unit.checked):
         return _fetched(e, image, suffix, where, instr)
     failed, ok, done = t.fresh("outside"), t.fresh("ok"), t.fresh("read")
-    t.branch(out_of_range(e, image, where), failed, ok, unlikely=True)
+    e.failing(out_of_range(e, image, where), failed, ok)
     kind = Kind.IMAGE_READ_OUT_OF_RANGE if sampler.addressing == "none" else Kind.CLAMPED_READ
     cold = t.aside()
     cold.block(failed)

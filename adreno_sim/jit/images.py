@@ -49,10 +49,10 @@ def _write(e: Emitter, instr: ir.Instr) -> None:
     where = coordinates(e, image, instr.operands[1])
     t = e.body
     done = t.fresh("written")
-    outside = out_of_range(e, image, where) if e.unit.checked else None
+    outside = out_of_range(e, image, where) if e.unit.checked and not e.unit.proven(instr) else None
     if outside is not None:
         failed, ok = t.fresh("outside"), t.fresh("ok")
-        t.branch(outside, failed, ok, unlikely=True)
+        e.failing(outside, failed, ok)
         cold = t.aside()
         cold.block(failed)
         report_coordinate(e, cold, image, Kind.IMAGE_WRITE_OUT_OF_RANGE, where)

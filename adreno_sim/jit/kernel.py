@@ -160,7 +160,10 @@ class KernelEmitter(Emitter):
     def emit(self) -> str:
         """The whole function as text."""
         self.opening = Text(self.prologue.names, label="item")
-        self.exact = Intervals(self.region.order, Grid.of(self.unit.key)).exact
+        known = Intervals(self.region.order, Grid.of(self.unit.key)).exact
+        self.exact = lambda instr: self.unit.exact(instr) or known(instr)
+        if self.unit.sticky:  # one flag per run of the region: a register, which LLVM can keep through vectorised loops
+            self.prologue.lines += ["  %sticky = alloca i8", "  store i8 0, ptr %sticky"]
         name = f"region.{self.region.number}"
         if self.plan.flat:
             head, tail = self._flat_loop()
@@ -170,7 +173,7 @@ class KernelEmitter(Emitter):
         self._open_item()
         self.emit_segments(self.region.order, self.region.polled)
         self._close_item()
-        tail += self._result()
+        tail += self._raised() + self._result()
         lines = [f"define internal i64 @{name}({PARAMETERS}) #0 {{", "entry:", *self.prologue.lines, "  br label %begin"]
         lines += [*head, "item:", *self.opening.lines, f"  br label %{self.region.order[0].label}"]
         lines += [*self.body.lines, *tail, *self.body.cold, "}"]
@@ -229,6 +232,16 @@ class KernelEmitter(Emitter):
     def _ends(self) -> set[int]:
         """Where work-items may be when they leave: one place is agreement without asking."""
         return {number for _, number in self.exits} or {0}
+
+    def _flush(self, t: Text) -> None:
+        """Hand the region's flag to the launch, on the way out."""
+        if self.unit.sticky:
+            t.do(f"call void @raise(ptr %ctx, i8 {t.op('load i8, ptr %sticky')})")
+
+    def _raised(self) -> list[str]:
+        t = Text(self.prologue.names)
+        self._flush(t)
+        return t.lines
 
     def _result(self) -> list[str]:
         if len(self._ends) == 1:
@@ -303,6 +316,7 @@ class KernelEmitter(Emitter):
         cold = t.aside()
         cold.block("diverged")
         group, local = self.item(cold)
+        self._flush(cold)
         cold.do(f"call void @diverged(ptr %ctx, i64 {group}, i64 {local}, i64 {number}, i64 {agreed})")
         cold.do(f"ret i64 {ABANDONED}")
         t.put_aside(cold)
@@ -314,6 +328,7 @@ class KernelEmitter(Emitter):
         t.branch(t.op(f"icmp ne i64 {flag}, 0"), stop, on, unlikely=True)
         cold = t.aside()
         cold.block(stop)
+        self._flush(cold)
         self.report(cold, Site(Kind.WATCHDOG, place))
         cold.do(f"ret i64 {ABANDONED}")
         t.put_aside(cold)

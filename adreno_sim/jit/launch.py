@@ -53,12 +53,16 @@ Bound = Union[BoundBuffer, BoundImage, bytes, None]
 
 @dataclass
 class RawResult:
-    """What a launch left besides memory: findings, watched stores in order, printf's text, seconds its groups ran."""
+    """What a launch left besides memory: findings, watched stores in order, printf's text, seconds its groups ran.
+
+    failed: a check of sticky code failed; then the rest says nothing, and groups may be missing.
+    """
 
     findings: list[Finding] = field(default_factory=list)
     stores: list[StoreEvent] = field(default_factory=list)
     printed: str = ""
     seconds: float = 0.0
+    failed: bool = False
 
 
 def run(
@@ -93,6 +97,7 @@ def run(
         store_events(compiled, launch.events, int(launch.words[context.WATCH_COUNT]), global_size, offset) if watch_range else [],
         printed_text(compiled, launch.prints, int(launch.words[context.PRINT_USED])),
         seconds,
+        bool(launch.words[context.STICKY]),
     )
 
 

@@ -32,7 +32,7 @@ from .group import diverged_function, group_function, stopped_function, watched_
 from .kernel import STACK_LIMIT, KernelEmitter, KernelPlan, globals_of, object_align, private_bytes, value_bytes
 from .provenance import Provenance
 from .regions import RegionPlan
-from .sites import Site, report_function
+from .sites import Site, raise_function, report_function
 from .specialisation import LocalArg, Specialisation
 from .unit import PrintCall, Unit
 
@@ -41,7 +41,8 @@ from .unit import PrintCall, Unit
 class ModuleText:
     """LLVM text of a compiled kernel; `memory` bytes of private memory per worker; what sites and prints mean.
 
-    `notes` are findings that are certain: every launch has them. `polls`: some loop is not proven short.
+    `notes` are findings that are certain: every launch has them. `polls`: some loop is not proven short. `may_fail`: sticky
+    code has a check left.
     """
 
     text: str
@@ -50,6 +51,7 @@ class ModuleText:
     prints: tuple[PrintCall, ...]
     notes: tuple[Site, ...]
     polls: bool
+    may_fail: bool
 
 
 def emit_module(kernel: ir.Function, key: Specialisation) -> ModuleText:
@@ -59,6 +61,8 @@ def emit_module(kernel: ir.Function, key: Specialisation) -> ModuleText:
     arguments.check_arguments(kernel, key)
     unit = Unit(key, kernel)
     unit.functions.append(report_function(key.items))
+    if key.sticky:
+        unit.functions.append(raise_function())
     _reserve_local(unit, kernel)
     plan = _plan(unit, kernel)
     first = len(unit.table.sites)
@@ -76,7 +80,7 @@ def emit_module(kernel: ir.Function, key: Specialisation) -> ModuleText:
     unit.functions += [group_function(plan), worker_functions(plan)]
     text, memory = unit.text(), unit.local_bytes + unit.arena_bytes + 128
     polls = not plan.single or any(region.polled for region in plan.regions.regions)
-    return ModuleText(text, memory, tuple(unit.table.sites), tuple(unit.prints), tuple(unit.notes), polls)
+    return ModuleText(text, memory, tuple(unit.table.sites), tuple(unit.prints), tuple(unit.notes), polls, unit.may_fail)
 
 
 def _reserve_local(unit: Unit, kernel: ir.Function) -> None:

@@ -27,6 +27,10 @@ class Site:
     text: str = ""
 
 
+IN_PLACE = (Kind.WATCHDOG, Kind.DIVERGENT_BARRIER)
+"""Kinds that sticky code reports as any other does: they end the group, and come from where no access is."""
+
+
 class SiteTable:
     """Sites in order of their numbers; equal sites share one."""
 
@@ -40,6 +44,25 @@ class SiteTable:
             number = self._number[site] = len(self.sites)
             self.sites.append(site)
         return number
+
+
+def raise_function() -> str:
+    """`@raise(ctx, flag)`: where `flag` (i8) is set, mark the launch as failed and let no further group begin."""
+    return f"""
+define internal void @raise(ptr %ctx, i8 %flag) #1 {{
+entry:
+  %set = icmp ne i8 %flag, 0
+  br i1 %set, label %mark, label %done
+mark:
+  %sticky = getelementptr i8, ptr %ctx, i64 {context.STICKY * 8}
+  %stop = getelementptr i8, ptr %ctx, i64 {context.STOP * 8}
+  store atomic i64 1, ptr %sticky monotonic, align 8
+  store atomic i64 1, ptr %stop monotonic, align 8
+  br label %done
+done:
+  ret void
+}}
+"""
 
 
 _VALUES = ", ".join(f"i64 %v{i}" for i in range(6))

@@ -51,6 +51,20 @@ def bounds_of_grid(global_size: Sequence[int], local_size: Sequence[int]) -> tup
     return x, y, z
 
 
+@dataclass(frozen=True)
+class Proofs:
+    """Numbers of instructions, counted through the kernel's blocks, of which something is certain in a launch.
+
+    in_range: every access it makes lies inside its object. exact: its integer result is the mathematical one, as signed.
+    """
+
+    in_range: frozenset[int] = frozenset()
+    exact: frozenset[int] = frozenset()
+
+
+NOTHING = Proofs()
+
+
 @dataclass(frozen=True, kw_only=True)
 class Specialisation:
     """One compiled variant of a kernel.
@@ -60,6 +74,9 @@ class Specialisation:
     contract: what a*b+c becomes. wave_size: work-items of a sub-group. srgb_writes: whether the device writes sRGB images.
     most_groups: bounds of the number of groups along each axis, where the code may rely on them (`bounds_of_grid`); then
     every launch has global offset 0.
+
+    proofs: what the code may take for certain (`jit.proofs`). sticky: a failed check only raises the launch's flag, and the
+    launch is run again with code that reports (`jit.replay`); its results are the same.
     """
 
     local_size: tuple[int, int, int]
@@ -72,6 +89,8 @@ class Specialisation:
     wave_size: int = 64
     srgb_writes: bool = True
     most_groups: tuple[int, int, int] | None = None
+    proofs: Proofs = NOTHING
+    sticky: bool = False
 
     @property
     def items(self) -> int:

@@ -24,7 +24,7 @@ class Unit:
     """Declarations, constant data, library functions and sites of one module.
 
     `checked` is False at level "off". `local_bytes` and `arena_bytes` size a worker's private memory: local memory
-    first, then what work-items keep across barriers.
+    first, then what work-items keep across barriers. `may_fail`: sticky code has a check that may raise the flag.
     """
 
     key: Specialisation
@@ -39,10 +39,31 @@ class Unit:
     local_offsets: dict[object, int] = field(default_factory=dict)
     local_bytes: int = 0
     arena_bytes: int = 0
+    may_fail: bool = False
+
+    def __post_init__(self) -> None:
+        proofs = self.key.proofs
+        numbered = enumerate(i for b in self.kernel.blocks for i in b.instrs)
+        pairs = [(n, id(i)) for n, i in numbered if n in proofs.in_range or n in proofs.exact]
+        self._in_range = {i for n, i in pairs if n in proofs.in_range}
+        self._exact = {i for n, i in pairs if n in proofs.exact}
 
     @property
     def checked(self) -> bool:
         return self.key.checks != "off"
+
+    @property
+    def sticky(self) -> bool:
+        """Whether a failed check raises the launch's flag in place of reporting."""
+        return self.key.sticky
+
+    def proven(self, instr: ir.Instr | None) -> bool:
+        """Whether every access that `instr` makes is in range for certain."""
+        return id(instr) in self._in_range
+
+    def exact(self, instr: ir.Instr) -> bool:
+        """Whether an integer operation gives the mathematical result as a signed number, on every execution."""
+        return id(instr) in self._exact
 
     def declare(self, name: str, result: str, arguments: str) -> str:
         """Declare an LLVM intrinsic once; returns "result @name" for a call."""

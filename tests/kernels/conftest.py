@@ -13,8 +13,7 @@ from adreno_sim.clc.program import FrontEndTarget, compile_source
 from adreno_sim.device import Sampler, StoreEvent
 from adreno_sim.findings import Finding
 from adreno_sim.image.formats import CHANNEL_TYPES
-from adreno_sim.jit import launch
-from adreno_sim.jit.compiled import specialise
+from adreno_sim.jit import launch, replay
 from adreno_sim.jit.specialisation import BufferArg, ImageArg, LocalArg, SamplerArg, ScalarArg, Specialisation, bounds_of_grid
 
 
@@ -92,7 +91,7 @@ class Engine:
         pad: int = 0,
         offset: tuple[int, int, int] = (0, 0, 0),
         target: FrontEndTarget | None = None,
-        **key: object,
+        **options_of_key: object,
     ) -> EngineResult:
         """Run; `watch` = (argument, byte offset, bytes)."""
         module = compile_source(source, options, target=target or self.target)
@@ -105,20 +104,17 @@ class Engine:
         total, group = _three(global_size), _three(local_size)
         uniform = all(t % g == 0 for t, g in zip(total, group, strict=True))
         most = None if any(offset) else bounds_of_grid(total, group)
-        compiled = specialise(
-            module,
-            function,
-            Specialisation(
-                local_size=group, args=tuple(specs), uniform=uniform, watch=watch is not None, most_groups=most, **key
-            ),
+        key = Specialisation(
+            local_size=group, args=tuple(specs), uniform=uniform, watch=watch is not None, most_groups=most, **options_of_key
         )
         span = None
         if watch is not None:
             start = memories[watch[0]].address + watch[1]
             span = (start, start + watch[2])
-        raw = launch.run(
-            compiled, total, offset, bounds, threads=threads, timeout=timeout, watch_range=span, work_dim=len(global_size)
-        )
+        raw = replay.run(
+            module, function, key, total, offset, bounds,
+            threads=threads, timeout=timeout, watch_range=span, work_dim=len(global_size),
+        )  # fmt: skip
         return EngineResult([m.contents() for m in memories.values()], raw.findings, raw.stores, raw.printed)
 
     @staticmethod

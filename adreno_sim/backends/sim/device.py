@@ -28,8 +28,8 @@ from ...device import (
 )
 from ...device import Storage as AnyStorage
 from ...findings import Finding
-from ...jit import launch as engine
-from ...jit.compiled import CompiledKernel, specialise
+from ...jit import replay
+from ...jit.launch import RawResult
 from ...jit.specialisation import Specialisation, bounds_of_grid
 from ...memory import Block, DeviceMemory, Storage, StorageView, after_write, before_access
 from ...pool import PagedPool, TexturePool
@@ -166,8 +166,7 @@ class SimDevice:
         if 0 in total:
             return LaunchResult()
         key = self._specialisation(kernel, total, group, checked, watch)
-        compiled = specialise(kernel.module, kernel.function, key, keep=self.options.cache)
-        raw = self._run(compiled, kernel, checked, total, len(global_size), watched)
+        raw = self._run(key, kernel, checked, total, len(global_size), watched)
         shared = overlaps(kernel, checked) if self.options.checks != "off" else []
         stores = [_with_value(event, watch.view) for event in raw.stores] if watch else []
         return LaunchResult(shared + raw.findings, raw.seconds, stores, raw.printed)
@@ -184,19 +183,21 @@ class SimDevice:
 
     def _run(
         self,
-        compiled: CompiledKernel,
+        key: Specialisation,
         kernel: SimKernel,
         args: Sequence[Any],
         total: limits.Size,
         dimensions: int,
         watched: tuple[int, int] | None,
-    ) -> engine.RawResult:
+    ) -> RawResult:
         """Run checked arguments, keeping separate images coherent around it."""
         views = [(index, arg) for index, arg in enumerate(args) if isinstance(arg, StorageView)]
         for _, view in views:
             before_access(view)
-        result = engine.run(
-            compiled,
+        result = replay.run(
+            kernel.module,
+            kernel.function,
+            key,
             total,
             (0, 0, 0),
             [bind_argument(arg) for arg in args],
@@ -205,6 +206,7 @@ class SimDevice:
             seed=self.options.seed,
             watch_range=watched,
             work_dim=dimensions,
+            keep=self.options.cache,
         )
         for index, view in views:
             if kernel.writes(index):

@@ -10,7 +10,7 @@ from functools import cached_property
 from ...clc import ir
 from ...clc.layout import size_of
 from ...device import AdrenoSimError, KernelParam
-from .effects import written_params
+from ...jit.effects import written_params
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,100 @@
+"""Code that only raises a flag, and is run again with reports where it did: nothing tells it from code that reports at once."""
+
+from __future__ import annotations
+
+import numpy as np
+import oracle
+import pytest
+
+from adreno_sim.clc.program import FrontEndTarget, compile_source
+from adreno_sim.jit import launch, replay
+from adreno_sim.jit.launch import BoundBuffer
+from adreno_sim.jit.specialisation import BufferArg, Specialisation
+
+CASES = {
+    "in place, past the end": "a[i] = a[i] * 2 + a[i + 3];",
+    "in place, before the start": "if (i > 0) a[i - 1] += b[i]; a[i - 1] = a[i] + 1;",
+    "atomics": "atomic_add(a + (i & 7), i); atomic_sub(a + i * 9, 1); b[i] = 1;",
+    "printf": 'if (i % 5 == 0) printf("%d %d\\n", i, a[i + 60]); a[i] += 1;',
+    "division": "a[i] = (a[i] + 9) / b[i];",
+    "misaligned": "a[i] = *(__global int *)((__global char *)b + i);",
+    "local": "__local int t[16]; t[get_local_id(0) + 1] = a[i]; barrier(CLK_LOCAL_MEM_FENCE); a[i] = t[get_local_id(0)];",
+    "copied": "int t[4]; t[i % 6] = a[i]; a[i] = t[0] + t[i % 5];",
+    "loop": "int s = 0; for (int j = 0; j < 9; ++j) s += b[i + j]; a[i] += s;",
+}
+
+
+def outcome(engine, monkeypatch, body: str, fast: bool):
+    monkeypatch.setattr(replay, "SNAPSHOT_LIMIT", 1 << 20 if fast else -1)
+    monkeypatch.setattr(replay, "_failed", type(replay._failed)())
+    source = f"__kernel void k(__global int *a, __global int *b) {{ int i = get_global_id(0); {body} }}"
+    values = np.arange(64, dtype=np.int32)
+    a, b = oracle.Buffer(values), oracle.Buffer(values[::-1] // 3 * 4)
+    return engine.run(source, "k", (64,), (16,), [a, b], threads=1)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_values_findings_and_text_are_those_of_reporting_code(engine, monkeypatch, name):
+    exact = outcome(engine, monkeypatch, CASES[name], False)
+    fast = outcome(engine, monkeypatch, CASES[name], True)
+    assert exact.findings and fast.findings == exact.findings and fast.printed == exact.printed
+    for mine, other in zip(fast.outputs, exact.outputs, strict=True):
+        np.testing.assert_array_equal(mine, other)
+
+
+def compiled(body: str, **options):
+    source = f"__kernel void k(__global int *a, __global int *b) {{ int i = get_global_id(0); {body} }}"
+    module = compile_source(source, "", target=FrontEndTarget())
+    return module, module.kernels["k"], Specialisation(local_size=(16, 1, 1), args=(BufferArg(), BufferArg()), **options)
+
+
+def test_views_that_overlap_are_restored():
+    """What is written through `b` is read through `a`, past whose end the kernel also reads."""
+    module, kernel, key = compiled("b[i] = a[i] + a[i + 1];")
+    results = []
+    for limit in (-1, 1 << 20):
+        memory, address = launch.aligned(4096)
+        memory.view(np.int32)[:] = np.arange(1024)
+        args = [BoundBuffer(address, 64), BoundBuffer(address, 64)]
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(replay, "SNAPSHOT_LIMIT", limit)
+            found = replay.run(module, kernel, key, (16, 1, 1), (0, 0, 0), args, threads=1).findings
+        results.append((memory.copy(), found))
+    np.testing.assert_array_equal(results[0][0], results[1][0])
+    assert results[0][1] == results[1][1] and results[0][1][0].access.offset == 64
+
+
+def test_only_what_is_read_and_written_is_copied():
+    args = [BoundBuffer(1024, 64), BoundBuffer(2048, 64)]
+    overlapping = [BoundBuffer(1024, 64), BoundBuffer(1056, 64)]
+    for body, copied, shared in (
+        ("b[i] = a[i];", [], [(1056, 64)]),
+        ("b[i] += a[i];", [(2048, 64)], [(1056, 64)]),
+        ("b[i] = 1; a[i] = 2;", [], []),
+        ("vstore4((int4)(1), i, b);", [], []),
+        ("atomic_add(b, a[i]);", [(2048, 64)], [(1056, 64)]),
+        ("__global int *p = i > 3 ? a : b; *p = 1; b[1] = *p;", [(1024, 64), (2048, 64)], [(1024, 64), (1056, 64)]),
+    ):
+        _, kernel, _ = compiled(body)
+        assert replay.snapshot_ranges(kernel, args) == copied, body
+        assert replay.snapshot_ranges(kernel, overlapping) == shared, body
+
+
+def test_what_failed_once_reports_at_once(monkeypatch):
+    module, kernel, key = compiled("b[i] = a[i + 1];")
+    memory, address = launch.aligned(128)
+    runs = []
+    run = launch.run
+    monkeypatch.setattr(launch, "run", lambda *a, **k: runs.append(a[0].key.sticky) or run(*a, **k))
+    for _ in range(2):
+        args = [BoundBuffer(address, 64), BoundBuffer(address, 64)]
+        assert replay.run(module, kernel, key, (16, 1, 1), (0, 0, 0), args).findings
+    assert runs == [True, False, False] and memory is not None
+
+
+def test_an_endless_loop_past_a_failed_check_is_stopped_and_both_are_told():
+    module, kernel, key = compiled("int x = a[i + 1000]; while (x == 0) x = b[0]; a[i] = x;")
+    memory, address = launch.aligned(256)
+    args = [BoundBuffer(address, 64), BoundBuffer(address + 128, 64)]
+    found = replay.run(module, kernel, key, (16, 1, 1), (0, 0, 0), args, timeout=0.3).findings
+    assert {f.kind.label for f in found} == {"out-of-bounds-read", "watchdog"} and not memory.any()
