@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +16,8 @@ if TYPE_CHECKING:
     from .compiler.plan.memory_plan import MemoryPlan
     from .compiler.plan.problem import Problem
     from .compiler.plan.rules import DeviceRules
+    from .compiler.plan.trial import Trial
+    from .device import Device
 
 EXIT_OK, EXIT_FINDINGS = 0, 1
 
@@ -52,6 +56,8 @@ def add(commands: Any) -> None:
     parser.add_argument("--budget", type=_bytes, metavar="SIZE", help="as 64MB: exit code 1 if the smallest plan is larger")
     parser.add_argument("--max-ratio", type=_ratio, metavar="R", help="as 1.1: exit code 1 if the smallest is above R x bound")
     parser.add_argument("--compare", metavar="OLD.json", help="say which tensors make the difference to an older footprint")
+    measure = "also allocate every plan on the device, write it and make its views: what the driver takes and refuses"
+    parser.add_argument("--measure", action="store_true", help=measure)
     parser.add_argument("--markdown", metavar="FILE", help="write the comparison as Markdown tables, with --compare the change")
     parser.add_argument("--json", metavar="FILE", help="write the figures and the plan (- = standard output)")
     parser.add_argument("--plan-json", metavar="FILE", help="write the plan that --draw names; check --plan runs it")
@@ -114,18 +120,37 @@ def _footprint(args: argparse.Namespace) -> int:
     rules = _rules(args)
     options = {"optimal": {"seconds": args.seconds}} if args.seconds else {}
     footprint = measure(_source(args, rules), rules, names, Path(args.source).name, options)
-    _write(footprint, args)
-    _show(footprint, args, old)
-    return _judge(footprint, args)
+    trials = _measure(footprint, args) if args.measure else []
+    _write(footprint, args, trials)
+    _show(footprint, args, old, trials)
+    return _judge(footprint, args, trials)
+
+
+def _measure(footprint: Footprint, args: argparse.Namespace) -> list[Trial]:
+    """Every plan tried on the device, one after the other, each on a device that was opened for it."""
+    from .compiler.plan.replan import plan_of
+    from .compiler.plan.trial import try_plan
+
+    options = {} if args.pitch_rule is None else {"pitch_rule": args.pitch_rule}
+    return [
+        try_plan(plan_of(allocation, footprint.plan), _device(args, **options), allocation.planner)
+        for allocation in footprint.allocations
+        if allocation is not None
+    ]
+
+
+def _device(args: argparse.Namespace, **options: Any) -> Device:
+    from .device import open_device
+
+    text = args.device
+    return open_device(text if text is None or text.partition(":")[0] in ("sim", "cl") else f"sim:{text}", **options)
 
 
 def _rules(args: argparse.Namespace) -> DeviceRules:
     from .compiler.plan.rules import DeviceRules
-    from .device import AdrenoSimError, open_device
+    from .device import AdrenoSimError
 
-    text = args.device
-    device = open_device(text if text is None or text.partition(":")[0] in ("sim", "cl") else f"sim:{text}")
-    rules = DeviceRules.of_device(device)
+    rules = DeviceRules.of_device(_device(args))
     if args.pitch_rule is None:
         return rules
     if rules.profile is None:
@@ -162,11 +187,15 @@ def _model(args: argparse.Namespace, rules: DeviceRules) -> CompiledModel:
     return compile_model(args.source, target=args.target, pipeline=args.pipeline, shapes=shapes, limits=rules.limits)
 
 
-def _write(footprint: Footprint, args: argparse.Namespace) -> None:
-    from .report.encode import write_json
+def _json(footprint: Footprint, trials: Sequence[Trial]) -> dict[str, Any]:
+    return footprint.as_json() | ({"measured": [asdict(trial) for trial in trials]} if trials else {})
+
+
+def _write(footprint: Footprint, args: argparse.Namespace, trials: Sequence[Trial]) -> None:
+    from .report.encode import plain_json, write_json
 
     if args.json and args.json != "-":
-        write_json(args.json, footprint.as_json())
+        write_json(args.json, plain_json(_json(footprint, trials)))
     chosen = footprint.of(args.draw) if args.draw else footprint.smallest
     if not (args.plan_json or args.html or args.svg or args.png):
         return
@@ -192,7 +221,7 @@ def _write(footprint: Footprint, args: argparse.Namespace) -> None:
             plan_html.write_html(args.html, footprint, chosen.planner)
 
 
-def _show(footprint: Footprint, args: argparse.Namespace, old: Any) -> None:
+def _show(footprint: Footprint, args: argparse.Namespace, old: Any, trials: Sequence[Trial]) -> None:
     from .compiler.plan.difference import difference
     from .report import encode, footprint_markdown, footprint_text
 
@@ -203,12 +232,19 @@ def _show(footprint: Footprint, args: argparse.Namespace, old: Any) -> None:
     footprint_text.show(footprint, file, args.budget)
     if change is not None:
         footprint_text.show_difference(change, file)
+    if trials:
+        from .report import trial_text
+
+        trial_text.show(trials, _device(args).info.name, file)
     if args.json == "-":
-        encode.print_json(footprint.as_json(), sys.stdout)
+        encode.print_json(encode.plain_json(_json(footprint, trials)), sys.stdout)
 
 
-def _judge(footprint: Footprint, args: argparse.Namespace) -> int:
-    """Exit code; limits hold for the smallest plan, of the planners named, that is valid and fits the device."""
+def _judge(footprint: Footprint, args: argparse.Namespace, trials: Sequence[Trial]) -> int:
+    """Exit code; limits hold for the smallest plan, of the planners named, that is valid and fits the device.
+
+    A plan that should fit, and that the device refused when it was tried, is a failure too.
+    """
     ok = [row for row in footprint.rows if not row.skipped and not row.violations and row.fits]
     best = min((row for row in ok if row.planner != "as compiled"), key=lambda row: row.total, default=None)
     failures = []
@@ -218,6 +254,8 @@ def _judge(footprint: Footprint, args: argparse.Namespace) -> int:
         failures.append(f"{best.planner}: {best.total:,} bytes, above the budget of {args.budget:,}")
     if best is not None and args.max_ratio is not None and best.ratio > args.max_ratio:
         failures.append(f"{best.planner}: {best.ratio:.3f} times the lower bound, above {args.max_ratio:g}")
+    good = {row.planner for row in ok}
+    failures += [f"{t.planner}: refused by the device: {t.blamed[0].message}" for t in trials if t.blamed and t.planner in good]
     for failure in failures:
         print(f"failed: {failure}", file=sys.stderr if args.json == "-" else sys.stdout)
     return EXIT_FINDINGS if failures else EXIT_OK

@@ -39,7 +39,7 @@ from ..hostir import (
     ToDevice,
 )  # fmt: skip
 from ..runtime import HeapValue
-from .memory_plan import PlannedWorkspace
+from .memory_plan import RUNTIME_COPY, PlannedWorkspace
 from .workspaces import Argument, workspaces
 
 if TYPE_CHECKING:
@@ -293,8 +293,7 @@ def _to_device(tracer: _Tracer, i: ToDevice) -> None:
     _leave_alone(tracer, source, "copied to another scope")
     if isinstance(source, Ref) and source.spec.scope != i.scope:
         spec = TensorSpec(source.spec.shape, source.spec.dtype, i.scope)
-        why = "a copy in another scope, which the runtime allocates"
-        storage = tracer.new_storage(i.dst, StorageLife(i.scope, None, tracer.index, planned=False, why=why))
+        storage = tracer.new_storage(i.dst, StorageLife(i.scope, None, tracer.index, planned=False, why=RUNTIME_COPY))
         tracer.registers[i.dst] = tracer.new_tensor(i.dst, spec, storage, 0)
         tracer.write(tracer.registers[i.dst])
     else:

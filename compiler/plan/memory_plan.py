@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+RUNTIME_COPY = "a copy in another scope, which the runtime allocates"
+"""`why` of a storage that has whatever size the device asks for."""
+
 
 @dataclass(frozen=True)
 class PlannedStorage:

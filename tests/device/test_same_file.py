@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import re
 from importlib.metadata import entry_points
 from pathlib import Path
 
+import handmade
 import pytest
 
 import adreno_sim
@@ -24,6 +26,7 @@ THERE = {driver.name for driver in drivers.DRIVERS if importlib.util.find_spec("
 
 USERS_FILE = '''
 import numpy as np
+import handmade
 import pytest
 
 BLUR = """
@@ -151,3 +154,17 @@ def test_the_command_names_them_all(opencl_child):
     code = "import sys; from adreno_sim.cli import main; sys.exit(main(['devices']))"
     shown = opencl_child("cl", code=code, env={drivers.VARIABLE: "", drivers.OURS: ""}).stdout
     assert all(re.search(rf"^  cl:{name} ", shown, re.MULTILINE) for name in THERE), shown
+
+
+@pytest.mark.parametrize("name", ["portable", "intel", "oclgrind"])
+def test_plans_allocated_for_real(opencl_child, name, tmp_path):
+    if name not in THERE:
+        pytest.skip(f"{name} is not installed")
+    path = tmp_path / "model.asim"
+    handmade.texture().save(path)
+    code = "import sys; from adreno_sim.cli import main; sys.exit(main(sys.argv[2:]))"
+    args = ["footprint", str(path), "--measure", "--planners", "tvm-fixed,tflite", "--json", str(tmp_path / "out.json")]
+    done = opencl_child("cl", *args, "--device", f"cl:{name}", code=code)
+    assert done.returncode == 0, done.stdout + done.stderr
+    for trial in json.loads((tmp_path / "out.json").read_text())["measured"]:
+        assert trial["taken"] > 0 and trial["apart"] == 4 and not trial["refused"]

@@ -1,0 +1,116 @@
+"""Tries a memory plan on a device: every storage allocated at once, every byte written, every tensor's view made in it."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...device import AdrenoSimError, BufferSpec, Device, DeviceError, Storage, TensorSpec, ViewSpec
+from .memory_plan import RUNTIME_COPY, MemoryPlan, PlannedTensor
+
+CHUNK = 1 << 24
+"""Bytes written at a time. A driver may take memory only when it is written to."""
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A storage or a tensor's view that the device does not make: OpenCL's code ("" where it is no driver's) and why.
+
+    planned: a planner placed it; else it is so under every plan.
+    """
+
+    what: str
+    code: str
+    message: str
+    planned: bool
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What a device made of a plan. Sizes are bytes.
+
+    storages, views: how many the plan has; the device made those that `refused` does not name. asked: of all storages.
+    taken: what the device's pool grew by (0: storages that it had kept). apart: images that the device makes as memory of
+    their own, since it has none over a buffer; apart_bytes: their dense texels, beside what was taken.
+    """
+
+    planner: str
+    storages: int
+    views: int
+    asked: int
+    taken: int
+    apart: int
+    apart_bytes: int
+    seconds: float
+    refused: tuple[Refusal, ...]
+
+    @property
+    def blamed(self) -> list[Refusal]:
+        """Refusals of what the planner placed."""
+        return [refusal for refusal in self.refused if refusal.planned]
+
+
+def try_plan(plan: MemoryPlan, device: Device, planner: str) -> Trial:
+    """Allocate the plan's storages on `device`, write them, make and release a view for every tensor, free them again.
+
+    Constants, inputs and workspaces are left out: no planner places them.
+    """
+    begun = time.perf_counter()
+    before = device.pool_stats().reserved
+    made: dict[str, Storage] = {}
+    refused: list[Refusal] = []
+    sizes = {s.id: s.needed_bytes if s.why == RUNTIME_COPY else s.planned_bytes for s in plan.storages}
+    placed = {s.id for s in plan.storages if s.planned}
+    try:
+        for name, nbytes in sizes.items():
+            try:
+                made[name] = storage = device.allocate(nbytes)
+                _fill(device, storage, nbytes)
+            except AdrenoSimError as error:
+                refused.append(_refusal(f"storage {name} of {nbytes:,} bytes", error, name in placed))
+        taken = device.pool_stats().reserved - before
+        apart = 0
+        apart_bytes = 0
+        for tensor in plan.tensors:
+            if tensor.storage not in made:
+                continue
+            try:
+                view = device.view(made[tensor.storage], _spec(tensor), tensor.offset)
+            except AdrenoSimError as error:
+                what = f"{tensor.id} ({tensor.dtype} {'x'.join(map(str, tensor.shape))})"
+                refused.append(_refusal(what, error, tensor.storage in placed))
+                continue
+            if getattr(view, "separate", None):
+                apart += 1
+                apart_bytes += tensor.dense_bytes
+            view.release()
+    finally:
+        for storage in made.values():
+            with contextlib.suppress(AdrenoSimError):
+                device.free(storage)
+    seconds = time.perf_counter() - begun
+    counts = (len(plan.storages), len(plan.tensors), sum(sizes.values()))
+    return Trial(planner, *counts, taken, apart, apart_bytes, round(seconds, 6), tuple(refused))
+
+
+def _fill(device: Device, storage: Storage, nbytes: int) -> None:
+    for offset in range(0, nbytes, CHUNK):
+        size = min(CHUNK, nbytes - offset)
+        view = device.view(storage, BufferSpec(size, "uint8"), offset)
+        device.write(view, np.zeros(size, "uint8"))
+        view.release()
+
+
+def _spec(tensor: PlannedTensor) -> ViewSpec:
+    """The tensor's view; one whose shape is not known (of a trace) is bytes."""
+    if not tensor.shape:
+        return BufferSpec(tensor.right_bytes, "uint8")
+    return TensorSpec(tensor.shape, tensor.dtype, tensor.scope).lower()
+
+
+def _refusal(what: str, error: AdrenoSimError, planned: bool) -> Refusal:
+    code = error.code if isinstance(error, DeviceError) else ""
+    return Refusal(what, code, str(error).splitlines()[0], planned)
