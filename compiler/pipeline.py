@@ -75,7 +75,7 @@ def lower(
     except AdrenoSimError:
         raise
     except Exception as error:  # TVM raises whatever its C++ and Python layers raise
-        raise UnsupportedError(f"unsupported: TVM's {pipeline} pipeline fails on this module: {_reason(error)}") from error
+        raise UnsupportedError(f"unsupported: TVM's {pipeline} pipeline fails on this module: {reason(error)}") from error
     return Lowered(imported, vm_level, unscheduled, split, sources, tvm_target, pipeline, tuple(fix.name for fix in fixes))
 
 
@@ -97,7 +97,7 @@ def _chosen(pipeline: str, without: Sequence[str]) -> tuple[Fix, ...]:
     return ()
 
 
-def _reason(error: Exception) -> str:
+def reason(error: Exception) -> str:
     """TVM's message without its stack of frames: the last line that says something."""
     lines = [line.strip() for line in str(error).splitlines()]
     said = [line for line in lines if line and not re.match(r"(File |\d+: |\^|Stack trace|During handling)", line)]
@@ -109,13 +109,13 @@ def _lower_relax(mod: IRModule, target: Target, fixes: Sequence[Fix]) -> tuple[I
     tvm = import_tvm()
     before = Snapshot("ApplyDefaultSchedule", "before")
     with target:
-        passes = _relax_passes(target, fixes) if fixes else [tvm.relax.get_default_pipeline(target)]
+        passes = relax_passes(target, fixes) if fixes else [tvm.relax.get_default_pipeline(target)]
         with tvm.transform.PassContext(instruments=[as_instrument(before)]):
             lowered = tvm.transform.Sequential(passes)(mod)
     return lowered, _prim_funcs(before.module or lowered)
 
 
-def _relax_passes(target: Target, fixes: Sequence[Fix]) -> list[Pass]:
+def relax_passes(target: Target, fixes: Sequence[Fix]) -> list[Pass]:
     """TVM's Relax passes for the target with the mends, and quicker folding. Needs the target to be the current one."""
     stages = import_tvm().relax.pipeline
     passes: list[Pass] = [

@@ -39,7 +39,7 @@ def test_tvm_has_nothing_left_to_fold() -> None:
     target = make_target("texture")
     snapshot = Snapshot("FoldConstant", "before")
     with target, tvm.transform.PassContext(instruments=[as_instrument(snapshot)]):
-        steps = pipeline._relax_passes(target, ())
+        steps = pipeline.relax_passes(target, ())
         tvm.transform.Sequential(steps)(with_own_constants(OPERATORS["batch_norm"]()))
     assert snapshot.module is not None
     bindings = [binding for block in snapshot.module["main"].body.blocks for binding in block.bindings]

@@ -1,0 +1,75 @@
+"""`adreno-sim scopes`: which storage scope every tensor of a model gets, who asked for it, and what is copied."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+EXIT_OK, EXIT_FINDINGS = 0, 1
+
+DETAILS = """\
+The pipeline's texture scoping, stage by stage. --stage NAME prints the module as that stage left it; --stage list names them.
+
+exit code: 0 ok; 1 the result breaks an invariant (a use that disagrees with its tensor's scope, a needless copy, a texture
+that is not five dimensions with 4 innermost); 2 usage or bad input; 3 unsupported
+"""
+
+
+def add(commands: Any) -> None:
+    """Register the command."""
+    parser = commands.add_parser(
+        "scopes",
+        help="show which tensors become textures, who asked for it, and what is copied",
+        description="Run the texture scoping of TVM's Adreno pipeline on a model and show its decisions.",
+        epilog=DETAILS,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("model", metavar="MODEL", help="a model (.onnx, .py)")
+    parser.add_argument("--target", default="texture", metavar="TARGET", help="texture, clml, or a tag of TVM's")
+    parser.add_argument("--pipeline", default="fixed", choices=("fixed", "stock"), help="as of check (default: fixed)")
+    parser.add_argument("--device", metavar="DEVICE", help="whose image limits hold (default: ADRENO_SIM_DEVICE, ...)")
+    parser.add_argument(
+        "--rule",
+        default="tvm",
+        choices=("tvm", "fewest-copies"),
+        help="where consumers disagree: as TVM's pass settles it (default), or the scope most ask for, copies merged",
+    )
+    parser.add_argument("--shape", action="append", default=[], metavar="NAME=DxD...", help="full shape of an open input")
+    parser.add_argument("--stage", metavar="NAME", help="print the module after this stage (list: their names)")
+    parser.add_argument("--all", action="store_true", help="list every tensor, not only textures and what is contested")
+    parser.add_argument("--html", metavar="FILE", help="one page: the graph coloured by scope")
+    parser.add_argument("--json", metavar="FILE", help="write everything as JSON (- = standard output)")
+    parser.set_defaults(run=_scopes)
+
+
+def _scopes(args: argparse.Namespace) -> int:
+    from .cli import refuse_unwritable, shape_argument
+    from .compiler.scopes.report import scope_stages, script
+    from .device import AdrenoSimError, open_device
+    from .report import encode, scope_html, scope_text
+
+    for file in (args.json, args.html):
+        refuse_unwritable(file)
+    try:
+        shapes = dict(shape_argument(text) for text in args.shape)
+    except argparse.ArgumentTypeError as error:
+        raise AdrenoSimError(f"--shape: {error}") from None
+    limits = open_device(args.device).info.limits
+    staged, report = scope_stages(
+        args.model, target=args.target, pipeline=args.pipeline, rule=args.rule, limits=limits, shapes=shapes
+    )
+    if args.stage == "list":
+        print("\n".join(staged.modules))
+        return EXIT_OK
+    if args.stage is not None:
+        print(script(staged.at(args.stage)))
+        return EXIT_OK
+    if args.html:
+        scope_html.write_html(args.html, report)
+    if args.json and args.json != "-":
+        encode.write_json(args.json, report.as_json())
+    scope_text.show(report, sys.stderr if args.json == "-" else sys.stdout, args.all)
+    if args.json == "-":
+        encode.print_json(report.as_json(), sys.stdout)
+    return EXIT_OK if report.ok else EXIT_FINDINGS
