@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from . import __version__, cli_bundle, cli_footprint, cli_kernel, cli_reproduce, cli_sweep, isolation
+from . import __version__, cli_bundle, cli_footprint, cli_kernel, cli_reproduce, cli_scopes, cli_sweep, isolation
 
 if TYPE_CHECKING:
     from .report.model import Report
@@ -78,6 +78,7 @@ def _parser() -> argparse.ArgumentParser:
     cli_footprint.add(commands)
     cli_kernel.add(commands)
     cli_reproduce.add(commands)
+    cli_scopes.add(commands)
     cli_sweep.add(commands)
     devices = commands.add_parser("devices", help="list simulated profiles and real OpenCL devices")
     devices.set_defaults(run=_devices)

@@ -11,8 +11,8 @@ EXIT_OK, EXIT_FINDINGS = 0, 1
 DETAILS = """\
 The pipeline's texture scoping, stage by stage. --stage NAME prints the module as that stage left it; --stage list names them.
 
-exit code: 0 ok; 1 the result breaks an invariant (a use that disagrees with its tensor's scope, a needless copy, a texture
-that is not five dimensions with 4 innermost); 2 usage or bad input; 3 unsupported
+exit code: 0 ok; 1 scopes disagree (a use that expects another scope than its tensor has, a texture that is not five
+dimensions with 4 innermost); 2 usage or bad input; 3 unsupported. Needless copies are warnings.
 """
 
 

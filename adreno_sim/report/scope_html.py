@@ -42,7 +42,9 @@ def write_html(path: str | os.PathLike[str], report: ScopeReport) -> None:
 def page(report: ScopeReport) -> str:
     """The page as one document that asks for nothing from anywhere."""
     title = escape(f"Storage scopes of {report.model}")
-    key = "".join(f'<span style="background:{colour}"></span>{scope}' for scope, colour in COLOURS.items() if _used(report, scope))
+    key = "".join(
+        f'<span style="background:{colour}"></span>{scope}' for scope, colour in COLOURS.items() if _used(report, scope)
+    )
     bad = "".join(f'<p class="bad">{escape(str(violation))}</p>' for violation in report.violations)
     counts = f"{len(report.inserted)} copies inserted, {len(report.left)} left; rule {report.rule}; pipeline {report.pipeline}"
     return (

@@ -24,23 +24,25 @@ def show(report: ScopeReport, file: IO[str], everything: bool = False) -> None:
     def say(text: str) -> None:
         console.print(text, soft_wrap=True, markup=False)
 
-    textures = sum(count for scope, count in report.counts.items() if scope != "global")
     say(f"{report.model}, target {report.target}, pipeline {report.pipeline}, rule {report.rule}")
-    say(f"{sum(report.counts.values())} results of calls after fusion: {textures} textures, {report.counts.get('global', 0)} buffers")
+    results, buffers = sum(report.counts.values()), report.counts.get("global", 0)
+    say(f"{results} results of calls after fusion: {results - buffers} textures, {buffers} buffers")
     shown = [tensor for tensor in report.tensors if everything or tensor.scope != "global" or tensor.contested]
     if shown:
         console.print(table(shown))
     if len(shown) < len(report.tensors):
         say(f"{len(report.tensors) - len(shown)} more tensors in buffers (--all lists them):")
-        for reason, count in Counter(tensor.why.partition(":")[0] for tensor in report.tensors if tensor not in shown).most_common():
+        for reason, count in Counter(
+            tensor.why.partition(":")[0] for tensor in report.tensors if tensor not in shown
+        ).most_common():
             say(f"  {count}: {reason}")
     removed = len(report.inserted) - len(report.left)
     say(f"copies between scopes: {len(report.inserted)} inserted, {removed} folded into their producers, {len(report.left)} left")
     for copy in report.left:
         say(f"  {copy_line(copy)}")
     for violation in report.violations:
-        say(f"error: {violation}")
-    say("ok" if report.ok else f"failed: {len(report.violations)} broken invariants")
+        say(str(violation))
+    say("ok" if report.ok else "failed: scopes disagree")
 
 
 def copy_line(copy: ScopeCopy) -> str:

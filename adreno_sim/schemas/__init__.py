@@ -6,7 +6,7 @@ import json
 from importlib import resources
 from typing import Any
 
-NAMES = ("finding", "footprint", "launch", "launch-report", "plan", "report", "snapshots", "sweep")
+NAMES = ("finding", "footprint", "launch", "launch-report", "plan", "report", "scopes", "snapshots", "sweep")
 
 
 def load(name: str) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..compat import import_tvm, shape_values, tvm_series, type_of
@@ -77,12 +77,6 @@ def typed(kind_: Any, device: Any) -> Any:
     return (relax.TensorStructInfo if older else relax.TensorType)(shape, str(kind_.dtype), device)
 
 
-def make_call(op: Any, args: Sequence[Any], attrs: Any, result: Any) -> Any:
-    """A Relax call that carries its result type as a hint."""
-    relax = import_tvm().relax
-    return relax.Call(op, list(args), attrs, [result])
-
-
 def _mutator(mod: Any, demand: Demand, decisions: dict[int, Decision], devices: Devices) -> Any:
     tvm = import_tvm()
     relax = tvm.relax
@@ -94,19 +88,20 @@ def _mutator(mod: Any, demand: Demand, decisions: dict[int, Decision], devices: 
             self.constants: dict[int, Any] = {}
 
         def visit_call_(self, call: Any) -> Any:
-            new = self.visit_expr_post_order(call)
-            scopes = iter(demand.by_call[key(call)])
-            args = [
-                self.hinted(old, arg, next(scopes)) if is_tensor(old) else arg
-                for old, arg in zip(operands(call), operands(new), strict=True)
-            ]
-            if op_name(call) == "relax.call_tir":
-                args = [new.args[0], relax.Tuple(args), *new.args[2:]]
             decision = decisions.get(key(call))
-            if decision is None:
-                return self.builder_.normalize(relax.Call(new.op, args, new.attrs, list(_type_arguments(new))))
-            result = typed(type_of(decision.var), devices.of(decision.scope))
-            return self.builder_.normalize(make_call(new.op, args, new.attrs, result))
+            results = list(_type_arguments(call))
+            if decision is not None:
+                results = [typed(type_of(decision.var), devices.of(decision.scope))]
+            scopes = iter(demand.by_call[key(call)])
+            args = [self.operand(arg, scopes) for arg in operands(call)]
+            if op_name(call) == "relax.call_tir":
+                args = [call.args[0], relax.Tuple(args), *call.args[2:]]
+            return self.builder_.normalize(relax.Call(call.op, args, call.attrs, results))
+
+        def operand(self, old: Any, scopes: Iterator[str]) -> Any:
+            """A call's operand on the device it asks for. The call is not made before all are: its type would not fit."""
+            arg = self.visit_expr(old)
+            return self.hinted(old, arg, next(scopes)) if is_tensor(old) else arg
 
         def hinted(self, old: Any, arg: Any, scope: str) -> Any:
             if not isinstance(old, relax.Var):

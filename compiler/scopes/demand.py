@@ -94,7 +94,7 @@ def collect(module: Any, function: Any, limits: Limits) -> Demand:
     elements: list[tuple[int, int, int]] = []
     tuples: dict[int, list[Any]] = {}
     for binding in bindings(function):
-        value = getattr(binding, "value", None)
+        value: Any = getattr(binding, "value", None)
         name = kind(value) if value is not None else ""
         if name == "Call":
             _ask(demand, module, binding, limits)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..compat import import_tvm, type_of
 from ..tvmread import key, kind, memory_scope
-from .define import make_call, typed
+from .define import typed
 from .demand import bindings, op_name, operands
 from .rules import GLOBAL, is_texture
 
@@ -67,6 +67,6 @@ def _mutator(mod: Any, function: Any) -> Any:
                 return self.visit_expr_post_order(call)
             result = typed(type_of(call.args[0]), call.attrs.dst_vdevice)
             rewritten = self.visit_expr_post_order(producer)
-            return self.builder_.normalize(make_call(rewritten.op, rewritten.args, rewritten.attrs, result))
+            return self.builder_.normalize(relax.Call(rewritten.op, list(rewritten.args), rewritten.attrs, [result]))
 
     return relax.expr_functor.mutator(Fold)(mod)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from ..compat import import_tvm, type_of, var_name
 from ..tvmread import buffer_param, key, kind, memory_scope
@@ -15,14 +15,15 @@ from .rules import GLOBAL, is_texture
 
 @dataclass(frozen=True)
 class Violation:
-    """A broken invariant: where (function and tensor), and what is wrong."""
+    """A broken invariant: "error" for what gives wrong code, "warning" for a needless copy; where, and what is wrong."""
 
+    severity: Literal["error", "warning"]
     function: str
     tensor: str
     text: str
 
     def __str__(self) -> str:
-        return f"{self.function}: {self.tensor}: {self.text}"
+        return f"{self.severity}: {self.function}: {self.tensor}: {self.text}"
 
 
 def violations(module: Any) -> list[Violation]:
@@ -50,13 +51,11 @@ class _Checker:
             self.shape(binding.var)
             if op_name(value) == "relax.call_tir":
                 self.call(binding.var, value)
-            elif op_name(value) == "relax.to_vdevice":
-                self.copy(binding.var, value)
         self.copies(function)
         return self.found
 
-    def wrong(self, var: Any, text: str) -> None:
-        self.found.append(Violation(self.name, var_name(var), text))
+    def wrong(self, var: Any, text: str, severity: Literal["error", "warning"] = "error") -> None:
+        self.found.append(Violation(severity, self.name, var_name(var), text))
 
     def shape(self, var: Any) -> None:
         """A texture has five dimensions, the innermost of 4."""
@@ -78,21 +77,19 @@ class _Checker:
             if info.scope != scope:
                 self.wrong(var, f"{callee(call)} declares its buffer {number} {info.scope}, the tensor passed is {scope}")
 
-    def copy(self, var: Any, call: Any) -> None:
-        source, to = memory_scope(type_of(call.args[0])), str(call.attrs.dst_vdevice.memory_scope) or GLOBAL
-        if source == to:
-            self.wrong(var, f"a copy from {source} to the same scope")
-
     def copies(self, function: Any) -> None:
-        """No copy that its producer could do without, no two copies of one tensor to one scope."""
-        for copy in foldable(function):
-            self.found.append(
-                Violation(self.name, str(copy), "a texture is copied to a buffer which its producer could write itself")
-            )
+        """No copy within a scope, none that its producer could do without, no two of one tensor to one scope."""
+        needless = foldable(function)
         made: Counter[tuple[int, str]] = Counter()
         for binding in bindings(function):
-            value = getattr(binding, "value", None)
-            if value is not None and kind(value) == "Call" and op_name(value) == "relax.to_vdevice":
-                made[key(value.args[0]), str(value.attrs.dst_vdevice.memory_scope)] += 1
-                if made[key(value.args[0]), str(value.attrs.dst_vdevice.memory_scope)] == 2:
-                    self.wrong(binding.var, "the same tensor is copied to this scope a second time")
+            value: Any = getattr(binding, "value", None)
+            if value is None or kind(value) != "Call" or op_name(value) != "relax.to_vdevice":
+                continue
+            source, to = value.args[0], str(value.attrs.dst_vdevice.memory_scope) or GLOBAL
+            made[key(source), to] += 1
+            if memory_scope(type_of(source)) == to:
+                self.wrong(binding.var, f"a copy from {to} to the same scope", "warning")
+            if key(value) in needless:
+                self.wrong(binding.var, "a copy of a texture to a buffer, which its producer could write itself", "warning")
+            if made[key(source), to] > 1:
+                self.wrong(binding.var, f"{var_name(source)} is copied to {to} a second time", "warning")

@@ -91,7 +91,8 @@ class ScopeReport:
 
     @property
     def ok(self) -> bool:
-        return not self.violations
+        """Whether nothing is wrong; a needless copy only costs time."""
+        return not any(violation.severity == "error" for violation in self.violations)
 
     @property
     def counts(self) -> dict[str, int]:
@@ -148,7 +149,11 @@ def _shape(ty: Any) -> tuple[tuple[str, ...], str]:
     fields = getattr(ty, "fields", None)
     if fields:
         return _shape(fields[0])
-    return tuple(str(value) for value in shape_values(ty) or ()), str(ty.dtype)
+    return tuple(map(_size, shape_values(ty) or ())), str(ty.dtype)
+
+
+def _size(value: Any) -> str:
+    return str(int(value)) if kind(value) == "IntImm" else str(value)
 
 
 def _why(decision: Decision, shape: Sequence[str]) -> str:
@@ -225,4 +230,4 @@ def script(module: IRModule) -> str:
 
 
 def _extents(shape: Sequence[Any]) -> str:
-    return "(" + ", ".join(str(int(size)) if kind(size) == "IntImm" else str(size) for size in shape) + ")"
+    return "(" + ", ".join(map(_size, shape)) + ")"
