@@ -66,12 +66,32 @@ _MEANING = {
 }
 
 
+def _report_unless(e: Emitter, t: Text, image: ImageRef, kind: Kind, where: Sequence[str], unused: str | None) -> None:
+    """Report coordinates, but not where the i1 `unused` holds."""
+    if unused is None or not e.unit.checked:
+        report_coordinate(e, t, image, kind, where)
+        return
+    told, on = t.fresh("told"), t.fresh("on")
+    t.branch(unused, on, told)
+    t.block(told)
+    report_coordinate(e, t, image, kind, where)
+    t.jump(on)
+    t.block(on)
+
+
 def read_at(
-    e: Emitter, image: ImageRef, suffix: str, sampler: Sampler, where: list[str], sampled: bool, instr: ir.Instr | None = None
+    e: Emitter,
+    image: ImageRef,
+    suffix: str,
+    sampler: Sampler,
+    where: list[str],
+    sampled: bool,
+    instr: ir.Instr | None = None,
+    unused: str | None = None,
 ) -> str:
     """The colour at integer coordinates. With a sampler the layer is clamped, whatever the addressing mode.
 
-    `instr`: whose result the colour is.
+    `instr`: whose result the colour is. `unused`: an i1 that holds where the colour has no part in that result.
     """
     t, proven = e.body, e.unit.proven(e.current)
     if sampled and image.layered and not proven:
@@ -84,7 +104,8 @@ def read_at(
     kind = Kind.IMAGE_READ_OUT_OF_RANGE if sampler.addressing == "none" else Kind.CLAMPED_READ
     cold = t.aside()
     cold.block(failed)
-    report_coordinate(e, cold, image, kind, where)
+    _report_unless(e, cold, image, kind, where, unused)
+    reported = cold.label
     edge = sampler.addressing == "clamp_to_edge"
     if edge:
         before = t.label
@@ -92,7 +113,7 @@ def read_at(
         cold.jump(ok)
         t.put_aside(cold)
         t.block(ok)
-        where = [t.op(f"phi i32 [ {c}, %{before} ], [ {n}, %{failed} ]") for c, n in zip(where, nearest, strict=True)]
+        where = [t.op(f"phi i32 [ {c}, %{before} ], [ {n}, %{reported} ]") for c, n in zip(where, nearest, strict=True)]
         return _fetched(e, image, suffix, where, instr)
     cold.jump(done)
     t.put_aside(cold)
@@ -102,7 +123,7 @@ def read_at(
     t.jump(done)
     t.block(done)
     instead = texels.border(image.format, suffix) if sampler.addressing == "clamp" else "zeroinitializer"
-    return t.op(f"phi {colour} [ {instead}, %{failed} ], [ {value}, %{last} ]")
+    return t.op(f"phi {colour} [ {instead}, %{reported} ], [ {value}, %{last} ]")
 
 
 def clamped(e: Emitter, index: str, extent: str) -> str:

@@ -108,7 +108,7 @@ def _neighbours(e: Emitter, u: str, extent: str, sampler: Sampler) -> tuple[str,
 
 
 def _linear(e: Emitter, image: ImageRef, suffix: str, sampler: Sampler, axes: list[str], layer: list[str]) -> str:
-    """Blend 2, 4 or 8 texels in double, x innermost."""
+    """Blend 2, 4 or 8 texels in double, x innermost. A texel of weight 0 may lie outside: nothing is read from it."""
     corners = [_neighbours(e, u, image.extent(d), sampler) for d, u in enumerate(axes)]
     inside = Sampler(False, "clamp_to_edge" if sampler.addressing.endswith("repeat") else sampler.addressing, "nearest")
     colour = texels.colour_type(suffix)
@@ -119,14 +119,17 @@ def _linear(e: Emitter, image: ImageRef, suffix: str, sampler: Sampler, axes: li
         first = e.body.op(f"insertelement {spelled} zeroinitializer, double {value}, i32 0")
         return e.body.op(f"shufflevector {spelled} {first}, {spelled} zeroinitializer, <4 x i32> zeroinitializer")
 
-    def blend(axis: int, chosen: list[str]) -> str:
+    def blend(axis: int, chosen: list[str], unused: str | None) -> str:
         if axis < 0:
-            return resized(e, colour, wide, read_at(e, image, suffix, inside, [*chosen, *layer], sampled=True), "")
+            texel = read_at(e, image, suffix, inside, [*chosen, *layer], sampled=True, unused=unused)
+            return resized(e, colour, wide, texel, "")
         low, high, weight = corners[axis]
-        near, far = blend(axis - 1, [low, *chosen]), blend(axis - 1, [high, *chosen])
+        none = e.body.op(f"fcmp oeq double {weight}, 0.0")
+        near = blend(axis - 1, [low, *chosen], unused)
+        far = blend(axis - 1, [high, *chosen], none if unused is None else e.body.op(f"or i1 {unused}, {none}"))
         rest = e.body.op(f"fsub double 1.0, {weight}")
         first = e.body.op(f"fmul {spelled} {splat(rest)}, {near}")
         second = e.body.op(f"fmul {spelled} {splat(weight)}, {far}")
         return e.body.op(f"fadd {spelled} {first}, {second}")
 
-    return resized(e, wide, colour, blend(len(axes) - 1, []), "")
+    return resized(e, wide, colour, blend(len(axes) - 1, [], None), "")

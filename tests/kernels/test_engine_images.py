@@ -193,6 +193,22 @@ def test_float_coordinates(engine, kind, filter, rules):
     assert np.isfinite(result.outputs[-1][~finite]).all()
 
 
+@pytest.mark.parametrize("addressing", ["none", "clamp", "clamp_to_edge"])
+def test_a_neighbour_of_weight_zero_is_not_read(engine, addressing):
+    """At the centre of a texel the others have no part in the result; a little beside it those on that side have."""
+    array = texels("RGBA", "FLOAT", (1, 4, 6))
+    corners = np.array([(x, y, 0, 0) for x in (0.5, 5.5) for y in (0.5, 3.5)], np.float32)
+    args = [Image(array), Sampler(False, addressing, "linear"), Buffer(corners), Buffer(np.zeros((4, 4), np.float32))]
+    result = engine.run(reader("image2d", "f", "float", True), "k", [4], [4], args)
+    np.testing.assert_array_equal(result.outputs[-1], array[0, [0, 3, 0, 3], [0, 0, 5, 5]])
+    assert not result.findings
+    corners[:, 1] += np.float32(0.25)  # below the last row for two of them
+    result = engine.run(reader("image2d", "f", "float", True), "k", [4], [4], args)
+    kind = "image-read-out-of-range" if addressing == "none" else "clamped-read"
+    assert {f.kind.label for f in result.findings} == {kind}
+    assert {(f.access.coordinate, f.work_item.global_id[0], f.count) for f in result.findings} == {((0, 4), 1, 2)}
+
+
 def test_constant_sampler_and_layers_agree_with_pocl(engine, pocl):
     source = """__constant sampler_t s = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP | CLK_FILTER_NEAREST;
     __kernel void k(read_only image2d_array_t im, write_only image2d_array_t out) {
