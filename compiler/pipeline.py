@@ -177,6 +177,28 @@ def _sources(final: IRModule) -> dict[str, str]:
 
 
 def split_sources(text: str) -> dict[str, str]:
-    """The pieces of TVM's combined source: after each line `// Function: NAME` stands one complete program."""
+    """The pieces of TVM's combined source: after each line `// Function: NAME` stands one complete program.
+
+    Each begins with declarations of all kernels of the module, and so asks for half as soon as one of them does. What a
+    kernel does not need for itself is left blank, line by line: a float kernel then builds where half does not exist.
+    """
     pieces = re.split(r"^// Function: (\S+)\n", text, flags=re.MULTILINE)
-    return dict(zip(pieces[1::2], pieces[2::2], strict=True))
+    return {name: _alone(name, piece) for name, piece in zip(pieces[1::2], pieces[2::2], strict=True)}
+
+
+_DECLARATION = re.compile(r"^__kernel void (?:__attribute__\(\(.*\)\) )?(\w+)\([^;{]*\);[ \t]*$", re.MULTILINE)
+_NEEDED_BY = {"cl_khr_fp16": "half|imageh|IMAGEH", "cl_khr_fp64": "double"}
+_HEADERS = [
+    (re.compile(rf"^#ifdef {extension}\n(?:#.*\n)*?#endif\n", re.MULTILINE), re.compile(rf"^(?!#).*(?:{uses})", re.MULTILINE))
+    for extension, uses in _NEEDED_BY.items()
+]
+"""The lines that ask for an extension, and what in other lines needs it."""
+
+
+def _alone(name: str, piece: str) -> str:
+    """One program without the declarations of other kernels, and without asking for a type that nothing left has."""
+    piece = _DECLARATION.sub(lambda match: match[0] if match[1] == name else "", piece)
+    for header, needed in _HEADERS:
+        if not needed.search(piece):
+            piece = header.sub(lambda match: "\n" * match[0].count("\n"), piece)
+    return piece

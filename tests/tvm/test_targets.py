@@ -49,6 +49,46 @@ def test_a_narrow_device_gets_no_wide_images() -> None:
     assert "image2d_array_t" not in "".join(lower(module, "texture", limits=narrow).sources.values())
 
 
+HALVES = """#ifdef cl_khr_fp16
+#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+#else
+#error "no half"
+#endif
+"""
+
+
+def test_a_program_asks_only_for_what_its_own_kernel_needs() -> None:
+    """TVM declares all kernels of a module in front of each; lines keep their numbers."""
+    declared = "__kernel void f(__global float* a);\n__kernel void h(__global half* a);\n"
+    floats, halves = "__kernel void f(__global float* a) { }\n", "__kernel void h(__global half* a) { }\n"
+    text = f"// Function: f\n{HALVES}{declared}{floats}// Function: h\n{HALVES}{declared}{halves}"
+    pieces = split_sources(text)
+    assert pieces["f"] == "\n" * 5 + "__kernel void f(__global float* a);\n\n" + floats
+    assert pieces["h"] == HALVES + "\n__kernel void h(__global half* a);\n" + halves
+
+
+def test_float_kernels_of_a_model_with_halves_build_without_halves() -> None:
+    from tvm.script import ir as I
+    from tvm.script import relax as R
+
+    @I.ir_module
+    class Module:
+        @R.function
+        def main(x: R.Tensor((1, 4, 8, 8), "float32")) -> R.Tensor((1, 4, 8, 8), "float16"):
+            with R.dataflow():
+                a = R.nn.softmax(x, axis=1)
+                b = R.sum(a, axis=[1], keepdims=True)
+                c = R.divide(a, b)
+                d = R.nn.softmax(R.astype(c, "float16"), axis=2)
+                R.output(d)
+            return d
+
+    sources = lower(Module, "buffer").sources
+    asking = {name: "cl_khr_fp16" in source for name, source in sources.items()}
+    assert asking == {name: "half" in source.split("{", 1)[1] or "half*" in source for name, source in sources.items()}
+    assert set(asking.values()) == {True, False}
+
+
 def test_sources_are_split_into_programs() -> None:
     text = "// Function: a_kernel\n__kernel void a_kernel() {}\n\n// Function: b\nint x;\n"
     assert split_sources(text) == {"a_kernel": "__kernel void a_kernel() {}\n\n", "b": "int x;\n"}
