@@ -12,7 +12,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from . import __version__, cli_bundle, cli_footprint, cli_kernel, cli_reproduce, cli_scopes, cli_sweep, isolation
+from . import (
+    __version__,
+    cli_bundle,
+    cli_devices,
+    cli_footprint,
+    cli_kernel,
+    cli_layout,
+    cli_reproduce,
+    cli_scopes,
+    cli_sweep,
+    isolation,
+)
 
 if TYPE_CHECKING:
     from .report.model import Report
@@ -80,8 +91,8 @@ def _parser() -> argparse.ArgumentParser:
     cli_reproduce.add(commands)
     cli_scopes.add(commands)
     cli_sweep.add(commands)
-    devices = commands.add_parser("devices", help="list simulated profiles and real OpenCL devices")
-    devices.set_defaults(run=_devices)
+    cli_devices.add(commands)
+    cli_layout.add(commands)
     return parser
 
 
@@ -243,10 +254,3 @@ def write_report(report: Report, args: argparse.Namespace) -> None:
         encode.write_json(args.json, encode.report_to_json(report))
     sources = {f"{name}.cl": source for name, source in report.sources.items()}
     cli_kernel.write_outputs(args, report.findings, report.allowed, sources)
-
-
-def _devices(args: argparse.Namespace) -> int:
-    from .report import devices
-
-    devices.show(sys.stdout)
-    return 0

@@ -2,60 +2,89 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import count
-from typing import IO
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import IO, Any
 
 from ..device import AdrenoSimError, DeviceInfo, open_device
 
+SCHEMA = "adreno-sim/devices/1"
 
-def simulated() -> Iterator[tuple[str, DeviceInfo]]:
-    """Device string and description of every built-in profile."""
+Described = tuple[str, DeviceInfo]
+"""Device string and description."""
+
+
+@dataclass(frozen=True)
+class Devices:
+    """What was found. no_opencl: why `real` is empty."""
+
+    simulated: Sequence[Described]
+    real: Sequence[Described]
+    no_opencl: str
+
+
+def collect() -> Devices:
+    """Look for every device."""
+    try:
+        return Devices(list(simulated()), list(real()), "")
+    except AdrenoSimError as error:
+        return Devices(list(simulated()), [], str(error))
+
+
+def simulated() -> Iterator[Described]:
+    """Every built-in profile."""
     from ..profiles import names
 
     for name in names():
         yield f"sim:{name}", open_device(f"sim:{name}").info
 
 
-def real() -> Iterator[tuple[str, DeviceInfo]]:
-    """Device string and description of every OpenCL device, those of drivers from PyPI included.
-
-    Raises AdrenoSimError where there is no OpenCL at all. Loads every driver into this process.
-    """
-    from ..backends.opencl import drivers
-    from ..backends.opencl.open import platform_names
-
-    drivers.announce(["", *(driver.name for driver in drivers.DRIVERS)])
-    known = [(drivers.meant(name), name) for name in platform_names()]
-    for text in dict.fromkeys(
-        driver.name if driver else name for driver, name in known
-    ):  # an index depends on the drivers loaded
-        yield from _of_platform(f"cl:{text}")
-
-
-def _of_platform(platform: str) -> Iterator[tuple[str, DeviceInfo]]:
-    for device in count():
-        text = f"{platform}:{device}" if device else platform
-        try:
-            yield text, open_device(text).info
-        except AdrenoSimError:
+def real() -> Iterator[Described]:
+    """Every OpenCL device. Raises AdrenoSimError where there is no OpenCL at all."""
+    platform = 0
+    while True:
+        device = 0
+        while True:
+            text = f"cl:{platform}:{device}"
+            try:
+                yield text, open_device(text).info
+            except AdrenoSimError:
+                if text == "cl:0:0":
+                    raise
+                break
+            device += 1
+        if not device:
             return
+        platform += 1
 
 
-def show(file: IO[str]) -> None:
+def show(devices: Devices, file: IO[str]) -> None:
     """Print both kinds, each with what it lacks."""
     print("simulated:", file=file)
-    for text, info in simulated():
+    for text, info in devices.simulated:
         _line(text, info, file)
     print("real OpenCL devices:", file=file)
-    try:
-        for text, info in real():
-            _line(text, info, file)
-    except AdrenoSimError as error:
-        print(f"  none: {error}", file=file)
+    for text, info in devices.real:
+        _line(text, info, file)
+    if devices.no_opencl:
+        print(f"  none: {devices.no_opencl}", file=file)
 
 
 def _line(text: str, info: DeviceInfo, file: IO[str]) -> None:
     print(f"  {text:<22} {info.name}, {info.version}", file=file)
     for sentence in info.lacks:
         print(f"  {'':<22}   {sentence}", file=file)
+
+
+def to_json(devices: Devices) -> dict[str, Any]:
+    """The same as `adreno-sim/devices/1`."""
+
+    def listed(found: Sequence[Described]) -> list[dict[str, Any]]:
+        return [{"device": text, "name": info.name, "version": info.version, "lacks": list(info.lacks)} for text, info in found]
+
+    return {
+        "schema": SCHEMA,
+        "simulated": listed(devices.simulated),
+        "real": listed(devices.real),
+        "no_opencl": devices.no_opencl,
+    }

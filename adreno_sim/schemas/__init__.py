@@ -6,7 +6,20 @@ import json
 from importlib import resources
 from typing import Any
 
-NAMES = ("finding", "footprint", "launch", "launch-report", "plan", "report", "scopes", "snapshots", "sweep")
+NAMES = (
+    "devices",
+    "finding",
+    "footprint",
+    "launch",
+    "launch-report",
+    "layout",
+    "plan",
+    "profile",
+    "report",
+    "scopes",
+    "snapshots",
+    "sweep",
+)
 
 
 def load(name: str) -> dict[str, Any]:
