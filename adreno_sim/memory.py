@@ -33,26 +33,59 @@ def poison_word(seed: int) -> int:
 
 
 class Block:
-    """Page-aligned bytes of the device, a whole number of pages, poisoned when made and whenever they change hands."""
+    """Page-aligned bytes of the device, a whole number of pages, poisoned when made and whenever they change hands.
 
-    def __init__(self, nbytes: int, poison: int):
+    valid: where it is recorded which bytes anybody has written, 1 for each that is; else None.
+    """
+
+    def __init__(self, nbytes: int, poison: int, record: bool = False):
         self.nbytes = align_up(nbytes, PAGE)
         raw = np.empty(self.nbytes + PAGE, np.uint8)
         start = -raw.ctypes.data % PAGE
         self.bytes: Bytes = raw[start : start + self.nbytes]
+        self.valid: Bytes | None = np.zeros(self.nbytes, np.uint8) if record else None
+        self._whole: set[object] = set()
         self._poison = np.uint64(poison)
         self.poison()
 
     def poison(self) -> None:
         """Overwrite everything with the NaN pattern."""
         self.bytes.view(np.uint64).fill(self._poison)
+        self.forget()
+        if self.valid is not None:
+            self.valid.fill(0)
+
+    def forget(self) -> None:
+        """Some bytes may have become invalid."""
+        self._whole.clear()
+
+    def is_whole(self, view: StorageView) -> bool:
+        """Whether all elements of a view of this block have been written. What was found once holds until `forget`."""
+        key = (view.offset, view.nbytes, view.layout)
+        if key not in self._whole:
+            marks = view.marks()
+            if marks is None or not (unsigned(marks) == _all_set(marks)).all():
+                return False
+            self._whole.add(key)
+        return True
+
+
+def unsigned(marks: NDArray) -> NDArray:
+    """Elements as unsigned integers: marks are no numbers of the element's type."""
+    return marks.view(f"u{marks.itemsize}")
+
+
+def _all_set(marks: NDArray) -> int:
+    """An element whose bytes are all marked."""
+    return int.from_bytes(b"\1" * marks.itemsize, "little")
 
 
 class DeviceMemory:
     """All memory of a device. `reserved` counts whole pages and never passes `total`; `peak` is its maximum so far."""
 
-    def __init__(self, total: int, max_alloc: int, seed: int = 0):
-        self.total, self.max_alloc = total, max_alloc
+    def __init__(self, total: int, max_alloc: int, seed: int = 0, record: bool = False):
+        """`record`: blocks know which of their bytes have been written."""
+        self.total, self.max_alloc, self._record = total, max_alloc, record
         self.reserved = self.peak = 0
         self._poison = poison_word(seed)
 
@@ -67,7 +100,7 @@ class DeviceMemory:
         if left is not None and needed > left - _SPARE:
             raise self._failure(nbytes, f", but the host has only {left} left")
         try:
-            block = Block(nbytes, self._poison)
+            block = Block(nbytes, self._poison, self._record)
         except MemoryError:
             raise self._failure(nbytes, ", but the host has no more") from None
         self.reserved += needed
@@ -149,11 +182,28 @@ class StorageView:
 
     def array(self) -> NDArray:
         """The elements, writable and without a copy: (count,) of a buffer, (layers, height, width, channels) of an image."""
+        return self._elements(self.block.bytes)
+
+    @property
+    def block(self) -> Block:
+        """What the view's bytes lie in."""
+        return self.separate or self.storage.block
+
+    def marks(self) -> NDArray | None:
+        """The marks of the elements' bytes, shaped and typed as `array`; None where none are kept."""
+        return None if self.block.valid is None else self._elements(self.block.valid)
+
+    def mark(self) -> None:
+        """Note that all elements have been written."""
+        marks = self.marks()
+        if marks is not None:
+            unsigned(marks)[...] = _all_set(marks)
+
+    def _elements(self, memory: Bytes) -> NDArray:
         if self.layout is None or self.format is None:
             assert isinstance(self.spec, BufferSpec)
-            return np.ndarray((self.spec.count,), self.spec.dtype, self.storage.bytes.data, self.offset)
-        memory, start = (self.separate.bytes, 0) if self.separate else (self.storage.bytes, self.offset)
-        return texel_array(memory, self.layout, self.format, start)
+            return np.ndarray((self.spec.count,), self.spec.dtype, memory.data, self.offset)
+        return texel_array(memory, self.layout, self.format, 0 if self.separate else self.offset)
 
     def overlaps(self, other: StorageView) -> bool:
         """Whether the two views share bytes of one storage."""
@@ -175,7 +225,8 @@ def before_access(view: StorageView) -> None:
     for other in [v for v in storage.newest if v is not view and v.overlaps(view)]:
         flush(other)
     if view.separate and view not in storage.newest and view.version != storage.version:
-        view.array()[...] = _dense_under(view)
+        view.array()[...] = _dense_under(view, storage.bytes)
+        _hand_marks(view, to_storage=False)
         view.version = storage.version
 
 
@@ -190,13 +241,35 @@ def after_write(view: StorageView) -> None:
 
 def flush(view: StorageView) -> None:
     """Copy a separate image's texels to the storage's bytes."""
-    _dense_under(view)[...] = view.array()
+    _dense_under(view, view.storage.bytes)[...] = view.array()
+    _hand_marks(view, to_storage=True)
     view.storage.newest.remove(view)
     view.storage.version += 1
     view.version = view.storage.version
 
 
-def _dense_under(view: StorageView) -> NDArray:
+def copy_marks(source: StorageView, target: StorageView) -> None:
+    """Hand on which elements of `source` have been written, after a copy in logical order."""
+    known, marks = source.marks(), target.marks()
+    if known is not None and marks is not None:
+        unsigned(marks)[...] = unsigned(known).reshape(marks.shape)
+        target.block.forget()
+
+
+def _hand_marks(view: StorageView, to_storage: bool) -> None:
+    """Hand on what is known of a separate image's texels, or of the storage's."""
+    texels, below = view.marks(), view.storage.block.valid
+    if texels is None or below is None:
+        return
+    dense = unsigned(_dense_under(view, below))
+    if to_storage:
+        dense[...] = unsigned(texels)
+    else:
+        unsigned(texels)[...] = dense
+    (view.storage.block if to_storage else view.block).forget()
+
+
+def _dense_under(view: StorageView, memory: Bytes) -> NDArray:
     """The texels of a separate image where they lie in the storage: row after row, without padding."""
     image = view.array()
-    return np.ndarray(image.shape, image.dtype, view.storage.bytes.data, view.offset)
+    return np.ndarray(image.shape, image.dtype, memory.data, view.offset)

@@ -11,12 +11,18 @@ BUFFER_BYTES = 16  # address, length
 IMAGE_FIELDS = ("address", "width", "height", "depth_or_layers", "row_pitch", "slice_pitch")
 
 
+SHADOW_BYTES = 16  # addresses of the valid bytes and of the race cells
+
+
+def shadow_offset(arg: ArgSpec) -> int:
+    """Where the addresses of an argument's shadows lie in its part of the argument block."""
+    return BUFFER_BYTES if isinstance(arg, BufferArg) else 8 * len(IMAGE_FIELDS)
+
+
 def slot_bytes(arg: ArgSpec) -> int:
     """Bytes of the argument block that `arg` takes."""
-    if isinstance(arg, BufferArg):
-        return BUFFER_BYTES
-    if isinstance(arg, ImageArg):
-        return 8 * len(IMAGE_FIELDS)
+    if isinstance(arg, (BufferArg, ImageArg)):
+        return shadow_offset(arg) + (SHADOW_BYTES if arg.shadow is not None else 0)
     return layout.align_up(arg.nbytes, 128) if isinstance(arg, ScalarArg) else 0
 
 

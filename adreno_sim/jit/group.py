@@ -21,7 +21,8 @@ def group_function(plan: KernelPlan) -> str:
 def _dispatch(plan: KernelPlan, prefix: str, current: str, numbers: list[int], after: str) -> list[str]:
     """Call the region `current`; its result is `%{prefix}.result` in block `after`."""
     cases = " ".join(f"i64 {n}, label %{prefix}.r{n}" for n in numbers)
-    lines = [f"  switch i64 {current}, label %{prefix}.none [ {cases} ]"]
+    lines = [f"  %{prefix}.tick = call i64 @shadow.tick(ptr %ctx)"] if plan.unit.key.full else []
+    lines.append(f"  switch i64 {current}, label %{prefix}.none [ {cases} ]")
     for n in numbers:
         lines += [f"{prefix}.r{n}:", f"  %{prefix}.v{n} = call i64 @region.{n}({ARGUMENTS})", f"  br label %{after}"]
     lines += [f"{prefix}.none:", f"  br label %{after}", f"{after}:"]
@@ -45,10 +46,16 @@ def _stepwise(plan: KernelPlan) -> str:
     lines = ["  br label %step", "step:", "  %current = phi i64 [ 0, %entry ], [ %run.result, %again ]"]
     lines += _dispatch(plan, "run", "%current", [r.number for r in plan.regions.regions], "ran")
     lines += ["  %on = icmp sgt i64 %run.result, 0", "  br i1 %on, label %more, label %end", "more:"]
+    lines += _met(plan)
     lines += _combine(plan, "join", "%run.result", "again")
     lines += ["again:", *_poll("%gl", "0", "step", "end")]
     result = f"  %outcome = phi i64 [ %run.result, %ran ], [ {ABANDONED}, %stopped ]"
     return "\n".join([*lines, "end:", result, "  ret i64 %outcome"])
+
+
+def _met(plan: KernelPlan) -> list[str]:
+    """All work-items of the group have met at the split `%run.result`."""
+    return ["  call void @shadow.met(ptr %ctx, i64 %run.result)"] if plan.unit.key.full else []
 
 
 def _poll(group: str, local: str, on: str, end: str) -> list[str]:
@@ -99,6 +106,7 @@ step:
     body = "\n".join(dispatch).replace("i64 %first, i64 %last)", "i64 %begin, i64 %finish)")
     meet = "\n".join(_combine(plan, "join", "%run.result", "again")).replace("i64 %first, i64 %last", "i64 %begin, i64 %finish")
     whole = "\n".join(_combine(plan, "all", "%run.result", "joined")).replace("i64 %first, i64 %last", "i64 0, i64 %total")
+    met = "\n".join(_met(plan))
     poll = "\n".join(_poll("%gl", "%begin", "step", "abandon"))
     return f"""{lines}
 {body}
@@ -128,6 +136,7 @@ arrived:
   %done = icmp eq i64 %run.result, 0
   br i1 %done, label %end, label %all
 all:
+{met}
 {whole}
 joined:
   %late.p = getelementptr i8, ptr %ctx, i64 {context.STOP * 8}
@@ -236,6 +245,25 @@ def _group_items(plan: KernelPlan) -> str:
     return "\n".join([*t.lines, f"  %items = add i64 0, {total}"])
 
 
+def _taking_turns(plan: KernelPlan) -> tuple[str, str, str]:
+    """Lines of level full: once per worker, the group of the turn `%turn` as `%gl`, and at the start of each group."""
+    shadow = plan.shadow
+    if shadow is None:
+        return "", "  %gl = add i64 %turn, 0", ""
+    t = Text(label="go", prefix="turn.")
+    table = context.read(t, context.GROUP_ORDER, "ptr")
+    chosen = t.op(f"load i32, ptr {t.op(f'getelementptr i32, ptr {table}, i64 %turn')}, align 4")
+    t.do(f"%gl = zext i32 {chosen} to i64")
+    once = f"""  %cells = getelementptr i8, ptr %arena, i64 {shadow.local_cells}
+  %valid = getelementptr i8, ptr %arena, i64 {shadow.local_valid}
+"""
+    start = "  call void @shadow.group(ptr %ctx, i64 %turn)\n"
+    if shadow.local_bytes:
+        once += f"  call void @llvm.memset.p0.i64(ptr %cells, i8 0, i64 {shadow.local_cell_bytes}, i1 false)\n"
+        start += f"  call void @llvm.memset.p0.i64(ptr %valid, i8 0, i64 {shadow.local_bytes}, i1 false)\n"
+    return once, "\n".join(t.lines), start
+
+
 def worker_functions(plan: KernelPlan) -> str:
     """`void @worker(ctx, args, mem)`, exported: sets the processor's float mode, takes chunks of groups, restores the mode.
 
@@ -253,12 +281,13 @@ def worker_functions(plan: KernelPlan) -> str:
     stop = context.field(t, context.STOP)
     setup = "\n".join(t.lines)
     size = _group_items(plan)
+    once, which, start = _taking_turns(plan)
     return f"""
 define internal void @groups(ptr %ctx, ptr noalias %args, ptr noalias %mem) #2 {{
 entry:
 {setup}
   %arena = getelementptr i8, ptr %mem, i64 {local}
-  br label %take
+{once}  br label %take
 take:
   %from = atomicrmw add ptr {next_group}, i64 {chunk} monotonic
   %any = icmp ult i64 %from, {count}
@@ -269,21 +298,22 @@ some:
   %to = select i1 %inside, i64 %past, i64 {count}
   br label %group
 group:
-  %gl = phi i64 [ %from, %some ], [ %gl.next, %next ]
+  %turn = phi i64 [ %from, %some ], [ %turn.next, %next ]
   %stop = load atomic i64, ptr {stop} monotonic, align 8
   %stopped = icmp ne i64 %stop, 0
   br i1 %stopped, label %end, label %go
 go:
+{which}
   %gx = urem i64 %gl, {nx}
   %rest = udiv i64 %gl, {nx}
   %gy = urem i64 %rest, {ny}
   %gz = udiv i64 %rest, {ny}
-{fresh}{size}
+{fresh}{start}{size}
   %r = call i64 @group(ptr %ctx, ptr %args, ptr %mem, ptr %arena, i64 %gx, i64 %gy, i64 %gz, i64 %gl, i64 0, i64 %items)
   br label %next
 next:
-  %gl.next = add i64 %gl, 1
-  %more = icmp ult i64 %gl.next, %to
+  %turn.next = add i64 %turn, 1
+  %more = icmp ult i64 %turn.next, %to
   br i1 %more, label %group, label %take
 end:
   ret void

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from ..clc import ir
 from ..findings import Kind
-from . import context, layout
+from . import context, layout, order
 from .cfg import Segment
 from .emit import Emitter
 from .guards import guard_of
@@ -19,6 +20,9 @@ from .specialisation import LocalArg
 from .text import Text
 from .unit import Unit, unsupported
 from .workitems import AXES, WorkItem
+
+if TYPE_CHECKING:
+    from .shadow.plan import ShadowPlan
 
 PARAMETERS = (
     "ptr %ctx, ptr noalias %args, ptr noalias %mem, ptr noalias %arena, i64 %gx, i64 %gy, i64 %gz, i64 %gl, i64 %first, i64 %last"
@@ -43,6 +47,7 @@ class KernelPlan:
     private: dict[int, tuple[int, int]] = field(default_factory=dict)  # alloca: arena offset, stride per work-item
     kept: dict[int, list[int]] = field(default_factory=dict)  # value: arena offset per part
     collective: dict[int, list[int]] = field(default_factory=dict)  # split number: arena offsets of operands and result
+    shadow: ShadowPlan | None = None  # at level full
 
     @property
     def single(self) -> bool:
@@ -165,7 +170,9 @@ class KernelEmitter(Emitter):
         if self.unit.sticky:  # one flag per run of the region: a register, which LLVM can keep through vectorised loops
             self.prologue.lines += ["  %sticky = alloca i8", "  store i8 0, ptr %sticky"]
         name = f"region.{self.region.number}"
-        if self.plan.flat:
+        if self.unit.key.full:
+            head, tail = order.item_loop(self)
+        elif self.plan.flat:
             head, tail = self._flat_loop()
         else:
             head, tail = self._nested_loops()

@@ -13,10 +13,11 @@ import numpy as np
 
 from ..device import AdrenoSimError, DeviceError, StoreEvent
 from ..findings import Finding
-from . import arguments, context, layout
+from . import arguments, context, layout, order
 from .compiled import CompiledKernel
 from .memory import ALIGNMENT, aligned
 from .results import findings_of, printed_text, store_events
+from .shadow.findings import race_findings, with_races
 from .specialisation import BufferArg, ImageArg, ScalarArg
 from .texels import texel_bytes
 from .workers import execute
@@ -29,15 +30,18 @@ _DEFAULT_MODE = 0x1F80  # MXCSR: round to nearest, all exceptions masked
 
 @dataclass(frozen=True)
 class BoundBuffer:
-    """`nbytes` of memory at `address`, a multiple of 128."""
+    """`nbytes` of memory at `address`, a multiple of 128. Where the specialisation has a shadow: addresses of the valid bytes
+    and of the race cells."""
 
     address: int
     nbytes: int
+    valid: int = 0
+    cells: int = 0
 
 
 @dataclass(frozen=True)
 class BoundImage:
-    """An image's memory: extents in texels, pitches and size in bytes."""
+    """An image's memory: extents in texels, pitches and size in bytes; shadows as of a buffer."""
 
     address: int
     width: int
@@ -46,6 +50,8 @@ class BoundImage:
     row_pitch: int
     slice_pitch: int
     nbytes: int
+    valid: int = 0
+    cells: int = 0
 
 
 Bound = Union[BoundBuffer, BoundImage, bytes, None]
@@ -55,7 +61,7 @@ Bound = Union[BoundBuffer, BoundImage, bytes, None]
 class RawResult:
     """What a launch left besides memory: findings, watched stores in order, printf's text, seconds its groups ran.
 
-    failed: a check of sticky code failed; then the rest says nothing, and groups may be missing.
+    failed: a check of sticky code failed; then the rest says nothing, and groups may be missing. last_tick: of level full.
     """
 
     findings: list[Finding] = field(default_factory=list)
@@ -63,6 +69,7 @@ class RawResult:
     printed: str = ""
     seconds: float = 0.0
     failed: bool = False
+    last_tick: int = 0
 
 
 def run(
@@ -76,28 +83,35 @@ def run(
     seed: int = 0,
     watch_range: tuple[int, int] | None = None,
     work_dim: int = 3,
+    first_tick: int = 1,
 ) -> RawResult:
     """Run every work-group of `global_size` and wait. Memory behind `args` is used in place.
 
     `args` are parallel to the kernel's parameters, None where the specialisation holds everything (local memory, samplers).
-    `seed` has no effect below level full. Raises DeviceError where an argument does not fit; a launch that runs longer
+    At level full groups and work-items take turns in an order that follows from `seed`, groups on one thread: what a kernel
+    with a race computes would depend on timing otherwise. Race cells must hold nothing from `first_tick` (> 0) on; the
+    result's `last_tick` is the last they hold then. Raises DeviceError where an argument does not fit; a launch that runs longer
     than `timeout` seconds is stopped and has a finding of kind watchdog.
     """
-    del seed
     block = _argument_block(compiled, args)
     _check_grid(compiled, global_size, offset)
     launch = _Launch(compiled, block, tuple(global_size), tuple(offset), watch_range, work_dim)
-    if watch_range is not None:
+    full = _Full(compiled, launch, seed, first_tick) if compiled.key.full else None
+    if watch_range is not None or full is not None:
         threads = 1
     start = time.perf_counter()
     execute(compiled, launch.words, launch.context, launch.arguments, threads or len(os.sched_getaffinity(0)), timeout)
     seconds = time.perf_counter() - start
+    found = findings_of(compiled, launch.sites, global_size, args, offset)
+    if full is not None:
+        found = with_races(found, full.findings(global_size, args, offset))
     return RawResult(
-        findings_of(compiled, launch.sites, global_size, args, offset),
+        found,
         store_events(compiled, launch.events, int(launch.words[context.WATCH_COUNT]), global_size, offset) if watch_range else [],
         printed_text(compiled, launch.prints, int(launch.words[context.PRINT_USED])),
         seconds,
         bool(launch.words[context.STICKY]),
+        full.last_tick if full is not None else 0,
     )
 
 
@@ -121,9 +135,9 @@ def _argument_block(compiled: CompiledKernel, args: Sequence[Bound]) -> bytes:
     for param, spec, at, arg in zip(kernel.params, key.args, offsets, args, strict=True):
         where = f"kernel {kernel.name}, argument {param.index} ({param.name})"
         if isinstance(spec, BufferArg):
-            data = _buffer(arg, where)
+            data = _buffer(arg, where) + _shadows(spec, arg)
         elif isinstance(spec, ImageArg):
-            data = _image(arg, spec, where)
+            data = _image(arg, spec, where) + _shadows(spec, arg)
         elif isinstance(spec, ScalarArg):
             if not isinstance(arg, bytes) or len(arg) != spec.nbytes:
                 raise DeviceError("CL_INVALID_ARG_SIZE", f"{where}: expected {spec.nbytes} bytes, got {arg!r:.60}")
@@ -151,6 +165,13 @@ def _image(arg: Bound, spec: ImageArg, where: str) -> bytes:
         raise DeviceError("CL_INVALID_IMAGE_SIZE", f"{where}: the image needs {needed} bytes, its view has {arg.nbytes}")
     fields = (arg.address, arg.width, arg.height, arg.depth_or_layers, arg.row_pitch, arg.slice_pitch)
     return struct.pack("<6Q", *fields)
+
+
+def _shadows(spec: BufferArg | ImageArg, arg: Bound) -> bytes:
+    if spec.shadow is None:
+        return b""
+    assert isinstance(arg, (BoundBuffer, BoundImage))
+    return struct.pack("<QQ", arg.valid, arg.cells)
 
 
 class _Launch:
@@ -186,3 +207,32 @@ class _Launch:
         raw = memoryview(self._memory.data)
         struct.pack_into(f"<{len(fields)}Q", raw, context.GROUP_COUNT * 8, *fields)
         raw[arguments_at : arguments_at + len(block)] = block
+
+
+class _Full:
+    """What a launch at level full has besides: the order of turns, the ticks of groups, and the race records."""
+
+    def __init__(self, compiled: CompiledKernel, launch: _Launch, seed: int, first_tick: int):
+        key = compiled.key
+        self.compiled, self.words = compiled, launch.words
+        count = order.items_in_table(compiled.module.flat, key.items, key.wave_size)
+        self.turns, self.items = order.tables(launch.groups, count, seed)
+        self.ticks = np.full(launch.groups, np.iinfo(np.uint64).max, np.uint64)
+        self.races = np.zeros((context.RACE_CAPACITY, context.RACE_WORDS), np.uint64)
+        launch.words[context.LAUNCH_TICK] = first_tick << 32
+        launch.words[context.NOW] = (first_tick - 1) << 32
+        for word, table in (
+            (context.GROUP_ORDER, self.turns),
+            (context.ITEM_ORDER, self.items),
+            (context.TICKS, self.ticks),
+            (context.RACES, self.races),
+        ):
+            launch.words[word] = table.ctypes.data
+
+    @property
+    def last_tick(self) -> int:
+        return int(self.words[context.NOW]) >> 32
+
+    def findings(self, global_size: Sequence[int], args: Sequence[Bound], offset: Sequence[int]) -> list[Finding]:
+        records = self.races[: int(self.words[context.RACE_COUNT])]
+        return race_findings(self.compiled, records, self.ticks, self.turns, global_size, args, offset)

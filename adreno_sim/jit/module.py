@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..clc import ir
-from ..device import UnsupportedError
 from ..findings import Kind
 from . import (  # noqa: F401 (most are here for what they register)
     access,
@@ -31,7 +30,8 @@ from .collectives import combine_function, is_collective
 from .group import diverged_function, group_function, stopped_function, watched_function, worker_functions
 from .kernel import STACK_LIMIT, KernelEmitter, KernelPlan, globals_of, object_align, private_bytes, value_bytes
 from .provenance import Provenance
-from .regions import RegionPlan
+from .regions import Region, RegionPlan
+from .shadow import Shadow, ShadowPlan, runtime
 from .sites import Site, raise_function, report_function
 from .specialisation import LocalArg, Specialisation
 from .unit import PrintCall, Unit
@@ -42,7 +42,8 @@ class ModuleText:
     """LLVM text of a compiled kernel; `memory` bytes of private memory per worker; what sites and prints mean.
 
     `notes` are findings that are certain: every launch has them. `polls`: some loop is not proven short. `may_fail`: sticky
-    code has a check left.
+    code has a check left. `flat`: regions run a sub-group at a time. `straight` (level full): pairs of sites of texel writes
+    of which the second always follows.
     """
 
     text: str
@@ -52,12 +53,12 @@ class ModuleText:
     notes: tuple[Site, ...]
     polls: bool
     may_fail: bool
+    flat: bool = False
+    straight: frozenset[tuple[int, int]] = frozenset()
 
 
 def emit_module(kernel: ir.Function, key: Specialisation) -> ModuleText:
     """Emit `kernel` for `key`. Raises UnsupportedError by name and place, AdrenoSimError where `key` does not fit."""
-    if key.checks == "full":
-        raise UnsupportedError('unsupported: checks="full": expected "bounds" or "off", which this version has')
     arguments.check_arguments(kernel, key)
     unit = Unit(key, kernel)
     unit.functions.append(report_function(key.items))
@@ -74,13 +75,17 @@ def emit_module(kernel: ir.Function, key: Specialisation) -> ModuleText:
     if key.watch:
         unit.functions.append(watched_function())
     for region in plan.regions.regions:
-        unit.functions.append(KernelEmitter(plan, region).emit())
+        unit.functions.append(_emitter(plan, region).emit())
     for number in plan.collective:
         unit.functions.append(combine_function(plan, number))
+    if plan.shadow is not None:
+        unit.functions += runtime.functions(plan)
     unit.functions += [group_function(plan), worker_functions(plan)]
     text, memory = unit.text(), unit.local_bytes + unit.arena_bytes + 128
     polls = not plan.single or any(region.polled for region in plan.regions.regions)
-    return ModuleText(text, memory, tuple(unit.table.sites), tuple(unit.prints), tuple(unit.notes), polls, unit.may_fail)
+    straight = plan.shadow.texel_writes.straight() if plan.shadow is not None else frozenset()
+    sites, notes = tuple(unit.table.sites), tuple(unit.notes)
+    return ModuleText(text, memory, sites, tuple(unit.prints), notes, polls, unit.may_fail, plan.flat, straight)
 
 
 def _reserve_local(unit: Unit, kernel: ir.Function) -> None:
@@ -98,9 +103,18 @@ def _plan(unit: Unit, kernel: ir.Function) -> KernelPlan:
     regions = RegionPlan(graph)
     flat = any(s.scope == "wave" for s in graph.splits)
     plan = KernelPlan(unit, Provenance(kernel), regions, flat, arguments.slots(unit.key.args)[0])
+    if unit.key.full:
+        plan.shadow = ShadowPlan(plan, kernel)
     _place_private(plan, kernel)
     _place_kept(plan)
     return plan
+
+
+def _emitter(plan: KernelPlan, region: Region) -> KernelEmitter:
+    e = KernelEmitter(plan, region)
+    if plan.shadow is not None:
+        e.hooks = Shadow(e, plan.shadow)
+    return e
 
 
 def _place_private(plan: KernelPlan, kernel: ir.Function) -> None:
@@ -116,7 +130,7 @@ def _place_private(plan: KernelPlan, kernel: ir.Function) -> None:
 
 
 def _place_kept(plan: KernelPlan) -> None:
-    emitter = KernelEmitter(plan, plan.regions.regions[0])
+    emitter = _emitter(plan, plan.regions.regions[0])
     items = plan.unit.key.items
     splits = plan.regions.graph.splits
     for value in [*plan.regions.crossing()]:

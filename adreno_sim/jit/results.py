@@ -65,18 +65,23 @@ def _certain(compiled: CompiledKernel, site: Site) -> Finding:
 
 
 def _finding(compiled: CompiledKernel, site: Site, count: int, item: WorkItem, values: list[int], args: Sequence[Any]) -> Finding:
-    access = None
-    if site.shape == "offset":
-        access = _offset_access(compiled, site, values, args)
-    elif site.shape == "coordinate":
-        coordinate = tuple(_signed(v, 32) for v in values[: site.dimensions])
-        access = Access(site.view, site.size, None, coordinate, tuple(values[3 : 3 + site.dimensions]))
+    access = access_of(compiled, site, values, args)
     message = _message(compiled, site, access, values)
     place = site.place
     detail: dict[str, object] = {"callers": list(place.callers)} if place.callers else {}
     return Finding(
         site.kind, message, compiled.name, place.line, place.column, item, access, count, file=place.file, detail=detail
     )  # fmt: skip
+
+
+def access_of(compiled: CompiledKernel, site: Site, values: list[int], args: Sequence[Any]) -> Access | None:
+    """The access that a site's values tell of; None where its shape holds none."""
+    if site.shape == "offset":
+        return _offset_access(compiled, site, values, args)
+    if site.shape == "coordinate":
+        coordinate = tuple(_signed(v, 32) for v in values[: site.dimensions])
+        return Access(site.view, site.size, None, coordinate, tuple(values[3 : 3 + site.dimensions]))
+    return None
 
 
 def _offset_access(compiled: CompiledKernel, site: Site, values: list[int], args: Sequence[Any]) -> Access:

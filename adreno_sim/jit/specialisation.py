@@ -10,8 +10,20 @@ from ..device import Checks, Sampler
 
 
 @dataclass(frozen=True)
+class ShadowSpec:
+    """What level full records of an argument's memory besides its valid bytes: race cells of `cell_words` 64-bit words for
+    each `grain` bytes. No words: nobody writes it in this launch. One: nobody reads it. Four: both."""
+
+    cell_words: int = 0
+    grain: int = 1
+
+
+@dataclass(frozen=True)
 class BufferArg:
-    """A __global or __constant pointer: address and length come with each launch."""
+    """A __global or __constant pointer: address and length come with each launch. shadow: None where there is nothing to
+    find, as all of it is initialised and nobody writes it."""
+
+    shadow: ShadowSpec | None = None
 
 
 @dataclass(frozen=True)
@@ -23,11 +35,13 @@ class LocalArg:
 
 @dataclass(frozen=True)
 class ImageArg:
-    """An image of known format; extents and pitches come with each launch. Fields as in `device.ImageSpec`."""
+    """An image of known format; extents and pitches come with each launch. Fields as in `device.ImageSpec`; shadow as in
+    BufferArg."""
 
     kind: str
     order: str
     channel_type: str
+    shadow: ShadowSpec | None = None
 
 
 @dataclass(frozen=True)
@@ -97,3 +111,7 @@ class Specialisation:
         """Work-items in a full group."""
         x, y, z = self.local_size
         return x * y * z
+
+    @property
+    def full(self) -> bool:
+        return self.checks == "full"

@@ -27,34 +27,6 @@ else:
 CORPUS = Path(__file__).parent / "corpus"
 CASES = sorted(CORPUS.rglob("*.toml"))
 
-AWAITING = dict.fromkeys(
-    (
-        "data-race/between_groups",
-        "data-race/histogram_without_atomics",
-        "data-race/missing_barrier",
-        "data-race/neighbours_in_place",
-        "data-race/read_write_image",
-        "data-race/reduction_without_barrier",
-        "data-race/texel_of_four",
-        "data-race/tile_reused_too_early",
-        "same-value-race/found_flag",
-        "same-value-race/shared_texel",
-        "store-overwritten/loop_writes_one_slot",
-        "store-overwritten/scalarised_texel",
-        "uninitialized-read/accumulator_buffer",
-        "uninitialized-read/image_texel",
-        "uninitialized-read/local_argument",
-        "uninitialized-read/local_tile_edge",
-        "uninitialized-read/private_accumulators",
-        "uninitialized-read/private_scalar",
-        "uninitialized-read/row_padding",
-        "uninitialized-read/tail_of_half_buffer",
-        "uninitialized-read/vector_lane",
-    ),
-    'the engine has no checks = "full"',
-)
-"""Cases that need what the engine does not have yet, each with what that is. They fail here as soon as it has it."""
-
 CLASSES = {
     "clamped-read", "data-race", "divergent-barrier", "division-by-zero",
     "division-overflow", "format-mismatch", "format-reinterpreted",
@@ -70,11 +42,6 @@ def name(path: Path) -> str:
     return f"{path.parent.name}/{path.stem}"
 
 
-def marked(path: Path) -> object:
-    reason = AWAITING.get(name(path))
-    return pytest.param(path, id=name(path), marks=pytest.mark.xfail(strict=True, reason=reason) if reason else ())
-
-
 def run(path: Path, variant: str, checks: str | None = None) -> LaunchReport:
     report = run_launch(read_launch(path, variant), path.with_suffix(".cl"), variant=variant, checks=checks)
     told = "\n".join(line for finding in report.findings for line in finding_text.lines(finding))
@@ -82,7 +49,7 @@ def run(path: Path, variant: str, checks: str | None = None) -> LaunchReport:
     return report
 
 
-@pytest.mark.parametrize("path", [marked(path) for path in CASES])
+@pytest.mark.parametrize("path", CASES, ids=name)
 def test_exactly_the_expected_findings(path: Path) -> None:
     report = run(path, "")
     assert report.is_test and (report.expected or report.refused)
@@ -90,7 +57,7 @@ def test_exactly_the_expected_findings(path: Path) -> None:
         assert finding.file == str(path.with_suffix(".cl")) and finding.kernel
 
 
-@pytest.mark.parametrize("path", [marked(path) for path in CASES])
+@pytest.mark.parametrize("path", CASES, ids=name)
 def test_clean_twin_is_silent_and_right(path: Path) -> None:
     check_clean(run(path, "clean"))
 
@@ -109,7 +76,6 @@ def test_cases_are_many_and_complete() -> None:
     validator = jsonschema.Draft202012Validator(schemas.load("launch"))
     assert len(CASES) >= 60 and {path.parent.name for path in CASES} == CLASSES
     assert {path.with_suffix(".cl") for path in CASES} == set(CORPUS.rglob("*.cl"))
-    assert set(AWAITING) <= set(map(name, CASES))
     for path in CASES:
         validator.validate(tomllib.loads(path.read_text()))
         assert variant_names(path) == ["clean"], path

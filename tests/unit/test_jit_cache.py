@@ -98,8 +98,8 @@ def test_bounds_of_a_grid_are_powers_of_two_that_hold_it():
     assert bounds_of_grid((257, 1, 1), (16, 1, 1)) == (32, 1, 1)
 
 
-def test_a_check_level_that_is_not_there_is_refused():
+def test_each_check_level_has_code_of_its_own():
     module = compile_source(SOURCE, "", target=FrontEndTarget())
-    key = Specialisation(local_size=(1, 1, 1), args=(BufferArg(), ScalarArg(4)), checks="full")
-    with pytest.raises(UnsupportedError, match='checks="full"'):
-        compiled.specialise(module, module.kernels["k"], key)
+    keys = [Specialisation(local_size=(1, 1, 1), args=(BufferArg(), ScalarArg(4)), checks=c) for c in ("off", "bounds", "full")]
+    codes = [compiled.specialise(module, module.kernels["k"], key) for key in keys]
+    assert len({code.module.text for code in codes}) == 3

@@ -31,12 +31,13 @@ from ...findings import Finding
 from ...jit import replay
 from ...jit.launch import RawResult
 from ...jit.specialisation import Specialisation, bounds_of_grid
-from ...memory import Block, DeviceMemory, Storage, StorageView, after_write, before_access
+from ...memory import Block, DeviceMemory, Storage, StorageView, after_write, before_access, copy_marks
 from ...pool import PagedPool, TexturePool
 from ...profiles import Profile
 from . import limits
 from .arguments import bind_argument, check_arguments, overlaps, specialise_argument
 from .program import SimKernel, SimProgram
+from .shadows import Piece, Shadows, specialised
 from .views import ViewMaker
 
 
@@ -53,7 +54,9 @@ class SimDevice:
             profile = profile.with_values({"pitch_rule": options.pitch_rule})
         self.profile, self.options = profile, options
         self.info = _info(profile)
-        self._memory = DeviceMemory(profile["GLOBAL_MEM_SIZE"], profile["MAX_MEM_ALLOC_SIZE"], options.seed)
+        full = options.checks == "full"
+        self._shadows = Shadows() if full else None
+        self._memory = DeviceMemory(profile["GLOBAL_MEM_SIZE"], profile["MAX_MEM_ALLOC_SIZE"], options.seed, record=full)
         self._pool = PagedPool(self._memory, profile["page_size"], keep=options.pool != "none")
         self._textures = TexturePool(self._memory) if options.pool == "legacy" else None
         self._views = ViewMaker(self, profile, self._memory, self._image_memory)
@@ -119,6 +122,7 @@ class SimDevice:
                 f"write of {given.size} {given.dtype} elements to a view of {target.size} {target.dtype} elements",
             )
         target[...] = given.reshape(target.shape)
+        ours.mark()
         after_write(ours)
 
     def read(self, view: View) -> np.ndarray:
@@ -127,13 +131,15 @@ class SimDevice:
 
     def copy(self, source: View, target: View) -> None:
         """Copy all elements in logical order; views of the same dtype and number of elements, of any kind."""
-        data, into = self._current(source).array(), self._current(target)
+        origin, into = self._current(source), self._current(target)
+        data = origin.array()
         room = into.array()
         if data.dtype != room.dtype or data.size != room.size:
             raise DeviceError(
                 "CL_INVALID_VALUE", f"copy of {data.size} {data.dtype} elements to a view of {room.size} {room.dtype} elements"
             )
         room[...] = data.reshape(room.shape)
+        copy_marks(origin, into)
         after_write(into)
 
     # -- kernels
@@ -165,8 +171,12 @@ class SimDevice:
         watched = self._watch_range(watch)
         if 0 in total:
             return LaunchResult()
-        key = self._specialisation(kernel, total, group, checked, watch)
-        raw = self._run(key, kernel, checked, total, len(global_size), watched)
+        for view in checked:
+            if isinstance(view, StorageView):
+                before_access(view)
+        pieces = self._shadows.plan(kernel, checked) if self._shadows else {}
+        key = self._specialisation(kernel, total, group, checked, watch, pieces)
+        raw = self._run(key, kernel, checked, total, len(global_size), watched, pieces)
         shared = overlaps(kernel, checked) if self.options.checks != "off" else []
         stores = [_with_value(event, watch.view) for event in raw.stores] if watch else []
         return LaunchResult(shared + raw.findings, raw.seconds, stores, raw.printed)
@@ -189,27 +199,31 @@ class SimDevice:
         total: limits.Size,
         dimensions: int,
         watched: tuple[int, int] | None,
+        pieces: dict[int, Piece],
     ) -> RawResult:
-        """Run checked arguments, keeping separate images coherent around it."""
-        views = [(index, arg) for index, arg in enumerate(args) if isinstance(arg, StorageView)]
-        for _, view in views:
-            before_access(view)
+        """Run checked arguments whose views are up to date, and note which of them are written."""
+        bound = [bind_argument(arg) for arg in args]
+        if self._shadows:
+            bound = self._shadows.bind(pieces, args, bound)
         result = replay.run(
             kernel.module,
             kernel.function,
             key,
             total,
             (0, 0, 0),
-            [bind_argument(arg) for arg in args],
+            bound,
             threads=self.options.threads or len(os.sched_getaffinity(0)),
             timeout=self.options.timeout,
             seed=self.options.seed,
             watch_range=watched,
             work_dim=dimensions,
             keep=self.options.cache,
+            first_tick=self._shadows.tick if self._shadows else 1,
         )
-        for index, view in views:
-            if kernel.writes(index):
+        if self._shadows:
+            self._shadows.after(result.last_tick, pieces, args)
+        for index, view in enumerate(args):
+            if isinstance(view, StorageView) and kernel.writes(index):
                 after_write(view)
         return result
 
@@ -224,12 +238,18 @@ class SimDevice:
         )
 
     def _specialisation(
-        self, kernel: SimKernel, total: limits.Size, group: limits.Size, args: Sequence[Any], watch: Watch | None
+        self,
+        kernel: SimKernel,
+        total: limits.Size,
+        group: limits.Size,
+        args: Sequence[Any],
+        watch: Watch | None,
+        pieces: dict[int, Piece],
     ) -> Specialisation:
         flush = self.options.flush_denormals
         return Specialisation(
             local_size=group,
-            args=tuple(map(specialise_argument, args)),
+            args=tuple(specialised(specialise_argument(arg), pieces.get(index)) for index, arg in enumerate(args)),
             checks=self.options.checks,
             watch=watch is not None,
             uniform=all(whole % part == 0 for whole, part in zip(total, group, strict=True)),

@@ -1,0 +1,78 @@
+"""The order in which groups, and work-items of a group, take their turns at level full: random, and the same for a seed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from . import context
+
+if TYPE_CHECKING:
+    from .kernel import KernelEmitter
+
+
+def tables(groups: int, items: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """For each turn the group, and for each turn in a group the work-item (or lane of a sub-group)."""
+    chance = np.random.RandomState(seed & 0xFFFFFFFF)  # numpy keeps its sequences the same for ever
+    return chance.permutation(groups).astype(np.uint32), chance.permutation(items).astype(np.uint32)
+
+
+def items_in_table(plan_is_flat: bool, items: int, wave: int) -> int:
+    """Entries of the table of work-items: a region runs the whole group, or with sub-groups one of these."""
+    return min(items, wave) if plan_is_flat else items
+
+
+def item_loop(e: KernelEmitter) -> tuple[list[str], list[str]]:
+    """One loop over the turns of a region, which finds the local ids from the table."""
+    key = e.unit.key
+    count = items_in_table(e.plan.flat, key.items, key.wave_size)
+    table = context.read(e.prologue, context.ITEM_ORDER, "ptr")
+    head = [
+        "begin:",
+        "  br label %turn",
+        "turn:",
+        "  %turn.n = phi i64 [ 0, %begin ], [ %turn.next, %latch ]",
+        f"  %turn.p = getelementptr i32, ptr {table}, i64 %turn.n",
+        "  %turn.v = load i32, ptr %turn.p, align 4, !invariant.load !1",
+        "  %turn.l = zext i32 %turn.v to i64",
+    ]
+    head += _of_wave(e) if e.plan.flat else _of_group(e)
+    tail = ["latch:", "  %turn.next = add i64 %turn.n, 1", f"  %turn.more = icmp ult i64 %turn.next, {count}"]
+    return head, [*tail, "  br i1 %turn.more, label %turn, label %end", "end:"]
+
+
+def _of_group(e: KernelEmitter) -> list[str]:
+    """Local ids from an id flattened over the full local size; at the edge some are not there."""
+    sx, sy, _ = e.unit.key.local_size
+    lines = [
+        f"  %lx = urem i64 %turn.l, {sx}",
+        f"  %turn.r = udiv i64 %turn.l, {sx}",
+        f"  %ly = urem i64 %turn.r, {sy}",
+        f"  %lz = udiv i64 %turn.r, {sy}",
+    ]
+    e.item_ids.local[:] = ["%lx", "%ly", "%lz"]
+    if e.unit.key.uniform:
+        return [*lines, "  br label %item"]
+    for axis, name in enumerate("xyz"):
+        lines.append(f"  %turn.{name} = icmp ult i64 %l{name}, {e.item_ids.size(axis)}")
+    return [
+        *lines,
+        "  %turn.xy = and i1 %turn.x, %turn.y",
+        "  %turn.in = and i1 %turn.xy, %turn.z",
+        "  br i1 %turn.in, label %item, label %latch",
+    ]
+
+
+def _of_wave(e: KernelEmitter) -> list[str]:
+    """Local ids from the lane and the first work-item of the sub-group, flattened over the group's own extents."""
+    t, sizes = e.opening, [e.item_ids.size(axis) for axis in range(3)]
+    e.item_ids.local[0] = t.op(f"urem i64 %l, {sizes[0]}")
+    rest = t.op(f"udiv i64 %l, {sizes[0]}")
+    e.item_ids.local[1] = t.op(f"urem i64 {rest}, {sizes[1]}")
+    e.item_ids.local[2] = t.op(f"udiv i64 {rest}, {sizes[1]}")
+    return [
+        "  %l = add i64 %first, %turn.l",
+        "  %turn.in = icmp ult i64 %l, %last",
+        "  br i1 %turn.in, label %item, label %latch",
+    ]

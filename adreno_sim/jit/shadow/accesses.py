@@ -1,0 +1,549 @@
+"""The hooks of level full: every access checks and marks the shadow of its memory, every use of a value its definedness."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ...clc import ir
+from ...findings import Kind
+from .. import access, arguments, context, layout
+from ..access_hooks import AccessHooks
+from ..image_refs import ImageRef
+from ..kernel import KernelEmitter, private_bytes
+from ..provenance import Object, Ptr
+from ..sites import Site
+from ..specialisation import BufferArg, ImageArg, ShadowSpec
+from ..text import Text
+from . import cells, validity
+from .plan import CELL_BYTES, ShadowPlan
+from .uses import Demand, every
+from .values import Values
+
+Report = Callable[[Text, Site], None]
+"""Writes the report of a site into cold code, with the values that belong to its shape."""
+
+INLINE = 4
+"""Cells of one access that are compared in place; accesses of more call the function that compares them one by one."""
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Race cells of one access: operands of the first cell's address and of the number of cells; bytes of a cell.
+
+    `limit`, `since`: as in `cells`. `local`: overwriting one's own value is no matter there.
+    """
+
+    address: str
+    count: str | int
+    stride: int
+    limit: str
+    since: str
+    local: bool
+
+
+@dataclass(frozen=True)
+class Accessed:
+    """An access as findings tell it: shape of its site, view, size, coordinates, and what writes its values."""
+
+    shape: str
+    view: str
+    size: int
+    dimensions: int
+    values: Callable[[Text], Sequence[str | int]]
+
+
+class Shadow(AccessHooks):
+    """Hooks for one region's emitter."""
+
+    def __init__(self, e: KernelEmitter, plan: ShadowPlan):
+        self.e, self.plan = e, plan
+        self.values = Values(e, plan)
+        self._words: dict[int, str] = {}
+        self._item_word = ""
+        self._private: dict[object, str] = {}
+
+    # Values that may be undefined
+
+    def before(self, instr: ir.Instr) -> None:
+        self.values.before(instr)
+
+    def mask_types(self, value: ir.Value) -> list[str]:
+        return self.values.types(value)
+
+    def masks(self, value: ir.Value, like: ir.Value | None = None) -> list[str]:
+        return self.values.parts(value, like)
+
+    def bind(self, instr: ir.Instr, masks: Sequence[str]) -> None:
+        self.values.bind(instr, masks)
+
+    def forget(self, instr: ir.Instr) -> None:
+        self.values.forget(instr)
+
+    def was_read(self, instr: ir.Instr | None) -> None:
+        if instr is not None:
+            self.values.take_read(instr)
+
+    # Memory
+
+    def reading(self, pointer: Ptr, type: ir.Type, instr: ir.Instr | None) -> None:
+        size = layout.store_size(type)
+        what = self._accessed(pointer, size)
+        self._check(self._valid(pointer), type, instr, what)
+        self._note_read(self._cells(pointer, size), what, "reads")
+
+    def writing(self, pointer: Ptr, type: ir.Type, operand: str, value: ir.Value | None) -> None:
+        size = layout.store_size(type)
+        valid = self._valid(pointer)
+        if valid is not None:
+            masks = self.values.parts(value) if value is not None else []
+            self._where_any(pointer, valid, lambda: validity.mark(self.e.body, valid, type, masks))
+        here = self._cells(pointer, size)
+        if here is not None:
+            self._note_write(here, self._accessed(pointer, size), "writes", lambda t: self._same(t, pointer, type, operand))
+
+    def updating(self, pointer: Ptr, type: ir.Type, reads: bool, writes: bool) -> None:
+        size = layout.store_size(type)
+        what, valid, here = self._accessed(pointer, size), self._valid(pointer), self._cells(pointer, size)
+        if reads:
+            self._check(valid, type, None, what)
+        if writes and valid is not None:
+            self._where_any(pointer, valid, lambda: validity.mark(self.e.body, valid, type, []))
+        if writes and here is not None:
+            self._note_write(here, what, "updates", None, cells.ATOMIC)
+        elif here is not None:
+            self._note_read(here, what, "loads", cells.ATOMIC)
+
+    def filling(self, pointer: Ptr, nbytes: int) -> None:
+        valid = self._valid(pointer)
+        if valid is not None:
+            self._where_any(pointer, valid, lambda: validity.fill(self.e.body, self.e.unit, valid, str(nbytes)))
+        here = self._cells(pointer, nbytes)
+        if here is not None:
+            self._note_write(here, self._accessed(pointer, nbytes), "writes", None)
+
+    def moving(self, target: Ptr, source: Ptr | None, nbytes: str) -> None:
+        """Validity moves along with the bytes: a copy is no use."""
+        t, unit = self.e.body, self.e.unit
+        valid, origin = self._valid(target), self._valid(source)
+        if valid is not None and origin is not None and not self._sure(source):
+            self._where_any(target, valid, lambda: self._move_from_somewhere(valid, origin, nbytes))
+        elif valid is not None:
+            self._where_any(target, valid, lambda: validity.move(t, unit, valid, origin, nbytes))
+        known = int(nbytes) if nbytes.isdigit() else 0
+        if source is not None:
+            here = self._range(source, nbytes)
+            if here is not None:
+                self._note_read(here, self._accessed(source, known), "reads")
+        here = self._range(target, nbytes)
+        if here is not None:
+            self._note_write(here, self._accessed(target, known), "writes", None)
+
+    def _move_from_somewhere(self, valid: str, origin: str, nbytes: str) -> None:
+        """Valid bytes from `origin`, which is null where all are."""
+        t = self.e.body
+        some, none, on = t.fresh("some"), t.fresh("none"), t.fresh("on")
+        t.branch(t.op(f"icmp ne ptr {origin}, null"), some, none)
+        t.block(some)
+        validity.move(t, self.e.unit, valid, origin, nbytes)
+        t.jump(on)
+        t.block(none)
+        validity.fill(t, self.e.unit, valid, nbytes)
+        t.jump(on)
+        t.block(on)
+
+    # Images
+
+    def reading_texel(self, image: ImageRef, where: Sequence[str], offset: str, instr: ir.Instr | None) -> None:
+        spec = self._spec(image.param.index)
+        if spec is None:
+            return
+        what = self._texel(image, where)
+        valid = self.e.body.op(f"getelementptr i8, ptr {self._field(image.param.index, 0)}, i64 {offset}")
+        self._check_texel(valid, image, instr, what)
+        self._note_read(self._argument_cells(image.param.index, offset, image.format.texel_bytes), what, "reads")
+
+    def writing_texel(self, image: ImageRef, where: Sequence[str], offset: str, type: ir.Type, operand: str) -> None:
+        if self._spec(image.param.index) is None:
+            return
+        t = self.e.body
+        valid = t.op(f"getelementptr i8, ptr {self._field(image.param.index, 0)}, i64 {offset}")
+        validity.mark(t, valid, type, [])
+        here = self._argument_cells(image.param.index, offset, image.format.texel_bytes)
+        if here is None:
+            return
+
+        def same(t: Text) -> str:
+            return self._same_bits(t, t.op(f"getelementptr i8, ptr {image.field('address')}, i64 {offset}"), type, operand)
+
+        number = self._note_write(here, self._texel(image, where), "writes", same)
+        self.plan.texel_writes.add(number, self.values.block_of_current())
+
+    def opening(self, variable: ir.Instr) -> None:
+        fill = self.e.unit.declare("llvm.memset.p0.i64", "void", "ptr, i8, i64, i1")
+        base = self._private_base(self.e.object(("alloca", id(variable))))
+        self.e.opening.do(f"call {fill}(ptr {base}, i8 0, i64 {private_bytes(variable)}, i1 false)")
+
+    # Where shadows lie
+
+    def _spec(self, index: int) -> ShadowSpec | None:
+        arg = self.e.unit.key.args[index]
+        return arg.shadow if isinstance(arg, (BufferArg, ImageArg)) else None
+
+    def _field(self, index: int, which: int) -> str:
+        """The address of an argument's valid bytes (0) or cells (1)."""
+        at = arguments.shadow_offset(self.e.unit.key.args[index]) + 8 * which
+        return self.e.argument_field(index, at, "ptr")
+
+    def _base(self, target: Object) -> str | None:
+        """The valid bytes of an object; None where all are always valid."""
+        which = target.key[1]
+        if target.kind == "buffer":
+            assert isinstance(which, int)
+            return self._field(which, 0) if self._spec(which) is not None else None
+        if target.kind == "local":
+            return self.e.prologue.op(f"getelementptr i8, ptr %arena, i64 {self.plan.local_valid + self._local_offset(target)}")
+        return self._private_base(target) if target.kind == "private" else None
+
+    def _local_offset(self, target: Object) -> int:
+        return self.e.unit.local_offsets[target.key[1]]
+
+    def _private_base(self, target: Object) -> str:
+        which = target.key[1]
+        if which not in self._private:
+            assert isinstance(which, int)
+            self._private[which] = self._new_private(which, int(target.length))
+        return self._private[which]
+
+    def _new_private(self, which: int, size: int) -> str:
+        e = self.e
+        if which not in e.plan.private:
+            return e.prologue.op(f"alloca [{size} x i8], align 16")
+        _, stride = e.plan.private[which]
+        if which not in self.plan.private:
+            items = 1 if e.plan.single else e.unit.key.items
+            self.plan.private[which] = e.unit.reserve_arena((stride or size) * items)
+        start = e.prologue.op(f"getelementptr i8, ptr %arena, i64 {self.plan.private[which]}")
+        if not stride:
+            return start
+        slot = e.opening.op(f"mul i64 {e.slot}, {stride}")
+        return e.opening.op(f"getelementptr i8, ptr {start}, i64 {slot}")
+
+    def _sure(self, pointer: Ptr | None) -> bool:
+        """Whether it is known when compiling that the object has valid bytes."""
+        return pointer is not None and pointer.object is not None
+
+    def _valid(self, pointer: Ptr | None) -> str | None:
+        """The valid bytes of what a pointer leads to: None where nothing is recorded; perhaps null if not `_sure`."""
+        if pointer is None:
+            return None
+        t = self.e.body
+        if pointer.object is not None:
+            base = self._base(pointer.object)
+            return base if base is None or pointer.offset == 0 else t.op(f"getelementptr i8, ptr {base}, i64 {pointer.offset}")
+        base = "null"
+        for target in self._candidates():
+            shadow = self._base(target)
+            if shadow is not None:
+                hit = t.op(f"icmp eq ptr {pointer.base}, {target.base}")
+                moved = t.op(f"getelementptr i8, ptr {shadow}, i64 {pointer.offset}")
+                base = t.op(f"select i1 {hit}, ptr {moved}, ptr {base}")
+        return base
+
+    def _candidates(self) -> list[Object]:
+        return [self.e.object(key) for key in self.e.candidates()]
+
+    def _where_any(self, pointer: Ptr, valid: str, write: Callable[[], None]) -> None:
+        """Write code that needs `valid`, behind a test where it may be null."""
+        if self._sure(pointer):
+            write()
+            return
+        t = self.e.body
+        some, on = t.fresh("shadow"), t.fresh("on")
+        t.branch(t.op(f"icmp ne ptr {valid}, null"), some, on)
+        t.block(some)
+        write()
+        t.jump(on)
+        t.block(on)
+
+    def _cells(self, pointer: Ptr, size: int) -> Cells | None:
+        """The race cells of an access."""
+        target = pointer.object
+        if target is None:
+            return self._unknown_cells(pointer, size)
+        if target.kind == "buffer":
+            assert isinstance(target.key[1], int)
+            return self._argument_cells(target.key[1], str(pointer.offset), size)
+        if target.kind != "local":
+            return None
+        return self._local_cells(target, str(pointer.offset), self._count(str(pointer.offset), size, self.plan.local_grain))
+
+    def _count(self, offset: str, size: int | str, grain: int) -> str | int:
+        """Cells that `size` bytes touch; accesses in the kernel are whole cells."""
+        if isinstance(size, int):
+            return max(1, size // grain)
+        t, shift = self.e.body, grain.bit_length() - 1
+        some = t.op(f"icmp ne i64 {size}, 0")
+        last = t.op(f"sub i64 {t.op(f'add i64 {offset}, {size}')}, 1")
+        span = t.op(f"sub i64 {t.op(f'lshr i64 {last}, {shift}')}, {t.op(f'lshr i64 {offset}, {shift}')}")
+        return t.op(f"select i1 {some}, i64 {t.op(f'add i64 {span}, 1')}, i64 0")
+
+    def _range(self, pointer: Ptr, nbytes: str) -> Cells | None:
+        """The race cells of `nbytes` bytes."""
+        size: int | str = int(nbytes) if nbytes.isdigit() else nbytes
+        target, offset = pointer.object, str(pointer.offset)
+        if target is None:
+            return self._unknown_cells(pointer, size)
+        if target.kind == "buffer":
+            assert isinstance(target.key[1], int)
+            return self._argument_cells(target.key[1], offset, size)
+        if target.kind != "local":
+            return None
+        return self._local_cells(target, offset, self._count(offset, size, self.plan.local_grain))
+
+    def _argument_cells(self, index: int, offset: str, size: int | str) -> Cells | None:
+        spec = self._spec(index)
+        if spec is None or not spec.cell_words:
+            return None
+        count = self._count(offset, size, spec.grain)
+        address = self._cell_address(self._field(index, 1), offset, spec.grain, 8 * spec.cell_words)
+        return Cells(
+            address, count, 8 * spec.cell_words, self._word(context.LAUNCH_TICK), self._word(context.SINCE_GLOBAL), False
+        )
+
+    def _local_cells(self, target: Object, offset: str, count: str | int) -> Cells:
+        start = self.plan.local_cells + self._local_offset(target) // self.plan.local_grain * CELL_BYTES
+        base = self.e.prologue.op(f"getelementptr i8, ptr %arena, i64 {start}")
+        since = self._word(context.SINCE_LOCAL)
+        return Cells(self._cell_address(base, offset, self.plan.local_grain, CELL_BYTES), count, CELL_BYTES, since, since, True)
+
+    def _unknown_cells(self, pointer: Ptr, size: int | str) -> Cells:
+        """The cells of whichever object it is. Where none has any, a scratch cell that no comparison finds odd."""
+        t, prologue = self.e.body, self.e.prologue
+        count = self._count(str(pointer.offset), size, self.plan.local_grain)
+        room = CELL_BYTES * (count if isinstance(count, int) else 1)
+        scratch = prologue.op(f"alloca [{room} x i8], align 16")
+        validity.clear(prologue, self.e.unit, scratch, room)
+        address, limit, since, found = scratch, "-1", "0", "false"
+        for target in self._candidates():
+            here = None
+            if target.kind == "buffer":
+                assert isinstance(target.key[1], int)
+                here = self._argument_cells(target.key[1], str(pointer.offset), size)
+            elif target.kind == "local":
+                here = self._local_cells(target, str(pointer.offset), count)
+            if here is None:
+                continue
+            hit = t.op(f"icmp eq ptr {pointer.base}, {target.base}")
+            address = t.op(f"select i1 {hit}, ptr {here.address}, ptr {address}")
+            limit = t.op(f"select i1 {hit}, i64 {here.limit}, i64 {limit}")
+            since = t.op(f"select i1 {hit}, i64 {here.since}, i64 {since}")
+            found = t.op(f"or i1 {hit}, {found}")
+        if not isinstance(count, int):
+            count = t.op(f"select i1 {found}, i64 {count}, i64 0")
+        return Cells(address, count, CELL_BYTES, limit, since, True)
+
+    def _cell_address(self, base: str, offset: str, grain: int, stride: int) -> str:
+        t, shift = self.e.body, grain.bit_length() - 1
+        if offset == "0":
+            return base
+        index = t.op(f"lshr i64 {offset}, {shift}") if shift else offset
+        return t.op(f"getelementptr [{stride} x i8], ptr {base}, i64 {index}")
+
+    def _word(self, word: int) -> str:
+        """A word of the context that stays the same while a region runs."""
+        if word not in self._words:
+            self._words[word] = self.e.prologue.op(f"load i64, ptr {context.field(self.e.prologue, word)}, align 8")
+        return self._words[word]
+
+    # Findings
+
+    def _accessed(self, pointer: Ptr, size: int) -> Accessed:
+        view = pointer.object.name if pointer.object else ""
+        return Accessed("offset", view, size, 0, lambda t: access.values_of(self.e, pointer, t))
+
+    def _texel(self, image: ImageRef, where: Sequence[str]) -> Accessed:
+        def values(t: Text) -> list[str]:
+            found = [t.op(f"sext i32 {c} to i64") for c in where] + ["0"] * (3 - len(where))
+            return found + [t.op(f"sext i32 {image.extent(d)} to i64") for d in range(len(where))] + ["0"] * (3 - len(where))
+
+        return Accessed("coordinate", image.param.name, image.format.texel_bytes, len(where), values)
+
+    def _site(self, kind: Kind, what: Accessed, text: str) -> Site:
+        return Site(kind, self.e.place, what.shape, what.view, what.size, what.dimensions, text)
+
+    # Uninitialised reads
+
+    def _check(self, valid: str | None, type: ir.Type, instr: ir.Instr | None, what: Accessed) -> None:
+        if valid is None:
+            return
+        demand = self._demand(instr, type)
+        if not demand.any:
+            return
+        sure = what.view != ""
+        valid = validity.present_or_set(self.e, valid, sure)
+        lanes = layout.lanes_of(type)
+        if len(demand.hard) == lanes:
+            bad = validity.any_missing(self.e.body, valid, type)
+        else:
+            flags = validity.missing_lanes(self.e.body, valid, type)
+            bad = validity.joined(self.e.body, [flags[lane] for lane in sorted(demand.hard)])
+            self.values.put_read(instr, {lane: flags[lane] for lane in demand.soft})
+        self._report_missing(bad, what)
+
+    def _check_texel(self, valid: str, image: ImageRef, instr: ir.Instr | None, what: Accessed) -> None:
+        """A texel is one thing: it counts as unwritten where any byte of it is."""
+        demand = self._demand(instr, None)
+        if not demand.any:
+            return
+        bad = validity.any_missing(self.e.body, valid, ir.Vector(ir.Int(8), image.format.texel_bytes))
+        if instr is not None and demand.soft:
+            self.values.put_read(instr, dict.fromkeys(demand.soft, bad))
+        if demand.hard or instr is None:
+            self._report_missing(bad, what)
+
+    def _demand(self, instr: ir.Instr | None, type: ir.Type | None) -> Demand:
+        if instr is not None:
+            return self.plan.uses.demand(instr)
+        return every(ir.Const(type, None)) if type is not None else Demand(frozenset({0}))
+
+    def _report_missing(self, bad: str, what: Accessed) -> None:
+        if bad == "false":
+            return
+        t = self.e.body
+        missing, on = t.fresh("missing"), t.fresh("on")
+        t.branch(bad, missing, on, unlikely=True)
+        cold = t.aside()
+        cold.block(missing)
+        self.e.report(cold, self._site(Kind.UNINITIALIZED_READ, what, MISSING[what.shape]), *what.values(cold))
+        cold.jump(on)
+        t.put_aside(cold)
+        t.block(on)
+
+    # Races
+
+    def _mine(self, what: Accessed, text: str, flags: int) -> tuple[str, int]:
+        """This access as a word of a cell, and its number."""
+        number = min(self.e.unit.table.add(self._site(Kind.DATA_RACE, what, text)), cells.ACCESS)
+        return self.e.body.op(f"or i64 {self._item()}, {number | flags}"), number
+
+    def _item(self) -> str:
+        """Tick and local id as in a cell."""
+        if not self._item_word:
+            t = self.e.opening
+            self._item_word = t.op(f"or i64 {t.op(f'shl i64 {self.e.slot}, 16')}, {self._word(context.NOW)}")
+        return self._item_word
+
+    def _note_read(self, here: Cells | None, what: Accessed, text: str, flags: int = 0) -> None:
+        if here is None or here.stride != CELL_BYTES:
+            return
+        t = self.e.body
+        mine, _ = self._mine(what, text, flags)
+        if not isinstance(here.count, int) or here.count > INLINE:
+            self._call_read(t, here, mine, what)
+            return
+        bad = validity.joined(t, [self._odd_read(here, mine, number) for number in range(here.count)])
+        odd, on = t.fresh("odd"), t.fresh("on")
+        t.branch(bad, odd, on, unlikely=True)
+        cold = t.aside()
+        cold.block(odd)
+        self._call_read(cold, here, mine, what)
+        cold.jump(on)
+        t.put_aside(cold)
+        t.block(on)
+
+    def _odd_read(self, here: Cells, mine: str, number: int) -> str:
+        """An i1: whether a read of one cell needs a closer look. Marks one's own write as read."""
+        t = self.e.body
+        at = self._at(here, number, cells.WRITTEN)
+        written = t.op(f"load i64, ptr {at}, align 8")
+        own = t.op(f"icmp ult i64 {t.op(f'xor i64 {written}, {mine}')}, {cells.OWN}")
+        recent = t.op(f"icmp uge i64 {written}, {here.limit}")
+        if not here.local:
+            marked = t.op(f"select i1 {own}, i64 {t.op(f'or i64 {written}, {cells.READ}')}, i64 {written}")
+            t.do(f"store i64 {marked}, ptr {at}, align 8")
+        foreign = t.op(f"and i1 {recent}, {t.op(f'xor i1 {own}, true')}")
+        first = t.op(f"load i64, ptr {self._at(here, number, cells.READER)}, align 8")
+        second = t.op(f"load i64, ptr {self._at(here, number, cells.SECOND)}, align 8")
+        noted = t.op(f"icmp ult i64 {t.op(f'xor i64 {first}, {mine}')}, {cells.OWN}")
+        low = t.op(f"icmp uge i64 {first}, {here.since}")
+        full = t.op(f"and i1 {low}, {t.op(f'icmp uge i64 {second}, {here.since}')}")
+        unknown = t.op(f"xor i1 {t.op(f'or i1 {noted}, {full}')}, true")
+        return t.op(f"or i1 {foreign}, {unknown}")
+
+    def _note_write(
+        self, here: Cells, what: Accessed, text: str, same: Callable[[Text], str] | None, flags: int = 0
+    ) -> int:  # fmt: skip
+        t = self.e.body
+        mine, number = self._mine(what, text, flags)
+        if not isinstance(here.count, int) or here.count > INLINE:
+            self._call_write(t, here, mine, what, same)
+            t.do(f"call void @shadow.fill(ptr {here.address}, i64 {here.count}, i64 {here.stride}, i64 {mine})")
+            return number
+        bad = validity.joined(t, [self._odd_write(here, mine, n) for n in range(here.count)])
+        odd, on = t.fresh("odd"), t.fresh("on")
+        t.branch(bad, odd, on, unlikely=True)
+        cold = t.aside()
+        cold.block(odd)
+        self._call_write(cold, here, mine, what, same)
+        cold.jump(on)
+        t.put_aside(cold)
+        t.block(on)
+        for n in range(here.count):
+            t.do(f"store i64 {mine}, ptr {self._at(here, n, cells.WRITTEN)}, align 8")
+        return number
+
+    def _odd_write(self, here: Cells, mine: str, number: int) -> str:
+        """An i1: whether a write of one cell needs a closer look."""
+        t = self.e.body
+        written = t.op(f"load i64, ptr {self._at(here, number, cells.WRITTEN)}, align 8")
+        recent = t.op(f"icmp uge i64 {written}, {here.limit}")
+        distance = t.op(f"xor i64 {written}, {mine}")
+        if here.local:
+            fine = t.op(f"icmp ult i64 {distance}, {cells.OWN}")
+        else:  # one's own value may be replaced once it has been read
+            fine = t.op(f"icmp ult i64 {t.op(f'sub i64 {distance}, {cells.READ}')}, {cells.READ}")
+        odd = t.op(f"and i1 {recent}, {t.op(f'xor i1 {fine}, true')}")
+        for reader in (cells.READER, cells.SECOND, cells.EARLIER) if here.stride == CELL_BYTES else ():
+            word = t.op(f"load i64, ptr {self._at(here, number, reader)}, align 8")
+            recent = t.op(f"icmp uge i64 {word}, {here.limit}")
+            other = t.op(f"icmp uge i64 {t.op(f'xor i64 {word}, {mine}')}, {cells.OWN}")
+            odd = t.op(f"or i1 {odd}, {t.op(f'and i1 {recent}, {other}')}")
+        return odd
+
+    def _at(self, here: Cells, number: int, word: int) -> str:
+        at = number * here.stride + word
+        return self.e.body.op(f"getelementptr i8, ptr {here.address}, i64 {at}") if at else here.address
+
+    def _call_read(self, t: Text, here: Cells, mine: str, what: Accessed) -> None:
+        t.do(f"call void @shadow.read(ptr %ctx, ptr {here.address}, i64 {here.count}, {self._rest(t, here, mine, what)})")
+
+    def _call_write(self, t: Text, here: Cells, mine: str, what: Accessed, same: Callable[[Text], str] | None) -> None:
+        mode = str(cells.QUIET)
+        if same is not None:
+            mode = t.op(f"zext i1 {same(t)} to i64")
+            mode = t.op(f"or i64 {mode}, {cells.QUIET}") if here.local else mode
+        start = f"ptr %ctx, ptr {here.address}, i64 {here.count}, i64 {here.stride}"
+        t.do(f"call void @shadow.write({start}, {self._rest(t, here, mine, what, f'i64 {mode}, ')})")
+
+    def _rest(self, t: Text, here: Cells, mine: str, what: Accessed, mode: str = "") -> str:
+        values = [*what.values(t), "0", "0", "0"][: cells.VALUES]
+        told = ", ".join(f"i64 {v}" for v in values)
+        return f"i64 {mine}, i64 {here.limit}, i64 {here.since}, i64 %gl, {mode}{told}"
+
+    def _same(self, t: Text, pointer: Ptr, type: ir.Type, operand: str) -> str:
+        """An i1: whether a store leaves memory as it is."""
+        return self._same_bits(t, t.op(f"getelementptr i8, ptr {pointer.base}, i64 {pointer.offset}"), type, operand)
+
+    @staticmethod
+    def _same_bits(t: Text, address: str, type: ir.Type, operand: str) -> str:
+        word = f"i{8 * layout.store_size(type)}"
+        spelled = layout.spell(type)
+        fresh = operand if spelled == word else t.op(f"bitcast {spelled} {operand} to {word}")
+        return t.op(f"icmp eq {word} {t.op(f'load {word}, ptr {address}, align 1')}, {fresh}")
+
+
+MISSING = {
+    "offset": "reads {size} bytes at offset {offset} of {view}, some of which nobody has written",
+    "coordinate": "reads {view} at {coordinate}, which nobody has written",
+}
