@@ -167,6 +167,7 @@ def add_check_arguments(check: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="also write the report as JSON (- = standard output, the table then goes to standard error)",
     )
+    check.add_argument("--html", metavar="FILE", help="also write the report as a page")
     cli_kernel.add_outputs(check)
 
 
@@ -191,7 +192,7 @@ def run_check(args: argparse.Namespace, **options: Any) -> Report:
     """Check the model that `args` name. options: of `check`, besides those of `add_check_arguments`."""
     from .report import progress
 
-    for file in (args.json, args.save, args.sarif):
+    for file in (args.json, args.save, args.sarif, args.html):
         refuse_unwritable(file)
     with progress.shown(sys.stderr, getattr(args, "progress_file", None)) as bar:
         from .compiler.check import check
@@ -245,12 +246,14 @@ def refuse_unwritable(path: str | None) -> None:
 
 def write_report(report: Report, args: argparse.Namespace) -> None:
     """Show the report, and write it in every form that was asked for."""
-    from .report import encode, text
+    from .report import check_html, encode, text
 
     text.show(report, sys.stderr if args.json == "-" else sys.stdout, args.notes)
     if args.json == "-":
         encode.print_json(encode.report_to_json(report), sys.stdout)
     elif args.json:
         encode.write_json(args.json, encode.report_to_json(report))
+    if args.html:
+        check_html.write_html(args.html, report)
     sources = {f"{name}.cl": source for name, source in report.sources.items()}
     cli_kernel.write_outputs(args, report.findings, report.allowed, sources)

@@ -181,7 +181,7 @@ def adreno_plan(adreno_device: Device, request: pytest.FixtureRequest) -> Adreno
     """adreno_plan(model, target="texture"): figures of a model's memory plan, as `.bytes("tvm")`."""
     from .pytest.plans import AdrenoPlan
 
-    return AdrenoPlan(adreno_device, _device_text(request.node), request.config.stash[_SETTINGS])
+    return AdrenoPlan(adreno_device, _device_text(request.node), request.config.stash[_SETTINGS], request.node)
 
 
 @pytest.fixture
@@ -189,7 +189,7 @@ def adreno_kernel(adreno_device: Device, request: pytest.FixtureRequest) -> Adre
     """adreno_kernel(source, args, global_size, local_size): run one OpenCL kernel, return the arrays afterwards."""
     from .pytest.kernels import AdrenoKernel
 
-    return AdrenoKernel(adreno_device, _device_text(request.node), request.node)
+    return AdrenoKernel(adreno_device, _device_text(request.node), request.config.stash[_SETTINGS], request.node)
 
 
 class _Reporter:

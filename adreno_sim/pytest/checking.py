@@ -64,7 +64,7 @@ class AdrenoCheck:
         folder = results.attach(self._settings.output, self._node.nodeid, report)
         if "reproduce" not in options:
             self._reproduce(folder / "reproduce", model, inputs, options)
-        return f"{text}\nattached: {folder} ({', '.join(sorted(item.name for item in folder.iterdir()))})"
+        return results.told(folder, text)
 
     def _reproduce(self, folder: Path, model: Any, inputs: Any, options: dict[str, Any]) -> None:
         """Check once more, keeping what launches are given (too slow for every check), to write the one that fails."""

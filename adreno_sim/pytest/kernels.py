@@ -12,7 +12,8 @@ import pytest
 from ..device import AdrenoSimError, BufferSpec, ImageSpec, UnsupportedError
 from ..findings import Finding, Severity
 from ..report import finding_text
-from . import outcomes
+from . import kernel_folder, outcomes, results
+from .settings import Settings
 
 if TYPE_CHECKING:
     from ..device import Device, Kernel, LaunchResult, Storage, View
@@ -35,6 +36,17 @@ class Image:
         return ImageSpec(self.kind, width, height, layers, self.order, self.channel_type)
 
 
+@dataclass(frozen=True)
+class Vector:
+    """An argument by value of a vector type: `values` of shape (2,), (3,), (4,), (8,) or (16,), of the type's elements."""
+
+    values: np.ndarray
+
+    def padded(self) -> np.ndarray:
+        """As it is passed: three elements take the room of four."""
+        return np.append(self.values, self.values.dtype.type(0)) if self.values.size == 3 else self.values
+
+
 @dataclass
 class KernelResult:
     """arrays: contents of every array and image argument after the launch, in order of the arguments."""
@@ -49,10 +61,12 @@ class AdrenoKernel:
     """Callable that builds a source, runs one kernel of it and returns the arrays afterwards."""
 
     Image = Image
+    Vector = Vector
 
-    def __init__(self, device: Device, text: str, node: pytest.Item):
+    def __init__(self, device: Device, text: str, settings: Settings, node: pytest.Item):
         self._device = device
         self._text = text
+        self._settings = settings
         self._node = node
 
     def __call__(
@@ -68,7 +82,7 @@ class AdrenoKernel:
     ) -> KernelResult:
         """Run `kernel` (the only one where not named) of OpenCL C `source` on `args`.
 
-        args: NumPy arrays (buffers), Image, Local, Sampler, scalars of NumPy types. expect: kinds of findings that must
+        args: NumPy arrays (buffers), Image, Vector, Local, Sampler, scalars of NumPy types. expect: kinds of findings that must
         appear ("out-of-bounds-read", ...), where the device looks at accesses. Any other finding of severity error fails
         the test, as do sources that do not build; what the device cannot do skips it.
         """
@@ -81,16 +95,27 @@ class AdrenoKernel:
             outcomes.fail(str(error))
         finally:
             run.close()
-        self._judge(result, expect)
+        if said := self._wrong(result, expect):
+            launch = (source, args, global_size, local_size, kernel, options, self._text)
+            outcomes.fail(self._attached(said, launch, result.findings))
         return result
 
-    def _judge(self, result: KernelResult, expect: Sequence[str]) -> None:
+    def _wrong(self, result: KernelResult, expect: Sequence[str]) -> str:
+        """What is wrong with a launch, "" where nothing is."""
         wrong = [f for f in result.findings if f.severity is Severity.ERROR and f.kind.label not in expect]
         if wrong:
-            outcomes.fail("\n".join(line for finding in wrong for line in finding_text.lines(finding)))
+            return "\n".join(line for finding in wrong for line in finding_text.lines(finding))
         seen = {finding.kind.label for finding in result.findings}
-        if self._device.info.checks_accesses and (absent := [label for label in expect if label not in seen]):
-            outcomes.fail(f"expected findings that did not appear: {', '.join(absent)}")
+        absent = [label for label in expect if label not in seen] if self._device.info.checks_accesses else []
+        return f"expected findings that did not appear: {', '.join(absent)}" if absent else ""
+
+    def _attached(self, said: str, launch: tuple[Any, ...], findings: Sequence[Finding]) -> str:
+        if self._settings.output is None:
+            return said
+        folder = kernel_folder.attach(
+            self._settings.output, self._node.nodeid, self._text, kernel_folder.written(*launch), findings, said
+        )
+        return results.told(folder, said)
 
 
 class _Run:
@@ -112,7 +137,7 @@ class _Run:
         options: str,
     ) -> KernelResult:
         kernel = self._kernel(source, name, options)
-        bound = [self._place(arg) if isinstance(arg, (np.ndarray, Image)) else arg for arg in args]
+        bound = [self._bound(arg) for arg in args]
         launched: LaunchResult = self._device.launch(kernel, tuple(global_size), local_size and tuple(local_size), bound)
         self._device.finish()
         arrays = [self._device.read(view).reshape(shape) for view, shape in self._views]
@@ -126,6 +151,11 @@ class _Run:
         if name and name not in names:
             raise AdrenoSimError(f"the source has no kernel {name!r}; there are: {', '.join(names)}")
         return program[name or names[0]]
+
+    def _bound(self, arg: Any) -> Any:
+        if isinstance(arg, (np.ndarray, Image)):
+            return self._place(arg)
+        return arg.padded() if isinstance(arg, Vector) else arg
 
     def _place(self, arg: np.ndarray | Image) -> View:
         array = np.ascontiguousarray(arg.array if isinstance(arg, Image) else arg)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from ..device import AdrenoSimError, UnsupportedError
 from . import outcomes
+from .results import PREFIX
 from .settings import Settings
 
 if TYPE_CHECKING:
@@ -17,10 +20,11 @@ if TYPE_CHECKING:
 class PlanFigures:
     """Bytes of one memory plan under a device's rules. `plan.bytes("tvm") <= budget` is what tests assert."""
 
-    def __init__(self, plan: MemoryPlan, rules: DeviceRules):
+    def __init__(self, plan: MemoryPlan, rules: DeviceRules, node: pytest.Item):
         from ..compiler.plan.footprint import measure
 
         self._given = plan
+        self._node = node
         self._rules = rules
         self._bytes: dict[str, int] = {}
         self._own = measure(plan, rules, [])
@@ -44,23 +48,35 @@ class PlanFigures:
     def bytes(self, planner: str = "compiled") -> int:
         """Bytes of all storages: "compiled" as the compiler planned them, else as planner `planner` would.
 
-        Raises AdrenoSimError for an unknown planner, naming those there are, and for one that cannot plan these tensors.
+        Fails the test for an unknown planner, naming those there are, and for one that cannot plan these tensors.
         """
+        if planner not in self._bytes:
+            try:
+                self._bytes[planner] = self._measured(planner)
+            except AdrenoSimError as error:
+                outcomes.fail(str(error))
+            self._node.user_properties.append((f"{PREFIX}plan-bytes.{planner}", self._bytes[planner]))
+        return self._bytes[planner]
+
+    def __repr__(self) -> str:
+        figures = [f"lower bound {self.lower_bound:,}", *(f"{name} {nbytes:,}" for name, nbytes in self._bytes.items())]
+        return f"<plan: {', '.join(figures)} bytes>"
+
+    def _measured(self, planner: str) -> int:
         from ..compiler.plan.footprint import measure, planner_names
         from ..compiler.plan.replan import AS_COMPILED
 
         if planner == "compiled":
             return self._own.of(AS_COMPILED).total
-        if planner not in self._bytes:
-            (name,) = planner_names(planner)
-            self._bytes[planner] = measure(self._given, self._rules, [name]).of(name).total
-        return self._bytes[planner]
+        (name,) = planner_names(planner)
+        return measure(self._given, self._rules, [name]).of(name).total
 
 
 class AdrenoPlan:
     """Callable that compiles a model for the test's device and returns the figures of its memory plan."""
 
-    def __init__(self, device: Device, text: str, settings: Settings):
+    def __init__(self, device: Device, text: str, settings: Settings, node: pytest.Item):
+        self._node = node
         self._device = device
         self._text = text
         self._settings = settings
@@ -82,4 +98,4 @@ class AdrenoPlan:
             outcomes.fail(str(error))
         if compiled.plan is None:
             outcomes.fail(f"{compiled.name}: its input shapes are symbolic, so no plan has a size (shapes=...)")
-        return PlanFigures(compiled.plan, DeviceRules.of_device(self._device))
+        return PlanFigures(compiled.plan, DeviceRules.of_device(self._device), self._node)

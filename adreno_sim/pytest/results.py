@@ -53,11 +53,17 @@ def failure_text(report: Report) -> str:
     return "\n".join(lines)
 
 
+def told(folder: Path, text: str) -> str:
+    """A failure's text with where its attachments lie."""
+    return f"{text}\nattached: {folder} ({', '.join(sorted(item.name for item in folder.iterdir()))})"
+
+
 def attach(folder: Path, test: str, report: Report) -> Path:
     """Write what helps to understand the failed check of `test` to a folder of its own below `folder`, which it returns.
 
     What an earlier run left there goes away.
     """
+    from ..report.check_html import write_html
     from ..report.encode import report_to_json, write_json
 
     place = folder / safe_name(test)
@@ -65,6 +71,7 @@ def attach(folder: Path, test: str, report: Report) -> Path:
     place.mkdir(parents=True)
     write_json(place / "report.json", report_to_json(report))
     (place / "report.txt").write_text(str(report) + "\n", encoding="utf-8")
+    write_html(place / "report.html", report)
     return place
 
 

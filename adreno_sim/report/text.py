@@ -38,7 +38,7 @@ def show(report: Report, file: IO[str], notes: bool = False) -> None:
     if report.kernels:
         console.print(kernel_table(report))
     for output in report.outputs:
-        console.print(_output_line(output), soft_wrap=True, markup=False)
+        console.print(output_line(output), soft_wrap=True, markup=False)
     if report.plan is not None:
         console.print(plan_line(report), soft_wrap=True, markup=False)
     console.print(_timing_line(report), soft_wrap=True, markup=False)
@@ -106,7 +106,8 @@ def _styled(text: str, style: str) -> str:
     return f"[{style}]{text}[/]" if style else text
 
 
-def _output_line(output: OutputReport) -> str:
+def output_line(output: OutputReport) -> str:
+    """How an output compares with a reference."""
     said = "agrees with" if output.ok else "DIFFERS from"
     vacuous = f"; says nothing: {output.vacuous}" if output.vacuous else ""
     return (

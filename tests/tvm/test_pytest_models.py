@@ -43,6 +43,10 @@ def test_plan(adreno_plan):
     plan = adreno_plan(Network)
     assert plan.lower_bound <= plan.bytes("tvm-fixed") <= plan.bytes("naive")
     assert plan.bytes() == plan.summary.planned > 0
+    assert f"naive {plan.bytes('naive'):,}" in repr(plan)
+
+def test_no_planner(adreno_plan):
+    adreno_plan(Network).bytes("nothing")
 """
 
 TVM_STYLE = """
@@ -82,13 +86,15 @@ def test_check_plan_and_snapshot(run, pytester):
     missing = run("test_checks.py::test_check")
     missing.assert_outcomes(failed=1)
     missing.stdout.fnmatch_lines(["test_checks.json has no snapshot*"])
-    run("test_checks.py", "--adreno-update").assert_outcomes(passed=2)
+    run("test_checks.py", "--adreno-update", "--deselect=test_checks.py::test_no_planner").assert_outcomes(passed=2)
     (file,) = (pytester.path / "adreno_snapshots").iterdir()
     assert list(json.loads(file.read_text())["snapshots"]) == ["test_check[sim:adreno-740]"]
     again = run("test_checks.py", "--junitxml=out.xml")
-    again.assert_outcomes(passed=2)
-    again.stdout.fnmatch_lines(["sim:adreno-740: 2 tests, 0 failed, 0 skipped, 1 checks, * of * kernels, 0 findings"])
-    assert 'name="adreno.kernels-checked"' in (pytester.path / "out.xml").read_text()
+    again.assert_outcomes(passed=2, failed=1)
+    again.stdout.fnmatch_lines(["planner 'nothing' does not exist; there are: naive, *"])
+    again.stdout.fnmatch_lines(["sim:adreno-740: 3 tests, 1 failed, 0 skipped, 1 checks, * of * kernels, 0 findings"])
+    properties = (pytester.path / "out.xml").read_text()
+    assert 'name="adreno.kernels-checked"' in properties and 'name="adreno.plan-bytes.tvm-fixed"' in properties
 
 
 def test_a_file_in_tvm_style_passes(run):
@@ -105,5 +111,7 @@ def test_stock_tvm_fails_with_the_store_named(run, pytester):
     assert result.parseoutcomes()["failed"] >= 2
     report = pytester.path / "failures" / "test_checks.py_test_check_sim_adreno-740" / "report.json"
     assert any(finding["kind"] == "wrong-value" for finding in json.loads(report.read_text())["findings"])
+    page = (report.parent / "report.html").read_text()
+    assert "wrong-value" in page and "<mark>" in page and "write_imagef" in page
     assert {path.suffix for path in (report.parent / "reproduce").iterdir()} >= {".cl", ".toml"}
     assert (report.parent / "report.txt").read_text().splitlines()[-1].startswith("findings: ")

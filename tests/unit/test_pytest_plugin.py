@@ -1,5 +1,6 @@
 """The pytest plugin, run by pytest in a process of its own as users run it."""
 
+import json
 import os
 import re
 import subprocess
@@ -133,6 +134,45 @@ def test_a_real_device_skips_what_it_lacks(run):
     result.assert_outcomes(passed=2, skipped=3)
     result.stdout.fnmatch_lines(["cl:portable: 5 tests, 0 failed, 3 skipped", "  does not check accesses*"])
     result.stdout.fnmatch_lines(["SKIPPED*needs fp16: * has no cl_khr_fp16"])
+
+
+ATTACHED = """
+import numpy as np
+from adreno_sim.device import Local, Sampler
+
+SOURCE = '''
+kernel void mix(read_only image2d_t x, sampler_t s, local float *part, float4 a, int n, global uchar *y) {
+  int i = get_global_id(0);
+  part[get_local_id(0)] = read_imagef(x, s, (int2)(i, 0)).x;
+  y[i * n] = part[get_local_id(0)] + a.w < 0;
+}
+'''
+
+def test_outside(adreno_kernel):
+    image = adreno_kernel.Image(np.ones((1, 1, 8, 4), "float32"))
+    a = np.array([1, 2, 3, 4], "float32")
+    adreno_kernel(SOURCE, [image, Sampler(), Local(16), adreno_kernel.Vector(a), np.int32(3), Y], (8,), (4,))
+
+Y = np.zeros(8, "bool")
+"""
+
+
+def test_a_failed_kernel_leaves_a_folder_that_reproduces_it(run, pytester):
+    pytester.makepyfile(test_attached=ATTACHED)
+    result = run("test_attached.py", "--adreno-device=sim:adreno-740", "--adreno-output=failures")
+    result.assert_outcomes(failed=1)
+    (folder,) = (pytester.path / "failures").iterdir()
+    result.stdout.fnmatch_lines([f"attached: {folder} (report.html, report.json, report.txt, reproduce)"])
+    (finding,) = json.loads((folder / "report.json").read_text())["findings"]
+    assert finding["kind"] == "out-of-bounds-write" and "out-of-bounds-write" in (folder / "report.html").read_text()
+    again = pytester.run(
+        sys.executable, "-m", "adreno_sim", "kernel", "--launch", folder / "reproduce" / "launch.toml", "--json", "-"
+    )
+    assert again.ret == 1
+    told = json.loads(again.stdout.str())["findings"]
+    assert [(item["kind"], item["line"], item["count"]) for item in told] == [
+        (finding["kind"], finding["line"], finding["count"])
+    ]
 
 
 def test_failures_are_short_and_say_what_is_wrong(run, pytester):
