@@ -75,9 +75,9 @@ class ViewHandle(Counted):
         device, nbytes = self.owner.device, min(self.end, self.owner.storage.nbytes) - self.start
         if nbytes <= 0:
             return
-        pattern = np.array([poison_word(device.options.seed)], np.uint64).view(np.uint8)
+        words = np.full(-(-nbytes // 8), poison_word(device.options.seed), np.uint64)
         view = device.view(self.owner.storage, BufferSpec(nbytes), self.start)
-        device.write(view, np.resize(pattern, nbytes))
+        device.write(view, words.view(np.uint8)[:nbytes])
         view.release()
 
 

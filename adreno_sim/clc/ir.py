@@ -12,8 +12,11 @@ Invariants
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Union
+from typing import Any, TypeVar, Union
+
+T = TypeVar("T")
 
 # Address spaces as SPIR numbers them (OpenCL C 3.0, section 6.7).
 PRIVATE, GLOBAL, CONSTANT, LOCAL, GENERIC = range(5)
@@ -272,6 +275,7 @@ class Function:
     """A kernel, or a function of the built-in library. `blocks[0]` is the entry.
 
     `required_sub_group_size` is what Qualcomm's attribute asks for: "half", "full", or "" where it is absent.
+    `digest` is of all the function was made from, "" where that is not known. `facts` are results of analyses by name.
     """
 
     name: str
@@ -282,6 +286,15 @@ class Function:
     required_work_group_size: tuple[int, int, int] | None = None
     place: Place = NOWHERE
     required_sub_group_size: str = ""
+    digest: str = ""
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    def fact(self, name: str, analysis: Callable[[Function], T]) -> T:
+        """What `analysis` says of this function, computed once; it must be small, and be pickled as it is."""
+        if name not in self.facts:
+            self.facts[name] = analysis(self)
+        found: T = self.facts[name]
+        return found
 
 
 @dataclass(eq=False, slots=True)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from collections.abc import Callable
 
-from . import ir
+from .. import disk_cache
+from . import ir, program_cache
 from .diagnostics import Diagnostic
 from .driver import FrontEndTarget, run_clang
 from .link import Linker
 from .options import parse_options
 from .reader import ModuleReader
 
-__all__ = ["FrontEndTarget", "compile_functions", "compile_source"]
+__all__ = ["FrontEndTarget", "compile_functions", "compile_source", "open_source"]
 
 _CACHE_SIZE = 256
 _cache: OrderedDict[tuple[str, str, FrontEndTarget], ir.Module] = OrderedDict()
@@ -30,12 +32,42 @@ def compile_source(source: str, options: str = "", *, target: FrontEndTarget) ->
         if key in _cache:
             _cache.move_to_end(key)
             return _cache[key]
-    module = _compile(source, options, target)
+    return _remember(key, _compile(source, options, target))
+
+
+def open_source(
+    source: str, options: str = "", *, target: FrontEndTarget, analyse: Callable[[ir.Function], None] | None = None
+) -> ir.Module:
+    """As `compile_source`, but a program that is on disk has kernels without bodies until these are asked for.
+
+    `analyse` gives a kernel the facts that are to be kept with it. What a body needs beyond its build (program-scope data
+    by name) is not in the module.
+    """
+    key = (source, options, target)
     with _lock:
-        _cache[key] = module
+        if key in _cache:
+            _cache.move_to_end(key)
+            return _cache[key]
+    name = program_cache.name_of(source, options, target) if disk_cache.enabled() else ""
+    module = program_cache.load(name, source, lambda: _compile(source, options, target)) if name else None
+    if module is None:
+        module = compile_source(source, options, target=target)
+        for number, function in enumerate(module.kernels.values()):
+            function.digest = name and f"{name}.{number}"
+            if analyse is not None:
+                analyse(function)
+        if name:
+            program_cache.store(name, module)
+        return module
+    return _remember(key, module)
+
+
+def _remember(key: tuple[str, str, FrontEndTarget], module: ir.Module) -> ir.Module:
+    with _lock:
+        module = _cache.setdefault(key, module)
         while len(_cache) > _CACHE_SIZE:
             _cache.popitem(last=False)
-    return module
+        return module
 
 
 def _compile(source: str, options: str, target: FrontEndTarget) -> ir.Module:

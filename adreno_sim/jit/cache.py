@@ -1,19 +1,34 @@
-"""Object code kept on disk between processes.
+"""Compiled kernels kept on disk between processes.
 
-Entries are named by the digest of the LLVM text they were made from and of everything else that decides the code.
+Object code is named by the digest of the LLVM text it was made from and of everything else that decides the code: kernels
+of the same text share it. What is known of a kernel besides is named by the digest of its source and specialisation, so
+that one that was compiled before needs no text.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
+import pickle
+import zlib
+from collections.abc import Set
+from dataclasses import fields, is_dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from .. import disk_cache
+from ..clc import ir
+
+if TYPE_CHECKING:
+    from .module import ModuleText
+    from .specialisation import Specialisation
+
+_FAST = 1
+"""zlib's level: text shrinks eightfold in a millisecond."""
 
 
 def folder() -> Path:
-    """Where the entries lie."""
+    """Where object code lies."""
     return disk_cache.folder("objects")
 
 
@@ -36,3 +51,41 @@ def discard(name: str) -> None:
     """Remove an entry that turned out useless."""
     with contextlib.suppress(OSError):
         (folder() / name).unlink()
+
+
+def module_name(kernel: ir.Function, key: Specialisation, identity: str) -> str:
+    """The entry of what `kernel` compiles to for `key`; "" for a kernel of unknown origin."""
+    if not kernel.digest:
+        return ""
+    text = "\0".join((kernel.digest, disk_cache.code_digest("clc", "jit"), identity, spelled(key)))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def load_module(name: str) -> ModuleText | None:
+    """The module stored under `name`, or None."""
+    data = disk_cache.load(disk_cache.folder("modules") / name)
+    if data is None:
+        return None
+    try:
+        module: ModuleText = pickle.loads(zlib.decompress(data))
+    except Exception:  # whole, but not what this version writes
+        return None
+    return module
+
+
+def store_module(name: str, module: ModuleText) -> None:
+    """Keep `module` under `name` if possible."""
+    disk_cache.store(disk_cache.folder("modules") / name, zlib.compress(pickle.dumps(module), _FAST))
+
+
+def spelled(value: object) -> str:
+    """A text that two values share only if they are equal: sets in order, unlike `repr`."""
+    if is_dataclass(value):
+        parts = [f"{field.name}={spelled(getattr(value, field.name))}" for field in fields(value)]
+    elif isinstance(value, (tuple, list)):
+        parts = [spelled(item) for item in value]
+    elif isinstance(value, Set):
+        parts = sorted(map(spelled, value))
+    else:
+        return repr(value)
+    return f"{type(value).__name__}({', '.join(parts)})"

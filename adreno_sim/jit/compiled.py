@@ -58,9 +58,14 @@ def specialise(module: ir.Module, kernel: ir.Function, key: Specialisation, *, k
 
 
 def _compile(kernel: ir.Function, key: Specialisation, keep: bool) -> CompiledKernel:
-    text = emit_module(kernel, key)
-    loaded = _load(text.text, keep)
-    return CompiledKernel(kernel, key, text, _SIGNATURE(loaded.address), loaded)
+    name = cache.module_name(kernel, key, objects.machine().identity) if keep else ""
+    module = cache.load_module(name) if name else None
+    if module is None:
+        module = emit_module(kernel, key)
+        if name:
+            cache.store_module(name, module)
+    loaded = _load(module.text, keep)
+    return CompiledKernel(kernel, key, module, _SIGNATURE(loaded.address), loaded)
 
 
 def _load(text: str, keep: bool) -> objects.Loaded:

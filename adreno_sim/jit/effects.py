@@ -16,14 +16,12 @@ _READING_CALLS = ("vload", "vloada", "prefetch", "async_work_group_copy", "async
 
 def written_params(function: ir.Function) -> frozenset[int]:
     """Indices of parameters through which the kernel may store: pointers stored to, or gone where that cannot be seen."""
-    return frozenset(
-        param.index for param in function.params if isinstance(param.type, ir.Pointer) and _any_use(function, param, _changes)
-    )
+    return function.fact("written", lambda f: _used_params(f, _changes))
 
 
 def read_params(function: ir.Function) -> frozenset[int]:
     """Indices of parameters through which the kernel may load, or gone where that cannot be seen."""
-    return frozenset(p.index for p in function.params if isinstance(p.type, ir.Pointer) and _any_use(function, p, _takes))
+    return function.fact("read", lambda f: _used_params(f, _takes))
 
 
 def written_arguments(function: ir.Function) -> frozenset[int]:
@@ -36,6 +34,10 @@ def read_arguments(function: ir.Function) -> frozenset[int]:
     """`read_params`, and the images that may be read."""
     images = {p.index for p in function.params if isinstance(p.type, ir.Image) and p.type.access != "write_only"}
     return read_params(function) | images
+
+
+def _used_params(function: ir.Function, wanted: Callable[[ir.Instr, int], bool]) -> frozenset[int]:
+    return frozenset(p.index for p in function.params if isinstance(p.type, ir.Pointer) and _any_use(function, p, wanted))
 
 
 def _any_use(function: ir.Function, param: ir.Param, wanted: Callable[[ir.Instr, int], bool]) -> bool:

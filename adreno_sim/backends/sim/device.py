@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...clc.driver import FrontEndTarget
-from ...clc.program import compile_source
+from ...clc.program import compile_source, open_source
 from ...device import (
     Argument,
     BufferSpec,
@@ -36,7 +36,7 @@ from ...pool import PagedPool, TexturePool
 from ...profiles import Profile
 from . import limits
 from .arguments import bind_argument, check_arguments, overlaps, specialise_argument
-from .program import SimKernel, SimProgram
+from .program import SimKernel, SimProgram, analyse
 from .shadows import Piece, Shadows, specialised
 from .views import ViewMaker
 
@@ -146,7 +146,10 @@ class SimDevice:
 
     def build(self, source: str, options: str = "") -> SimProgram:
         """Compile `source`. BuildError with the compiler's diagnostics, UnsupportedError for what the engine lacks."""
-        module = compile_source(source, options, target=self._target())
+        if self.options.cache:
+            module = open_source(source, options, target=self._target(), analyse=analyse)
+        else:
+            module = compile_source(source, options, target=self._target())
         return SimProgram(module, self, _allows_non_uniform(options))
 
     def launch(

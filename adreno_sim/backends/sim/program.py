@@ -10,7 +10,7 @@ from functools import cached_property
 from ...clc import ir
 from ...clc.layout import size_of
 from ...device import AdrenoSimError, KernelParam
-from ...jit.effects import written_params
+from ...jit.effects import read_params, written_params
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,22 +37,14 @@ class SimKernel:
         """Bytes of the program-scope __constant data the kernel uses."""
         return self._data_bytes.get(ir.CONSTANT, 0)
 
-    @cached_property
+    @property
     def _data_bytes(self) -> Counter[int]:
-        """Bytes of program-scope variables by address space."""
-        total: Counter[int] = Counter()
-        for variable in _globals_of(self.function):
-            total[variable.space] += size_of(variable.type)
-        return total
+        return self.function.fact("data_bytes", _data_bytes)
 
     def writes(self, index: int) -> bool:
         """Whether the kernel may change what argument `index` refers to."""
         type = self.function.params[index].type
-        return type.access != "read_only" if isinstance(type, ir.Image) else index in self._written
-
-    @cached_property
-    def _written(self) -> frozenset[int]:
-        return written_params(self.function)
+        return type.access != "read_only" if isinstance(type, ir.Image) else index in written_params(self.function)
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +79,21 @@ def kind_of(type: ir.Type) -> str:
     if isinstance(type, ir.Pointer) and type.space in (ir.GLOBAL, ir.CONSTANT, ir.LOCAL):
         return "local" if type.space == ir.LOCAL else "buffer"
     return "scalar"
+
+
+def analyse(function: ir.Function) -> None:
+    """Find out all that a launch asks about a kernel, so that it is kept with it on disk."""
+    written_params(function)
+    read_params(function)
+    function.fact("data_bytes", _data_bytes)
+
+
+def _data_bytes(function: ir.Function) -> Counter[int]:
+    """Bytes of program-scope variables by address space."""
+    total: Counter[int] = Counter()
+    for variable in _globals_of(function):
+        total[variable.space] += size_of(variable.type)
+    return total
 
 
 def _globals_of(function: ir.Function) -> set[ir.Global]:

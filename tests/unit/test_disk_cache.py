@@ -1,0 +1,118 @@
+"""The cache on disk: bounded, trimmed by last use, shared by processes, and off when asked."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from adreno_sim import disk_cache
+from adreno_sim.device import AdrenoSimError
+
+
+@pytest.fixture
+def base(tmp_path, monkeypatch):
+    monkeypatch.setenv("ADRENO_SIM_CACHE_DIR", str(tmp_path))
+    monkeypatch.delenv("ADRENO_SIM_CACHE", raising=False)
+    monkeypatch.setattr(disk_cache, "_written", {})
+    return tmp_path
+
+
+def put(kind: str, name: str, nbytes: int, used: float) -> None:
+    place = disk_cache.folder(kind) / name
+    disk_cache.store(place, bytes(nbytes))
+    os.utime(place, (used, used))
+
+
+def names(base) -> set[str]:
+    return {path.name for path in base.rglob("*") if path.is_file()}
+
+
+def test_trimming_removes_what_was_not_used_for_longest(base):
+    for number in range(10):
+        put("abc"[number % 3], f"e{number}", 1000, used=1000.0 + number)
+    assert disk_cache.load(disk_cache.folder("a") / "e0") == bytes(1000)  # now the youngest
+    disk_cache.trim(base, 6000)
+    assert names(base) == {"e0", "e7", "e8", "e9"}  # 1065 bytes each, 4800 are left room for
+
+
+def test_a_folder_within_its_limit_is_left_alone(base):
+    put("a", "old", 1000, used=1.0)
+    disk_cache.trim(base, 2000)
+    assert names(base) == {"old"}
+
+
+def test_storing_keeps_the_folder_within_the_limit(base, monkeypatch):
+    monkeypatch.setenv("ADRENO_SIM_CACHE_MB", "1")
+    for number in range(40):
+        put("a", f"e{number}", 100_000, used=1000.0 + number)
+    total = sum(size for _, size in disk_cache.usage().values())
+    assert total <= (1 << 20) + (1 << 16) + 2 * 100_100 and "e39" in names(base)
+
+
+def test_temporary_files_of_dead_processes_go_and_those_of_living_ones_stay(base):
+    put("a", "entry", 10, used=1000.0)
+    for name, used in ((".tmp-dead", 1000.0), (".tmp-living", None)):
+        path = base / "a" / name
+        path.write_bytes(b"half")
+        if used:
+            os.utime(path, (used, used))
+    disk_cache.trim(base, 1 << 20)
+    assert names(base) == {"entry", ".tmp-living"}
+
+
+def test_usage_and_clear(base):
+    put("a", "x", 10, used=1.0)
+    put("b", "y", 20, used=1.0)
+    found = disk_cache.usage()
+    assert {kind: count for kind, (count, _) in found.items()} == {"a": 1, "b": 1} and found["b"][1] - found["a"][1] == 10
+    assert disk_cache.clear(["a"]) == found["a"][1]
+    assert list(disk_cache.usage()) == ["b"]
+
+
+def test_off_reads_and_writes_nothing(base, monkeypatch):
+    put("a", "x", 10, used=1.0)
+    monkeypatch.setenv("ADRENO_SIM_CACHE", "off")
+    disk_cache.store(disk_cache.folder("a") / "y", b"y")
+    assert disk_cache.load(disk_cache.folder("a") / "x") is None and names(base) == {"x"}
+
+
+def test_a_limit_that_is_no_number_is_refused_by_name(base, monkeypatch):
+    monkeypatch.setenv("ADRENO_SIM_CACHE_MB", "lots")
+    with pytest.raises(AdrenoSimError, match="ADRENO_SIM_CACHE_MB=lots: expected a number"):
+        disk_cache.limit()
+
+
+def test_a_folder_that_vanishes_under_many_writers_costs_nothing(base):
+    def use(number: int) -> None:
+        place = disk_cache.folder("a") / str(number % 7)
+        disk_cache.store(place, bytes([number % 7]) * 5000)
+        assert disk_cache.load(place) in (None, bytes([number % 7]) * 5000)
+        if number % 5 == 0:
+            disk_cache.trim(base, 12_000)
+        if number % 17 == 0:
+            disk_cache.clear(["a"])
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(use, range(200)))
+
+
+CHILD = """
+import sys
+from adreno_sim import disk_cache
+for number in range(150):
+    place = disk_cache.folder("a") / str(number % 11)
+    disk_cache.store(place, str(number % 11).encode() * 3000)
+    assert disk_cache.load(place) in (None, str(number % 11).encode() * 3000)
+    disk_cache.trim(disk_cache.root(), 15_000)
+"""
+
+
+def test_two_processes_share_a_folder(base):
+    children = [subprocess.Popen([sys.executable, "-c", CHILD], stderr=subprocess.PIPE, text=True) for _ in range(2)]
+    errors = [child.communicate(timeout=60)[1] for child in children]
+    assert [child.returncode for child in children] == [0, 0], errors
+    assert not [name for name in names(base) if name.startswith(".tmp")]

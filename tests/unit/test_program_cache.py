@@ -1,0 +1,135 @@
+"""Programs and compiled kernels on disk: a second process needs neither clang nor the code generator."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from adreno_sim import disk_cache, open_device
+from adreno_sim.clc import driver, program
+from adreno_sim.device import BufferSpec, BuildError
+from adreno_sim.jit import cache, compiled
+from adreno_sim.jit.specialisation import BufferArg, Specialisation
+
+SOURCE = """
+__constant float table[4] = {1, 2, 3, 4};
+__attribute__((reqd_work_group_size(4, 1, 1)))
+__kernel void scale(__global float* y, __global const float* x, float a, __local float* t) {
+  int i = get_global_id(0);
+  t[get_local_id(0)] = a * x[i] + table[i & 3];
+  barrier(CLK_LOCAL_MEM_FENCE);
+  y[i] = t[3 - get_local_id(0)];
+}
+__kernel void fill(write_only image2d_t y) { write_imagef(y, (int2)(get_global_id(0), 0), (float4)(1)); }
+"""
+
+
+@pytest.fixture
+def steps(tmp_path, monkeypatch):
+    """Runs of clang and of the code generator, by name, on an empty cache."""
+    monkeypatch.setenv("ADRENO_SIM_CACHE_DIR", str(tmp_path))
+    done: list[str] = []
+    for module, name in ((program, "run_clang"), (compiled, "emit_module")):
+        whole = getattr(module, name)
+
+        def counted(*args, whole=whole, name=name, **keywords):
+            done.append(name)
+            return whole(*args, **keywords)
+
+        monkeypatch.setattr(module, name, counted)
+    return done
+
+
+def forget() -> None:
+    """As in a new process."""
+    program._cache.clear()
+    compiled._compiled.clear()
+
+
+def run(device_text: str = "sim:adreno-740") -> tuple[np.ndarray, list[tuple[str, str, str]], list[bool]]:
+    """y of `scale`, its parameters, and which of them it writes."""
+    from adreno_sim.device import Local
+
+    device = open_device(device_text)
+    views = []
+    for data in (np.zeros(8, np.float32), np.arange(8, dtype=np.float32)):
+        views.append(device.view(device.allocate(32), BufferSpec(32, "float32")))
+        device.write(views[-1], data)
+    kernel = device.build(SOURCE)["scale"]
+    result = device.launch(kernel, (8, 1, 1), (4, 1, 1), (*views, np.float32(2), Local(16)))
+    assert not result.findings
+    return device.read(views[0]), [(p.name, p.kind, p.spelled) for p in kernel.params], [kernel.writes(i) for i in range(2)]
+
+
+def test_a_second_process_compiles_nothing(steps):
+    forget()
+    first = run()
+    assert sorted(set(steps)) == ["emit_module", "run_clang"]
+    steps.clear()
+    forget()
+    second = run()
+    assert not steps
+    np.testing.assert_array_equal(first[0], second[0])
+    assert first[1:] == second[1:] and second[2] == [True, False]
+
+
+def test_the_body_of_a_stored_kernel_is_compiled_when_asked_for(steps):
+    forget()
+    run()
+    steps.clear()
+    forget()
+    kernel = open_device("sim:adreno-740").build(SOURCE)["scale"]
+    assert kernel.function.required_work_group_size == (4, 1, 1) and not steps
+    uses = {id(v) for block in kernel.function.blocks for instr in block.instrs for v in instr.operands}
+    assert steps == ["run_clang"] and all(id(param) in uses for param in kernel.function.params)
+
+
+def test_without_the_cache_everything_is_compiled_and_nothing_stored(steps, tmp_path):
+    forget()
+    run("sim:adreno-740,cache=false")
+    forget()
+    steps.clear()
+    run("sim:adreno-740,cache=false")
+    assert set(steps) == {"run_clang", "emit_module"}
+    assert not {"programs", "modules", "objects"} & set(disk_cache.usage())
+
+
+@pytest.mark.parametrize("kind", ["programs", "modules"])
+@pytest.mark.parametrize("damage", [b"", b"no entry", None])
+def test_damaged_entries_count_as_absent(steps, kind, damage):
+    forget()
+    first = run()
+    for place in disk_cache.folder(kind).iterdir():
+        if damage is None:
+            disk_cache.store(place, b"whole, but not what it should be")
+        else:
+            place.write_bytes(damage)
+    steps.clear()
+    forget()
+    np.testing.assert_array_equal(run()[0], first[0])
+    assert steps
+
+
+def test_a_program_that_does_not_compile_is_not_kept(steps):
+    forget()
+    for _ in range(2):
+        with pytest.raises(BuildError, match="nonsense"):
+            open_device("sim:adreno-740").build("__kernel void k(__global int* a) { a[0] = nonsense; }")
+    assert steps == ["run_clang"] * 2
+
+
+def test_other_options_and_other_targets_are_other_programs():
+    from adreno_sim.clc.program_cache import name_of
+
+    target = driver.FrontEndTarget()
+    made = [name_of(SOURCE, "", target), name_of(SOURCE, "-DA=1", target), name_of(SOURCE + " ", "", target)]
+    made += [name_of(SOURCE, "", driver.FrontEndTarget(300)), name_of(SOURCE, "", driver.FrontEndTarget(extensions=frozenset()))]
+    assert len(set(made)) == len(made) and all(made)
+    assert name_of('#include "x.h"\n' + SOURCE, "", target) == "" == name_of(SOURCE, "-I /tmp", target)
+
+
+def test_a_specialisation_is_spelled_alike_whatever_the_order_of_its_sets():
+    one, two = (Specialisation(local_size=(1, 1, 1), args=(BufferArg(),)) for _ in range(2))
+    assert cache.spelled(one) == cache.spelled(two) != cache.spelled(Specialisation(local_size=(2, 1, 1), args=(BufferArg(),)))
+    many = [8 * n for n in range(50)]
+    assert cache.spelled(frozenset(many)) == cache.spelled(frozenset(reversed(many)))
