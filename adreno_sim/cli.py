@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from . import (
     __version__,
     cli_bundle,
+    cli_cache,
     cli_devices,
     cli_footprint,
     cli_kernel,
@@ -58,7 +59,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     if getattr(args, "progress_file", None):
         isolation.end_with_parent()
     try:
-        return int(args.run(args))
+        with cli_cache.as_wanted(args):
+            return int(args.run(args))
     except KeyboardInterrupt:
         return _complain("interrupted", EXIT_INTERRUPTED)
     except BrokenPipeError:  # the reader of our output went away
@@ -86,6 +88,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, parser_class=_Parser)
     _add_check(commands)
     cli_bundle.add(commands)
+    cli_cache.add(commands)
     cli_footprint.add(commands)
     cli_kernel.add(commands)
     cli_reproduce.add(commands)
@@ -168,6 +171,7 @@ def add_check_arguments(check: argparse.ArgumentParser) -> None:
         help="also write the report as JSON (- = standard output, the table then goes to standard error)",
     )
     check.add_argument("--html", metavar="FILE", help="also write the report as a page")
+    cli_cache.add_option(check)
     cli_kernel.add_outputs(check)
 
 

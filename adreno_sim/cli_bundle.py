@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from . import cli_cache
+
 
 def add(commands: Any) -> None:
     """Register the command."""
@@ -27,6 +29,7 @@ def add(commands: Any) -> None:
     parser.add_argument("--input", metavar="FILE", help="inputs of the golden results: .npz, .npy or a picture")
     parser.add_argument("--shape", action="append", default=[], metavar="NAME=DxD...", help="full shape of an open input")
     parser.add_argument("--seed", type=int, default=0, help="of weights and inputs that are not given (default: 0)")
+    cli_cache.add_option(parser)
     parser.set_defaults(run=_bundle)
 
 

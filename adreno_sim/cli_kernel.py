@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from . import cli_cache
+
 if TYPE_CHECKING:
     from .report.launch_report import LaunchReport
 
@@ -48,6 +50,7 @@ def add(commands: Any) -> None:
     parser.add_argument("--explain", action="store_true", help="show findings under their source lines")
     parser.add_argument("--json", metavar="FILE", help="write the report as JSON (- = standard output)")
     add_outputs(parser)
+    cli_cache.add_option(parser)
     parser.set_defaults(run=_kernel)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from . import isolation
+from . import cli_cache, isolation
 
 if TYPE_CHECKING:
     from .sweep.run import Sweep
@@ -54,6 +54,7 @@ def add(commands: Any) -> None:
     parser.add_argument("--checks", choices=("off", "bounds", "full"), help="as of check (default: bounds)")
     parser.add_argument("--seed", type=int, default=0, help="as of check (default: 0)")
     parser.add_argument("--strict", action="store_true", help="warnings count as errors")
+    cli_cache.add_option(parser)
     parser.set_defaults(run=_sweep)
 
 

@@ -43,9 +43,17 @@ def enabled() -> bool:
     return os.environ.get(SWITCH, "").lower() not in ("off", "0", "no", "false")
 
 
-def turn_off() -> None:
-    """Use no disk from now on, in this process and those it starts."""
+@contextlib.contextmanager
+def turned_off() -> Iterator[None]:
+    """Use no disk meanwhile, in this process and those it starts."""
+    before = os.environ.get(SWITCH)
     os.environ[SWITCH] = "off"
+    try:
+        yield
+    finally:
+        del os.environ[SWITCH]
+        if before is not None:
+            os.environ[SWITCH] = before
 
 
 def root() -> Path:

@@ -56,7 +56,7 @@ def _compile(column: str, files: tuple[Path, Path], folder: Path) -> dict[str, f
     """Seconds by kernel, in a new process."""
     level, _, state = column.partition(" ")
     if state != "warm":
-        return _times(level, files, {})
+        return _times(level, files, {"ADRENO_SIM_CACHE": "off"})
     cache = {"ADRENO_SIM_CACHE_DIR": str(folder / f"cache-{level}")}
     if not (folder / f"cache-{level}").exists():
         _times(level, files, cache, cached=True)

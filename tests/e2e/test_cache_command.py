@@ -1,0 +1,53 @@
+"""`adreno-sim cache` and --no-cache."""
+
+import json
+
+import pytest
+
+from adreno_sim import disk_cache
+from adreno_sim.cli import main
+
+pytestmark = pytest.mark.e2e
+
+SOURCE = "kernel void twice(global const float *x, global float *y) { int i = get_global_id(0); y[i] = 2 * x[i]; }"
+LAUNCH = """source = "twice.cl"
+global_size = [8]
+argument = [
+  {kind = "buffer", dtype = "float32", count = 8, data = {fill = "arange"}},
+  {kind = "buffer", dtype = "float32", count = 8},
+]
+"""
+
+
+@pytest.fixture
+def launch(tmp_path, monkeypatch):
+    monkeypatch.setenv("ADRENO_SIM_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.delenv("ADRENO_SIM_CACHE", raising=False)
+    (tmp_path / "twice.cl").write_text(SOURCE)
+    (tmp_path / "twice.toml").write_text(LAUNCH)
+    return str(tmp_path / "twice.toml")
+
+
+def test_shows_what_a_run_left_and_clears_it(launch, capsys):
+    assert main(["kernel", "--launch", launch]) == 0
+    capsys.readouterr()
+    assert main(["cache", "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert {"programs", "modules", "objects"} <= set(shown["kinds"]) and shown["limit"] == 1 << 30
+    assert shown["bytes"] == sum(kind["bytes"] for kind in shown["kinds"].values()) > 0
+    assert main(["cache"]) == 0
+    text = capsys.readouterr().out
+    assert "of at most 1024.0 MiB" in text and "machine code" in text
+    assert main(["cache", "--clear"]) == 0
+    assert "removed" in capsys.readouterr().out and not disk_cache.usage()
+
+
+def test_no_cache_leaves_the_disk_alone(launch):
+    assert main(["kernel", "--launch", launch, "--no-cache"]) == 0
+    assert not disk_cache.usage() and disk_cache.enabled()
+
+
+def test_a_limit_that_is_no_number_is_bad_input(launch, monkeypatch, capsys):
+    monkeypatch.setenv("ADRENO_SIM_CACHE_MB", "much")
+    assert main(["cache"]) == 2
+    assert "ADRENO_SIM_CACHE_MB=much: expected a number" in capsys.readouterr().err
