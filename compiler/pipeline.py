@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ..device import AdrenoSimError, UnsupportedError
 from .compat import import_tvm
+from .layers.layout_config import LayoutConfig, convert_layout
 from .passes.base import Fix
 from .passes.fold_layouts import fold_layouts
 from .passes.registry import choose
@@ -109,7 +110,8 @@ def _lower_relax(mod: IRModule, target: Target, fixes: Sequence[Fix]) -> tuple[I
     tvm = import_tvm()
     before = Snapshot("ApplyDefaultSchedule", "before")
     with target:
-        passes = relax_passes(target, fixes) if fixes else [tvm.relax.get_default_pipeline(target)]
+        plain = not fixes and LayoutConfig.current() is None
+        passes = [tvm.relax.get_default_pipeline(target)] if plain else relax_passes(target, fixes)
         with tvm.transform.PassContext(instruments=[as_instrument(before)]):
             lowered = tvm.transform.Sequential(passes)(mod)
     return lowered, _prim_funcs(before.module or lowered)
@@ -123,6 +125,8 @@ def relax_passes(target: Target, fixes: Sequence[Fix]) -> list[Pass]:
         *stages.dataflow_lower_passes(target), *stages.finalize_passes(target),
     ]  # fmt: skip
     passes = [step for item in passes for step in ((fold_layouts(), item) if item.info.name == "FoldConstant" else (item,))]
+    if LayoutConfig.current() is not None:
+        passes = [convert_layout() if item.info.name == "ConvertLayout" else item for item in passes]
     for fix in fixes:
         if fix.relax is not None:
             passes = fix.relax(passes, target)

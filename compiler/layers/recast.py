@@ -1,0 +1,133 @@
+"""Computes chosen operators in another element type, with casts where types meet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from ...device import AdrenoSimError
+from ..compat import constant_array, import_tvm, type_of
+from ..tvmread import key, kind
+from .numbering import CONVOLUTIONS, full_names, function_of, layers, skipped
+
+WITH_OUT_DTYPE = {
+    "relax.nn.conv1d", "relax.nn.conv2d", "relax.nn.conv3d", "relax.nn.conv1d_transpose", "relax.nn.conv2d_transpose",
+    "relax.matmul",
+}  # fmt: skip
+"""Operators that can give another element type than they take."""
+
+
+def recast(
+    mod: Any,
+    dtype: str,
+    out_dtype: str | None = None,
+    ops: str | Iterable[str] = CONVOLUTIONS,
+    skip_layers: Iterable[int] = (),
+    function: str = "main",
+) -> Any:
+    """A copy of a Relax module in which the calls of `ops` take `dtype` and give `out_dtype` (default: `dtype`).
+
+    Operands are cast before such a call and its result back to the type it had, except between two such calls that agree;
+    constants are cast here. Layers in `skip_layers`, and all other operators, are untouched. There is no quantisation
+    intelligence: integer types take values as they are, rounded towards zero. Raises AdrenoSimError for unknown operators,
+    types and layer numbers, and for a constant that does not fit the type.
+    """
+    names = full_names(ops)
+    made, out = _numeric(dtype), _numeric(out_dtype or dtype)
+    found = layers(function_of(mod, function), names)
+    skip = skipped(len(found), skip_layers)
+    chosen = {key(binding.value): number for number, binding in enumerate(found) if number not in skip}
+    mutator = _mutator(mod, chosen, made, out)
+    for var, body in mod.functions_items():
+        if str(var.name_hint) == function:
+            mutator.builder_.update_func(var, mutator.visit_expr(body))
+    return import_tvm().relax.transform.DeadCodeElimination()(mutator.builder_.get())
+
+
+def _numeric(name: str) -> str:
+    try:
+        found = np.dtype(name)
+    except TypeError:
+        found = np.dtype(object)
+    if found.kind not in "fiu":
+        raise AdrenoSimError(f"dtype {name!r}: expected a float or integer type, as float16 or int8")
+    return found.name
+
+
+def _mutator(mod: Any, chosen: dict[int, int], dtype: str, out_dtype: str) -> Any:
+    relax = import_tvm().relax
+
+    class Recast(relax.PyExprMutator):  # type: ignore[name-defined]
+        def __init__(self) -> None:
+            super().__init__(mod)
+            self.native: dict[int, Any] = {}  # results of recast calls before they were cast back, by original variable
+
+        def visit_var_binding_(self, binding: Any) -> None:
+            call = binding.value
+            if kind(call) != "Call" or key(call) not in chosen:
+                super().visit_var_binding_(binding)
+                return
+            args = [self.operand(arg, chosen[key(call)]) for arg in call.args]
+            result = self.builder_.emit(remade(call, args, out_dtype))
+            if str(type_of(result).dtype) != out_dtype:
+                result = self.builder_.emit(relax.op.astype(result, out_dtype))
+            self.native[key(binding.var)] = result
+            before = str(type_of(binding.var).dtype)
+            back = result if before == out_dtype else relax.op.astype(result, before)
+            self.builder_.emit_normalized(relax.VarBinding(binding.var, self.builder_.normalize(back)))
+
+        def operand(self, arg: Any, layer: int) -> Any:
+            """An operand in `dtype`; anything but a numeric tensor stays."""
+            held = getattr(type_of(arg), "dtype", None)
+            if held is None or np.dtype(str(held)).kind not in "fiu":
+                return self.visit_expr(arg)
+            array = constant_array(arg)
+            if array is not None:
+                return relax.const(cast(array, dtype, layer), dtype)
+            native = self.native.get(key(arg))
+            if native is not None and str(type_of(native).dtype) == dtype:
+                return native
+            new = self.visit_expr(arg)
+            return new if str(held) == dtype else self.builder_.emit(relax.op.astype(new, dtype))
+
+    return relax.expr_functor.mutator(Recast)()
+
+
+def cast(array: np.ndarray, dtype: str, layer: int) -> np.ndarray:
+    """A constant in another type, floats rounded to nearest, integers towards zero; AdrenoSimError where a value has no place."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.dtype(dtype).kind == "f":
+            made = array.astype(dtype)
+            if np.isfinite(array).all() and not np.isfinite(made).all():
+                raise AdrenoSimError(f"layer {layer}: a constant of up to {np.abs(array).max():g} does not fit {dtype}")
+            return made
+        info = np.iinfo(dtype)
+        whole = np.trunc(array)
+        if array.size and not (np.isfinite(whole).all() and whole.min() >= info.min and whole.max() <= info.max):
+            span = f"{np.nanmin(array):g} to {np.nanmax(array):g}"
+            raise AdrenoSimError(f"layer {layer}: a constant of {span} does not fit {dtype} ({info.min} to {info.max})")
+        return whole.astype(dtype)
+
+
+def remade(call: Any, args: list[Any], out_dtype: str) -> Any:
+    """The same operator call on other operands, asked for another output type where it can give one."""
+    relax = import_tvm().relax
+    name = str(call.op.name)
+    if name not in WITH_OUT_DTYPE:
+        return relax.Call(call.op, args, call.attrs)
+    if name == "relax.matmul":
+        return relax.op.matmul(*args, out_dtype=out_dtype)
+    attrs = call.attrs
+    names = ["strides", "padding", "dilation", "groups", "data_layout", "kernel_layout", "out_layout"]
+    if name.endswith("_transpose"):
+        names.append("output_padding")
+    values = {name: getattr(attrs, name) for name in names}
+    plain = {name: str(value) if name.endswith("layout") else value for name, value in values.items()}
+    for name in ("strides", "padding", "dilation", "output_padding"):
+        if name in plain:
+            plain[name] = tuple(int(number) for number in plain[name])
+    plain["groups"] = int(plain["groups"])
+    operator = getattr(relax.op.nn, str(call.op.name).rpartition(".")[2])
+    return operator(*args, **plain, out_dtype=out_dtype)
