@@ -20,6 +20,7 @@ from . import (
     cli_footprint,
     cli_kernel,
     cli_layout,
+    cli_precision,
     cli_reproduce,
     cli_scopes,
     cli_sweep,
@@ -91,6 +92,7 @@ def _parser() -> argparse.ArgumentParser:
     cli_cache.add(commands)
     cli_footprint.add(commands)
     cli_kernel.add(commands)
+    cli_precision.add(commands)
     cli_reproduce.add(commands)
     cli_scopes.add(commands)
     cli_sweep.add(commands)

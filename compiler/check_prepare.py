@@ -114,7 +114,7 @@ def prepare(
     with stage("references"):
         kernels = KernelReference(lowered.unscheduled)
         whole = ModelReference(lowered.imported)
-        arrays, origin, outputs = _choose_inputs(model, inputs, options, whole)
+        arrays, origin, outputs = choose_inputs(model, inputs, options, whole)
         unchecked = [f"function {name}: {reason}" for name, reason in kernels.unavailable.items()]
         references = {"TVM llvm": outputs}
         _add_onnxruntime(model, arrays, references, unchecked)
@@ -144,7 +144,7 @@ def _add_onnxruntime(model: Model, arrays: Arrays, references: dict[str, Outputs
         unchecked.append("against ONNX Runtime: it is not installed")
 
 
-def _choose_inputs(
+def choose_inputs(
     model: Model, inputs: Inputs | None, options: CheckOptions, whole: ModelReference
 ) -> tuple[Arrays, str, Outputs]:
     """The arrays, in words where they come from, and the reference outputs for them.

@@ -14,6 +14,7 @@ NAMES = (
     "launch-report",
     "layout",
     "plan",
+    "precision",
     "profile",
     "report",
     "scopes",

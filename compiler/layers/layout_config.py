@@ -54,7 +54,7 @@ class LayoutConfig:
 def convert_layout(desired: Mapping[str, Sequence[str]] | None = None) -> Pass:
     """TVM's ConvertLayout (default: to Adreno's texture layouts), less the layers that the current LayoutConfig skips.
 
-    The scope counts where the pass is applied. Raises AdrenoSimError for a layer number that no conv2d has.
+    The scope counts where the pass is applied. A layer number that no conv2d has ends in TVM's RuntimeError with the text.
     """
     tvm = import_tvm()
     wanted = {name: list(layouts) for name, layouts in (desired or ADRENO_LAYOUTS).items()}

@@ -35,18 +35,25 @@ def recast(
     types and layer numbers, and for a constant that does not fit the type.
     """
     names = full_names(ops)
-    made, out = _numeric(dtype), _numeric(out_dtype or dtype)
+    made, out = numeric(dtype), numeric(out_dtype or dtype)
     found = layers(function_of(mod, function), names)
     skip = skipped(len(found), skip_layers)
-    chosen = {key(binding.value): number for number, binding in enumerate(found) if number not in skip}
-    mutator = _mutator(mod, chosen, made, out)
+    chosen = {key(binding.value) for number, binding in enumerate(found) if number not in skip}
+    constants: dict[int, np.ndarray] = {}  # by key of the node; cast here, as no error gets through TVM's mutator whole
+    for number, binding in enumerate(found):
+        for arg in binding.value.args if number not in skip else ():
+            array = constant_array(arg)
+            if array is not None and array.dtype.kind in "fiu":
+                constants[key(arg)] = cast(array, made, number)
+    mutator = _mutator(mod, chosen, constants, made, out)
     for var, body in mod.functions_items():
         if str(var.name_hint) == function:
             mutator.builder_.update_func(var, mutator.visit_expr(body))
     return import_tvm().relax.transform.DeadCodeElimination()(mutator.builder_.get())
 
 
-def _numeric(name: str) -> str:
+def numeric(name: str) -> str:
+    """The NumPy name of an element type to compute in; AdrenoSimError for anything but floats and integers."""
     try:
         found = np.dtype(name)
     except TypeError:
@@ -56,7 +63,7 @@ def _numeric(name: str) -> str:
     return found.name
 
 
-def _mutator(mod: Any, chosen: dict[int, int], dtype: str, out_dtype: str) -> Any:
+def _mutator(mod: Any, chosen: set[int], constants: dict[int, np.ndarray], dtype: str, out_dtype: str) -> Any:
     relax = import_tvm().relax
 
     class Recast(relax.PyExprMutator):  # type: ignore[name-defined]
@@ -69,7 +76,7 @@ def _mutator(mod: Any, chosen: dict[int, int], dtype: str, out_dtype: str) -> An
             if kind(call) != "Call" or key(call) not in chosen:
                 super().visit_var_binding_(binding)
                 return
-            args = [self.operand(arg, chosen[key(call)]) for arg in call.args]
+            args = [self.operand(arg) for arg in call.args]
             result = self.builder_.emit(remade(call, args, out_dtype))
             if str(type_of(result).dtype) != out_dtype:
                 result = self.builder_.emit(relax.op.astype(result, out_dtype))
@@ -78,14 +85,13 @@ def _mutator(mod: Any, chosen: dict[int, int], dtype: str, out_dtype: str) -> An
             back = result if before == out_dtype else relax.op.astype(result, before)
             self.builder_.emit_normalized(relax.VarBinding(binding.var, self.builder_.normalize(back)))
 
-        def operand(self, arg: Any, layer: int) -> Any:
+        def operand(self, arg: Any) -> Any:
             """An operand in `dtype`; anything but a numeric tensor stays."""
             held = getattr(type_of(arg), "dtype", None)
             if held is None or np.dtype(str(held)).kind not in "fiu":
                 return self.visit_expr(arg)
-            array = constant_array(arg)
-            if array is not None:
-                return relax.const(cast(array, dtype, layer), dtype)
+            if key(arg) in constants:
+                return relax.const(constants[key(arg)], dtype)
             native = self.native.get(key(arg))
             if native is not None and str(type_of(native).dtype) == dtype:
                 return native
