@@ -22,6 +22,7 @@ class Kind(enum.Enum):
     OUT_OF_BOUNDS_WRITE = ("out-of-bounds-write", Severity.ERROR)
     IMAGE_READ_OUT_OF_RANGE = ("image-read-out-of-range", Severity.ERROR)  # addressing mode leaves it undefined
     IMAGE_WRITE_OUT_OF_RANGE = ("image-write-out-of-range", Severity.ERROR)
+    SUB_OBJECT_OVERRUN = ("sub-object-overrun", Severity.WARNING)  # into the next row or field of the same object
     MISALIGNED_ACCESS = ("misaligned-access", Severity.ERROR)
     UNINITIALIZED_READ = ("uninitialized-read", Severity.ERROR)
     DATA_RACE = ("data-race", Severity.ERROR)

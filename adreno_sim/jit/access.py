@@ -15,6 +15,7 @@ from . import context, layout
 from .emit import Emitter, instruction
 from .provenance import ALIGNED, Ptr, is_pointer, stride_of
 from .sites import Site
+from .subobjects import Step, check_steps
 from .text import added, scaled
 from .unit import unsupported
 
@@ -255,14 +256,20 @@ def moved(e: Emitter, pointer: Ptr, index: str | int, stride: int) -> Ptr:
 def _gep(e: Emitter, instr: ir.Instr) -> None:
     pointer, type = e.pointer(instr.operands[0]), instr.elem
     assert type is not None
+    steps, parent = [], None
     for number, index in enumerate(instr.operands[1:]):
         if number and isinstance(type, ir.Struct):
             assert isinstance(index, ir.Const) and isinstance(index.value, int)
             pointer = moved(e, pointer, 1, layout.field_offset(type, index.value))
-            type = type.fields[index.value]
+            parent, type = type, type.fields[index.value]
             continue
+        array, at = type, _index(e, index)
         stride, type = stride_of(number, type)
-        pointer = moved(e, pointer, _index(e, index), stride)
+        pointer = moved(e, pointer, at, stride)
+        if number:
+            steps.append(Step(number, array, parent, at))
+        parent = None
+    check_steps(e, instr, steps, pointer)
     e.define_pointer(instr, replace(pointer, align=e.provenance.align(instr)))
 
 

@@ -5,6 +5,7 @@ What single instructions become is written in the modules that register themselv
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
@@ -67,6 +68,16 @@ class Emitter:
         self.exact: Callable[[ir.Instr], bool] = lambda instr: False
         self._phis: dict[int, PendingPhi] = {}
         self._edges: dict[int, list[tuple[str, list[str]]]] = {}
+
+    @functools.cached_property
+    def users(self) -> dict[int, list[ir.Instr]]:
+        """The instructions that have a value as an operand, by its `id`."""
+        found: dict[int, list[ir.Instr]] = {}
+        for block in self.function.blocks:
+            for instr in block.instrs:
+                for operand in instr.operands:
+                    found.setdefault(id(operand), []).append(instr)
+        return found
 
     # Hooks that kernels and library functions define differently.
 

@@ -103,6 +103,8 @@ def _message(compiled: CompiledKernel, site: Site, access: Access | None, values
         here, there = values[:2]
         places = [_split_name(compiled, n) for n in (here, there)]
         return f"work-items of one group part here: one {places[0]}, another {places[1]}; the group was ended"
+    if site.shape == "index":
+        return site.text.format(index=_signed(values[0], 64))
     if site.text:
         return site.text if access is None else site.text.format(**_fields(access))
     return _MEANING[site.kind].format(**(_fields(access) if access else {}))

@@ -15,7 +15,7 @@ class Site:
 
     "offset": byte offset, object length, object address; `size` is the access's, `view` the object where known.
     "coordinate": x, y, layer, width, height, layers (as many as `dimensions`, twice); `view` is the image.
-    "line": nothing. "split": where work-items of a group are; `size` is the split's number.
+    "index": the index. "line": nothing. "split": where work-items of a group are; `size` is the split's number.
     """
 
     kind: Kind

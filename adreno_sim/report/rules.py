@@ -9,6 +9,7 @@ TEXT: dict[Kind, str] = {
     Kind.OUT_OF_BOUNDS_WRITE: "A write outside its buffer or array; here nothing is written.",
     Kind.IMAGE_READ_OUT_OF_RANGE: "An image read outside the extents where the addressing mode leaves the result undefined.",
     Kind.IMAGE_WRITE_OUT_OF_RANGE: "An image write outside the extents, even where the allocation has room; nothing is written.",
+    Kind.SUB_OBJECT_OVERRUN: "An index beyond a row or a field that is an array, into what lies behind it in the same object.",
     Kind.MISALIGNED_ACCESS: "An access at an address that is no multiple of the alignment its type needs.",
     Kind.MISALIGNED_VIEW: "A buffer or image at an offset in its storage that the device does not allow.",
     Kind.REUSE_RULE: "A storage that tensors share though the planner's own rules do not let them.",
