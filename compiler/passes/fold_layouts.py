@@ -6,7 +6,7 @@ transforms of convolution weights, batch normalisation parameters).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -97,15 +97,22 @@ def _transformed(call: Any, array: np.ndarray, shape: tuple[int, ...]) -> np.nda
     """`array` moved to where the index map of a layout_transform sends it; None if that leaves padding."""
     if int(np.prod(shape)) != array.size:
         return None
-    index_map = call.attrs.index_map
     grid: tuple[np.ndarray, ...] = np.indices(array.shape, sparse=True)
-    places = {int(var.__chandle__()): axis for var, axis in zip(index_map.initial_indices, grid, strict=True)}
-    where = [_index(expr, places) for expr in index_map.final_indices]
-    if any(index is None for index in where):
+    where = apply_index_map(call.attrs.index_map, grid)
+    if where is None:
         return None
     result = np.empty(shape, array.dtype)
     result[tuple(np.broadcast_arrays(*where))] = array
     return result
+
+
+def apply_index_map(index_map: Any, axes: Sequence[np.ndarray] | None) -> list[np.ndarray] | None:
+    """Where an index map sends the indices in `axes`, arrays that broadcast; None where it is not integer arithmetic."""
+    if axes is None or len(axes) != len(index_map.initial_indices):
+        return None
+    places = {int(var.__chandle__()): axis for var, axis in zip(index_map.initial_indices, axes, strict=True)}
+    where = [_index(expr, places) for expr in index_map.final_indices]
+    return None if any(index is None for index in where) else where
 
 
 _INTEGER = {"Add": np.add, "Sub": np.subtract, "Mul": np.multiply, "FloorDiv": np.floor_divide, "FloorMod": np.mod}

@@ -8,8 +8,10 @@ from ...device import AdrenoSimError
 from ..compat import tvm_series
 from . import (
     constant_rank,
+    elementwise_texels,
     inference_dropout,
     packed_convolution,
+    packed_transpose,
     plain_convolution,
     plan_coefficient,
     pool_accumulator,
@@ -23,8 +25,10 @@ from .base import Fix
 FIXES: tuple[Fix, ...] = (
     inference_dropout.FIX,
     constant_rank.FIX,
+    packed_transpose.FIX,
     plain_convolution.FIX,
     packed_convolution.FIX,
+    elementwise_texels.FIX,
     pool_accumulator.FIX,
     texel_race.FIX,
     reduction_epilogue.FIX,

@@ -60,6 +60,15 @@ def inline_producers(sch: Any, block: Any) -> None:
                 sch.compute_inline(producer)
 
 
+def inline_consumers(sch: Any, block: Any) -> None:
+    """Compute what follows `block` in its last block, that of the function's result."""
+    name = sch.get(block).name_hint
+    names = [sch.get(other).name_hint for other in blocks_of(sch)]
+    for other in blocks_of(sch)[names.index(name) + 1 :]:
+        if sch.get_consumers(other):
+            sch.compute_inline(other)
+
+
 def bind_threads(sch: Any, loops: Sequence[Any]) -> Any:
     """Fuse loops and spread them over work-groups of up to THREADS work-items; the loop of the work-item."""
     fused = sch.fuse(*loops)
@@ -91,10 +100,10 @@ def accumulate_texel(sch: Any, block: Any, vectorise: bool = True) -> None:
     vector, not one after the other.
     """
     kinds = iter_kinds(sch, block)
+    inline_consumers(sch, block)
     store = sch.cache_write(block, 0, "local")
-    for consumer in blocks_of(sch):
-        if sch.get(consumer).name_hint not in (sch.get(block).name_hint, sch.get(store).name_hint):
-            sch.reverse_compute_inline(consumer)
+    for consumer in sch.get_consumers(store):
+        sch.reverse_compute_inline(consumer)
     loops = sch.get_loops(block)
     *outer, lane = (loop for loop, kind in zip(loops, kinds, strict=True) if kind == "S")
     reduced = [loop for loop, kind in zip(loops, kinds, strict=True) if kind == "R"]

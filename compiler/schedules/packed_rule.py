@@ -14,15 +14,20 @@ if TYPE_CHECKING:
 
 
 def schedule_packed(func: Any, target: Target) -> Any:
-    """Schedule a function around one of `packed_convolution`'s operators; None for any other function."""
+    """Schedule a function around one of `packed_convolution`'s operators; None for any other function,
+    and for one whose rest cannot be computed where a texel is written."""
     if "adreno" not in target.keys:
         return None
-    sch = import_tvm().s_tir.Schedule(func)
+    tvm = import_tvm()
+    sch = tvm.s_tir.Schedule(func)
     sums = [block for block in blocks_of(sch) if is_reduction(sch, block)]
     if len(sums) != 1 or sch.get(sums[0]).name_hint not in (CONV2D, CONV2D_TRANSPOSE):
         return None
-    inline_producers(sch, sums[0])
-    accumulate_texel(sch, sums[0], vectorise=reads_by_texel(sch, sums[0]))
+    try:
+        inline_producers(sch, sums[0])
+        accumulate_texel(sch, sums[0], vectorise=reads_by_texel(sch, sums[0]))
+    except tvm.s_tir.ScheduleError:
+        return None
     return sch
 
 

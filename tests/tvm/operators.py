@@ -181,6 +181,18 @@ def conv2d_transpose() -> Any:
 
 
 @case
+def conv2d_transpose_between() -> Any:
+    """A head of a detector: 3x3 at stride two, grouped, padded on one side; bias and activation on the texels."""
+
+    def body(x: Any) -> Any:
+        attributes = {"strides": 2, "padding": 1, "output_padding": 1, "groups": 2}
+        up = op.nn.conv2d_transpose(op.nn.relu(conv(x, C)), weight(C, 6, 3, 3), **attributes)
+        return conv(op.nn.relu(op.add(up, bias(12))), C, inputs=12)
+
+    return graph(body, IMAGE)
+
+
+@case
 def conv2d_half() -> Any:
     """One by one, because TVM sums in half: over many products two orders of summing differ by more than the tolerance."""
     return graph(lambda x: op.nn.relu(op.nn.conv2d(x, weight(12, C, 1, 1, dtype="float16"))), IMAGE, dtype="float16")
@@ -336,6 +348,18 @@ def activations() -> Any:
 @case
 def clip() -> Any:
     return graph(lambda x: op.clip(conv(x, C), -2.0, 2.0), IMAGE)
+
+
+@case
+def clip_imported() -> Any:
+    """A clipping as TVM's ONNX importer writes it: PrimFuncs for maximum and minimum."""
+
+    def body(x: Any) -> Any:
+        builder = relax.BlockBuilder.current()
+        low = builder.emit_te(tvm.topi.maximum, builder.emit(conv(x, C)), relax.const(-3.0, "float32"))
+        return conv(builder.emit_te(tvm.topi.minimum, low, relax.const(3.0, "float32")), 12)
+
+    return graph(body, IMAGE)
 
 
 @case

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.tvm
 SHOWS = {
     "inference-dropout": ("dropout", "unsupported"),
     "constant-rank": ("one_element_operand", "unsupported"),
-    "plain-convolution": ("conv2d_transpose", "unsupported"),
+    "plain-convolution": ("symbolic_batch_conv2d", "unsupported"),
     "packed-convolution": ("conv2d_depthwise", "unsupported"),
     "pool-accumulator": ("max_pool2d", "wrong-value in max_pool2d_opencl_kernel"),
     "texel-race": ("squeeze_by_mean", "wrong-value in mean_kernel"),
@@ -30,9 +30,21 @@ SHOWS = {
 }
 """Mend -> an operator of the table that needs it, and the verdict for textures without it."""
 
+WIDENS = {"packed-transpose": "conv2d_transpose_between", "elementwise-texels": "clip_imported"}
+"""Mend -> an operator whose results lie in more textures with it."""
+
 
 def test_every_mend_is_shown_or_concerns_the_plan() -> None:
-    assert {fix.name for fix in registry.FIXES} == {*SHOWS, "plan-coefficient"}
+    assert {fix.name for fix in registry.FIXES} == {*SHOWS, *WIDENS, "plan-coefficient"}
+
+
+@pytest.mark.parametrize("name", WIDENS)
+def test_without_it_fewer_kernels_write_textures(name: str) -> None:
+    def images(without: tuple[str, ...]) -> int:
+        kernels = extract(lower(OPERATORS[WIDENS[name]](), "texture", "fixed", without)).kernels.values()
+        return sum(param.kind == "image" and param.access == "write" for kernel in kernels for param in kernel.params)
+
+    assert images(()) > images((name,))
 
 
 @pytest.mark.parametrize("name", SHOWS)
