@@ -36,8 +36,8 @@ TRACEBACK = "ADRENO_SIM_TRACEBACK"
 """Environment variable: not empty = show the traceback of an internal error."""
 
 CHECK_DETAILS = """\
-MODEL is an .onnx file, a .py file with one TVMScript module, or a saved bundle (.asim). Weights that an ONNX file leaves
-open, and inputs that are not given, follow from the seed.
+MODEL is an .onnx file, a program of torch.export (.pt2), a .py file with one TVMScript module, or a saved bundle (.asim).
+Weights that an ONNX file leaves open, and inputs that are not given, follow from the seed.
 
 exit code: 0 ok; 1 findings: errors, wrong values, with --strict also warnings; 2 usage or bad input; 3 unsupported
 """
@@ -120,7 +120,7 @@ def _add_check(commands: Any) -> None:
 
 def add_check_arguments(check: argparse.ArgumentParser) -> None:
     """Options of the commands that check a model; `run_check` and `write_report` do what they say."""
-    check.add_argument("model", metavar="MODEL", help="what to check (.onnx, .py, .asim)")
+    check.add_argument("model", metavar="MODEL", help="what to check (.onnx, .pt2, .py, .asim)")
     check.add_argument(
         "--device",
         metavar="DEVICE",

@@ -20,7 +20,7 @@ def add(commands: Any) -> None:
         description="Compile a model for Adreno and save kernels, host program, constants and plan as one file; with "
         "--golden also what every call of one run should compute, so that check judges the file where TVM is not installed.",
     )
-    parser.add_argument("model", metavar="MODEL", help="what to compile (.onnx, .py)")
+    parser.add_argument("model", metavar="MODEL", help="what to compile (.onnx, .pt2, .py)")
     parser.add_argument("-o", "--output", required=True, metavar="FILE.asim", help="the bundle to write")
     parser.add_argument("--golden", action="store_true", help="put golden results in")
     parser.add_argument("--device", metavar="DEVICE", help="device whose limits to compile for (default: as of check)")

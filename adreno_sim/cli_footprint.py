@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 EXIT_OK, EXIT_FINDINGS = 0, 1
 
 DETAILS = """\
-SOURCE is a model (.onnx, .py, .asim), a plan or footprint written before (.json), or a trace of lifetimes and sizes
+SOURCE is a model (.onnx, .pt2, .py, .asim), a plan or footprint written before (.json), or a trace of lifetimes and sizes
 (.csv with columns id,lower,upper,size, or .json).
 
 exit code: 0 ok; 1 a plan over --budget or --max-ratio, or no valid plan; 2 usage or bad input; 3 unsupported

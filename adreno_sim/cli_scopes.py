@@ -25,7 +25,7 @@ def add(commands: Any) -> None:
         epilog=DETAILS,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("model", metavar="MODEL", help="a model (.onnx, .py)")
+    parser.add_argument("model", metavar="MODEL", help="a model (.onnx, .pt2, .py)")
     parser.add_argument("--target", default="texture", metavar="TARGET", help="texture, clml, or a tag of TVM's")
     parser.add_argument("--pipeline", default="fixed", choices=("fixed", "stock"), help="as of check (default: fixed)")
     parser.add_argument("--device", metavar="DEVICE", help="whose image limits hold (default: ADRENO_SIM_DEVICE, ...)")

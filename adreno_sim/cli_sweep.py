@@ -33,7 +33,7 @@ def add(commands: Any) -> None:
         epilog=DETAILS,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("models", nargs="+", metavar="MODEL", help="models (.onnx, .py, .asim)")
+    parser.add_argument("models", nargs="+", metavar="MODEL", help="models (.onnx, .pt2, .py, .asim)")
     devices = "profiles by name or pattern ('adreno-7*'), or device strings (default: ADRENO_SIM_DEVICE, else adreno-740)"
     parser.add_argument("--profiles", "--devices", nargs="+", default=[], metavar="DEVICE", help=devices)
     parser.add_argument("--targets", nargs="+", default=["texture"], metavar="TARGET", help="default: texture")

@@ -48,8 +48,9 @@ def check(
 ) -> Report:
     """Compile `model` with TVM's Adreno pipeline, run it on `device`, compare every kernel and the whole model.
 
-    model: path of an .onnx file, of a .py file with a TVMScript module, or of a saved bundle (.asim); an ONNX model, a
-    Relax IRModule, or a CompiledModel. A bundle is only run: it has no references to compare with, and says so.
+    model: path of an .onnx file, of a .pt2 file, of a .py file with a TVMScript module, or of a saved bundle (.asim); an ONNX
+    model, a torch.export.ExportedProgram, a Relax IRModule, or a CompiledModel. A bundle is only run: it has no references to
+    compare with, and says so.
     inputs: arrays by name or in order, or a file (.npz, .npy, picture); None = seeded, scaled until nothing saturates.
     device: a device string or an open device; None = ADRENO_SIM_DEVICE, else sim:adreno-740. checks: "off", "bounds" or
     "full", for a device string. progress: told what happens. options: the fields of CheckOptions.

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from ..golden.model_reference import ModelReference
 
 Source = Any
-"""What `check` takes: a path (.onnx, .py, .asim), an ONNX model, a Relax IRModule, or a CompiledModel."""
+"""What `check` takes: a path (.onnx, .pt2, .py, .asim), an ONNX model, an ExportedProgram of torch.export, a Relax IRModule,
+or a CompiledModel."""
 
 Inputs = Union[Mapping[str, np.ndarray], Sequence[np.ndarray], str, "os.PathLike[str]"]
 
@@ -117,7 +118,7 @@ def prepare(
         arrays, origin, outputs = choose_inputs(model, inputs, options, whole)
         unchecked = [f"function {name}: {reason}" for name, reason in kernels.unavailable.items()]
         references = {"TVM llvm": outputs}
-        _add_onnxruntime(model, arrays, references, unchecked)
+        _add_own_runtime(model, arrays, references, unchecked)
     return Prepared(compiled, arrays, origin, LiveGolden(kernels), references, unchecked)
 
 
@@ -135,9 +136,14 @@ def _prepare_bundle(compiled: CompiledModel, inputs: Inputs | None, options: Che
     )
 
 
-def _add_onnxruntime(model: Model, arrays: Arrays, references: dict[str, Outputs], unchecked: list[str]) -> None:
+def _add_own_runtime(model: Model, arrays: Arrays, references: dict[str, Outputs], unchecked: list[str]) -> None:
+    """What the framework that the model comes from computes."""
     from ..golden.model_reference import has_onnxruntime, run_onnx
 
+    if model.torch is not None:
+        from ..golden.torch_reference import run_torch
+
+        references["PyTorch"] = run_torch(model.torch, arrays)
     if model.onnx is not None and has_onnxruntime():
         references["ONNX Runtime"] = run_onnx(model.onnx, arrays)
     elif model.onnx is not None:

@@ -1,4 +1,4 @@
-"""A model in: an ONNX file, a Relax IRModule, or a TVMScript module become one `Model` with known inputs."""
+"""A model in: an ONNX file, a program of torch.export, a Relax IRModule or a TVMScript module become one `Model`."""
 
 from __future__ import annotations
 
@@ -40,7 +40,8 @@ class Model:
     """A model ready to lower.
 
     module: Relax, function "main" whose parameters are `inputs`, in that order. onnx: the plain ONNX graph `module` was
-    made from, with the same inputs by name, for ONNX Runtime to judge; None for other sources.
+    made from, with the same inputs by name, for ONNX Runtime to judge; torch: the program it was made from, for PyTorch to
+    judge; each None for other sources.
     seeded: names of weights the file left open, filled from the seed.
     """
 
@@ -49,35 +50,51 @@ class Model:
     inputs: tuple[ModelInput, ...]
     onnx: ModelProto | None = None
     seeded: tuple[str, ...] = ()
+    torch: Any = None
 
 
 def load_model(source: Source, shapes: Shapes | None = None, seed: int = 0) -> Model:
     """Read a model.
 
-    source: path of a .onnx file, path of a .py file holding a TVMScript module, an onnx ModelProto, a Relax IRModule, or
-    a class made by `I.ir_module`. shapes: input name -> full shape, for dimensions an ONNX file leaves open.
+    source: path of a .onnx file, of a .pt2 file, or of a .py file holding a TVMScript module; an onnx ModelProto, a
+    torch.export.ExportedProgram, a Relax IRModule, or a class made by `I.ir_module`. shapes: input name -> full shape, for
+    dimensions that the model leaves open.
     seed: of the weights, where an ONNX file has only placeholders.
     Raises AdrenoSimError for what cannot be read or does not fit, UnsupportedError for operators TVM cannot import.
     """
+    from . import torch_import
+
     if isinstance(source, (str, os.PathLike)):
         return _load_file(Path(source), shapes, seed)
     if hasattr(source, "graph") and hasattr(source, "opset_import"):
         from .onnx_import import import_onnx
 
         return import_onnx(source, "model", shapes, seed)
+    if torch_import.is_program(source):
+        return torch_import.import_program(source, "program", shapes)
+    if torch_import.is_module(source):
+        raise AdrenoSimError(f"model of type {type(source).__name__}: expected a program: {torch_import.EXPORT}")
     return from_module(source, "module", shapes)
 
 
 def _load_file(path: Path, shapes: Shapes | None, seed: int) -> Model:
     if not path.is_file():
-        raise AdrenoSimError(f"{path}: {'is a folder' if path.is_dir() else 'no such file'}; expected a .onnx or .py model")
+        raise AdrenoSimError(f"{path}: {'is a folder' if path.is_dir() else 'no such file'}; expected a .onnx, .pt2 or .py model")
     if path.suffix == ".onnx":
         from .onnx_import import import_onnx, read_onnx
 
         return import_onnx(read_onnx(path), path.stem, shapes, seed)
     if path.suffix == ".py":
         return from_module(_module_in(path), path.stem, shapes)
-    raise AdrenoSimError(f"{path}: expected a .onnx file, or a .py file with a TVMScript module")
+    if path.suffix == ".pt2":
+        from .torch_import import import_program, read_program
+
+        return import_program(read_program(path), path.stem, shapes)
+    if path.suffix in (".pt", ".pth"):
+        from .torch_import import EXPORT
+
+        raise AdrenoSimError(f"{path}: expected a program, not a pickled module or weights: {EXPORT}")
+    raise AdrenoSimError(f"{path}: expected a .onnx file, a .pt2 file, or a .py file with a TVMScript module")
 
 
 def _module_in(path: Path) -> Any:

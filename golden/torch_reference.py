@@ -1,0 +1,35 @@
+"""What a program of torch.export should compute: PyTorch itself, where the program came from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..device import AdrenoSimError
+
+
+def run_torch(program: Any, inputs: Mapping[str, np.ndarray]) -> list[np.ndarray]:
+    """Outputs of a torch.export.ExportedProgram on the CPU, tuples flattened; `inputs` in the order of its arguments.
+
+    Raises AdrenoSimError where PyTorch refuses them.
+    """
+    import torch
+
+    try:
+        with torch.no_grad():
+            found = program.module()(*(torch.from_numpy(np.array(array)) for array in inputs.values()))
+    except Exception as error:  # guards, operators and the dispatcher raise what they like
+        raise AdrenoSimError(f"PyTorch: {str(error).splitlines()[0]}") from error
+    return _flatten(found)
+
+
+def _flatten(value: Any) -> list[np.ndarray]:
+    if hasattr(value, "numpy"):
+        return [value.detach().cpu().numpy()]
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    if not isinstance(value, Sequence) or isinstance(value, str):
+        raise AdrenoSimError(f"the program returns {value!r}: expected tensors, and tuples and dictionaries of them")
+    return [array for item in value for array in _flatten(item)]
