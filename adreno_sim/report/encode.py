@@ -10,7 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any
 
-from .. import __version__
+from .. import __version__, fidelity
 from ..allow import describe_expired
 from ..device import AdrenoSimError
 from ..findings import Finding
@@ -53,6 +53,7 @@ def report_to_json(report: Report) -> dict[str, Any]:
         "timings": report.timings,
         "unchecked": report.unchecked,
         "stopped": report.stopped,
+        "fidelity": fidelity.to_json(),
     }
     return plain_json(data)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from .. import __version__
+from .. import __version__, fidelity
 from ..allow import describe_expired
 from .allow_text import allowed_to_json
 from .encode import finding_to_json, plain_json
@@ -42,6 +42,7 @@ def to_json(report: LaunchReport) -> dict[str, Any]:
         "unchecked": report.unchecked,
         "refused": report.refused,
         "printed": report.printed,
+        "fidelity": fidelity.to_json(),
     }
     encoded: dict[str, Any] = plain_json(data)
     return encoded
