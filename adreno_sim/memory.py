@@ -48,12 +48,18 @@ class Block:
         self._poison = np.uint64(poison)
         self.poison()
 
-    def poison(self) -> None:
-        """Overwrite everything with the NaN pattern."""
-        self.bytes.view(np.uint64).fill(self._poison)
+    def poison(self, low: int = 0, high: int | None = None) -> None:
+        """Overwrite bytes from `low` to `high` (default: everything) with the NaN pattern; nobody has written them then."""
+        piece = self.bytes[low:high]
+        whole = piece.nbytes // 8 * 8
+        if piece.ctypes.data % 8 == 0:
+            piece[:whole].view(np.uint64).fill(self._poison)
+            piece[whole:] = np.frombuffer(self._poison.tobytes(), np.uint8)[: piece.nbytes - whole]
+        else:
+            piece[:] = np.resize(np.frombuffer(self._poison.tobytes(), np.uint8), piece.nbytes)
         self.forget()
         if self.valid is not None:
-            self.valid.fill(0)
+            self.valid[low:high] = 0
 
     def forget(self) -> None:
         """Some bytes may have become invalid."""

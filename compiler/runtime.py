@@ -8,7 +8,6 @@ from typing import Union
 import numpy as np
 
 from ..device import BufferSpec, Device, Storage, TensorSpec, UnsupportedError, View
-from ..memory import poison_word
 
 
 class Counted:
@@ -32,7 +31,7 @@ class Counted:
 class StorageHandle(Counted):
     """Device memory of one alloc_storage; freed when neither a register nor a view holds it.
 
-    views: those that live. poison: overwrite the bytes of a view with NaNs when it ends, as freed memory is, so that
+    views: those that live. poison: discard the bytes of a view when it ends, as those of freed memory are, so that
     what is read of a tensor after its end is seen to be wrong.
     """
 
@@ -75,9 +74,8 @@ class ViewHandle(Counted):
         device, nbytes = self.owner.device, min(self.end, self.owner.storage.nbytes) - self.start
         if nbytes <= 0:
             return
-        words = np.full(-(-nbytes // 8), poison_word(device.options.seed), np.uint64)
         view = device.view(self.owner.storage, BufferSpec(nbytes), self.start)
-        device.write(view, words.view(np.uint8)[:nbytes])
+        device.discard(view)
         view.release()
 
 

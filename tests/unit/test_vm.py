@@ -104,6 +104,9 @@ class FakeDevice:
     def copy(self, source, target):
         target.array[...] = source.array.reshape(target.array.shape)
 
+    def discard(self, view):
+        view.array[...] = np.full(view.array.nbytes, 0xFF, np.uint8).view(view.array.dtype).reshape(view.array.shape)
+
     def finish(self):
         pass
 

@@ -157,6 +157,9 @@ class OpenCLDevice:
         _check_elements("copy", math.prod(from_view.shape), from_view.dtype, to_view)
         self._write(to_view, self._read(from_view))
 
+    def discard(self, view: View) -> None:
+        """Nothing: a driver does not look at what is read."""
+
     # --- kernels --------------------------------------------------------------------------------------------
 
     def build(self, source: str, options: str = "") -> programs.OpenCLProgram:

@@ -142,6 +142,13 @@ class SimDevice:
         copy_marks(origin, into)
         after_write(into)
 
+    def discard(self, view: View) -> None:
+        """Make the bytes of `view` what those of fresh memory are: NaNs, and at level full unwritten."""
+        ours = self._current(view)
+        start = 0 if ours.separate else ours.offset
+        ours.block.poison(start, start + (ours.layout.nbytes if ours.layout is not None else ours.nbytes))
+        after_write(ours)
+
     # -- kernels
 
     def build(self, source: str, options: str = "") -> SimProgram:

@@ -11,8 +11,9 @@ from ...clc import ir
 from .. import layout
 from .uses import ELEMENTWISE, Uses, chooses, lane_number
 
-VARIABLE, READ, PADDING = "variable", "read", "padding"
-"""Why a lane may be undefined: nothing was assigned, it was read from memory, it only fills up a wider vector."""
+VARIABLE, READ, CHOSEN, PADDING = "variable", "read", "chosen", "padding"
+"""Why a lane may be undefined: nothing was assigned; it was read from memory beside lanes that are replaced; it was read, and
+then chosen; it only fills up a wider vector."""
 
 Origins = dict[int, frozenset[str]]
 """Lane -> why it may be undefined, for the lanes that may."""
@@ -72,8 +73,12 @@ class Undefined:
                 if source is None:
                     found.append((lane, frozenset({PADDING})))
                 elif (origins := self.lanes(source[0]).get(source[1])) is not None:
-                    found.append((lane, origins))
+                    found.append((lane, origins if chooses(instr) is None else _chosen(origins)))
         return found
+
+
+def _chosen(origins: frozenset[str]) -> frozenset[str]:
+    return frozenset(CHOSEN if origin == READ else origin for origin in origins)
 
 
 def reads_memory(instr: ir.Instr) -> bool:

@@ -10,7 +10,7 @@ from ...findings import Kind
 from .. import layout
 from ..image_refs import image_of
 from ..sites import Site
-from .undefined import PADDING, READ, VARIABLE, copies, sources_of_lane
+from .undefined import CHOSEN, PADDING, READ, VARIABLE, copies, sources_of_lane
 from .uses import chooses, lane_number
 from .validity import joined
 
@@ -114,7 +114,7 @@ class Values:
         """Lanes of an operand that matter: not those that a store to memory or an image takes along."""
         maybe = self.undefined.lanes(operand)
         if instr.op == "store" or (instr.callee is not None and instr.callee.name.startswith("vstore")):
-            return [lane for lane, why in maybe.items() if VARIABLE in why and self._leaves(instr)]
+            return [lane for lane, why in maybe.items() if why & {VARIABLE, CHOSEN} and self._leaves(instr)]
         if instr.callee is not None and instr.callee.name.startswith("write_image") and operand is instr.operands[-1]:
             order = image_of(self.e, instr.operands[0], instr).format.order.lower().removeprefix("s")
             kept = {"rgba".index(c) for c in order if c in "rgba"} or {0}
@@ -135,7 +135,7 @@ class Values:
             return
         read = self.undefined.reads.get(id(operand))
         why = frozenset().union(*(self.undefined.lanes(operand)[lane] for lane in lanes))
-        if read is not None and why == {READ}:
+        if read is not None and why <= {READ, CHOSEN}:
             self.e.report_if(bad, Site(Kind.UNINITIALIZED_READ, read.place, text="reads memory that nobody has written"))
             return
         name = self.undefined.names.get(id(operand), "") or "a private variable"
