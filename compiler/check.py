@@ -108,7 +108,8 @@ class _Run:
             observer.on_wrong = self.reproducer.wrong_value
         outputs = self._execute(ready, observer, report)
         if outputs is not None:
-            self._judge_outputs(report, ready, outputs)
+            with self._stage("compare"):
+                self._judge_outputs(report, ready, outputs)
         sort_findings(report, self.findings.as_list(), entries)
         self._keep_evidence(report, ready.compiled)
         report.timings = self.timings
@@ -153,7 +154,8 @@ class _Run:
         )
         if compiled.plan is not None:
             report.plan = compiled.plan.summary
-            self._audit_plan(report, compiled.plan)
+            with self._stage("plan"):
+                self._audit_plan(report, compiled.plan)
         else:
             self.unchecked.append("memory plan: input shapes are symbolic")
         return report
@@ -161,7 +163,8 @@ class _Run:
     def _place(self, compiled: CompiledModel) -> CompiledModel:
         if self.options.plan is None:
             return compiled
-        return replan(compiled, self.options.plan, DeviceRules.of_device(self.device))
+        with self._stage("plan"):
+            return replan(compiled, self.options.plan, DeviceRules.of_device(self.device))
 
     def _audit_plan(self, report: Report, whole: MemoryPlan) -> None:
         audited = audit(whole, DeviceRules.of_device(self.device), self.options.plan or "tvm")
@@ -194,8 +197,7 @@ class _Run:
                 stopped = self._cause(error)
                 if self.reproducer is not None and isinstance(error, DeviceError):
                     self.reproducer.refused(error)
-        self.timings["run"] = self.timings.get("run", 0.0) - observer.seconds_golden
-        self.timings["golden"] = observer.seconds_golden
+        self._split_run(observer)
         report.kernels = observer.finish()
         self.findings.add(observer.findings.as_list())
         self.findings.add(self.device.take_warnings())
@@ -209,6 +211,12 @@ class _Run:
         if stopped is not None:
             self._stopped(report, stopped)
         return outputs
+
+    def _split_run(self, observer: KernelObserver) -> None:
+        """The time of the run by what it went to; what is left is the host program's."""
+        self.timings["host"] = max(0.0, self.timings.pop("run", 0.0) - sum(observer.seconds.values()))
+        for stage, seconds in observer.seconds.items():
+            self.timings[stage] = self.timings.get(stage, 0.0) + seconds
 
     def _build(self, machine: VirtualMachine) -> None:
         """Build every kernel. One that does not compile ends the run when it is launched: those before it are judged."""
@@ -267,12 +275,13 @@ class _Run:
 
     @contextmanager
     def _stage(self, name: str, steps: int = 0) -> Iterator[None]:
+        """Times a stage; one of a name that was there before is added to it. Stages do not nest."""
         self.progress.stage(name, steps)
         start = time.perf_counter()
         try:
             yield
         finally:
-            self.timings[name] = time.perf_counter() - start
+            self.timings[name] = self.timings.get(name, 0.0) + time.perf_counter() - start
 
 
 def _input_report(name: str, array: np.ndarray, origin: str) -> InputReport:

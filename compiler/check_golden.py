@@ -71,4 +71,4 @@ def is_result(call: FunctionCall, position: int, before: np.ndarray, after: np.n
     """A kernel may write the argument, or the reference changed it."""
     if getattr(call.function.params[position], "access", "") in ("write", "read_write"):
         return True
-    return after.tobytes() != before.tobytes()
+    return after is not before and after.tobytes() != before.tobytes()

@@ -34,6 +34,7 @@ class KernelObserver(Observer):
     write or golden changed is compared. The copies live for one call. With `keep_going` a wrong value does not end the run;
     the calls after it are judged on the inputs they were really given, or on golden ones where golden supposes these.
     on_wrong: told of each wrong result: the call, the position of the argument, what golden has there, the finding.
+    seconds: by stage, of what happens around launches.
     refused: kernels that cannot run; with `keep_going`, golden stands in for the functions that launch them.
     peer: a second device to lay the results beside.
     """
@@ -50,7 +51,7 @@ class KernelObserver(Observer):
         self.kernels: dict[str, KernelReport] = {}
         self.on_wrong: Callable[[FunctionCall, int, np.ndarray, Finding], None] | None = None
         self.findings = FindingList()
-        self.seconds_golden = 0.0
+        self.seconds = dict.fromkeys(("build", "simulate", "golden", "compare"), 0.0)
         self._model = model
         self._golden = golden
         self._refused = refused
@@ -71,7 +72,7 @@ class KernelObserver(Observer):
         if self._known or self._peer is not None:
             start = time.perf_counter()
             self._before = [arg.read() if isinstance(arg, Tensor) else None for arg in call.args]
-            self.seconds_golden += time.perf_counter() - start
+            self.seconds["compare"] += time.perf_counter() - start
 
     def before_launch(self, launch: LaunchCall) -> None:
         self._built[launch.code.name] = launch.kernel
@@ -79,7 +80,11 @@ class KernelObserver(Observer):
 
     def after_launch(self, launch: LaunchCall, result: LaunchResult) -> None:
         row = self._row(launch.code.name, launch.call.function)
-        row.seconds += time.perf_counter() - self._started
+        seconds = time.perf_counter() - self._started
+        running = seconds if result.device_seconds is None else min(result.device_seconds, seconds)
+        self.seconds["simulate"] += running
+        self.seconds["build"] += seconds - running  # machine code is made when the work-group size is known
+        row.seconds += seconds
         row.launches += 1
         if result.device_seconds is not None:
             row.device_seconds = (row.device_seconds or 0.0) + result.device_seconds
@@ -93,8 +98,8 @@ class KernelObserver(Observer):
         before, self._before = self._before, None
         if before is None:
             return
-        start = time.perf_counter()
         golden = self._results(call, before) if self._known else None
+        start = time.perf_counter()
         if self._peer is not None:
             self.findings.add(self._peer.compare(call, before, golden, lambda position: self._writer_row(call, position)))
         wrong = False
@@ -103,7 +108,7 @@ class KernelObserver(Observer):
                 wrong |= not self._judge(call, position, before, expected)
         if self._golden is not None and self._golden.forces and golden is not None:
             _write(call, golden)
-        self.seconds_golden += time.perf_counter() - start
+        self.seconds["compare"] += time.perf_counter() - start
         if wrong and not self._keep_going:
             raise FirstWrong(f"call {call.index} ({call.function.name})")
 
@@ -120,7 +125,10 @@ class KernelObserver(Observer):
     def _results(self, call: FunctionCall, before: list[np.ndarray | None]) -> list[np.ndarray | None]:
         assert self._golden is not None
         args = [arg if array is None else array for arg, array in zip(call.args, before, strict=True)]
-        return self._golden.results(call, args)  # type: ignore[arg-type]
+        start = time.perf_counter()
+        results = self._golden.results(call, args)  # type: ignore[arg-type]
+        self.seconds["golden"] += time.perf_counter() - start
+        return results
 
     def _judge(self, call: FunctionCall, position: int, before: list[np.ndarray | None], golden: np.ndarray) -> bool:
         """Compare one result; False if it is wrong."""

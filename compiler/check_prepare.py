@@ -109,8 +109,10 @@ def prepare(
         model = load_model(source, options.shapes or None, options.seed)
     with stage("compile"):
         lowered = lower(model.module, make_target(options.target, limits), options.pipeline, options.without_fix)
-        compiled = place(extract(lowered, model.name))
-        if options.save is not None:
+        extracted = extract(lowered, model.name)
+    compiled = place(extracted)
+    if options.save is not None:
+        with stage("save"):
             compiled.save(options.save)
     with stage("references"):
         kernels = KernelReference(lowered.unscheduled)

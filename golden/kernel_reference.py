@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..compiler.compat import import_tvm
+from . import result_cache
 
 if TYPE_CHECKING:
     from tvm import IRModule
@@ -22,41 +23,71 @@ class KernelReference:
     """The unscheduled PrimFuncs of a model as CPU functions, all in one module.
 
     `unavailable` maps a function that has no reference to the reason (it was written for a GPU, with thread bindings,
-    or llvm cannot build it).
+    or llvm cannot build it). Results are kept on disk by function and arguments; nothing is compiled while all are there.
     """
 
     def __init__(self, unscheduled: IRModule):
-        tvm = import_tvm()
-        self._tvm = tvm
-        self.unavailable: dict[str, str] = {}
-        functions = {var.name_hint: _for_cpu(var.name_hint, func) for var, func in unscheduled.functions_items()}
-        self._built: dict[str, Any] = {}
+        self._tvm = import_tvm()
+        self._functions = {var.name_hint: _for_cpu(var.name_hint, func) for var, func in unscheduled.functions_items()}
+        self._built: dict[str, Any] | None = None
+        self._maker = f"TVM {self._tvm.__version__} llvm"
+        self._texts = {name: func.script(show_meta=True) for name, func in self._functions.items()}
+        key = result_cache.key_of(self._maker, "unavailable", *self._texts.values())
+        known = result_cache.load(key)
+        self.unavailable: dict[str, str] = {} if known is None else known
+        if known is None:
+            self._build_all()
+            result_cache.store(key, self.unavailable)
+
+    def _build_all(self) -> dict[str, Any]:
+        built: dict[str, Any] = {}
         try:
-            self._build(functions)
+            self._build(built, self._functions)
         except Exception:  # one function that llvm refuses fails the whole module: build each alone
-            for name, func in functions.items():
+            for name, func in self._functions.items():
                 try:
-                    self._build({name: func})
+                    self._build(built, {name: func})
                 except Exception as error:
                     self.unavailable[name] = f"TVM's llvm target does not build it: {_first_line(error)}"
+        self._built = built
+        return built
 
-    def _build(self, functions: dict[str, Any]) -> None:
+    def _build(self, built: dict[str, Any], functions: dict[str, Any]) -> None:
         if functions:
             module = self._tvm.compile(self._tvm.IRModule(functions), target=self._tvm.target.Target("llvm"))
-            self._built.update((name, module[name]) for name in functions)
+            built.update((name, module[name]) for name in functions)
 
     def __contains__(self, name: str) -> bool:
-        return name in self._built
+        return name in self._functions and name not in self.unavailable
 
     def run(self, name: str, args: Sequence[Argument]) -> list[np.ndarray | None]:
-        """Call `name` with copies of `args` in its parameters' order; the arrays afterwards, None for scalars.
+        """Call `name` with copies of `args` in its parameters' order; the arrays afterwards, None for scalars. One that it left
+        as it was comes back itself.
 
         Which of them are results is the function's business: it writes them in place. An argument keeps its dtype; its
         shape is that of the function's parameter.
         """
-        passed: list[Any] = [self._tvm.runtime.tensor(np.asarray(a, order="C")) if isinstance(a, np.ndarray) else a for a in args]
-        self._built[name](*passed)
+        arrays = [np.asarray(a, order="C") if isinstance(a, np.ndarray) else a for a in args]
+        key = result_cache.key_of(self._maker, self._texts[name], *arrays)
+        changed = result_cache.load(key)
+        if changed is None:
+            after = self._call(name, arrays)
+            changed = {i: new for i, (old, new) in enumerate(zip(arrays, after, strict=True)) if not _same(old, new)}
+            result_cache.store(key, changed)
+        return [changed.get(i, a) if isinstance(a, np.ndarray) else None for i, a in enumerate(arrays)]
+
+    def _call(self, name: str, args: Sequence[Argument]) -> list[np.ndarray | None]:
+        built = self._built if self._built is not None else self._build_all()
+        passed: list[Any] = [self._tvm.runtime.tensor(a) if isinstance(a, np.ndarray) else a for a in args]
+        built[name](*passed)
         return [p.numpy() if isinstance(a, np.ndarray) else None for p, a in zip(passed, args, strict=True)]
+
+
+def _same(old: Argument, new: np.ndarray | None) -> bool:
+    """Whether the function left an argument as it was, to the bit."""
+    if not isinstance(old, np.ndarray) or new is None:
+        return True
+    return bool(np.array_equal(old.reshape(-1).view(np.uint8), new.reshape(-1).view(np.uint8)))
 
 
 def _for_cpu(name: str, func: Any) -> Any:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from importlib import util
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +12,7 @@ import numpy as np
 
 from ..compiler.compat import import_tvm
 from ..device import AdrenoSimError
+from . import result_cache
 
 if TYPE_CHECKING:
     import onnx
@@ -17,17 +20,63 @@ if TYPE_CHECKING:
 
 
 class ModelReference:
-    """A module compiled by TVM for the CPU; `imported` is the module before any pass for the device."""
+    """A module compiled by TVM for the CPU; `imported` is the module before any pass for the device.
+
+    Results are kept on disk by module and inputs; nothing is compiled while all are there.
+    """
 
     def __init__(self, imported: IRModule):
         self._tvm = import_tvm()
-        executable = self._tvm.compile(imported, target=self._tvm.target.Target("llvm"))
-        self._machine = self._tvm.relax.VirtualMachine(executable, self._tvm.cpu())
+        self._imported = imported
+
+    @cached_property
+    def _machine(self) -> Any:
+        executable = self._tvm.compile(self._imported, target=self._tvm.target.Target("llvm"))
+        return self._tvm.relax.VirtualMachine(executable, self._tvm.cpu())
+
+    @cached_property
+    def _content(self) -> str:
+        """A digest of the module; "" where its text does not say all."""
+        text = self._imported.script(show_meta=False)
+        if set(_METADATA.findall(text)) - _CONSTANTS:
+            return ""
+        return result_cache.digest_of([text, *_constants(self._imported)])
 
     def run(self, inputs: Sequence[np.ndarray], function: str = "main") -> list[np.ndarray]:
         """Outputs of `function`, tuples flattened."""
-        passed = [self._tvm.runtime.tensor(np.asarray(array, order="C")) for array in inputs]
-        return _flatten(self._machine[function](*passed))
+        maker = f"TVM {self._tvm.__version__} llvm"
+        key = result_cache.key_of(maker, function, self._content, *inputs) if self._content else ""
+        outputs: list[np.ndarray] | None = result_cache.load(key)
+        if outputs is None:
+            passed = [self._tvm.runtime.tensor(np.asarray(array, order="C")) for array in inputs]
+            outputs = _flatten(self._machine[function](*passed))
+            result_cache.store(key, outputs)
+        return outputs
+
+
+_METADATA = re.compile(r'metadata\["([^"]+)"\]')
+_CONSTANTS = {"relax.expr.Constant", "ir.GenericConst"}
+"""What the text of a module refers to by number, and `_constants` gives."""
+
+
+def _constants(module: Any) -> Iterator[np.ndarray]:
+    """The data of every constant, in the order of the functions and of their expressions."""
+    relax = import_tvm().relax
+    found: list[np.ndarray] = []
+
+    class Finder(relax.PyExprVisitor):  # type: ignore[name-defined]
+        def visit_constant_(self, op: Any) -> None:
+            found.append((op.data if hasattr(op, "data") else op.value).numpy())
+
+        def visit_generic_const_(self, op: Any) -> None:
+            self.visit_constant_(op)
+
+    finder = relax.expr_functor.visitor(Finder)()
+    for _, function in sorted(module.functions_items(), key=lambda item: str(item[0].name_hint)):
+        if isinstance(function, relax.Function):
+            finder.visit_expr(function)
+            yield from found
+            found.clear()
 
 
 def _flatten(value: Any) -> list[np.ndarray]:
@@ -51,8 +100,16 @@ def run_onnx(model: onnx.ModelProto, inputs: Mapping[str, np.ndarray], threads: 
     options.intra_op_num_threads = threads
     options.log_severity_level = 4
     try:
-        session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+        serialized = model.SerializeToString()
+        named = [part for name, array in sorted(inputs.items()) for part in (name, np.asarray(array))]
+        key = result_cache.key_of(f"ONNX Runtime {onnxruntime.__version__}", serialized, *named)
+        known: list[np.ndarray] | None = result_cache.load(key)
+        if known is not None:
+            return known
+        session = onnxruntime.InferenceSession(serialized, options, providers=["CPUExecutionProvider"])
         wanted = {node.name for node in session.get_inputs()}
-        return list(session.run(None, {name: array for name, array in inputs.items() if name in wanted}))
+        outputs = list(session.run(None, {name: array for name, array in inputs.items() if name in wanted}))
+        result_cache.store(key, outputs)
+        return outputs
     except Exception as error:  # its exception classes are not public
         raise AdrenoSimError(f"ONNX Runtime: {str(error).splitlines()[0]}") from error

@@ -1,0 +1,59 @@
+"""Results of references kept on disk, by the content of what was run and of what it was given.
+
+A key covers the text of the function, the bytes of every input, the versions of what computed it, and this package's own
+code. A result that was evicted or damaged is computed again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+import platform
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from .. import disk_cache
+
+MOST_BYTES = 256 << 20
+"""Larger results are not kept: reading them back would cost as much as computing them."""
+
+
+def digest_of(parts: Iterable[object]) -> str:
+    """A digest of texts, bytes, numbers and arrays in order, with their types and shapes."""
+    sum = hashlib.sha256()
+    for part in parts:
+        if isinstance(part, np.ndarray):
+            sum.update(f"array {part.dtype.str} {part.shape}:".encode())
+            sum.update(np.ascontiguousarray(part).view(np.uint8).reshape(-1).data if part.size else b"")
+        else:
+            data = part if isinstance(part, bytes) else str(part).encode("utf-8", "surrogatepass")
+            sum.update(f"{type(part).__name__} {len(data)}:".encode() + data)
+    return sum.hexdigest()
+
+
+def key_of(maker: str, *parts: object) -> str:
+    """The entry for what `maker` (a program and its version) makes of `parts`; "" where nothing is kept."""
+    if not disk_cache.enabled():
+        return ""
+    return digest_of([maker, platform.machine(), disk_cache.code_digest("golden"), *parts])
+
+
+def load(key: str) -> Any:
+    """What is stored under `key`; None where nothing is."""
+    data = disk_cache.load(disk_cache.folder("golden") / key) if key else None
+    if data is None:
+        return None
+    try:
+        return pickle.loads(data)
+    except Exception:  # whole, but not what this version writes
+        return None
+
+
+def store(key: str, value: Any) -> None:
+    """Keep arrays, texts and containers of them."""
+    if key:
+        data = pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL)
+        if len(data) <= MOST_BYTES:
+            disk_cache.store(disk_cache.folder("golden") / key, data)
