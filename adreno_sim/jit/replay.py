@@ -1,5 +1,5 @@
-"""A launch that is fast where nothing is wrong: code that only raises a flag where a check fails, and if it does the same
-launch once more, from the memory as it was before, with code that reports.
+"""A launch that is fast where nothing is wrong: accesses proven in range have no check, the other checks only raise a flag,
+and if one does the same launch runs once more, from the memory as it was before, with code that reports.
 
 A failed check has the same effect in both (a read gives zero, a write is dropped), so that memory, findings and printed text
 are those of the reporting code in every case.
@@ -21,7 +21,9 @@ from . import launch
 from .compiled import CompiledKernel, specialise
 from .effects import read_arguments, written_arguments
 from .launch import Bound, BoundBuffer, BoundImage, RawResult
-from .specialisation import Specialisation
+from .launch_facts import LaunchFacts, facts_of
+from .proofs import prove
+from .specialisation import Proofs, Specialisation
 
 SNAPSHOT_LIMIT = 64 << 20
 """Bytes of memory that a launch copies for a replay; where it would take more, the code reports at once."""
@@ -30,6 +32,7 @@ _KEPT = 1024
 _failed: OrderedDict[tuple[int, Specialisation], ir.Function] = OrderedDict()
 """What had to be replayed before (with its kernel, so that the id stays its own): it reports at once from then on."""
 _effects: OrderedDict[int, tuple[ir.Function, frozenset[int], frozenset[int]]] = OrderedDict()
+_proofs: OrderedDict[tuple[int, Specialisation, LaunchFacts], tuple[ir.Function, Proofs]] = OrderedDict()
 _lock = threading.Lock()
 
 
@@ -49,10 +52,12 @@ def run(
     def code(key: Specialisation) -> CompiledKernel:
         return specialise(module, kernel, key, keep=keep)
 
-    if key.checks != "bounds" or key.watch or _known_to_fail(kernel, key):
+    if key.checks != "bounds" or key.watch:
         return launch.run(code(key), global_size, offset, args, **options)
-    fast = replace(key, sticky=True)
-    compiled = code(fast)
+    key = replace(key, proofs=proofs_for(kernel, key, facts_of(kernel, key, global_size, offset, args)))
+    if _known_to_fail(kernel, key):
+        return launch.run(code(key), global_size, offset, args, **options)
+    compiled = code(replace(key, sticky=True))
     ranges = snapshot_ranges(kernel, args) if compiled.module.may_fail else []
     if sum(nbytes for _, nbytes in ranges) > SNAPSHOT_LIMIT:
         return launch.run(code(key), global_size, offset, args, **options)
@@ -66,6 +71,20 @@ def run(
     again = launch.run(code(key), global_size, offset, args, **options)
     again.seconds += result.seconds
     return again
+
+
+def proofs_for(kernel: ir.Function, key: Specialisation, facts: LaunchFacts) -> Proofs:
+    """What is proven of a launch; found again for a launch of the same facts."""
+    asked = id(kernel), key, facts
+    with _lock:
+        known = _proofs.get(asked)
+    if known is None:
+        known = kernel, prove(kernel, key, facts)
+        with _lock:
+            _proofs[asked] = known
+            while len(_proofs) > _KEPT:
+                _proofs.popitem(last=False)
+    return known[1]
 
 
 def snapshot_ranges(kernel: ir.Function, args: Sequence[Bound]) -> list[tuple[int, int]]:

@@ -1,0 +1,149 @@
+"""Integer linear expressions over atoms, and what is known of the atoms: the domain of the proofs about indices.
+
+An atom is a number that a work-item does not change while it looks at it: an id, a counter's iteration, the floor of a linear
+expression over a constant, or a value of which only bounds are known. Everything is in unbounded integers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+Interval = tuple[int, int]
+
+
+class Linear:
+    """`const` plus the sum of coefficient times atom. Immutable; coefficients are not zero."""
+
+    __slots__ = ("const", "terms")
+
+    def __init__(self, terms: dict[int, int], const: int):
+        self.terms = terms
+        self.const = const
+
+    @staticmethod
+    def number(value: int) -> Linear:
+        return Linear({}, value)
+
+    def plus(self, other: Linear, factor: int = 1) -> Linear:
+        """self + factor * other."""
+        const = self.const + factor * other.const
+        if not other.terms or factor == 0:
+            return Linear(self.terms, const)
+        terms = dict(self.terms)
+        for atom, coefficient in other.terms.items():
+            total = terms.get(atom, 0) + factor * coefficient
+            if total:
+                terms[atom] = total
+            else:
+                del terms[atom]
+        return Linear(terms, const)
+
+    def times(self, factor: int) -> Linear:
+        if factor == 0:
+            return Linear({}, 0)
+        return Linear({a: c * factor for a, c in self.terms.items()}, self.const * factor)
+
+    def shifted(self, amount: int) -> Linear:
+        return Linear(self.terms, self.const + amount)
+
+    @property
+    def key(self) -> frozenset[tuple[int, int]]:
+        """The terms, to look things up by."""
+        return frozenset(self.terms.items())
+
+    def same(self, other: Linear) -> bool:
+        return self.const == other.const and self.terms == other.terms
+
+
+@dataclass
+class Atom:
+    """Bounds that always hold; `floor` = (linear, divisor) where the atom is the floor of their quotient.
+
+    `constraints` are linears that are at most 0 wherever the atom has a value. `digits`: differences of this floor and a
+    multiple of another one of the same number, which are digits of that number.
+    """
+
+    low: int
+    high: int
+    floor: tuple[Linear, int] | None = None
+    constraints: list[Linear] = field(default_factory=list)
+    digits: list[Linear] = field(default_factory=list)
+
+
+class Atoms:
+    """All atoms of one analysis, by number."""
+
+    def __init__(self) -> None:
+        self._atoms: list[Atom] = []
+        self._floors: dict[tuple[frozenset[tuple[int, int]], int], dict[int, int]] = {}
+
+    def __len__(self) -> int:
+        return len(self._atoms)
+
+    def __getitem__(self, number: int) -> Atom:
+        return self._atoms[number]
+
+    def fresh(self, low: int, high: int) -> Linear:
+        """A new atom with these bounds."""
+        self._atoms.append(Atom(low, high))
+        return Linear({len(self._atoms) - 1: 1}, 0)
+
+    def floor(self, value: Linear, divisor: int) -> Linear:
+        """floor(value / divisor), divisor > 0.
+
+        What `divisor` divides comes out of the quotient, and a floor of a floor becomes one floor: so that equal quotients that
+        are spelled differently are one atom.
+        """
+        outside = {a: c // divisor for a, c in value.terms.items() if c % divisor == 0}
+        inside = {a: c for a, c in value.terms.items() if c % divisor}
+        base, rest = divmod(value.const, divisor)
+        whole = Linear(outside, base)
+        if not inside:
+            return whole
+        if len(inside) == 1:
+            ((atom, coefficient),) = inside.items()
+            nested = self._atoms[atom].floor
+            if nested is not None and coefficient == 1:  # floor((floor(x / a) + r) / b) = floor((x + r * a) / (a * b))
+                numerator, first = nested
+                return whole.plus(self._quotient(numerator.shifted(rest * first), divisor * first))
+        return whole.plus(self._quotient(Linear(inside, rest), divisor))
+
+    def _quotient(self, value: Linear, divisor: int) -> Linear:
+        outside = {a: c // divisor for a, c in value.terms.items() if c % divisor == 0}
+        if outside or not 0 <= value.const < divisor:
+            return self.floor(value, divisor)
+        others = self._floors.setdefault((value.key, value.const), {})
+        if divisor not in others:
+            others[divisor] = self._new_quotient(value, divisor, others)
+        return Linear({others[divisor]: 1}, 0)
+
+    def _new_quotient(self, value: Linear, divisor: int, others: dict[int, int]) -> int:
+        """The atom of a quotient: what is left is below the divisor, and so are the digits between it and `others`."""
+        low, high = self._box(value)
+        quotient = self.fresh(low // divisor, high // divisor)
+        (number,) = quotient.terms
+        self._atoms[number].floor = value, divisor
+        self._between(value.plus(quotient, -divisor), divisor, number)
+        for known, other in others.items():
+            small, large = min(known, divisor), max(known, divisor)
+            if large % small == 0:
+                fine, coarse = (number, other) if divisor == small else (other, number)
+                digit = Linear({fine: 1, coarse: -(large // small)}, 0)
+                self._between(digit, large // small, fine, coarse)
+                for owner in (fine, coarse):
+                    self._atoms[owner].digits.append(digit)
+        return number
+
+    def _between(self, rest: Linear, end: int, *owners: int) -> None:
+        """Note 0 <= rest < end with the atoms `owners`."""
+        for number in owners:
+            self._atoms[number].constraints += [rest.times(-1), rest.shifted(1 - end)]
+
+    def _box(self, value: Linear) -> Interval:
+        low = high = value.const
+        for number, coefficient in value.terms.items():
+            atom = self._atoms[number]
+            ends = coefficient * atom.low, coefficient * atom.high
+            low += min(ends)
+            high += max(ends)
+        return low, high

@@ -1,0 +1,315 @@
+"""No proof without truth: next to every rule by which an access is proven in range stands the same access out of range.
+
+Each rule is an index whose smallest value is 0 and whose largest is the last element of `a`: it must be proven as it is, and
+found one further at either end.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import oracle
+import pytest
+
+from adreno_sim.clc.program import FrontEndTarget, compile_source
+from adreno_sim.jit import launch, replay
+from adreno_sim.jit.launch import BoundBuffer, BoundImage
+from adreno_sim.jit.launch_facts import facts_of
+from adreno_sim.jit.proofs import prove, touches_memory
+from adreno_sim.jit.specialisation import BufferArg, ImageArg, LocalArg, ScalarArg, Specialisation
+
+LOCAL, ITEMS = 16, 64
+HEAD = """__kernel void k(__global int *a, __global int *b, int n, uint u) {
+  int i = get_global_id(0), l = get_local_id(0), g = get_group_id(0); """
+
+RULES = {  # what makes an index E; elements of a
+    "id": ("E = i;", 64),
+    "sum and difference": ("E = 63 - i + l - l;", 64),
+    "product": ("E = i * 3;", 190),
+    "product of variables": ("E = l * g;", 46),
+    "shift to the left": ("E = i << 2;", 253),
+    "quotient": ("E = i / 7;", 10),
+    "remainder": ("E = i % 7;", 7),
+    "quotient of what may be negative": ("E = (i - 32) / 5 + 6;", 13),
+    "remainder of what may be negative": ("E = (i - 32) % 5 + 4;", 9),
+    "unsigned quotient": ("E = (uint)i / 9u;", 8),
+    "quotient and remainder": ("E = i / 12 * 12 + i % 12;", 64),
+    "digits": ("E = i % 12 / 4 * 4 + i % 4;", 12),
+    "quotient by an argument": ("E = i / n;", 10),
+    "remainder by an argument": ("E = i % n;", 7),
+    "remainder by a variable": ("E = i % (l + 1);", 16),
+    "quotient by a variable": ("E = g / (l + 1);", 4),
+    "mask": ("E = i & 7;", 8),
+    "mask of what may be negative": ("E = (i - 32) & 15;", 16),
+    "mask with holes": ("E = i & 12;", 13),
+    "disjoint bits": ("E = g << 4 | l;", 64),
+    "bits": ("E = l | (g * 3);", 16),
+    "exclusive bits": ("E = l ^ 5;", 16),
+    "arithmetic shift": ("E = ((i - 32) >> 2) + 8;", 16),
+    "logical shift": ("E = (uint)i >> 3;", 8),
+    "shift by a variable": ("E = l >> g;", 16),
+    "choice": ("E = i < 5 ? i : 5;", 6),
+    "choice of the greater": ("E = i > 20 ? i - 20 : 0;", 44),
+    "min": ("E = min(i, 9);", 10),
+    "max": ("E = max(i, 9) - 9;", 55),
+    "clamp": ("E = clamp(i - 10, 0, 20);", 21),
+    "abs": ("E = abs(i - 31);", 33),
+    "narrow and wide again": ("E = (long)(short)i;", 64),
+    "unsigned byte": ("E = (uchar)(i * 2);", 127),
+    "conversion": ("E = convert_int(get_global_id(0));", 64),
+    "mul24": ("E = mul24(i, 3);", 190),
+    "argument": ("E = i + n - 7;", 64),
+    "unsigned argument": ("E = i + (int)u - 5;", 64),
+    "grid": ("E = get_global_size(0) - 1 - i;", 64),
+    "vector lane": ("int4 v = (int4)(9, i, 9, 9) + (int4)(1, 2, 3, 4); E = v.y - 2;", 64),
+    "two ways": ("int x; if (l > 3) x = l; else x = 3; E = x - 3;", 13),
+    "below": ("if (i >= 10) return; E = i;", 10),
+    "not below": ("if (i < 54) return; E = i - 54;", 10),
+    "window": ("if ((uint)(i - 3) >= 7u) return; E = i - 3;", 7),
+    "conjunction": ("if (!(i >= 3 && i < 10)) return; E = i - 3;", 7),
+    "disjunction": ("if (i < 3 || i > 9) return; E = i - 3;", 7),
+    "three conditions": ("if (!((bool)(i >= 3) && (bool)(i < 30) && l < 12)) return; E = i - 3;", 25),
+    "condition kept in a variable": ("bool in = i >= 3; in = in && i < 10; if (!in) return; E = i - 3;", 7),
+    "condition on bits": ("if (!((i >= 3) & (i < 10))) return; E = i - 3;", 7),
+    "equal": ("if (i != 5) return; E = i - 5;", 1),
+    "not equal to the first": ("if (i == 0) return; E = i - 1;", 63),
+    "not equal to the last": ("if (i == 63) return; E = i;", 63),
+    "condition on a sum": ("if (16 * g + l >= 50) return; E = 32 * g + 2 * l;", 99),
+    "conditions on digits": ("int r = i % 12 / 4 + l % 3; if (r < 1 || r > 3 || i >= 48) return; E = (r - 1) * 4 + i % 4;", 12),
+    "condition on a quotient": ("if (i / 8 >= 5) return; E = i;", 40),
+    "case": ("switch (i) { case 7: break; default: return; } E = i - 7;", 1),
+    "argument as bound": ("if (i >= n) return; E = i;", 7),
+    "loop": ("int j; for (j = 0; j < 9; ++j) { STORE(j); } return; E = 0;", 9),
+}
+
+LOOPS = {  # a loop around one access at index X
+    "up": ("for (int j = 0; j < 10; ++j) { X = j; USE }", 10),
+    "up to and with": ("for (int j = 0; j <= 10; ++j) { X = j; USE }", 11),
+    "down": ("for (int j = 9; j >= 0; --j) { X = j; USE }", 10),
+    "in steps": ("for (int j = 0; j < 10; j += 3) { X = j; USE }", 10),
+    "in steps that miss the end": ("for (int j = 0; j < 12; j += 5) { X = j; USE }", 11),
+    "to an argument": ("for (int j = 0; j < n; ++j) { X = j; USE }", 7),
+    "from an id": ("for (int j = l; j < 20; j += 16) { X = j; USE }", 20),
+    "grid stride": ("for (int j = i; j < 200; j += get_global_size(0)) { X = j; USE }", 200),
+    "do": ("int j = 0; do { X = j; USE ++j; } while (j < 10);", 10),
+    "nested": ("for (int j = 0; j < 4; ++j) for (int m = 0; m < 5; ++m) { X = j * 5 + m; USE }", 20),
+    "triangle": ("for (int j = 0; j < 6; ++j) for (int m = 0; m <= j; ++m) { X = j - m; USE }", 6),
+    "halving": ("for (int s = 16; s > 0; s >>= 1) { X = s - 1; USE }", 16),
+    "doubling": ("for (int s = 1; s < 17; s *= 2) { X = s - 1; USE }", 16),
+    "condition inside": ("for (int j = 0; j < 40; ++j) if (j % 7 == 3 && j < 11) { X = j - 3; USE }", 8),
+    "left early": ("for (int j = 0; j < 40; ++j) { if (j + l > 19) break; X = j + l; USE }", 20),
+    "skipped": ("for (int j = 0; j < 40; ++j) { if (j < 10) continue; X = j - 10; USE }", 30),
+    "unsigned": ("for (uint j = 0; j < 10u; ++j) { X = j; USE }", 10),
+    "short": ("for (short j = 0; j < 10; ++j) { X = j; USE }", 10),
+    "64 bits": ("for (long j = 0; j < 10; ++j) { X = j; USE }", 10),
+}
+
+DOUBTFUL = {  # index out of range for some work-item, although something speaks for it; elements of a
+    "32-bit wrap": ("E = (i << 26) >> 26;", 64),
+    "32-bit wrap of a product": ("E = i * 0x8000001 / 0x8000001;", 64),
+    "32-bit wrap of a sum": ("E = (i + 0x7fffffe0 - 0x7fffffff + 31) % 100 + (i + 0x7fffffe0 < 0);", 64),
+    "wrap of an unsigned difference": ("E = (uint)(i - 1) / 4u;", 64),
+    "wrap of a byte": ("E = (char)(i * 3);", 200),
+    "wrap before widening": ("E = (long)(i * 0x4000000) >> 26;", 64),
+    "negative remainder": ("E = (i - 32) % 5;", 64),
+    "division by a loaded number": ("E = 63 / b[i];", 60),
+    "remainder by a loaded number": ("E = i % b[i];", 15),
+    "condition on another variable": ("if (l >= 10) return; E = i;", 50),
+    "condition that is left": ("int x = 0; if (i < 10) x = 1; b[i] = x; E = i;", 10),
+    "one of two conditions": ("if (!(i < 10 || i == 20)) return; E = i;", 10),
+    "negated conjunction": ("if (i < 10 && l < 20) return; E = i - 11;", 64),
+    "condition before a change": ("int j = i; if (j >= 10) return; j += 5; E = j;", 10),
+    "only from above": ("if (i - 40 >= 10) return; E = i - 40;", 10),
+    "only from below": ("if (i - 40 < 0) return; E = i - 40;", 20),
+    "unsigned bound that is negative": ("if ((uint)(i - 5) >= (uint)-2) return; E = i - 5 + (i > 9 ? 0 : -9);", 64),
+    "signed condition on an unsigned value": ("uint j = i - 5; if ((int)j >= 10) return; E = (int)j;", 64),
+    "flag of an earlier turn": (
+        "int j = 0, ok = 1; for (int t = 0; t < 3; ++t) { if (t == 0) ok = j < 10; j += 7; if (ok) STORE(j); } return; E = 0;",
+        15,
+    ),
+    "condition of an earlier turn": (
+        "int j = l; bool in = false; for (int t = 0; t < 5; ++t) { if (in) STORE(j); in = j < 10; j += 9; } return; E = 0;", 10,
+    ),
+    "bound that moves": ("int m = 10; for (int j = 0; j < m; ++j) { STORE(j); if (j == 5) m = 14; } return; E = 0;", 10),
+    "counter that is changed": ("for (int j = 0; j < 10; ++j) { j += l; STORE(j); } return; E = 0;", 10),
+    "counter behind its loop": ("int j; for (j = 0; j < 10; ++j) b[j] = 1; E = j;", 10),
+    "counter that wraps": ("uchar j = 0; for (int t = 0; t < 5; ++t) { j += 100; } E = j;", 200),
+    "step from memory": ("for (int j = 0; j < 10; j += b[i] + 20) { STORE(j + (j > 0)); STORE(63 / b[i]); } return; E = 0;", 10),
+    "64-bit wrap": ("E = (((long)i << 58) >> 58);", 64),
+    "choice of the other way": ("E = i < 5 ? 5 : i;", 20),
+    "shift past the width": ("E = 64 >> (b[i] & 31);", 30),
+    "min of the wrong sign": ("E = min(i - 20, 9);", 10),
+    "unsigned min": ("E = max(i - 20, (int)min((uint)(i - 20), 9u));", 10),
+}  # fmt: skip
+
+
+def body(make: str, use: str) -> str:
+    make = make.replace("STORE(", "USE_AT(")
+    return f"long E; {make} a[{use}] += 1; }}".replace(
+        "USE_AT(", f"STORE_{'U' if use == 'E + 1' else 'D' if use == 'E - 1' else 'X'}("
+    )
+
+
+PRELUDE = "#define STORE_X(j) a[j] += 1\n#define STORE_U(j) a[(j) + 1] += 1\n#define STORE_D(j) a[(j) - 1] += 1\n"
+
+
+def source_of(make: str, shift: int) -> str:
+    return PRELUDE + HEAD + body(make, {0: "E", 1: "E + 1", -1: "E - 1"}[shift])
+
+
+def loop_source(loop: str, shift: int) -> str:
+    return PRELUDE + HEAD + "long X; " + loop.replace("USE", f"a[X + ({shift})] += 1;") + " }"
+
+
+def proven(source: str, elements: int, n: int = 7) -> list[bool]:
+    """Of each access to global memory, in order."""
+    function = compile_source(source, "", target=FrontEndTarget()).kernels["k"]
+    key = Specialisation(local_size=(LOCAL, 1, 1), args=(BufferArg(), BufferArg(), ScalarArg(4), ScalarArg(4)))
+    args = [BoundBuffer(0, 4 * elements), BoundBuffer(0, 256), n.to_bytes(4, "little"), (5).to_bytes(4, "little")]
+    known = prove(function, key, facts_of(function, key, (ITEMS, 1, 1), (0, 0, 0), args)).in_range
+    return [number in known for number, i in enumerate(i for b in function.blocks for i in b.instrs) if touches_memory(i)]
+
+
+def findings(engine, monkeypatch, source: str, elements: int, fast: bool) -> tuple[list[object], list[np.ndarray]]:
+    if not fast:
+        monkeypatch.setattr(replay, "run", reporting_run)
+    args = [oracle.Buffer(np.zeros(elements, np.int32)), oracle.Buffer(np.arange(ITEMS, dtype=np.int32) % 16 + 1)]
+    args += [oracle.Scalar(np.int32(7)), oracle.Scalar(np.uint32(5))]
+    result = engine.run(source, "k", (ITEMS,), (LOCAL,), args, threads=1)
+    monkeypatch.undo()
+    return result.findings, result.outputs
+
+
+def reporting_run(module, kernel, key, *args, keep=True, **options):
+    """What `replay.run` stands for: code that looks at every access and reports at once."""
+    return launch.run(replay.specialise(module, kernel, key, keep=keep), *args, **options)
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_an_index_in_range_is_proven_and_its_neighbours_are_found(engine, monkeypatch, name):
+    make, elements = RULES[name]
+    check(engine, monkeypatch, [source_of(make, shift) for shift in (0, 1, -1)], elements)
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_a_loop_in_range_is_proven_and_its_neighbours_are_found(engine, monkeypatch, name):
+    loop, elements = LOOPS[name]
+    check(engine, monkeypatch, [loop_source(loop, shift) for shift in (0, 1, -1)], elements)
+
+
+def check(engine, monkeypatch, sources: list[str], elements: int) -> None:
+    good, *shifted = sources
+    assert all(proven(good, elements)), "not proven"
+    assert findings(engine, monkeypatch, good, elements, True)[0] == []
+    for source in shifted:
+        assert not all(proven(source, elements))
+        found = findings(engine, monkeypatch, source, elements, True)[0]
+        assert [f.kind.label for f in found] == ["out-of-bounds-read", "out-of-bounds-write"]
+
+
+@pytest.mark.parametrize("name", DOUBTFUL)
+def test_what_only_seems_in_range_is_found(engine, monkeypatch, name):
+    make, elements = DOUBTFUL[name]
+    source = source_of(make, 0)
+    found, outputs = findings(engine, monkeypatch, source, elements, True)
+    exact, wanted = findings(engine, monkeypatch, source, elements, False)
+    assert found == exact and any("out-of-bounds" in f.kind.label for f in exact)
+    for mine, other in zip(outputs, wanted, strict=True):
+        np.testing.assert_array_equal(mine, other)
+
+
+KINDS = {  # other ways to touch memory: source of E, how it is used; elements of a
+    "vload": ("b[i] = vload4(E, a).w;", "E = i;", 256),
+    "vstore": ("vstore3((int3)(i), E, a);", "E = i;", 192),
+    "vector": ("((__global int4 *)a)[E] = (int4)(i);", "E = i;", 256),
+    "bytes": ("((__global char *)a)[E] = i;", "E = i * 4 + l % 4;", 64),
+    "vload_half": ("b[i] = vload_half2(E, (__global half *)a).y;", "E = i;", 64),
+    "atomic": ("atomic_add(a + E, 1);", "E = i;", 64),
+    "pointer that moves": ("__global int *p = a + E; p += 3; p[-3] = 1;", "E = i;", 64),
+    "local memory": ("__local int t[16]; t[E] = i; barrier(CLK_LOCAL_MEM_FENCE); b[i] = t[E];", "E = l;", 0),
+    "private memory": ("int t[8]; for (int j = 0; j < 8; ++j) t[j] = j; t[E] = i; b[i] = t[7 - E];", "E = l & 7;", 0),
+    "constant memory": ("b[i] = table[E];", "E = i & 3;", 0),
+    "structure": ("struct { int x[4]; } s = {{1, 2, 3, i}}; b[i] = s.x[E];", "E = i & 3;", 0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_every_kind_of_access(engine, monkeypatch, name):
+    use, make, elements = KINDS[name]
+    sources = [f"__constant int table[4] = {{1, 2, 3, 4}};\n{HEAD} int E; {make} E += {shift}; {use} }}" for shift in (0, 1, -1)]
+    assert all(proven(sources[0], elements)) and findings(engine, monkeypatch, sources[0], max(elements, 1), True)[0] == []
+    for source in sources[1:]:
+        assert not all(proven(source, elements))
+        found, _ = findings(engine, monkeypatch, source, max(elements, 1), True)
+        assert found and found == findings(engine, monkeypatch, source, max(elements, 1), False)[0]
+
+
+def image_kernel(x: str, y: str, z: str, write: bool) -> str:
+    access = (
+        f"write_imagef(t, (int4)({x}, {y}, {z}, 0), (float4)(1))"
+        if write
+        else f"v += read_imagef(t, s, (int4)({x}, {y}, {z}, 0))"
+    )
+    kind = "__write_only" if write else "__read_only"
+    return (
+        "__constant sampler_t s = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP_TO_EDGE | CLK_FILTER_NEAREST;\n"
+        f"__kernel void k({kind} image2d_array_t t, __global float4 *out) {{ int x = get_global_id(0), y = get_global_id(1);\n"
+        f"  float4 v = (float4)(0); for (int z = 0; z < 3; ++z) {access}; out[y * 8 + x] = v; }}"
+    )
+
+
+@pytest.mark.parametrize("write", [False, True])
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_image_coordinates(engine, axis, write):
+    extents = (8, 4, 3)
+    for shift in (0, 1, -1):
+        where = [f"{name} + {shift if axis == n else 0}" for n, name in enumerate("xyz")]
+        source = image_kernel(*where, write)
+        function = compile_source(source, "", target=FrontEndTarget()).kernels["k"]
+        key = Specialisation(local_size=(4, 4, 1), args=(ImageArg("image2d_array", "RGBA", "FLOAT"), BufferArg()))
+        args = [BoundImage(0, *extents, 128, 512, 1536), BoundBuffer(0, 512)]
+        known = prove(function, key, facts_of(function, key, (8, 4, 1), (0, 0, 0), args)).in_range
+        assert len(known) == (2 if shift == 0 else 1)
+        image = oracle.Image(np.zeros((3, 4, 8, 4), np.float32), "image2d_array", "RGBA", "FLOAT")
+        result = engine.run(source, "k", (8, 4), (4, 4), [image, oracle.Buffer(np.zeros((32, 4), np.float32))])
+        wanted = "image-write-out-of-range" if write else "clamped-read"
+        silent = shift == 0 or (axis == 2 and not write)  # with a sampler the layer is clamped without a word
+        assert result.kinds() == ([] if silent else [wanted])
+
+
+def launched(sizes: tuple[int, int], n: int = 7, items: int = ITEMS, local: int | None = None, same: bool = False) -> list[str]:
+    """Kinds of findings of one kernel, launched again and again with other arguments."""
+    owner, address = launch.aligned(4096)
+    second = address if same else address + 2048
+    args = [BoundBuffer(address, sizes[0]), BoundBuffer(second, sizes[1]), n.to_bytes(4, "little", signed=True), bytes(4)]
+    kernel = CHANGING.kernels["k" if local is None else "with_local"]
+    specs: tuple[object, ...] = (BufferArg(), BufferArg(), ScalarArg(4), ScalarArg(4))
+    if local is not None:
+        args, specs = [args[0], None], (BufferArg(), LocalArg(local))  # type: ignore[list-item]
+    key = Specialisation(local_size=(LOCAL, 1, 1), args=specs, uniform=items % LOCAL == 0)  # type: ignore[arg-type]
+    result = replay.run(CHANGING, kernel, key, (items, 1, 1), (0, 0, 0), args, threads=1)
+    assert owner is not None
+    return sorted(f.kind.label for f in result.findings)
+
+
+CHANGING = compile_source(
+    HEAD + "a[i + n - 7] = b[i]; }\n"
+    "__kernel void with_local(__global int *a, __local int *t) { int l = get_local_id(0); t[l] = 1; a[get_global_id(0)] = t[l];}",
+    "-cl-std=CL2.0",
+    target=FrontEndTarget(),
+)  # fmt: skip
+
+
+def test_what_is_proven_of_one_launch_is_not_believed_of_another():
+    assert launched((256, 256)) == []
+    assert launched((252, 256)) == ["out-of-bounds-write"]  # a smaller view of the same storage
+    assert launched((256, 252)) == ["out-of-bounds-read"]
+    assert launched((256, 252), same=True) == ["out-of-bounds-read"]
+    assert launched((256, 256), n=8) == ["out-of-bounds-write"]
+    assert launched((256, 256), n=6) == ["out-of-bounds-write"]
+    assert launched((256, 256), n=-(2**31)) == ["out-of-bounds-write"]
+    assert launched((256, 256), items=80) == ["out-of-bounds-read", "out-of-bounds-write"]
+    assert launched((256, 256), items=65) == ["out-of-bounds-read", "out-of-bounds-write"]
+    assert launched((252, 252), items=63) == []
+    assert launched((256, 256)) == []
+    assert launched((256, 0), local=64) == []
+    assert launched((256, 0), local=60) == ["out-of-bounds-read", "out-of-bounds-write"]
