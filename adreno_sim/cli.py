@@ -17,6 +17,7 @@ from . import (
     cli_bundle,
     cli_cache,
     cli_devices,
+    cli_doctor,
     cli_footprint,
     cli_kernel,
     cli_layout,
@@ -90,6 +91,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_check(commands)
     cli_bundle.add(commands)
     cli_cache.add(commands)
+    cli_doctor.add(commands)
     cli_footprint.add(commands)
     cli_kernel.add(commands)
     cli_precision.add(commands)

@@ -8,6 +8,7 @@ from typing import Any
 
 NAMES = (
     "devices",
+    "doctor",
     "finding",
     "footprint",
     "launch",

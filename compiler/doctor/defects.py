@@ -1,0 +1,184 @@
+"""The known defects of TVM's Adreno path, each with the model that shows it and the mend that removes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from ...device import AdrenoSimError, Device, UnsupportedError
+from ..check import check
+from ..compat import import_tvm
+from ..passes.registry import FIXES
+from ..targets import make_target
+from . import models
+
+if TYPE_CHECKING:
+    from ..artifact import CompiledModel
+
+OK = "ok"
+
+Verdict = Callable[[Device, str, tuple[str, ...]], str]
+"""(device, pipeline, mends left out) -> "ok", or what goes wrong in a few words."""
+
+
+@dataclass(frozen=True)
+class Defect:
+    """summary: what TVM does wrong. mend: the fix of the pipeline (`passes.registry`), or in words what stands in for it.
+
+    target: of the model that shows it, "texture" or "buffer".
+    """
+
+    name: str
+    summary: str
+    mend: str
+    target: str
+    judge: Verdict
+
+
+def run(build: Callable[[], Any], target: str) -> Verdict:
+    """The verdict of `check` on a model."""
+
+    def judge(device: Device, pipeline: str, without: tuple[str, ...]) -> str:
+        try:
+            report = check(build(), device=device, target=target, pipeline=pipeline, without_fix=without, allow=())
+        except UnsupportedError as error:
+            return f"does not compile ({_short(error)})"
+        except AdrenoSimError as error:
+            return _short(error)
+        errors = [finding for finding in report.findings if finding.severity.name == "ERROR"]
+        return f"{errors[0].kind.label} in {errors[0].kernel}" if errors else OK if report.ok else "not checked"
+
+    return judge
+
+
+def _short(error: Exception) -> str:
+    text = str(error).splitlines()[0].partition("fails on this module: ")
+    said = text[2] or text[0].removeprefix("unsupported: ")
+    return said if len(said) <= 90 else said[:87] + "..."
+
+
+def lowers(build: Callable[[], Any], target: str) -> Verdict:
+    """Whether a model compiles, for one that has no reference in every TVM."""
+
+    def judge(device: Device, pipeline: str, without: tuple[str, ...]) -> str:
+        try:
+            _compile(build(), target, device, pipeline, without)
+        except AdrenoSimError as error:
+            return f"does not compile ({_short(error)})"
+        return OK
+
+    return judge
+
+
+def takes_the_pipeline(_device: Device, pipeline: str, _without: tuple[str, ...]) -> str:
+    """Whether TVM's own entry point takes its Adreno pipeline; this project runs the passes itself."""
+    tvm = import_tvm()
+    if pipeline == "fixed":
+        return OK
+    try:
+        tvm.compile(models.module(lambda x: tvm.relax.op.nn.relu(x)), target=make_target("buffer"), tir_pipeline="adreno")
+    except TypeError as error:
+        return f"TypeError: {_short(error)}"
+    return OK
+
+
+def plan(build: Callable[[], Any]) -> Verdict:
+    """Whether the memory plan takes more than its tensors need."""
+
+    def judge(device: Device, pipeline: str, without: tuple[str, ...]) -> str:
+        compiled = _compile(build(), "texture", device, pipeline, without)
+        summary = compiled.plan.summary if compiled.plan is not None else None
+        if summary is None or summary.planned <= summary.right:
+            return OK
+        return f"{summary.planned:,} bytes planned where {summary.right:,} are enough"
+
+    return judge
+
+
+def _compile(module: Any, target: str, device: Device, pipeline: str, without: tuple[str, ...]) -> CompiledModel:
+    from ..compiling import compile_model
+
+    kind: Literal["stock", "fixed"] = "stock" if pipeline == "stock" else "fixed"
+    return compile_model(module, target=target, pipeline=kind, without_fix=without, limits=device.info.limits)
+
+
+def _in_textures(name: str, mend: str, build: Callable[[], Any], summary: str) -> Defect:
+    return Defect(name, summary, mend, "texture", run(build, "texture"))
+
+
+DEFECTS: tuple[Defect, ...] = (
+    Defect(
+        "pipeline-tuple",
+        "tvm.compile does not take the Adreno TIR pipeline, a bare pass where it wants a triple",
+        "the pipeline's passes are run as the triple that TVM's build wants",
+        "buffer",
+        takes_the_pipeline,
+    ),
+    _in_textures(
+        "texture-store",
+        "texture-store",
+        models.convolution,
+        "a texel is stored once per lane, and ends up as four times its last channel",
+    ),
+    _in_textures(
+        "pool-accumulator",
+        "pool-accumulator",
+        models.pooling,
+        "the four lanes of a pooling share an accumulator of one element",
+    ),
+    _in_textures(
+        "texel-race", "texel-race", models.mean_in_texture, "four work-items race for one texel of a left-over function"
+    ),
+    Defect(
+        "reduction-epilogue",
+        "after a reduction in blocks, work-items read sums that others made",
+        "reduction-epilogue",
+        "buffer",
+        run(models.blocked_reduction, "buffer"),
+    ),
+    _in_textures(
+        "unbound-block", "unbound-block", models.squeeze_and_excite, "blocks without threads become host code on device memory"
+    ),
+    Defect(
+        "plan-coefficient",
+        "the memory plan reserves four times a texture's size",
+        "plan-coefficient",
+        "texture",
+        plan(models.residual),
+    ),
+    _in_textures(
+        "packed-groups",
+        "packed-convolution",
+        models.uneven_groups,
+        "grouped convolutions read channels of another group where a texel holds channels of two",
+    ),
+    _in_textures("depthwise", "packed-convolution", models.depthwise, "depthwise convolutions do not compile for textures"),
+    _in_textures("half-convolution", "packed-convolution", models.half, "float16 convolutions do not compile for textures"),
+    _in_textures(
+        "transposed",
+        "packed-transpose, plain-convolution",
+        models.transposed,
+        "transposed convolutions do not compile for textures",
+    ),
+    Defect(
+        "inference-dropout",
+        "Dropout does not compile for textures",
+        "inference-dropout",
+        "texture",
+        lowers(models.dropout, "texture"),
+    ),
+    _in_textures(
+        "constant-rank",
+        "constant-rank",
+        models.one_element,
+        "elementwise operators with a (1, 1, 1, 1) constant do not compile",
+    ),
+)
+"""In the order in which they are examined."""
+
+
+def mends(defect: Defect) -> tuple[str, ...]:
+    """The fixes to leave out to see the defect; empty where no fix of the pipeline removes it."""
+    names = tuple(name.strip() for name in defect.mend.split(","))
+    return names if all(any(fix.name == name for fix in FIXES) for name in names) else ()

@@ -1,0 +1,104 @@
+"""`examine` the installed TVM: every known defect with TVM's own passes, without its mend, and with all mends."""
+
+from __future__ import annotations
+
+import platform
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from importlib import metadata
+from typing import Any
+
+from ...device import Device
+from ..compat import import_tvm, tvm_series
+from .defects import DEFECTS, OK, Defect, mends
+
+SCHEMA = "adreno-sim/doctor/1"
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """One defect. stock: the verdict with TVM's passes alone; alone: with every mend but this defect's; fixed: with all.
+
+    present: the defect is there without its mend. mended: the model is right with all mends.
+    """
+
+    name: str
+    summary: str
+    mend: str
+    target: str
+    stock: str
+    alone: str
+    fixed: str
+    seconds: float
+
+    @property
+    def present(self) -> bool:
+        return self.alone != OK
+
+    @property
+    def mended(self) -> bool:
+        return self.fixed == OK
+
+
+@dataclass(frozen=True)
+class Examination:
+    """What was found. tvm, tvm_ffi: versions of the packages; series: as the mends count them, "0.27"."""
+
+    tvm: str
+    tvm_ffi: str
+    series: str
+    python: str
+    device: str
+    seconds: float
+    defects: tuple[Diagnosis, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Every model is right with the mends."""
+        return all(diagnosis.mended for diagnosis in self.defects)
+
+    @property
+    def present(self) -> tuple[Diagnosis, ...]:
+        return tuple(diagnosis for diagnosis in self.defects if diagnosis.present)
+
+    def as_json(self) -> dict[str, Any]:
+        found = [{**asdict(item), "present": item.present, "mended": item.mended} for item in self.defects]
+        return {"schema": SCHEMA, "ok": self.ok, **asdict(self), "defects": found}
+
+
+def examine(device: Device, step: Callable[[str], None] = lambda _name: None, only: tuple[str, ...] = ()) -> Examination:
+    """Examine the installed TVM on `device`. step: told each defect before it is looked at. only: names; empty = all.
+
+    Raises AdrenoSimError or UnsupportedError where TVM is missing, unsupported, or paired with an ffi that crashes.
+    """
+    tvm = import_tvm()
+    start = time.perf_counter()
+    found = []
+    for defect in DEFECTS:
+        if not only or defect.name in only:
+            step(defect.name)
+            found.append(_diagnose(defect, device))
+    return Examination(
+        str(tvm.__version__), _version("apache-tvm-ffi"), tvm_series(), platform.python_version(), str(device.info.name),
+        time.perf_counter() - start, tuple(found),
+    )  # fmt: skip
+
+
+def _diagnose(defect: Defect, device: Device) -> Diagnosis:
+    start = time.perf_counter()
+    stock = defect.judge(device, "stock", ())
+    left_out = mends(defect)
+    fixed = defect.judge(device, "fixed", ())
+    alone = stock
+    if stock != OK and left_out:
+        alone = defect.judge(device, "fixed", left_out)
+    seconds = time.perf_counter() - start
+    return Diagnosis(defect.name, defect.summary, defect.mend, defect.target, stock, alone, fixed, seconds)
+
+
+def _version(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return "unknown"

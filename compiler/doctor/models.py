@@ -1,0 +1,110 @@
+"""The smallest models that show each defect: Relax modules with seeded weights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..compat import import_tvm, tensor_type
+
+IMAGE = (1, 8, 9, 7)
+"""No multiple of a work-group, two channel blocks."""
+
+Body = Callable[..., Any]
+
+
+def module(body: Body, shape: tuple[int, ...] = IMAGE, dtype: str = "float32") -> Any:
+    """An IRModule whose main computes `body` of one input."""
+    relax = import_tvm().relax
+    x = relax.Var("x", tensor_type(shape, dtype))
+    builder = relax.BlockBuilder()
+    with builder.function("main", [x]):
+        with builder.dataflow():
+            result = builder.emit_output(builder.normalize(body(x)))
+        builder.emit_func_output(result)
+    return builder.get()
+
+
+def weight(*shape: int, dtype: str = "float32") -> Any:
+    """A constant of normal values, scaled by the fan-in."""
+    values = np.random.default_rng(shape).standard_normal(shape) / np.sqrt(max(1.0, float(np.prod(shape[1:]))))
+    return import_tvm().relax.const(values.astype(dtype))
+
+
+def conv(x: Any, outputs: int = 8, inputs: int = 8, kernel: int = 3, groups: int = 1, dtype: str = "float32") -> Any:
+    weights = weight(outputs, inputs // groups, kernel, kernel, dtype=dtype)
+    return import_tvm().relax.op.nn.conv2d(x, weights, padding=kernel // 2, groups=groups)
+
+
+def _ops() -> Any:
+    return import_tvm().relax.op
+
+
+def convolution() -> Any:
+    return module(lambda x: _ops().nn.relu(conv(x, 12)))
+
+
+def pooling() -> Any:
+    return module(lambda x: _ops().nn.max_pool2d(conv(x), (2, 2), strides=(2, 2)))
+
+
+def mean_in_texture() -> Any:
+    """A gate whose input is a mean over the image that stays in a texture."""
+
+    def body(x: Any) -> Any:
+        entry = _ops().nn.relu(conv(x))
+        gate = conv(_ops().mean(entry, axis=[2, 3], keepdims=True), kernel=1)
+        return conv(_ops().multiply(entry, gate))
+
+    return module(body)
+
+
+def squeeze_and_excite() -> Any:
+    def body(x: Any) -> Any:
+        entry = _ops().nn.relu(conv(x))
+        gate = _ops().sigmoid(conv(_ops().nn.adaptive_avg_pool2d(entry, (1, 1)), kernel=1))
+        return _ops().multiply(entry, gate)
+
+    return module(body)
+
+
+def blocked_reduction() -> Any:
+    return module(lambda x: _ops().add(conv(x, 18, 10, kernel=1, groups=2), weight(1, 18, 1, 1)), (1, 10, 14, 14))
+
+
+def depthwise() -> Any:
+    return module(lambda x: conv(conv(x), groups=8))
+
+
+def uneven_groups() -> Any:
+    """Two groups of six channels: a texel holds channels of both."""
+    return module(lambda x: conv(conv(x, 12), 12, 12, groups=2))
+
+
+def half() -> Any:
+    return module(lambda x: _ops().nn.relu(conv(x, 12, kernel=1, dtype="float16")), dtype="float16")
+
+
+def transposed() -> Any:
+    return module(lambda x: _ops().nn.conv2d_transpose(conv(x), weight(8, 12, 2, 2), strides=2))
+
+
+def dropout() -> Any:
+    return module(lambda x: import_tvm().relax.TupleGetItem(_ops().nn.dropout(conv(x), 0.5), 0))
+
+
+def one_element() -> Any:
+    constant = np.full((1, 1, 1, 1), 0.25, np.float32)
+    return module(lambda x: _ops().add(conv(x), import_tvm().relax.const(constant)))
+
+
+def residual() -> Any:
+    """Several textures live at once."""
+
+    def body(x: Any) -> Any:
+        entry = _ops().nn.relu(conv(x))
+        return _ops().nn.relu(_ops().add(conv(_ops().nn.relu(conv(entry))), entry))
+
+    return module(body)

@@ -1,0 +1,71 @@
+"""`adreno-sim doctor`: which defects the installed TVM has, told from what its kernels compute."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from adreno_sim import schemas
+from adreno_sim.cli import main
+from adreno_sim.compiler.compat import tvm_series
+from adreno_sim.compiler.doctor import defects
+from adreno_sim.compiler.doctor.examine import examine
+from adreno_sim.compiler.passes.registry import FIXES
+
+pytestmark = pytest.mark.tvm
+
+ABSENT = {"0.25": {"texture-store"}, "0.26": set(), "0.27": set()}
+"""Known defects that a TVM series does not have."""
+
+
+def doctor(tmp_path: Path, *arguments: str) -> tuple[int, dict[str, Any]]:
+    file = tmp_path / "doctor.json"
+    code = main(["doctor", "--json", str(file), *arguments])
+    found = json.loads(file.read_text())
+    jsonschema.Draft202012Validator(schemas.load("doctor")).validate(found)
+    return code, found
+
+
+def test_a_defect_told_apart_by_version(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """texture-store came with 0.26; the plan is inflated in every version."""
+    code, found = doctor(tmp_path, "--only", "texture-store,plan-coefficient")
+    assert code == 0 and found["ok"] and found["series"] == tvm_series()
+    store, plan = found["defects"]
+    assert store["present"] == (tvm_series() != "0.25") and store["mended"]
+    assert store["stock"] == store["alone"] == ("wrong-value in te_layout_transform_kernel" if store["present"] else "ok")
+    assert plan["present"] and plan["fixed"] == "ok" and "bytes planned where" in plan["stock"]
+    said = capsys.readouterr().out
+    assert f"TVM {found['tvm']}" in said and "of 2 known defects in this TVM" in said
+
+
+def test_strict_counts_a_mended_defect(tmp_path: Path) -> None:
+    code, found = doctor(tmp_path, "--strict", "--only", "pipeline-tuple")
+    assert code == 1 and found["ok"] and found["defects"][0]["present"]
+
+
+def test_an_unknown_defect_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["doctor", "--only", "texture-stores"]) == 2
+    assert "defect 'texture-stores': expected one of pipeline-tuple, texture-store" in capsys.readouterr().err
+
+
+def test_an_unmended_defect_fails(adreno: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    wrong = defects.Defect("wrong", "", "texture-store", "texture", lambda _device, _pipeline, _without: "wrong-value in k")
+    monkeypatch.setattr("adreno_sim.compiler.doctor.examine.DEFECTS", (wrong,))
+    found = examine(adreno)
+    assert not found.ok and not found.defects[0].mended
+
+
+def test_every_mend_of_a_defect_is_known_to_the_doctor() -> None:
+    named = {name for defect in defects.DEFECTS for name in defects.mends(defect)}
+    assert named == {fix.name for fix in FIXES} - {"elementwise-texels"}  # which mends no defect: it keeps more in textures
+
+
+@pytest.mark.slow
+def test_everything_is_mended(adreno: Any) -> None:
+    found = examine(adreno)
+    assert found.ok, found.defects
+    assert {item.name for item in found.defects} - {item.name for item in found.present} == ABSENT[tvm_series()]
