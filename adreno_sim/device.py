@@ -47,6 +47,10 @@ class DeviceError(AdrenoSimError):
         self.code = code
 
 
+class ViewTooLargeError(DeviceError):
+    """A buffer or image that ends behind the storage it would be a view of."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
     """How a device runs kernels; fixed when the device is opened.

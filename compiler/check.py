@@ -15,6 +15,7 @@ import numpy as np
 from ..allow import find_config
 from ..device import AdrenoSimError, BuildError, Device, DeviceError, UnsupportedError, announce_devices, open_device
 from ..findings import Finding, Kind, Severity
+from ..refusals import refused_call
 from ..report.merge import FindingList
 from ..report.model import EXIT_USAGE, InputReport, Report
 from ..report.progress import Progress
@@ -55,7 +56,7 @@ def check(
     device: a device string or an open device; None = ADRENO_SIM_DEVICE, else sim:adreno-740. checks: "off", "bounds" or
     "full", for a device string. progress: told what happens. options: the fields of CheckOptions.
 
-    Returns a Report; defects are its findings. Raises AdrenoSimError for bad input or a launch that fails, and
+    Returns a Report; defects are its findings. What the device refuses is a finding. Raises AdrenoSimError for bad input and
     UnsupportedError for what TVM or the device cannot do, unless errors were found before (then the report says where it
     stopped).
     """
@@ -239,7 +240,13 @@ class _Run:
         return error
 
     def _stopped(self, report: Report, error: AdrenoSimError) -> None:
-        """An error ends the check unless there is something to report: errors outrank it, with keep_going every kernel does."""
+        """An error ends the check unless there is something to report: errors outrank it, with keep_going every kernel does.
+
+        What a device refuses is a finding, unless the audit of the plan has said as much.
+        """
+        told = {finding.kind for finding in self.findings.as_list()}
+        if isinstance(error, DeviceError) and (finding := refused_call(error)).kind not in told:
+            self.findings.add([finding])
         errors = any(finding.severity is Severity.ERROR for finding in self.findings.as_list())
         if not errors and not (self.options.keep_going and report.kernels):
             raise error

@@ -195,7 +195,7 @@ def _alloc_tensor(frame: Frame, i: AllocTensor) -> None:
         handle = ViewHandle(owner, spec, i.offset, i.dst)
     except DeviceError as error:
         what = f"tensor {i.dst!r}, {spec.dtype} {spec.shape} in {spec.scope} ({frame.where()})"
-        raise DeviceError(error.code, f"{what}: {str(error).removeprefix(f'{error.code}: ')}") from error
+        raise type(error)(error.code, f"{what}: {str(error).removeprefix(f'{error.code}: ')}") from error
     if shared := handle.meets():
         frame.machine.observer.storage_reused(i.dst, [view.name for view in shared], frame.where())
     frame.set(i.dst, Tensor(spec.shape, spec.dtype, spec.scope, handle, i.dst))

@@ -8,17 +8,11 @@ from typing import Any
 import numpy as np
 
 from ..device import AdrenoSimError, BufferSpec, Device, DeviceError, KernelParam, Local, Storage, View
-from ..findings import Access, Finding, Kind
+from ..findings import Finding
 from ..image.formats import CHANNEL_TYPES, ORDERS
+from ..refusals import refused_call
 from . import scalars
 from .model import ArgumentSpec, BufferArgument, ImageArgument, LaunchSpec, LocalArgument, SamplerArgument, ScalarArgument
-
-_KINDS = dict.fromkeys((
-    "CL_OUT_OF_RESOURCES", "CL_OUT_OF_HOST_MEMORY", "CL_MEM_OBJECT_ALLOCATION_FAILURE", "CL_INVALID_BUFFER_SIZE",
-    "CL_INVALID_IMAGE_SIZE", "CL_INVALID_WORK_GROUP_SIZE", "CL_INVALID_WORK_ITEM_SIZE", "CL_INVALID_GLOBAL_WORK_SIZE",
-    "CL_INVALID_WORK_DIMENSION",
-), Kind.LIMIT_EXCEEDED) | {"CL_MISALIGNED_SUB_BUFFER_OFFSET": Kind.MISALIGNED_VIEW}  # fmt: skip
-"""By code; the other codes say that an argument is not what it should be."""
 
 
 class Refused(Exception):
@@ -29,11 +23,9 @@ class Refused(Exception):
         self.finding = finding
 
 
-def refusal(error: DeviceError, kind: Kind | None = None, view: str = "") -> Refused:
-    """The finding of a refused call, its kind by its code where `kind` does not say."""
-    kind = kind or _KINDS.get(error.code, Kind.WRONG_ARGUMENT)
-    access = Access(view, 0) if view else None
-    return Refused(Finding(kind, str(error), access=access, detail={"code": error.code}))
+def refusal(error: DeviceError, view: str = "") -> Refused:
+    """A refused call, made for the argument `view`."""
+    return Refused(refused_call(error, view))
 
 
 def check_names(spec: LaunchSpec, kernel: str, params: Sequence[KernelParam], named: bool) -> None:
@@ -98,8 +90,7 @@ class Bound:
         try:
             return self._device.view(storage, spec, place.offset)
         except DeviceError as error:
-            too_large = place.offset + needed > storage.nbytes
-            raise refusal(error, Kind.VIEW_TOO_LARGE if too_large else None, name) from None
+            raise refusal(error, view=name) from None
 
 
 def elements(argument: BufferArgument | ImageArgument) -> tuple[str, int]:

@@ -184,3 +184,25 @@ def test_unknown_options_are_refused_by_name():
         check(model(RIGHT), device=open_device("sim:reference"), checks="full")
     with pytest.raises(AdrenoSimError, match=r"2 inputs given: the model expects 1 \(data\)"):
         check(model(RIGHT), [np.zeros(N, "float32")] * 2, device="sim:reference")
+
+
+def short_of_storage(nbytes):
+    """`twice` with a storage of `nbytes` under its result."""
+    made = model(RIGHT)
+    body = list(made.functions["main"].body)
+    body[0] = AllocStorage("s0", ShapeLiteral((nbytes,)), "global", "float32")
+    return dataclasses.replace(made, functions={"main": VMFunction("main", ("data",), tuple(body))})
+
+
+def test_a_view_larger_than_its_storage_is_a_finding():
+    report = check(short_of_storage(4 * N - 4), device="sim:reference")
+    assert report.exit_code == 1 and not report.ok
+    assert [f.kind for f in report.findings if f.severity == 2] == [Kind.VIEW_TOO_LARGE]
+    assert "tensor 't0'" in report.findings[0].message or "t0" in report.findings[0].tensor
+    assert any("everything after" in line for line in report.unchecked)
+
+
+def test_a_call_that_the_device_refuses_is_a_finding():
+    report = check(model(RIGHT), device="sim:adreno-740,MAX_WORK_GROUP_SIZE=8")
+    assert report.exit_code == 1 and [f.kind for f in report.findings] == [Kind.LIMIT_EXCEEDED]
+    assert report.findings[0].detail == {"code": "CL_INVALID_WORK_GROUP_SIZE"}

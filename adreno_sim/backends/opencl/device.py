@@ -22,6 +22,7 @@ from ...device import (
     Storage,
     View,
     ViewSpec,
+    ViewTooLargeError,
     Watch,
 )  # fmt: skip
 from ...findings import Finding, Kind
@@ -79,8 +80,8 @@ class OpenCLDevice:
         if offset < 0 or offset + needed > owned.nbytes:
             if isinstance(spec, BufferSpec):
                 message = f"buffer of {needed} bytes at offset {offset}: the storage has {owned.nbytes} bytes"
-                raise DeviceError("CL_INVALID_VALUE", message)
-            raise DeviceError(
+                raise ViewTooLargeError("CL_INVALID_VALUE", message)
+            raise ViewTooLargeError(
                 "CL_INVALID_IMAGE_SIZE", f"{spec} at offset {offset}: needs {needed} bytes, the storage has {owned.nbytes}"
             )
         if isinstance(spec, BufferSpec):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from ...clc import ir
 from ...clc.layout import size_of
-from ...device import BufferSpec, DeviceError, ImageSpec, Local
+from ...device import BufferSpec, DeviceError, ImageSpec, Local, ViewTooLargeError
 from ...image import Layout
 from ...memory import StorageView
 from ...profiles import Profile
@@ -173,7 +173,7 @@ def choose_local(total: Size, profile: Profile) -> Size:
 def check_buffer(spec: BufferSpec, offset: int, available: int, profile: Profile) -> None:
     """Region and alignment of a buffer view (clCreateSubBuffer); `available`: bytes of the storage."""
     if spec.nbytes < 0 or offset < 0 or offset + spec.nbytes > available:
-        raise DeviceError(
+        raise ViewTooLargeError(
             "CL_INVALID_VALUE", f"buffer of {spec.nbytes} bytes at offset {offset}: the storage has {available} bytes"
         )
     check_offset(offset, profile)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...device import BufferSpec, DeviceError, ImageSpec
+from ...device import BufferSpec, DeviceError, ImageSpec, ViewTooLargeError
 from ...findings import Finding, Kind
 from ...image import format_of, layout_of
 from ...memory import Block, DeviceMemory, Storage, StorageView
@@ -108,7 +108,7 @@ class ViewMaker:
         return view
 
     def _too_large(self, spec: ImageSpec, offset: int, needed: int, storage: Storage) -> DeviceError:
-        return DeviceError(
+        return ViewTooLargeError(
             "CL_INVALID_IMAGE_SIZE",
             f"{spec} at offset {offset}: needs {needed} bytes (pitch rule {self.profile['pitch_rule']}), "
             f"the storage has {storage.nbytes}",
