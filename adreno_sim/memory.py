@@ -43,6 +43,7 @@ class Block:
         raw = np.empty(self.nbytes + PAGE, np.uint8)
         start = -raw.ctypes.data % PAGE
         self.bytes: Bytes = raw[start : start + self.nbytes]
+        self.address = self.bytes.ctypes.data  # asked once: it costs as much as a short launch's own work
         self.valid: Bytes | None = np.zeros(self.nbytes, np.uint8) if record else None
         self._whole: set[object] = set()
         self._poison = np.uint64(poison)
@@ -174,7 +175,7 @@ class StorageView:
     @property
     def address(self) -> int:
         """Address of the first byte that kernels see."""
-        return self.separate.bytes.ctypes.data if self.separate else self.storage.bytes.ctypes.data + self.offset
+        return self.separate.address if self.separate else self.storage.block.address + self.offset
 
     def release(self) -> None:
         """Give the view up; a separate image hands its texels to the storage first. Releasing twice does nothing."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 from ..clc import ir
 from ..device import AdrenoSimError
 from . import layout
@@ -26,6 +28,7 @@ def slot_bytes(arg: ArgSpec) -> int:
     return layout.align_up(arg.nbytes, 128) if isinstance(arg, ScalarArg) else 0
 
 
+@functools.lru_cache(maxsize=1024)
 def slots(args: tuple[ArgSpec, ...]) -> tuple[list[int], int]:
     """The offset of each argument, and the size of the block. Scalars are aligned to 128 bytes for the widest vectors."""
     offsets, end = [], 0

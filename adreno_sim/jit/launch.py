@@ -11,6 +11,7 @@ from typing import Union
 
 import numpy as np
 
+from ..clc import ir
 from ..device import AdrenoSimError, DeviceError, StoreEvent
 from ..findings import Finding
 from . import arguments, context, layout, order
@@ -133,13 +134,13 @@ def _argument_block(compiled: CompiledKernel, args: Sequence[Bound]) -> bytes:
     offsets, size = arguments.slots(key.args)
     block = bytearray(size)
     for param, spec, at, arg in zip(kernel.params, key.args, offsets, args, strict=True):
-        where = f"kernel {kernel.name}, argument {param.index} ({param.name})"
         if isinstance(spec, BufferArg):
-            data = _buffer(arg, where) + _shadows(spec, arg)
+            data = _buffer(arg, kernel, param) + _shadows(spec, arg)
         elif isinstance(spec, ImageArg):
-            data = _image(arg, spec, where) + _shadows(spec, arg)
+            data = _image(arg, spec, kernel, param) + _shadows(spec, arg)
         elif isinstance(spec, ScalarArg):
             if not isinstance(arg, bytes) or len(arg) != spec.nbytes:
+                where = _where(kernel, param)
                 raise DeviceError("CL_INVALID_ARG_SIZE", f"{where}: expected {spec.nbytes} bytes, got {arg!r:.60}")
             data = arg
         else:
@@ -148,20 +149,26 @@ def _argument_block(compiled: CompiledKernel, args: Sequence[Bound]) -> bytes:
     return bytes(block)
 
 
-def _buffer(arg: Bound, where: str) -> bytes:
+def _where(kernel: ir.Function, param: ir.Param) -> str:
+    return f"kernel {kernel.name}, argument {param.index} ({param.name})"
+
+
+def _buffer(arg: Bound, kernel: ir.Function, param: ir.Param) -> bytes:
     if not isinstance(arg, BoundBuffer):
-        raise DeviceError("CL_INVALID_ARG_VALUE", f"{where}: expected a buffer, got {type(arg).__name__}")
+        raise DeviceError("CL_INVALID_ARG_VALUE", f"{_where(kernel, param)}: expected a buffer, got {type(arg).__name__}")
     if arg.address % ALIGNMENT and arg.nbytes:
+        where = _where(kernel, param)
         raise DeviceError("CL_MISALIGNED_SUB_BUFFER_OFFSET", f"{where}: address {arg.address:#x} is no multiple of {ALIGNMENT}")
     return struct.pack("<QQ", arg.address, arg.nbytes)
 
 
-def _image(arg: Bound, spec: ImageArg, where: str) -> bytes:
+def _image(arg: Bound, spec: ImageArg, kernel: ir.Function, param: ir.Param) -> bytes:
     if not isinstance(arg, BoundImage):
-        raise DeviceError("CL_INVALID_ARG_VALUE", f"{where}: expected an image, got {type(arg).__name__}")
+        raise DeviceError("CL_INVALID_ARG_VALUE", f"{_where(kernel, param)}: expected an image, got {type(arg).__name__}")
     row = arg.width * texel_bytes(spec.order, spec.channel_type)
     needed = (arg.depth_or_layers - 1) * arg.slice_pitch + (arg.height - 1) * arg.row_pitch + row
     if min(arg.width, arg.height, arg.depth_or_layers) < 1 or needed > arg.nbytes:
+        where = _where(kernel, param)
         raise DeviceError("CL_INVALID_IMAGE_SIZE", f"{where}: the image needs {needed} bytes, its view has {arg.nbytes}")
     fields = (arg.address, arg.width, arg.height, arg.depth_or_layers, arg.row_pitch, arg.slice_pitch)
     return struct.pack("<6Q", *fields)
@@ -202,11 +209,16 @@ class _Launch:
         mode = _DEFAULT_MODE | (_FLUSH if compiled.key.flush_denormals else 0)
         fields = (
             self.groups, 1, *groups, *offset, *global_size, work_dim, self.context + sites_at,
-            low, high, self.events.ctypes.data, 0, len(self.events), self.prints.ctypes.data, 0, self.prints.nbytes, mode,
+            low, high, _address(self.events), 0, len(self.events), _address(self.prints), 0, self.prints.nbytes, mode,
         )  # fmt: skip
         raw = memoryview(self._memory.data)
         struct.pack_into(f"<{len(fields)}Q", raw, context.GROUP_COUNT * 8, *fields)
         raw[arguments_at : arguments_at + len(block)] = block
+
+
+def _address(array: np.ndarray) -> int:
+    """Where the elements lie; 0 for none."""
+    return int(array.ctypes.data) if len(array) else 0
 
 
 class _Full:

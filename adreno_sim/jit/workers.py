@@ -58,7 +58,8 @@ def execute(
     try:
         if quick:
             work()
-        concurrent.futures.wait(helpers, timeout)
+        if helpers:
+            concurrent.futures.wait(helpers, timeout)
     finally:
         words[context.STOP] = 1  # only those who still run look at it
         for helper in helpers:

@@ -117,15 +117,17 @@ def work_size(
 
 
 def _three(kernel: SimKernel, which: str, size: Sequence[int], least: int) -> Size:
-    text = f"kernel {kernel.name}: {which} size {tuple(size)}"
+    def wrong(code: str, expected: str) -> DeviceError:
+        return DeviceError(code, f"kernel {kernel.name}: {which} size {tuple(size)}: expected {expected}")
+
     if not 1 <= len(size) <= 3:
-        raise DeviceError("CL_INVALID_WORK_DIMENSION", f"{text}: expected 1 to 3 dimensions")
+        raise wrong("CL_INVALID_WORK_DIMENSION", "1 to 3 dimensions")
     code = "CL_INVALID_GLOBAL_WORK_SIZE" if which == "global" else "CL_INVALID_WORK_GROUP_SIZE"
     if any(int(n) != n or n < least for n in size):
-        raise DeviceError(code, f"{text}: expected whole numbers of {least} or more")
+        raise wrong(code, f"whole numbers of {least} or more")
     x, y, z = (*map(int, size), *[1] * (3 - len(size)))
     if max(x, y, z) > _MOST_ITEMS or x * y * z > _MOST_ITEMS:
-        raise DeviceError(code, f"{text}: expected at most {_MOST_ITEMS} work-items")
+        raise wrong(code, f"at most {_MOST_ITEMS} work-items")
     return x, y, z
 
 
