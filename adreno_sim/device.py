@@ -266,7 +266,8 @@ class DeviceInfo:
 
     limits: OpenCL names without CL_DEVICE_ ("IMAGE2D_MAX_WIDTH", "MAX_WORK_GROUP_SIZE", ...).
     lacks: sentences, each a thing this backend cannot do and what happens instead.
-    checks_accesses, records_stores: it looks at every memory access, and honours a Watch.
+    checks_accesses, records_stores: it looks at every memory access, and honours a Watch. builds_in_parallel: `build` may be
+    called by several threads at once, and gains by it.
     """
 
     name: str
@@ -277,6 +278,7 @@ class DeviceInfo:
     lacks: tuple[str, ...] = ()
     checks_accesses: bool = True
     records_stores: bool = True
+    builds_in_parallel: bool = False
 
 
 @dataclass(frozen=True)

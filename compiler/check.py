@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -221,13 +224,12 @@ class _Run:
 
     def _build(self, machine: VirtualMachine) -> None:
         """Build every kernel. One that does not compile ends the run when it is launched: those before it are judged."""
-        with self._stage("build", len(machine.model.kernels)):
-            for name in machine.model.kernels:
+        wanted = [name for name in machine.model.kernels if name not in self.refused]
+        with self._stage("build", len(wanted)), _builders(machine, wanted) as builders:
+            for name, build in builders.items():
                 self.progress.step(name)
-                if name in self.refused:
-                    continue
                 try:
-                    machine.kernel(name)
+                    build()
                 except BuildError as error:
                     self.refused[name] = error
                 except UnsupportedError as error:
@@ -289,6 +291,19 @@ class _Run:
             yield
         finally:
             self.timings[name] = self.timings.get(name, 0.0) + time.perf_counter() - start
+
+
+@contextmanager
+def _builders(machine: VirtualMachine, names: Sequence[str]) -> Iterator[dict[str, Callable[[], object]]]:
+    """By kernel, what builds it, or waits for a thread that does where the device can build several at once."""
+    if not machine.device.info.builds_in_parallel:
+        yield {name: partial(machine.kernel, name) for name in names}
+        return
+    pool = ThreadPoolExecutor(len(os.sched_getaffinity(0)))
+    try:
+        yield {name: pool.submit(machine.kernel, name).result for name in names}
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def _input_report(name: str, array: np.ndarray, origin: str) -> InputReport:

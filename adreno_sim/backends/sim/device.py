@@ -334,6 +334,7 @@ def _info(profile: Profile) -> DeviceInfo:
         extensions=profile.extensions,
         limits=profile.limits,
         lacks=tuple(_lacks(profile)),
+        builds_in_parallel=True,
     )
 
 
