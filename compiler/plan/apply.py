@@ -32,18 +32,10 @@ def replan(model: CompiledModel, planner: str, rules: DeviceRules) -> CompiledMo
 def _from_file(path: str, problem: Problem) -> Allocation:
     """Where the plan in a file puts the tensors of `problem`, which must be in it as they are."""
     plan = read_plan(path)
-    there = {tensor.id: tensor for tensor in plan.tensors}
-    for item in problem.items:
-        tensor = there.get(item.id)
-        if tensor is None:
-            raise AdrenoSimError(f"{path}: the plan is for another model: it has no tensor {item.id!r}")
-        ours = (item.shape, item.dtype, item.scope, item.start, item.last)
-        if ours != (tensor.shape, tensor.dtype, tensor.scope, tensor.first, tensor.last):
-            raise AdrenoSimError(
-                f"{path}: the plan is for another model: its tensor {item.id!r} is {tensor.dtype} {tensor.shape} in "
-                f"{tensor.scope}, live {tensor.first} to {tensor.last}; expected {item.dtype} {item.shape} in {item.scope}, "
-                f"live {item.start} to {item.last}"
-            )
+    try:
+        _check_same(problem, plan, f"the plan of {plan.model or plan.function}")
+    except AdrenoSimError as error:
+        raise AdrenoSimError(f"{path}: {error}") from None
     return replace(allocation_of(plan, problem), planner=path)
 
 
@@ -54,7 +46,7 @@ def apply(model: CompiledModel, allocation: Allocation, rules: DeviceRules) -> C
     where input shapes are symbolic: a placement is for given sizes.
     """
     plan = _static_plan(model, allocation.planner)
-    _check_same(model, allocation)
+    _check_same(allocation.problem, plan, model.name)
     reasons = why_not(model, allocation, rules)
     if reasons:
         more = f" ({len(reasons) - 1} more like this)" if len(reasons) > 1 else ""
@@ -99,20 +91,23 @@ def _static_plan(model: CompiledModel, planner: str) -> MemoryPlan:
     return extract_plan(model)
 
 
-def _check_same(model: CompiledModel, allocation: Allocation) -> None:
-    """The allocation places tensors that the model has, as they are."""
-    there = {tensor.id: tensor for tensor in extract_plan(model).tensors}
-    for item in allocation.problem.items:
+def _check_same(problem: Problem, plan: MemoryPlan, owner: str) -> None:
+    """Every tensor of `problem` is in `plan`, of the same type and life. AdrenoSimError with the first that is not."""
+    there = {tensor.id: tensor for tensor in plan.tensors}
+    for item in problem.items:
         tensor = there.get(item.id)
         if tensor is None:
-            raise AdrenoSimError(f"the plan is for another model: {model.name} has no tensor {item.id!r}")
-        ours = (tensor.shape, tensor.dtype, tensor.scope, tensor.first, tensor.last)
-        if ours != (item.shape, item.dtype, item.scope, item.start, item.last):
+            raise AdrenoSimError(f"the plan is for another model: {owner} has no tensor {item.id!r}")
+        found = _description(tensor.dtype, tensor.shape, tensor.scope, tensor.first, tensor.last)
+        wanted = _description(item.dtype, item.shape, item.scope, item.start, item.last)
+        if found != wanted:
             raise AdrenoSimError(
-                f"the plan is for another model: tensor {item.id!r} is {tensor.dtype} {tensor.shape} in {tensor.scope}, live "
-                f"{tensor.first} to {tensor.last}, in {model.name}; {item.dtype} {item.shape} in {item.scope}, live "
-                f"{item.start} to {item.last}, in the plan"
+                f"the plan is for another model: tensor {item.id!r} of {owner} is {found}; what is to be placed is {wanted}"
             )
+
+
+def _description(dtype: str, shape: tuple[int, ...], scope: str, first: int, last: int) -> str:
+    return f"{dtype} {shape} in {scope}, live {first} to {last}"
 
 
 def _replaced(model: CompiledModel, starts: dict[int, int]) -> frozenset[str]:

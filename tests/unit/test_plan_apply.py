@@ -125,7 +125,7 @@ def test_plans_of_other_models():
         apply(handmade.branch(), allocation, RULES)
     item = replace(allocation.problem.items[0], end=99)
     other = replace(allocation, problem=replace(allocation.problem, items=(item, *allocation.problem.items[1:])))
-    with pytest.raises(AdrenoSimError, match=r"tensor 't1' is float32 .* live 2 to 9, in handmade; .* live 2 to 98, in the plan"):
+    with pytest.raises(AdrenoSimError, match=r"tensor 't1' of handmade is float32 .* live 2 to 9; .* live 2 to 98"):
         apply(doubled(5), other, RULES)
     with pytest.raises(UnsupportedError, match="its input shapes are symbolic"):
         replan(handmade.symbolic(), "arena", RULES)
@@ -138,8 +138,8 @@ def test_a_plan_from_a_file(tmp_path):
     assert np.array_equal(run(applied), 32 * X) and applied.plan == replan(model, "arena", RULES).plan
     longer = tuple(replace(t, last=t.last + 2) if t.id == "t2" else t for t in extract_plan(model).tensors)
     others = {
-        "it has no tensor 't1'": extract_plan(handmade.branch()),
-        "its tensor 't2' is .* live 7 to 16; expected .* live 7 to 14": replace(extract_plan(model), tensors=longer),
+        "the plan of handmade has no tensor 't1'": extract_plan(handmade.branch()),
+        "tensor 't2' of the plan of handmade is .* live 7 to 16; what is to be placed is .* live 7 to 14": replace(extract_plan(model), tensors=longer),
     }
     for said, other in others.items():
         write_plan(path, other)
