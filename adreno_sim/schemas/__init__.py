@@ -21,6 +21,7 @@ NAMES = (
     "scopes",
     "snapshots",
     "sweep",
+    "trace",
 )
 
 

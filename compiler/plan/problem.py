@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ...device import AdrenoSimError, ImageSpec, TensorSpec
 
 if TYPE_CHECKING:
@@ -15,6 +17,9 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 2**63 - 1
 """The largest size of anything: what a signed 64-bit size holds."""
+
+MAX_TIME = 2**62
+"""The latest time and the largest alignment: differences of two still fit 64 bits."""
 
 DEFAULT_DTYPE = "uint8"
 
@@ -44,6 +49,11 @@ class Item:
             raise AdrenoSimError(f"tensor {self.id!r}: size {self.size}: expected 1 to 2^63 - 1 bytes")
         if self.alignment < 1 or self.alignment & (self.alignment - 1):
             raise AdrenoSimError(f"tensor {self.id!r}: alignment {self.alignment}: expected a power of two")
+        if max(abs(self.start), abs(self.end), self.alignment) > MAX_TIME:
+            raise AdrenoSimError(f"tensor {self.id!r}: lifetime or alignment beyond 2^62")
+        if any(dim < 0 for dim in self.shape) or not 0 <= self.dense <= MAX_BYTES:
+            raise AdrenoSimError(f"tensor {self.id!r}: shape {list(self.shape)}, dense {self.dense}: expected no negative size")
+        _check_type(self)
 
     @property
     def is_texture(self) -> bool:
@@ -167,6 +177,17 @@ def _item(tensor: PlannedTensor, size: Size | None, alignment: int) -> Item:
         dense=tensor.dense_bytes,
         alignment=alignment,
     )
+
+
+def _check_type(item: Item) -> None:
+    """Anything but plain bytes is a tensor that there can be: of a known dtype, in a known scope."""
+    if not item.shape and (item.dtype, item.scope) == (DEFAULT_DTYPE, "global"):
+        return
+    try:
+        np.dtype(item.dtype)
+        TensorSpec(item.shape, item.dtype, item.scope).lower()
+    except (TypeError, AdrenoSimError) as error:
+        raise AdrenoSimError(f"tensor {item.id!r}: {error}") from None
 
 
 def _check_ids(items: Sequence[Item]) -> None:

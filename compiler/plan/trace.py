@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TextIO
 
 from ...device import AdrenoSimError
-from ...report.encode import write_json
+from ...report.encode import write_json, write_text
 from ..serial import SchemaError, decode, encode
 from .problem import Item, Problem
 
@@ -26,9 +27,9 @@ def read(path: str | Path) -> Problem:
     if path.suffix.lower() not in readers:
         raise AdrenoSimError(f"trace {path}: expected a file ending in .csv or .json")
     try:
-        with path.open(encoding="utf-8", newline="") as file:
+        with path.open(encoding="utf-8-sig", newline="") as file:
             items = readers[path.suffix.lower()](file, str(path))
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise AdrenoSimError(f"trace {path}: cannot be read: {error}") from None
     try:
         return Problem(tuple(items), path.stem)
@@ -38,10 +39,11 @@ def read(path: str | Path) -> Problem:
 
 def write_csv(path: str | Path, problem: Problem) -> None:
     """Lifetimes and sizes alone, as MiniMalloc reads them: id,lower,upper,size with [lower, upper)."""
-    with Path(path).open("w", encoding="utf-8", newline="") as file:
-        out = csv.writer(file, lineterminator="\n")
-        out.writerow(("id", "lower", "upper", "size"))
-        out.writerows((item.id, item.start, item.end, item.size) for item in problem.items)
+    text = io.StringIO()
+    out = csv.writer(text, lineterminator="\n")
+    out.writerow(("id", "lower", "upper", "size"))
+    out.writerows((item.id, item.start, item.end, item.size) for item in problem.items)
+    write_text(path, text.getvalue())
 
 
 def write(path: str | Path, problem: Problem) -> None:
@@ -61,6 +63,8 @@ def _fields(header: list[str], where: str) -> list[str]:
     if unknown := [name for name in names if name not in known]:
         raise AdrenoSimError(f"trace {where}:1: unknown column {unknown[0]!r}: expected id,lower,upper,size")
     fields = [known[name] for name in names]
+    if len(set(fields)) < len(fields):
+        raise AdrenoSimError(f"trace {where}:1: two columns mean the same: expected id,lower,upper,size")
     if missing := {"id", "start", "end", "size"} - set(fields):
         raise AdrenoSimError(f"trace {where}:1: no column for {min(missing)}: expected id,lower,upper,size")
     return fields
@@ -83,7 +87,7 @@ def _row(fields: list[str], row: list[str], where: str) -> Item:
 def _read_json(file: TextIO, where: str) -> list[Item]:
     try:
         data = json.load(file)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise AdrenoSimError(f"trace {where}: not valid JSON: {error}") from None
     if not isinstance(data, Mapping) or data.get("schema") != SCHEMA:
         raise AdrenoSimError(f"trace {where}: expected an object with schema {SCHEMA!r}")

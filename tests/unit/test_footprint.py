@@ -9,8 +9,10 @@ import referencing
 
 from adreno_sim import schemas
 from adreno_sim.cli import main
+from adreno_sim.compiler.plan import trace as trace_file
 from adreno_sim.compiler.plan.extract import extract_bounded, extract_plan
 from adreno_sim.compiler.plan.plan_file import plan_from_json, plan_to_json, read_plan, write_plan
+from adreno_sim.compiler.plan.problem import Item, Problem
 from adreno_sim.compiler.plan.rules import DeviceRules
 from adreno_sim.device import AdrenoSimError, TensorSpec
 from adreno_sim.golden.plan_figures import FOLDER
@@ -218,6 +220,32 @@ def test_bad_traces(run, tmp_path, text, said):
 def test_bad_usage(run, trace, args, said):
     code, out, err = run(trace, *args)
     assert code == 2 and out == "" and said in err and err.startswith("error: ") and err.count("\n") == 1
+
+
+def test_the_schema_of_traces(run, tmp_path):
+    """What is written fits it and is a source; what it forbids is refused when read."""
+    items = (Item("a", 64, 0, 3), Item("t", 768, 1, 4, "global.texture", "float32", (2, 3, 5, 4), 480, 128))
+    path = tmp_path / "trace.json"
+    trace_file.write(path, Problem(items, "net"))
+    data = json.loads(path.read_text())
+    validator("trace").validate(data)
+    assert run(path, "--planners", "all")[0] == 0
+    for key, value in (("size", 0), ("size", 2**63), ("alignment", 0), ("shape", [-1]), ("start", "0"), ("colour", 1)):
+        wrong = {**data, "items": [{**data["items"][0], key: value}]}
+        assert not validator("trace").is_valid(wrong)
+        path.write_text(json.dumps(wrong))
+        code, out, err = run(path)
+        assert code == 2 and out == "" and err.startswith(f"error: trace {path}") and err.count("\n") == 1
+
+
+@pytest.mark.parametrize("suffix", ["csv", "json", "asim"])
+@pytest.mark.parametrize("content", [b"", bytes(range(256)) * 8, b"PK\x03\x04"])
+def test_files_that_are_nothing(run, tmp_path, suffix, content):
+    path, out = tmp_path / f"x.{suffix}", tmp_path / "out.json"
+    path.write_bytes(content)
+    code, said, err = run(path, "--json", out, "--html", tmp_path / "out.html")
+    assert code == 2 and said == "" and err.startswith("error: ") and err.count("\n") == 1 and path.name in err
+    assert sorted(tmp_path.iterdir()) == [path]
 
 
 def test_json_of_another_kind(run, tmp_path):

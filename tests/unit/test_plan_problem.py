@@ -107,6 +107,15 @@ def test_json_keeps_everything(tmp_path):
     assert trace.read(tmp_path / "net.json") == problem
 
 
+ITEM = '{"schema": "adreno-sim/trace/1", "items": [{"id": "a", "size": 4, "start": 0, "end": 1, %s}]}'
+
+
+def test_a_byte_order_mark_is_no_column(tmp_path):
+    path = tmp_path / "net.csv"
+    path.write_text("id,lower,upper,size\nx,0,2,64\n", encoding="utf-8-sig")
+    assert trace.read(path).items == (Item("x", 64, 0, 2),)
+
+
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
@@ -121,6 +130,13 @@ def test_json_keeps_everything(tmp_path):
         ("a.json", "[]", "expected an object with schema"),
         ("a.json", '{"schema": "adreno-sim/trace/1", "items": [{"id": 3}]}', "a.json"),
         ("a.json", '{"schema": "adreno-sim/trace/1", "items": [{"id": "a", "size": 0, "start": 0, "end": 1}]}', "size 0"),
+        ("a.csv", "id,lower,upper,size\na,0,99999999999999999999,4\n", "a.csv:2: tensor 'a': lifetime or alignment beyond"),
+        ("a.csv", "id,lower,upper,size\n" + "a" * 200_000 + ",0,3,4\n", "a.csv: cannot be read: field larger"),
+        ("a.csv", "id,buffer,lower,upper,size\na,b,0,3,4\n", "a.csv:1: two columns mean the same"),
+        ("a.json", ITEM % '"dtype": "nope", "shape": [2, 4]', "tensor 'a': data type 'nope' not understood"),
+        ("a.json", ITEM % '"shape": [-2, 4]', "tensor 'a': shape .-2, 4., dense 0: expected no negative size"),
+        ("a.json", ITEM % '"scope": "global.texture"', "tensor 'a'"),
+        ("a.json", "[" * 100_000, "a.json: not valid JSON"),
         ("a.txt", "", "expected a file ending in .csv or .json"),
     ],
 )
