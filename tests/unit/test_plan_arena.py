@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from adreno_sim.compiler.plan.problem import Item, Problem, from_lifetimes
 from adreno_sim.compiler.plan.search.ejection import repair
 from adreno_sim.compiler.plan.search.firstfit import place_in_order
 from adreno_sim.compiler.plan.search.improve import Effort
-from adreno_sim.compiler.plan.search.instance import Instance
+from adreno_sim.compiler.plan.search.instance import Instance, common_unit
 from adreno_sim.compiler.plan.search.skyline import FAILED, FOUND, Skyline
 from adreno_sim.compiler.plan.search.sweep import place_by_time
 from adreno_sim.device import AdrenoSimError, UnsupportedError
@@ -107,6 +108,29 @@ def test_the_search_proves_a_capacity_too_small():
     answers = [Skyline(part).search(capacity, order, 10**6)[0] for capacity in range(part.bound - 1, part.bound + 3)]
     least = _least(from_lifetimes(rows))
     assert answers == [FOUND if capacity >= least else FAILED for capacity in range(part.bound - 1, part.bound + 3)]
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(items, min_size=2, max_size=6), st.integers(0, 3))
+def test_the_search_finds_what_there_is_and_nothing_else(rows, seed):
+    """Its rules cut off no capacity that trying everything reaches, with any order of equal offsets."""
+    problem = _problem(rows)
+    least, part = _least(problem), Instance.of(problem.items, 1)
+    order = np.random.default_rng(seed).permutation(len(part))
+    found, offsets, _ = Skyline(part).search(least, order, 10**6, 0.3, seed)
+    assert found == FOUND and part.peak(offsets) == least
+    _check(part, offsets)
+    assert Skyline(part).search(least - 1, order, 10**6, 0.3, seed)[0] == FAILED
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(items, min_size=1, max_size=20), st.sampled_from([1, 3, 64, 1024]))
+def test_the_common_unit_loses_no_offset(rows, factor):
+    problem = _problem(rows)
+    scaled = tuple(replace(item, size=item.size * factor) for item in problem.items)
+    unit = common_unit(scaled, 1)
+    assert unit % factor == 0 or any(item.alignment % factor for item in scaled)
+    assert all(item.size % unit == 0 and (item.alignment % unit == 0 or unit % item.alignment == 0) for item in scaled)
 
 
 def test_no_work_leaves_a_valid_construction():

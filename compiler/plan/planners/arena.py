@@ -8,7 +8,7 @@ from ....device import AdrenoSimError
 from ..allocation import Allocation
 from ..problem import Item, Problem, round_up
 from ..search.improve import Effort, lowest_placement
-from ..search.instance import Instance, Ints
+from ..search.instance import Instance, Ints, common_unit
 
 
 def arena(problem: Problem, effort: Effort | None = None) -> Allocation:
@@ -21,7 +21,7 @@ def arena(problem: Problem, effort: Effort | None = None) -> Allocation:
     if not items:
         return Allocation("arena", problem, (), (), ())
     _check_sizes(problem)
-    instance = Instance.of(items, problem.unit)
+    instance = Instance.of(items, common_unit(items, problem.unit))
     placed = lowest_placement(instance, effort or Effort())
     storage_of, offsets = np.zeros(len(items), np.int64), placed.offsets
     most = problem.max_allocation
@@ -35,8 +35,8 @@ def _allocation(problem: Problem, instance: Instance, storage_of: Ints, offsets:
     np.maximum.at(peaks, storage_of, offsets + instance.size)
     storages = tuple(int(peak) * instance.unit for peak in peaks)
     places = tuple(int(offset) * instance.unit for offset in offsets)
-    unit = instance.unit
-    return Allocation("arena", problem, storages, tuple(map(int, storage_of)), places, bound=bound * unit, unit=unit)
+    proved = bound * instance.unit
+    return Allocation("arena", problem, storages, tuple(map(int, storage_of)), places, bound=proved, unit=problem.unit)
 
 
 def _check_sizes(problem: Problem) -> None:

@@ -34,22 +34,25 @@ LEAST_SHARE = 20_000
 DEEP = 1_500
 """Most items of a group that the search, which recurses once an item, is used for."""
 
-ROUNDS = 6
+ROUNDS = 2
 """How often search and repair take turns."""
 
+SEARCH_PART = 0.6
+"""The part of a round's work that is search."""
+
 REPAIR_COST = 4
-"""Steps of repair that take as long as one of search."""
+"""Steps of repair that count as one of search."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Effort:
     """How long to search. The same effort and seed always give the same placement.
 
-    work: items and sections looked at in all, some five nanoseconds each. restart: placements the shortest searches may
+    work: items and sections looked at in all, some eight nanoseconds each. restart: placements the shortest searches may
     visit per item; then a search starts anew with what it has learnt. swap: how much searches differ by chance.
     """
 
-    work: int = 1_200_000_000
+    work: int = 1_000_000_000
     restart: int = 3
     swap: float = 0.2
     seed: int = 0
@@ -117,10 +120,11 @@ class Search:
 
     def run(self) -> None:
         """Search and repair in turn: the one is exact on small instances, the other quick to bring large ones near the bound."""
+        work = self.effort.work // ROUNDS
         for _ in range(ROUNDS):
             if len(self.part) <= DEEP:
-                self.dive(self.effort.work // ROUNDS // 2)
-            self.mend(self.effort.work // ROUNDS // 2)
+                self.dive(int(work * SEARCH_PART))
+            self.mend(int(work * (1 - SEARCH_PART)))
 
     def dive(self, work: int) -> None:
         """Depth-first searches at capacities between bound and peak, each led by where the earlier ones failed."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -31,13 +32,13 @@ class Instance:
 
     @staticmethod
     def of(items: Sequence[Item], unit: int) -> Instance:
-        """The items in units of `unit` bytes, which divides every alignment."""
+        """The items in units of `unit` bytes, which divides every alignment or is a multiple of it."""
         times = np.unique(np.array([t for item in items for t in (item.start, item.end)], np.int64))
         return Instance(
             np.searchsorted(times, np.array([item.start for item in items], np.int64)),
             np.searchsorted(times, np.array([item.end for item in items], np.int64)),
             np.array([round_up(item.size, unit) // unit for item in items], np.int64),
-            np.array([item.alignment // unit if item.alignment > unit else 1 for item in items], np.int64),
+            np.array([max(item.alignment // unit, 1) for item in items], np.int64),
             max(len(times) - 1, 0),
             unit,
         )
@@ -95,6 +96,18 @@ class Instance:
     def peak(self, offsets: Ints) -> int:
         """Units a placement takes."""
         return int((offsets + self.size).max()) if len(self) else 0
+
+
+def common_unit(items: Sequence[Item], unit: int) -> int:
+    """The largest divisor of all sizes, rounded up to `unit` bytes, that divides every alignment or is a multiple of it.
+
+    Counted in it, a search has fewer capacities to try, and no offset worth having is lost: each is a sum of sizes, aligned.
+    """
+    common = math.gcd(*(round_up(item.size, unit) for item in items))
+    for alignment in sorted({item.alignment for item in items}, reverse=True):
+        if alignment % common and common % alignment:
+            common = math.gcd(common, alignment)
+    return common or unit
 
 
 @numba.njit(cache=True, nogil=True)

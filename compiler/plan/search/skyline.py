@@ -4,8 +4,12 @@ The next item always has the lowest offset of all that are left, so it rests on 
 at or above it. So each item left has a lowest offset that is known (`lows`), and three rules prune:
 
 * capacity: in each section, the lowest offset of the items left there, plus the sizes left there, must fit;
-* dominance: an item that would start where or above where another one could end is not next: that other one fits below it;
+* support: an item lies at 0 or on another one; one whose support is below the last offset waits for another support, and
+  so does one that could not be next at its low, for those tried after it;
+* dominance: an item is not next if another one would fit whole between its own support and that item's offset;
 * independence: where no item left spans a moment, the two sides are searched apart, and a failure of one ends both.
+
+They lose nothing: of the placements under the capacity, the one with the least sum of offsets breaks none of them.
 """
 
 from __future__ import annotations
@@ -18,6 +22,9 @@ import numpy as np
 from .instance import Instance, Ints
 
 FAILED, FOUND, STOPPED = 0, 1, 2
+
+NODE_WORK = 100
+"""Items that take as long to look at as a placement takes besides."""
 
 
 @dataclass
@@ -42,7 +49,7 @@ class Skyline:
         rank[order] = np.arange(n)
         state = np.array([work, _generator(seed), 0], np.int64)
         result = _search(
-            0, part.sections, np.arange(n), np.zeros(n, np.int64), rank, part.start, part.end, part.size, part.align,
+            0, part.sections, np.arange(n), np.zeros(n, np.int64), np.zeros(n, np.int64), rank, part.start, part.end, part.size, part.align,
             part.load.copy(), capacity, offset, np.empty(n, np.int64), state, swap, self.conflicts,
         )  # fmt: skip
         return int(result), offset, int(work - state[0])
@@ -87,12 +94,50 @@ def _crowded(first, last, items, lows, start, end, left, capacity):
 
 
 @numba.njit(cache=True, nogil=True)
-def _candidates(items, lows, size, rank, swap, state):
-    """Positions in `items` of those that may be next, in the order to try them: by low, then rank, with chance swaps."""
-    limit = lows[0] + size[items[0]]
-    for y in range(1, len(items)):
-        limit = min(limit, lows[y] + size[items[y]])
-    found = np.searchsorted(lows, limit)
+def _raise(items, lows, supports, size):
+    """Raise to its least possible support every item that is above what it rests on, keeping the order of lows.
+
+    Such an item rests on one of those left, so not below the lowest top that one of them can have. Returns the number of
+    items that may be next: those at the front, on their support and below that top.
+    """
+    n = len(items)
+    late, late_supports = np.empty(n, np.int64), np.empty(n, np.int64)
+    before = np.int64(-1)
+    while True:
+        limit = lows[0] + size[items[0]]
+        for y in range(1, n):
+            limit = min(limit, lows[y] + size[items[y]])
+        if limit == before:
+            break
+        before = limit
+        front = count = 0
+        y = 0
+        while y < n and lows[y] < limit:
+            if lows[y] == supports[y]:
+                items[front], lows[front], supports[front] = items[y], lows[y], supports[y]
+                front += 1
+            else:
+                late[count], late_supports[count] = items[y], supports[y]
+                count += 1
+            y += 1
+        if front == 0:
+            return 0  # what is lowest has nothing to rest on
+        for x in range(count):
+            items[front + x], lows[front + x], supports[front + x] = late[x], limit, late_supports[x]
+        if count == 0:
+            break
+    below = supports[0] + size[items[0]]
+    for y in range(1, n):
+        below = min(below, supports[y] + size[items[y]])
+    found = 0
+    while found < n and lows[found] < below and lows[found] == supports[found]:
+        found += 1
+    return found
+
+
+@numba.njit(cache=True, nogil=True)
+def _candidates(found, items, lows, rank, swap, state):
+    """The `found` first positions in the order to try them: by low, then rank, with chance swaps."""
     chosen = np.arange(found)
     for y in range(1, found):
         x = y
@@ -113,20 +158,18 @@ def _aligned(low, align):
 
 
 @numba.njit(cache=True, nogil=True)
-def _insert(items, lows, count, item, low):
+def _insert(items, lows, supports, count, item, low, support):
     """Put an item into the `count` sorted ones, after its equals."""
     x = count
     while x > 0 and lows[x - 1] > low:
-        lows[x] = lows[x - 1]
-        items[x] = items[x - 1]
+        items[x], lows[x], supports[x] = items[x - 1], lows[x - 1], supports[x - 1]
         x -= 1
-    lows[x] = low
-    items[x] = item
+    items[x], lows[x], supports[x] = item, low, support
 
 
 @numba.njit(cache=True, nogil=True)
-def _rest(position, items, lows, start, end, size, align):
-    """What is left after the item at `position`, with its new lows, in their order.
+def _rest(position, items, lows, supports, start, end, size, align):
+    """What is left after the item at `position`, with its new lows and supports, in the order of lows.
 
     Items live with it rise to its top, the others to its offset: each of the two stays sorted (but for alignment), so that
     one merge does.
@@ -135,33 +178,42 @@ def _rest(position, items, lows, start, end, size, align):
     floor = lows[position]
     top = floor + size[v]
     n = len(items) - 1
-    out, out_lows = np.empty(n, np.int64), np.empty(n, np.int64)
-    apart, apart_lows, risen, risen_lows = (
-        np.empty(n, np.int64),
-        np.empty(n, np.int64),
-        np.empty(n, np.int64),
-        np.empty(n, np.int64),
-    )
+    out, out_lows, out_supports = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
+    apart, apart_lows, apart_supports = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
+    risen, risen_lows, risen_supports = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
     count = count_risen = 0
     for y in range(n + 1):
         u = items[y]
         if y == position:
             continue
         if start[u] < end[v] and start[v] < end[u]:
-            _insert(risen, risen_lows, count_risen, u, _aligned(max(top, lows[y]), align[u]))
+            support = max(_aligned(top, align[u]), supports[y])
+            _insert(risen, risen_lows, risen_supports, count_risen, u, max(support, lows[y]), support)
             count_risen += 1
         else:
-            _insert(apart, apart_lows, count, u, _aligned(max(floor, lows[y]), align[u]))
+            _insert(apart, apart_lows, apart_supports, count, u, max(_aligned(floor, align[u]), lows[y]), supports[y])
             count += 1
     x = y = 0
     for z in range(n):
         if y == count_risen or (x < count and apart_lows[x] <= risen_lows[y]):
-            out[z], out_lows[z] = apart[x], apart_lows[x]
+            out[z], out_lows[z], out_supports[z] = apart[x], apart_lows[x], apart_supports[x]
             x += 1
         else:
-            out[z], out_lows[z] = risen[y], risen_lows[y]
+            out[z], out_lows[z], out_supports[z] = risen[y], risen_lows[y], risen_supports[y]
             y += 1
-    return out, out_lows
+    return out, out_lows, out_supports
+
+
+@numba.njit(cache=True, nogil=True)
+def _next_support(position, items, lows, start, end, size, align):
+    """The least offset of an item that is to rest on another one of those left; -1 where none is live with it."""
+    v = items[position]
+    least = np.int64(-1)
+    for y in range(len(items)):
+        u = items[y]
+        if y != position and start[u] < end[v] and start[v] < end[u] and (least < 0 or lows[y] + size[u] < least):
+            least = lows[y] + size[u]
+    return least if least < 0 else _aligned(least, align[v])
 
 
 @numba.njit(cache=True, nogil=True)
@@ -200,9 +252,9 @@ def _take(v, sign, start, end, size, left):
 
 @numba.njit(cache=True, nogil=True)
 def _search(
-    first, last, items, lows, rank, start, end, size, align, left, capacity, offset, trail, state, swap, conflicts
+    first, last, items, lows, supports, rank, start, end, size, align, left, capacity, offset, trail, state, swap, conflicts
 ):  # fmt: skip
-    """Place `items`, all inside sections [first, last), none below its low. Unless FOUND, leaves everything as it was.
+    """Place `items`, all inside sections [first, last), none below its low. Unless FOUND, leaves all but its own lists as it was.
 
     state: work left, generator, length of the trail (the items placed so far, in order).
     """
@@ -210,46 +262,52 @@ def _search(
         return FOUND
     if state[0] <= 0:
         return STOPPED
-    state[0] -= len(items) + last - first
+    state[0] -= len(items) + last - first + NODE_WORK
+    found = _raise(items, lows, supports, size)
     full = _crowded(first, last, items, lows, start, end, left, capacity)
     if full >= 0:
         conflicts[full] += 1
         return FAILED
-    for position in _candidates(items, lows, size, rank, swap, state):
+    for position in _candidates(found, items, lows, rank, swap, state):
         v = items[position]
-        low = lows[position]
-        full = _fits(v, low, start, end, left, capacity)
+        full = _fits(v, lows[position], start, end, left, capacity)
+        result = FAILED
         if full >= 0:
             conflicts[full] += 1
-            continue
-        state[0] -= len(items)
-        mark = state[2]
-        _take(v, 1, start, end, size, left)
-        offset[v] = low
-        trail[mark] = v
-        state[2] = mark + 1
-        rest, rest_lows = _rest(position, items, lows, start, end, size, align)
-        bounds = _bounds(first, last, rest, start, end)
-        result = FOUND
-        for piece in range(len(bounds) - 1):
-            a = bounds[piece]
-            b = bounds[piece + 1]
-            if b - a == last - first:
-                inside, inside_lows = rest, rest_lows
-            else:
-                chosen = (start[rest] >= a) & (end[rest] <= b)
-                inside, inside_lows = rest[chosen], rest_lows[chosen]
-            result = _search(
-                a, b, inside, inside_lows, rank, start, end, size, align, left, capacity, offset, trail, state, swap, conflicts
-            )
-            if result != FOUND:
-                break
-        if result == FOUND:
-            return FOUND
-        while state[2] > mark:
-            state[2] -= 1
-            _take(trail[state[2]], -1, start, end, size, left)
-            offset[trail[state[2]]] = -1
-        if result == STOPPED:
-            return STOPPED
+        else:
+            state[0] -= len(items)
+            mark = state[2]
+            _take(v, 1, start, end, size, left)
+            offset[v] = lows[position]
+            trail[mark] = v
+            state[2] = mark + 1
+            rest, rest_lows, rest_supports = _rest(position, items, lows, supports, start, end, size, align)
+            bounds = _bounds(first, last, rest, start, end)
+            result = FOUND
+            for piece in range(len(bounds) - 1):
+                a = bounds[piece]
+                b = bounds[piece + 1]
+                if b - a == last - first:
+                    inside, inside_lows, inside_supports = rest, rest_lows, rest_supports
+                else:
+                    chosen = (start[rest] >= a) & (end[rest] <= b)
+                    inside, inside_lows, inside_supports = rest[chosen], rest_lows[chosen], rest_supports[chosen]
+                result = _search(
+                    a, b, inside, inside_lows, inside_supports, rank, start, end, size, align, left, capacity, offset, trail,
+                    state, swap, conflicts,
+                )  # fmt: skip
+                if result != FOUND:
+                    break
+            if result == FOUND:
+                return FOUND
+            while state[2] > mark:
+                state[2] -= 1
+                _take(trail[state[2]], -1, start, end, size, left)
+                offset[trail[state[2]]] = -1
+            if result == STOPPED:
+                return STOPPED
+        support = _next_support(position, items, lows, start, end, size, align)
+        if support < 0:
+            return FAILED
+        lows[position] = support
     return FAILED
