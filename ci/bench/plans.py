@@ -25,7 +25,7 @@ from adreno_sim.compiler.plan.planners import names, plan
 from adreno_sim.compiler.plan.problem import Problem, from_lifetimes
 from adreno_sim.device import UnsupportedError
 
-COUNTS = (100, 160, 250, 400)
+COUNTS = (120, 180, 260, 400)
 """Tensors of the hard instances, in turn."""
 
 T = TypeVar("T")
