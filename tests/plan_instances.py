@@ -88,9 +88,9 @@ def many(count: int, seed: int, mean: float = 20.0) -> Problem:
 
 
 def hard(count: int, seed: int) -> Problem:
-    """A hard instance of `count` tensors, or up to 15% fewer, of one of the kinds in turn; the first after `seed` that greedy cannot do.
+    """A hard instance of `count` tensors, or up to 15% fewer, of one of the kinds in turn.
 
-    Greedy can where its best is below 1.15 times the bound.
+    It is the first after `seed` that greedy cannot do. Greedy can where its best is below 1.15 times the bound.
     """
     kinds = (lambda s: cut_rectangle(count, s), lambda s: cut_rectangle(count, s, 0.1), lambda s: phases(count, s))
     for attempt in range(100):

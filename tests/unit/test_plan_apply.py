@@ -139,7 +139,9 @@ def test_a_plan_from_a_file(tmp_path):
     longer = tuple(replace(t, last=t.last + 2) if t.id == "t2" else t for t in extract_plan(model).tensors)
     others = {
         "the plan of handmade has no tensor 't1'": extract_plan(handmade.branch()),
-        "tensor 't2' of the plan of handmade is .* live 7 to 16; what is to be placed is .* live 7 to 14": replace(extract_plan(model), tensors=longer),
+        "tensor 't2' of the plan of handmade is .* live 7 to 16; what is to be placed is .* live 7 to 14": replace(
+            extract_plan(model), tensors=longer
+        ),
     }
     for said, other in others.items():
         write_plan(path, other)

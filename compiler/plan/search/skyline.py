@@ -1,7 +1,7 @@
 """Depth-first search for a placement under a capacity, in the order of offsets.
 
 The next item always has the lowest offset of all that are left, so it rests on what is below it, and everything left lies
-at or above it. So each item left has a lowest offset that is known (`lows`), and three rules prune:
+at or above it. So each item left has a lowest offset that is known (`lows`), and four rules prune:
 
 * capacity: in each section, the lowest offset of the items left there, plus the sizes left there, must fit;
 * support: an item lies at 0 or on another one; one whose support is below the last offset waits for another support, and
@@ -49,8 +49,8 @@ class Skyline:
         rank[order] = np.arange(n)
         state = np.array([work, _generator(seed), 0], np.int64)
         result = _search(
-            0, part.sections, np.arange(n), np.zeros(n, np.int64), np.zeros(n, np.int64), rank, part.start, part.end, part.size, part.align,
-            part.load.copy(), capacity, offset, np.empty(n, np.int64), state, swap, self.conflicts,
+            0, part.sections, np.arange(n), np.zeros(n, np.int64), np.zeros(n, np.int64), rank, part.start, part.end,
+            part.size, part.align, part.load.copy(), capacity, offset, np.empty(n, np.int64), state, swap, self.conflicts,
         )  # fmt: skip
         return int(result), offset, int(work - state[0])
 
@@ -120,11 +120,9 @@ def _raise(items, lows, supports, size):
                 late[count], late_supports[count] = items[y], supports[y]
                 count += 1
             y += 1
-        if front == 0:
-            return 0  # what is lowest has nothing to rest on
         for x in range(count):
             items[front + x], lows[front + x], supports[front + x] = late[x], limit, late_supports[x]
-        if count == 0:
+        if count == 0 or front == 0:  # front: what is lowest has nothing to rest on, so that no item may be next
             break
     below = supports[0] + size[items[0]]
     for y in range(1, n):
