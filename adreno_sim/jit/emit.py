@@ -231,6 +231,10 @@ class Emitter:
         self.body.put_aside(cold)
         self.body.block(on)
 
+    def at_work(self, type: ir.Type, flags: str) -> str:
+        """`flags` (i1 lanes like those of `type`) where a lane is there at all; here each is part of one work-item's value."""
+        return flags
+
     def failing(self, condition: str, failed: str, ok: str) -> None:
         """Branch on a check. Sticky code says nothing of likelihood, so that LLVM may turn the branch into a mask."""
         self.body.branch(condition, failed, ok, unlikely=not self.unit.sticky)

@@ -53,6 +53,11 @@ class KernelPlan:
     def single(self) -> bool:
         return len(self.regions.regions) == 1
 
+    @property
+    def lanes(self) -> int:
+        """Work-items that run at once."""
+        return 1
+
 
 def private_bytes(instr: ir.Instr) -> int:
     """Size of a private variable."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
 
 from ..clc import ir
 from ..findings import Kind
@@ -23,6 +25,7 @@ from . import (  # noqa: F401 (most are here for what they register)
     printing,
     queries,
     relations,
+    spmd,
     vectors,
 )
 from .cfg import Graph
@@ -43,7 +46,8 @@ class ModuleText:
 
     `notes` are findings that are certain: every launch has them. `polls`: some loop is not proven short. `may_fail`: sticky
     code has a check left. `flat`: regions run a sub-group at a time. `straight` (level full): pairs of sites of texel writes
-    of which the second always follows.
+    of which the second always follows. `lanes`: work-items that run as one vector, 1 where the code is
+    that of one; `reason` then says why.
     """
 
     text: str
@@ -55,17 +59,33 @@ class ModuleText:
     may_fail: bool
     flat: bool = False
     straight: frozenset[tuple[int, int]] = frozenset()
+    lanes: int = 1
+    reason: str = ""
 
 
 def emit_module(kernel: ir.Function, key: Specialisation) -> ModuleText:
     """Emit `kernel` for `key`. Raises UnsupportedError by name and place, AdrenoSimError where `key` does not fit."""
     arguments.check_arguments(kernel, key)
+    reason = "asked for" if key.emitter == "scalar" else spmd.refusal(kernel, key)
+    if not reason:
+        try:
+            return _emit(kernel, key, spmd.plan, spmd.region_functions)
+        except spmd.Unsuitable as unsuitable:
+            reason = str(unsuitable)
+    return replace(_emit(kernel, key, _plan, _regions), reason=reason)
+
+
+Planner = Callable[[Unit, ir.Function], KernelPlan]
+Writer = Callable[[Any], list[str]]
+
+
+def _emit(kernel: ir.Function, key: Specialisation, planner: Planner, writer: Writer) -> ModuleText:
     unit = Unit(key, kernel)
     unit.functions.append(report_function(key.items))
     if key.sticky:
         unit.functions.append(raise_function())
     _reserve_local(unit, kernel)
-    plan = _plan(unit, kernel)
+    plan = planner(unit, kernel)
     first = len(unit.table.sites)
     for split in plan.regions.graph.splits:
         unit.table.sites.append(Site(Kind.DIVERGENT_BARRIER, split.instr.place, "split", size=split.number))
@@ -74,8 +94,7 @@ def emit_module(kernel: ir.Function, key: Specialisation) -> ModuleText:
     unit.table.sites += [Site(Kind.WATCHDOG, split.instr.place) for split in plan.regions.graph.splits]
     if key.watch:
         unit.functions.append(watched_function())
-    for region in plan.regions.regions:
-        unit.functions.append(_emitter(plan, region).emit())
+    unit.functions += writer(plan)
     for number in plan.collective:
         unit.functions.append(combine_function(plan, number))
     if plan.shadow is not None:
@@ -85,7 +104,11 @@ def emit_module(kernel: ir.Function, key: Specialisation) -> ModuleText:
     polls = not plan.single or any(region.polled for region in plan.regions.regions)
     straight = plan.shadow.texel_writes.straight() if plan.shadow is not None else frozenset()
     sites, notes = tuple(unit.table.sites), tuple(unit.notes)
-    return ModuleText(text, memory, sites, tuple(unit.prints), notes, polls, unit.may_fail, plan.flat, straight)
+    return ModuleText(text, memory, sites, tuple(unit.prints), notes, polls, unit.may_fail, plan.flat, straight, lanes=plan.lanes)
+
+
+def _regions(plan: KernelPlan) -> list[str]:
+    return [_emitter(plan, region).emit() for region in plan.regions.regions]
 
 
 def _reserve_local(unit: Unit, kernel: ir.Function) -> None:

@@ -56,6 +56,7 @@ class ScalarArg:
     nbytes: int
 
 
+Emitter = Literal["auto", "spmd", "scalar"]
 ArgSpec = Union[BufferArg, LocalArg, ImageArg, SamplerArg, ScalarArg]
 
 
@@ -91,6 +92,9 @@ class Specialisation:
 
     proofs: what the code may take for certain (`jit.proofs`). sticky: a failed check only raises the launch's flag, and the
     launch is run again with code that reports (`jit.replay`); its results are the same.
+
+    emitter: "auto" for vectors of work-items where that is possible and pays, else the code of one work-item in a loop;
+    "spmd" wherever it is possible.
     """
 
     local_size: tuple[int, int, int]
@@ -105,6 +109,7 @@ class Specialisation:
     most_groups: tuple[int, int, int] | None = None
     proofs: Proofs = NOTHING
     sticky: bool = False
+    emitter: Emitter = "auto"
 
     @property
     def items(self) -> int:

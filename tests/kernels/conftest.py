@@ -14,7 +14,16 @@ from adreno_sim.device import Sampler, StoreEvent
 from adreno_sim.findings import Finding
 from adreno_sim.image.formats import CHANNEL_TYPES
 from adreno_sim.jit import launch, replay
-from adreno_sim.jit.specialisation import BufferArg, ImageArg, LocalArg, SamplerArg, ScalarArg, Specialisation, bounds_of_grid
+from adreno_sim.jit.specialisation import (
+    BufferArg,
+    Emitter,
+    ImageArg,
+    LocalArg,
+    SamplerArg,
+    ScalarArg,
+    Specialisation,
+    bounds_of_grid,
+)
 
 
 @dataclass
@@ -71,6 +80,18 @@ def _scalar_bytes(value: np.generic | np.ndarray) -> bytes:
     return data + bytes(np.asarray(value).itemsize) if np.size(value) == 3 else data
 
 
+def assert_same(one: EngineResult, other: EngineResult) -> None:
+    """Results of both emitters agree to the bit, findings and printed text included."""
+    for index, (a, b) in enumerate(zip(one.outputs, other.outputs, strict=True)):
+        if a.dtype.names:  # padding between fields is nobody's
+            assert (a == b).all(), f"output {index} differs between emitters"
+            continue
+        wrong = np.flatnonzero(a.reshape(-1).view(np.uint8) != b.reshape(-1).view(np.uint8))
+        assert not len(wrong), f"output {index} differs between emitters in {len(wrong)} bytes from {wrong[0]} on"
+    assert one.findings == other.findings
+    assert one.printed == other.printed
+
+
 class Engine:
     """Compiles and runs one kernel. Options are those of Specialisation and of `launch.run`."""
 
@@ -78,6 +99,25 @@ class Engine:
 
     def run(
         self,
+        source: str,
+        kernel: str,
+        global_size: Sequence[int],
+        local_size: Sequence[int],
+        args: Sequence[oracle.Arg],
+        *,
+        same: bool = True,
+        **options: object,
+    ) -> EngineResult:
+        """Run by both emitters, which must agree to the bit (`same`: False where work-items race). Keywords as in `run_with`."""
+        scalar = self.run_with("scalar", source, kernel, global_size, local_size, args, **options)
+        spmd = self.run_with("spmd", source, kernel, global_size, local_size, args, **options)
+        if same:
+            assert_same(scalar, spmd)
+        return spmd
+
+    def run_with(
+        self,
+        emitter: Emitter,
         source: str,
         kernel: str,
         global_size: Sequence[int],
@@ -93,7 +133,7 @@ class Engine:
         target: FrontEndTarget | None = None,
         **options_of_key: object,
     ) -> EngineResult:
-        """Run; `watch` = (argument, byte offset, bytes)."""
+        """Run by one emitter; `watch` = (argument, byte offset, bytes)."""
         module = compile_source(source, options, target=target or self.target)
         function = module.kernels[kernel]
         specs, bounds, memories = [], [], {}
@@ -105,7 +145,13 @@ class Engine:
         uniform = all(t % g == 0 for t, g in zip(total, group, strict=True))
         most = None if any(offset) else bounds_of_grid(total, group)
         key = Specialisation(
-            local_size=group, args=tuple(specs), uniform=uniform, watch=watch is not None, most_groups=most, **options_of_key
+            local_size=group,
+            args=tuple(specs),
+            uniform=uniform,
+            watch=watch is not None,
+            most_groups=most,
+            emitter=emitter,
+            **options_of_key,
         )
         span = None
         if watch is not None:

@@ -170,7 +170,7 @@ def test_barriers_in_groups_cut_short(engine):
 )
 def test_watchdog_stops_an_endless_loop_and_names_it(engine, loop):
     source = f"__kernel void k(volatile __global int* r, int n) {{\n  r[0] = 7;\n  {loop}\n}}"
-    result = engine.run(source, "k", [4], [2], [Buffer(np.zeros(2, np.int32)), Scalar(np.int32(2))], timeout=0.3)
+    result = engine.run(source, "k", [4], [2], [Buffer(np.zeros(2, np.int32)), Scalar(np.int32(2))], timeout=0.3, same=False)
     assert [f.kind for f in result.findings] == [Kind.WATCHDOG] and result.outputs[0][0] == 7
     assert result.findings[0].line == 3
 
@@ -233,7 +233,7 @@ def test_printf_in_the_order_of_groups(engine):
     source = """__kernel void k(__global const float4* a) {
       int i = get_global_id(0); printf("%d: %v4.1f %s %5u|%-4x|%c %%\\n", i, a[i], "word", 7u + i, 255, 'q'); }"""
     a = np.arange(8, dtype=np.float32).reshape(2, 4)
-    printed = engine.run(source, "k", [2], [1], [Buffer(a)]).printed
+    printed = engine.run(source, "k", [2], [1], [Buffer(a)], same=False).printed
     # The vector specifier stands between precision and letter in OpenCL C: %.1v4f. The other order prints as it is.
     assert printed.splitlines()[0].startswith("0: ")
     source = source.replace("%v4.1f", "%.1v4f")

@@ -268,6 +268,7 @@ class SimDevice:
             srgb_writes="cl_khr_srgb_image_writes" in self.profile.extensions,
             wave_size=self.profile.wave_size(kernel.function.required_sub_group_size),
             most_groups=bounds_of_grid(total, group),
+            emitter=self.options.emitter,
         )
 
     def _watch_range(self, watch: Watch | None) -> tuple[int, int] | None:
