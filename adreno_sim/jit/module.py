@@ -22,6 +22,7 @@ from . import (  # noqa: F401 (most are here for what they register)
     integers,
     layout,
     library_calls,
+    objects,
     printing,
     queries,
     relations,
@@ -100,7 +101,7 @@ def _emit(kernel: ir.Function, key: Specialisation, planner: Planner, writer: Wr
     if plan.shadow is not None:
         unit.functions += runtime.functions(plan)
     unit.functions += [group_function(plan), worker_functions(plan)]
-    text, memory = unit.text(), unit.local_bytes + unit.arena_bytes + 128
+    text, memory = (objects.VECTORS if plan.lanes > 1 else "") + unit.text(), unit.local_bytes + unit.arena_bytes + 128
     polls = not plan.single or any(region.polled for region in plan.regions.regions)
     straight = plan.shadow.texel_writes.straight() if plan.shadow is not None else frozenset()
     sites, notes = tuple(unit.table.sites), tuple(unit.notes)

@@ -13,8 +13,11 @@ import llvmlite.binding as llvm
 
 from . import fallbacks
 
-PIPELINE = 1
+PIPELINE = 2
 """Counts changes to how text becomes object code; part of the key of cached objects."""
+
+VECTORS = "; vectors\n"
+"""How the text of a module begins whose code is in vectors."""
 
 _LOCK = threading.RLock()
 _NUMBER = itertools.count()
@@ -45,6 +48,16 @@ class Machine:
         return llvm.create_pass_builder(self._machine, options)
 
     @cached_property
+    def _vector_builder(self) -> llvm.PassBuilder:
+        """For code that is in vectors already: the vectorisers find nothing, level 3 gains nothing, level 1 is too little."""
+        options = llvm.create_pipeline_tuning_options(2)
+        options.loop_unrolling = False
+        options.loop_interleaving = False
+        options.loop_vectorization = False
+        options.slp_vectorization = False
+        return llvm.create_pass_builder(self._machine, options)
+
+    @cached_property
     def _linker(self) -> llvm.LLJIT:
         return llvm.create_lljit_compiler(self._machine)
 
@@ -59,7 +72,8 @@ class Machine:
             # Without the layout LLVM takes no integer width for native, and gives up on most loops.
             header = f'target triple = "{self._machine.triple}"\ntarget datalayout = "{self._machine.target_data}"\n'
             module = llvm.parse_assembly(header + text, llvm.create_context())
-            self._builder.getModulePassManager().run(module, self._builder)
+            builder = self._vector_builder if text.startswith(VECTORS) else self._builder
+            builder.getModulePassManager().run(module, builder)
             return bytes(self._machine.emit_object(module))
 
     def load(self, code: bytes, symbol: str) -> Loaded:

@@ -30,9 +30,9 @@ def device(checks: Checks) -> Device:
     return adreno_sim.open_device("sim:reference", contract="off", threads=1, cache=False, checks=checks, timeout=20)
 
 
-def run(kernel: Kernel, case: Case, built: Built, checks: Checks) -> Result:
-    """Launch the kernel with its arguments in fresh memory."""
-    on = device(checks)
+def run(kernel: Kernel, case: Case, built: Built, checks: Checks, on: Device | None = None) -> Result:
+    """Launch the kernel with its arguments in fresh memory, on a device of its own or the one for `checks`."""
+    on = on or device(checks)
     passed = [_argument(on, arg) for arg in built.args]
     result = on.launch(kernel, case.global_size, case.features.local_size, passed)
     outputs = []

@@ -1,0 +1,97 @@
+"""Vectors of work-items give what the code of one gives: where lanes part, on narrower processors, and what falls back."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from oracle import Buffer, Image, Scalar
+
+from adreno_sim.clc.program import FrontEndTarget, compile_source
+from adreno_sim.jit import compiled, module, objects
+from adreno_sim.jit.specialisation import BufferArg, ScalarArg, Specialisation
+
+HEAD = """__kernel void k(__global const int* a, __global int* r, int n) {
+  int x = get_global_id(0), l = get_local_id(0), v = a[x];
+"""
+BODIES = {
+    "early return": "if (x >= n) return; r[x] = v;",
+    "nested branches": "if (v & 1) { if (v & 2) r[x] = 1; else r[x] = v * 3; } else if (x < n) r[x] = -v;",
+    "trip counts": "int s = 0; for (int i = 0; i < (v & 15); i++) s += a[i + l]; r[x] = s;",
+    "break and continue": """int s = 0;
+      for (int i = 0; i < 40; i++) { if (i == (v & 31)) break; if (i % 3 == l % 3) continue; s += i * v; } r[x] = s;""",
+    "return from a loop": "for (int i = 0; i < 20; i++) { if (a[(x + i) % n] > 40) { r[x] = i; return; } } r[x] = -1;",
+    "loop in a loop": """int s = 0;
+      for (int i = 0; i < (v & 7); i++) for (int j = i; j < (l & 7); j++) { s += j; if (s > 50) break; } r[x] = s;""",
+    "uniform loop in a branch": "if (v & 4) { int s = 0; for (int i = 0; i < n; i++) s += a[i] * v; r[x] = s; }",
+    "switch": "switch (v & 7) { case 0: r[x] = 1; break; case 3: v *= 5; case 4: r[x] = v; break; default: r[x] = ~v; }",
+    "values behind a loop": """int i = 0, w = v;
+      while (w > 1 && i < 50) { w = (w & 1) ? 3 * w + 1 : w / 2; i++; } r[x] = i * 1000 + w;""",
+    "last lane stays": "r[n & 3] = v; if (v & 1) r[8 + (n & 3)] = x;",
+    "private arrays": "int t[5] = {0}; for (int i = 0; i < 9; i++) t[(v + i) % 5] += i; r[x] = t[l % 5] * 100 + t[2];",
+    "short-circuit": "if (x < n && (v & 1) && a[x / 2] > 3 || l == 5) r[x] = 9; else r[x] = a[n - 1];",
+}
+
+
+def arguments(items: int) -> list[object]:
+    a = np.random.default_rng(3).integers(0, 64, items).astype(np.int32)
+    return [Buffer(a), Buffer(np.zeros(items, np.int32)), Scalar(np.int32(items - 3))]
+
+
+@pytest.mark.parametrize("local", [(64,), (20,)])
+@pytest.mark.parametrize("name", BODIES)
+def test_control_flow(engine, name, local):
+    items = local[0] * 3
+    result = engine.run(HEAD + BODIES[name] + " }", "k", (items,), local, arguments(items), checks="off")
+    assert result.outputs[1].any()
+
+
+def module_of(body: str, **key: object) -> module.ModuleText:
+    made = compile_source(HEAD + body + " }", "", target=FrontEndTarget())
+    args = (BufferArg(), BufferArg(), ScalarArg(4))
+    options = {"local_size": (64, 1, 1), "checks": "off", **key}
+    return module.emit_module(made.kernels["k"], Specialisation(args=args, **options))
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        ("atomic_add(r, v);", "atomic_add()"),
+        ('printf("%d", v);', "printf()"),
+        ("if (v & 1) barrier(CLK_LOCAL_MEM_FENCE); r[x] = v;", "a barrier in divergent control flow"),
+        ("__global const int* p = v & 1 ? a : r; r[x] = *p;", "a pointer whose object is not known when compiling"),
+    ],
+)
+def test_what_does_not_fit_falls_back_and_says_why(body, reason):
+    found = module_of(body)
+    assert found.lanes == 1 and found.reason == reason
+
+
+def test_vectors_are_used_where_nothing_speaks_against_them():
+    assert module_of("r[x] = v;").lanes in widths() and not module_of("r[x] = v;").reason
+    assert module_of("r[x] = v;", emitter="scalar").lanes == 1
+    assert module_of("r[x] = v;", checks="bounds", sticky=True).lanes > 1
+    assert module_of("r[x] = v;", checks="bounds").reason == "code that reports, work-item by work-item"
+    assert module_of("r[x] = v;", local_size=(2, 1, 1)).reason == "a group of 2 work-items"
+
+
+def widths() -> tuple[int, ...]:
+    return (8, 16)
+
+
+MIXED = """__kernel void k(__global const half* h, __global const float4* f, __global float4* r, read_only image2d_t t) {
+  int x = get_global_id(0); float4 s = f[x]; float w = vload_half(x, h);
+  for (int i = 0; i < (x & 3); i++) s = mad(s, w, read_imagef(t, (int2)((x + i) % 8, i)).wzyx);
+  if (s.x > 0) s.yz = sqrt(fabs(s.zy)) + exp(s.x * 0.1f); r[x] = s; }"""
+
+
+@pytest.mark.parametrize(("cpu", "features"), [("x86-64-v3", "+avx2,+fma,+f16c,-avx512f"), ("x86-64", "+sse2,-avx,-fma,-f16c")])
+def test_the_same_bits_on_smaller_processors(engine, monkeypatch, cpu, features):
+    rng = np.random.default_rng(5)
+    args = [Buffer(rng.standard_normal(48).astype(np.float16)), Buffer(rng.standard_normal((48, 4)).astype(np.float32))]
+    args += [Buffer(np.zeros((48, 4), np.float32)), Image(rng.standard_normal((1, 4, 8, 4)).astype(np.float32))]
+    here = engine.run(MIXED, "k", (48,), (24,), args, checks="off").outputs
+    monkeypatch.setattr(objects, "_machine", objects.Machine(cpu, features))
+    monkeypatch.setattr(compiled, "_compiled", type(compiled._compiled)())
+    there = engine.run(MIXED, "k", (48,), (24,), args, checks="off").outputs
+    for one, other in zip(here, there, strict=True):
+        assert one.tobytes() == other.tobytes()

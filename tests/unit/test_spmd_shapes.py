@@ -1,0 +1,94 @@
+"""What is taken to be the same, or to differ by known numbers, between the lanes of a vector must be so in every launch."""
+
+from __future__ import annotations
+
+import pytest
+
+from adreno_sim.clc import ir
+from adreno_sim.clc.program import FrontEndTarget, compile_source
+from adreno_sim.jit.provenance import Provenance
+from adreno_sim.jit.specialisation import BufferArg, ScalarArg, Specialisation
+from adreno_sim.jit.spmd.privates import Privates
+from adreno_sim.jit.spmd.shapes import Shape, Shapes
+from adreno_sim.jit.spmd.tile import Tile, Unsuitable, choose, widths
+
+HEAD = """__kernel void k(__global int* a, int n) {
+  int l = get_local_id(0), y = get_local_id(1), g = get_group_id(0), x = get_global_id(0);
+"""
+STEPS = tuple(range(8))
+
+
+def key(local: tuple[int, int, int] = (64, 2, 1), groups: int = 1024) -> Specialisation:
+    return Specialisation(local_size=local, args=(BufferArg(), ScalarArg(4)), most_groups=(groups, 1, 1), checks="off")
+
+
+def stored_shape(body: str, local: tuple[int, int, int] = (64, 2, 1)) -> Shape:
+    """The shape of the value that the only store to global memory stores, in tiles of 8."""
+    kernel = compile_source(HEAD + body + " }", "", target=FrontEndTarget()).kernels["k"]
+    provenance = Provenance(kernel)
+    shapes = Shapes(kernel, key(local), choose(key(local), (8,)), Privates(kernel, provenance))
+    store = next(i for b in kernel.blocks for i in b.instrs if i.op == "store" and provenance.key(i.operands[1]) == ("param", 0))
+    return shapes.seen_from(store.operands[0], store)
+
+
+@pytest.mark.parametrize(
+    ("expression", "pattern"),
+    [
+        ("g * 3 + n", (0,) * 8),
+        ("x", STEPS),
+        ("7 - l * 2", tuple(-2 * s for s in STEPS)),
+        ("x >> 3", (0,) * 8),
+        ("x / 16", (0,) * 8),
+        ("x % 16", STEPS),
+        ("(x & 7) * 4", tuple(4 * s for s in STEPS)),
+        ("l < 32", (0,) * 8),
+        ("y", (0,) * 8),
+        ("a[g]", (0,) * 8),
+        ("x / 12", None),
+        ("x >> 2", None),
+        ("l < 33", None),
+        ("l * n", None),
+        ("a[x]", None),
+        ("x & n", None),
+        ("(short)(x * 1000)", None),
+    ],
+)
+def test_patterns(expression, pattern):
+    assert stored_shape(f"a[x] = {expression};").pattern == pattern
+
+
+def test_a_small_group_is_tiled_along_two_axes():
+    assert choose(key((4, 16, 1)), (16, 8)) == Tile((4, 4, 1))
+    assert stored_shape("a[x] = y * 10 + l;", (4, 16, 1)).pattern == (0, 1, 2, 3, 10, 11, 12, 13)
+    assert stored_shape("a[x] = l * 8 / 8;", (4, 16, 1)).pattern == (0, 1, 2, 3, 0, 1, 2, 3)
+
+
+def test_values_that_meet_behind_a_divergent_branch_differ():
+    assert stored_shape("int v = 1; if (a[x]) v = 2; a[x] = v;").pattern is None
+    assert stored_shape("int v = 1; if (n) v = 2; a[x] = v;").uniform
+
+
+def test_a_counter_differs_only_behind_a_loop_that_lanes_leave_one_by_one():
+    assert stored_shape("int i = 0; while (i < n) i++; a[x] = i;").uniform
+    assert stored_shape("int i = 0; while (i < a[l]) i++; a[x] = i;").pattern is None
+
+
+def test_tiles_fill_the_group_where_they_can():
+    assert choose(key((256, 1, 1)), (16, 8)) == Tile((16, 1, 1))
+    assert choose(key((24, 1, 1)), (16, 8)) == Tile((8, 1, 1))
+    assert choose(key((3, 3, 1)), (16, 8)) == Tile((4, 4, 1))
+    with pytest.raises(Unsuitable, match="2 work-items"):
+        choose(key((2, 1, 1)), (16, 8))
+
+
+@pytest.mark.parametrize(("features", "lanes"), [("+avx2,+avx512vl,+fma", (16, 8)), ("+avx2,-avx512vl", (8,)), ("+sse2", (8,))])
+def test_lanes_by_processor(features, lanes):
+    assert widths(features) == lanes
+
+
+def test_private_memory_is_side_by_side_unless_its_bytes_are_looked_at():
+    body = "float s[4]; char b[8]; for (int i = 0; i < 4; i++) s[i] = x; *(int*)b = x; b[1] = 3; a[x] = s[l & 3] + b[g & 7]; }"
+    kernel = compile_source(HEAD + body, "", target=FrontEndTarget()).kernels["k"]
+    privates = Privates(kernel, Provenance(kernel))
+    arrays = [i for i in kernel.blocks[0].instrs if i.op == "alloca" and isinstance(i.elem, ir.Array)]
+    assert {i.name: privates.granule(i) for i in arrays} == {"s": 4, "b": None}
