@@ -31,7 +31,7 @@ INLINE = 4
 class Cells:
     """Race cells of one access: operands of the first cell's address and of the number of cells; bytes of a cell.
 
-    `limit`, `since`: as in `cells`. `local`: overwriting one's own value is no matter there.
+    `limit`, `since`: as in `cells`. `local`: they are the same. `quiet`: overwriting one's own value is no matter.
     """
 
     address: str
@@ -40,6 +40,7 @@ class Cells:
     limit: str
     since: str
     local: bool
+    quiet: bool
 
 
 @dataclass(frozen=True)
@@ -307,15 +308,15 @@ class Shadow(AccessHooks):
             return None
         count = self._count(offset, size, spec.grain)
         address = self._cell_address(self._field(index, 1), offset, spec.grain, 8 * spec.cell_words)
-        return Cells(
-            address, count, 8 * spec.cell_words, self._word(context.LAUNCH_TICK), self._word(context.SINCE_GLOBAL), False
-        )
+        limit, since = self._word(context.LAUNCH_TICK), self._word(context.SINCE_GLOBAL)
+        return Cells(address, count, 8 * spec.cell_words, limit, since, local=False, quiet=False)
 
     def _local_cells(self, target: Object, offset: str, count: str | int) -> Cells:
         start = self.plan.local_cells + self._local_offset(target) // self.plan.local_grain * CELL_BYTES
         base = self.e.prologue.op(f"getelementptr i8, ptr %arena, i64 {start}")
         since = self._word(context.SINCE_LOCAL)
-        return Cells(self._cell_address(base, offset, self.plan.local_grain, CELL_BYTES), count, CELL_BYTES, since, since, True)
+        address = self._cell_address(base, offset, self.plan.local_grain, CELL_BYTES)
+        return Cells(address, count, CELL_BYTES, since, since, local=True, quiet=True)
 
     def _unknown_cells(self, pointer: Ptr, size: int | str) -> Cells:
         """The cells of whichever object it is. Where none has any, a scratch cell that no comparison finds odd."""
@@ -341,7 +342,7 @@ class Shadow(AccessHooks):
             found = t.op(f"or i1 {hit}, {found}")
         if not isinstance(count, int):
             count = t.op(f"select i1 {found}, i64 {count}, i64 0")
-        return Cells(address, count, CELL_BYTES, limit, since, True)
+        return Cells(address, count, CELL_BYTES, limit, since, local=False, quiet=True)
 
     def _cell_address(self, base: str, offset: str, grain: int, stride: int) -> str:
         t, shift = self.e.body, grain.bit_length() - 1
@@ -459,17 +460,28 @@ class Shadow(AccessHooks):
         written = t.op(f"load i64, ptr {at}, align 8")
         own = t.op(f"icmp ult i64 {t.op(f'xor i64 {written}, {mine}')}, {cells.OWN}")
         recent = t.op(f"icmp uge i64 {written}, {here.limit}")
-        if not here.local:
+        if not here.quiet:
             marked = t.op(f"select i1 {own}, i64 {t.op(f'or i64 {written}, {cells.READ}')}, i64 {written}")
             t.do(f"store i64 {marked}, ptr {at}, align 8")
         foreign = t.op(f"and i1 {recent}, {t.op(f'xor i1 {own}, true')}")
-        first = t.op(f"load i64, ptr {self._at(here, number, cells.READER)}, align 8")
-        second = t.op(f"load i64, ptr {self._at(here, number, cells.SECOND)}, align 8")
-        noted = t.op(f"icmp ult i64 {t.op(f'xor i64 {first}, {mine}')}, {cells.OWN}")
-        low = t.op(f"icmp uge i64 {first}, {here.since}")
-        full = t.op(f"and i1 {low}, {t.op(f'icmp uge i64 {second}, {here.since}')}")
-        unknown = t.op(f"xor i1 {t.op(f'or i1 {noted}, {full}')}, true")
-        return t.op(f"or i1 {foreign}, {unknown}")
+        return self._noted(here, mine, number, foreign)
+
+    def _noted(self, here: Cells, mine: str, number: int, foreign: str) -> str:
+        """Take a reader into its cell. An i1: `foreign`, or the cell holds a reader of another epoch or group to be kept."""
+        t = self.e.body
+        first_at, second_at = self._at(here, number, cells.READER), self._at(here, number, cells.SECOND)
+        first, second = t.op(f"load i64, ptr {first_at}, align 8"), t.op(f"load i64, ptr {second_at}, align 8")
+        now = t.op(f"icmp uge i64 {first}, {here.since}")
+        other = t.op(f"icmp uge i64 {t.op(f'xor i64 {first}, {mine}')}, {cells.OWN}")
+        free = t.op(f"icmp ult i64 {second}, {here.since}")
+        also = t.op(f"and i1 {t.op(f'and i1 {now}, {other}')}, {free}")
+        known = now if here.local else t.op(f"icmp uge i64 {first}, {here.limit}")
+        t.do(f"store i64 {t.op(f'select i1 {known}, i64 {first}, i64 {mine}')}, ptr {first_at}, align 8")
+        t.do(f"store i64 {t.op(f'select i1 {also}, i64 {mine}, i64 {second}')}, ptr {second_at}, align 8")
+        if here.local:
+            return foreign
+        kept = t.op(f"and i1 {known}, {t.op(f'xor i1 {now}, true')}")
+        return t.op(f"or i1 {foreign}, {kept}")
 
     def _note_write(
         self, here: Cells, what: Accessed, text: str, same: Callable[[Text], str] | None, flags: int = 0
@@ -499,7 +511,7 @@ class Shadow(AccessHooks):
         written = t.op(f"load i64, ptr {self._at(here, number, cells.WRITTEN)}, align 8")
         recent = t.op(f"icmp uge i64 {written}, {here.limit}")
         distance = t.op(f"xor i64 {written}, {mine}")
-        if here.local:
+        if here.quiet:
             fine = t.op(f"icmp ult i64 {distance}, {cells.OWN}")
         else:  # one's own value may be replaced once it has been read
             fine = t.op(f"icmp ult i64 {t.op(f'sub i64 {distance}, {cells.READ}')}, {cells.READ}")
@@ -522,7 +534,7 @@ class Shadow(AccessHooks):
         mode = str(cells.QUIET)
         if same is not None:
             mode = t.op(f"zext i1 {same(t)} to i64")
-            mode = t.op(f"or i64 {mode}, {cells.QUIET}") if here.local else mode
+            mode = t.op(f"or i64 {mode}, {cells.QUIET}") if here.quiet else mode
         start = f"ptr %ctx, ptr {here.address}, i64 {here.count}, i64 {here.stride}"
         t.do(f"call void @shadow.write({start}, {self._rest(t, here, mine, what, f'i64 {mode}, ')})")
 
