@@ -138,6 +138,18 @@ def add_check_arguments(check: argparse.ArgumentParser) -> None:
         help="fixed: TVM's passes with known defects mended (default); stock: TVM's alone",
     )
     check.add_argument(
+        "--dtype",
+        default="float32",
+        choices=("float32", "float16"),
+        help="float16: store tensors in half; outputs may then differ by 2^-8 * sqrt(layers) (default: as the model is)",
+    )
+    check.add_argument(
+        "--accumulate",
+        default="float32",
+        choices=("float32", "float16"),
+        help="with --dtype float16: what convolutions and matrix products sum in (default: float32)",
+    )
+    check.add_argument(
         "--without-fix",
         action="append",
         default=[],
@@ -214,6 +226,8 @@ def run_check(args: argparse.Namespace, **options: Any) -> Report:
             target=args.target,
             pipeline=args.pipeline,
             without_fix=tuple(name for names in args.without_fix for name in names.split(",") if name),
+            dtype=args.dtype,
+            accumulate=args.accumulate,
             keep_going=args.keep_going,
             strict=args.strict,
             seed=args.seed,

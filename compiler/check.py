@@ -278,7 +278,7 @@ class _Run:
         report.digests = {name: _digest(array) for name, array in zip(names, outputs, strict=True)}
         agree = all(kernel.status in ("ok", "part") for kernel in report.kernels)
         for reference, golden in ready.references.items():
-            reports, findings = compare_outputs(reference, names, outputs, golden, agree)
+            reports, findings = compare_outputs(reference, names, outputs, golden, agree, ready.bound)
             report.outputs += reports
             self.findings.add(findings)
 

@@ -12,9 +12,17 @@ from ..report.model import OutputReport
 
 
 def compare_outputs(
-    reference: str, names: Sequence[str], got: Sequence[np.ndarray], golden: Sequence[np.ndarray], kernels_agree: bool
+    reference: str,
+    names: Sequence[str],
+    got: Sequence[np.ndarray],
+    golden: Sequence[np.ndarray],
+    kernels_agree: bool,
+    bound: float | None = None,
 ) -> tuple[list[OutputReport], list[Finding]]:
-    """Each output against `golden`, in order. kernels_agree: every kernel computed what its PrimFunc says."""
+    """Each output against `golden`, in order. kernels_agree: every kernel computed what its PrimFunc says.
+
+    bound: relative tolerance in place of the element type's.
+    """
     reports: list[OutputReport] = []
     findings: list[Finding] = []
     if len(got) != len(golden):
@@ -25,7 +33,7 @@ def compare_outputs(
             shapes = f"{expected.dtype}{list(expected.shape)} from {reference}, {mine.dtype}{list(mine.shape)} from the model"
             findings.append(Finding(Kind.WRONG_VALUE, f"{name}: {shapes}", tensor=name))
             continue
-        result = compare(mine, expected)
+        result = compare(mine, expected, bound)
         worst = (result.max_abs, result.max_ulp, result.worst, result.rms)
         reports.append(OutputReport(name, reference, result.ok, result.vacuous, *worst))
         if not result.ok:

@@ -46,6 +46,8 @@ class CheckOptions:
     target: "texture" (default), "buffer", "clml", or a tag of TVM's. pipeline: "fixed" (TVM's passes and the mends, default)
     or "stock". without_fix: names of mends to leave out. keep_going: go on after the first wrong value. strict: warnings
     count as errors. seed: of weights and inputs nobody gave. shapes: input name -> full shape, where the model leaves it open.
+    dtype: "float32" (the model as it is) or "float16": tensors stored so, sums in `accumulate`; the outputs of the whole model
+    are then judged by `half_storage.output_bound` against the model as it is.
     plan: the planner whose memory plan runs; None = the plan as compiled (the fixed pipeline's is that of tvm-fixed).
     compare_with: a second device: every call also runs there, on the same inputs, and the results are laid side by side.
     save: also write the compiled model to this file, as a bundle.
@@ -60,6 +62,8 @@ class CheckOptions:
     strict: bool = False
     seed: int = 0
     shapes: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    dtype: str = "float32"
+    accumulate: str = "float32"
     plan: str | None = None
     compare_with: str | None = None
     save: str | os.PathLike[str] | None = None
@@ -73,7 +77,7 @@ class Prepared:
     """Ready to run. origin: where the inputs come from, in words. references: name -> outputs of the whole model.
 
     golden is None, and references empty, for a bundle without golden results, or on other inputs than theirs.
-    unchecked: what no reference will say anything about.
+    unchecked: what no reference will say anything about. bound: relative tolerance of the outputs, None = their type's.
     """
 
     compiled: CompiledModel
@@ -82,6 +86,7 @@ class Prepared:
     golden: Golden | None
     references: dict[str, Outputs]
     unchecked: list[str]
+    bound: float | None = None
 
 
 Place = Callable[[CompiledModel], CompiledModel]
@@ -102,13 +107,15 @@ def prepare(
     from ..golden.kernel_reference import KernelReference
     from ..golden.model_reference import ModelReference
     from .extract import extract
+    from .half_storage import output_bound, with_storage
     from .pipeline import lower
     from .targets import make_target
 
     with stage("import"):
         model = load_model(source, options.shapes or None, options.seed)
     with stage("compile"):
-        lowered = lower(model.module, make_target(options.target, limits), options.pipeline, options.without_fix)
+        module = with_storage(model.module, options.dtype, options.accumulate)
+        lowered = lower(module, make_target(options.target, limits), options.pipeline, options.without_fix)
         extracted = extract(lowered, model.name)
     compiled = place(extracted)
     if options.save is not None:
@@ -116,12 +123,13 @@ def prepare(
             compiled.save(options.save)
     with stage("references"):
         kernels = KernelReference(lowered.unscheduled)
-        whole = ModelReference(lowered.imported)
+        whole = ModelReference(model.module)
         arrays, origin, outputs = choose_inputs(model, inputs, options, whole)
         unchecked = [f"function {name}: {reason}" for name, reason in kernels.unavailable.items()]
         references = {"TVM llvm": outputs}
         _add_own_runtime(model, arrays, references, unchecked)
-    return Prepared(compiled, arrays, origin, LiveGolden(kernels), references, unchecked)
+    bound = output_bound(model.module, options.dtype)
+    return Prepared(compiled, arrays, origin, LiveGolden(kernels), references, unchecked, bound)
 
 
 def _prepare_bundle(compiled: CompiledModel, inputs: Inputs | None, options: CheckOptions) -> Prepared:

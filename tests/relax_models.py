@@ -84,3 +84,30 @@ class InnerTexture:
             y = R.call_tir(cls.f, (x,), R.Tensor((8, 16, 4), "float32"))
             R.output(y)
         return y
+
+
+def mobilenet(size: int = 32, classes: int = 10):
+    """MobileNet's kind of network: a strided convolution, inverted residuals around depthwise convolutions, a classifier."""
+    op, nn = relax.op, relax.op.nn
+
+    def weight(*shape: int):
+        values = np.random.default_rng(shape).standard_normal(shape) * np.sqrt(2 / max(1, np.prod(shape[1:])))
+        return relax.const(values.astype("float32"))
+
+    def block(x, inputs: int, outputs: int, stride: int):
+        wide = nn.relu(nn.conv2d(x, weight(2 * inputs, inputs, 1, 1)))
+        deep = nn.conv2d(wide, weight(2 * inputs, 1, 3, 3), strides=stride, padding=1, groups=2 * inputs)
+        narrow = nn.conv2d(nn.relu(deep), weight(outputs, 2 * inputs, 1, 1))
+        return op.add(x, narrow) if (inputs, stride) == (outputs, 1) else narrow
+
+    builder = relax.BlockBuilder()
+    x = relax.Var("x", R.Tensor((1, 3, size, size), "float32"))
+    with builder.function("main", [x]):
+        with builder.dataflow():
+            y = nn.relu(nn.conv2d(x, weight(8, 3, 3, 3), strides=2, padding=1))
+            for inputs, outputs, stride in ((8, 12, 2), (12, 12, 1), (12, 16, 2)):
+                y = block(y, inputs, outputs, stride)
+            pooled = op.reshape(nn.adaptive_avg_pool2d(y, (1, 1)), (1, 16))
+            result = builder.emit_output(builder.normalize(op.matmul(pooled, weight(16, classes))))
+        builder.emit_func_output(result)
+    return builder.get()

@@ -25,7 +25,7 @@ Index = tuple[Any, Any]
 def packed_conv2d(
     data: Any, weight: Any, strides: Sequence[int], padding: Sequence[int], dilation: Sequence[int], groups: int, accumulate: str
 ) -> Any:
-    """conv2d as a te tensor of `data`'s type, summed in `accumulate`.
+    """conv2d as a te tensor of the type `accumulate`, in which it is summed.
 
     data (N, C/4, H, W, 4); weight (O/4, C/groups, KH, KW, 4); padding top, left, bottom, right; result (N, O/4, OH, OW, 4).
     """
@@ -45,8 +45,7 @@ def packed_conv2d(
         value = _guarded(inside, data[n, block, row, column, inner], data.dtype)
         return tvm.te.sum(value.astype(accumulate) * weight[oc, ic, kh, kw, lane].astype(accumulate), axis=[ic, kh, kw])
 
-    total = tvm.te.compute((batch, out_blocks, out_h, out_w, LANES), sum_of, name=CONV2D)
-    return _stored_as(total, data)
+    return tvm.te.compute((batch, out_blocks, out_h, out_w, LANES), sum_of, name=CONV2D)
 
 
 def packed_conv2d_transpose(
@@ -59,7 +58,7 @@ def packed_conv2d_transpose(
     groups: int,
     accumulate: str,
 ) -> Any:
-    """conv2d_transpose as a te tensor of `data`'s type, summed in `accumulate`.
+    """conv2d_transpose as a te tensor of the type `accumulate`, in which it is summed.
 
     data (N, C/4, H, W, 4); weight (O/4, C/groups, KH, KW, 4), that is OIHW4o of the IOHW weight; result (N, O/4, OH, OW, 4)
     with OH = (H - 1) * stride - top - bottom + dilation * (KH - 1) + output_padding + 1. Each result adds up the taps that
@@ -81,8 +80,7 @@ def packed_conv2d_transpose(
         value = data[n, block, row, column, inner].astype(accumulate) * weight[oc, ic, tap_h, tap_w, lane].astype(accumulate)
         return tvm.te.sum(_guarded(row_meets + column_meets, value, accumulate), axis=[ic, kh, kw])
 
-    total = tvm.te.compute((batch, out_blocks, out_h, out_w, LANES), sum_of, name=CONV2D_TRANSPOSE)
-    return _stored_as(total, data)
+    return tvm.te.compute((batch, out_blocks, out_h, out_w, LANES), sum_of, name=CONV2D_TRANSPOSE)
 
 
 class _Taps:
@@ -142,11 +140,3 @@ def _guarded(conditions: list[Any], value: Any, dtype: str) -> Any:
     """`value` where every condition holds, else zero; what it reads is not read then."""
     tirx = import_tvm().tirx
     return tirx.if_then_else(tirx.all(*conditions), value, tirx.const(0, str(dtype))) if conditions else value
-
-
-def _stored_as(total: Any, data: Any) -> Any:
-    """The sums in the type of `data`."""
-    tvm = import_tvm()
-    if total.dtype == data.dtype:
-        return total
-    return tvm.te.compute(total.shape, lambda *at: total[at].astype(data.dtype), name="store")
