@@ -66,6 +66,7 @@ class RunOptions:
     cache: keep compiled kernels on disk (default True).
     emitter: "auto" runs work-items in vectors where that is possible and pays (default), "spmd" wherever it is possible,
         "scalar" never. Results are the same to the bit, but for kernels whose work-items race.
+    count_accesses: count executed memory accesses, and those of them proven in range; slower (default False).
     """
 
     checks: Checks = "bounds"
@@ -78,6 +79,7 @@ class RunOptions:
     pool: Literal["paged", "none", "legacy"] = "paged"
     cache: bool = True
     emitter: Literal["auto", "spmd", "scalar"] = "auto"
+    count_accesses: bool = False
 
 
 @dataclass(frozen=True)
@@ -250,17 +252,31 @@ class StoreEvent:
     order: int
 
 
+@dataclass(frozen=True)
+class AccessCounts:
+    """Accesses to memory of a launch at level bounds. Those proven in range for certain are not looked at while it runs.
+
+    places: instructions that touch memory. executed, executed_proven: how often they ran, None where it was not counted.
+    """
+
+    places: int
+    proven_places: int
+    executed: int | None = None
+    executed_proven: int | None = None
+
+
 @dataclass
 class LaunchResult:
     """findings of one launch; device_seconds where the backend times launches; stores where a Watch was set.
 
-    printed: what the kernel's printf wrote, where the backend captures it.
+    printed: what the kernel's printf wrote, where the backend captures it. accesses: where the backend checks them.
     """
 
     findings: list[Finding] = field(default_factory=list)
     device_seconds: float | None = None
     stores: list[StoreEvent] = field(default_factory=list)
     printed: str = ""
+    accesses: AccessCounts | None = None
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from ..device import Kernel, LaunchResult
 from ..findings import Finding, Kind, Severity
 from ..golden.compare import Comparison, compare
 from ..report.merge import FindingList
-from ..report.model import KernelReport
+from ..report.model import AccessReport, KernelReport
 from ..report.progress import Progress
 from .artifact import CompiledModel
 from .check_golden import Golden, is_result
@@ -88,6 +88,9 @@ class KernelObserver(Observer):
         row.launches += 1
         if result.device_seconds is not None:
             row.device_seconds = (row.device_seconds or 0.0) + result.device_seconds
+        if result.accesses is not None:
+            row.accesses = row.accesses or AccessReport(result.accesses.places, result.accesses.proven_places)
+            row.accesses.add(result.accesses)
         self.findings.add(_placed(finding, launch) for finding in result.findings)
 
     def storage_reused(self, tensor: str, live: list[str], where: str) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ..clc import ir
 from ..findings import Kind
 from . import context, layout, order
+from .accesses import touches_memory
 from .cfg import Segment
 from .emit import Emitter
 from .guards import guard_of
@@ -16,7 +17,7 @@ from .intervals import Grid, Intervals
 from .provenance import Key, Object, Provenance
 from .regions import Region, RegionPlan
 from .sites import Site
-from .specialisation import LocalArg
+from .specialisation import NOTHING, LocalArg
 from .text import Text
 from .unit import Unit, unsupported
 from .workitems import AXES, WorkItem
@@ -170,8 +171,10 @@ class KernelEmitter(Emitter):
     def emit(self) -> str:
         """The whole function as text."""
         self.opening = Text(self.prologue.names, label="item")
-        known = Intervals(self.region.order, Grid.of(self.unit.key)).exact
-        self.exact = lambda instr: self.unit.exact(instr) or known(instr)
+        proven = self.unit.key.proofs != NOTHING
+        self.exact = self.unit.exact if proven else Intervals(self.region.order, Grid.of(self.unit.key)).exact
+        for name in self._counters:
+            self.prologue.lines += [f"  %{name} = alloca i64", f"  store i64 0, ptr %{name}"]
         if self.unit.sticky:  # one flag per run of the region: a register, which LLVM can keep through vectorised loops
             self.prologue.lines += ["  %sticky = alloca i8", "  store i8 0, ptr %sticky"]
         name = f"region.{self.region.number}"
@@ -245,8 +248,22 @@ class KernelEmitter(Emitter):
         """Where work-items may be when they leave: one place is agreement without asking."""
         return {number for _, number in self.exits} or {0}
 
+    @property
+    def _counters(self) -> dict[str, int]:
+        """Counters of accesses by name, and where the launch adds them up."""
+        return {"executed": context.EXECUTED, "executed.proven": context.EXECUTED_PROVEN} if self.unit.key.count else {}
+
+    def count(self, instr: ir.Instr) -> None:
+        if self.unit.key.count and touches_memory(instr):
+            for name in ("executed", "executed.proven") if self.unit.proven(instr) else ("executed",):
+                before = self.body.op(f"load i64, ptr %{name}")
+                self.body.do(f"store i64 {self.body.op(f'add i64 {before}, 1')}, ptr %{name}")
+
     def _flush(self, t: Text) -> None:
-        """Hand the region's flag to the launch, on the way out."""
+        """Hand the region's flag and counters to the launch, on the way out."""
+        for name, word in self._counters.items():
+            total = t.op(f"load i64, ptr %{name}")
+            t.op(f"atomicrmw add ptr {context.field(t, word)}, i64 {total} monotonic")
         if self.unit.sticky:
             t.do(f"call void @raise(ptr %ctx, i8 {t.op('load i8, ptr %sticky')})")
 

@@ -12,7 +12,7 @@ from typing import Union
 import numpy as np
 
 from ..clc import ir
-from ..device import AdrenoSimError, DeviceError, StoreEvent
+from ..device import AccessCounts, AdrenoSimError, DeviceError, StoreEvent
 from ..findings import Finding
 from . import arguments, context, layout, order
 from .compiled import CompiledKernel
@@ -63,6 +63,7 @@ class RawResult:
     """What a launch left besides memory: findings, watched stores in order, printf's text, seconds its groups ran.
 
     failed: a check of sticky code failed; then the rest says nothing, and groups may be missing. last_tick: of level full.
+    executed, executed_proven: accesses, where the code counts them; accesses: what is known of them (`replay` says so).
     """
 
     findings: list[Finding] = field(default_factory=list)
@@ -71,6 +72,9 @@ class RawResult:
     seconds: float = 0.0
     failed: bool = False
     last_tick: int = 0
+    executed: int = 0
+    executed_proven: int = 0
+    accesses: AccessCounts | None = None
 
 
 def run(
@@ -113,6 +117,8 @@ def run(
         seconds,
         bool(launch.words[context.STICKY]),
         full.last_tick if full is not None else 0,
+        int(launch.words[context.EXECUTED]),
+        int(launch.words[context.EXECUTED_PROVEN]),
     )
 
 

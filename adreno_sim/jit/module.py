@@ -67,7 +67,7 @@ class ModuleText:
 def emit_module(kernel: ir.Function, key: Specialisation) -> ModuleText:
     """Emit `kernel` for `key`. Raises UnsupportedError by name and place, AdrenoSimError where `key` does not fit."""
     arguments.check_arguments(kernel, key)
-    reason = "asked for" if key.emitter == "scalar" else spmd.refusal(kernel, key)
+    reason = "asked for" if key.emitter == "scalar" or key.count else spmd.refusal(kernel, key)
     if not reason:
         try:
             return _emit(kernel, key, spmd.plan, spmd.region_functions)

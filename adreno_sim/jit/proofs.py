@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from ..clc import ir
 from . import layout
+from .accesses import IMAGE, touches_memory
 from .context_bounds import Context
 from .index_forms import IndexForms
 from .kernel import globals_of, private_bytes
@@ -18,7 +19,6 @@ from .specialisation import LocalArg, Proofs, Specialisation
 
 _VECTOR = re.compile(r"v(?P<way>load|store)(?P<aligned>a?)(?P<half>_half)?(?P<count>\d*)(?:_rt[ezpn])?")
 _ATOMIC = re.compile(r"atom(ic)?_(add|sub|xchg|inc|dec|min|max|and|or|xor|cmpxchg|fetch_\w+|exchange\w*|load\w*|store\w*|init)")
-_IMAGE = re.compile(r"(read|write)_image(f|h|i|ui)")
 _ARITHMETIC = ("add", "sub", "mul", "shl")
 
 
@@ -39,20 +39,12 @@ def prove(function: ir.Function, key: Specialisation, facts: LaunchFacts) -> Pro
     for block in function.blocks:
         for instr in block.instrs:
             if analysis.forms.dominators.reachable(block):
-                if touches_memory(instr) and analysis.in_range(instr):
+                if (touches_memory(instr) and analysis.in_range(instr)) or (instr.op == "gep" and analysis.inside_arrays(instr)):
                     in_range.add(number)
                 elif instr.op in _ARITHMETIC and isinstance(instr.type, ir.Int) and analysis.exact(instr):
                     exact.add(number)
             number += 1
     return Proofs(frozenset(in_range), frozenset(exact))
-
-
-def touches_memory(instr: ir.Instr) -> bool:
-    """Whether `instr` makes accesses that a check may be needed for."""
-    if instr.op == "call":
-        assert instr.callee is not None
-        return bool(_IMAGE.fullmatch(instr.callee.name)) or any(is_pointer(v) for v in instr.operands)
-    return instr.op in ("load", "store", "atomicrmw", "cmpxchg", "memcpy", "memmove", "memset")
 
 
 class _Analysis:
@@ -68,10 +60,24 @@ class _Analysis:
         self.forms.form(instr)
         return (id(instr), 0) in self.forms.exact
 
+    def inside_arrays(self, gep: ir.Instr) -> bool:
+        """Whether `gep` indexes arrays inside its object, and every index stays in the array it goes into."""
+        type, context, found = gep.elem, self.forms.context(gep), False
+        for index in gep.operands[2:]:
+            if isinstance(type, ir.Struct):
+                assert isinstance(index, ir.Const) and isinstance(index.value, int)
+                type = type.fields[index.value]
+                continue
+            assert isinstance(type, (ir.Array, ir.Vector))
+            if not context.within(self.forms.form(index), 0, type.count - 1):
+                return False
+            type, found = type.elem, True
+        return found
+
     def in_range(self, instr: ir.Instr) -> bool:
         """Whether every access of `instr` lies inside its object."""
         context = self.forms.context(instr)
-        if instr.callee is not None and _IMAGE.fullmatch(instr.callee.name):
+        if instr.callee is not None and IMAGE.fullmatch(instr.callee.name):
             return self._texel_in_range(instr, context)
         spans = list(self._spans(instr))
         return bool(spans) and all(span is not None and self._inside(span, context) for span in spans)

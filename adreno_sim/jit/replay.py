@@ -11,28 +11,46 @@ import ctypes
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from ..clc import ir
+from ..device import AccessCounts
 from . import launch
+from .accesses import touches_memory
 from .compiled import CompiledKernel, specialise
 from .effects import read_arguments, written_arguments
 from .launch import Bound, BoundBuffer, BoundImage, RawResult
 from .launch_facts import LaunchFacts, facts_of
 from .proofs import prove
-from .specialisation import Proofs, Specialisation
+from .specialisation import Specialisation
 
 SNAPSHOT_LIMIT = 64 << 20
 """Bytes of memory that a launch copies for a replay; where it would take more, the code reports at once."""
 
 _KEPT = 1024
-_failed: OrderedDict[tuple[int, Specialisation], ir.Function] = OrderedDict()
-"""What had to be replayed before (with its kernel, so that the id stays its own): it reports at once from then on."""
+
+
+@dataclass
+class Prepared:
+    """What launches of one kernel, specialisation and facts share. `kernel` is held so that its id stays its own.
+
+    fast: sticky code, once it is compiled. failed: it had to be replayed before, and the code reports at once from then on.
+    places, proven: instructions that touch memory, and those of them proven in range.
+    """
+
+    kernel: ir.Function
+    key: Specialisation
+    places: int
+    proven: int
+    fast: CompiledKernel | None = None
+    failed: bool = False
+
+
+_prepared: OrderedDict[tuple[int, Specialisation, LaunchFacts], Prepared] = OrderedDict()
 _effects: OrderedDict[int, tuple[ir.Function, frozenset[int], frozenset[int]]] = OrderedDict()
-_proofs: OrderedDict[tuple[int, Specialisation, LaunchFacts], tuple[ir.Function, Proofs]] = OrderedDict()
 _lock = threading.Lock()
 
 
@@ -54,37 +72,56 @@ def run(
 
     if key.checks != "bounds" or key.watch:
         return launch.run(code(key), global_size, offset, args, **options)
-    key = replace(key, proofs=proofs_for(kernel, key, facts_of(kernel, key, global_size, offset, args)))
-    if _known_to_fail(kernel, key):
-        return launch.run(code(key), global_size, offset, args, **options)
-    compiled = code(replace(key, sticky=True))
-    ranges = snapshot_ranges(kernel, args) if compiled.module.may_fail else []
+    plan = prepared(kernel, key, facts_of(kernel, key, global_size, offset, args))
+    if not plan.failed and plan.fast is None:
+        plan.fast = code(replace(plan.key, sticky=True))
+    result = None
+    if not plan.failed and plan.fast is not None:
+        result = _run_fast(plan, plan.fast, global_size, offset, args, options)
+    if result is None or result.failed:
+        again = launch.run(code(plan.key), global_size, offset, args, **options)
+        again.seconds += result.seconds if result else 0.0
+        result = again
+    counts = (result.executed, result.executed_proven) if key.count else (None, None)
+    result.accesses = AccessCounts(plan.places, plan.proven, *counts)
+    return result
+
+
+def _run_fast(
+    plan: Prepared,
+    compiled: CompiledKernel,
+    global_size: Sequence[int],
+    offset: Sequence[int],
+    args: Sequence[Bound],
+    options: Any,
+) -> RawResult | None:
+    """Run sticky code; where it failed, memory is as it was before. None where that would take too large a copy."""
+    ranges = snapshot_ranges(plan.kernel, args) if compiled.module.may_fail else []
     if sum(nbytes for _, nbytes in ranges) > SNAPSHOT_LIMIT:
-        return launch.run(code(key), global_size, offset, args, **options)
+        return None
     before = [_copied(*piece) for piece in ranges]
     result = launch.run(compiled, global_size, offset, args, **options)
-    if not result.failed:
-        return result
-    for (address, _), data in zip(ranges, before, strict=True):
-        ctypes.memmove(address, data.ctypes.data, data.nbytes)
-    _note_failure(kernel, key)
-    again = launch.run(code(key), global_size, offset, args, **options)
-    again.seconds += result.seconds
-    return again
+    if result.failed:
+        plan.failed = True
+        for (address, _), data in zip(ranges, before, strict=True):
+            ctypes.memmove(address, data.ctypes.data, data.nbytes)
+    return result
 
 
-def proofs_for(kernel: ir.Function, key: Specialisation, facts: LaunchFacts) -> Proofs:
+def prepared(kernel: ir.Function, key: Specialisation, facts: LaunchFacts) -> Prepared:
     """What is proven of a launch; found again for a launch of the same facts."""
     asked = id(kernel), key, facts
     with _lock:
-        known = _proofs.get(asked)
+        known = _prepared.get(asked)
     if known is None:
-        known = kernel, prove(kernel, key, facts)
+        places = {n for n, i in enumerate(i for block in kernel.blocks for i in block.instrs) if touches_memory(i)}
+        proofs = prove(kernel, key, facts)
+        known = Prepared(kernel, replace(key, proofs=proofs), len(places), len(places & proofs.in_range))
         with _lock:
-            _proofs[asked] = known
-            while len(_proofs) > _KEPT:
-                _proofs.popitem(last=False)
-    return known[1]
+            _prepared[asked] = known
+            while len(_prepared) > _KEPT:
+                _prepared.popitem(last=False)
+    return known
 
 
 def snapshot_ranges(kernel: ir.Function, args: Sequence[Bound]) -> list[tuple[int, int]]:
@@ -119,15 +156,3 @@ def _effects_of(kernel: ir.Function) -> tuple[frozenset[int], frozenset[int]]:
             while len(_effects) > _KEPT:
                 _effects.popitem(last=False)
     return known[1], known[2]
-
-
-def _known_to_fail(kernel: ir.Function, key: Specialisation) -> bool:
-    with _lock:
-        return (id(kernel), key) in _failed
-
-
-def _note_failure(kernel: ir.Function, key: Specialisation) -> None:
-    with _lock:
-        _failed[id(kernel), key] = kernel
-        while len(_failed) > _KEPT:
-            _failed.popitem(last=False)

@@ -95,6 +95,7 @@ class Specialisation:
 
     emitter: "auto" for vectors of work-items where that is possible and pays, else the code of one work-item in a loop;
     "spmd" wherever it is possible.
+    count: count executed accesses; only the code of one work-item does.
     """
 
     local_size: tuple[int, int, int]
@@ -110,6 +111,7 @@ class Specialisation:
     proofs: Proofs = NOTHING
     sticky: bool = False
     emitter: Emitter = "auto"
+    count: bool = False
 
     @property
     def items(self) -> int:

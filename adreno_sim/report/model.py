@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from ..allow import Allowed, AllowEntry
+from ..device import AccessCounts
 from ..findings import Finding, Severity
 
 if TYPE_CHECKING:
@@ -30,10 +31,31 @@ class PeerReport:
 
 
 @dataclass
+class AccessReport:
+    """A kernel's accesses to memory at level bounds: the fewest places proven in range of all launches, of how many.
+
+    executed, executed_proven: how often they ran over all launches; None where that was not counted.
+    """
+
+    places: int
+    proven_places: int
+    executed: int | None = None
+    executed_proven: int | None = None
+
+    def add(self, counts: AccessCounts) -> None:
+        """One more launch."""
+        self.proven_places = min(self.proven_places, counts.proven_places)
+        if counts.executed is not None and counts.executed_proven is not None:
+            self.executed = (self.executed or 0) + counts.executed
+            self.executed_proven = (self.executed_proven or 0) + counts.executed_proven
+
+
+@dataclass
 class KernelReport:
     """One kernel over all its launches.
 
     seconds: wall time of the launches (first use included); device_seconds where the device times them.
+    accesses: where the device checks them.
     compared: comparisons with golden; wrong and vacuous count those that failed or said nothing.
     max_abs, max_ulp: largest over the comparisons; worst_index into the logical result, of the largest error relative
     to its tolerance. part_of: the function through whose result a kernel that writes only workspaces is judged.
@@ -45,6 +67,7 @@ class KernelReport:
     launches: int = 0
     seconds: float = 0.0
     device_seconds: float | None = None
+    accesses: AccessReport | None = None
     compared: int = 0
     wrong: int = 0
     vacuous: int = 0

@@ -41,6 +41,8 @@ def show(report: Report, file: IO[str], notes: bool = False) -> None:
         console.print(output_line(output), soft_wrap=True, markup=False)
     if report.plan is not None:
         console.print(plan_line(report), soft_wrap=True, markup=False)
+    if any(kernel.accesses for kernel in report.kernels):
+        console.print(access_line(report), soft_wrap=True, markup=False)
     console.print(_timing_line(report), soft_wrap=True, markup=False)
     for finding in sorted(report.findings, key=lambda finding: -finding.severity):
         if finding.severity is Severity.NOTE and not notes:
@@ -114,6 +116,18 @@ def output_line(output: OutputReport) -> str:
         f"{output.output} {said} {output.reference} (max abs {output.max_abs:.2e}, {output.max_ulp} ulp, "
         f"rms {output.rms:.2e}{vacuous})"
     )
+
+
+def access_line(report: Report) -> str:
+    """The share of accesses that were proven in range: of those executed where they were counted, else of those in the code."""
+    known = [(kernel.name, kernel.accesses) for kernel in report.kernels if kernel.accesses is not None]
+    counted = [(name, a.executed, a.executed_proven) for name, a in known if a.executed is not None]
+    rows = counted or [(name, a.places, a.proven_places) for name, a in known]
+    total, proven = sum(n or 0 for _, n, _ in rows), sum(n or 0 for _, _, n in rows)
+    left = [f"{name} {(some or 0) / whole:.1%}" for name, whole, some in rows if whole and some != whole]
+    what = "executed accesses" if counted else "accesses in the code (not weighted by how often they run)"
+    share = "all" if proven == total else f"{100 * proven / total:.2f}%"
+    return f"bounds: {share} of {total:,} {what} proven in range{'; less in ' if left else ''}{', '.join(left)}"
 
 
 def plan_line(report: Report) -> str:

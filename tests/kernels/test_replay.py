@@ -26,7 +26,7 @@ CASES = {
 
 def outcome(engine, monkeypatch, body: str, fast: bool):
     monkeypatch.setattr(replay, "SNAPSHOT_LIMIT", 1 << 20 if fast else -1)
-    monkeypatch.setattr(replay, "_failed", type(replay._failed)())
+    monkeypatch.setattr(replay, "_prepared", type(replay._prepared)())
     source = f"__kernel void k(__global int *a, __global int *b) {{ int i = get_global_id(0); {body} }}"
     values = np.arange(64, dtype=np.int32)
     a, b = oracle.Buffer(values), oracle.Buffer(values[::-1] // 3 * 4)
@@ -98,3 +98,26 @@ def test_an_endless_loop_past_a_failed_check_is_stopped_and_both_are_told():
     args = [BoundBuffer(address, 64), BoundBuffer(address + 128, 64)]
     found = replay.run(module, kernel, key, (16, 1, 1), (0, 0, 0), args, timeout=0.3).findings
     assert {f.kind.label for f in found} == {"out-of-bounds-read", "watchdog"} and not memory.any()
+
+
+@pytest.mark.parametrize(
+    ("body", "items", "executed", "proven"),
+    [
+        ("a[i] = b[i];", 16, 32, 32),
+        ("for (int j = 0; j < 5; ++j) a[i] += b[j];", 16, 16 * 15, 16 * 15),
+        ("if (i < 3) a[i] = 1; a[b[0]] = 2;", 16, 3 + 32, 3 + 16),
+        ("__local int t[16]; t[i] = b[i]; barrier(CLK_LOCAL_MEM_FENCE); if (i > 9) vstore2(vload2(0, t), i - 8, a);", 16, 44, 44),
+        ("a[i] = b[i + 1];", 16, 32, 16),
+    ],
+)
+def test_executed_accesses_are_counted(body, items, executed, proven):
+    module, kernel, key = compiled(body, count=True)
+    owner, address = launch.aligned(512)
+    args = [BoundBuffer(address, 64), BoundBuffer(address + 256, 64)]
+    for threads in (1, 2):
+        counts = replay.run(module, kernel, key, (items, 1, 1), (0, 0, 0), args, threads=threads).accesses
+        assert owner is not None and counts is not None
+        assert (counts.executed, counts.executed_proven) == (executed, proven)
+    plain = replay.run(module, kernel, compiled(body)[2], (items, 1, 1), (0, 0, 0), args).accesses
+    assert plain is not None and plain.executed is None and plain.places == counts.places
+    assert (plain.proven_places == plain.places) == (executed == proven)

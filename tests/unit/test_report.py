@@ -13,7 +13,7 @@ from adreno_sim.compiler.plan.memory_plan import PlanSummary
 from adreno_sim.findings import Access, Finding, Kind, WorkItem
 from adreno_sim.report import encode, finding_text, text
 from adreno_sim.report.merge import FindingList
-from adreno_sim.report.model import InputReport, KernelReport, OutputReport, Report
+from adreno_sim.report.model import AccessReport, InputReport, KernelReport, OutputReport, Report
 
 ITEM = WorkItem((5, 1, 0), (1, 1, 0), (1, 0, 0))
 WRITE = Finding(
@@ -138,6 +138,26 @@ def test_schema_refuses_what_is_not_a_report():
         {"findings": [{"kind": "x"}]},
     ):
         assert not validate({**good, **change})
+
+
+def test_the_share_of_proven_accesses_is_told_and_what_it_is_a_share_of():
+    report = make()
+    assert all("in range" not in line for line in lines_of(report))
+    report.kernels[0].accesses = AccessReport(4, 4)
+    report.kernels.append(KernelReport("pool", "pool", accesses=AccessReport(4, 2)))
+    (line,) = [line for line in lines_of(report) if "in range" in line]
+    assert line.startswith("bounds: 75.00% of 8 accesses in the code (not weighted") and line.endswith("less in pool 50.0%")
+    for kernel in report.kernels:
+        kernel.accesses.executed = kernel.accesses.executed_proven = 1000
+    (line,) = [line for line in lines_of(report) if "in range" in line]
+    assert line == "bounds: all of 2,000 executed accesses proven in range"
+    validator("report").validate(encode.report_to_json(report))
+
+
+def lines_of(report):
+    out = io.StringIO()
+    text.show(report, out)
+    return out.getvalue().splitlines()
 
 
 def test_unwritable_json_leaves_nothing(tmp_path):

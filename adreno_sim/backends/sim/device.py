@@ -189,7 +189,7 @@ class SimDevice:
         raw = self._run(key, kernel, checked, total, len(global_size), watched, pieces)
         shared = overlaps(kernel, checked) if self.options.checks != "off" else []
         stores = [_with_value(event, watch.view) for event in raw.stores] if watch else []
-        return LaunchResult(shared + raw.findings, raw.seconds, stores, raw.printed)
+        return LaunchResult(shared + raw.findings, raw.seconds, stores, raw.printed, raw.accesses)
 
     def finish(self) -> None:
         """Every call waits for its end, so that there is nothing left to wait for."""
@@ -269,6 +269,7 @@ class SimDevice:
             wave_size=self.profile.wave_size(kernel.function.required_sub_group_size),
             most_groups=bounds_of_grid(total, group),
             emitter=self.options.emitter,
+            count=self.options.count_accesses,
         )
 
     def _watch_range(self, watch: Watch | None) -> tuple[int, int] | None:
