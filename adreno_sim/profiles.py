@@ -20,6 +20,7 @@ from types import MappingProxyType
 from typing import Any
 
 from .device import AdrenoSimError
+from .text_file import read_text
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -142,8 +143,8 @@ def names() -> list[str]:
 def from_toml(path: Path) -> Profile:
     """The profile a user's TOML file holds. Raises AdrenoSimError with the file's name on anything wrong in it."""
     try:
-        tables = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
+        tables = tomllib.loads(read_text(path))
+    except (OSError, UnicodeDecodeError, RecursionError) as error:
         raise AdrenoSimError(f"device profile {path}: cannot be read: {error}") from None
     except tomllib.TOMLDecodeError as error:
         raise AdrenoSimError(f"device profile {path}: not valid TOML: {error}") from None

@@ -15,6 +15,7 @@ from typing import Any
 
 from . import profiles
 from .device import AdrenoSimError
+from .text_file import read_text
 
 _FP_CONFIGS = ("SINGLE_FP_CONFIG", "HALF_FP_CONFIG", "DOUBLE_FP_CONFIG")
 
@@ -35,8 +36,8 @@ def from_clinfo(path: Path) -> profiles.Profile:
 
 def _first_device(path: Path) -> Mapping[str, Any]:
     try:
-        dump = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+        dump = json.loads(read_text(path))
+    except (OSError, UnicodeDecodeError, ValueError, RecursionError) as error:
         raise AdrenoSimError(f"clinfo dump {path}: cannot be read: {error}") from None
     try:
         devices = [device for platform in dump["devices"] for device in platform.get("online", [])]

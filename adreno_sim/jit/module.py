@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..clc import ir
+from ..device import UnsupportedError
 from ..findings import Kind
 from . import (  # noqa: F401 (most are here for what they register)
     access,
@@ -39,6 +40,9 @@ from .shadow import Shadow, ShadowPlan, runtime
 from .sites import Site, raise_function, report_function
 from .specialisation import LocalArg, Specialisation
 from .unit import PrintCall, Unit
+
+MOST_GROUP_MEMORY = 1 << 30
+"""Bytes that a work-group's private and local variables may take; each worker holds as many."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +106,9 @@ def _emit(kernel: ir.Function, key: Specialisation, planner: Planner, writer: Wr
         unit.functions += runtime.functions(plan)
     unit.functions += [group_function(plan), worker_functions(plan)]
     text, memory = (objects.VECTORS if plan.lanes > 1 else "") + unit.text(), unit.local_bytes + unit.arena_bytes + 128
+    if memory > MOST_GROUP_MEMORY:
+        what = f"{memory} bytes of private and local memory for one work-group of kernel {plan.unit.kernel.name}"
+        raise UnsupportedError(f"unsupported: {what}: expected at most {MOST_GROUP_MEMORY}")
     polls = not plan.single or any(region.polled for region in plan.regions.regions)
     straight = plan.shadow.texel_writes.straight() if plan.shadow is not None else frozenset()
     sites, notes = tuple(unit.table.sites), tuple(unit.notes)

@@ -18,6 +18,7 @@ from ..golden.compare import Comparison, compare
 from ..report.launch_report import LaunchOutput, LaunchReport
 from ..report.merge import FindingList
 from ..report.stores import described
+from ..text_file import read_text
 from .bind import Bound, Refused, check_names, elements, refusal
 from .expected import match
 from .model import BufferArgument, ImageArgument, LaunchSpec, OutputSpec
@@ -67,7 +68,7 @@ def _open(spec: LaunchSpec, device: str | Device | None, checks: str | None) -> 
 
 def _read(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        return read_text(path)
     except OSError as error:
         raise AdrenoSimError(f"{path}: cannot be read: {error.strerror or error}") from None
     except UnicodeDecodeError:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from ..device import AdrenoSimError
+from ..text_file import read_text
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -27,7 +28,7 @@ _SHOWN = 60
 def load_toml(path: Path) -> dict[str, Any]:
     """The TOML file at `path`. Raises AdrenoSimError where it cannot be read or is not TOML."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(read_text(path))
     except OSError as error:
         raise AdrenoSimError(f"{path}: cannot be read: {error.strerror or error}") from None
     except UnicodeDecodeError:

@@ -80,6 +80,8 @@ def test_the_layout_of_an_image(capsys, tmp_path: Path):
         ("devices --profile FOLDER.toml", "cannot be read"),
         ("devices --profile GARBAGE.toml", "cannot be read"),
         ("devices --profile GARBAGE.json", "cannot be read"),
+        ("devices --profile ENDLESS.toml", "more than 16777216 bytes"),
+        ("devices --profile NESTED.json", "cannot be read"),
         ("devices --json /absent/x.json", "cannot write"),
         ("layout image2d 10x", "expected 2 whole numbers: WIDTHxHEIGHT"),
         ("layout image2d 0x4", "expected at least 1"),
@@ -95,8 +97,12 @@ def test_the_layout_of_an_image(capsys, tmp_path: Path):
 )
 def test_bad_input_is_one_line(capsys, tmp_path: Path, words, says):
     (tmp_path / "FOLDER.toml").mkdir()
+    (tmp_path / "ENDLESS.toml").symlink_to("/dev/zero")
+    (tmp_path / "NESTED.json").write_text("[" * 100_000)
     for name in ("GARBAGE.toml", "GARBAGE.json"):
         (tmp_path / name).write_bytes(bytes(range(256)))
-    parts = [str(tmp_path / word) if word.startswith(("FOLDER", "GARBAGE")) else word for word in words.split()]
+    parts = [
+        str(tmp_path / word) if word.startswith(("FOLDER", "GARBAGE", "ENDLESS", "NESTED")) else word for word in words.split()
+    ]
     code, out, err = run(capsys, *parts)
     assert code == 2 and out == "" and says in err and err.startswith("error: ") and err.count("\n") == 1

@@ -128,6 +128,8 @@ def test_everything_allowed_is_ok_but_listed(folder, capsys):
         ({"launch.toml": b"\x00"}, ("--launch", "launch.toml"), "launch.toml: not a TOML file"),
         ({"twice.cl": b"kernel void twice("}, ("--launch", "launch.toml"), "expected"),
         ({"twice.cl": b"\xff"}, ("--launch", "launch.toml"), "twice.cl: not OpenCL C: not UTF-8 text"),
+        ({}, ("/dev/zero", "--launch", "launch.toml"), "/dev/zero: cannot be read: more than 16777216 bytes"),
+        ({}, ("--launch", "/dev/zero"), "/dev/zero: cannot be read: more than 16777216 bytes"),
         ({"twice.cl": b""}, ("--launch", "launch.toml"), "launch.toml: kernel: missing: the kernels of twice.cl are none"),
     ],
 )
@@ -140,6 +142,14 @@ def test_bad_input_is_one_error_without_traceback(folder, capsys, change, args, 
     if change != {"twice.cl": b"kernel void twice("}:
         assert err.count("\n") == 1
     assert {path.name for path in folder.iterdir()} == before
+
+
+def test_variables_too_large_for_any_machine_are_refused(folder, capsys):
+    text = Path("twice.cl").read_text()
+    body = "float huge[1000000000]; huge[get_global_id(0)] = 1.0f; if (huge[3] == 2.0f) return;"
+    Path("twice.cl").write_text(text.replace("{", "{ " + body, 1))
+    code, out, err = run(capsys, "kernel", "--launch", "launch.toml")
+    assert code == 3 and not out and "bytes of private and local memory for one work-group" in err and err.count("\n") == 1
 
 
 @pytest.fixture
