@@ -17,6 +17,9 @@ from typing import Any
 ROOT = Path(__file__).parents[2]
 CORPUS = ROOT / "tests" / "kernels" / "corpus"
 
+LOST = ("-9999", "CL_OUT_OF_RESOURCES", "CL_DEVICE_NOT_AVAILABLE")
+"""Codes after which a driver's context is of no more use (NVIDIA's -9999 is an illegal access or a dead context)."""
+
 SECONDS = 240
 """For one process."""
 
@@ -45,10 +48,11 @@ def main() -> None:
             name = data.pop("device", name)
             if "case" in data:
                 found[data.pop("case")] = data
+        lost = bool(said.strip()) and any(code in said.splitlines()[-1] for code in LOST)
         left = [case for case in left if case not in found]
         if left and not name:
             sys.exit(f"{args.device}: {end}")
-        if left:  # the one that it was at
+        if left and not lost:  # the one that it was at
             found[left.pop(0)] = {"status": "crashed", "message": end, "outputs": 0}
     args.output.write_text(json.dumps({"device": name, "cases": found}, indent=1) + "\n", encoding="utf-8")
     statuses = [case["status"] for case in found.values()]
@@ -80,6 +84,8 @@ def run_here(text: str, cases: list[str]) -> None:
             kind = "unsupported" if error.exit_code == 3 else "refused"
             data |= {"status": kind, "message": str(error).splitlines()[0]}
         print(json.dumps(data), flush=True)
+        if any(code in data.get("message", "") for code in LOST):
+            return  # whatever follows in this context fails too
 
 
 def _said(report: Any) -> str:
