@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import IO, Any
 
 from ..device import AdrenoSimError, DeviceInfo, open_device
@@ -40,22 +41,26 @@ def simulated() -> Iterator[Described]:
 
 
 def real() -> Iterator[Described]:
-    """Every OpenCL device. Raises AdrenoSimError where there is no OpenCL at all."""
-    platform = 0
-    while True:
-        device = 0
-        while True:
-            text = f"cl:{platform}:{device}"
-            try:
-                yield text, open_device(text).info
-            except AdrenoSimError:
-                if text == "cl:0:0":
-                    raise
-                break
-            device += 1
-        if not device:
+    """Every OpenCL device, those of drivers from PyPI included. Raises AdrenoSimError where there is no OpenCL at all.
+
+    Loads every driver into this process.
+    """
+    from ..backends.opencl import drivers
+    from ..backends.opencl.open import platform_names
+
+    drivers.announce(["", *(driver.name for driver in drivers.DRIVERS)])
+    known = [(drivers.meant(name), name) for name in platform_names()]
+    for text in dict.fromkeys(driver.name if driver else name for driver, name in known):  # an index depends on what is loaded
+        yield from _of_platform(f"cl:{text}")
+
+
+def _of_platform(platform: str) -> Iterator[Described]:
+    for device in count():
+        text = f"{platform}:{device}" if device else platform
+        try:
+            yield text, open_device(text).info
+        except AdrenoSimError:
             return
-        platform += 1
 
 
 def show(devices: Devices, file: IO[str]) -> None:

@@ -2,7 +2,9 @@
 
 adreno-sim bundle model.onnx -o model.asim --golden          # where TVM is
 adreno-sim check model.asim --device cl:NAME --json r.json   # on the device's machine
-python ci/bench/devices.py r.json ... --note "driver 1.2" [--refused stderr.txt ...]
+python ci/bench/corpus.py cl:NAME -o corpus.json
+adreno-sim footprint model.asim --device cl:NAME --measure --json measured.json
+python ci/bench/devices.py r.json ... --note "driver 1.2" [--refused stderr.txt ...] [--corpus corpus.json] [--measured ...]
 """
 
 from __future__ import annotations
@@ -29,6 +31,8 @@ def main() -> None:
     parser.add_argument(
         "--refused", nargs="*", default=[], type=Path, metavar="FILE", help="what checks that ended in exit 3 said"
     )
+    parser.add_argument("--corpus", type=Path, metavar="FILE", help="what ci/bench/corpus.py wrote")
+    parser.add_argument("--measured", nargs="*", default=[], type=Path, metavar="FILE", help="of footprint --measure")
     parser.add_argument("-o", "--output", type=Path, default=Path(__file__).with_name("DEVICES.md"))
     args = parser.parse_args()
     reports = [json.loads(path.read_text()) for path in args.reports]
@@ -38,6 +42,8 @@ def main() -> None:
         mine = [report for report in reports if report["device"] == device]
         parts.append(_overview(mine))
         parts += [f"Unsupported: `{path.read_text().strip().splitlines()[-1]}`\n" for path in args.refused]
+        parts += [_corpus(json.loads(args.corpus.read_text()))] if args.corpus else []
+        parts += [_measured(json.loads(path.read_text())) for path in args.measured]
         parts += [_slowest(report) for report in mine]
     args.output.write_text("\n".join(parts), encoding="utf-8")
 
@@ -67,6 +73,28 @@ def _overview(reports: list[dict[str, Any]]) -> str:
         ]
         lines.append(f"| {' | '.join(map(str, cells))} |")
     return "\n".join(lines) + "\n\nError / rms is of the model's outputs, ulp of the kernels.\n"
+
+
+def _corpus(data: dict[str, Any]) -> str:
+    """The clean twins of the defect corpus: kernels of every kind, each with the output that its launch file expects."""
+    cases = data["cases"]
+    good = sum(case["status"] == "ok" for case in cases.values())
+    lines = [f"Kernel corpus: {good} of {len(cases)} clean twins compute what their launch files expect; the others:\n"]
+    lines += ["| case | result | why |", "|---|---|---|"]
+    for name, case in cases.items():
+        if case["status"] != "ok":
+            lines.append(f"| {name.removesuffix('.toml')} | {case['status']} | {case['message'].replace('|', '/')} |")
+    return "\n".join(lines) + "\n"
+
+
+def _measured(data: dict[str, Any]) -> str:
+    """Plans allocated for real."""
+    lines = [f"Memory plans of {data['source']}, allocated, written and viewed on the device:\n"]
+    lines += ["| planner | storages | bytes asked | bytes taken | views | images apart | refused |", "|---|---|---|---|---|---|---|"]
+    for trial in data["measured"]:
+        sizes = [f"{trial['asked']:,}", f"{trial['taken']:,}", trial["views"], trial["apart"], len(trial["refused"])]
+        lines.append(f"| {' | '.join(map(str, [trial['planner'], trial['storages'], *sizes]))} |")
+    return "\n".join(lines) + "\n"
 
 
 def _slowest(report: dict[str, Any], count: int = 5) -> str:
