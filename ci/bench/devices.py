@@ -90,7 +90,8 @@ def _corpus(data: dict[str, Any]) -> str:
 def _measured(data: dict[str, Any]) -> str:
     """Plans allocated for real."""
     lines = [f"Memory plans of {data['source']}, allocated, written and viewed on the device:\n"]
-    lines += ["| planner | storages | bytes asked | bytes taken | views | images apart | refused |", "|---|---|---|---|---|---|---|"]
+    names = ["planner", "storages", "bytes asked", "bytes taken", "views", "images apart", "refused"]
+    lines += [f"| {' | '.join(names)} |", "|---" * len(names) + "|"]
     for trial in data["measured"]:
         sizes = [f"{trial['asked']:,}", f"{trial['taken']:,}", trial["views"], trial["apart"], len(trial["refused"])]
         lines.append(f"| {' | '.join(map(str, [trial['planner'], trial['storages'], *sizes]))} |")
