@@ -13,6 +13,10 @@ ROUNDS = 10
 """Turns each device gets; every turn gives one sample or more."""
 TURN = 0.003
 """Seconds a turn aims at: short launches are sampled several times a turn."""
+LONG = 0.01
+"""Seconds from which on a launch is not warmed up in each turn: caches of other processes' data are nothing to it."""
+RARE = {"full": 3}
+"""Columns that are several times slower than the others take a turn once in so many rounds."""
 COUNTS = 1e-3
 """Seconds on the yardstick from which on a launch counts in geometric means."""
 
@@ -30,6 +34,8 @@ class Samples:
     @property
     def spread(self) -> float:
         """Distance between the quartiles over the median."""
+        if len(self.seconds) < 2:
+            return 0.0
         low, _, high = statistics.quantiles(self.seconds, n=4, method="inclusive")
         return (high - low) / self.median
 
@@ -40,19 +46,27 @@ class Samples:
 def interleaved(children: Mapping[str, Child], rounds: int = ROUNDS) -> tuple[dict[str, Samples], dict[str, str]]:
     """Samples of the launch that each child has loaded, a turn each in every round, and by name why a child has none.
 
-    The first launch of a turn is a warm-up: the caches hold what the other devices left.
+    The first launch of a turn is a warm-up, unless it is a long one: the caches hold what the other devices left.
     """
     taken = {name: Samples() for name in children}
     failed: dict[str, str] = {}
-    for _ in range(rounds):
+    for number in range(rounds):
         for name, child in children.items():
-            if name not in failed:
+            if name not in failed and number % RARE.get(name, 1) == 0:
                 try:
-                    first = child.call("run", 1)[0]
-                    taken[name].seconds += child.call("run", max(1, min(5, int(TURN / first))))
+                    taken[name].seconds += _turn(child)
                 except ChildError as error:
                     failed[name] = str(error)
     return {name: samples for name, samples in taken.items() if name not in failed}, failed
+
+
+def _turn(child: Child) -> list[float]:
+    """Seconds of the launches of one turn that count."""
+    first: list[float] = child.call("run", 1)
+    if first[0] >= LONG:
+        return first
+    samples: list[float] = child.call("run", max(1, min(5, int(TURN / first[0]))))
+    return samples
 
 
 def geometric_mean(values: Iterable[float]) -> float:

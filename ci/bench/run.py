@@ -100,8 +100,9 @@ def _heading(machine: dict[str, Any]) -> list[str]:
         "",
         "Ratios are times of the first over the second, so less is faster for this project except over Oclgrind. Every device "
         "has a process of its own and two threads; they take turns launch by launch. Times are medians of ten or more launches "
-        "(enqueue and finish, arguments resident, first launches left out). Half kernels are compared with PoCL's run of the "
-        "same kernel in float, as PoCL has no half on a CPU.",
+        "(enqueue and finish, arguments resident, first launches left out; fewer at level full, and for networks as many "
+        "rounds as the table says). Half kernels are compared with PoCL's run of the same kernel in float, as PoCL has no half "
+        "on a CPU.",
         "",
     ]
 
