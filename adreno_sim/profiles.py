@@ -206,7 +206,7 @@ def _chain(tables: Mapping[str, Any], name: str) -> list[tuple[Mapping[str, Any]
     chain, seen, table = [(tables["profile"][name], True)], [name], tables["profile"][name]
     _check_table(name, table)
     while base := table.get("base"):
-        if base not in tables["base"]:
+        if not isinstance(base, str) or base not in tables["base"]:
             raise AdrenoSimError(f"device profile {name}: base {base!r} does not exist{suggest(str(base), tables['base'])}")
         if base in seen:
             raise AdrenoSimError(f"device profile {name}: base {base!r} refers to itself")

@@ -52,6 +52,8 @@ def _value(path: Path, key: str, value: Any) -> Any:
     """clinfo writes a set of flags as {"raw": n, "config": [names]} with their full names."""
     if key in _FP_CONFIGS:
         names = value.get("config", []) if isinstance(value, dict) else []
+        if not isinstance(names, list):
+            raise AdrenoSimError(f"clinfo dump {path}: CL_DEVICE_{key}: expected a list of flags, got {names!r}")
         return [str(name).removeprefix("CL_FP_") for name in names]
     return value
 

@@ -91,6 +91,7 @@ def test_extensions_are_edited_in_place(tmp_path):
         ("x = 1", "exactly one table"),
         ("[profile.a]\n[profile.b]\n", "exactly one table"),
         ('[profile.mine]\nbase = "adreno-7400"\n', "did you mean"),
+        ('[profile.mine]\nbase = ["gen7"]\n', "does not exist"),
         ("[profile.mine]\n", "no value for opencl"),
         ('[profile.adreno-740]\nbase = "gen7"\n', "taken by a built-in"),
         ("[profile.mine]\nLOCAL_MEM_SIZE = 1\n", "belong under"),
@@ -170,6 +171,13 @@ def test_a_wrong_value_in_a_clinfo_dump_is_refused_with_the_file(tmp_path):
     path = tmp_path / "phone.json"
     path.write_text(json.dumps(CLINFO).replace('"CL_DEVICE_MAX_COMPUTE_UNITS": 5', '"CL_DEVICE_MAX_COMPUTE_UNITS": "five"'))
     with pytest.raises(AdrenoSimError, match=r"phone\.json: MAX_COMPUTE_UNITS = 'five': expected an integer"):
+        profiles.load(str(path))
+
+
+def test_flags_that_are_no_list_are_refused_with_the_file(tmp_path):
+    path = tmp_path / "phone.json"
+    path.write_text(json.dumps(CLINFO).replace('["CL_FP_INF_NAN", "CL_FP_DENORM"]', "3"))
+    with pytest.raises(AdrenoSimError, match=r"phone\.json: CL_DEVICE_SINGLE_FP_CONFIG: expected a list of flags, got 3"):
         profiles.load(str(path))
 
 
