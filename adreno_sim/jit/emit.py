@@ -101,7 +101,7 @@ class Emitter:
         """Operands (i64) of the linear group number and local id, for reports from `t`."""
         return "0", "0"
 
-    def count(self, instr: ir.Instr) -> None:
+    def tally(self, instr: ir.Instr) -> None:
         """Called before each instruction, for what counts how often it runs."""
 
     def leave(self, value: str | None) -> None:
@@ -255,7 +255,7 @@ class Emitter:
                     phis = False
                 self.place, self.current = instr.place, instr
                 self.hooks.before(instr)
-                self.count(instr)
+                self.tally(instr)
                 self._instruction(instr)
             if phis:
                 self._flush_phis(segment)

@@ -253,7 +253,7 @@ class KernelEmitter(Emitter):
         """Counters of accesses by name, and where the launch adds them up."""
         return {"executed": context.EXECUTED, "executed.proven": context.EXECUTED_PROVEN} if self.unit.key.count else {}
 
-    def count(self, instr: ir.Instr) -> None:
+    def tally(self, instr: ir.Instr) -> None:
         if self.unit.key.count and touches_memory(instr):
             for name in ("executed", "executed.proven") if self.unit.proven(instr) else ("executed",):
                 before = self.body.op(f"load i64, ptr %{name}")
