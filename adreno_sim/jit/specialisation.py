@@ -56,7 +56,7 @@ class ScalarArg:
     nbytes: int
 
 
-Emitter = Literal["auto", "spmd", "scalar"]
+Emitter = Literal["scalar", "spmd"]
 ArgSpec = Union[BufferArg, LocalArg, ImageArg, SamplerArg, ScalarArg]
 
 
@@ -93,8 +93,7 @@ class Specialisation:
     proofs: what the code may take for certain (`jit.proofs`). sticky: a failed check only raises the launch's flag, and the
     launch is run again with code that reports (`jit.replay`); its results are the same.
 
-    emitter: "auto" for vectors of work-items where that is possible and pays, else the code of one work-item in a loop;
-    "spmd" wherever it is possible.
+    emitter: "scalar" for the code of one work-item in a loop, "spmd" for vectors of work-items where a kernel allows.
     count: count executed accesses; only the code of one work-item does.
     """
 
@@ -110,7 +109,7 @@ class Specialisation:
     most_groups: tuple[int, int, int] | None = None
     proofs: Proofs = NOTHING
     sticky: bool = False
-    emitter: Emitter = "auto"
+    emitter: Emitter = "scalar"
     count: bool = False
 
     @property

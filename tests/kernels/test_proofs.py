@@ -142,17 +142,17 @@ DOUBTFUL = {  # index out of range for some work-item, although something speaks
 }  # fmt: skip
 
 
-PLANTED = "a[({0}) + 1] += 1; a[({0}) - 1] += 1;"
-"""The accesses next to one in range."""
+PLANTED = "a[({0}) + 1] |= 1; a[({0}) - 1] |= 1;"
+"""The accesses next to one in range: reads and writes that give the same whatever the order of work-items."""
 
 
 def source_of(make: str, planted: bool) -> str:
-    use = PLANTED if planted else "a[{0}] += 1;"
+    use = PLANTED if planted else "a[{0}] |= 1;"
     return f"#define STORE(j) {use.format('j')}\n{HEAD} long E; {make} {use.format('E')} }}"
 
 
 def loop_source(loop: str, planted: bool) -> str:
-    use = PLANTED if planted else "a[{0}] += 1;"
+    use = PLANTED if planted else "a[{0}] |= 1;"
     return f"{HEAD} long X; {loop.replace('USE', use.format('X'))} }}"
 
 

@@ -499,6 +499,8 @@ class Flow(LaneValues):
         t, head = self.body, loop.head
         label = head.label + ".latch"
         phis = self._phis_of(head)
+        if phis and label not in self._real:
+            raise Unsuitable("a loop that lanes go round by masked ways alone")
         names = {}
         for phi in phis:
             types = self.lane_types(phi, self._varying_phi(phi))
