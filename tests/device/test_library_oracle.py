@@ -228,4 +228,4 @@ def test_halves_equal_intels(intel):
         Case(name, "half", ("half",), (every,))
         for name in ("exp", "log", "tanh", "erf", "sin", "sqrt", "rsqrt", "tgamma", "sinpi", "sign")
     ]
-    compare(intel, cases, 2e-3)
+    compare(intel, cases, 4e-3)  # 4 ulp, which the specification allows erf and others

@@ -16,7 +16,7 @@ import adreno_sim
 from adreno_sim.backends.opencl import drivers
 
 pytest_plugins = ["pytester"]
-pytestmark = pytest.mark.device
+pytestmark = [pytest.mark.device, pytest.mark.slow]
 
 INSTALLED = any(entry.name == "adreno_sim" for entry in entry_points(group="pytest11"))
 
@@ -109,7 +109,9 @@ LACKS = {
 def run(pytester, monkeypatch):
     for variable in (drivers.VARIABLE, drivers.OURS, "ADRENO_SIM_DEVICE"):
         monkeypatch.delenv(variable, raising=False)
-    monkeypatch.setenv("PYTHONPATH", str(Path(adreno_sim.__file__).parents[1]), prepend=os.pathsep)
+    for module in (handmade, adreno_sim):  # the users' file imports both
+        folder = Path(module.__file__).parents[1 if module is adreno_sim else 0]
+        monkeypatch.setenv("PYTHONPATH", str(folder), prepend=os.pathsep)
     pytester.makepyfile(test_users=USERS_FILE, models=MODEL)
     pytester.makeini("[pytest]\npythonpath = .")
     plugin = () if INSTALLED else ("-p", "adreno_sim.pytest_plugin")
