@@ -48,7 +48,7 @@ def test_control_flow(engine, name, local):
 def module_of(body: str, **key: object) -> module.ModuleText:
     made = compile_source(HEAD + body + " }", "", target=FrontEndTarget())
     args = (BufferArg(), BufferArg(), ScalarArg(4))
-    options = {"local_size": (64, 1, 1), "checks": "off", **key}
+    options = {"local_size": (64, 1, 1), "checks": "off", "emitter": "spmd", **key}
     return module.emit_module(made.kernels["k"], Specialisation(args=args, **options))
 
 
