@@ -52,7 +52,7 @@ def choose(key: Specialisation, choices: tuple[int, ...]) -> Tile:
         tile = _filling(key.local_size, lanes)
         if tile.exact(key.local_size):
             return tile
-    if key.items < 4 and key.emitter != "spmd":
+    if key.items < 4:
         raise Unsuitable(f"a group of {key.items} work-items")
     lanes = choices[-1] if key.items <= choices[-1] else choices[0]
     return _covering(key.local_size, lanes)
