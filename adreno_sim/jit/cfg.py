@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from ..clc import ir
 
@@ -84,20 +85,23 @@ class ScopeOf:
         return None
 
 
-def reverse_postorder(start: Segment) -> list[Segment]:
-    """Segments reachable from `start` without crossing a split, each after those that dominate it."""
-    order: list[Segment] = []
+Node = TypeVar("Node", Segment, ir.Block)
+
+
+def reverse_postorder(start: Node) -> list[Node]:
+    """Segments reachable from `start` without crossing a split, or blocks, each after those that dominate it."""
+    order: list[Node] = []
     seen = {start}
-    stack: list[tuple[Segment, Iterator[Segment]]] = [(start, iter(start.successors))]
+    stack: list[tuple[Node, Iterator[Node]]] = [(start, iter(start.successors))]
     while stack:
-        segment, rest = stack[-1]
+        node, rest = stack[-1]
         for successor in rest:
             if successor not in seen:
                 seen.add(successor)
                 stack.append((successor, iter(successor.successors)))
                 break
         else:
-            order.append(segment)
+            order.append(node)
             stack.pop()
     return order[::-1]
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from ..clc import ir
 from ..clc.cfg import predecessors
+from .cfg import reverse_postorder
 
 
 class Dominators:
     """Of the blocks reachable from the entry; `order` is their reverse postorder."""
 
     def __init__(self, function: ir.Function):
-        self.order = _reverse_postorder(function.blocks[0])
+        self.order = reverse_postorder(function.blocks[0])
         self.predecessors = {id(b): sources for b, sources in predecessors(self.order).items()}
         self._position = {id(b): n for n, b in enumerate(self.order)}
         self._parent = self._immediate()
@@ -65,20 +66,3 @@ class Dominators:
             while position[id(b)] > position[id(a)]:
                 b = parent[id(b)]
         return a
-
-
-def _reverse_postorder(entry: ir.Block) -> list[ir.Block]:
-    order: list[ir.Block] = []
-    seen = {entry}
-    stack = [(entry, iter(entry.successors))]
-    while stack:
-        block, rest = stack[-1]
-        for successor in rest:
-            if successor not in seen:
-                seen.add(successor)
-                stack.append((successor, iter(successor.successors)))
-                break
-        else:
-            order.append(block)
-            stack.pop()
-    return order[::-1]

@@ -195,8 +195,8 @@ class KernelEmitter(Emitter):
         return "\n".join(lines)
 
     def _nested_loops(self) -> tuple[list[str], list[str]]:
-        """Loops over z, y, x; axes of one work-item have none."""
-        axes = [a for a in (2, 1, 0) if not (self.unit.key.uniform and self.unit.key.local_size[a] == 1)]
+        """Loops over the axes that have any, z, y, x."""
+        axes = [a for a in (2, 1, 0) if self._looped(a)]
         head, tail = ["begin:"], ["latch:"]
         before = "begin"
         for axis in axes:
@@ -208,11 +208,19 @@ class KernelEmitter(Emitter):
         head.append("  br label %item")
         for axis in reversed(axes):
             name = AXES[axis]
-            tail += [f"  br label %latch.{name}", f"latch.{name}:", f"  %l{name}.next = add i64 %l{name}, 1"]
+            tail += [f"  br label %latch.{name}", f"latch.{name}:", f"  %l{name}.next = add i64 %l{name}, {self._step(axis)}"]
             tail.append(f"  %l{name}.more = icmp ult i64 %l{name}.next, {self._loop_end(axis)}")
             tail.append(f"  br i1 %l{name}.more, label %loop.{name}, label %end.{name}")
             tail.append(f"end.{name}:")
         return head, tail
+
+    def _looped(self, axis: int) -> bool:
+        """Whether there is a loop along `axis`: one work-item needs none."""
+        return not (self.unit.key.uniform and self.unit.key.local_size[axis] == 1)
+
+    def _step(self, axis: int) -> int:
+        """Work-items along `axis` that one pass of the loops takes."""
+        return 1
 
     def _loop_end(self, axis: int) -> str:
         """How far the loop along `axis` runs: over the group, or as far as anything is done."""

@@ -11,7 +11,6 @@ from ..kernel import object_align, private_bytes
 from ..provenance import Object, is_pointer
 from ..regions import Region
 from ..text import Text
-from ..workitems import AXES
 from . import calls, memory
 from . import vector_text as vt
 from .flow import Flow
@@ -63,26 +62,12 @@ class SpmdEmitter(Flow):
             mask = vt.both(t, mask, t.op(f"icmp ult <{self.count} x i64> {own}, {limit}"), self.count)
         return mask
 
-    def _nested_loops(self) -> tuple[list[str], list[str]]:
-        """Loops over the tiles along z, y, x; axes of one tile have none."""
-        counts = self.tile.count(self.unit.key.local_size)
-        axes = [a for a in (2, 1, 0) if counts[a] > 1]
-        head, tail = ["begin:"], ["latch:"]
-        before = "begin"
-        for axis in axes:
-            name = AXES[axis]
-            head += [f"  br label %loop.{name}", f"loop.{name}:"]
-            head.append(f"  %l{name} = phi i64 [ 0, %{before} ], [ %l{name}.next, %latch.{name} ]")
-            self.item_ids.local[axis] = f"%l{name}"
-            before = f"loop.{name}"
-        head.append("  br label %item")
-        for axis in reversed(axes):
-            name = AXES[axis]
-            tail += [f"  br label %latch.{name}", f"latch.{name}:", f"  %l{name}.next = add i64 %l{name}, {self.tile.size[axis]}"]
-            tail.append(f"  %l{name}.more = icmp ult i64 %l{name}.next, {self._loop_end(axis)}")
-            tail.append(f"  br i1 %l{name}.more, label %loop.{name}, label %end.{name}")
-            tail.append(f"end.{name}:")
-        return head, tail
+    def _looped(self, axis: int) -> bool:
+        """One tile needs no loop."""
+        return self.tile.count(self.unit.key.local_size)[axis] > 1
+
+    def _step(self, axis: int) -> int:
+        return self.tile.size[axis]
 
     def _chunk(self, t: Text) -> str:
         """The number of the tile in its group."""
