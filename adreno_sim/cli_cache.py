@@ -10,6 +10,7 @@ from typing import Any
 CONTENTS = {
     "library": "built-in functions as IR",
     "programs": "what builds say about their kernels",
+    "proofs": "accesses that are in range for certain, by kernel and launch",
     "modules": "generated LLVM text by kernel and launch",
     "objects": "machine code",
     "golden": "reference results",

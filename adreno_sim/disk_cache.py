@@ -16,7 +16,6 @@ import functools
 import hashlib
 import os
 import tempfile
-import threading
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -32,10 +31,9 @@ TRIMMED = 0.8
 _STALE = 3600.0
 """Seconds after which a temporary file belongs to a process that died."""
 _TEMPORARY = ".tmp-"
-
-_lock = threading.Lock()
-_written: dict[Path, int] = {}
-"""Bytes written to a folder by this process since it last looked at its size."""
+_SIZE, _UNIT = ".size", 1024
+"""A file as long as all entries are thought to be together, in units of so many bytes, rounded up for each entry. Every
+writer makes it longer: appending is atomic, so that no lock is needed and no folder read to know when old entries must go."""
 
 
 def enabled() -> bool:
@@ -104,15 +102,16 @@ def store(place: Path, data: bytes) -> None:
 
 
 def _keep_small(base: Path, written: int) -> None:
-    """Look at the folder's size at the first writing, and whenever a sixteenth of the limit was written since."""
+    """Count an entry of `written` bytes, and look at the folder itself where it is too large by that count, or has none."""
     most = limit()
-    with _lock:
-        known = _written.get(base)
-        _written[base] = (known or 0) + written
-        if known is not None and _written[base] < most // 16:
-            return
-        _written[base] = 0
-    trim(base, most)
+    handle = os.open(base / _SIZE, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+    try:
+        known = os.fstat(handle).st_size
+        os.write(handle, bytes(-(-written // _UNIT)))
+    finally:
+        os.close(handle)
+    if known == 0 or known * _UNIT + written > most:
+        trim(base, most)
 
 
 def trim(base: Path, most: int) -> None:
@@ -126,12 +125,16 @@ def trim(base: Path, most: int) -> None:
             with contextlib.suppress(OSError):
                 path.unlink()
                 total -= size
+    with contextlib.suppress(OSError):
+        os.truncate(base / _SIZE, -(-total // _UNIT))
 
 
 def _entries(base: Path) -> Iterator[tuple[float, int, Path]]:
     """When it was last used, bytes, and path of every file under `base`."""
     for parent, _, names in os.walk(base):
         for name in names:
+            if name == _SIZE:
+                continue
             path = Path(parent, name)
             with contextlib.suppress(OSError):  # another process may remove it
                 status = path.stat()

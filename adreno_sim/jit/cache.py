@@ -2,7 +2,7 @@
 
 Object code is named by the digest of the LLVM text it was made from and of everything else that decides the code: kernels
 of the same text share it. What is known of a kernel besides is named by the digest of its source and specialisation, so
-that one that was compiled before needs no text.
+that one that was compiled before needs no text, and what is proven of a launch by the launch's facts as well.
 """
 
 from __future__ import annotations
@@ -14,14 +14,15 @@ import zlib
 from collections.abc import Set
 from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .. import disk_cache
 from ..clc import ir
 
 if TYPE_CHECKING:
+    from .launch_facts import LaunchFacts
     from .module import ModuleText
-    from .specialisation import Specialisation
+    from .specialisation import Proofs, Specialisation
 
 _FAST = 1
 """zlib's level: text shrinks eightfold in a millisecond."""
@@ -63,19 +64,46 @@ def module_name(kernel: ir.Function, key: Specialisation, identity: str) -> str:
 
 def load_module(name: str) -> ModuleText | None:
     """The module stored under `name`, or None."""
-    data = disk_cache.load(disk_cache.folder("modules") / name)
-    if data is None:
-        return None
-    try:
-        module: ModuleText = pickle.loads(zlib.decompress(data))
-    except Exception:  # whole, but not what this version writes
-        return None
+    module: ModuleText | None = _unpacked("modules", name)
     return module
 
 
 def store_module(name: str, module: ModuleText) -> None:
     """Keep `module` under `name` if possible."""
-    disk_cache.store(disk_cache.folder("modules") / name, zlib.compress(pickle.dumps(module), _FAST))
+    _pack("modules", name, module)
+
+
+def proofs_name(kernel: ir.Function, key: Specialisation, facts: LaunchFacts) -> str:
+    """The entry of what is proven of launches of `kernel`; "" for a kernel of unknown origin."""
+    if not kernel.digest:
+        return ""
+    text = "\0".join((kernel.digest, disk_cache.code_digest("clc", "jit"), spelled(key), spelled(facts)))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def load_proofs(name: str) -> tuple[int, int, Proofs] | None:
+    """Instructions that touch memory, how many of them are proven in range, and the proofs; None where they are not stored."""
+    found: tuple[int, int, Proofs] | None = _unpacked("proofs", name)
+    return found
+
+
+def store_proofs(name: str, found: tuple[int, int, Proofs]) -> None:
+    """Keep what `load_proofs` gives back under `name` if possible."""
+    _pack("proofs", name, found)
+
+
+def _unpacked(kind: str, name: str) -> Any:
+    data = disk_cache.load(disk_cache.folder(kind) / name)
+    if data is None:
+        return None
+    try:
+        return pickle.loads(zlib.decompress(data))
+    except Exception:  # whole, but not what this version writes
+        return None
+
+
+def _pack(kind: str, name: str, value: object) -> None:
+    disk_cache.store(disk_cache.folder(kind) / name, zlib.compress(pickle.dumps(value), _FAST))
 
 
 def spelled(value: object) -> str:

@@ -18,14 +18,14 @@ import numpy as np
 
 from ..clc import ir
 from ..device import AccessCounts
-from . import launch
+from . import cache, launch
 from .accesses import touches_memory
 from .compiled import CompiledKernel, specialise
 from .effects import read_arguments, written_arguments
 from .launch import Bound, BoundBuffer, BoundImage, RawResult
 from .launch_facts import LaunchFacts, facts_of
 from .proofs import prove
-from .specialisation import Specialisation
+from .specialisation import Proofs, Specialisation
 
 SNAPSHOT_LIMIT = 64 << 20
 """Bytes of memory that a launch copies for a replay; where it would take more, the code reports at once."""
@@ -72,7 +72,7 @@ def run(
 
     if key.checks != "bounds" or key.watch:
         return launch.run(code(key), global_size, offset, args, **options)
-    plan = prepared(kernel, key, facts_of(kernel, key, global_size, offset, args))
+    plan = prepared(kernel, key, facts_of(kernel, key, global_size, offset, args), keep=keep)
     if not plan.failed and plan.fast is None:
         plan.fast = code(replace(plan.key, sticky=True))
     result = None
@@ -108,20 +108,33 @@ def _run_fast(
     return result
 
 
-def prepared(kernel: ir.Function, key: Specialisation, facts: LaunchFacts) -> Prepared:
-    """What is proven of a launch; found again for a launch of the same facts."""
+def prepared(kernel: ir.Function, key: Specialisation, facts: LaunchFacts, *, keep: bool = False) -> Prepared:
+    """What is proven of a launch; found again for a launch of the same facts, on disk too where `keep` says so."""
     asked = id(kernel), key, facts
     with _lock:
         known = _prepared.get(asked)
     if known is None:
-        places = {n for n, i in enumerate(i for block in kernel.blocks for i in block.instrs) if touches_memory(i)}
-        proofs = prove(kernel, key, facts)
-        known = Prepared(kernel, replace(key, proofs=proofs), len(places), len(places & proofs.in_range))
+        places, proven, proofs = _proven(kernel, key, facts, keep)
+        known = Prepared(kernel, replace(key, proofs=proofs), places, proven)
         with _lock:
             _prepared[asked] = known
             while len(_prepared) > _KEPT:
                 _prepared.popitem(last=False)
     return known
+
+
+def _proven(kernel: ir.Function, key: Specialisation, facts: LaunchFacts, keep: bool) -> tuple[int, int, Proofs]:
+    """Instructions that touch memory, how many of them are proven in range, and all proofs. Without a look at the kernel's
+    body where they are on disk: that would have to be compiled."""
+    name = cache.proofs_name(kernel, key, facts) if keep else ""
+    found = cache.load_proofs(name) if name else None
+    if found is None:
+        places = {n for n, i in enumerate(i for block in kernel.blocks for i in block.instrs) if touches_memory(i)}
+        proofs = prove(kernel, key, facts)
+        found = len(places), len(places & proofs.in_range), proofs
+        if name:
+            cache.store_proofs(name, found)
+    return found
 
 
 def snapshot_ranges(kernel: ir.Function, args: Sequence[Bound]) -> list[tuple[int, int]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -17,7 +18,6 @@ from adreno_sim.device import AdrenoSimError
 def base(tmp_path, monkeypatch):
     monkeypatch.setenv("ADRENO_SIM_CACHE_DIR", str(tmp_path))
     monkeypatch.delenv("ADRENO_SIM_CACHE", raising=False)
-    monkeypatch.setattr(disk_cache, "_written", {})
     return tmp_path
 
 
@@ -28,7 +28,7 @@ def put(kind: str, name: str, nbytes: int, used: float) -> None:
 
 
 def names(base) -> set[str]:
-    return {path.name for path in base.rglob("*") if path.is_file()}
+    return {path.name for path in base.glob("*/*")}
 
 
 def test_trimming_removes_what_was_not_used_for_longest(base):
@@ -50,7 +50,27 @@ def test_storing_keeps_the_folder_within_the_limit(base, monkeypatch):
     for number in range(40):
         put("a", f"e{number}", 100_000, used=1000.0 + number)
     total = sum(size for _, size in disk_cache.usage().values())
-    assert total <= (1 << 20) + (1 << 16) + 2 * 100_100 and "e39" in names(base)
+    assert total <= 1 << 20 and "e39" in names(base)
+
+
+def test_storing_reads_no_folder_while_there_is_room(base, monkeypatch):
+    put("a", "first", 1000, used=1.0)
+    walks = []
+    monkeypatch.setattr(disk_cache, "_entries", lambda base: walks.append(base) or iter(()))
+    for number in range(20):
+        put("a", f"e{number}", 1000, used=1.0)
+    assert not walks and (base / ".size").stat().st_size in range(20, 25)
+
+
+def test_a_count_that_is_wrong_or_gone_is_made_again(base, monkeypatch):
+    monkeypatch.setenv("ADRENO_SIM_CACHE_MB", "1")
+    put("a", "old", 1_048_000, used=1.0)
+    (base / ".size").unlink()
+    put("a", "new", 1000, used=time.time())
+    assert names(base) == {"new"}
+    os.truncate(base / ".size", 1 << 30)
+    put("a", "newer", 1000, used=time.time())
+    assert names(base) == {"new", "newer"} and (base / ".size").stat().st_size == 3
 
 
 def test_temporary_files_of_dead_processes_go_and_those_of_living_ones_stay(base):

@@ -8,7 +8,7 @@ import pytest
 from adreno_sim import disk_cache, open_device
 from adreno_sim.clc import driver, program
 from adreno_sim.device import BufferSpec, BuildError
-from adreno_sim.jit import cache, compiled
+from adreno_sim.jit import cache, compiled, replay
 from adreno_sim.jit.specialisation import BufferArg, Specialisation
 
 SOURCE = """
@@ -44,6 +44,7 @@ def forget() -> None:
     """As in a new process."""
     program._cache.clear()
     compiled._compiled.clear()
+    replay._prepared.clear()
 
 
 def run(device_text: str = "sim:adreno-740") -> tuple[np.ndarray, list[tuple[str, str, str]], list[bool]]:
@@ -61,14 +62,14 @@ def run(device_text: str = "sim:adreno-740") -> tuple[np.ndarray, list[tuple[str
     return device.read(views[0]), [(p.name, p.kind, p.spelled) for p in kernel.params], [kernel.writes(i) for i in range(2)]
 
 
-@pytest.mark.xfail(strict=True, reason="proofs look at a kernel's body at every first launch, which compiles it again")
-def test_a_second_process_compiles_nothing(steps):
+@pytest.mark.parametrize("checks", ["off", "bounds", "full"])
+def test_a_second_process_compiles_nothing(steps, checks):
     forget()
-    first = run()
+    first = run(f"sim:adreno-740,checks={checks}")
     assert sorted(set(steps)) == ["emit_module", "run_clang"]
     steps.clear()
     forget()
-    second = run()
+    second = run(f"sim:adreno-740,checks={checks}")
     assert not steps
     np.testing.assert_array_equal(first[0], second[0])
     assert first[1:] == second[1:] and second[2] == [True, False]
@@ -92,10 +93,10 @@ def test_without_the_cache_everything_is_compiled_and_nothing_stored(steps, tmp_
     steps.clear()
     run("sim:adreno-740,cache=false")
     assert set(steps) == {"run_clang", "emit_module"}
-    assert not {"programs", "modules", "objects"} & set(disk_cache.usage())
+    assert not {"programs", "proofs", "modules", "objects"} & set(disk_cache.usage())
 
 
-@pytest.mark.parametrize("kind", ["programs", "modules"])
+@pytest.mark.parametrize("kind", ["programs", "proofs", "modules"])
 @pytest.mark.parametrize("damage", [b"", b"no entry", None])
 def test_damaged_entries_count_as_absent(steps, kind, damage):
     forget()

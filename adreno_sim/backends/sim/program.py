@@ -11,6 +11,7 @@ from ...clc import ir
 from ...clc.layout import size_of
 from ...device import AdrenoSimError, KernelParam
 from ...jit.effects import read_params, written_params
+from ...jit.shadow.grain import argument_grains
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,6 +86,7 @@ def analyse(function: ir.Function) -> None:
     """Find out all that a launch asks about a kernel, so that it is kept with it on disk."""
     written_params(function)
     read_params(function)
+    argument_grains(function)
     function.fact("data_bytes", _data_bytes)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from ...clc import ir
 from ...jit.launch import BoundBuffer, BoundImage
 from ...jit.memory import aligned
-from ...jit.shadow.grain import Grains, grains_of
+from ...jit.shadow.grain import Grains, argument_grains
 from ...jit.specialisation import ArgSpec, BufferArg, ImageArg, ShadowSpec
 from ...memory import Block, StorageView
 from .program import SimKernel
@@ -43,7 +43,7 @@ class Shadows:
 
     def plan(self, kernel: SimKernel, args: Sequence[Any]) -> dict[int, Piece]:
         """The piece of each view argument that needs a shadow, by position."""
-        grains = _grains(kernel.function)
+        grains = argument_grains(kernel.function)
         views = {index: arg for index, arg in enumerate(args) if isinstance(arg, StorageView)}
         blocks: dict[Block, list[int]] = {}
         for index, view in views.items():
@@ -129,15 +129,3 @@ def _grain(grains: Grains, index: int, view: StorageView) -> int:
 def _reads(kernel: SimKernel, grains: Grains, index: int) -> bool:
     type = kernel.function.params[index].type
     return type.access != "write_only" if isinstance(type, ir.Image) else ("param", index) in grains.read
-
-
-_known: dict[int, tuple[ir.Function, Grains]] = {}
-
-
-def _grains(function: ir.Function) -> Grains:
-    """The grains of a kernel; its functions are the same objects for the same source."""
-    if id(function) not in _known:
-        if len(_known) > 4096:
-            _known.clear()
-        _known[id(function)] = (function, grains_of(function))
-    return _known[id(function)][1]

@@ -3,7 +3,7 @@ bytes beside it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...clc import ir
 from .. import layout
@@ -50,6 +50,17 @@ def grains_of(function: ir.Function, provenance: Provenance | None = None) -> Gr
                 if not only_writes(instr, position):
                     read.add(key)
     return Grains(by_object, least, unknown, frozenset(read))
+
+
+def argument_grains(function: ir.Function) -> Grains:
+    """`grains_of`, without a word of private and local objects."""
+
+    def found(function: ir.Function) -> Grains:
+        whole = grains_of(function)
+        by_object = {key: grain for key, grain in whole.by_object.items() if key[0] == "param"}
+        return replace(whole, by_object=by_object, read=frozenset(key for key in whole.read if key[0] == "param"))
+
+    return function.fact("argument_grains", found)
 
 
 def low_bit(value: int) -> int:
