@@ -392,10 +392,11 @@ class GetItem(Node):
 
 @dataclass(frozen=True)
 class Copy(Node):
-    """`dst` is another name of `src`."""
+    """`dst` is another name of `src`. boundary: what passed a function's boundary here, where the function was inlined."""
 
     dst: str
     src: Operand
+    boundary: str = ""
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from ..device import AdrenoSimError, UnsupportedError
 from .compat import import_tvm
 from .layers.layout_config import LayoutConfig, convert_layout
+from .passes import private_function
 from .passes.base import Fix
 from .passes.fold_layouts import fold_layouts
 from .passes.registry import choose
@@ -69,6 +70,7 @@ def lower(
     tvm_target = make_target(target, limits)
     _refuse_missing_backend(tvm_target)
     imported = clone(mod)
+    _refuse_calls(mod, tvm_target, fixes)
     try:
         vm_level, unscheduled = _lower_relax(with_own_constants(mod), tvm_target, fixes)
         split, final = _lower_tir(_prim_funcs(vm_level), tvm_target, fixes)
@@ -85,6 +87,19 @@ def _refuse_missing_backend(target: Target) -> None:
         raise UnsupportedError(
             "unsupported: target clml: the installed TVM has no OpenCL ML code generation (relax.ext.openclml); "
             "the texture and buffer targets run everything on OpenCL kernels"
+        )
+
+
+def _refuse_calls(mod: IRModule, target: Target, fixes: Sequence[Fix]) -> None:
+    """Textures are for modules whose functions do not call one another, or only private ones."""
+    calls = private_function.calls(mod) if "texture" in target.keys else []
+    if calls and private_function.FIX in fixes:
+        calls = private_function.calls(private_function.inline_private_functions()(mod))
+    if calls:
+        caller, callee = calls[0]
+        raise UnsupportedError(
+            f"unsupported: {caller} calls {callee}: TVM's passes for textures stop at calls of functions. Make it private (not "
+            "recursive), so that the fixed pipeline inlines it, or compile for buffers"
         )
 
 

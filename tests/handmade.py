@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from adreno_sim.compiler import hostir as h
@@ -184,3 +186,32 @@ def branch() -> CompiledModel:
     inputs = [TensorInfo("c", (), "bool"), TensorInfo("x", (2, 4), "float32")]
     constants = {"k": np.full((2, 4), 7, np.float32)}
     return model(inputs, TensorInfo("output", (2, 4), "float32"), [ADD_ONE_HOST], body, constants)
+
+
+def calls() -> CompiledModel:
+    """((x + 1 + 1) + 1) + 1 + 1 by a function that is called twice and adds 1 twice itself, through a third."""
+    shape = h.ShapeLiteral((2, 4))
+
+    def make(number: int) -> tuple[h.Instruction, ...]:
+        return (
+            h.AllocStorage(f"s{number}", h.ShapeLiteral((32,)), "global", "uint8"),
+            h.AllocTensor(f"t{number}", f"s{number}", 0, shape, "float32", "global"),
+            h.Kill(f"s{number}"),
+        )
+
+    t0, t1, v = h.Reg("t0"), h.Reg("t1"), h.Reg("v")
+    one = (*make(0), h.CallHost("add_one", (v, t0)), *make(1), h.CallHost("add_one", (t0, t1)), h.Kill("t0"), h.Return(t1))
+    two = (h.CallVM("u", "twice_one", (v,)), h.Return(h.Reg("u")))
+    main = (
+        h.CallVM("a", "through", (h.Reg("x"),)),
+        *make(0),
+        h.CallHost("add_one", (h.Reg("a"), t0)),
+        h.Kill("a"),
+        h.CallVM("b", "twice_one", (t0,)),
+        h.Kill("t0"),
+        h.Return(h.Reg("b")),
+    )
+    info = TensorInfo("x", (2, 4), "float32")
+    base = model([info], TensorInfo("output", (2, 4), "float32"), [ADD_ONE_HOST], main)
+    others = {"twice_one": h.VMFunction("twice_one", ("v",), one), "through": h.VMFunction("through", ("v",), two)}
+    return replace(base, functions={**base.functions, **others})

@@ -140,6 +140,18 @@ DEFECTS: tuple[Defect, ...] = (
     _in_textures(
         "unbound-block", "unbound-block", models.squeeze_and_excite, "blocks without threads become host code on device memory"
     ),
+    _in_textures(
+        "private-function",
+        "private-function",
+        models.private_function,
+        "modules with several Relax functions do not compile for textures",
+    ),
+    _in_textures(
+        "shared-function",
+        "shared-function",
+        models.two_concatenations,
+        "a function called with tensors in different scopes is compiled for those of its last call",
+    ),
     Defect(
         "plan-coefficient",
         "the memory plan reserves four times a texture's size",

@@ -100,6 +100,35 @@ def one_element() -> Any:
     return module(lambda x: _ops().add(conv(x), import_tvm().relax.const(constant)))
 
 
+def private_function() -> Any:
+    """A convolution in a function of its own."""
+    relax = import_tvm().relax
+    builder = relax.BlockBuilder()
+    inner, outer = (relax.Var("x", tensor_type(IMAGE, "float32")) for _ in range(2))
+    with builder.function("block", [inner], private=True):
+        with builder.dataflow():
+            result = builder.emit_output(builder.normalize(conv(inner)))
+        builder.emit_func_output(result)
+    block = builder.get().get_global_var("block")
+    with builder.function("main", [outer]):
+        with builder.dataflow():
+            result = builder.emit_output(builder.normalize(_ops().nn.relu(builder.emit(relax.Call(block, [outer])))))
+        builder.emit_func_output(result)
+    return builder.get()
+
+
+def two_concatenations() -> Any:
+    """Two concatenations of the same shapes: convolutions read the one, a pooling the other."""
+
+    def body(x: Any) -> Any:
+        first = _ops().concat([conv(x), conv(x, kernel=1)], axis=1)
+        middle = _ops().add(conv(first, 8, 16), conv(first, 8, 16, kernel=1))
+        second = _ops().concat([conv(middle), conv(middle, kernel=1)], axis=1)
+        return _ops().nn.avg_pool2d(second, (3, 3), padding=1)
+
+    return module(body)
+
+
 def residual() -> Any:
     """Several textures live at once."""
 

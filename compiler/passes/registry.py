@@ -15,7 +15,9 @@ from . import (
     plain_convolution,
     plan_coefficient,
     pool_accumulator,
+    private_function,
     reduction_epilogue,
+    shared_function,
     texel_race,
     texture_store,
     unbound_block,
@@ -23,12 +25,14 @@ from . import (
 from .base import Fix
 
 FIXES: tuple[Fix, ...] = (
+    private_function.FIX,
     inference_dropout.FIX,
     constant_rank.FIX,
     packed_transpose.FIX,
     plain_convolution.FIX,
     packed_convolution.FIX,
     elementwise_texels.FIX,
+    shared_function.FIX,
     pool_accumulator.FIX,
     texel_race.FIX,
     reduction_epilogue.FIX,

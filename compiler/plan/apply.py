@@ -11,6 +11,7 @@ from ..validate import walk
 from .allocation import Allocation
 from .audit import audit
 from .extract import extract_plan
+from .inline import inlined
 from .memory_plan import MemoryPlan
 from .plan_file import read_plan
 from .planners import plan as run_planner
@@ -42,9 +43,11 @@ def _from_file(path: str, problem: Problem) -> Allocation:
 def apply(model: CompiledModel, allocation: Allocation, rules: DeviceRules) -> CompiledModel:
     """`model` with the allocation written into `main`; what the planner was not asked to place stays as it is.
 
+    Functions that `main` calls become a part of it, so that their tensors can lie beside its own.
     Raises AdrenoSimError where the allocation is of another model, UnsupportedError where the device cannot hold it, or
     where input shapes are symbolic: a placement is for given sizes.
     """
+    model = inlined(model)
     plan = _static_plan(model, allocation.planner)
     _check_same(allocation.problem, plan, model.name)
     reasons = why_not(model, allocation, rules)

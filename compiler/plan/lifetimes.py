@@ -10,6 +10,7 @@ import numpy as np
 
 from ...device import AdrenoSimError, TensorSpec
 from .. import hostrun
+from ..artifact import ENTRY
 from ..hostir import (
     AllocHeap,
     AllocStorage,
@@ -17,7 +18,6 @@ from ..hostir import (
     Branch,
     BufferParam,
     CallHost,
-    CallVM,
     CheckTensor,
     ConstRef,
     Copy,
@@ -39,6 +39,7 @@ from ..hostir import (
     ToDevice,
 )  # fmt: skip
 from ..runtime import HeapValue
+from .inline import inlined
 from .memory_plan import RUNTIME_COPY, PlannedWorkspace
 from .workspaces import Argument, workspaces
 
@@ -120,8 +121,8 @@ Value = Union[Ref, StorageRef, Shape, Items, Either, HeapValue, int, float, bool
 
 
 def trace(model: CompiledModel, shapes: Sequence[tuple[int, ...]]) -> Lifetimes:
-    """Lifetimes in `main` for inputs of `shapes`. Both sides of a branch are followed."""
-    main = model.functions["main"]
+    """Lifetimes in `main`, the functions it calls inlined, for inputs of `shapes`. Both sides of a branch are followed."""
+    main = inlined(model).functions[ENTRY]
     tracer = _Tracer(model)
     for name, info, shape in zip(main.params, model.inputs, shapes, strict=True):
         tracer.registers[name] = Ref((), TensorSpec(shape, info.dtype, info.scope))
@@ -272,13 +273,6 @@ def _argument(value: Value) -> Argument:
     return value.spec if isinstance(value, Ref) else value.slots if isinstance(value, HeapValue) else value  # type: ignore[return-value]
 
 
-def _call_vm(tracer: _Tracer, i: CallVM) -> None:
-    for operand in i.args:
-        tracer.read(tracer.get(operand))
-        _leave_alone(tracer, tracer.get(operand), f"passed to {i.function}")
-    tracer.registers[i.dst] = None  # what the callee allocates is the callee's plan
-
-
 def _reshape(tracer: _Tracer, i: Reshape) -> None:
     source = tracer.get(i.src)
     tracer.use(source)
@@ -315,7 +309,11 @@ def _get_item(tracer: _Tracer, i: GetItem) -> None:
 
 
 def _copy(tracer: _Tracer, i: Copy) -> None:
-    tracer.registers[i.dst] = tracer.get(i.src)
+    value = tracer.get(i.src)
+    if i.boundary:
+        tracer.use(value)
+        _leave_alone(tracer, value, i.boundary)
+    tracer.registers[i.dst] = value
 
 
 def _branch(tracer: _Tracer, i: Branch) -> None:
@@ -345,7 +343,7 @@ def _specs(value: Value) -> list[TensorSpec]:
 
 
 def _leave_alone(tracer: _Tracer, value: Value, why: str) -> None:
-    """Results of functions and branches, and what goes to anything but a PrimFunc, each get a storage of their own."""
+    """Results of functions and branches, and what goes to anything but a PrimFunc, each have a storage of their own."""
     for number in _tensors(value):
         storage = tracer.lives.storages[tracer.lives.tensors[number].storage]
         storage.planned, storage.why = False, storage.why or why
@@ -357,7 +355,7 @@ def _nothing(tracer: _Tracer, i: CheckTensor | Kill) -> None:
 
 _FOLLOW: dict[type, Callable[..., None]] = {
     AllocHeap: _alloc_heap, CheckTensor: _nothing, MatchShape: _match_shape, MatchScalar: _match_scalar, MakeShape: _make_shape,
-    MakeScalar: _make_scalar, AllocStorage: _alloc_storage, AllocTensor: _alloc_tensor, CallHost: _call_host, CallVM: _call_vm,
+    MakeScalar: _make_scalar, AllocStorage: _alloc_storage, AllocTensor: _alloc_tensor, CallHost: _call_host,
     Reshape: _reshape, ToDevice: _to_device, ShapeOf: _shape_of, MakeTuple: _make_tuple, GetItem: _get_item, Copy: _copy,
     Kill: _nothing, Branch: _branch, Return: _return,
 }  # fmt: skip

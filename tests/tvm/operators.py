@@ -221,6 +221,38 @@ def three_branches() -> Any:
 
 
 @case
+def two_concatenations() -> Any:
+    """One function for both, whose results lie in different scopes: convolutions read the one, a pooling the other."""
+
+    def body(x: Any) -> Any:
+        first = op.concat([conv(x, C), conv(x, C, kernel=1)], axis=1)
+        middle = op.add(conv(first, C, inputs=2 * C), conv(first, C, kernel=1, inputs=2 * C))
+        second = op.concat([conv(middle, C), conv(middle, C, kernel=1)], axis=1)
+        return op.nn.avg_pool2d(second, (3, 3), padding=1)
+
+    return graph(body, IMAGE)
+
+
+@case
+def private_function() -> Any:
+    """A block that main calls twice, as a function of its own."""
+    builder = relax.BlockBuilder()
+    inner, outer = (relax.Var("x0", tensor_type(IMAGE, "float32")) for _ in range(2))
+    with builder.function("block", [inner], private=True):
+        with builder.dataflow():
+            result = builder.emit_output(op.nn.relu(builder.emit(op.add(conv(builder.emit(conv(inner, C)), C), inner))))
+        builder.emit_func_output(result)
+    block = builder.get().get_global_var("block")
+    with builder.function("main", [outer]):
+        with builder.dataflow():
+            first = builder.emit(relax.Call(block, [builder.emit(conv(outer, C))]))
+            middle = builder.emit(op.nn.max_pool2d(first, (3, 3), padding=(1, 1)))
+            result = builder.emit_output(builder.emit(op.exp(builder.emit(relax.Call(block, [middle])))))
+        builder.emit_func_output(result)
+    return builder.get()
+
+
+@case
 def squeeze_and_excite() -> Any:
     def body(x: Any) -> Any:
         entry = op.nn.relu(conv(x, C))

@@ -18,12 +18,14 @@ from adreno_sim.compiler.plan.extract import extract_plan
 pytestmark = pytest.mark.tvm
 
 SHOWS = {
+    "private-function": ("private_function", "unsupported"),
     "inference-dropout": ("dropout", "unsupported"),
     "constant-rank": ("one_element_operand", "unsupported"),
     "plain-convolution": ("symbolic_batch_conv2d", "unsupported"),
     "packed-convolution": ("conv2d_depthwise", "unsupported"),
     "pool-accumulator": ("max_pool2d", "wrong-value in max_pool2d_opencl_kernel"),
     "texel-race": ("squeeze_by_mean", "wrong-value in mean_kernel"),
+    "shared-function": ("two_concatenations", "AdrenoSimError: concatenate"),
     "reduction-epilogue": ("conv2d_blocks", "wrong-value in fused_conv2d_add_kernel"),
     "unbound-block": ("squeeze_and_excite", "unsupported"),
     "texture-store": ("conv2d", "wrong-value in te_layout_transform_kernel"),
@@ -126,3 +128,24 @@ def test_one_loop_with_two_stores_gives_each_its_own_lanes(verdict: Callable[...
         return op.add(conv(relax.TupleGetItem(parts, 0), 12), conv(relax.TupleGetItem(parts, 1), 12))
 
     assert verdict(graph(body, IMAGE), "texture", "fixed") == "ok"
+
+
+def test_calls_that_cannot_be_inlined_are_refused_by_name() -> None:
+    public = OPERATORS["private_function"]()
+    block = next(var for var in public.get_global_vars() if var.name_hint == "block")
+    public[block] = public[block].with_attr("global_symbol", "block")
+    with pytest.raises(adreno_sim.UnsupportedError, match=r"main calls block: TVM's passes for textures .* Make it private"):
+        lower(public, "texture")
+    with pytest.raises(adreno_sim.UnsupportedError, match="main calls block"):
+        lower(OPERATORS["private_function"](), "texture", "stock")
+    plan = extract_plan(extract(lower(public, "buffer")))  # for buffers a call stays one, and its tensors are in the plan
+    assert {tensor.id.partition(".")[0] for tensor in plan.tensors} >= {"block", "block_1"}
+
+
+def test_functions_are_split_by_scopes_only() -> None:
+    """Calls in two scopes need two functions; calls in one scope share theirs."""
+    relaxed = lower(OPERATORS["two_concatenations"](), "texture").relax
+    names = sorted(var.name_hint for var in relaxed.get_global_vars() if var.name_hint.startswith("concatenate"))
+    assert len(names) == 2
+    buffers = lower(OPERATORS["two_concatenations"](), "buffer").relax
+    assert sum(var.name_hint.startswith("concatenate") for var in buffers.get_global_vars()) == 1

@@ -61,8 +61,7 @@ def test_the_plan_is_the_golden_one(network, request):
 def test_an_arena_changes_no_bit(network):
     if tvm_series() == "0.25":
         pytest.skip("TVM 0.25 does not compile all of them")
-    # the fixed pipeline's inception_v2 does not run: it asks a function for a texture where it returns a buffer
-    model = compile_model(LIGHT / FILES[network], pipeline="stock" if network == "inception_v2" else "fixed")
+    model = compile_model(LIGHT / FILES[network])
     generator = np.random.default_rng(0)
     inputs = [generator.standard_normal(info.shape, np.float32) for info in model.inputs]
     expected = vm.run(model, inputs, open_device("sim:adreno-740"))

@@ -1,0 +1,97 @@
+"""Plans of models whose main calls other functions: what those allocate is in the plan, and a planner may place it."""
+
+from dataclasses import replace
+
+import handmade
+import numpy as np
+import pytest
+
+from adreno_sim import open_device
+from adreno_sim.compiler import hostir as h
+from adreno_sim.compiler import vm
+from adreno_sim.compiler.artifact import CompiledModel
+from adreno_sim.compiler.observer import Observer
+from adreno_sim.compiler.plan.apply import replan
+from adreno_sim.compiler.plan.extract import extract_plan
+from adreno_sim.compiler.plan.inline import inlined
+from adreno_sim.compiler.plan.rules import DeviceRules
+from adreno_sim.compiler.validate import walk
+from adreno_sim.device import UnsupportedError
+from adreno_sim.profiles import load
+
+RULES = DeviceRules.of_profile(load("adreno-740"))
+
+
+class Watching(Observer):
+    def __init__(self):
+        self.reused = []
+
+    def storage_reused(self, tensor, live, where):
+        self.reused.append((tensor, live))
+
+
+def run(model, observer=None):
+    x = np.arange(8, dtype=np.float32).reshape(2, 4)
+    with vm.VirtualMachine(model, open_device("sim:adreno-740"), observer) as machine:
+        return machine.run([x])[0] - x
+
+
+def test_what_callees_allocate_is_in_the_plan():
+    plan = extract_plan(handmade.calls())
+    whose = {storage.id: storage.why for storage in plan.storages}
+    assert whose == {
+        "twice_one.s0": "",
+        "twice_one.s1": "result of twice_one",
+        "s0": "passed to twice_one",
+        "twice_one_1.s0": "",
+        "twice_one_1.s1": "result of twice_one",
+    }
+    # 0, 1: x goes in twice; 2 to 10: the body of twice_one; 11 to 16: out twice, registers end; 20 is main's call on the result
+    lives = {tensor.id: (tensor.first, tensor.written, tensor.last) for tensor in plan.tensors}
+    assert lives["twice_one.t0"] == (3, 5, 9) and lives["twice_one.t1"] == (7, 9, 20)
+    assert plan.summary.storages == 2 and plan.summary.planned == 64 and plan.summary.unplanned == 96
+    assert plan.summary.live_lower_bound == 32  # of the two calls' own tensors, which never live together
+
+
+def test_inlined_models_run_the_same_and_call_nothing():
+    model = handmade.calls()
+    flat = inlined(model)
+    assert not [i for i in walk(flat.functions["main"].body) if isinstance(i, h.CallVM)] and set(flat.functions) == {"main"}
+    assert inlined(flat) is flat and inlined(handmade.texture()) == handmade.texture()
+    assert (run(model) == 5).all() and (run(flat) == 5).all()
+
+
+@pytest.mark.parametrize(("planner", "nbytes"), [("tvm", 32), ("arena", 128)])  # 128: the device's base alignment
+def test_a_plan_goes_across_calls(planner, nbytes, tmp_path):
+    applied, watching = replan(handmade.calls(), planner, RULES), Watching()
+    assert applied.plan is not None and applied.plan.summary.storages == 1 and applied.plan.summary.planned == nbytes
+    assert applied.plan.summary.unplanned == 96  # arguments and results stay where they were
+    applied.save(tmp_path / "applied.asim")
+    assert (run(applied, watching) == 5).all() and watching.reused == []
+    assert (run(CompiledModel.load(tmp_path / "applied.asim")) == 5).all()
+
+
+def test_branches_and_aliases_cross_too():
+    """A callee that returns its argument, called inside a branch: the caller's tensor is a result of both."""
+    model = handmade.branch()
+    same = h.VMFunction("same", ("v",), (h.Return(h.Reg("v")),))
+    main = model.functions["main"]
+    branch = main.body[0]
+    then = (*branch.then, h.CallVM("u", "same", (h.Reg("t"),)))
+    body = (replace(branch, then=then, then_result=h.Reg("u")), *main.body[1:])
+    model = replace(model, functions={"main": replace(main, body=body), "same": same})
+    (storage,) = extract_plan(model).storages
+    assert (storage.id, storage.why) == ("s", "passed to same")
+    x = np.ones((2, 4), np.float32)
+    for each in (model, inlined(model)):
+        assert (vm.run(each, [np.array(True), x], open_device("sim:adreno-740"))[0] == 2).all()
+        assert (vm.run(each, [np.array(False), x], open_device("sim:adreno-740"))[0] == 7).all()
+
+
+def test_a_function_that_calls_itself_has_no_plan():
+    model = handmade.calls()
+    again = replace(model.functions["through"], body=(h.CallVM("u", "through", (h.Reg("v"),)), h.Return(h.Reg("u"))))
+    with pytest.raises(
+        UnsupportedError, match="main calls through calls through: a function that calls itself has no memory plan"
+    ):
+        extract_plan(replace(model, functions={**model.functions, "through": again}))
