@@ -7,6 +7,10 @@ cd "$ROOT" || exit 2
 venv=${ADRENO_SIM_VENV:-$ROOT/.venv}
 make_venv "$venv" all || exit 2
 
+# Many tests start Python again: without its bytecode each start compiles every module anew. It lies in the environment, not here.
+unset PYTHONDONTWRITEBYTECODE
+export PYTHONPYCACHEPREFIX=$venv/bytecode
+
 status=0
 "$venv/bin/ruff" check . || status=1
 "$venv/bin/ruff" format --check --quiet . || { echo "ruff format would change files"; status=1; }
