@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from ..clc import ir
 from .cfg import Graph, Segment, Split, reverse_postorder
 from .loops import polled_edges
+from .shift_amounts import written_amount
 
 
 def always_at_hand(value: ir.Value) -> bool:
@@ -72,8 +73,10 @@ class RegionPlan:
 
 
 def _uses(segment: Segment) -> list[ir.Value]:
-    """Operands the segment reads itself, its split's included; phi operands count for the edges."""
+    """Operands the segment reads itself, its split's included, and what checks of shifts look at; phi operands count for the
+    edges."""
     used = [v for i in segment.instrs if i.op != "phi" for v in i.operands]
+    used += [v for i in segment.instrs if (v := written_amount(i)) is not None]
     return used + (segment.split.instr.operands if segment.split else [])
 
 

@@ -10,6 +10,7 @@ from ..findings import Kind
 from . import constants, layout
 from .emit import Emitter
 from .halves import extended, is_half
+from .shift_amounts import written_amount
 from .sites import Site
 
 _FLAG = ir.Int(1)
@@ -40,7 +41,7 @@ def overflowing_division(e: Emitter, type: ir.Type, left: str, right: str) -> st
 
 def overwide_amount(e: Emitter, shift: ir.Instr) -> None:
     """Note a shift whose amount, as the source has it, is not below the width. clang has masked it by then."""
-    source = _unmasked(shift)
+    source = written_amount(shift)
     if not e.unit.checked or source is None:
         return
     width = _bits(shift.type)
@@ -48,32 +49,6 @@ def overwide_amount(e: Emitter, shift: ir.Instr) -> None:
         spelled = layout.spell(source.type)
         flags = e.body.op(f"icmp uge {spelled} {e.value(source)}, {constants.splat(source.type, str(width))}")
         report_lanes(e, source.type, flags, Kind.OVERWIDE_SHIFT)
-
-
-def _unmasked(shift: ir.Instr) -> ir.Value | None:
-    """The amount before clang's mask and before it was brought to the shift's type; None for one that is known to fit."""
-    amount, last = shift.operands[1], _bits(shift.type) - 1
-    if not (isinstance(amount, ir.Instr) and amount.op == "and" and _is(amount.operands[1], last)):
-        return None
-    source = amount.operands[0]
-    while isinstance(source, ir.Instr) and source.op in ("trunc", "zext", "sext"):
-        source = source.operands[0]
-    small = isinstance(source, ir.Instr) and source.op == "and" and _at_most(source.operands[1], last)
-    return None if small or isinstance(source, ir.Const) else source
-
-
-def _lanes_of(value: ir.Value) -> list[object]:
-    if not isinstance(value, ir.Const):
-        return [None]
-    return [lane.value for lane in value.value] if isinstance(value.value, tuple) else [value.value]
-
-
-def _is(value: ir.Value, number: int) -> bool:
-    return all(lane == number for lane in _lanes_of(value))
-
-
-def _at_most(value: ir.Value, number: int) -> bool:
-    return all(isinstance(lane, int) and 0 <= lane <= number for lane in _lanes_of(value))
 
 
 def unconvertible(e: Emitter, source: ir.Type, target: ir.Type, value: str, is_signed: bool) -> None:

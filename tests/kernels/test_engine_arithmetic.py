@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracle import Buffer
+from oracle import Buffer, Scalar
 
 INTS = {"char": "int8", "uchar": "uint8", "short": "int16", "ushort": "uint16", "int": "int32", "uint": "uint32",
         "long": "int64", "ulong": "uint64"}  # fmt: skip
@@ -100,6 +100,24 @@ def test_shift_amounts_count_modulo_the_width(engine, pairs):
     np.testing.assert_array_equal(out[2], a << (s & 31))
     np.testing.assert_array_equal(out[3], a >> (s & 31))
     np.testing.assert_array_equal(out[4], a.view(np.int32) >> (s & 31).astype(np.int32))
+
+
+@pytest.mark.parametrize(
+    "between", ["by = (int)far; barrier(CLK_LOCAL_MEM_FENCE);", "for (int j = 0; j <= (i & 3); j++) { by = (int)far; far += n; }"]
+)
+def test_shift_amounts_from_before_a_barrier_or_of_a_loop(engine, between):
+    """The check looks at the amount before it was brought to 32 bits, which nothing else does where the shift is."""
+    source = f"""__kernel void k(__global int* r, long n) {{
+      int i = get_local_id(0), by;
+      long far = n * get_group_id(0) + i;
+      {between}
+      r[get_global_id(0)] = 1 << by;
+    }}"""
+    result = engine.run(source, "k", [16], [8], [Buffer(np.zeros(16, np.int32)), Scalar(np.int64(40))])
+    rounds = [0 if "barrier" in between else i % 4 for i in range(16)]
+    amounts = np.array([40 * (i // 8) + i % 8 + 40 * rounds[i] for i in range(16)])
+    np.testing.assert_array_equal(result.outputs[0], np.int32(1) << (amounts % 32).astype(np.int32))
+    assert [(f.kind.label, f.count) for f in result.findings] == [("overwide-shift", int((amounts >= 32).sum()))]
 
 
 @pytest.mark.parametrize("name", INTS)

@@ -10,6 +10,7 @@ from ..emit import INSTRUCTIONS
 from ..kernel import object_align, private_bytes
 from ..provenance import Object, is_pointer
 from ..regions import Region
+from ..shift_amounts import written_amount
 from ..text import Text
 from . import calls, memory
 from . import vector_text as vt
@@ -214,7 +215,7 @@ class SpmdEmitter(Flow):
 
     def _check_amount(self, instr: ir.Instr) -> None:
         """A shift whose amount, as the source has it, is not below the width."""
-        source, width = undefined._unmasked(instr), undefined._bits(instr.type)
+        source, width = written_amount(instr), undefined._bits(instr.type)
         if not self.unit.checked or source is None or undefined._bits(source.type) <= (width - 1).bit_length():
             return
         spelled, elem = self.spelled(source.type), layout.elem_of(source.type)

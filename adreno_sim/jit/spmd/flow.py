@@ -12,6 +12,7 @@ from ...clc import ir
 from .. import layout
 from ..cfg import Segment
 from ..provenance import is_pointer
+from ..shift_amounts import written_amount
 from . import vector_text as vt
 from .structure import END, LATCH, Edge, Item, Level, Loop, Node, Structure, Virtual
 from .tile import Unsuitable
@@ -433,7 +434,7 @@ class Flow(LaneValues):
             uses = [*segment.instrs, segment.split.instr] if segment.split else segment.instrs
             for user in uses:
                 sources = user.blocks if user.op == "phi" else [None] * len(user.operands)
-                for value, block in zip(user.operands, sources, strict=False):
+                for value, block in [*zip(user.operands, sources, strict=False), (written_amount(user), None)]:
                     if id(value) in own and (block is None or id(block) not in blocks):
                         found[id(value)] = own[id(value)]
             if segment.split is not None:
