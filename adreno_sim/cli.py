@@ -31,7 +31,7 @@ from . import (
 if TYPE_CHECKING:
     from .report.model import Report
 
-EXIT_USAGE, EXIT_INTERNAL, EXIT_INTERRUPTED = 2, 4, 130
+EXIT_USAGE, EXIT_UNSUPPORTED, EXIT_INTERNAL, EXIT_INTERRUPTED = 2, 3, 4, 130
 
 TRACEBACK = "ADRENO_SIM_TRACEBACK"
 """Environment variable: not empty = show the traceback of an internal error."""
@@ -75,6 +75,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             return _complain(str(error), error.exit_code)
         if os.environ.get(TRACEBACK):
             raise
+        if isinstance(error, MemoryError):
+            return _complain(f"the host has not enough memory for this: {error or 'out of memory'}".splitlines()[0], EXIT_USAGE)
+        if isinstance(error, RecursionError):
+            return _complain("unsupported: nested too deeply to be looked at", EXIT_UNSUPPORTED)
         text = f"internal error: {type(error).__name__}: {error}".splitlines()[0]
         return _complain(f"{text} (a bug; {TRACEBACK}=1 shows where)", EXIT_INTERNAL)
 

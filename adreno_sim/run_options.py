@@ -12,6 +12,8 @@ from typing import Any
 from .device import AdrenoSimError, RunOptions
 
 NAMES = tuple(field.name for field in dataclasses.fields(RunOptions))
+LONGEST = 10**9
+"""Seconds a launch may be given: below what the system's clocks can wait for."""
 
 
 def make_options(given: Mapping[str, Any]) -> RunOptions:
@@ -23,8 +25,8 @@ def make_options(given: Mapping[str, Any]) -> RunOptions:
             hint = f" (did you mean {close[0]}?)" if close else ""
             raise AdrenoSimError(f"option {name!r} does not exist{hint}; there are: {', '.join(NAMES)}")
     options = RunOptions(**{name: _value(name, value, types_of[name]) for name, value in given.items()})
-    if options.timeout <= 0:
-        _refuse("timeout", options.timeout, "more than 0 seconds")
+    if not 0 < options.timeout <= LONGEST:
+        _refuse("timeout", options.timeout, f"more than 0 and at most {LONGEST} seconds")
     if options.threads < 0:
         _refuse("threads", options.threads, "0 or more")
     return options

@@ -26,9 +26,10 @@ from .options import BuildOptions
 
 TIME_LIMIT = 30.0
 """Seconds one compilation may take."""
-_MEMORY_LIMIT = 4 << 30
+_MEMORY_LIMIT = 2 << 30
 _OUTPUT_LIMIT = 256 << 20
 _SOURCE_LIMIT = 16 << 20
+_NO_MEMORY = ("out of memory", "bad_alloc", "Allocation failed")
 _INCLUDE = Path(__file__).parent / "include"
 _OLDEST_CLANG = 17
 """Before it, images and samplers were plain pointers in LLVM IR."""
@@ -107,6 +108,8 @@ def run_clang(source: str, options: BuildOptions, target: FrontEndTarget, *, as_
     diagnostics = [found for found in parse_diagnostics(messages) if not _is_known_pragma(found, target)]
     if status == 0 and output:
         return ClangOutput(b"" if as_text else output, output.decode("utf-8", "replace") if as_text else "", tuple(diagnostics))
+    if any(sign in messages for sign in _NO_MEMORY):
+        raise BuildError(f"the compiler needs more than {_MEMORY_LIMIT >> 20} MiB of memory (macros that expand without end?)")
     raise BuildError(summary(diagnostics) or _failure(status, messages), diagnostics)
 
 

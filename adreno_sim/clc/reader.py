@@ -94,6 +94,8 @@ def _read_globals(types: TextReader, text: str) -> None:
         align = _ALIGN.search(body, at)
         variable = Global(_plain(name), type, int(match["space"] or 0), None, int(align[1]) if align else 0)
         types.globals[name] = variable
+        if variable.space == ir.GLOBAL and match["kind"] == "global":
+            types.changeable.add(name)
         if "external" not in match["linkage"]:
             initial.append((variable, body, at + 1))
     for variable, body, at in initial:
@@ -171,7 +173,7 @@ def _read_function(header: _Header, body: _Header, types: TextReader, defined: C
         raise reader.placed(error) from None
     blocks = reader.read_body(body.body)
     required = header.attached.get("reqd_work_group_size")
-    sizes = tuple(int(word) for word in header.metadata.items(required)) if required else ()
+    sizes = tuple(int(word) & 0xFFFFFFFF for word in header.metadata.items(required)) if required else ()
     return Function(
         header.name, params, result, blocks, header.is_kernel, (sizes[0], sizes[1], sizes[2]) if len(sizes) == 3 else None, place
     )  # fmt: skip

@@ -40,6 +40,7 @@ class TextReader:
     def __init__(self, structs: dict[str, str]):
         self.structs = structs
         self.globals: dict[str, Global] = {}
+        self.changeable: set[str] = set()
         self._types: dict[str, Type] = {"void": Void()}
         self._named: dict[str, Type] = {}
         self._constants: dict[tuple[Type, str], Const] = {}
@@ -164,6 +165,9 @@ class TextReader:
             raise UnsupportedError("unsupported: blocks (^{ })")
         if name not in self.globals:
             raise UnsupportedError(f"unsupported: use of {name[1:]!r}, which has no definition or is a function")
+        if name in self.changeable:
+            what = f"variable {name[1:]!r} of program scope that kernels may change (__global, static)"
+            raise UnsupportedError(f"unsupported: {what}")
         return self.globals[name]
 
     def _string(self, text: str, at: int, type: Type) -> tuple[Const, int]:

@@ -28,6 +28,7 @@ CONTROL_WORD = 37  # bits of MXCSR to set while kernels run
 STICKY = 38  # set when a check failed in code that does not report
 EXECUTED = 39  # accesses, where they are counted
 EXECUTED_PROVEN = 40  # those of them that were proven in range
+LEFT_OUT = 41  # set when a worker found groups to do, but the launch stopped
 
 # Level full. A tick counts the times a worker began with a region; words hold it in the upper half, as race cells do.
 LAUNCH_TICK = 48  # the first tick of this launch

@@ -278,7 +278,7 @@ def worker_functions(plan: KernelPlan) -> str:
     chunk, count = context.read(t, context.CHUNK), context.read(t, context.GROUP_COUNT)
     nx, ny = context.read(t, context.NUM_GROUPS), context.read(t, context.NUM_GROUPS + 1)
     next_group = context.field(t, context.NEXT_GROUP)
-    stop = context.field(t, context.STOP)
+    stop, left_out = context.field(t, context.STOP), context.field(t, context.LEFT_OUT)
     setup = "\n".join(t.lines)
     size = _group_items(plan)
     once, which, start = _taking_turns(plan)
@@ -301,7 +301,10 @@ group:
   %turn = phi i64 [ %from, %some ], [ %turn.next, %next ]
   %stop = load atomic i64, ptr {stop} monotonic, align 8
   %stopped = icmp ne i64 %stop, 0
-  br i1 %stopped, label %end, label %go
+  br i1 %stopped, label %left, label %go
+left:
+  store atomic i64 1, ptr {left_out} monotonic, align 8
+  br label %end
 go:
 {which}
   %gx = urem i64 %gl, {nx}

@@ -17,7 +17,7 @@ from ..findings import Finding
 from . import arguments, context, layout, order
 from .compiled import CompiledKernel
 from .memory import ALIGNMENT, aligned
-from .results import findings_of, printed_text, store_events
+from .results import findings_of, printed_text, store_events, with_left_out
 from .shadow.findings import race_findings, with_races
 from .specialisation import BufferArg, ImageArg, ScalarArg
 from .texels import texel_bytes
@@ -108,6 +108,8 @@ def run(
     execute(compiled, launch.words, launch.context, launch.arguments, threads or len(os.sched_getaffinity(0)), timeout)
     seconds = time.perf_counter() - start
     found = findings_of(compiled, launch.sites, global_size, args, offset)
+    if launch.words[context.LEFT_OUT] and not launch.words[context.STICKY]:
+        found = with_left_out(compiled, found)
     if full is not None:
         found = with_races(found, full.findings(global_size, args, offset))
     return RawResult(

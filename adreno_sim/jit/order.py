@@ -8,17 +8,26 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..device import UnsupportedError
 from . import context
 from .guards import guard_of
 
 if TYPE_CHECKING:
     from .kernel import KernelEmitter
 
+MOST_GROUPS = 1 << 25
+"""Work-groups of a launch at level full: the order of their turns and the ticks of each are tables."""
+
 _IF_THERE = "  br i1 %turn.in, label %item, label %latch"
 
 
 def tables(groups: int, items: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """For each turn the group, and for each turn in a group the work-item (or lane of a sub-group)."""
+    """For each turn the group, and for each turn in a group the work-item (or lane of a sub-group).
+
+    Raises UnsupportedError for more than MOST_GROUPS groups.
+    """
+    if groups > MOST_GROUPS:
+        raise UnsupportedError(f"unsupported: {groups} work-groups at level full: expected at most {MOST_GROUPS}; see --checks")
     chance = np.random.RandomState(seed & 0xFFFFFFFF)  # numpy keeps its sequences the same for ever
     return chance.permutation(groups).astype(np.uint32), chance.permutation(items).astype(np.uint32)
 

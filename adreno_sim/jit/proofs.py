@@ -32,7 +32,17 @@ class Span:
 
 
 def prove(function: ir.Function, key: Specialisation, facts: LaunchFacts) -> Proofs:
-    """What is certain of `function` in a launch of `facts`, and in every one of the same grid, numbers and sizes."""
+    """What is certain of `function` in a launch of `facts`, and in every one of the same grid, numbers and sizes.
+
+    Nothing is of a function nested too deeply to look at.
+    """
+    try:
+        return _prove(function, key, facts)
+    except RecursionError:
+        return Proofs()
+
+
+def _prove(function: ir.Function, key: Specialisation, facts: LaunchFacts) -> Proofs:
     analysis = _Analysis(function, key, facts)
     in_range, exact = set(), set()
     number = 0

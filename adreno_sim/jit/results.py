@@ -58,6 +58,15 @@ def findings_of(
     return sorted(found, key=lambda f: (f.line, f.column, f.kind.label))
 
 
+def with_left_out(compiled: CompiledKernel, found: list[Finding]) -> list[Finding]:
+    """The findings of a launch that ended before all its groups ran: it must not pass for one that has run."""
+    if any(finding.kind is Kind.WATCHDOG for finding in found):
+        return found
+    place = compiled.kernel.place
+    text = f"{_MEANING[Kind.WATCHDOG]}; not all of its work-groups have run"
+    return [*found, Finding(Kind.WATCHDOG, text, compiled.name, place.line, place.column, file=place.file)]
+
+
 def _certain(compiled: CompiledKernel, site: Site) -> Finding:
     """A finding that was known when compiling: no work-item, counted once."""
     access = Access(site.view, site.size) if site.view else None

@@ -9,6 +9,9 @@ from ..device import UnsupportedError
 from . import constants, layout, sites
 from .specialisation import Specialisation
 
+MOST_CONSTANT_DATA = 16 << 20
+"""Bytes that one program-scope constant may have: they become part of the machine code."""
+
 
 @dataclass(frozen=True)
 class PrintCall:
@@ -74,6 +77,10 @@ class Unit:
         """The operand of a program-scope constant, defined in this module."""
         name = f"@data.{len(self.globals)}"
         if variable.name not in self.globals:
+            size = layout.size_of(variable.type)
+            if size > MOST_CONSTANT_DATA:
+                what = f"{size} bytes of program-scope data in {variable.name}"
+                raise UnsupportedError(f"unsupported: {what}: expected at most {MOST_CONSTANT_DATA}")
             data = constants.data_bytes(variable.initializer, variable.type)
             body = "".join(f"\\{byte:02X}" for byte in data)
             self.globals[variable.name] = f'{name} = internal constant [{len(data)} x i8] c"{body}", align 128'

@@ -14,6 +14,8 @@ from ..refusals import refused_call
 from . import scalars
 from .model import ArgumentSpec, BufferArgument, ImageArgument, LaunchSpec, LocalArgument, SamplerArgument, ScalarArgument
 
+_SHOWN = 40  # names in a message
+
 
 class Refused(Exception):
     """The device refused a call, as a driver would: `finding` says which and why."""
@@ -35,7 +37,8 @@ def check_names(spec: LaunchSpec, kernel: str, params: Sequence[KernelParam], na
     """
     given = spec.arguments
     if len(given) != len(params):
-        takes = f"kernel {kernel} takes {len(params)} arguments ({', '.join(param.name for param in params)})"
+        names = [param.name for param in params[:_SHOWN]] + ["..."] * (len(params) > _SHOWN)
+        takes = f"kernel {kernel} takes {len(params)} arguments ({', '.join(names)})"
         raise AdrenoSimError(f"{spec.file}: [[argument]]: {takes}, {len(given)} given")
     for number, (argument, param) in enumerate(zip(given, params, strict=True), 1):
         if named and argument.name and argument.name != param.name:

@@ -21,6 +21,8 @@ DTYPES = (
 
 
 _WRAP = 1 << 64
+_PIECE = 1 << 18  # elements made at a time: what they are computed in is wider than what is kept
+_LARGE = 16 << 20  # bytes of a file from which on it is not read as a whole
 
 
 @dataclass(frozen=True)
@@ -57,10 +59,11 @@ class Data:
     def _load(self) -> np.ndarray:
         assert self.file is not None
         try:
-            loaded = np.load(self.file, allow_pickle=False)
+            large = self.file.stat().st_size > _LARGE
+            loaded = np.load(self.file, mmap_mode="r" if large else None, allow_pickle=False)
         except OSError as error:
             raise AdrenoSimError(f"{self.where}: {self.file}: cannot be read: {error.strerror or error}") from None
-        except (ValueError, EOFError) as error:
+        except (ValueError, EOFError, MemoryError) as error:
             raise AdrenoSimError(f"{self.where}: {self.file}: not a .npy file of numbers: {error}") from None
         if not isinstance(loaded, np.ndarray):
             raise AdrenoSimError(f"{self.where}: {self.file}: expected one array (.npy), got an archive (.npz)")
@@ -93,11 +96,11 @@ class Data:
         for value in (start, start + max(count - 1, 0) * step, start + step if count > 1 else start):
             if not fits(value, dtype.name):
                 raise AdrenoSimError(f"{self.where}: {self.fill}: expected {dtype}, got {shown(value)}")
-        numbers = np.arange(count, dtype=np.float64 if dtype.kind == "f" else np.int64)
+        out = np.empty(count, dtype)
         with np.errstate(over="ignore"):  # integers wrap on the way to a value that fits
-            if dtype.kind == "f":
-                return (numbers * step + start).astype(dtype)
-            return (numbers.astype(np.uint64) * np.uint64(step % _WRAP) + np.uint64(start % _WRAP)).astype(dtype)
+            for low in range(0, count, _PIECE):
+                out[low : low + _PIECE] = _progression(start, step, low, min(count, low + _PIECE), dtype)
+        return out
 
     def _random(self, dtype: np.dtype, count: int) -> np.ndarray:
         given = self.parameters
@@ -107,11 +110,21 @@ class Data:
         if not (low < high and math.isfinite(high - low)):
             raise AdrenoSimError(f"{self.where}: expected low < high, got {low} and {high}")
         if not whole:
-            return generator.uniform(low, high, count).astype(dtype)
+            out = np.empty(count, dtype)
+            for first in range(0, count, _PIECE):
+                out[first : first + _PIECE] = generator.uniform(low, high, min(_PIECE, count - first))
+            return out
         for value in (low, high - 1):
             if not fits(value, dtype.name):
                 raise AdrenoSimError(f"{self.where}: random: expected {dtype}, got {shown(value)}")
         return generator.integers(low, high, count, dtype)
+
+
+def _progression(start: Any, step: Any, low: int, high: int, dtype: np.dtype) -> np.ndarray:
+    """start + i * step for i from `low` to `high`: doubles, or integers modulo 2**64."""
+    if dtype.kind == "f":
+        return np.arange(low, high, dtype=np.float64) * step + start
+    return (np.arange(low, high, dtype=np.uint64) * np.uint64(step % _WRAP) + np.uint64(start % _WRAP)).astype(dtype)
 
 
 def fits(value: object, dtype: str) -> bool:

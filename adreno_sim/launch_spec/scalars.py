@@ -40,7 +40,7 @@ def value_error(type: str, value: Any) -> str:
     if not dtype or (count is None and not isinstance(value, list)):
         return "expected a list of bytes"
     if count is not None and len(values) != count:
-        return f"expected {what} for {type}, got {len(values)}"
+        return f"expected {what} for {type}, got {len(values)} values"
     wrong = [item for item in values if not fits(item, dtype)]
     return f"expected {dtype}, got {wrong[0]!r:.40}" if wrong else ""
 

@@ -133,7 +133,7 @@ class Table:
             if key not in self._asked:
                 close = difflib.get_close_matches(key, self._asked, n=1)
                 hint = f" (did you mean {close[0]}?)" if close else ""
-                raise self.error(key, f"no such key{hint}; there are: {', '.join(sorted(self._asked))}")
+                raise self.error(key[:_SHOWN], f"no such key{hint}; there are: {', '.join(sorted(self._asked))}")
 
     def _prefix(self) -> str:
         return self.name.strip("[]") + "." if self.name.startswith("[") and not self.name.startswith("[[") else ""

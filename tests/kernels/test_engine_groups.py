@@ -175,6 +175,12 @@ def test_watchdog_stops_an_endless_loop_and_names_it(engine, loop):
     assert result.findings[0].line == 3
 
 
+def test_a_launch_with_groups_left_when_its_time_is_over_does_not_pass_for_done(engine):
+    source = "__kernel void k(__global int* r) {\n  r[get_local_id(0)] = 7;\n}"
+    result = engine.run(source, "k", [1 << 40], [64], [Buffer(np.zeros(64, np.int32))], timeout=0.2, same=False)
+    assert [(f.kind, f.line) for f in result.findings] == [(Kind.WATCHDOG, 1)] and "not all" in result.findings[0].message
+
+
 def test_atomics_on_local_and_global_memory(engine):
     source = """__kernel void k(__global int* a, __global uint* u, __global float* f, __global long* w) {
       __local int s; if (get_local_id(0) == 0) s = 0; barrier(CLK_LOCAL_MEM_FENCE);

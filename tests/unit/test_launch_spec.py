@@ -136,7 +136,7 @@ def test_a_variant_replaces_keys(launch):
         ('global_size = [4]\n[[argument]]\nkind = "scalar"', "[[argument]] 1: value: missing: expected a number, or a list"),
         (
             'global_size = [4]\n[[argument]]\nkind = "scalar"\ntype = "float4"\nvalue = [1, 2]',
-            "[[argument]] 1: value: expected 4 numbers for float4, got 2",
+            "[[argument]] 1: value: expected 4 numbers for float4, got 2 values",
         ),
         (
             'global_size = [4]\n[[argument]]\nkind = "scalar"\ntype = "uchar"\nvalue = 256',

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from ...clc import ir
+from ...device import UnsupportedError
+from ...host_memory import available_bytes
 from ...jit.launch import BoundBuffer, BoundImage
 from ...jit.memory import aligned
 from ...jit.shadow.grain import Grains, argument_grains
@@ -17,6 +19,7 @@ from ...memory import Block, StorageView
 from .program import SimKernel
 
 _LAST_TICK = 1 << 31
+_LARGE = 64 << 20  # bytes from which on the host is asked first: what it cannot back kills the process when touched
 
 
 @dataclass
@@ -78,11 +81,24 @@ class Shadows:
     def _place(self, pieces: Any) -> None:
         total = sum(piece.cell_bytes for piece in pieces)
         if total > self._cells.nbytes:
-            self._cells, self._address = aligned(total)
+            self._cells, self._address = np.zeros(0, np.uint8), 0
+            self._cells, self._address = _cells(total)
         at = self._address
         for piece in pieces:
             piece.cells_at = at
             at += piece.cell_bytes
+
+
+def _cells(nbytes: int) -> tuple[np.ndarray, int]:
+    """Memory for race cells. Raises UnsupportedError where the host has none for them."""
+    left = available_bytes() if nbytes > _LARGE else None
+    try:
+        if left is None or nbytes < left:
+            return aligned(nbytes)
+    except MemoryError:
+        left = None
+    what = f"level full needs {nbytes} bytes to watch the buffers of this launch for races"
+    raise UnsupportedError(f"unsupported: {what}, the host has {'no more' if left is None else left}; see --checks")
 
 
 def _with_shadow(arg: BoundBuffer | BoundImage, view: StorageView, piece: Piece) -> BoundBuffer | BoundImage:
