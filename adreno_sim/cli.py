@@ -21,6 +21,7 @@ from . import (
     cli_footprint,
     cli_kernel,
     cli_layout,
+    cli_options,
     cli_precision,
     cli_reproduce,
     cli_scopes,
@@ -132,48 +133,13 @@ def add_check_arguments(check: argparse.ArgumentParser) -> None:
         metavar="DEVICE",
         help="sim:PROFILE[,key=value...] or cl[:PLATFORM[:DEVICE]] (default: ADRENO_SIM_DEVICE, else sim:adreno-740)",
     )
-    check.add_argument(
-        "--target", default="texture", metavar="TARGET", help="texture, buffer, clml, or a tag of TVM's (default: texture)"
-    )
-    check.add_argument(
-        "--pipeline",
-        default="fixed",
-        choices=("fixed", "stock"),
-        help="fixed: TVM's passes with known defects mended (default); stock: TVM's alone",
-    )
-    check.add_argument(
-        "--dtype",
-        default="float32",
-        choices=("float32", "float16"),
-        help="float16: store tensors in half; outputs may then differ by 2^-8 * sqrt(layers) (default: as the model is)",
-    )
-    check.add_argument(
-        "--accumulate",
-        default="float32",
-        choices=("float32", "float16"),
-        help="with --dtype float16: what convolutions and matrix products sum in (default: float32)",
-    )
-    check.add_argument(
-        "--without-fix",
-        action="append",
-        default=[],
-        metavar="NAME[,NAME...]",
-        help="leave a mend of the fixed pipeline out, to see its defect",
-    )
+    cli_options.add(check, *cli_options.COMPILE)
     check.add_argument(
         "--checks",
         choices=("off", "bounds", "full"),
         help="how closely the simulated device watches memory accesses (default: bounds)",
     )
-    check.add_argument("--input", metavar="FILE", help="inputs: .npz by name; .npy or a picture for a model with one input")
-    check.add_argument(
-        "--shape",
-        action="append",
-        default=[],
-        type=shape_argument,
-        metavar="NAME=DxDx...",
-        help="full shape of an input whose dimensions the model leaves open",
-    )
+    cli_options.add(check, "--input", "--shape", "--seed")
     check.add_argument(
         "--plan", metavar="PLANNER", help="memory plan to run with (default: as compiled, which --pipeline fixed makes tvm-fixed)"
     )
@@ -181,7 +147,6 @@ def add_check_arguments(check: argparse.ArgumentParser) -> None:
         "--compare-with", metavar="DEVICE", help="a second device: run every call there too, and lay the results side by side"
     )
     check.add_argument("--save", metavar="FILE.asim", help="also save the compiled model, which then runs without TVM")
-    check.add_argument("--seed", type=int, default=0, help="of weights and inputs that are not given (default: 0)")
     check.add_argument("--strict", action="store_true", help="warnings count as errors")
     check.add_argument("--keep-going", action="store_true", help="go on after the first wrong value")
     check.add_argument("--notes", action="store_true", help="show notes among the findings")
@@ -193,15 +158,6 @@ def add_check_arguments(check: argparse.ArgumentParser) -> None:
     check.add_argument("--html", metavar="FILE", help="also write the report as a page")
     cli_cache.add_option(check)
     cli_kernel.add_outputs(check)
-
-
-def shape_argument(text: str) -> tuple[str, tuple[int, ...]]:
-    """NAME=DxDx... as (name, sizes)."""
-    name, equals, dims = text.rpartition("=")
-    sizes = dims.split("x")
-    if not equals or not name or not all(size.isdigit() and int(size) > 0 for size in sizes):
-        raise argparse.ArgumentTypeError(f"{text!r}: expected NAME=DxDx..., as data=1x3x224x224")
-    return name, tuple(int(size) for size in sizes)
 
 
 def _check(args: argparse.Namespace) -> int:
@@ -227,18 +183,13 @@ def run_check(args: argparse.Namespace, **options: Any) -> Report:
             device=args.device,
             checks=args.checks,
             progress=bar,
-            target=args.target,
-            pipeline=args.pipeline,
-            without_fix=tuple(name for names in args.without_fix for name in names.split(",") if name),
-            dtype=args.dtype,
-            accumulate=args.accumulate,
             keep_going=args.keep_going,
             strict=args.strict,
             seed=args.seed,
-            shapes=dict(args.shape),
             plan=args.plan,
             compare_with=args.compare_with,
             save=args.save,
+            **cli_options.compile_keywords(args),
             **options,
         )
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from . import cli_cache
+from . import cli_cache, cli_options
 
 
 def add(commands: Any) -> None:
@@ -24,27 +24,19 @@ def add(commands: Any) -> None:
     parser.add_argument("-o", "--output", required=True, metavar="FILE.asim", help="the bundle to write")
     parser.add_argument("--golden", action="store_true", help="put golden results in")
     parser.add_argument("--device", metavar="DEVICE", help="device whose limits to compile for (default: as of check)")
-    parser.add_argument("--target", default="texture", metavar="TARGET", help="texture, buffer, clml, or a tag of TVM's")
-    parser.add_argument("--pipeline", default="fixed", choices=("fixed", "stock"), help="as of check (default: fixed)")
-    parser.add_argument("--input", metavar="FILE", help="inputs of the golden results: .npz, .npy or a picture")
-    parser.add_argument("--shape", action="append", default=[], metavar="NAME=DxD...", help="full shape of an open input")
-    parser.add_argument("--seed", type=int, default=0, help="of weights and inputs that are not given (default: 0)")
+    cli_options.add(parser, *cli_options.COMPILE, "--input", "--shape", "--seed")
     cli_cache.add_option(parser)
     parser.set_defaults(run=_bundle)
 
 
 def _bundle(args: argparse.Namespace) -> int:
-    from .cli import refuse_unwritable, shape_argument
+    from .cli import refuse_unwritable
     from .device import AdrenoSimError
     from .report import progress
 
     if Path(args.output).suffix != ".asim":
         raise AdrenoSimError(f"-o {args.output}: expected a name that ends in .asim, by which other commands know bundles")
     refuse_unwritable(args.output)
-    try:
-        shapes = dict(shape_argument(text) for text in args.shape)
-    except argparse.ArgumentTypeError as error:
-        raise AdrenoSimError(f"--shape: {error}") from None
     with progress.shown(sys.stderr) as bar:
         from .compiler.bundle import make_bundle
 
@@ -60,10 +52,8 @@ def _bundle(args: argparse.Namespace) -> int:
             inputs=args.input,
             device=args.device,
             stage=stage,
-            target=args.target,
-            pipeline=args.pipeline,
-            shapes=shapes,
             seed=args.seed,
+            **cli_options.compile_keywords(args),
         )
     calls = f", golden results of {len(model.golden.calls)} calls" if model.golden else ""
     size = Path(args.output).stat().st_size

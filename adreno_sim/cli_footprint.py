@@ -10,6 +10,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from . import cli_options
+
 if TYPE_CHECKING:
     from .compiler.artifact import CompiledModel
     from .compiler.plan.footprint import Footprint
@@ -44,11 +46,9 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--planners", default="tvm,tvm-fixed,arena", metavar="NAME,...", help="or all (default: tvm,tvm-fixed,arena)"
     )
-    parser.add_argument("--target", default="texture", metavar="TARGET", help="texture, buffer, clml, or a tag of TVM's")
-    parser.add_argument("--pipeline", default="fixed", choices=("fixed", "stock"), help="as of check (default: fixed)")
+    cli_options.add(parser, *cli_options.COMPILE, "--shape")
     parser.add_argument("--device", metavar="DEVICE", help="profile name or device string (default: ADRENO_SIM_DEVICE, ...)")
     parser.add_argument("--pitch-rule", choices=("bytes", "pixels", "hardware"), help="row pitch (default: the device's)")
-    parser.add_argument("--shape", action="append", default=[], metavar="NAME=DxD...", help="full shape of an open input")
     parser.add_argument(
         "--bound", action="append", default=[], type=_bound, metavar="SYMBOL=LOW:HIGH", help="of an open dimension"
     )
@@ -176,15 +176,9 @@ def _source(args: argparse.Namespace, rules: DeviceRules) -> MemoryPlan | Proble
 
 def _model(args: argparse.Namespace, rules: DeviceRules) -> CompiledModel:
     """The model compiled for the device; a bundle as it is."""
-    from .cli import shape_argument
     from .compiler.compiling import compile_model
-    from .device import AdrenoSimError
 
-    try:
-        shapes = dict(shape_argument(text) for text in args.shape)
-    except argparse.ArgumentTypeError as error:
-        raise AdrenoSimError(f"--shape: {error}") from None
-    return compile_model(args.source, target=args.target, pipeline=args.pipeline, shapes=shapes, limits=rules.limits)
+    return compile_model(args.source, limits=rules.limits, **cli_options.compile_keywords(args))
 
 
 def _json(footprint: Footprint, trials: Sequence[Trial]) -> dict[str, Any]:

@@ -6,6 +6,8 @@ import argparse
 import sys
 from typing import IO, TYPE_CHECKING, Any
 
+from . import cli_options
+
 if TYPE_CHECKING:
     from .compiler.precision.report import PrecisionReport
 
@@ -39,11 +41,8 @@ def add(commands: Any) -> None:
     )
     parser.add_argument("--bound", type=float, default=0.01, metavar="E", help="largest error of an output (default: 0.01)")
     parser.add_argument("--runs", type=_runs, default=12, metavar="N", help="runs of the whole network at most (default: 12)")
-    parser.add_argument("--target", default="texture", metavar="TARGET", help="texture, buffer, or a tag of TVM's")
     parser.add_argument("--device", metavar="DEVICE", help="as of check (default: ADRENO_SIM_DEVICE, else sim:adreno-740)")
-    parser.add_argument("--input", metavar="FILE", help="inputs, as of check")
-    parser.add_argument("--shape", action="append", default=[], metavar="NAME=DxD...", help="full shape of an open input")
-    parser.add_argument("--seed", type=int, default=0, help="of weights and inputs that are not given (default: 0)")
+    cli_options.add(parser, "--target", "--input", "--shape", "--seed")
     parser.add_argument("--save", metavar="FILE.asim", help="save the model compiled with the layers found")
     parser.add_argument("--json", metavar="FILE", help="write the figures (- = standard output)")
     parser.set_defaults(run=_precision)
@@ -56,21 +55,17 @@ def _runs(text: str) -> int:
 
 
 def _precision(args: argparse.Namespace) -> int:
-    from .cli import refuse_unwritable, shape_argument
+    from .cli import refuse_unwritable
     from .compiler.precision.report import precision
-    from .device import AdrenoSimError, open_device
+    from .device import open_device
     from .report import encode
 
     for file in (args.json, args.save):
         refuse_unwritable(file)
-    try:
-        shapes = dict(shape_argument(text) for text in args.shape)
-    except argparse.ArgumentTypeError as error:
-        raise AdrenoSimError(f"--shape: {error}") from None
     report, compiled = precision(
         args.model, args.input, device=open_device(args.device), dtype=args.dtype, out_dtype=args.out_dtype,
         ops=[name for name in args.ops.split(",") if name], bound=args.bound, target=args.target, most_runs=args.runs,
-        seed=args.seed, shapes=shapes,
+        seed=args.seed, shapes=dict(args.shape),
     )  # fmt: skip
     if args.save and compiled is not None:
         compiled.save(args.save)

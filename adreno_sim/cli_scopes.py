@@ -6,6 +6,8 @@ import argparse
 import sys
 from typing import Any
 
+from . import cli_options
+
 EXIT_OK, EXIT_FINDINGS = 0, 1
 
 DETAILS = """\
@@ -26,8 +28,7 @@ def add(commands: Any) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("model", metavar="MODEL", help="a model (.onnx, .pt2, .py)")
-    parser.add_argument("--target", default="texture", metavar="TARGET", help="texture, clml, or a tag of TVM's")
-    parser.add_argument("--pipeline", default="fixed", choices=("fixed", "stock"), help="as of check (default: fixed)")
+    cli_options.add(parser, "--target", "--pipeline", "--shape")
     parser.add_argument("--device", metavar="DEVICE", help="whose image limits hold (default: ADRENO_SIM_DEVICE, ...)")
     parser.add_argument(
         "--rule",
@@ -35,7 +36,6 @@ def add(commands: Any) -> None:
         choices=("tvm", "fewest-copies"),
         help="where consumers disagree: as TVM's pass settles it (default), or the scope most ask for, copies merged",
     )
-    parser.add_argument("--shape", action="append", default=[], metavar="NAME=DxD...", help="full shape of an open input")
     parser.add_argument("--stage", metavar="NAME", help="print the module after this stage (list: their names)")
     parser.add_argument("--all", action="store_true", help="list every tensor, not only textures and what is contested")
     parser.add_argument("--html", metavar="FILE", help="one page: the graph coloured by scope")
@@ -44,20 +44,16 @@ def add(commands: Any) -> None:
 
 
 def _scopes(args: argparse.Namespace) -> int:
-    from .cli import refuse_unwritable, shape_argument
+    from .cli import refuse_unwritable
     from .compiler.scopes.report import scope_stages, script
-    from .device import AdrenoSimError, open_device
+    from .device import open_device
     from .report import encode, scope_html, scope_text
 
     for file in (args.json, args.html):
         refuse_unwritable(file)
-    try:
-        shapes = dict(shape_argument(text) for text in args.shape)
-    except argparse.ArgumentTypeError as error:
-        raise AdrenoSimError(f"--shape: {error}") from None
     limits = open_device(args.device).info.limits
     staged, report = scope_stages(
-        args.model, target=args.target, pipeline=args.pipeline, rule=args.rule, limits=limits, shapes=shapes
+        args.model, target=args.target, pipeline=args.pipeline, rule=args.rule, limits=limits, shapes=dict(args.shape)
     )
     if args.stage == "list":
         print("\n".join(staged.modules))

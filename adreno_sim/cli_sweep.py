@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from . import cli_cache, isolation
+from . import cli_cache, cli_options, isolation
 
 if TYPE_CHECKING:
     from .sweep.run import Sweep
@@ -50,9 +50,8 @@ def add(commands: Any) -> None:
     parser.add_argument("--annotations", action="store_true", help="print the findings as ::error file=,line=:: lines")
     limit = f"seconds for each case (default: {isolation.DEFAULT_LIMIT:g})"
     parser.add_argument("--time-limit", type=isolation.seconds, default=isolation.DEFAULT_LIMIT, metavar="S", help=limit)
-    parser.add_argument("--pipeline", default="fixed", choices=("fixed", "stock"), help="as of check (default: fixed)")
+    cli_options.add(parser, "--pipeline", "--without-fix", "--dtype", "--accumulate", "--seed")
     parser.add_argument("--checks", choices=("off", "bounds", "full"), help="as of check (default: bounds)")
-    parser.add_argument("--seed", type=int, default=0, help="as of check (default: 0)")
     parser.add_argument("--strict", action="store_true", help="warnings count as errors")
     cli_cache.add_option(parser)
     parser.set_defaults(run=_sweep)
@@ -112,7 +111,8 @@ def _write(done: Sweep, args: argparse.Namespace) -> None:
 
 
 def _options(args: argparse.Namespace) -> list[str]:
-    options = ["--pipeline", args.pipeline, "--seed", str(args.seed)]
+    options = ["--pipeline", args.pipeline, "--seed", str(args.seed), "--dtype", args.dtype, "--accumulate", args.accumulate]
+    options += [part for name in cli_options.without_fix(args) for part in ("--without-fix", name)]
     options += ["--checks", args.checks] if args.checks else []
     return options + (["--strict"] if args.strict else [])
 

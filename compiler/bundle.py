@@ -42,6 +42,8 @@ def make_bundle(
                 target=given.target,
                 pipeline=given.pipeline,
                 without_fix=given.without_fix,
+                dtype=given.dtype,
+                accumulate=given.accumulate,
                 shapes=given.shapes,
                 seed=given.seed,
                 limits=opened.info.limits,
@@ -67,5 +69,7 @@ def _with_golden(
         raise AdrenoSimError("golden results come from the model's source: a bundle can only be run")
     with stage("golden"):
         reference = ready.golden.reference
-        data = record(ready.compiled, reference, ready.arrays, ready.origin, ready.references, ready.unchecked, device)
+        data = record(
+            ready.compiled, reference, ready.arrays, ready.origin, ready.references, ready.unchecked, device, ready.bound
+        )
     return replace(ready.compiled, golden=data)

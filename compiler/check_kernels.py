@@ -51,7 +51,7 @@ class KernelObserver(Observer):
         self.kernels: dict[str, KernelReport] = {}
         self.on_wrong: Callable[[FunctionCall, int, np.ndarray, Finding], None] | None = None
         self.findings = FindingList()
-        self.seconds = dict.fromkeys(("build", "simulate", "golden", "compare"), 0.0)
+        self.seconds = dict.fromkeys(("build", "device", "golden", "compare"), 0.0)
         self._model = model
         self._golden = golden
         self._refused = refused
@@ -82,7 +82,7 @@ class KernelObserver(Observer):
         row = self._row(launch.code.name, launch.call.function)
         seconds = time.perf_counter() - self._started
         running = seconds if result.device_seconds is None else min(result.device_seconds, seconds)
-        self.seconds["simulate"] += running
+        self.seconds["device"] += running
         self.seconds["build"] += seconds - running  # machine code is made when the work-group size is known
         row.seconds += seconds
         row.launches += 1

@@ -137,7 +137,8 @@ def _prepare_bundle(compiled: CompiledModel, inputs: Inputs | None, options: Che
     if stored is not None and inputs is None:
         references = {name: stored.outputs(name) for name in stored.references}
         arrays = stored.inputs()
-        return Prepared(compiled, arrays, stored.origin, StoredGolden(stored), references, list(stored.unchecked))
+        golden = StoredGolden(stored)
+        return Prepared(compiled, arrays, stored.origin, golden, references, list(stored.unchecked), stored.bound)
     interface = tuple(ModelInput(item.name, item.shape, item.dtype) for item in compiled.inputs)
     model = Model(compiled.name, None, interface)
     arrays, origin = _given(model, inputs) or (make_inputs(model, None, options.seed, options.shapes), f"seed {options.seed}")

@@ -19,11 +19,13 @@ def compile_model(
     target: str | Target = "texture",
     pipeline: Literal["fixed", "stock"] = "fixed",
     without_fix: Sequence[str] = (),
+    dtype: str = "float32",
+    accumulate: str = "float32",
     shapes: Mapping[str, Sequence[int]] | None = None,
     seed: int = 0,
     limits: Mapping[str, Any] | None = None,
 ) -> CompiledModel:
-    """Compile `source` (as `check` takes it) for devices of these limits; a bundle or CompiledModel comes back as it is.
+    """Compile `source` for devices of these limits; a bundle or CompiledModel comes back as it is. Keywords as of `check`.
 
     Raises AdrenoSimError for bad input, UnsupportedError for what TVM cannot compile.
     """
@@ -32,9 +34,11 @@ def compile_model(
     if isinstance(source, (str, os.PathLike)) and Path(source).suffix == ".asim":
         return CompiledModel.load(source)
     from .extract import extract
+    from .half_storage import with_storage
     from .importers import load_model
     from .pipeline import lower
     from .targets import make_target
 
     model = load_model(source, shapes or None, seed)
-    return extract(lower(model.module, make_target(target, limits), pipeline, tuple(without_fix)), model.name)
+    module = with_storage(model.module, dtype, accumulate)
+    return extract(lower(module, make_target(target, limits), pipeline, tuple(without_fix)), model.name)

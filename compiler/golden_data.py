@@ -31,6 +31,7 @@ class GoldenData:
     calls: call index (as a decimal text) -> what is known of it. origin: where the inputs come from, in words.
     references: names of whole-model references. unchecked: what no reference says anything about.
     arrays: "input/NAME", "INDEX/POSITION" and "output/REFERENCE/NUMBER" -> array.
+    bound: relative tolerance of the outputs, for a model stored in halves; None = that of their type.
     """
 
     origin: str
@@ -38,6 +39,7 @@ class GoldenData:
     references: tuple[str, ...]
     unchecked: tuple[str, ...]
     arrays: dict[str, np.ndarray] = field(compare=False)
+    bound: float | None = None
 
     def inputs(self) -> dict[str, np.ndarray]:
         """The inputs that everything else follows from."""
@@ -64,11 +66,12 @@ class _Document:
     calls: dict[str, GoldenCall]
     references: tuple[str, ...]
     unchecked: tuple[str, ...]
+    bound: float | None = None
 
 
 def to_members(golden: GoldenData) -> dict[str, bytes]:
     """The members of a bundle that hold `golden`."""
-    document = _Document(SCHEMA, golden.origin, golden.calls, golden.references, golden.unchecked)
+    document = _Document(SCHEMA, golden.origin, golden.calls, golden.references, golden.unchecked, golden.bound)
     return {DOCUMENT: json.dumps(encode(document), indent=1).encode(), ARRAYS: _pack(golden.arrays)}
 
 
@@ -86,7 +89,7 @@ def from_members(members: Mapping[str, bytes]) -> GoldenData | None:
         for position in call.results:
             if f"{index}/{position}" not in arrays:
                 raise SchemaError(f"{ARRAYS}: result {position} of call {index} is missing")
-    return GoldenData(document.origin, document.calls, document.references, document.unchecked, arrays)
+    return GoldenData(document.origin, document.calls, document.references, document.unchecked, arrays, document.bound)
 
 
 def _pack(arrays: Mapping[str, np.ndarray]) -> bytes:

@@ -55,10 +55,11 @@ def record(
     outputs: Mapping[str, Sequence[np.ndarray]],
     unchecked: Sequence[str],
     device: Device,
+    bound: float | None = None,
 ) -> GoldenData:
     """What every call of `model` on `inputs` should compute. outputs: of the whole model, by reference.
 
-    device: holds the tensors, and runs what has no reference.
+    device: holds the tensors, and runs what has no reference. bound: relative tolerance of the outputs, None = their type's.
     """
     recorder = _Recorder(reference)
     with VirtualMachine(model, device, recorder) as machine:
@@ -66,4 +67,4 @@ def record(
     arrays = {f"input/{name}": array for name, array in inputs.items()} | recorder.arrays
     for name, found in outputs.items():
         arrays |= {f"output/{name}/{number}": array for number, array in enumerate(found)}
-    return GoldenData(origin, recorder.calls, tuple(outputs), tuple(unchecked), arrays)
+    return GoldenData(origin, recorder.calls, tuple(outputs), tuple(unchecked), arrays, bound)

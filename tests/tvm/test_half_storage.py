@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 import relax_models
 
 import adreno_sim
+from adreno_sim.compiler.artifact import CompiledModel
+from adreno_sim.compiler.bundle import make_bundle
 from adreno_sim.compiler.half_storage import output_bound, with_storage
 
 pytestmark = pytest.mark.tvm
@@ -21,6 +24,15 @@ def test_a_mobilenet_in_textures(dtype: str, adreno: Any) -> None:
     (output,) = report.outputs
     assert output.ok and not output.vacuous
     assert (output.max_abs > 1e-4 * output.rms) == (dtype == "float16")  # rounded to half, or not
+
+
+def test_a_bundle_in_halves_keeps_its_bound(adreno: Any, tmp_path: Path) -> None:
+    path = tmp_path / "half.asim"
+    make_bundle(relax_models.mobilenet(), path, golden=True, device=adreno, dtype="float16")
+    report = adreno_sim.check(path, device=adreno)
+    assert report.ok and report.outputs, str(report)
+    golden = CompiledModel.load(path).golden
+    assert golden is not None and golden.bound == output_bound(relax_models.mobilenet(), "float16")
 
 
 def test_the_bound_grows_with_the_layers() -> None:
