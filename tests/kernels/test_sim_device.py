@@ -218,11 +218,12 @@ def test_device_and_host_see_the_same_macros():
     assert device.read(out).tolist() == [1.5] * 4
 
 
-def test_what_the_kernel_prints():
-    device = open_sim(threads=1)
+@pytest.mark.parametrize("checks", ["off", "bounds", "full"])
+def test_what_the_kernel_prints(checks):
+    device = open_sim(threads=1, checks=checks, seed=3)
     source = """kernel void tell(global int *out) {
         int i = get_global_id(0);
         out[i] = i;
-        printf("item %d of %d\\n", i, 2); }"""
+        printf("item %d of %d %s\\n", i, 2, "strings"); }"""
     result = run(device, source, (2,), (1,), [empty(device, 2, "int32")])
-    assert result.printed == "item 0 of 2\nitem 1 of 2\n"
+    assert sorted(result.printed.splitlines()) == ["item 0 of 2 strings", "item 1 of 2 strings"]
