@@ -64,8 +64,8 @@ class RunOptions:
     pitch_rule: None = the profile's; else "bytes", "pixels" or "hardware".
     pool: what keeps freed memory: "paged" as TVM's OpenCL runtime (default), "none", or "legacy" with its 2D texture pool.
     cache: keep compiled kernels on disk (default True).
-    emitter: "scalar" (default) writes the code of one work-item in a loop, "spmd" runs work-items in vectors where a kernel
-        allows. Results are the same to the bit, but for kernels whose work-items race.
+    emitter: "spmd" (default) runs work-items in vectors where a kernel allows, "scalar" writes the code of one work-item in a
+        loop. Results are the same to the bit, but for kernels whose work-items race.
     count_accesses: count executed memory accesses, and those of them proven in range; slower (default False).
     """
 
@@ -78,7 +78,7 @@ class RunOptions:
     pitch_rule: Literal["bytes", "pixels", "hardware"] | None = None
     pool: Literal["paged", "none", "legacy"] = "paged"
     cache: bool = True
-    emitter: Literal["scalar", "spmd"] = "scalar"
+    emitter: Literal["scalar", "spmd"] = "spmd"
     count_accesses: bool = False
 
 

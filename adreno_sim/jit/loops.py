@@ -27,7 +27,7 @@ def polled_edges(order: list[Segment]) -> set[tuple[Segment, Segment]]:
     bodies: dict[Segment, set[Segment]] = {}
     for tail, head in edges:
         bodies.setdefault(head, {head}).update(_body(tail, head, predecessors))
-    trips = {head: _trip_count(head, body) for head, body in bodies.items()}
+    trips = {head: trip_count(head, body) for head, body in bodies.items()}
     return {(tail, head) for tail, head in edges if not _short(head, bodies, trips)}
 
 
@@ -78,7 +78,7 @@ def counted_exits(head: Segment, order: list[Segment]) -> Iterator[tuple[ir.Inst
             yield counter.phi, bound, stays, counter.step
 
 
-def _trip_count(head: Segment, body: set[Segment]) -> int | None:
+def trip_count(head: Segment, body: set[Segment]) -> int | None:
     """Iterations of a loop counted from a constant by a constant to a constant; None if it is not of that form."""
     blocks = {id(s.block) for s in body}
     for segment in body:

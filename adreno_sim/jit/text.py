@@ -40,8 +40,8 @@ class Text:
         self.lines.append(f"{label}:")
         self.label = label
 
-    def jump(self, label: str) -> None:
-        self.lines.append(f"  br label %{label}")
+    def jump(self, label: str, metadata: str = "") -> None:
+        self.lines.append(f"  br label %{label}{metadata}")
 
     def branch(self, condition: str, then: str, other: str, unlikely: bool = False) -> None:
         """Branch on an i1; `unlikely` says that `then` is the rare side."""

@@ -13,6 +13,10 @@ MOST_CONSTANT_DATA = 16 << 20
 """Bytes that one program-scope constant may have: they become part of the machine code."""
 
 
+_FIRST_LOOP = 3
+"""Number of the first loop's metadata."""
+
+
 @dataclass(frozen=True)
 class PrintCall:
     """A printf in the source: its format, and per argument the type spelling and bytes it has in the record."""
@@ -43,6 +47,7 @@ class Unit:
     local_bytes: int = 0
     arena_bytes: int = 0
     may_fail: bool = False
+    unrolled: int = 0
 
     def __post_init__(self) -> None:
         proofs = self.key.proofs
@@ -99,6 +104,11 @@ class Unit:
         self.arena_bytes += layout.align_up(nbytes, 128)
         return start
 
+    def unrolled_loop(self) -> str:
+        """What the jump back of a loop ends with that LLVM is to unroll as a whole."""
+        self.unrolled += 1
+        return f", !llvm.loop !{_FIRST_LOOP + self.unrolled - 1}"
+
     def note(self, site: sites.Site) -> None:
         """A finding that is certain when compiling: every launch reports it once."""
         self.notes.setdefault(site)
@@ -116,6 +126,8 @@ class Unit:
                 f"attributes #3 = {{ nounwind alwaysinline{flush} }}",
                 '!0 = !{!"branch_weights", i32 1, i32 1048576}',
                 "!1 = !{}",
+                '!2 = !{!"llvm.loop.unroll.full"}',
+                *(f"!{n} = distinct !{{!{n}, !2}}" for n in range(_FIRST_LOOP, _FIRST_LOOP + self.unrolled)),
             ]
         )
 

@@ -12,10 +12,10 @@ from ..provenance import Object, is_pointer
 from ..regions import Region
 from ..shift_amounts import written_amount
 from ..text import Text
-from . import calls, memory
+from . import calls, memory, small
 from . import vector_text as vt
 from .flow import Flow
-from .structure import Structure
+from .structure import Loop, Structure
 from .tile import Unsuitable
 from .values import SpmdPlan
 
@@ -47,9 +47,17 @@ class SpmdEmitter(Flow):
     # Around the region
 
     def emit_segments(self, order, polled) -> None:
-        self.exact = lambda instr: False  # lane 0 may be without work, where nothing is proven of it
-        self.mask = self._remaining()
+        self.mask = self._first_mask = self._remaining()
+        self.exact = self._exact
         self.emit_region()
+
+    def _exact(self, instr: ir.Instr) -> bool:
+        """As for one work-item, where one is at work of whose values this is computed: nothing is proven of the others."""
+        if not (self.unit.exact(instr) or self.shapes.exact(instr)):
+            return False
+        if all(self.shapes.of(value).uniform for value in (instr, *instr.operands)):
+            return self.mask in (None, self.nonempty)
+        return self.mask in (None, self._first_mask)  # lane 0 has work in every tile
 
     def _remaining(self) -> str | None:
         """The lanes that are work-items of the group; None if all are."""
@@ -148,6 +156,9 @@ class SpmdEmitter(Flow):
                     t.do(f"store {type} {part}, ptr {self._kept_at(t, offset, type)}, align 1")
         self.exits.append((t.label, split.number))
         t.jump("left")
+
+    def unrolls(self, loop: Loop) -> bool:
+        return small.unrolls(loop, self.structure, self.privates)
 
     # Instructions
 

@@ -58,6 +58,10 @@ class Flow(LaneValues):
         """Whether an instruction must not run, or had better not, when no lane is at work."""
         raise NotImplementedError
 
+    def unrolls(self, loop: Loop) -> bool:
+        """Whether a loop that all lanes run alike is better written out."""
+        raise NotImplementedError
+
     def emit_region(self) -> None:
         """Write all segments, each way out ending in a jump to `left`."""
         self._entries: dict[str, Entry] = {}
@@ -487,7 +491,7 @@ class Flow(LaneValues):
             self._item(level, item)
         t.block(head.label + ".latch")
         self._latch(loop)
-        t.jump(head.label + ".head")
+        t.jump(head.label + ".head", self.unit.unrolled_loop() if self.unrolls(loop) else "")
         self._running.pop()
         if not linear:
             return None
