@@ -10,11 +10,17 @@ import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, Union, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Union, runtime_checkable
 
 import numpy as np
 
 from .findings import Finding
+
+if TYPE_CHECKING:
+    from .mlops.capabilities import MLCapabilities
+    from .mlops.engine import GraphRun
+    from .mlops.graph import Graph
+    from .mlops.onchip import MemoryPlan
 
 Checks = Literal["off", "bounds", "full"]
 
@@ -228,6 +234,17 @@ class Kernel(Protocol):
     def params(self) -> Sequence[KernelParam]: ...
 
 
+class MLProgram(Protocol):
+    """A graph of OpenCL ML operators made ready on a device; `close` ends it."""
+
+    @property
+    def graph(self) -> Graph: ...
+    @property
+    def plan(self) -> MemoryPlan: ...
+    def run(self, inputs: Sequence[View], outputs: Sequence[View]) -> GraphRun: ...
+    def close(self) -> None: ...
+
+
 class Program(Protocol):
     def __getitem__(self, name: str) -> Kernel: ...
     def kernel_names(self) -> list[str]: ...
@@ -285,6 +302,7 @@ class DeviceInfo:
 
     limits: OpenCL names without CL_DEVICE_ ("IMAGE2D_MAX_WIDTH", "MAX_WORK_GROUP_SIZE", ...).
     lacks: sentences, each a thing this backend cannot do and what happens instead.
+    ml: OpenCL ML as far as this backend runs it; None = it runs no graphs.
     checks_accesses, records_stores: it looks at every memory access, and honours a Watch. builds_in_parallel: `build` may be
     called by several threads at once, and gains by it.
     """
@@ -298,6 +316,7 @@ class DeviceInfo:
     checks_accesses: bool = True
     records_stores: bool = True
     builds_in_parallel: bool = False
+    ml: MLCapabilities | None = None
 
 
 @dataclass(frozen=True)
@@ -330,6 +349,10 @@ class Device(Protocol):
         self, kernel: Kernel, global_size: Sequence[int], local_size: Sequence[int] | None, args: Sequence[Argument],
         *, watch: Watch | None = None,
     ) -> LaunchResult: ...  # fmt: skip
+    def build_graph(self, graph: Graph, constants: Mapping[str, np.ndarray], name: str = "") -> MLProgram:
+        """Make a graph of OpenCL ML operators ready. UnsupportedError where the device, or one of its operators, is without."""
+        ...
+
     def write(self, view: View, array: np.ndarray) -> None: ...
     def read(self, view: View) -> np.ndarray:
         """Dense elements in logical order: shape (count,) for buffers, (layers, height, width, channels) for images."""

@@ -20,6 +20,7 @@ from types import MappingProxyType
 from typing import Any
 
 from .device import AdrenoSimError
+from .mlops.capabilities import COST_FIELDS, NEWEST, MLCapabilities, of_profile
 from .text_file import read_text
 
 if sys.version_info >= (3, 11):
@@ -56,6 +57,9 @@ FIELDS: Mapping[str, str] = MappingProxyType(
             "MAX_WORK_GROUP_SIZE", "LOCAL_MEM_SIZE", "MAX_CONSTANT_BUFFER_SIZE", "MAX_CONSTANT_ARGS",
             "MAX_PARAMETER_SIZE", "MEM_BASE_ADDR_ALIGN", "GLOBAL_MEM_CACHELINE_SIZE", "GLOBAL_MEM_CACHE_SIZE",
             "GLOBAL_MEM_SIZE", "MAX_MEM_ALLOC_SIZE", "MAX_COMPUTE_UNITS", "ADDRESS_BITS",
+            "ONCHIP_GLOBAL_MEM_SIZE",  # of cl_qcom_onchip_global_memory
+            "ml_interface",  # newest version of cl_qcom_ml_ops, 1 to 5; 0 = none
+            "ml_gflops", "kernel_gflops", "memory_mbps", "ml_start_ns", "kernel_start_ns",  # see mlops.capabilities
         ),
         _INT,
     )
@@ -100,6 +104,11 @@ class Profile:
         return "DENORM" not in self.values["SINGLE_FP_CONFIG"]
 
     @property
+    def ml(self) -> MLCapabilities | None:
+        """OpenCL ML; None where the device has not the extension."""
+        return of_profile(self.values, self.extensions)
+
+    @property
     def image_from_buffer(self) -> bool:
         """Images over buffers at all: the extension, and alignments that are not reported as 0."""
         return "cl_khr_image2d_from_buffer" in self.extensions and bool(self.values["IMAGE_PITCH_ALIGNMENT"])
@@ -133,6 +142,13 @@ def load(name: str) -> Profile:
             f"device profile {name!r} does not exist{suggest(name.lower(), names())}; there are: {', '.join(names())}"
         )
     return _resolve(_builtin(), name.lower())
+
+
+def default_capabilities() -> MLCapabilities:
+    """OpenCL ML of the default device."""
+    found = load(DEFAULT).ml
+    assert found is not None
+    return found
 
 
 def names() -> list[str]:
@@ -246,6 +262,10 @@ def _checked(name: str, key: str, value: Any) -> Any:
         raise AdrenoSimError(f"device profile {name}: opencl {value!r}: expected 1.2, 2.0, 2.1, 2.2 or 3.0")
     if key in ("IMAGE_PITCH_ALIGNMENT", "IMAGE_BASE_ADDRESS_ALIGNMENT", "page_size") and value & (value - 1):
         raise AdrenoSimError(f"device profile {name}: {key} {value}: expected a power of two")
+    if key == "ml_interface" and value > NEWEST:
+        raise AdrenoSimError(f"device profile {name}: ml_interface {value}: expected 0 (none) to {NEWEST}")
+    if key in COST_FIELDS[:3] and value < 1:
+        raise AdrenoSimError(f"device profile {name}: {key} {value}: expected at least 1")
     if key == "wave_sizes" and (not value or any(size < 1 for size in value)):
         raise AdrenoSimError(f"device profile {name}: wave_sizes {list(value)}: expected one or more positive sizes")
     if key == "MAX_WORK_ITEM_SIZES" and len(value) != 3:

@@ -1,6 +1,6 @@
 """CompiledModel: everything needed to run a model, without any compiler object; saved as one file.
 
-The file is a zip: model.json (schema adreno-sim/bundle/1), constants.npz, kernels/NAME.cl and digests.json with the
+The file is a zip: model.json (schema adreno-sim/bundle/1), constants.npz, kernels/NAME.cl, graphs/NAME.json and digests.json with the
 SHA-256 of every other member; golden.json and golden.npz where golden results travel along.
 """
 
@@ -71,12 +71,33 @@ class KernelCode:
 
 
 @dataclass(frozen=True)
+class GraphCode:
+    """A subgraph for OpenCL ML: JSON as TVM's runtime loads it, and where its constants lie (their names -> keys)."""
+
+    name: str
+    source: str
+    constants: dict[str, str]
+
+
+@dataclass(frozen=True)
+class OffloadDecision:
+    """What became of one candidate for OpenCL ML. operators: those inside, by name; reason: why it was offloaded or kept."""
+
+    name: str
+    operators: tuple[str, ...]
+    flops: int
+    offloaded: bool
+    reason: str
+
+
+@dataclass(frozen=True)
 class CompiledModel:
     """A compiled model. `functions` holds the VM functions, ENTRY among them; `results` describes ENTRY's value.
 
     Invariant (checked by `validate`): every kernel, host function, VM function and constant that the host program names
     is present, and each launch passes as many arguments as its kernel has parameters.
     `plan` is the plan as compiled, under the pitch rule the target states; None where input shapes are symbolic.
+    `graphs`: subgraphs for OpenCL ML, by name; `offload`: what the policy for them decided.
     `golden`: what the calls of one run should compute, where it was recorded; no part of the model's digest.
     """
 
@@ -93,6 +114,8 @@ class CompiledModel:
     constants: dict[str, np.ndarray] = field(compare=False)
     plan: MemoryPlan | None = None
     golden: GoldenData | None = field(default=None, compare=False)
+    graphs: dict[str, GraphCode] = field(default_factory=dict)
+    offload: tuple[OffloadDecision, ...] = ()
 
     @property
     def outputs(self) -> tuple[TensorInfo, ...]:
@@ -158,6 +181,8 @@ class _Document:
     host_functions: dict[str, HostFunction]
     functions: dict[str, VMFunction]
     plan: MemoryPlan | None = None
+    graphs: dict[str, GraphCode] = field(default_factory=dict)
+    offload: tuple[OffloadDecision, ...] = ()
 
 
 def bundle_schema() -> dict[str, Any]:
@@ -169,16 +194,19 @@ def bundle_schema() -> dict[str, Any]:
     return schema
 
 
-_SHARED = ("name", "target", "tvm_version", "pipeline", "fixes", "inputs", "results", "host_functions", "functions", "plan")
+_SHARED = ("name", "target", "tvm_version", "pipeline", "fixes", "inputs", "results", "host_functions", "functions", "plan", "offload")
 
 
 def _members(model: CompiledModel) -> dict[str, bytes]:
     bare = {name: replace(kernel, source="") for name, kernel in model.kernels.items()}
-    document = _Document(schema=SCHEMA, kernels=bare, **{key: getattr(model, key) for key in _SHARED})
+    graphs = {name: replace(graph, source="") for name, graph in model.graphs.items()}
+    document = _Document(schema=SCHEMA, kernels=bare, graphs=graphs, **{key: getattr(model, key) for key in _SHARED})
     members = {"model.json": json.dumps(encode(document), indent=1, allow_nan=False).encode()}
     members["constants.npz"] = _npz(model.constants)
     for name, kernel in model.kernels.items():
         members[f"kernels/{name}.cl"] = kernel.source.encode()
+    for name, graph in model.graphs.items():
+        members[f"graphs/{name}.json"] = graph.source.encode()
     return members
 
 
@@ -202,8 +230,9 @@ def _from_members(members: dict[str, bytes]) -> CompiledModel:
     kernels = {name: replace(code, source=members[f"kernels/{name}.cl"].decode()) for name, code in document.kernels.items()}
     with np.load(io.BytesIO(members["constants.npz"]), allow_pickle=False) as archive:
         constants = {key: archive[key] for key in archive.files}
+    graphs = {name: replace(code, source=members[f"graphs/{name}.json"].decode()) for name, code in document.graphs.items()}
     golden = golden_data.from_members(members)
-    model = CompiledModel(kernels=kernels, constants=constants, golden=golden, **{key: getattr(document, key) for key in _SHARED})
+    model = CompiledModel(kernels=kernels, constants=constants, golden=golden, graphs=graphs, **{key: getattr(document, key) for key in _SHARED})
     from .validate import validate
 
     validate(model)

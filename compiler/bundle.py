@@ -47,6 +47,7 @@ def make_bundle(
                 shapes=given.shapes,
                 seed=given.seed,
                 limits=opened.info.limits,
+                offload=given.policy(opened.info),
             )
     else:
         compiled = _with_golden(source, inputs, given, opened, stage)
@@ -64,7 +65,7 @@ def _with_golden(
     from .check_golden import LiveGolden
     from .golden_record import record
 
-    ready = prepare(source, inputs, options, device.info.limits, stage, lambda compiled: compiled)
+    ready = prepare(source, inputs, options, device.info, stage, lambda compiled: compiled)
     if not isinstance(ready.golden, LiveGolden):
         raise AdrenoSimError("golden results come from the model's source: a bundle can only be run")
     with stage("golden"):

@@ -29,7 +29,7 @@ from .check_outputs import compare_outputs
 from .check_peer import Peer
 from .check_prepare import CheckOptions, Inputs, Outputs, Prepared, Source, prepare
 from .check_reproduce import Reproducer
-from .check_support import refused_kernels, require_images
+from .check_support import refused_kernels, require_graphs, require_images
 from .observer import Observer, Observers
 from .plan.apply import replan
 from .plan.audit import audit
@@ -100,7 +100,7 @@ class _Run:
     def run(self, source: Source, inputs: Inputs | None) -> Report:
         entries = find_config(Path.cwd()) if self.options.allow is None else self.options.allow
         self.reproducer = self._reproducer()
-        ready = prepare(source, inputs, self.options, self.device.info.limits, self._stage, self._place)
+        ready = prepare(source, inputs, self.options, self.device.info, self._stage, self._place)
         self.unchecked += ready.unchecked
         report = self._report(ready)
         self._require(ready.compiled)
@@ -133,6 +133,7 @@ class _Run:
 
     def _require(self, compiled: CompiledModel) -> None:
         """Refuse what the device lacks before anything runs; with keep_going, only the kernels that need it."""
+        require_graphs(compiled, self.device.info)
         require_images(compiled, self.device.info)
         self.refused.update(refused_kernels(compiled, self.device.info))
         if self.refused and not self.options.keep_going:
@@ -152,7 +153,7 @@ class _Run:
             checks=self.device.options.checks,
             seed=self.options.seed,
             tvm_version=compiled.tvm_version,
-            kernels_in_model=len(compiled.kernels),
+            kernels_in_model=len(compiled.kernels) + len(compiled.graphs),
             strict=self.options.strict,
             inputs=[_input_report(name, array, ready.origin) for name, array in ready.arrays.items()],
         )
@@ -260,7 +261,7 @@ class _Run:
     def _list_unchecked(self, compiled: CompiledModel, report: Report, replaced: set[str], ended_early: bool) -> None:
         launched = {kernel.name for kernel in report.kernels}
         self.unchecked += [str(error).splitlines()[0] for error in self.refused.values()]
-        idle = [name for name in compiled.kernels if name not in launched | set(self.refused) | replaced]
+        idle = [name for name in (*compiled.kernels, *compiled.graphs) if name not in launched | set(self.refused) | replaced]
         if ended_early and idle:
             self.unchecked.append(f"{len(idle)} kernels that the run did not come to")
         else:

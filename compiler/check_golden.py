@@ -12,7 +12,7 @@ from .golden_data import GoldenData
 from .observer import FunctionCall
 
 if TYPE_CHECKING:
-    from ..golden.kernel_reference import Argument, KernelReference
+    from ..golden.kernel_reference import Argument
 
 
 class Golden(Protocol):
@@ -30,12 +30,32 @@ class Golden(Protocol):
         ...
 
 
+class Reference(Protocol):
+    """Functions by name, run on copies of a call's arguments."""
+
+    def __contains__(self, name: str) -> bool: ...
+    def run(self, name: str, args: Sequence[Argument]) -> list[np.ndarray | None]: ...
+
+
+class References:
+    """Several references as one; the first that has a function runs it."""
+
+    def __init__(self, *references: Reference):
+        self._references = references
+
+    def __contains__(self, name: str) -> bool:
+        return any(name in reference for reference in self._references)
+
+    def run(self, name: str, args: Sequence[Argument]) -> list[np.ndarray | None]:
+        return next(reference for reference in self._references if name in reference).run(name, args)
+
+
 class LiveGolden:
-    """The model's PrimFuncs before scheduling, run on the very arguments of the call."""
+    """The model's PrimFuncs before scheduling, and its subgraphs, run on the very arguments of the call."""
 
     forces = False
 
-    def __init__(self, reference: KernelReference):
+    def __init__(self, reference: Reference):
         self.reference = reference
 
     def knows(self, call: FunctionCall) -> bool:

@@ -8,9 +8,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..device import Kernel, LaunchResult
+from ..device import Kernel, LaunchResult, MLProgram
 from ..findings import Finding, Kind, Severity
 from ..golden.compare import Comparison, compare
+from ..mlops.engine import GraphRun
 from ..report.merge import FindingList
 from ..report.model import AccessReport, KernelReport
 from ..report.progress import Progress
@@ -19,7 +20,7 @@ from .check_golden import Golden, is_result
 from .check_peer import Peer
 from .check_replay import replay
 from .hostir import BufferRef, HostFunction
-from .observer import FunctionCall, LaunchCall, Observer
+from .observer import FunctionCall, GraphCall, LaunchCall, Observer
 from .runtime import Tensor
 
 
@@ -51,6 +52,7 @@ class KernelObserver(Observer):
         self.kernels: dict[str, KernelReport] = {}
         self.on_wrong: Callable[[FunctionCall, int, np.ndarray, Finding], None] | None = None
         self.findings = FindingList()
+        self.graphs: dict[str, tuple[MLProgram, GraphRun]] = {}
         self.seconds = dict.fromkeys(("build", "device", "golden", "compare"), 0.0)
         self._model = model
         self._golden = golden
@@ -92,6 +94,13 @@ class KernelObserver(Observer):
             row.accesses = row.accesses or AccessReport(result.accesses.places, result.accesses.proven_places)
             row.accesses.add(result.accesses)
         self.findings.add(_placed(finding, launch) for finding in result.findings)
+
+    def after_graph(self, graph: GraphCall, run: GraphRun) -> None:
+        row = self._row(graph.graph, graph.call.function)
+        self.seconds["device"] += run.seconds
+        row.seconds += run.seconds
+        row.launches += 1
+        self.graphs[graph.graph] = (graph.program, run)
 
     def storage_reused(self, tensor: str, live: list[str], where: str) -> None:
         message = f"{tensor} is made over bytes of {', '.join(live)}, which {'live' if len(live) > 1 else 'lives'} ({where})"
@@ -154,14 +163,15 @@ class KernelObserver(Observer):
         detail |= {"golden": result.golden, "max_abs": result.max_abs, "max_ulp": result.max_ulp, "wrong": result.wrong}
         line = column = 0
         if (
-            name not in self._replayed and call.device.info.records_stores
+            name not in self._replayed and call.device.info.records_stores and not call.function.graphs()
         ):  # one replay a kernel tells the defect; the others would repeat it
             self._replayed.add(name)
             element = int(np.ravel_multi_index(result.worst, got.shape)) if result.worst else 0
             stores = replay(self._model, call, self._built, before, position, element)
             detail["stores"] = stores
             line, column = (stores[-1]["line"], stores[-1]["column"]) if stores else (0, 0)
-        message = f"{param} of {call.function.name} (call {call.index}) is not what its PrimFunc computes: {result}"
+        what = "subgraph" if call.function.graphs() else "PrimFunc"
+        message = f"{param} of {call.function.name} (call {call.index}) is not what its {what} computes: {result}"
         finding = Finding(Kind.WRONG_VALUE, message, name, line, column, tensor=tensor.name, detail=detail)
         self.findings.add([finding])
         if self.on_wrong is not None:

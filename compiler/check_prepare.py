@@ -16,9 +16,11 @@ from typing import TYPE_CHECKING, Any, Literal, Union
 import numpy as np
 
 from ..allow import AllowEntry
-from ..device import AdrenoSimError
+from ..device import AdrenoSimError, DeviceInfo
+from ..mlops.policy import OffloadPolicy
+from ..profiles import default_capabilities
 from .artifact import CompiledModel
-from .check_golden import Golden, LiveGolden, StoredGolden
+from .check_golden import Golden, LiveGolden, References, StoredGolden
 from .importers import Model, ModelInput, load_model
 from .inputs import Arrays, check_inputs, make_inputs
 
@@ -52,6 +54,7 @@ class CheckOptions:
     compare_with: a second device: every call also runs there, on the same inputs, and the results are laid side by side.
     save: also write the compiled model to this file, as a bundle.
     allow: findings that are accepted; None = the entries of the nearest adreno-sim.toml or pyproject.toml.
+    clml_min_flops, clml_min_operators: with target clml, what a subgraph must have to be offloaded; None = a cost model decides.
     reproduce: write the first failing launch to this folder (new or empty); reproduce_kernel: only a launch of this kernel.
     """
 
@@ -70,6 +73,18 @@ class CheckOptions:
     allow: Sequence[AllowEntry] | None = None
     reproduce: str | os.PathLike[str] | None = None
     reproduce_kernel: str = ""
+    clml_min_flops: int | None = None
+    clml_min_operators: int = 1
+
+    def policy(self, device: DeviceInfo) -> OffloadPolicy | None:
+        """What of the model goes to OpenCL ML on a device; None for other targets."""
+        if not self.target.endswith("clml"):
+            return None
+        return OffloadPolicy(
+            capabilities=device.ml or default_capabilities(),
+            min_flops=self.clml_min_flops,
+            min_operators=self.clml_min_operators,
+        )
 
 
 @dataclass(frozen=True)
@@ -97,15 +112,16 @@ Stage = Callable[[str], AbstractContextManager[None]]
 
 
 def prepare(
-    source: Source, inputs: Inputs | None, options: CheckOptions, limits: Mapping[str, Any], stage: Stage, place: Place
+    source: Source, inputs: Inputs | None, options: CheckOptions, device: DeviceInfo, stage: Stage, place: Place
 ) -> Prepared:
-    """Import, compile for a device of these limits, place the tensors, choose inputs, run the references. Errors as `check`."""
+    """Import, compile for a device like this one, place the tensors, choose inputs, run the references. Errors as `check`."""
     if isinstance(source, (str, os.PathLike)) and Path(source).suffix == ".asim":
         source = CompiledModel.load(source)
     if isinstance(source, CompiledModel):
         return _prepare_bundle(place(source), inputs, options)
     from ..golden.kernel_reference import KernelReference
     from ..golden.model_reference import ModelReference
+    from ..golden.subgraph_reference import SubgraphReference
     from .extract import extract
     from .half_storage import output_bound, with_storage
     from .pipeline import lower
@@ -115,7 +131,7 @@ def prepare(
         model = load_model(source, options.shapes or None, options.seed)
     with stage("compile"):
         module = with_storage(model.module, options.dtype, options.accumulate)
-        lowered = lower(module, make_target(options.target, limits), options.pipeline, options.without_fix)
+        lowered = lower(module, make_target(options.target, device.limits), options.pipeline, options.without_fix, None, options.policy(device))
         extracted = extract(lowered, model.name)
     compiled = place(extracted)
     if options.save is not None:
@@ -123,13 +139,14 @@ def prepare(
             compiled.save(options.save)
     with stage("references"):
         kernels = KernelReference(lowered.unscheduled)
+        subgraphs = SubgraphReference(lowered.subgraphs)
         whole = ModelReference(model.module)
         arrays, origin, outputs = choose_inputs(model, inputs, options, whole)
         unchecked = [f"function {name}: {reason}" for name, reason in kernels.unavailable.items()]
         references = {"TVM llvm": outputs}
         _add_own_runtime(model, arrays, references, unchecked)
     bound = output_bound(model.module, options.dtype)
-    return Prepared(compiled, arrays, origin, LiveGolden(kernels), references, unchecked, bound)
+    return Prepared(compiled, arrays, origin, LiveGolden(References(kernels, subgraphs)), references, unchecked, bound)
 
 
 def _prepare_bundle(compiled: CompiledModel, inputs: Inputs | None, options: CheckOptions) -> Prepared:

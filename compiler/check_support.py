@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from ..device import DeviceInfo, ImageSpec, TensorSpec, UnsupportedError
+from ..mlops.capabilities import why_no_graphs
 from .artifact import CompiledModel, KernelCode
 
 NEEDS = (
@@ -34,6 +35,12 @@ def refused_kernels(model: CompiledModel, info: DeviceInfo) -> dict[str, Unsuppo
     """The kernels that the device cannot run, by name."""
     reasons = {name: kernel_lacks(code, info) for name, code in model.kernels.items()}
     return {name: UnsupportedError(f"kernel {name}: unsupported: {reason}") for name, reason in reasons.items() if reason}
+
+
+def require_graphs(model: CompiledModel, info: DeviceInfo) -> None:
+    """Raise UnsupportedError where the model has subgraphs for OpenCL ML and the device runs none."""
+    if model.graphs and info.ml is None:
+        raise UnsupportedError(f"unsupported: {why_no_graphs(info.name, info.extensions)}")
 
 
 def require_images(model: CompiledModel, info: DeviceInfo) -> None:

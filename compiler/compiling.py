@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from ..mlops.policy import OffloadPolicy
 from .artifact import CompiledModel
 
 if TYPE_CHECKING:
@@ -24,9 +25,11 @@ def compile_model(
     shapes: Mapping[str, Sequence[int]] | None = None,
     seed: int = 0,
     limits: Mapping[str, Any] | None = None,
+    offload: OffloadPolicy | None = None,
 ) -> CompiledModel:
     """Compile `source` for devices of these limits; a bundle or CompiledModel comes back as it is. Keywords as of `check`.
 
+    offload: what goes to OpenCL ML with target clml; None = by the default device's figures.
     Raises AdrenoSimError for bad input, UnsupportedError for what TVM cannot compile.
     """
     if isinstance(source, CompiledModel):
@@ -41,4 +44,5 @@ def compile_model(
 
     model = load_model(source, shapes or None, seed)
     module = with_storage(model.module, dtype, accumulate)
-    return extract(lower(module, make_target(target, limits), pipeline, tuple(without_fix)), model.name)
+    lowered = lower(module, make_target(target, limits), pipeline, tuple(without_fix), offload=offload)
+    return extract(lowered, model.name)

@@ -11,6 +11,7 @@ from . import tvmread as read
 from .artifact import ENTRY, CompiledModel, KernelCode, ResultInfo, TensorInfo, TupleInfo
 from .compat import import_tvm
 from .constants import ConstantPool
+from .extract_graph import graph_functions
 from .extract_host import host_function
 from .extract_kernel import kernel_code
 from .extract_vm import vm_function
@@ -32,7 +33,8 @@ def extract(lowered: Lowered, name: str = "model") -> CompiledModel:
     pool = ConstantPool()
     functions = _vm_functions(lowered, pool)
     kernels, extents = _kernels(lowered)
-    hosts = _host_functions(lowered, functions, kernels, extents)
+    graphs, runners = graph_functions(lowered, pool)
+    hosts = _host_functions(lowered, functions, kernels, extents, runners)
     used = {launch.kernel for host in hosts.values() for launch in host.launches()}
     main = _main(lowered)
     model = CompiledModel(
@@ -47,6 +49,8 @@ def extract(lowered: Lowered, name: str = "model") -> CompiledModel:
         host_functions=hosts,
         functions=functions,
         constants=pool.arrays,
+        graphs=graphs,
+        offload=lowered.offload,
     )
     validate(model)
     symbolic = any(isinstance(dim, str) for info in model.inputs for dim in info.shape)
@@ -76,7 +80,8 @@ def _vm_functions(lowered: Lowered, pool: ConstantPool) -> dict[str, VMFunction]
     devices = mod.global_infos.get("vdevice", [])
     scopes = [str(device.memory_scope) or "global" for device in devices]
     relax = {var.name_hint: function for var, function in mod.functions_items() if read.kind(function) == "Function"}
-    return {name: vm_function(name, function, mod, scopes, pool) for name, function in sorted(relax.items())}
+    graphs = frozenset(lowered.subgraphs)
+    return {name: vm_function(name, function, mod, scopes, pool, graphs) for name, function in sorted(relax.items())}
 
 
 def _kernels(lowered: Lowered) -> tuple[dict[str, KernelCode], dict[str, list[str]]]:
@@ -95,13 +100,20 @@ def _kernels(lowered: Lowered) -> tuple[dict[str, KernelCode], dict[str, list[st
 
 
 def _host_functions(
-    lowered: Lowered, functions: dict[str, VMFunction], kernels: dict[str, KernelCode], extents: dict[str, list[str]]
+    lowered: Lowered,
+    functions: dict[str, VMFunction],
+    kernels: dict[str, KernelCode],
+    extents: dict[str, list[str]],
+    runners: dict[str, HostFunction],
 ) -> dict[str, HostFunction]:
-    """The PrimFuncs that the VM functions call."""
+    """The PrimFuncs that the VM functions call, and the functions that run graphs."""
     called = {i.function for f in functions.values() for i in walk(f.body) if isinstance(i, CallHost)}
     golden = {var.name_hint for var, _ in lowered.unscheduled.functions_items()}
     return {
-        name: host_function(name, lowered.tir[name], kernels, extents, name if name in golden else "") for name in sorted(called)
+        name: runners[name]
+        if name in runners
+        else host_function(name, lowered.tir[name], kernels, extents, name if name in golden else "")
+        for name in sorted(called)
     }
 
 

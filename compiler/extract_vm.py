@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -49,12 +49,16 @@ _MAKE = {0: "const", 1: "slot"}
 """vm.builtin.make_shape codes."""
 
 
-def vm_function(name: str, function: Any, mod: Any, scopes: Sequence[str], pool: ConstantPool) -> VMFunction:
+def vm_function(
+    name: str, function: Any, mod: Any, scopes: Sequence[str], pool: ConstantPool, graphs: Container[str] = ()
+) -> VMFunction:
     """Relax function `name` of `mod`. scopes: storage scope of each virtual device; constants go into `pool`.
+
+    graphs: external functions that are graphs of OpenCL ML.
 
     Raises UnsupportedError naming a builtin or expression that the VM does not have.
     """
-    builder = _Builder(name, mod, scopes, pool)
+    builder = _Builder(name, mod, scopes, pool, graphs)
     params = tuple(builder.names.new(read.key(p), read.var_name(p)) for p in function.params)
     result = builder.block(function.body)
     return VMFunction(name, params, (*builder.out, Return(result)))
@@ -68,6 +72,7 @@ class _Builder:
     mod: Any
     scopes: Sequence[str]
     pool: ConstantPool
+    graphs: Container[str] = ()
     names: Names = field(default_factory=Names)
     out: list[Instruction] = field(default_factory=list)
 
@@ -153,6 +158,9 @@ class _Builder:
         elif name in ("relax.vm.call_tir_dyn", "vm.builtin.call_tir_dyn"):
             given = args[1].fields if read.kind(args[1]) == "Tuple" else args[1:]
             self.call_unpacked(str(args[0].name_hint), [self.operand(arg) for arg in given])
+            return
+        if name in self.graphs:
+            self.out.append(CallHost(name, tuple(self.operand(arg) for arg in args)))
             return
         emit = _CALLS.get(name)
         if emit is None:

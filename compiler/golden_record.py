@@ -16,13 +16,13 @@ from .runtime import Tensor
 from .vm import VirtualMachine
 
 if TYPE_CHECKING:
-    from ..golden.kernel_reference import KernelReference
+    from .check_golden import Reference
 
 
 class _Recorder(Observer):
     """Stands in for every function that has a reference; the others run on the device."""
 
-    def __init__(self, reference: KernelReference):
+    def __init__(self, reference: Reference):
         self.calls: dict[str, GoldenCall] = {}
         self.arrays: dict[str, np.ndarray] = {}
         self._reference = reference
@@ -49,7 +49,7 @@ class _Recorder(Observer):
 
 def record(
     model: CompiledModel,
-    reference: KernelReference,
+    reference: Reference,
     inputs: Mapping[str, np.ndarray],
     origin: str,
     outputs: Mapping[str, Sequence[np.ndarray]],

@@ -155,7 +155,16 @@ class Launch(Node):
     local: tuple[Expr, Expr, Expr]
 
 
-Stmt = Union[Let, Store, For, IfThen, Check, AllocBuffer, AllocImage, Launch]
+@dataclass(frozen=True)
+class RunGraph(Node):
+    """Run one graph of OpenCL ML operators: its inputs, then its outputs, in the graph's order."""
+
+    graph: str
+    inputs: tuple[BufferRef, ...]
+    outputs: tuple[BufferRef, ...]
+
+
+Stmt = Union[Let, Store, For, IfThen, Check, AllocBuffer, AllocImage, Launch, RunGraph]
 
 # --- host functions ---------------------------------------------------------------------------------------
 
@@ -199,6 +208,10 @@ class HostFunction:
     def launches(self) -> list[Launch]:
         """Every launch in the body, in textual order."""
         return list(_launches(self.body))
+
+    def graphs(self) -> list[RunGraph]:
+        """The graphs that it runs: a function of subgraphs is nothing but one of these."""
+        return [stmt for stmt in self.body if isinstance(stmt, RunGraph)]
 
 
 def _launches(body: tuple[Stmt, ...]) -> list[Launch]:

@@ -20,6 +20,7 @@ from .hostir import (
     IfThen,
     Launch,
     Let,
+    RunGraph,
     Stmt,
     Store,
     Var,
@@ -34,6 +35,9 @@ HostArg = Union[Tensor, HeapValue, int, float]
 LaunchSink = Callable[[Launch, tuple[Union[View, np.generic], ...], tuple[str, ...], Triple, Triple], None]
 """Takes launch, arguments, host names of view arguments ("" for scalars), global size, local size."""
 
+GraphSink = Callable[[str, list[View], list[View]], None]
+"""Takes the name of a graph, its inputs, its outputs."""
+
 
 @dataclass
 class Frame:
@@ -44,6 +48,7 @@ class Frame:
     sink: LaunchSink
     scope: Scope = field(default_factory=Scope)
     views: dict[str, View] = field(default_factory=dict)
+    graphs: GraphSink | None = None
 
 
 def bind(function: HostFunction, args: Sequence[HostArg]) -> Scope:
@@ -102,9 +107,16 @@ def _no_launch(launch: Launch, *_: object) -> None:
     raise AdrenoSimError(f"a function marked as host-only launches kernel {launch.kernel!r}")
 
 
-def call(function: HostFunction, args: Sequence[HostArg], scope: Scope, device: Device, sink: LaunchSink) -> None:
+def call(
+    function: HostFunction,
+    args: Sequence[HostArg],
+    scope: Scope,
+    device: Device,
+    sink: LaunchSink,
+    graphs: GraphSink | None = None,
+) -> None:
     """Run `function` with names bound by `bind`."""
-    frame = Frame(function, device, sink, scope)
+    frame = Frame(function, device, sink, scope, graphs=graphs)
     for param, arg in zip(function.params, args, strict=True):
         if isinstance(arg, Tensor):
             frame.views[param.name] = arg.view
@@ -194,6 +206,12 @@ def _launch(frame: Frame, stmt: Launch, drops: list[Callable[[], None]]) -> None
     frame.sink(stmt, tuple(args), tuple(names), _triple(global_size), _triple(local))
 
 
+def _run_graph(frame: Frame, stmt: RunGraph, drops: list[Callable[[], None]]) -> None:
+    if frame.graphs is None:
+        raise AdrenoSimError(f"{frame.function.name} runs a graph, which needs a machine that has it")
+    frame.graphs(stmt.graph, [frame.views[ref.name] for ref in stmt.inputs], [frame.views[ref.name] for ref in stmt.outputs])
+
+
 def _generic(value: Number) -> np.generic:
     if isinstance(value, bool):
         return np.bool_(value)
@@ -207,5 +225,5 @@ def _triple(sizes: tuple[int, ...]) -> Triple:
 
 _STATEMENTS: dict[type, Callable[..., None]] = {
     Let: _let, Store: _store, For: _for, IfThen: _if, Check: _check,
-    AllocBuffer: _alloc_buffer, AllocImage: _alloc_image, Launch: _launch,
+    AllocBuffer: _alloc_buffer, AllocImage: _alloc_image, Launch: _launch, RunGraph: _run_graph,
 }  # fmt: skip

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..device import Device, Kernel, LaunchResult, View
+from ..device import Device, Kernel, LaunchResult, MLProgram, View
+from ..mlops.engine import GraphRun
 from .artifact import KernelCode
 from .hostir import HostFunction
 from .runtime import Tensor
@@ -53,8 +54,17 @@ class LaunchCall:
     index: int
 
 
+@dataclass(frozen=True)
+class GraphCall:
+    """One run of a graph of OpenCL ML operators by `call`."""
+
+    call: FunctionCall
+    graph: str
+    program: MLProgram
+
+
 class Observer:
-    """Called around every host-function call and kernel launch; the defaults do nothing.
+    """Called around every host-function call, kernel launch and graph; the defaults do nothing.
 
     A hook may read and write tensors and launch kernels on the device. An exception stops the run.
     """
@@ -70,6 +80,8 @@ class Observer:
     def before_launch(self, launch: LaunchCall) -> None: ...
 
     def after_launch(self, launch: LaunchCall, result: LaunchResult) -> None: ...
+
+    def after_graph(self, graph: GraphCall, run: GraphRun) -> None: ...
 
     def storage_reused(self, tensor: str, live: list[str], where: str) -> None:
         """`tensor` is made over bytes of tensors that still live; `where` names the instruction."""
@@ -95,6 +107,9 @@ class Observers(Observer):
 
     def after_launch(self, launch: LaunchCall, result: LaunchResult) -> None:
         _each(self.observers[::-1], lambda o: o.after_launch(launch, result))
+
+    def after_graph(self, graph: GraphCall, run: GraphRun) -> None:
+        _each(self.observers[::-1], lambda o: o.after_graph(graph, run))
 
     def storage_reused(self, tensor: str, live: list[str], where: str) -> None:
         _each(self.observers, lambda o: o.storage_reused(tensor, live, where))

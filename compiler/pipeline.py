@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..device import AdrenoSimError, UnsupportedError
+from ..mlops.policy import OffloadPolicy
+from ..profiles import default_capabilities
+from .artifact import OffloadDecision
 from .compat import import_tvm
 from .layers.layout_config import LayoutConfig, convert_layout
 from .passes import private_function
@@ -26,6 +29,8 @@ if TYPE_CHECKING:
     from tvm import IRModule
     from tvm.ir.transform import Pass
     from tvm.target import Target
+
+    from .clml.partition import Offload
 
 PipelineName = Literal["fixed", "stock"]
 
@@ -41,6 +46,7 @@ class Lowered:
     tir: after tirx.SplitHostDevice: host functions, and kernels (PrimFuncs with `tirx.kernel_launch_params`).
     sources: kernel name -> its OpenCL C, each a program of its own.
     fixes: names of the mends that ran, in order.
+    subgraphs: Relax functions of what is offloaded to OpenCL ML, by name; offload: what was decided about that.
     """
 
     imported: IRModule
@@ -51,6 +57,8 @@ class Lowered:
     target: Target
     pipeline: PipelineName
     fixes: tuple[str, ...]
+    subgraphs: dict[str, Any] = field(default_factory=dict)
+    offload: tuple[OffloadDecision, ...] = ()
 
 
 def lower(
@@ -59,35 +67,41 @@ def lower(
     pipeline: PipelineName = "fixed",
     without: Sequence[str] = (),
     limits: Mapping[str, Any] | None = None,
+    offload: OffloadPolicy | None = None,
 ) -> Lowered:
     """Lower `mod` for an Adreno target.
 
     target: a shorthand or tag of `targets.TAGS`, or a TVM Target. without: names of mends to leave out (`fixed` only).
     limits: of the device (`DeviceInfo.limits`), so that TVM makes no image it cannot hold; None = TVM's own defaults.
+    offload: what goes to OpenCL ML with target clml; None = by the default device's figures.
     Raises AdrenoSimError for an unknown pipeline or mend, UnsupportedError where TVM cannot lower the module.
     """
     fixes = _chosen(pipeline, without)
     tvm_target = make_target(target, limits)
-    _refuse_missing_backend(tvm_target)
+    clml = _offload(tvm_target, offload)
     imported = clone(mod)
     _refuse_calls(mod, tvm_target, fixes)
     try:
-        vm_level, unscheduled = _lower_relax(with_own_constants(mod), tvm_target, fixes)
+        vm_level, unscheduled = _lower_relax(with_own_constants(mod), tvm_target, fixes, clml)
         split, final = _lower_tir(_prim_funcs(vm_level), tvm_target, fixes)
         sources = _sources(final)
     except AdrenoSimError:
         raise
     except Exception as error:  # TVM raises whatever its C++ and Python layers raise
         raise UnsupportedError(f"unsupported: TVM's {pipeline} pipeline fails on this module: {reason(error)}") from error
-    return Lowered(imported, vm_level, unscheduled, split, sources, tvm_target, pipeline, tuple(fix.name for fix in fixes))
+    names = tuple(fix.name for fix in fixes)
+    lowered = Lowered(imported, vm_level, unscheduled, split, sources, tvm_target, pipeline, names)
+    return lowered if clml is None else replace(lowered, subgraphs=clml.subgraphs, offload=tuple(clml.decisions))
 
 
-def _refuse_missing_backend(target: Target) -> None:
-    if "clml" in target.keys and import_tvm().get_global_func("relax.ext.openclml", allow_missing=True) is None:
-        raise UnsupportedError(
-            "unsupported: target clml: the installed TVM has no OpenCL ML code generation (relax.ext.openclml); "
-            "the texture and buffer targets run everything on OpenCL kernels"
-        )
+def _offload(target: Target, policy: OffloadPolicy | None) -> Offload | None:
+    """The partitioning for OpenCL ML; None for other targets. UnsupportedError with a TVM that has none."""
+    if "clml" not in target.keys:
+        return None
+    from .clml.partition import Offload, require_series
+
+    require_series()
+    return Offload(policy or OffloadPolicy(capabilities=default_capabilities()))
 
 
 def _refuse_calls(mod: IRModule, target: Target, fixes: Sequence[Fix]) -> None:
@@ -120,23 +134,29 @@ def reason(error: Exception) -> str:
     return f"{type(error).__name__}: {said[-1]}" if said else type(error).__name__
 
 
-def _lower_relax(mod: IRModule, target: Target, fixes: Sequence[Fix]) -> tuple[IRModule, IRModule]:
+def _lower_relax(
+    mod: IRModule, target: Target, fixes: Sequence[Fix], clml: Offload | None = None
+) -> tuple[IRModule, IRModule]:
     """The module at VM level, and its PrimFuncs just before they were scheduled."""
     tvm = import_tvm()
     before = Snapshot("ApplyDefaultSchedule", "before")
     with target:
-        plain = not fixes and LayoutConfig.current() is None
-        passes = [tvm.relax.get_default_pipeline(target)] if plain else relax_passes(target, fixes)
+        plain = not fixes and LayoutConfig.current() is None and clml is None
+        passes = [tvm.relax.get_default_pipeline(target)] if plain else relax_passes(target, fixes, clml)
         with tvm.transform.PassContext(instruments=[as_instrument(before)]):
             lowered = tvm.transform.Sequential(passes)(mod)
     return lowered, _prim_funcs(before.module or lowered)
 
 
-def relax_passes(target: Target, fixes: Sequence[Fix]) -> list[Pass]:
-    """TVM's Relax passes for the target with the mends, and quicker folding. Needs the target to be the current one."""
+def relax_passes(target: Target, fixes: Sequence[Fix], clml: Offload | None = None) -> list[Pass]:
+    """TVM's Relax passes for the target with the mends, and quicker folding. Needs the target to be the current one.
+
+    clml: partitions for OpenCL ML, in place of TVM's pass: that needs a code generator which its wheels have not.
+    """
     stages = import_tvm().relax.pipeline
+    dispatch = stages.library_dispatch_passes(target) if clml is None else [clml.as_pass()]
     passes: list[Pass] = [
-        *stages.library_dispatch_passes(target), *stages.legalize_passes(target),
+        *dispatch, *stages.legalize_passes(target),
         *stages.dataflow_lower_passes(target), *stages.finalize_passes(target),
     ]  # fmt: skip
     passes = [step for item in passes for step in ((fold_layouts(), item) if item.info.name == "FoldConstant" else (item,))]

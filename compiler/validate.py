@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..device import AdrenoSimError
+from ..mlops.graph import parse
 from .hostir import Branch, CallHost, CallVM, ConstRef, Instruction, Operand
 
 if TYPE_CHECKING:
-    from .artifact import CompiledModel
+    from .artifact import CompiledModel, GraphCode
 
 _DTYPES = frozenset(np.dtype(code).name for code in "?bhilqBHILQefd")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -30,11 +31,22 @@ def validate(model: CompiledModel) -> None:
             _expect(launch.kernel in model.kernels, f"{function.name} launches unknown kernel {launch.kernel!r}")
             expected = len(model.kernels[launch.kernel].params)
             _expect(len(launch.args) == expected, f"{function.name}: {launch.kernel} takes {expected}, given {len(launch.args)}")
+        for run in function.graphs():
+            _expect(run.graph in model.graphs, f"{function.name} runs unknown graph {run.graph!r}")
+    for key, code in model.graphs.items():
+        _check_graph(model, key, code)
     for part in (model.inputs, model.results, model.kernels, model.host_functions, model.functions):
         _check_dtypes(part, "model")
     for vm_function in model.functions.values():
         for instruction in walk(vm_function.body):
             _check_instruction(model, vm_function.name, instruction)
+
+
+def _check_graph(model: CompiledModel, key: str, code: GraphCode) -> None:
+    _expect(code.name == key and _NAME.fullmatch(key) is not None, f"bad graph name {code.name!r} under {key!r}")
+    graph = parse(code.source)
+    for name in graph.constants:
+        _expect(code.constants.get(name) in model.constants, f"graph {key}: constant {name!r} is missing")
 
 
 def _check_dtypes(value: Any, where: str) -> None:

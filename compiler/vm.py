@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..device import AdrenoSimError, BuildError, Device, Kernel, Program, View
+from ..device import AdrenoSimError, BuildError, Device, Kernel, MLProgram, Program, View
+from ..mlops.graph import parse
 from . import hostrun
 from .artifact import ENTRY, CompiledModel, KernelCode, TensorInfo
 from .frame import Frame
 from .hostir import HostFunction, Launch
-from .observer import FunctionCall, LaunchCall, Observer
+from .observer import FunctionCall, GraphCall, LaunchCall, Observer
 from .runtime import HeapValue, Tensor, TupleValue, Value, allocate_tensor, release
 
 Inputs = Mapping[str, np.ndarray] | Sequence[np.ndarray]
@@ -40,6 +41,7 @@ class VirtualMachine:
         self.observer = observer or Observer()
         self.poison = device.info.checks_accesses and device.options.checks != "off"
         self._programs: dict[str, Program] = {}
+        self._graphs: dict[str, MLProgram] = {}
         self._constants: dict[tuple[str, str], Tensor] = {}
         self._calls = 0
         self._launches = 0
@@ -51,7 +53,10 @@ class VirtualMachine:
         self.close()
 
     def close(self) -> None:
-        """Free the constants."""
+        """Free the constants and the graphs."""
+        for program in self._graphs.values():
+            program.close()
+        self._graphs.clear()
         for tensor in self._constants.values():
             tensor.release()
         self._constants.clear()
@@ -95,7 +100,8 @@ class VirtualMachine:
         self._calls += 1
         self.observer.before_function(call)
         if not self.observer.stands_in(call):
-            hostrun.call(function, args, scope, self.device, _Launcher(self, call))
+            launcher = _Launcher(self, call)
+            hostrun.call(function, args, scope, self.device, launcher, launcher.run_graph)
         self.observer.after_function(call)
 
     def kernel(self, name: str) -> Kernel:
@@ -107,6 +113,18 @@ class VirtualMachine:
             except BuildError as error:
                 raise BuildError(f"kernel {name}: {error}", error.diagnostics) from error
         return self._programs[name][name]
+
+    def graph(self, name: str) -> MLProgram:
+        """The graph `name`, made ready on the device."""
+        if name not in self._graphs:
+            code = self.model.graphs[name]
+            constants = {constant: self.model.constants[key] for constant, key in code.constants.items()}
+            try:
+                self._graphs[name] = self.device.build_graph(parse(code.source), constants, name)
+            except AdrenoSimError as error:
+                error.args = (f"graph {name}: {error}",)
+                raise
+        return self._graphs[name]
 
     def next_launch(self) -> int:
         self._launches += 1
@@ -141,6 +159,11 @@ class _Launcher:
         machine.observer.before_launch(record)
         result = machine.device.launch(kernel, global_size, local_size, typed)
         machine.observer.after_launch(record, result)
+
+    def run_graph(self, name: str, inputs: list[View], outputs: list[View]) -> None:
+        program = self.machine.graph(name)
+        run = program.run(inputs, outputs)
+        self.machine.observer.after_graph(GraphCall(self.call, name, program), run)
 
 
 def typed_arguments(code: KernelCode, args: tuple[View | np.generic, ...]) -> tuple[View | np.generic, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,9 +17,11 @@ from ...device import (
     ImageSpec,
     Kernel,
     LaunchResult,
+    MLProgram,
     PoolStats,
     RunOptions,
     Storage,
+    UnsupportedError,
     View,
     ViewSpec,
     ViewTooLargeError,
@@ -28,6 +30,8 @@ from ...device import (
 from ...findings import Finding, Kind
 from ...image import format_of
 from ...memory import align_up
+from ...mlops.capabilities import why_no_graphs
+from ...mlops.graph import Graph
 from . import program as programs
 from .errors import translated
 from .info import can_view_image, device_info
@@ -208,6 +212,10 @@ class OpenCLDevice:
         most = int(self.info.limits.get("MAX_WORK_GROUP_SIZE", 0))
         if math.prod(local_size) > most:
             raise DeviceError("CL_INVALID_WORK_GROUP_SIZE", f"{what}: MAX_WORK_GROUP_SIZE = {most}")
+
+    def build_graph(self, graph: Graph, constants: Mapping[str, np.ndarray], name: str = "") -> MLProgram:
+        """UnsupportedError: graphs of OpenCL ML run on the simulated device, and under TVM's own runtime on a phone."""
+        raise UnsupportedError(f"unsupported: {why_no_graphs(self.info.name, self.info.extensions)}")
 
     def finish(self) -> None:
         with translated("finish"):

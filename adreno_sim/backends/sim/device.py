@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -22,6 +22,7 @@ from ...device import (
     PoolStats,
     RunOptions,
     StoreEvent,
+    UnsupportedError,
     View,
     ViewSpec,
     Watch,
@@ -31,6 +32,9 @@ from ...findings import Finding
 from ...jit import replay
 from ...jit.launch import RawResult
 from ...jit.specialisation import Specialisation, bounds_of_grid
+from ...mlops.capabilities import why_no_graphs
+from ...mlops.engine import Program, Workspace
+from ...mlops.graph import Graph
 from ...memory import Block, DeviceMemory, Storage, StorageView, after_write, before_access, copy_marks
 from ...pool import PagedPool, TexturePool
 from ...profiles import Profile
@@ -62,6 +66,7 @@ class SimDevice:
         self._views = ViewMaker(self, profile, self._memory, self._image_memory)
         self._storages: set[Storage] = set()
         self._peak_used = 0
+        self._ml: Workspace | None = None
 
     # -- memory
 
@@ -190,6 +195,14 @@ class SimDevice:
         shared = overlaps(kernel, checked) if self.options.checks != "off" else []
         stores = [_with_value(event, watch.view) for event in raw.stores] if watch else []
         return LaunchResult(shared + raw.findings, raw.seconds, stores, raw.printed, raw.accesses)
+
+    def build_graph(self, graph: Graph, constants: Mapping[str, np.ndarray], name: str = "") -> Program:
+        """Make a graph of OpenCL ML operators ready; see mlops.engine."""
+        if self.info.ml is None:
+            raise UnsupportedError(f"unsupported: {why_no_graphs(self.info.name, self.info.extensions)}")
+        if self._ml is None:
+            self._ml = Workspace(self, self.info.ml)
+        return Program(self._ml, graph, constants)
 
     def finish(self) -> None:
         """Every call waits for its end, so that there is nothing left to wait for."""
@@ -337,6 +350,7 @@ def _info(profile: Profile) -> DeviceInfo:
         limits=profile.limits,
         lacks=tuple(_lacks(profile)),
         builds_in_parallel=True,
+        ml=profile.ml,
     )
 
 

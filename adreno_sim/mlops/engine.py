@@ -1,0 +1,187 @@
+"""Runs a graph on the simulated device: its operators on tensors in memory as planned, copies in and out at its edges.
+
+Every tensor's bytes really lie where the plan puts them, in its layout: tensors that a wrong plan lets overlap spoil each other.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from ..device import BufferSpec, DeviceError, Storage, UnsupportedError, View, ViewSpec
+from .capabilities import MLCapabilities
+from .graph import Graph, Node
+from .onchip import BufferPool, MemoryPlan, layouts, plan, spec_of
+from .operators import Operator, make
+from .tensors import MLTensorSpec, pack, unpack
+
+
+class Memory(Protocol):
+    """What of a device the engine needs."""
+
+    def allocate(self, nbytes: int) -> Storage: ...
+    def free(self, storage: Storage) -> None: ...
+    def view(self, storage: Storage, spec: ViewSpec, offset: int = 0) -> View: ...
+    def read(self, view: View) -> np.ndarray: ...
+    def write(self, view: View, array: np.ndarray) -> None: ...
+
+
+@dataclass(frozen=True)
+class GraphRun:
+    """One run: seconds of simulation, copies between the graph's tensors and the program's buffers, and their bytes.
+
+    bound: tensors in the plain layout, which lie in the program's buffers themselves and are not copied.
+    """
+
+    seconds: float
+    copies_in: int
+    copies_out: int
+    copied_bytes: int
+    bound: int
+
+
+class Workspace:
+    """What the graphs of one device share: on-chip memory, and a pool of device buffers."""
+
+    def __init__(self, memory: Memory, capabilities: MLCapabilities, on_chip: bool = True):
+        self.memory = memory
+        self.capabilities = capabilities
+        self.on_chip = np.zeros(capabilities.onchip_bytes if on_chip else 0, np.uint8)
+        self.pool = BufferPool()
+        self.buffers: dict[int, Storage] = {}
+
+    def buffer(self, number: int) -> Storage:
+        if number not in self.buffers:
+            self.buffers[number] = self.memory.allocate(self.pool.buffers[number])
+        return self.buffers[number]
+
+
+class _Tensor:
+    """A tensor in its memory. load, store: dense arrays of its logical shape."""
+
+    def __init__(self, spec: MLTensorSpec, read: Callable[[], np.ndarray], write: Callable[[np.ndarray], None]):
+        self.spec, self._read, self._write = spec, read, write
+
+    def load(self) -> np.ndarray:
+        return unpack(self._read(), self.spec)
+
+    def store(self, dense: np.ndarray) -> None:
+        self._write(pack(np.asarray(dense, self.spec.dtype), self.spec))
+
+
+def check_graph(graph: Graph, capabilities: MLCapabilities) -> list[Operator]:
+    """The operators of a graph. UnsupportedError for the first that the runtime refuses or the interface version has not."""
+    operators = [make(graph, number) for number, _ in graph.of("kernel")]
+    for operator in operators:
+        if lacks := capabilities.lacks(operator.kind):
+            raise UnsupportedError(f"unsupported: OpenCL ML operator {operator.node.name}: {lacks}")
+    for number, node in (*graph.of("input"), *graph.of("const")):
+        if len(node.shapes) != 1:
+            raise UnsupportedError(f"unsupported: OpenCL ML {node.op} {node.name} (node {number}) is a tuple")
+    return operators
+
+
+class Program:
+    """A graph made ready: operators, constants in their tensors, memory planned. `close` frees its own memory."""
+
+    def __init__(self, workspace: Workspace, graph: Graph, constants: Mapping[str, np.ndarray]):
+        self.graph, self.workspace = graph, workspace
+        self.operators = check_graph(graph, workspace.capabilities)
+        self.layouts = layouts(graph)
+        self.plan: MemoryPlan = plan(graph, len(workspace.on_chip), workspace.pool)
+        self._storages: list[Storage] = []
+        self._views: list[View] = []
+        self._tensors: dict[int, _Tensor] = {}
+        self._constants = {number: self._constant(number, node, constants) for number, node in graph.of("const")}
+        for place in self.plan.places:
+            spec = spec_of(graph, place.node, self.layouts[place.node])
+            if place.memory == "on-chip":
+                self._tensors[place.node] = self._in_chip(spec, place.at)
+            else:
+                self._tensors[place.node] = self._in_buffer(spec, workspace.buffer(place.at))
+
+    def close(self) -> None:
+        """Free the constants; buffers of the pool stay with the workspace."""
+        for view in self._views:
+            view.release()
+        for storage in self._storages:
+            self.workspace.memory.free(storage)
+        self._views, self._storages = [], []
+
+    def run(self, inputs: Sequence[View], outputs: Sequence[View]) -> GraphRun:
+        """Inputs and outputs in the graph's order. DeviceError where one is not what its node says."""
+        start = time.perf_counter()
+        heads = self.graph.heads
+        sources, memory = self.graph.of("input"), self.workspace.memory
+        if len(inputs) != len(sources) or len(outputs) != len(heads):
+            given = f"{len(inputs)} inputs and {len(outputs)} outputs"
+            raise DeviceError("CL_INVALID_VALUE", f"{given}: the graph has {len(sources)} and {len(heads)}")
+        plain: dict[int, np.ndarray] = {}
+        copied = copies_in = copies_out = 0
+        for view, (number, node) in zip(inputs, sources, strict=True):
+            dense = _fitting(memory.read(view), node)
+            if self.layouts[number] == "nchw":
+                plain[number] = dense
+            else:
+                self._tensors[number].store(dense)
+                copies_in, copied = copies_in + 1, copied + dense.nbytes
+        for operator in self.operators:
+            arrays = [self._load(entry.node, plain) for entry in operator.node.inputs]
+            self._tensors[operator.number].store(operator.compute(arrays))
+        for view, head in zip(outputs, heads, strict=True):
+            dense = self._load(head.node, plain)
+            memory.write(view, _fitting(dense, self.graph.nodes[head.node]).reshape(memory.read(view).shape))
+            if self.layouts[head.node] != "nchw":
+                copies_out, copied = copies_out + 1, copied + dense.nbytes
+        bound = len(inputs) + len(outputs) - copies_in - copies_out
+        return GraphRun(time.perf_counter() - start, copies_in, copies_out, copied, bound)
+
+    def _load(self, number: int, plain: Mapping[int, np.ndarray]) -> np.ndarray:
+        if number in plain:
+            return plain[number]
+        if number in self._constants:
+            return self._constants[number]
+        return self._tensors[number].load()
+
+    def _constant(self, number: int, node: Node, constants: Mapping[str, np.ndarray]) -> np.ndarray:
+        """The constant of a node, as its tensor holds it; it never changes, so it is read back once."""
+        array = constants.get(node.name)
+        if array is None or array.size != node.size or array.dtype.name != node.dtype:
+            found = "none" if array is None else f"{array.dtype.name} {array.shape}"
+            raise DeviceError("CL_INVALID_VALUE", f"constant {node.name}: expected {node.dtype} {node.shape}, found {found}")
+        dense = array.reshape(node.shape)
+        if node.dtype not in ("float32", "float16"):
+            return dense
+        spec = spec_of(self.graph, number, self.layouts[number])
+        storage = self.workspace.memory.allocate(spec.nbytes)
+        self._storages.append(storage)
+        tensor = self._in_buffer(spec, storage)
+        tensor.store(dense)
+        return tensor.load()
+
+    def _in_chip(self, spec: MLTensorSpec, at: int) -> _Tensor:
+        stored = int(np.prod(spec.stored_shape)) * np.dtype(spec.dtype).itemsize
+        window = self.workspace.on_chip[at : at + stored].view(spec.dtype)
+
+        def write(flat: np.ndarray) -> None:
+            window[...] = flat
+
+        return _Tensor(spec, lambda: window, write)
+
+    def _in_buffer(self, spec: MLTensorSpec, storage: Storage) -> _Tensor:
+        memory = self.workspace.memory
+        view = memory.view(storage, BufferSpec(int(np.prod(spec.stored_shape)) * np.dtype(spec.dtype).itemsize, spec.dtype))
+        self._views.append(view)
+        return _Tensor(spec, lambda: memory.read(view), lambda flat: memory.write(view, flat))
+
+
+def _fitting(array: np.ndarray, node: Node) -> np.ndarray:
+    if array.size != node.size or array.dtype.name != node.dtype:
+        raise DeviceError(
+            "CL_INVALID_VALUE", f"{node.name}: {array.size} {array.dtype.name} elements given: expected {node.dtype} {node.shape}"
+        )
+    return array.reshape(node.shape)

@@ -1,0 +1,30 @@
+"""Products of matrices: fully connected layers, GEMM, and weights stored in four bits."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .arithmetic import Mode, product, rounded
+
+NIBBLES = 8
+"""4-bit values in a uint32, the first in the lowest bits."""
+
+MIDDLE = 7
+"""What a stored value of a weight of 0 is."""
+
+
+def multiply(a: np.ndarray, b: np.ndarray, bias: np.ndarray | None, mode: Mode) -> np.ndarray:
+    """a (M, K) times b (K, N), plus `bias` (N values) in each row."""
+    out = product(a, b, mode)
+    if bias is not None:
+        with np.errstate(over="ignore", invalid="ignore"):
+            out = out + bias.astype(np.float32).reshape(1, -1)
+    return rounded(out, mode)
+
+
+def dequantise(packed: np.ndarray, scales: np.ndarray, mode: Mode) -> np.ndarray:
+    """Weights (K, N) from packed (K / 8, N) and scales (K / group, N): (value - 7) * scale."""
+    shifts = (4 * np.arange(NIBBLES, dtype=np.uint32)).reshape(1, NIBBLES, 1)
+    values = ((packed[:, None, :] >> shifts) & np.uint32(15)).reshape(packed.shape[0] * NIBBLES, packed.shape[1])
+    whole = np.repeat(scales.astype(np.float32), values.shape[0] // scales.shape[0], axis=0)
+    return rounded((values.astype(np.float32) - MIDDLE) * whole, mode)

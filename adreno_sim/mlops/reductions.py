@@ -1,0 +1,15 @@
+"""Softmax over one axis, in the accurate form: the largest value is taken off first."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .arithmetic import Mode, rounded
+
+
+def softmax(data: np.ndarray, axis: int, mode: Mode) -> np.ndarray:
+    """exp(x) / sum(exp(x)) along `axis`."""
+    wide = data.astype(np.float64)
+    with np.errstate(invalid="ignore"):
+        powers = np.exp(wide - wide.max(axis=axis, keepdims=True))
+        return rounded(powers / powers.sum(axis=axis, keepdims=True), mode)

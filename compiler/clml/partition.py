@@ -1,0 +1,168 @@
+"""Partitioning: which parts of a Relax module become subgraphs for OpenCL ML."""
+
+from __future__ import annotations
+
+import itertools
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...device import UnsupportedError
+from ...mlops.capabilities import NEWEST, MLCapabilities
+from ...mlops.engine import check_graph
+from ...mlops.graph import Graph
+from ...mlops.kinds import kind_of
+from ...mlops.policy import OffloadPolicy, flops
+from .. import tvmread as read
+from ..artifact import OffloadDecision
+from ..compat import import_tvm, tvm_series
+from . import codegen
+from .inline import flat, put_back, renamed
+from .patterns import pattern_table
+from .prepare import turn_weights
+
+if TYPE_CHECKING:
+    from tvm import IRModule
+    from tvm.ir.transform import Pass
+
+SERIES = "0.27"
+"""The series of TVM whose passes and format this follows."""
+
+
+def is_clml_runtime_enabled() -> bool:
+    """Whether subgraphs of OpenCL ML can be compiled and run: by TVM's own runtime, or by the simulated one.
+
+    TVM 0.27's function of this name asks for a global function that nothing registers; both spellings are asked for here.
+    """
+    tvm = import_tvm()
+    for name in ("relax.is_openclml_runtime_enabled", "relax.op.is_openclml_runtime_enabled"):
+        enabled = tvm.get_global_func(name, allow_missing=True)
+        if enabled is not None and enabled():
+            return True
+    return tvm_series() == SERIES
+
+
+def require_series() -> None:
+    """UnsupportedError for a TVM whose passes and graph format are others."""
+    if tvm_series() != SERIES:
+        raise UnsupportedError(
+            f"unsupported: target clml: TVM {import_tvm().__version__}: OpenCL ML is supported with TVM {SERIES} "
+            "(pip install 'adreno-sim[tvm]')"
+        )
+
+
+def partition_for_clml(
+    mod: IRModule, params: Mapping[str, np.ndarray] | None = None, policy: OffloadPolicy | None = None
+) -> IRModule:
+    """`mod` with what OpenCL ML takes in functions of their own (attribute Codegen = "openclml"), before code generation.
+
+    params: of `main`, by name, bound as constants. policy: default = everything that the newest interface takes, whatever its
+    size. RunCodegen then turns the functions into modules (`codegen.register`). Raises UnsupportedError on another TVM than 0.27.
+    """
+    require_series()
+    if params:
+        mod = import_tvm().relax.transform.BindParams("main", dict(params))(mod)
+    chosen = policy or OffloadPolicy(capabilities=MLCapabilities(version=NEWEST), min_flops=0)
+    return Offload(chosen).partition(mod)
+
+
+@dataclass
+class Offload:
+    """One partitioning. Filled while it runs: decisions, and the subgraphs' functions by name, for references."""
+
+    policy: OffloadPolicy
+    fold_batch_norm: bool = True
+    decisions: list[OffloadDecision] = field(default_factory=list)
+    subgraphs: dict[str, Any] = field(default_factory=dict)
+    _refused: dict[str, str] = field(default_factory=dict)
+
+    def as_pass(self) -> Pass:
+        """Partition and generate code, as one pass of a pipeline."""
+        tvm = import_tvm()
+        codegen.register()
+
+        @tvm.transform.module_pass(opt_level=0, name="ClmlOffload")
+        def offload(mod: Any, _: Any) -> Any:
+            return tvm.relax.transform.RunCodegen()(self.partition(mod))
+
+        return offload
+
+    def partition(self, mod: IRModule) -> IRModule:
+        tvm = import_tvm()
+        transform = tvm.relax.transform
+        from tvm.relax.backend.adreno.clml import AppendReshapeToBNRewriterPass
+
+        table = pattern_table(self.policy.capabilities, self._note)
+        fold = [transform.FoldBatchnormToConv2D()] if self.fold_batch_norm else []
+        passes = [
+            transform.ConvertLayout({"relax.nn.conv2d": ["NCHW", "OIHW"]}), transform.Normalize(), *fold,
+            AppendReshapeToBNRewriterPass(), transform.FoldConstant(), turn_weights(),
+            transform.FuseOpsByPattern(table), transform.MergeCompositeFunctions(),
+        ]  # fmt: skip
+        mod = tvm.transform.Sequential(passes)(mod)
+        return self._choose(mod)
+
+    def _note(self, pattern: str, expr: Any, reason: str) -> None:
+        self._refused.setdefault(str(read.key(expr)), f"{_operator(expr)}: {reason}")
+
+    def _choose(self, mod: IRModule) -> IRModule:
+        """Put back what the policy keeps."""
+        kept = []
+        mod = _numbered(mod)
+        for name, function in list(_subgraphs(mod)):
+            graph = codegen.serialise(function, _Names())
+            check_graph(graph, self.policy.capabilities)
+            worth, why = self.policy.decide(graph)
+            self.decisions.append(OffloadDecision(name, tuple(_kinds(graph)), flops(graph), worth, why))
+            if worth:
+                self.subgraphs[name] = flat(function)
+            else:
+                kept.append(name)
+        return put_back(mod, set(kept))
+
+
+def _subgraphs(mod: IRModule) -> Iterator[tuple[str, Any]]:
+    for var, function in mod.functions_items():
+        if function.attrs is not None and str(function.attrs.get("Codegen", "")) == codegen.CODEGEN:
+            yield str(var.name_hint), function
+
+
+def _numbered(mod: IRModule) -> IRModule:
+    """Subgraphs named clml_0, clml_1, ... in the order in which they are called; TVM strings all their operators together."""
+    tvm = import_tvm()
+    names = {name for name, _ in _subgraphs(mod)}
+    called: dict[str, None] = {}
+
+    def visit(expr: Any) -> None:
+        if read.kind(expr) == "Call" and read.kind(expr.op) == "GlobalVar" and expr.op.name_hint in names:
+            called[str(expr.op.name_hint)] = None
+
+    for _, function in sorted(mod.functions_items(), key=lambda item: str(item[0].name_hint) != "main"):
+        if isinstance(function, tvm.relax.Function):
+            tvm.relax.analysis.post_order_visit(function, visit)
+    taken = {str(var.name_hint) for var, _ in mod.functions_items()} - names
+    numbers = (f"clml_{number}" for number in itertools.count())
+    fresh = (name for name in numbers if name not in taken)
+    return renamed(mod, {name: next(fresh) for name in called})
+
+
+def _kinds(graph: Graph) -> list[str]:
+    return [kind_of(node.name) for _, node in graph.of("kernel")]
+
+
+def _operator(expr: Any) -> str:
+    return (read.op_name(expr) if read.kind(expr) == "Call" else read.kind(expr)).removeprefix("relax.")
+
+
+class _Names(defaultdict[int, str]):
+    """Names of constants made up as they are asked for."""
+
+    def __contains__(self, key: object) -> bool:
+        return True
+
+    def __missing__(self, key: int) -> str:
+        self[key] = f"constant{len(self)}"
+        return self[key]
