@@ -178,7 +178,8 @@ def _model(args: argparse.Namespace, rules: DeviceRules) -> CompiledModel:
     """The model compiled for the device; a bundle as it is."""
     from .compiler.compiling import compile_model
 
-    return compile_model(args.source, limits=rules.limits, **cli_options.compile_keywords(args))
+    ml = rules.profile.ml if rules.profile is not None else None
+    return compile_model(args.source, limits=rules.limits, ml=ml, **cli_options.compile_keywords(args))
 
 
 def _json(footprint: Footprint, trials: Sequence[Trial]) -> dict[str, Any]:

@@ -17,6 +17,13 @@ def shape_argument(text: str) -> tuple[str, tuple[int, ...]]:
     return name, tuple(int(size) for size in sizes)
 
 
+def count(text: str) -> int:
+    """A number, 0 or more."""
+    if not text.isdigit():
+        raise argparse.ArgumentTypeError(f"{text!r}: expected a number, 0 or more")
+    return int(text)
+
+
 OPTIONS: dict[str, dict[str, Any]] = {
     "--target": {
         "default": "texture",
@@ -44,6 +51,17 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "choices": FLOATS,
         "help": "with --dtype float16: what convolutions and matrix products sum in (default: float32)",
     },
+    "--clml-min-flops": {
+        "type": count,
+        "metavar": "N",
+        "help": "with --target clml: offload subgraphs of at least N operations (default: a cost model decides)",
+    },
+    "--clml-min-operators": {
+        "type": count,
+        "default": 1,
+        "metavar": "N",
+        "help": "with --target clml: offload subgraphs of at least N operators (default: 1)",
+    },
     "--shape": {
         "action": "append",
         "default": [],
@@ -56,7 +74,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 }
 """Flag -> what argparse is told of it."""
 
-COMPILE = ("--target", "--pipeline", "--without-fix", "--dtype", "--accumulate")
+COMPILE = ("--target", "--pipeline", "--without-fix", "--dtype", "--accumulate", "--clml-min-flops", "--clml-min-operators")
 """How a model becomes kernels."""
 
 
@@ -79,5 +97,7 @@ def compile_keywords(args: argparse.Namespace) -> dict[str, Any]:
         "without_fix": without_fix(args),
         "dtype": args.dtype,
         "accumulate": args.accumulate,
+        "clml_min_flops": args.clml_min_flops,
+        "clml_min_operators": args.clml_min_operators,
         "shapes": dict(args.shape),
     }

@@ -1,7 +1,7 @@
 """CompiledModel: everything needed to run a model, without any compiler object; saved as one file.
 
-The file is a zip: model.json (schema adreno-sim/bundle/1), constants.npz, kernels/NAME.cl, graphs/NAME.json and digests.json with the
-SHA-256 of every other member; golden.json and golden.npz where golden results travel along.
+The file is a zip: model.json (schema adreno-sim/bundle/1), constants.npz, kernels/NAME.cl, graphs/NAME.json and
+digests.json with the SHA-256 of every other member; golden.json and golden.npz where golden results travel along.
 """
 
 from __future__ import annotations
@@ -194,7 +194,19 @@ def bundle_schema() -> dict[str, Any]:
     return schema
 
 
-_SHARED = ("name", "target", "tvm_version", "pipeline", "fixes", "inputs", "results", "host_functions", "functions", "plan", "offload")
+_SHARED = (
+    "name",
+    "target",
+    "tvm_version",
+    "pipeline",
+    "fixes",
+    "inputs",
+    "results",
+    "host_functions",
+    "functions",
+    "plan",
+    "offload",
+)
 
 
 def _members(model: CompiledModel) -> dict[str, bytes]:
@@ -232,7 +244,9 @@ def _from_members(members: dict[str, bytes]) -> CompiledModel:
         constants = {key: archive[key] for key in archive.files}
     graphs = {name: replace(code, source=members[f"graphs/{name}.json"].decode()) for name, code in document.graphs.items()}
     golden = golden_data.from_members(members)
-    model = CompiledModel(kernels=kernels, constants=constants, golden=golden, graphs=graphs, **{key: getattr(document, key) for key in _SHARED})
+    model = CompiledModel(
+        kernels=kernels, constants=constants, golden=golden, graphs=graphs, **{key: getattr(document, key) for key in _SHARED}
+    )
     from .validate import validate
 
     validate(model)

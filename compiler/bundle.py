@@ -47,7 +47,9 @@ def make_bundle(
                 shapes=given.shapes,
                 seed=given.seed,
                 limits=opened.info.limits,
-                offload=given.policy(opened.info),
+                ml=opened.info.ml,
+                clml_min_flops=given.clml_min_flops,
+                clml_min_operators=given.clml_min_operators,
             )
     else:
         compiled = _with_golden(source, inputs, given, opened, stage)

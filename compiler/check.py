@@ -25,6 +25,7 @@ from ..report.progress import Progress
 from .artifact import CompiledModel
 from .check_allow import sort_findings
 from .check_kernels import FirstWrong, KernelObserver
+from .check_offload import offload_report
 from .check_outputs import compare_outputs
 from .check_peer import Peer
 from .check_prepare import CheckOptions, Inputs, Outputs, Prepared, Source, prepare
@@ -204,6 +205,7 @@ class _Run:
                     self.reproducer.refused(error)
         self._split_run(observer)
         report.kernels = observer.finish()
+        report.subgraphs, report.kept = offload_report(ready.compiled, observer.graphs, self.device.info)
         self.findings.add(observer.findings.as_list())
         self.findings.add(self.device.take_warnings())
         if self.peer is not None:
@@ -225,6 +227,8 @@ class _Run:
 
     def _build(self, machine: VirtualMachine) -> None:
         """Build every kernel. One that does not compile ends the run when it is launched: those before it are judged."""
+        for name in machine.model.graphs:
+            machine.graph(name)
         wanted = [name for name in machine.model.kernels if name not in self.refused]
         with self._stage("build", len(wanted)), _builders(machine, wanted) as builders:
             for name, build in builders.items():

@@ -76,10 +76,8 @@ class CheckOptions:
     clml_min_flops: int | None = None
     clml_min_operators: int = 1
 
-    def policy(self, device: DeviceInfo) -> OffloadPolicy | None:
-        """What of the model goes to OpenCL ML on a device; None for other targets."""
-        if not self.target.endswith("clml"):
-            return None
+    def policy(self, device: DeviceInfo) -> OffloadPolicy:
+        """What of the model goes to OpenCL ML on a device, with target clml."""
         return OffloadPolicy(
             capabilities=device.ml or default_capabilities(),
             min_flops=self.clml_min_flops,
@@ -131,7 +129,14 @@ def prepare(
         model = load_model(source, options.shapes or None, options.seed)
     with stage("compile"):
         module = with_storage(model.module, options.dtype, options.accumulate)
-        lowered = lower(module, make_target(options.target, device.limits), options.pipeline, options.without_fix, None, options.policy(device))
+        lowered = lower(
+            module,
+            make_target(options.target, device.limits),
+            options.pipeline,
+            options.without_fix,
+            None,
+            options.policy(device),
+        )
         extracted = extract(lowered, model.name)
     compiled = place(extracted)
     if options.save is not None:

@@ -7,7 +7,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from ..mlops.capabilities import MLCapabilities
 from ..mlops.policy import OffloadPolicy
+from ..profiles import default_capabilities
 from .artifact import CompiledModel
 
 if TYPE_CHECKING:
@@ -25,11 +27,13 @@ def compile_model(
     shapes: Mapping[str, Sequence[int]] | None = None,
     seed: int = 0,
     limits: Mapping[str, Any] | None = None,
-    offload: OffloadPolicy | None = None,
+    ml: MLCapabilities | None = None,
+    clml_min_flops: int | None = None,
+    clml_min_operators: int = 1,
 ) -> CompiledModel:
     """Compile `source` for devices of these limits; a bundle or CompiledModel comes back as it is. Keywords as of `check`.
 
-    offload: what goes to OpenCL ML with target clml; None = by the default device's figures.
+    ml: OpenCL ML of these devices, for target clml; None = that of the default device.
     Raises AdrenoSimError for bad input, UnsupportedError for what TVM cannot compile.
     """
     if isinstance(source, CompiledModel):
@@ -44,5 +48,6 @@ def compile_model(
 
     model = load_model(source, shapes or None, seed)
     module = with_storage(model.module, dtype, accumulate)
+    offload = OffloadPolicy(capabilities=ml or default_capabilities(), min_flops=clml_min_flops, min_operators=clml_min_operators)
     lowered = lower(module, make_target(target, limits), pipeline, tuple(without_fix), offload=offload)
     return extract(lowered, model.name)

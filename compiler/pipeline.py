@@ -134,9 +134,7 @@ def reason(error: Exception) -> str:
     return f"{type(error).__name__}: {said[-1]}" if said else type(error).__name__
 
 
-def _lower_relax(
-    mod: IRModule, target: Target, fixes: Sequence[Fix], clml: Offload | None = None
-) -> tuple[IRModule, IRModule]:
+def _lower_relax(mod: IRModule, target: Target, fixes: Sequence[Fix], clml: Offload | None = None) -> tuple[IRModule, IRModule]:
     """The module at VM level, and its PrimFuncs just before they were scheduled."""
     tvm = import_tvm()
     before = Snapshot("ApplyDefaultSchedule", "before")

@@ -57,7 +57,7 @@ def of_profile(values: Mapping[str, Any], extensions: frozenset[str]) -> MLCapab
 def why_no_graphs(device: str, extensions: frozenset[str]) -> str:
     """Why a device's backend runs no graphs, in words."""
     if EXTENSION in extensions:
-        return f"{device} has {EXTENSION}, but its operators are run by TVM's own runtime on the device (see docs/clml.md), not here"
+        return f"{device} has {EXTENSION}; there subgraphs run under TVM's own runtime (see docs/clml.md), not under this one"
     return f"{device} has no {EXTENSION}: it cannot run subgraphs of OpenCL ML"
 
 

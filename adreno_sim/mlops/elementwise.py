@@ -33,7 +33,15 @@ def binary(name: str, a: np.ndarray, b: np.ndarray, mode: Mode) -> np.ndarray:
 
 
 def normalise(
-    data: np.ndarray, scale: np.ndarray, shift: np.ndarray, mean: np.ndarray, variance: np.ndarray, axis: int, epsilon: float, mode: Mode
+    data: np.ndarray,
+    scale: np.ndarray,
+    shift: np.ndarray,
+    mean: np.ndarray,
+    variance: np.ndarray,
+    *,
+    axis: int,
+    epsilon: float,
+    mode: Mode,
 ) -> np.ndarray:
     """(data - mean) / sqrt(variance + epsilon) * scale + shift along `axis`, rounded once."""
     along = [1] * data.ndim

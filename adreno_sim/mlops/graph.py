@@ -116,7 +116,9 @@ def parse(text: str) -> Graph:
     for number, node in enumerate(nodes):
         for entry in node.inputs:
             _expect(entry.node < number, f"node {number} ({node.name}): its input {entry.node} is not a node before it")
-            _expect(entry.index < len(nodes[entry.node].shapes), f"node {number} ({node.name}): node {entry.node} has no such output")
+            _expect(
+                entry.index < len(nodes[entry.node].shapes), f"node {number} ({node.name}): node {entry.node} has no such output"
+            )
     for entry in heads:
         _expect(entry.node < len(nodes) and entry.index < len(nodes[entry.node].shapes), f"heads: there is no entry {entry}")
     _check_counts(data, nodes)

@@ -2,10 +2,10 @@
 
 The rules are those of TVM's runtime (clml_memory_planner.cc). Operators are visited in order. The result of each that is no
 result of the graph asks for on-chip memory: neighbouring free segments are merged, and the smallest free one that is large
-enough is cut, at its left end or its right end in turn ("ping-pong", so that the middle stays in one piece). A tensor that
+enough is cut, at its right end or its left end in turn ("ping-pong", so that the middle stays in one piece). A tensor that
 does not fit, and every input and result of the graph, takes a buffer of device memory: the smallest free one that is large
-enough of those this graph made, else one of those that other graphs of the model made, else a new one. A tensor's memory is free after its
-last reader.
+enough of those this graph made, else one of those that other graphs of the model made, else a new one. A tensor's memory is
+free after its last reader.
 """
 
 from __future__ import annotations
@@ -33,13 +33,15 @@ class Place:
 @dataclass(frozen=True)
 class MemoryPlan:
     """The plan of one graph. buffers: number -> bytes of the device buffers it uses. fragmented: bytes of tensors for which the
-    free on-chip memory was enough, but not in one piece. on_chip_peak: the most of it in use at once. inner: nodes whose results
+    free on-chip memory was enough, but not in one piece. on_chip_peak: the most of it in use at once, of
+    on_chip_size. inner: nodes whose results
     stay inside the graph."""
 
     places: tuple[Place, ...]
     buffers: Mapping[int, int]
     fragmented: int = 0
     on_chip_peak: int = 0
+    on_chip_size: int = 0
     inner: frozenset[int] = frozenset()
 
     @property
@@ -56,6 +58,7 @@ class MemoryPlan:
     def rejected(self) -> int:
         """Bytes of tensors between operators that did not fit into on-chip memory."""
         return sum(place.nbytes for place in self.places if place.memory == "device" and place.node in self.inner)
+
 
 @dataclass
 class BufferPool:
@@ -124,11 +127,9 @@ class _Planner:
                     if not readers[entry.node] and entry.node not in heads:
                         self._free(entry.node)
         end = len(self.graph.nodes)
-        places = tuple(
-            Place(n, sizes[n], *self.where[n], n, end if n in heads else last.get(n, n)) for n in sizes
-        )
+        places = tuple(Place(n, sizes[n], *self.where[n], n, end if n in heads else last.get(n, n)) for n in sizes)
         buffers = {number: self.pool.buffers[number] for number in self.mine}
-        return MemoryPlan(places, buffers, self.fragmented, self.peak, inner)
+        return MemoryPlan(places, buffers, self.fragmented, self.peak, self.total, inner)
 
     def _readers(self) -> tuple[dict[int, int], dict[int, int]]:
         """How many times each tensor is read, and by which node last."""

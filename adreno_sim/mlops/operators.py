@@ -61,12 +61,12 @@ class _Reader:
         value = self.node.attrs.get(key, default)
         good = isinstance(value, (list, tuple)) and len(value) == count and all(isinstance(item, int) for item in value)
         self.require(good, f"{key} = {value!r}: expected {count} integers")
-        return tuple(value)  # type: ignore[arg-type]
+        return tuple(value)
 
     def number(self, key: str, default: float | None = None) -> float:
         value = self.node.attrs.get(key, default)
         self.require(isinstance(value, (int, float)), f"{key} = {value!r}: expected a number")
-        return float(value)  # type: ignore[arg-type]
+        return float(value)
 
     def window(self) -> Window:
         padding = self.ints("padding", 4, (0, 0, 0, 0))
@@ -134,14 +134,16 @@ def _finished(r: _Reader, channels: int, mode: Mode, convolve: Compute) -> Compu
     r.require(count in (2, 3, 6, 7), f"{count} inputs: expected data, weights, perhaps a bias, perhaps four of a normalisation")
     bias, figures = (2 if count in (3, 7) else None), (count - 4 if count >= 6 else None)
     for position in range(2, count):
-        r.require(int(np.prod(r.shape(position))) == channels, f"input {position} is {r.shape(position)}: expected {channels} values")
+        r.require(
+            int(np.prod(r.shape(position))) == channels, f"input {position} is {r.shape(position)}: expected {channels} values"
+        )
     kind = r.node.attrs.get("activation_type", "")
     r.require(kind in ("", *elementwise.CEILING), f"activation {kind!r}")
     axis, epsilon = 1, 0.0
     if figures is not None:
-        given = r.node.attrs.get("batchnorm")
-        r.require(isinstance(given, list) and len(given) >= 2, f"batchnorm = {given!r}: expected axis and epsilon")
-        axis, epsilon = int(given[0]), float(given[1])  # type: ignore[index]
+        said = r.node.attrs.get("batchnorm")
+        r.require(isinstance(said, list) and len(said) >= 2, f"batchnorm = {said!r}: expected axis and epsilon")
+        axis, epsilon = int(said[0]), float(said[1])  # type: ignore[index]
 
     def compute(a: Arrays) -> np.ndarray:
         out = convolve(a)
@@ -149,7 +151,8 @@ def _finished(r: _Reader, channels: int, mode: Mode, convolve: Compute) -> Compu
             with np.errstate(over="ignore", invalid="ignore"):
                 out = _held(out + a[bias].astype(np.float32).reshape(1, -1, 1, 1), mode)
         if figures is not None:
-            out = elementwise.normalise(out, *a[figures : figures + 4], axis=axis, epsilon=epsilon, mode=mode)
+            scale, shift, mean, variance = a[figures : figures + 4]
+            out = elementwise.normalise(out, scale, shift, mean, variance, axis=axis, epsilon=epsilon, mode=mode)
         return elementwise.activate(rounded(out, mode), kind, mode) if kind else rounded(out, mode)
 
     return compute
@@ -179,9 +182,10 @@ def _batch_norm(r: _Reader, mode: Mode) -> Compute:
     r.check_inputs(5)
     axis, epsilon, data = int(r.number("axis")), r.number("epsilon"), r.shape(0)
     r.require(0 <= axis < len(data), f"axis {axis} of data {data}")
+    r.check_result(*data)
     for position in range(1, 5):
         r.require(r.shape(position) == (data[axis],), f"input {position} is {r.shape(position)}: expected ({data[axis]},)")
-    return lambda a: elementwise.normalise(*a, axis=axis, epsilon=epsilon, mode=mode)
+    return lambda a: elementwise.normalise(a[0], a[1], a[2], a[3], a[4], axis=axis, epsilon=epsilon, mode=mode)
 
 
 def _pool(pool: Callable[..., np.ndarray]) -> Callable[[_Reader, Mode], Compute]:
@@ -252,7 +256,9 @@ def _dense(r: _Reader, mode: Mode) -> Compute:
 def _batch_matmul(r: _Reader, mode: Mode) -> Compute:
     r.check_inputs(2)
     data, weights, turned = r.shape(0), r.shape(1), bool(r.number("transpose_b", 0))
-    r.require(len(data) == len(weights) == 3 and data[0] == weights[0] == 1, f"{data} times {weights}: the runtime takes a batch of 1")
+    r.require(
+        len(data) == len(weights) == 3 and data[0] == weights[0] == 1, f"{data} times {weights}: the runtime takes a batch of 1"
+    )
     r.require(turned, "a product that is not by the transposed: the runtime takes its sizes from the wrong axes")
     r.require(weights[2] == data[2], f"{data} times the transposed of {weights}")
     r.check_result(1, data[1], weights[1])
@@ -298,7 +304,7 @@ def _pad(r: _Reader, mode: Mode) -> Compute:
     r.require(not float(r.node.attrs.get("pad_value", 0) or 0), "padding with a value other than 0: the runtime leaves it out")
     n, c, height, width = r.shape(0)
     r.check_result(n, c, height + widths[0] + widths[1], width + widths[2] + widths[3])
-    return lambda a: rearranging.pad(a[0], tuple(widths), kind)  # type: ignore[arg-type]
+    return lambda a: rearranging.pad(a[0], tuple(widths), kind)
 
 
 def _depth_to_space(r: _Reader, mode: Mode) -> Compute:

@@ -14,7 +14,7 @@ def pad(data: np.ndarray, widths: tuple[int, int, int, int], mode: str, value: f
     around = ((0, 0), (0, 0), widths[:2], widths[2:])
     if mode == "constant":
         return np.pad(data, around, constant_values=data.dtype.type(value))
-    return np.pad(data, around, mode=PAD_MODES[mode])  # type: ignore[call-overload,no-any-return]
+    return np.pad(data, around, mode=PAD_MODES[mode])  # type: ignore[call-overload]
 
 
 def depth_to_space(data: np.ndarray, block: int) -> np.ndarray:

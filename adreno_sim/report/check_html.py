@@ -8,7 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from ..findings import Finding, Severity
-from . import finding_text
+from . import finding_text, offload_text
 from .allow_text import allow_lines
 from .encode import write_text
 from .text import output_line, plan_line
@@ -50,6 +50,7 @@ def of_report(report: Report) -> str:
     parts += section("Accepted", [f"<p>{escape(line)}</p>" for line in allow_lines(report.allowed, report.expired)])
     parts += section("Not checked", [_list(report.unchecked)] if report.unchecked else [])
     parts += section("Kernels", [_kernels(report.kernels)] if report.kernels else [])
+    parts += section("OpenCL ML", [_list(offload_text.lines(report))] if report.subgraphs or report.kept else [])
     parts += section("Outputs", [_list(output_line(output) for output in report.outputs)] if report.outputs else [])
     parts += section("Memory", [f"<p>{escape(plan_line(report))}</p>"] if report.plan is not None else [])
     parts += section("Inputs", [_list(f"{i.name}: {i.dtype} {i.shape} from {i.source}" for i in report.inputs)])

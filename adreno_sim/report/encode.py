@@ -43,6 +43,8 @@ def report_to_json(report: Report) -> dict[str, Any]:
         "inputs": [asdict(item) for item in report.inputs],
         "kernels_in_model": report.kernels_in_model,
         "kernels": kernels,
+        "subgraphs": [asdict(subgraph) for subgraph in report.subgraphs],
+        "kept": [asdict(kept) for kept in report.kept],
         "outputs": [asdict(output) for output in report.outputs],
         "digests": report.digests,
         "findings": [finding_to_json(finding) for finding in report.findings],

@@ -91,6 +91,41 @@ class KernelReport:
 
 
 @dataclass(frozen=True)
+class SubgraphReport:
+    """A subgraph for OpenCL ML: its operators, and what a run of it copied and where its tensors lay.
+
+    interface: version. copies_in, copies_out, copied_bytes: between its own tensors and the program's buffers, on the device;
+    bound: tensors that are the program's buffers themselves. on_chip: bytes of tensors in on-chip memory, on_chip_peak at once,
+    of on_chip_size; rejected: bytes between operators that did not fit; buffers: bytes of device memory for the others.
+    """
+
+    name: str
+    operators: tuple[str, ...]
+    flops: int
+    reason: str
+    interface: int
+    copies_in: int
+    copies_out: int
+    copied_bytes: int
+    bound: int
+    on_chip: int
+    on_chip_peak: int
+    on_chip_size: int
+    rejected: int
+    buffers: int
+
+
+@dataclass(frozen=True)
+class KeptReport:
+    """Operators that stayed with TVM's kernels, and why. name: of the subgraph they would have been, "" for none."""
+
+    name: str
+    operators: tuple[str, ...]
+    flops: int
+    reason: str
+
+
+@dataclass(frozen=True)
 class OutputReport:
     """One output of the whole model against one reference ("TVM llvm", "ONNX Runtime")."""
 
@@ -120,6 +155,7 @@ class Report:
     """Result of a check. `ok`: no error (no warning either where `strict`) was found in what was checked.
 
     kernels_in_model counts those compiled, `kernels` has those launched.
+    subgraphs, kept: with target clml, what ran as OpenCL ML and what did not.
     digests: SHA-256 of each output's bytes, by name.
     unchecked: sentences, each naming something that this check says nothing about. timings: seconds by stage, in order.
     plan: None where input shapes are symbolic or the run failed before. planner: the one asked for, "" for the plan as
@@ -142,6 +178,8 @@ class Report:
     strict: bool = False
     inputs: list[InputReport] = field(default_factory=list)
     kernels: list[KernelReport] = field(default_factory=list)
+    subgraphs: list[SubgraphReport] = field(default_factory=list)
+    kept: list[KeptReport] = field(default_factory=list)
     outputs: list[OutputReport] = field(default_factory=list)
     digests: dict[str, str] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)

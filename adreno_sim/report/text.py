@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import IO, TYPE_CHECKING
 
 from ..findings import Severity
-from . import finding_text
+from . import finding_text, offload_text
 from .allow_text import allow_lines
 from .model import KernelReport, OutputReport, PeerReport, Report
 
@@ -37,6 +37,8 @@ def show(report: Report, file: IO[str], notes: bool = False) -> None:
         console = Console(file=file, highlight=False, width=WIDTH)
     if report.kernels:
         console.print(kernel_table(report))
+    for line in offload_text.lines(report):
+        console.print(line, soft_wrap=True, markup=False)
     for output in report.outputs:
         console.print(output_line(output), soft_wrap=True, markup=False)
     if report.plan is not None:

@@ -1,8 +1,8 @@
 """Code generation: a partitioned Relax function as the JSON graph of TVM's runtime, registered as relax.ext.openclml.
 
 A code generator gives TVM runtime modules. Where TVM was built with OpenCL ML they are made by its own
-runtime.clml_runtime_create; elsewhere by runtime.CSourceModuleCreate, whose modules hold a text, the name of a function and those of
-its constants: read back, the same three things.
+runtime.clml_runtime_create; elsewhere by runtime.CSourceModuleCreate, whose modules hold a text, the name of a function and
+those of its constants: read back, the same three things.
 """
 
 from __future__ import annotations
@@ -59,7 +59,9 @@ class _Serialiser:
 
     def function(self, function: Any) -> Graph:
         for param in function.params:
-            self.entries[read.key(param)] = self.add(Node("input", read.var_name(param), (static_shape(param),), (tensor_dtype(param),)))
+            self.entries[read.key(param)] = self.add(
+                Node("input", read.var_name(param), (static_shape(param),), (tensor_dtype(param),))
+            )
         for binding in _bindings(function.body):
             if read.kind(binding.value) == "Function":
                 self.composites[read.key(binding.var)] = binding.value
@@ -97,9 +99,13 @@ class _Serialiser:
     def constant(self, expr: Any, shape: tuple[int, ...] | None) -> Entries:
         key = read.key(expr)
         if key not in self.constants:
-            raise UnsupportedError(f"unsupported: {read.kind(expr)} inside an OpenCL ML operator is neither argument nor constant")
+            raise UnsupportedError(
+                f"unsupported: {read.kind(expr)} inside an OpenCL ML operator is neither argument nor constant"
+            )
         if key not in self.entries:
-            self.entries[key] = self.add(Node("const", self.constants[key], (shape or static_shape(expr),), (tensor_dtype(expr),)))
+            self.entries[key] = self.add(
+                Node("const", self.constants[key], (shape or static_shape(expr),), (tensor_dtype(expr),))
+            )
         return self.entries[key]
 
 

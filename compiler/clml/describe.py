@@ -13,7 +13,7 @@ epsilon                    all its digits (TVM: six after the point)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -33,7 +33,7 @@ class Description:
     name: str
     inputs: tuple[Any, ...]
     attrs: dict[str, Any] = field(default_factory=dict)
-    shapes: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    shapes: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
 
 
 def describe(composite: str, calls: Sequence[Any]) -> Description:
@@ -210,6 +210,15 @@ def _pool(op: str) -> Callable[[str, dict[str, Any]], Description]:
     return make
 
 
+def _global_average(composite: str, by_op: dict[str, Any]) -> Description:
+    (call,) = by_op.values()
+    attrs = attributes(call)
+    axes = attrs.get("axis", [2, 3])
+    if axes != [2, 3] or attrs.get("output_size", [1, 1]) != [1, 1] or attrs.get("layout", "NCHW") != "NCHW":
+        raise _refuse("an average that is not over all rows and columns of NCHW")
+    return Description(composite, (call.args[0],), attrs)
+
+
 def _reshape(composite: str, by_op: dict[str, Any]) -> Description:
     (call,) = by_op.values()
     static_shape(call)
@@ -251,7 +260,7 @@ _MAKERS: list[tuple[str, Callable[[str, dict[str, Any]], Description]]] = [
     ("nn.batch_norm", _batch_norm),
     ("nn.max_pool2d", _pool("relax.nn.max_pool2d")),
     ("nn.avg_pool2d", _pool("relax.nn.avg_pool2d")),
-    ("nn.global_avg_pool2d", _same("relax.mean")),
+    ("nn.global_avg_pool2d", _global_average),
     ("relax.nn.softmax", _same("relax.nn.softmax")),
     ("relax.nn.relu", _same("relax.nn.relu")),
     ("relax.clip", _clip),

@@ -42,7 +42,9 @@ def put_back(mod: Any, names: Container[str]) -> Any:
         if isinstance(function, relax.Function) and var.name_hint not in kept:
             mutator.builder_.update_func(var, mutator.visit_expr(function))
     found = mutator.builder_.get()
-    found = tvm.IRModule({v: f for v, f in found.functions_items() if v.name_hint not in kept}, attrs=mod.attrs, global_infos=mod.global_infos)
+    found = tvm.IRModule(
+        {v: f for v, f in found.functions_items() if v.name_hint not in kept}, attrs=mod.attrs, global_infos=mod.global_infos
+    )
     return tvm.transform.Sequential([relax.transform.CanonicalizeBindings(), relax.transform.DeadCodeElimination()])(found)
 
 

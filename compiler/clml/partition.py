@@ -21,6 +21,7 @@ from ..artifact import OffloadDecision
 from ..compat import import_tvm, tvm_series
 from . import codegen
 from .inline import flat, put_back, renamed
+from .left import left_over
 from .patterns import pattern_table
 from .prepare import turn_weights
 
@@ -77,7 +78,6 @@ class Offload:
     fold_batch_norm: bool = True
     decisions: list[OffloadDecision] = field(default_factory=list)
     subgraphs: dict[str, Any] = field(default_factory=dict)
-    _refused: dict[str, str] = field(default_factory=dict)
 
     def as_pass(self) -> Pass:
         """Partition and generate code, as one pass of a pipeline."""
@@ -95,7 +95,7 @@ class Offload:
         transform = tvm.relax.transform
         from tvm.relax.backend.adreno.clml import AppendReshapeToBNRewriterPass
 
-        table = pattern_table(self.policy.capabilities, self._note)
+        table = pattern_table(self.policy.capabilities)
         fold = [transform.FoldBatchnormToConv2D()] if self.fold_batch_norm else []
         passes = [
             transform.ConvertLayout({"relax.nn.conv2d": ["NCHW", "OIHW"]}), transform.Normalize(), *fold,
@@ -104,9 +104,6 @@ class Offload:
         ]  # fmt: skip
         mod = tvm.transform.Sequential(passes)(mod)
         return self._choose(mod)
-
-    def _note(self, pattern: str, expr: Any, reason: str) -> None:
-        self._refused.setdefault(str(read.key(expr)), f"{_operator(expr)}: {reason}")
 
     def _choose(self, mod: IRModule) -> IRModule:
         """Put back what the policy keeps."""
@@ -121,7 +118,9 @@ class Offload:
                 self.subgraphs[name] = flat(function)
             else:
                 kept.append(name)
-        return put_back(mod, set(kept))
+        mod = put_back(mod, set(kept))
+        self.decisions += left_over(mod, self.policy.capabilities, self.subgraphs)
+        return mod
 
 
 def _subgraphs(mod: IRModule) -> Iterator[tuple[str, Any]]:
@@ -151,10 +150,6 @@ def _numbered(mod: IRModule) -> IRModule:
 
 def _kinds(graph: Graph) -> list[str]:
     return [kind_of(node.name) for _, node in graph.of("kernel")]
-
-
-def _operator(expr: Any) -> str:
-    return (read.op_name(expr) if read.kind(expr) == "Call" else read.kind(expr)).removeprefix("relax.")
 
 
 class _Names(defaultdict[int, str]):

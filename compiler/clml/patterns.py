@@ -1,9 +1,12 @@
 """The patterns of Relax operators that OpenCL ML takes: those of TVM's table, by the same names, and a few more.
 
+TVM puts a reshape behind every batch normalisation, because no pattern may end in an item of a tuple; its own patterns of a
+convolution with one then match nothing. Here they take the reshape along.
+
 TVM's table has 86: 72 convolutions (plain, padded, transposed; with bias, batch normalisation and its tuple, relu or clip), the
-rest single operators. Each check here builds the node the pattern would become and asks the simulated runtime whether it takes it, so
-that nothing is offloaded that would be refused when it runs. Patterns beyond TVM's table: concatenation and dense layers, which
-the runtime has and the table has not.
+rest single operators. Each check here builds the node the pattern would become and asks the simulated runtime whether it takes
+it, so that nothing is offloaded that would be refused when it runs. Patterns beyond TVM's table: concatenation, dense layers and
+adaptive averages over everything, which the runtime has and the table has not.
 """
 
 from __future__ import annotations
@@ -19,18 +22,12 @@ from .. import tvmread as read
 from ..compat import import_tvm
 from .describe import Description, describe, static_shape, tensor_dtype
 
-Refused = Callable[[str, Any, str], None]
-"""Told of each refusal: pattern, matched expression, reason."""
-
 BINARY = ("add", "subtract", "multiply", "divide", "maximum", "minimum")
 
 
-def pattern_table(capabilities: MLCapabilities, refused: Refused | None = None) -> list[tuple[str, Any, dict[str, Any], Any]]:
+def pattern_table(capabilities: MLCapabilities) -> list[tuple[str, Any, dict[str, Any], Any]]:
     """(name, pattern, annotations, check) for FuseOpsByPattern, the larger of two that fit first."""
-    table = []
-    for name, pattern in _patterns():
-        table.append((name, pattern, {"root": pattern}, _check(name, capabilities, refused)))
-    return table
+    return [(name, pattern, {"root": pattern}, _check(name, capabilities)) for name, pattern in _patterns()]
 
 
 def _patterns() -> Iterator[tuple[str, Any]]:
@@ -50,6 +47,7 @@ def _patterns() -> Iterator[tuple[str, Any]]:
     yield "openclml.nn.max_pool2d", is_op("relax.nn.max_pool2d")(wildcard())
     yield "openclml.nn.avg_pool2d", is_op("relax.nn.avg_pool2d")(wildcard())
     yield "openclml.nn.global_avg_pool2d", is_op("relax.mean")(wildcard()).has_attr({"axis": [2, 3]})
+    yield "openclml.nn.global_avg_pool2d", is_op("relax.nn.adaptive_avg_pool2d")(wildcard())
     yield "openclml.reshape", is_op("relax.reshape")(wildcard(), wildcard())
     yield "openclml.concatenate", is_op("relax.concat")(wildcard())
 
@@ -75,12 +73,19 @@ def _convolutions() -> Iterator[tuple[str, Any]]:
         (f"bn.{name}", is_op("relax.nn.batch_norm")(pattern, constant(), constant(), constant(), constant()))
         for name, pattern in found
     ]
-    found += [(f"tuple.{name}", is_tuple_get_item(pattern, 0)) for name, pattern in found]
+    found += [(f"tuple.{name}", _item(is_tuple_get_item(pattern, 0))) for name, pattern in found]
     found += [
         *((f"relu.{name}", is_op("relax.nn.relu")(pattern)) for name, pattern in found),
         *((f"clip.{name}", is_op("relax.clip")(pattern, wildcard(), wildcard())) for name, pattern in found),
     ]
     return ((f"openclml.{name}", pattern) for name, pattern in found)
+
+
+def _item(item: Any) -> Any:
+    """An item of a tuple, with or without TVM's reshape behind it."""
+    from tvm.relax.dpl.pattern import is_op, wildcard
+
+    return is_op("relax.reshape")(item, wildcard()) | item
 
 
 def _weights() -> Any:
@@ -90,14 +95,12 @@ def _weights() -> Any:
     return is_op("relax.permute_dims")(is_const()) | wildcard()
 
 
-def _check(name: str, capabilities: MLCapabilities, refused: Refused | None) -> Callable[[Any], bool]:
+def _check(name: str, capabilities: MLCapabilities) -> Callable[[Any], bool]:
     def check(context: Any) -> bool:
         root = context.annotated_expr["root"]
         try:
             require(describe(name, calls_of(context.matched_bindings, root)), root, capabilities)
-        except UnsupportedError as error:
-            if refused is not None:
-                refused(name, root, str(error).removeprefix("unsupported: "))
+        except UnsupportedError:
             return False
         return True
 

@@ -1,4 +1,4 @@
-"""Rewrites before partitioning: constants as OpenCL ML wants them, batch normalisation as TVM's pattern expects it."""
+"""A rewrite before partitioning: constant weights as OpenCL ML wants them."""
 
 from __future__ import annotations
 

@@ -32,10 +32,10 @@ from ...findings import Finding
 from ...jit import replay
 from ...jit.launch import RawResult
 from ...jit.specialisation import Specialisation, bounds_of_grid
+from ...memory import Block, DeviceMemory, Storage, StorageView, after_write, before_access, copy_marks
 from ...mlops.capabilities import why_no_graphs
 from ...mlops.engine import Program, Workspace
 from ...mlops.graph import Graph
-from ...memory import Block, DeviceMemory, Storage, StorageView, after_write, before_access, copy_marks
 from ...pool import PagedPool, TexturePool
 from ...profiles import Profile
 from . import limits
