@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from math import gcd
 
 from .linear import Atoms, Interval, Linear
 from .simplex import multipliers
@@ -18,7 +19,7 @@ class Context:
 
     def __init__(self, atoms: Atoms, parent: Context | None = None, own: list[Linear] | None = None):
         self._atoms = atoms
-        self.constraints: list[Linear] = [*(parent.constraints if parent else []), *(own or [])]
+        self.constraints: list[Linear] = [*(parent.constraints if parent else []), *map(_whole, own or [])]
         self._refined: dict[int, Interval] = {}
         self._boxes: dict[int, Interval] = {}
         self._tops: dict[frozenset[tuple[int, int]], int] = {}
@@ -177,3 +178,11 @@ class Context:
                 self._boxes.clear()
                 changed = True
         return changed
+
+
+def _whole(constraint: Linear) -> Linear:
+    """What `constraint` says of whole numbers, its coefficients without their common divisor."""
+    divisor = gcd(*constraint.terms.values())
+    if divisor < 2:
+        return constraint
+    return Linear({a: c // divisor for a, c in constraint.terms.items()}, -(-constraint.const // divisor))

@@ -75,6 +75,8 @@ RULES = {  # what makes an index E; elements of a
     "not equal to the first": ("if (i == 0) return; E = i - 1;", 63),
     "not equal to the last": ("if (i == 63) return; E = i;", 63),
     "condition on a sum": ("if (16 * g + l >= 50) return; E = 32 * g + 2 * l;", 99),
+    "condition on multiples": ("if (64 * g + 4 * l >= 51) return; E = 64 * g + 4 * l;", 49),
+    "condition on multiples from below": ("if (64 * g + 4 * l < 21) return; E = 64 * g + 4 * l - 24;", 229),
     "conditions on digits": ("int r = i % 12 / 4 + l % 3; if (r < 1 || r > 3 || i >= 48) return; E = (r - 1) * 4 + i % 4;", 12),
     "condition on a quotient": ("if (i / 8 >= 5) return; E = i;", 40),
     "case": ("switch (i) { case 7: break; default: return; } E = i - 7;", 1),
