@@ -6,6 +6,7 @@ import pytest
 pytest.importorskip("tvm")
 from tvm import relax
 
+import adreno_sim
 from adreno_sim import AdrenoSimError
 from adreno_sim.golden import model_reference, operators
 from adreno_sim.golden.compare import compare
@@ -107,3 +108,16 @@ def test_onnxruntime_agrees_with_numpy_and_refuses_in_one_line():
     with pytest.raises(AdrenoSimError, match=r"^ONNX Runtime: .*NoSuchOperator") as raised:
         model_reference.run_onnx(model, {"x": data})
     assert "\n" not in str(raised.value)
+
+
+@pytest.mark.skipif(not model_reference.has_onnxruntime(), reason="ONNX Runtime is not installed")
+def test_a_model_too_new_for_onnxruntime_is_judged_by_the_others(tmp_path):
+    onnx = pytest.importorskip("onnx")
+    sizes = onnx.helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [2, 8])
+    result = onnx.helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [2, 8])
+    graph = onnx.helper.make_graph([onnx.helper.make_node("Relu", ["x"], ["y"])], "g", [sizes], [result])
+    opset = [onnx.helper.make_opsetid("", 17)]
+    onnx.save(onnx.helper.make_model(graph, ir_version=99, opset_imports=opset), tmp_path / "new.onnx")
+    report = adreno_sim.check(tmp_path / "new.onnx")
+    assert report.ok and [output.reference for output in report.outputs] == ["TVM llvm"]
+    assert any(line.startswith("against ONNX Runtime: ") and "IR version" in line for line in report.unchecked)
