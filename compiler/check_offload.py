@@ -35,6 +35,7 @@ def offload_report(
                 on_chip_size=plan.on_chip_size,
                 rejected=plan.rejected,
                 buffers=plan.device,
+                tuned=program.tuned,
             )
         )
     kept = [KeptReport(d.name, d.operators, d.flops, d.reason) for d in model.offload if not d.offloaded]

@@ -35,8 +35,13 @@ def rounded(values: np.ndarray, mode: Mode) -> np.ndarray:
         return values.astype(storage(mode))
 
 
-def product(a: np.ndarray, b: np.ndarray, mode: Mode) -> np.ndarray:
-    """The matrix product of a (M, K) and b (K, N), as float32 values that the mode can hold."""
+def product(a: np.ndarray, b: np.ndarray, mode: Mode, block: int = 0) -> np.ndarray:
+    """The matrix product of a (M, K) and b (K, N), as float32 values that the mode can hold.
+
+    block: columns computed at once, 0 = all; what tuning chooses.
+    """
+    if 0 < block < b.shape[1]:
+        return np.concatenate([product(a, b[:, at : at + block], mode) for at in range(0, b.shape[1], block)], 1)
     if mode == "float16":
         with np.errstate(over="ignore", invalid="ignore"):
             return _half_product(np.ascontiguousarray(a, np.float32), np.ascontiguousarray(b, np.float32))

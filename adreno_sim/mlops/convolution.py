@@ -40,12 +40,12 @@ def taps(data: np.ndarray, filter_size: tuple[int, int], window: Window, fill: f
     return np.lib.stride_tricks.as_strided(data, shape, steps, writeable=False)
 
 
-def convolve(data: np.ndarray, weights: np.ndarray, window: Window, mode: Mode) -> np.ndarray:
-    """Plain convolution: (N, O, rows, columns) of values that the mode can hold."""
+def convolve(data: np.ndarray, weights: np.ndarray, window: Window, mode: Mode, block: int = 0) -> np.ndarray:
+    """Plain convolution: (N, O, rows, columns) of values that the mode can hold. block: as of `product`."""
     seen = taps(data, (weights.shape[2], weights.shape[3]), window)
     n, c, kh, kw, rows, columns = seen.shape
     matrix = weights.reshape(weights.shape[0], -1)
-    out = [product(matrix, np.ascontiguousarray(image).reshape(c * kh * kw, rows * columns), mode) for image in seen]
+    out = [product(matrix, np.ascontiguousarray(image).reshape(c * kh * kw, rows * columns), mode, block) for image in seen]
     return np.stack(out).reshape(n, weights.shape[0], rows, columns)
 
 

@@ -13,11 +13,14 @@ from typing import Protocol
 import numpy as np
 
 from ..device import BufferSpec, DeviceError, Storage, UnsupportedError, View, ViewSpec
+from . import environment
 from .capabilities import MLCapabilities
+from .environment import Settings
 from .graph import Graph, Node
 from .onchip import BufferPool, MemoryPlan, layouts, plan, spec_of
 from .operators import Operator, make
 from .tensors import MLTensorSpec, pack, unpack
+from .tuner import tuned
 
 
 class Memory(Protocol):
@@ -47,10 +50,11 @@ class GraphRun:
 class Workspace:
     """What the graphs of one device share: on-chip memory, and a pool of device buffers."""
 
-    def __init__(self, memory: Memory, capabilities: MLCapabilities, on_chip: bool = True):
+    def __init__(self, memory: Memory, capabilities: MLCapabilities, device: str):
         self.memory = memory
         self.capabilities = capabilities
-        self.on_chip = np.zeros(capabilities.onchip_bytes if on_chip else 0, np.uint8)
+        self.device = device
+        self.on_chip = np.zeros(capabilities.onchip_bytes, np.uint8)
         self.pool = BufferPool()
         self.buffers: dict[int, Storage] = {}
 
@@ -73,9 +77,12 @@ class _Tensor:
         self._write(pack(np.asarray(dense, self.spec.dtype), self.spec))
 
 
-def check_graph(graph: Graph, capabilities: MLCapabilities) -> list[Operator]:
-    """The operators of a graph. UnsupportedError for the first that the runtime refuses or the interface version has not."""
-    operators = [make(graph, number) for number, _ in graph.of("kernel")]
+def check_graph(graph: Graph, capabilities: MLCapabilities, blocks: Mapping[str, int] | None = None) -> list[Operator]:
+    """The operators of a graph, tuned by `blocks`.
+
+    UnsupportedError for the first that the runtime refuses or the interface version has not.
+    """
+    operators = [make(graph, number, (blocks or {}).get(str(number), 0)) for number, _ in graph.of("kernel")]
     for operator in operators:
         if lacks := capabilities.lacks(operator.kind):
             raise UnsupportedError(f"unsupported: OpenCL ML operator {operator.node.name}: {lacks}")
@@ -86,13 +93,26 @@ def check_graph(graph: Graph, capabilities: MLCapabilities) -> list[Operator]:
 
 
 class Program:
-    """A graph made ready: operators, constants in their tensors, memory planned. `close` frees its own memory."""
+    """A graph made ready: operators, constants in their tensors, memory planned. `close` frees its own memory.
 
-    def __init__(self, workspace: Workspace, graph: Graph, constants: Mapping[str, np.ndarray]):
+    symbol: its name, by which the tuning cache knows it. tuned: "" without a cache, else what came of it.
+    """
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        graph: Graph,
+        constants: Mapping[str, np.ndarray],
+        symbol: str = "",
+        settings: Settings | None = None,
+    ):
         self.graph, self.workspace = graph, workspace
-        self.operators = check_graph(graph, workspace.capabilities)
+        chosen = environment.read() if settings is None else settings
+        check_graph(graph, workspace.capabilities)
+        self.tuned, blocks = tuned(graph, symbol, workspace.device, chosen)
+        self.operators = check_graph(graph, workspace.capabilities, blocks)
         self.layouts = layouts(graph)
-        self.plan: MemoryPlan = plan(graph, len(workspace.on_chip), workspace.pool)
+        self.plan: MemoryPlan = plan(graph, 0 if chosen.direct else len(workspace.on_chip), workspace.pool)
         self._storages: list[Storage] = []
         self._views: list[View] = []
         self._tensors: dict[int, _Tensor] = {}

@@ -13,9 +13,9 @@ MIDDLE = 7
 """What a stored value of a weight of 0 is."""
 
 
-def multiply(a: np.ndarray, b: np.ndarray, bias: np.ndarray | None, mode: Mode) -> np.ndarray:
-    """a (M, K) times b (K, N), plus `bias` (N values) in each row."""
-    out = product(a, b, mode)
+def multiply(a: np.ndarray, b: np.ndarray, bias: np.ndarray | None, mode: Mode, block: int = 0) -> np.ndarray:
+    """a (M, K) times b (K, N), plus `bias` (N values) in each row. block: as of `product`."""
+    out = product(a, b, mode, block)
     if bias is not None:
         with np.errstate(over="ignore", invalid="ignore"):
             out = out + bias.astype(np.float32).reshape(1, -1)

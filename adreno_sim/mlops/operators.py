@@ -36,11 +36,18 @@ class Operator:
     compute: Compute
 
 
-def make(graph: Graph, number: int) -> Operator:
-    """The operator of kernel node `number`. UnsupportedError names the node and what about it is not supported."""
+TUNABLE = ("conv2d", "dense", "batch_matmul", "dequant_matmul")
+"""Operators that are products of matrices, for which tuning chooses how many columns are computed at once."""
+
+
+def make(graph: Graph, number: int, block: int = 0) -> Operator:
+    """The operator of kernel node `number`; block: what tuning chose, 0 = nothing.
+
+    UnsupportedError names the node and what about it is not supported.
+    """
     node = graph.nodes[number]
     kind = kind_of(node.name)
-    reader = _Reader(graph, node)
+    reader = _Reader(graph, node, block)
     reader.check_tensors(kind)
     mode = mode_of(node.dtype, str(node.attrs.get("accumulate", "")))
     return Operator(number, kind, node, mode, _MAKE[kind](reader, mode))
@@ -52,6 +59,7 @@ class _Reader:
 
     graph: Graph
     node: Node
+    block: int = 0
 
     def shape(self, position: int) -> tuple[int, ...]:
         entry = self.node.inputs[position]
@@ -102,7 +110,7 @@ def _conv2d(r: _Reader, mode: Mode) -> Compute:
     data, weights, window = r.shape(0), r.shape(1), r.window()
     r.require(len(data) == len(weights) == 4 and weights[1] == data[1], f"weights {weights} for data {data}")
     r.check_result(data[0], weights[0], *window.out_size(data[2], data[3], weights[2], weights[3]))
-    return _finished(r, weights[0], mode, lambda a: convolution.convolve(a[0], a[1], window, mode))
+    return _finished(r, weights[0], mode, lambda a: convolution.convolve(a[0], a[1], window, mode, r.block))
 
 
 def _depthwise(r: _Reader, mode: Mode) -> Compute:
@@ -248,7 +256,7 @@ def _dense(r: _Reader, mode: Mode) -> Compute:
     r.check_result(data[0], weights[0])
 
     def compute(a: Arrays) -> np.ndarray:
-        return matrix.multiply(a[0], a[1].T, a[2] if biased else None, mode)
+        return matrix.multiply(a[0], a[1].T, a[2] if biased else None, mode, r.block)
 
     return compute
 
@@ -262,7 +270,7 @@ def _batch_matmul(r: _Reader, mode: Mode) -> Compute:
     r.require(turned, "a product that is not by the transposed: the runtime takes its sizes from the wrong axes")
     r.require(weights[2] == data[2], f"{data} times the transposed of {weights}")
     r.check_result(1, data[1], weights[1])
-    return lambda a: matrix.multiply(a[0][0], a[1][0].T, None, mode)[None]
+    return lambda a: matrix.multiply(a[0][0], a[1][0].T, None, mode, r.block)[None]
 
 
 def _dequant_matmul(r: _Reader, mode: Mode) -> Compute:
@@ -278,7 +286,7 @@ def _dequant_matmul(r: _Reader, mode: Mode) -> Compute:
 
     def compute(a: Arrays) -> np.ndarray:
         weights = matrix.dequantise(a[0], a[1], mode)
-        return matrix.multiply(a[2][0], weights, a[3] if len(a) == 4 else None, mode)[None]
+        return matrix.multiply(a[2][0], weights, a[3] if len(a) == 4 else None, mode, r.block)[None]
 
     return compute
 

@@ -97,6 +97,7 @@ class SubgraphReport:
     interface: version. copies_in, copies_out, copied_bytes: between its own tensors and the program's buffers, on the device;
     bound: tensors that are the program's buffers themselves. on_chip: bytes of tensors in on-chip memory, on_chip_peak at once,
     of on_chip_size; rejected: bytes between operators that did not fit; buffers: bytes of device memory for the others.
+    tuned: what came of the tuning cache, "" without one.
     """
 
     name: str
@@ -113,6 +114,7 @@ class SubgraphReport:
     on_chip_size: int
     rejected: int
     buffers: int
+    tuned: str = ""
 
 
 @dataclass(frozen=True)

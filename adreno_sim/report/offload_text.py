@@ -27,7 +27,7 @@ def offloaded(graph: SubgraphReport) -> str:
     return (
         f"offloaded {graph.name} (OpenCL ML {graph.interface}): {counted(graph.operators)}; {graph.reason}; "
         f"copies {graph.copies_in} in, {graph.copies_out} out, {graph.copied_bytes:,} bytes{bound}; "
-        f"{memory}, device buffers {graph.buffers:,}{rejected}"
+        f"{memory}, device buffers {graph.buffers:,}{rejected}{f'; {graph.tuned}' if graph.tuned else ''}"
     )
 
 

@@ -201,8 +201,8 @@ class SimDevice:
         if self.info.ml is None:
             raise UnsupportedError(f"unsupported: {why_no_graphs(self.info.name, self.info.extensions)}")
         if self._ml is None:
-            self._ml = Workspace(self, self.info.ml)
-        return Program(self._ml, graph, constants)
+            self._ml = Workspace(self, self.info.ml, self.info.name)
+        return Program(self._ml, graph, constants, name)
 
     def finish(self) -> None:
         """Every call waits for its end, so that there is nothing left to wait for."""
