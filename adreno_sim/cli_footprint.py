@@ -6,7 +6,7 @@ import argparse
 import re
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .compiler.plan.rules import DeviceRules
     from .compiler.plan.trial import Trial
     from .device import Device
+    from .mlops.capabilities import MLCapabilities
 
 EXIT_OK, EXIT_FINDINGS = 0, 1
 
@@ -106,6 +107,7 @@ def _footprint(args: argparse.Namespace) -> int:
     from .cli import refuse_unwritable
     from .compiler.plan.difference import read_old
     from .compiler.plan.footprint import measure, planner_names
+    from .compiler.plan.graphs import graph_plans
     from .device import AdrenoSimError
 
     files = [args.json, args.markdown, args.plan_json, args.html, args.svg, args.png]
@@ -119,7 +121,10 @@ def _footprint(args: argparse.Namespace) -> int:
     old = read_old(args.compare) if args.compare else None
     rules = _rules(args)
     options = {"optimal": {"seconds": args.seconds}} if args.seconds else {}
-    footprint = measure(_source(args, rules), rules, names, Path(args.source).name, options)
+    source, model = _source(args, rules)
+    footprint = measure(source, rules, names, Path(args.source).name, options)
+    if model is not None:
+        footprint = replace(footprint, graphs=graph_plans(model, _ml(rules)))
     trials = _measure(footprint, args) if args.measure else []
     _write(footprint, args, trials)
     _show(footprint, args, old, trials)
@@ -158,8 +163,8 @@ def _rules(args: argparse.Namespace) -> DeviceRules:
     return DeviceRules.of_profile(rules.profile, args.pitch_rule)
 
 
-def _source(args: argparse.Namespace, rules: DeviceRules) -> MemoryPlan | Problem:
-    """What is to be placed: read from a plan or trace, else extracted from the compiled model."""
+def _source(args: argparse.Namespace, rules: DeviceRules) -> tuple[MemoryPlan | Problem, CompiledModel | None]:
+    """What is to be placed: read from a plan or trace, else extracted from the compiled model, which comes along."""
     from .compiler.plan.extract import extract_bounded, extract_plan
     from .compiler.plan.footprint import read_source
     from .device import AdrenoSimError
@@ -168,18 +173,21 @@ def _source(args: argparse.Namespace, rules: DeviceRules) -> MemoryPlan | Proble
     if given is not None:
         if args.shape or args.bound:
             raise AdrenoSimError(f"{args.source}: --shape and --bound are for models; its sizes are known")
-        return given
+        return given, None
     model = _model(args, rules)
     symbolic = any(isinstance(dim, str) for info in model.inputs for dim in info.shape)
-    return extract_bounded(model, dict(args.bound)) if symbolic or args.bound else extract_plan(model)
+    return extract_bounded(model, dict(args.bound)) if symbolic or args.bound else extract_plan(model), model
+
+
+def _ml(rules: DeviceRules) -> MLCapabilities | None:
+    return rules.profile.ml if rules.profile is not None else None
 
 
 def _model(args: argparse.Namespace, rules: DeviceRules) -> CompiledModel:
     """The model compiled for the device; a bundle as it is."""
     from .compiler.compiling import compile_model
 
-    ml = rules.profile.ml if rules.profile is not None else None
-    return compile_model(args.source, limits=rules.limits, ml=ml, **cli_options.compile_keywords(args))
+    return compile_model(args.source, limits=rules.limits, ml=_ml(rules), **cli_options.compile_keywords(args))
 
 
 def _json(footprint: Footprint, trials: Sequence[Trial]) -> dict[str, Any]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import IO, TYPE_CHECKING
 
+from . import graph_plan_text
+
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -39,6 +41,8 @@ def show(footprint: Footprint, file: IO[str], budget: int | None = None) -> None
     console.print(LEGEND, soft_wrap=True, markup=False, style="dim")
     if footprint.plan is not None:
         console.print(outside_line(footprint), soft_wrap=True, markup=False)
+    for line in graph_plan_text.lines(footprint.graphs):
+        console.print(line, soft_wrap=True, markup=False)
     for finding in footprint.findings[:MOST_CHANGES]:
         console.print(f"{finding.severity}: as compiled: {finding.kind.label}: {finding.message}", soft_wrap=True, markup=False)
     if len(footprint.findings) > MOST_CHANGES:

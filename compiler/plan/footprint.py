@@ -16,6 +16,7 @@ from . import planners
 from .allocation import Allocation
 from .audit import audit
 from .compare import Row, row
+from .graphs import GraphPlan
 from .memory_plan import MemoryPlan
 from .plan_file import SCHEMA as PLAN_SCHEMA
 from .plan_file import plan_from_json, plan_to_json, read_object
@@ -37,6 +38,7 @@ class Footprint:
 
     plan: None for a trace, which has no storages yet. rows, allocations: in the same order; an allocation is None where
     its row says why it was skipped. rule: how sizes were computed. findings: of the audit of `plan` as compiled.
+    graphs: where the tensors inside subgraphs for OpenCL ML lie; they are none of `problem`.
     """
 
     source: str
@@ -46,6 +48,7 @@ class Footprint:
     allocations: tuple[Allocation | None, ...]
     plan: MemoryPlan | None = None
     findings: tuple[Finding, ...] = ()
+    graphs: tuple[GraphPlan, ...] = ()
 
     @property
     def smallest(self) -> Allocation | None:
@@ -80,6 +83,7 @@ class Footprint:
             ],
             "plan": None if self.plan is None else plan_to_json(self.plan),
             "findings": [finding_to_json(finding) for finding in self.findings],
+            "graphs": [graph.as_json() for graph in self.graphs],
         }
 
 
