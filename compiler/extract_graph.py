@@ -33,7 +33,8 @@ def graph_functions(lowered: Lowered, pool: ConstantPool) -> tuple[dict[str, Gra
         keys = {constant: pool.add(_array(arrays[constant])) for constant in graph.constants}
         graphs[name] = GraphCode(name, text, keys)
         functions[name] = _function(name, graph)
-    return graphs, functions
+    ordered = sorted(graphs, key=lambda name: (len(name), name))  # clml_2 before clml_10
+    return {name: graphs[name] for name in ordered}, functions
 
 
 def _array(tensor: Any) -> Any:

@@ -8,6 +8,7 @@ clip alone                 named "clip", as the runtime calls it (TVM: a name th
 depthwise convolution      nn.depthwise_conv2d with weights (1, C, Kh, Kw), the same bytes (TVM: refused by the runtime)
 padding before a convolution  added to that of the convolution (TVM: put in its place); only zeros around rows and columns
 operands of binary operators  in the program's order, twice where one tensor is both (TVM: constants last, tensors once)
+sums in float32 of halves  an attribute `accumulate`, beyond TVM's format
 epsilon                    all its digits (TVM: six after the point)
 """
 
@@ -106,6 +107,7 @@ def _convolution(composite: str, by_op: dict[str, Any]) -> Description:
     transposed = read.op_name(conv) == "relax.nn.conv2d_transpose"
     attrs, weights, shapes = attributes(conv), conv.args[1], {}
     data = by_op["relax.nn.pad"].args[0] if "relax.nn.pad" in by_op else conv.args[0]
+    attrs |= _accumulation(conv, by_op)
     _check_convolution(conv, attrs, by_op)
     name = composite
     if "relax.permute_dims" in by_op:
@@ -147,6 +149,19 @@ def _check_convolution(conv: Any, attrs: dict[str, Any], by_op: dict[str, Any]) 
         names = list(by_op)
         if names.index("relax.add") > names.index("relax.nn.batch_norm"):
             raise _refuse("an addition after batch normalisation")
+
+
+def _accumulation(product: Any, by_op: dict[str, Any]) -> dict[str, str]:
+    """Attributes of a product of halves that is summed in float32 and stored in half; none for others.
+
+    TVM's runtime reads no such attribute: it sums halves in half.
+    """
+    if "relax.astype" not in by_op:
+        return {}
+    types = tensor_dtype(product.args[0]), tensor_dtype(product), tensor_dtype(by_op["relax.astype"])
+    if types != ("float16", "float32", "float16"):
+        raise _refuse(f"{types[0]} summed in {types[1]} and stored in {types[2]}")
+    return {"out_dtype": "float16", "accumulate": "float32"}
 
 
 def _padding(pad: Any) -> list[int]:
@@ -249,7 +264,8 @@ def _dense(composite: str, by_op: dict[str, Any]) -> Description:
             raise _refuse(f"a bias of shape {static_shape(bias)}: expected {wide} values")
         inputs.append(bias)
         shapes[2] = (1, wide)
-    return Description("nn.dense", tuple(inputs), {"units": static_shape(call)[-1], "out_dtype": tensor_dtype(call)}, shapes)
+    attrs = {"units": static_shape(call)[-1], "out_dtype": tensor_dtype(call)} | _accumulation(call, by_op)
+    return Description("nn.dense", tuple(inputs), attrs, shapes)
 
 
 _BINARY = ("add", "subtract", "multiply", "divide", "maximum", "minimum")

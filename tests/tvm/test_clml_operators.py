@@ -43,3 +43,40 @@ def test_old_interface_has_fewer_operators():
     report = adreno_sim.check(make(), device="sim:adreno-740,ml_interface=1", target="clml", clml_min_flops=0)
     assert report.ok and not report.subgraphs
     assert "takes interface version 2, the device has 1" in report.kept[0].reason
+
+
+HALF = [
+    "conv2d + bias + relu", "transposed, padded + bias + relu", "max_pool2d", "avg_pool2d", "softmax, channels", "dense + bias",
+    "add", "divide", "concatenate",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("accumulate", ["float32", "float16"])
+@pytest.mark.parametrize("name", HALF)
+def test_operator_in_half(name, accumulate, adreno):
+    """Each subgraph within 2^-8 of its rms of TVM llvm on the same halves: sums in half are rounded in TVM's order.
+
+    The whole model is judged against float32, which sums in half need not be near to.
+    """
+    _, make = modules.OPERATORS[name]
+    report = adreno_sim.check(make(), device=adreno, target="clml", clml_min_flops=0, dtype="float16", accumulate=accumulate)
+    assert report.ok or accumulate == "float16", str(report)
+    halves = [row for row in report.kernels if row.name.startswith("clml_")]
+    assert halves and all(row.status in ("ok", "vacuous") for row in halves)
+
+
+def test_sums_in_float32_are_asked_for_in_the_graph():
+    from adreno_sim.compiler.compiling import compile_model
+    from adreno_sim.mlops.graph import parse
+
+    for accumulate, expected in (("float32", "float32"), ("float16", None)):
+        model = compile_model(
+            modules.OPERATORS["conv2d + bias + relu"][1](),
+            target="clml",
+            clml_min_flops=0,
+            dtype="float16",
+            accumulate=accumulate,
+        )
+        (code,) = model.graphs.values()
+        (_, node), *_ = parse(code.source).of("kernel")
+        assert node.dtype == "float16" and node.attrs.get("accumulate") == expected

@@ -1,0 +1,136 @@
+"""Whole networks with target clml: subgraphs and kernels in one program, reports, bundles, what a device lacks."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+
+import clml_modules as modules
+import jsonschema
+import onnx
+import pytest
+import relax_models
+from clml_modules import constant, conv, module, nn
+from referencing import Registry, Resource
+from tvm import relax
+
+import adreno_sim
+from adreno_sim import schemas
+from adreno_sim.compiler.artifact import CompiledModel
+from adreno_sim.compiler.bundle import make_bundle
+from adreno_sim.compiler.compiling import compile_model
+from adreno_sim.compiler.plan.graphs import graph_plans
+from adreno_sim.device import UnsupportedError
+from adreno_sim.report import encode, offload_text
+
+LIGHT = Path(onnx.__file__).parent / "backend" / "test" / "data" / "light"
+
+
+def _residual(x):
+    """Two subgraphs around a sine that stays with a kernel."""
+    y = nn.relu(conv(x, 8, padding=1) + constant(1, 8, 1, 1))
+    z = relax.op.sin(nn.max_pool2d(y, (2, 2), (2, 2)))
+    return nn.relu(z + conv(z, 8, inputs=8, padding=1))
+
+
+@pytest.fixture(scope="module")
+def mixed():
+    return module(_residual, (1, 4, 24, 24))
+
+
+def test_subgraphs_and_kernels_in_one_program(mixed, adreno):
+    report = adreno_sim.check(mixed, device=adreno, target="clml", clml_min_flops=0)
+    assert report.ok and report.checked == report.kernels_in_model == 3, str(report)
+    assert [row.name for row in report.kernels] == ["clml_0", "tir_sin_kernel", "clml_1"]
+    first, second = report.subgraphs
+    assert first.operators == ("conv2d", "max_pool2d") and second.operators == ("conv2d", "add", "relu")
+    assert (first.copies_in, first.copies_out, second.copies_in, second.copies_out) == (1, 1, 1, 1)
+    assert first.copied_bytes == 4 * (4 * 24 * 24 + 8 * 12 * 12) and first.interface == 4
+    assert first.on_chip_peak <= first.on_chip == 4 * 8 * 24 * 24 < first.on_chip_size
+    assert [(kept.operators, kept.name) for kept in report.kept] == [(("sin",), "")]
+
+
+def test_report_as_json_and_text(mixed, adreno):
+    report = adreno_sim.check(mixed, device=adreno, target="clml", clml_min_flops=100_000)
+    data = json.loads(json.dumps(encode.report_to_json(report)))
+    registry = Registry().with_resources(
+        (schema["$id"], Resource.from_contents(schema)) for schema in map(schemas.load, schemas.NAMES) if "$id" in schema
+    )
+    jsonschema.Draft202012Validator(schemas.load("report"), registry=registry).validate(data)
+    text = "\n".join(offload_text.lines(report))
+    assert "offloaded clml_0 (OpenCL ML 4): conv2d, max_pool2d; 336,384 operations, at least 100,000; copies 1 in, 1 out" in text
+    assert "kept in kernels: sin: OpenCL ML has no such operator" in text
+
+
+def test_wrong_constants_are_found(mixed, adreno):
+    """What runs is judged by the subgraph's own reference: one weight more shows."""
+    model = compile_model(mixed, target="clml", clml_min_flops=0)
+    report = adreno_sim.check(mixed, device=adreno, target="clml", clml_min_flops=0)
+    digest = report.digests["output"]
+    key = next(iter(model.graphs["clml_0"].constants.values()))
+    model.constants[key].reshape(-1)[0] += 1
+    assert adreno_sim.check(model, device=adreno).digests["output"] != digest
+
+
+def test_wrong_operator_is_named(mixed, adreno, monkeypatch):
+    from adreno_sim.mlops import pooling
+
+    monkeypatch.setattr(pooling, "rounded", lambda values, mode: values.astype("float32") * 1.01)
+    report = adreno_sim.check(mixed, device=adreno, target="clml", clml_min_flops=0)
+    assert report.first_wrong is not None and report.first_wrong.kernel == "clml_0"
+    assert "is not what its subgraph computes" in report.first_wrong.message
+
+
+def test_bundle_runs_and_is_judged_without_tvm(mixed, adreno, tmp_path):
+    path = tmp_path / "model.asim"
+    model = make_bundle(mixed, path, golden=True, device=adreno, target="clml", clml_min_flops=0)
+    loaded = CompiledModel.load(path)
+    assert loaded.graphs == model.graphs and loaded.offload == model.offload and loaded.digest() == model.digest()
+    report = adreno_sim.check(str(path), device=adreno)
+    assert report.ok and report.checked == 3, str(report)
+
+
+def test_footprint_has_the_places(mixed, adreno):
+    model = compile_model(mixed, target="clml", clml_min_flops=0)
+    plans = graph_plans(model, adreno.info.ml)
+    assert [found.name for found in plans] == ["clml_0", "clml_1"]
+    assert {place["memory"] for place in plans[1].as_json()["places"]} == {"on-chip", "device"}
+    small = graph_plans(model, dataclasses.replace(adreno.info.ml, onchip_bytes=2048))
+    assert all(found.plan.on_chip_peak <= 2048 and found.plan.rejected > 0 for found in small)
+
+
+def test_small_on_chip_memory_gives_the_same_result(mixed, adreno):
+    """Tensors lie in the memory planned for them; where it is short they lie elsewhere."""
+    digests = {
+        adreno_sim.check(mixed, device=f"sim:adreno-740,ONCHIP_GLOBAL_MEM_SIZE={size}", target="clml", clml_min_flops=0).digests[
+            "output"
+        ]
+        for size in (0, 5000, 20000, 3 << 20)
+    }
+    assert len(digests) == 1
+
+
+def test_device_without_the_extension(mixed):
+    with pytest.raises(UnsupportedError, match="adreno-640 has no cl_qcom_ml_ops"):
+        adreno_sim.check(mixed, device="sim:adreno-640", target="clml", clml_min_flops=0)
+
+
+def test_mobile_network(adreno):
+    report = adreno_sim.check(relax_models.mobilenet(96), device=adreno, target="clml")
+    assert report.ok and [graph.operators.count("depthwise_conv2d") for graph in report.subgraphs] == [3], str(report)
+
+
+@pytest.mark.parametrize("name", [key for key in modules.OPERATORS if key in ("conv2d + other clip", "pad + conv2d", "divide")])
+def test_stock_pipeline_has_tvms_subgraphs_or_none(name, adreno):
+    """The stock pipeline partitions as the fixed one does: TVM's own pass needs a code generator that its wheels have not."""
+    report = adreno_sim.check(modules.OPERATORS[name][1](), device=adreno, target="clml", pipeline="stock", clml_min_flops=0)
+    assert report.ok and report.fixes == () and report.subgraphs
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("file", "operators"), [("squeezenet", 26), ("resnet50", 53)])
+def test_network(file, operators, adreno):
+    report = adreno_sim.check(str(LIGHT / f"light_{file}.onnx"), device=adreno, target="clml")
+    assert report.ok and len(report.subgraphs) == 1, str(report)
+    assert report.subgraphs[0].operators.count("conv2d") == operators and not report.kept
