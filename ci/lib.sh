@@ -32,3 +32,10 @@ make_venv() {
     "$folder/bin/python" -m pip install --quiet --disable-pip-version-check --no-compile -e "${ROOT}[$extras]" || return 2
     echo "$stamp" >"$folder/.adreno-sim"
 }
+
+# keep_bytecode FOLDER: many tests start Python again, which without its bytecode compiles every module anew each time.
+# It lies in the virtual environment FOLDER, not in the repository.
+keep_bytecode() {
+    unset PYTHONDONTWRITEBYTECODE
+    export PYTHONPYCACHEPREFIX=$1/bytecode
+}

@@ -7,9 +7,7 @@ cd "$ROOT" || exit 2
 venv=${ADRENO_SIM_VENV:-$ROOT/.venv}
 make_venv "$venv" all || exit 2
 
-# Many tests start Python again: without its bytecode each start compiles every module anew. It lies in the environment, not here.
-unset PYTHONDONTWRITEBYTECODE
-export PYTHONPYCACHEPREFIX=$venv/bytecode
+keep_bytecode "$venv"
 
 status=0
 "$venv/bin/ruff" check . || status=1

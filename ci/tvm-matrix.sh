@@ -15,6 +15,7 @@ for version in "$@"; do
     esac
     venv=${ADRENO_SIM_VENV:-$ROOT/.venv}-tvm$version
     make_venv "$venv" "$extra,opencl,test" || exit 2
+    keep_bytecode "$venv"
     echo "== TVM 0.$version: $("$venv/bin/python" -c 'import tvm; print(tvm.__version__)')"
     "$venv/bin/python" -m pytest -q -n 2 tests/tvm || status=1
 done
