@@ -10,7 +10,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from . import cli_options
+from . import cli_options, isolation
 
 if TYPE_CHECKING:
     from .compiler.artifact import CompiledModel
@@ -53,7 +53,7 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--bound", action="append", default=[], type=_bound, metavar="SYMBOL=LOW:HIGH", help="of an open dimension"
     )
-    parser.add_argument("--seconds", type=_seconds, metavar="S", help="for the planner optimal (default: 60)")
+    parser.add_argument("--seconds", type=isolation.seconds, metavar="S", help="for the planner optimal (default: 60)")
     parser.add_argument("--budget", type=_bytes, metavar="SIZE", help="as 64MB: exit code 1 if the smallest plan is larger")
     parser.add_argument("--max-ratio", type=_ratio, metavar="R", help="as 1.1: exit code 1 if the smallest is above R x bound")
     parser.add_argument("--compare", metavar="OLD.json", help="say which tensors make the difference to an older footprint")
@@ -83,16 +83,6 @@ def _ratio(text: str) -> float:
         value = 0.0
     if not 1 <= value < float("inf"):
         raise argparse.ArgumentTypeError(f"{text!r}: expected a number of 1 or more, as 1.1")
-    return value
-
-
-def _seconds(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r}: expected seconds, as 60")
     return value
 
 

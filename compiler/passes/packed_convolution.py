@@ -14,6 +14,7 @@ from ..schedules.blocks import schedule_rule
 from ..schedules.packed_convolution import packed_conv2d
 from ..schedules.packed_rule import schedule_packed
 from .base import ALL_VERSIONS, Fix
+from .placing import LEGALIZE, SCHEDULE, before_first, before_last
 
 if TYPE_CHECKING:
     from tvm.ir.transform import Pass
@@ -42,11 +43,8 @@ def add_legalisation(passes: list[Pass], target: Target) -> list[Pass]:
     """Legalise just before TVM's own pass for packed convolutions, the last LegalizeOps of a texture target."""
     if "texture" not in target.keys:
         return passes
-    last = max(i for i, item in enumerate(passes) if item.info.name == "LegalizeOps")
-    ours = import_tvm().relax.transform.LegalizeOps({"relax.nn.conv2d": legalise})
-    passes = [*passes[:last], ours, *passes[last:]]
-    first = [item.info.name for item in passes].index("ApplyDefaultSchedule")
-    return [*passes[:first], schedule_rule("PackedConvolution", schedule_packed), *passes[first:]]
+    passes = before_last(passes, LEGALIZE, import_tvm().relax.transform.LegalizeOps({"relax.nn.conv2d": legalise}))
+    return before_first(passes, SCHEDULE, schedule_rule("PackedConvolution", schedule_packed))
 
 
 FIX = Fix(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ..compat import import_tvm
 from ..schedules.blocks import accumulate_texel, blocks_of, inline_producers, is_reduction, iter_kinds, schedule_rule
 from .base import ALL_VERSIONS, Fix
+from .placing import SCHEDULE, before_first
 
 if TYPE_CHECKING:
     from tvm.ir.transform import Pass
@@ -39,8 +40,7 @@ def schedule_pool(func: Any, target: Target) -> Any:
 
 def add_pool_rule(passes: list[Pass], _target: Target) -> list[Pass]:
     """Let this rule schedule what it knows before TVM's rules see it."""
-    first = [item.info.name for item in passes].index("ApplyDefaultSchedule")
-    return [*passes[:first], schedule_rule("Pool2D", schedule_pool), *passes[first:]]
+    return before_first(passes, SCHEDULE, schedule_rule("Pool2D", schedule_pool))
 
 
 FIX = Fix(

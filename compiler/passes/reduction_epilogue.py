@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ..compat import import_tvm
 from ..schedules.blocks import blocks_of, schedule_rule
 from .base import ALL_VERSIONS, Fix
+from .placing import SCHEDULE, before_last
 
 if TYPE_CHECKING:
     from tvm.ir.transform import Pass
@@ -45,8 +46,7 @@ def schedule_blocked_reduction(func: Any, target: Target) -> Any:
 
 def add_rule(passes: list[Pass], _target: Target) -> list[Pass]:
     """Let this rule schedule what it knows before TVM's generic rules see it."""
-    last = max(i for i, item in enumerate(passes) if item.info.name == "ApplyDefaultSchedule")
-    return [*passes[:last], schedule_rule("BlockedReduction", schedule_blocked_reduction), *passes[last:]]
+    return before_last(passes, SCHEDULE, schedule_rule("BlockedReduction", schedule_blocked_reduction))
 
 
 FIX = Fix(

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..compat import import_tvm
+from .placing import before_first
 
 if TYPE_CHECKING:
     from tvm.ir.transform import Pass
@@ -34,8 +35,4 @@ def rewrite_calls(name: str, operators: Sequence[str], rewrite: Callable[[Any, A
 
 def before_layout(passes: list[Pass], target: Target, added: Pass) -> list[Pass]:
     """The passes with one more before ConvertLayout; unchanged for targets without textures, which have none."""
-    names = [item.info.name for item in passes]
-    if "texture" not in target.keys:
-        return passes
-    at = names.index("ConvertLayout")
-    return [*passes[:at], added, *passes[at:]]
+    return before_first(passes, "ConvertLayout", added) if "texture" in target.keys else passes

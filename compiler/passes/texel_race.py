@@ -22,6 +22,7 @@ from ..schedules.blocks import (
     writes_texture,
 )
 from .base import ALL_VERSIONS, Fix
+from .placing import SCHEDULE, before_last
 
 if TYPE_CHECKING:
     from tvm.ir.transform import Pass
@@ -58,8 +59,7 @@ def _as_one_block(sch: Any) -> Any:
 
 def add_texel_rule(passes: list[Pass], _target: Target) -> list[Pass]:
     """Let this rule schedule what TVM's Adreno rules left, before the generic fallback sees it."""
-    last = max(i for i, item in enumerate(passes) if item.info.name == "ApplyDefaultSchedule")
-    return [*passes[:last], schedule_rule("TexelFallback", schedule_texels), *passes[last:]]
+    return before_last(passes, SCHEDULE, schedule_rule("TexelFallback", schedule_texels))
 
 
 FIX = Fix(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ..compat import import_tvm
 from ..schedules.blocks import bind_block, blocks_of
 from .base import ALL_VERSIONS, Fix
+from .placing import SCHEDULE, after_last
 
 if TYPE_CHECKING:
     from tvm.ir.transform import Pass
@@ -48,8 +49,7 @@ def _has_threads(sch: Any, block: Any) -> bool:
 
 def add_binding(passes: list[Pass], _target: Target) -> list[Pass]:
     """Run after the last of TVM's schedule rules."""
-    last = max(i for i, item in enumerate(passes) if item.info.name == "ApplyDefaultSchedule")
-    return [*passes[: last + 1], bind_unbound_blocks(), *passes[last + 1 :]]
+    return after_last(passes, SCHEDULE, bind_unbound_blocks())
 
 
 FIX = Fix(

@@ -1,0 +1,32 @@
+"""Where in a list of TVM's passes a mend goes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tvm.ir.transform import Pass
+
+SCHEDULE, LEGALIZE = "ApplyDefaultSchedule", "LegalizeOps"
+
+
+def before_first(passes: list[Pass], name: str, added: Pass) -> list[Pass]:
+    """The passes with one more before the first called `name`. Raises ValueError where there is none."""
+    at = [item.info.name for item in passes].index(name)
+    return [*passes[:at], added, *passes[at:]]
+
+
+def before_last(passes: list[Pass], name: str, added: Pass) -> list[Pass]:
+    """The passes with one more before the last called `name`. Raises ValueError where there is none."""
+    at = _last(passes, name)
+    return [*passes[:at], added, *passes[at:]]
+
+
+def after_last(passes: list[Pass], name: str, added: Pass) -> list[Pass]:
+    """The passes with one more behind the last called `name`. Raises ValueError where there is none."""
+    at = _last(passes, name) + 1
+    return [*passes[:at], added, *passes[at:]]
+
+
+def _last(passes: list[Pass], name: str) -> int:
+    return max(i for i, item in enumerate(passes) if item.info.name == name)
