@@ -46,7 +46,7 @@ class Lowered:
     tir: after tirx.SplitHostDevice: host functions, and kernels (PrimFuncs with `tirx.kernel_launch_params`).
     sources: kernel name -> its OpenCL C, each a program of its own.
     fixes: names of the mends that ran, in order.
-    subgraphs: Relax functions of what is offloaded to OpenCL ML, by name; offload: what was decided about that.
+    subgraphs: what is offloaded to OpenCL ML, by name, each a module with a `main`; offload: what was decided about that.
     """
 
     imported: IRModule

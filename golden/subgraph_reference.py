@@ -7,18 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from ..compiler.compat import import_tvm
 from .kernel_reference import Argument
 from .model_reference import ModelReference
 
 
 class SubgraphReference:
-    """Relax functions by name, each a module of its own; compiled when first run, results kept on disk."""
+    """Subgraphs by name, each a module with its function as `main`; compiled when first run, results kept on disk."""
 
-    def __init__(self, functions: Mapping[str, Any]):
-        tvm = import_tvm()
-        self._functions = {name: ModelReference(tvm.IRModule({"main": _public(f)})) for name, f in functions.items()}
-        self._inputs = {name: len(function.params) for name, function in functions.items()}
+    def __init__(self, modules: Mapping[str, Any]):
+        self._functions = {name: ModelReference(module) for name, module in modules.items()}
+        self._inputs = {name: len(module["main"].params) for name, module in modules.items()}
 
     def __contains__(self, name: str) -> bool:
         return name in self._functions
@@ -28,7 +26,3 @@ class SubgraphReference:
         count = self._inputs[name]
         inputs = [np.asarray(array) for array in args[:count]]
         return [*inputs, *self._functions[name].run(inputs)]
-
-
-def _public(function: Any) -> Any:
-    return function.with_attr("global_symbol", "main")

@@ -268,6 +268,12 @@ def _dense(composite: str, by_op: dict[str, Any]) -> Description:
     return Description("nn.dense", tuple(inputs), attrs, shapes)
 
 
+def _dequant_matmul(composite: str, by_op: dict[str, Any]) -> Description:
+    product, unpack = by_op["relax.matmul"], by_op["relax.call_tir"]
+    packed, scales = unpack.args[1].fields
+    return Description(composite, (packed, scales, product.args[0]), {"out_dtype": tensor_dtype(product)})
+
+
 _BINARY = ("add", "subtract", "multiply", "divide", "maximum", "minimum")
 
 _MAKERS: list[tuple[str, Callable[[str, dict[str, Any]], Description]]] = [
@@ -281,6 +287,7 @@ _MAKERS: list[tuple[str, Callable[[str, dict[str, Any]], Description]]] = [
     ("relax.nn.relu", _same("relax.nn.relu")),
     ("relax.clip", _clip),
     ("nn.dense", _dense),
+    ("dequant_matmul", _dequant_matmul),
     ("concatenate", _concatenate),
     ("reshape", _reshape),
     *((f"relax.{name}", _same(f"relax.{name}")) for name in _BINARY),

@@ -11,16 +11,27 @@ from ..compat import import_tvm
 Emit = Callable[[Any], Any]
 
 
-def flat(function: Any) -> Any:
-    """A subgraph's function without functions inside and without attributes: what it computes, for any target."""
-    relax = import_tvm().relax
+def alone(function: Any, mod: Any) -> Any:
+    """A module of a subgraph as `main`, without functions inside and without attributes: what it computes, for any target.
+
+    mod: has the PrimFuncs that it calls.
+    """
+    tvm = import_tvm()
+    relax = tvm.relax
     builder = relax.BlockBuilder()
     params = [relax.Var(read.var_name(param), read.type_of(param)) for param in function.params]
     with builder.function("main", params):
         with builder.dataflow():
             result = builder.emit_output(replay(function, params, builder.emit))
         builder.emit_func_output(result)
-    return builder.get()["main"]
+    called: dict[Any, Any] = {}
+
+    def visit(expr: Any) -> None:
+        if read.kind(expr) == "GlobalVar" and read.kind(mod[expr]) == "PrimFunc":
+            called[expr] = mod[expr]
+
+    relax.analysis.post_order_visit(function, visit)
+    return tvm.IRModule({tvm.ir.GlobalVar("main"): builder.get()["main"], **called})
 
 
 def put_back(mod: Any, names: Container[str]) -> Any:

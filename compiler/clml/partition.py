@@ -20,10 +20,11 @@ from .. import tvmread as read
 from ..artifact import OffloadDecision
 from ..compat import import_tvm, tvm_series
 from . import codegen
-from .inline import flat, put_back, renamed
+from .dequant import dequant_table
+from .inline import alone, put_back, renamed
 from .left import left_over
 from .patterns import pattern_table
-from .prepare import turn_weights
+from .prepare import end_normalisations, turn_weights
 
 if TYPE_CHECKING:
     from tvm import IRModule
@@ -93,13 +94,13 @@ class Offload:
     def partition(self, mod: IRModule) -> IRModule:
         tvm = import_tvm()
         transform = tvm.relax.transform
-        from tvm.relax.backend.adreno.clml import AppendReshapeToBNRewriterPass
-
         table = pattern_table(self.policy.capabilities)
         fold = [transform.FoldBatchnormToConv2D()] if self.fold_batch_norm else []
+        packed = dequant_table(self.policy.capabilities, mod)
         passes = [
+            transform.Normalize(), transform.FuseOpsByPattern(packed),  # before constants are folded
             transform.ConvertLayout({"relax.nn.conv2d": ["NCHW", "OIHW"]}), transform.Normalize(), *fold,
-            AppendReshapeToBNRewriterPass(), transform.FoldConstant(), turn_weights(),
+            end_normalisations(), transform.FoldConstant(), turn_weights(),
             transform.FuseOpsByPattern(table), transform.MergeCompositeFunctions(),
         ]  # fmt: skip
         mod = tvm.transform.Sequential(passes)(mod)
@@ -115,7 +116,7 @@ class Offload:
             worth, why = self.policy.decide(graph)
             self.decisions.append(OffloadDecision(name, tuple(_kinds(graph)), flops(graph), worth, why))
             if worth:
-                self.subgraphs[name] = flat(function)
+                self.subgraphs[name] = alone(function, mod)
             else:
                 kept.append(name)
         mod = put_back(mod, set(kept))

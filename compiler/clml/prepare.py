@@ -1,4 +1,4 @@
-"""A rewrite before partitioning: constant weights as OpenCL ML wants them."""
+"""Rewrites before partitioning: constant weights as OpenCL ML wants them, batch normalisations that patterns can end in."""
 
 from __future__ import annotations
 
@@ -46,18 +46,48 @@ def _type_args(call: Any) -> list[Any]:
     return [list(getattr(call, "ty_args", getattr(call, "sinfo_args", [])))]
 
 
-def _rewrite(mod: Any, change: Any) -> Any:
-    """`mod` with every call of its Relax functions passed through `change(call, emit)`."""
+def end_normalisations() -> Pass:
+    """The first result of each batch normalisation behind a reshape to its own shape: no pattern may end in an item of a tuple.
+
+    TVM's pass for this fails on modules whose functions call each other.
+    """
     tvm = import_tvm()
     relax = tvm.relax
+
+    @tvm.transform.module_pass(opt_level=0, name="ClmlEndNormalisations")
+    def end(mod: Any, _: Any) -> Any:
+        class Mutator(relax.PyExprMutator):  # type: ignore[name-defined]
+            def visit_tuple_getitem_(self, item: Any) -> Any:
+                item = super().visit_tuple_getitem_(item)
+                bound = self.lookup_binding(item.tuple_value) if isinstance(item.tuple_value, relax.Var) else None
+                if item.index != 0 or bound is None or read.kind(bound) != "Call" or read.op_name(bound) != NORM:
+                    return item
+                return relax.op.reshape(self.builder_.emit(item), read.type_of(bound.args[0]).shape)
+
+        return _mutated(mod, Mutator)
+
+    return end
+
+
+NORM = "relax.nn.batch_norm"
+
+
+def _rewrite(mod: Any, change: Any) -> Any:
+    """`mod` with every call of its Relax functions passed through `change(call, emit)`."""
+    relax = import_tvm().relax
 
     class Mutator(relax.PyExprMutator):  # type: ignore[name-defined]
         def visit_call_(self, call: Any) -> Any:
             call = super().visit_call_(call)
             return change(call, self.builder_.emit)
 
-    mutator = relax.expr_functor.mutator(Mutator)(mod)
+    return _mutated(mod, Mutator)
+
+
+def _mutated(mod: Any, mutator: Any) -> Any:
+    relax = import_tvm().relax
+    made = relax.expr_functor.mutator(mutator)(mod)
     for var, function in mod.functions_items():
         if isinstance(function, relax.Function):
-            mutator.builder_.update_func(var, mutator.visit_expr(function))
-    return mutator.builder_.get()
+            made.builder_.update_func(var, made.visit_expr(function))
+    return made.builder_.get()

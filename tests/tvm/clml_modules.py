@@ -122,3 +122,26 @@ REFUSED: dict[str, tuple[str, Any]] = {
     "product of inputs": ("constant weights", lambda: module(relax.op.matmul, (3, 4), (4, 5))),
 }
 """What it is -> (words of the reason, makes the module)."""
+
+
+def packed_product(middle: int = 7, rows: int = 3, inner: int = 64, wide: int = 16, group: int = 32) -> Any:
+    """A product of halves with weights in four bits that a TIR function unpacks, as language models have it."""
+    from tvm import te, tirx
+
+    def unpack(weights: Any, scales: Any) -> Any:
+        def value(k: Any, n: Any) -> Any:
+            bits = weights[k // 8, n] >> tirx.Cast("uint32", (k % 8) * 4)
+            return (tirx.Cast("float16", bits & tirx.const(15, "uint32")) - tirx.const(middle, "float16")) * scales[k // group, n]
+
+        return te.compute((inner, wide), value, name="dequantize")
+
+    builder = relax.BlockBuilder()
+    x = relax.Var("x", R.Tensor((1, rows, inner), "float16"))
+    w = relax.Var("w", R.Tensor((inner // 8, wide), "uint32"))
+    s = relax.Var("s", R.Tensor((inner // group, wide), "float16"))
+    with builder.function("main", [x, w, s]):
+        with builder.dataflow():
+            weights = builder.emit_te(unpack, w, s, primfunc_name_hint="dequantize")
+            result = builder.emit_output(relax.op.matmul(x, weights))
+        builder.emit_func_output(result)
+    return builder.get()
