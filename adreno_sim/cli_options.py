@@ -28,7 +28,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "--target": {
         "default": "texture",
         "metavar": "TARGET",
-        "help": "texture, buffer, clml, or a tag of TVM's (default: texture)",
+        "help": "texture, buffer, clml, clml-texture, or a tag of TVM's (default: texture)",
     },
     "--pipeline": {
         "default": "fixed",

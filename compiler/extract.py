@@ -17,7 +17,7 @@ from .extract_kernel import kernel_code
 from .extract_vm import vm_function
 from .hostir import CallHost, HostFunction, VMFunction
 from .plan.extract import extract_plan
-from .targets import TAGS
+from .targets import BOTH, TAGS
 from .validate import validate, walk
 
 if TYPE_CHECKING:
@@ -62,6 +62,8 @@ def _target_name(target: Any) -> str:
     if str(target.tag):
         return str(target.tag)
     keys = [str(key) for key in target.keys]
+    if "clml" in keys and "texture" in keys:
+        return BOTH
     return (
         TAGS["clml" if "clml" in keys else "texture" if "texture" in keys else "buffer"] if "adreno" in keys else str(target.kind)
     )

@@ -18,6 +18,9 @@ TAGS = {
 }
 """Shorthand -> TVM target tag."""
 
+BOTH = "clml-texture"
+"""What OpenCL ML does not take as kernels on textures: TVM has no tag for it, but a target may have both keys."""
+
 LIMIT_ATTRIBUTES = {
     "IMAGE2D_MAX_WIDTH": "texture_spatial_limit",
     "IMAGE_MAX_ARRAY_SIZE": "texture_depth_limit",
@@ -27,11 +30,13 @@ LIMIT_ATTRIBUTES = {
 
 
 def shorthand(name: str) -> str:
-    """ "texture", "buffer" or "clml" for a shorthand or a tag. AdrenoSimError for anything else."""
+    """ "texture", "buffer", "clml" or "clml-texture" for a shorthand or a tag. AdrenoSimError for anything else."""
+    if name == BOTH:
+        return name
     for short, tag in TAGS.items():
         if name in (short, tag):
             return short
-    raise AdrenoSimError(f"target {name!r}: expected one of {', '.join(TAGS)} or {', '.join(TAGS.values())}")
+    raise AdrenoSimError(f"target {name!r}: expected one of {', '.join(TAGS)}, {BOTH} or {', '.join(TAGS.values())}")
 
 
 def make_target(name: str | Target, limits: Mapping[str, Any] | None = None) -> Target:
@@ -43,6 +48,9 @@ def make_target(name: str | Target, limits: Mapping[str, Any] | None = None) -> 
     tvm = import_tvm()
     if isinstance(name, tvm.target.Target):
         return name
-    target = tvm.target.Target(TAGS[shorthand(name)])
+    short = shorthand(name)
+    target = tvm.target.Target(TAGS["clml" if short == BOTH else short])
+    if short == BOTH:
+        target = tvm.target.Target({**dict(target.export()), "keys": [*target.keys, "texture"]})
     given = {attr: int(limits[limit]) for limit, attr in LIMIT_ATTRIBUTES.items() if limits and limits.get(limit)}
     return tvm.target.Target({**dict(target.export()), **given}) if given else target

@@ -134,3 +134,19 @@ def test_network(file, operators, adreno):
     report = adreno_sim.check(str(LIGHT / f"light_{file}.onnx"), device=adreno, target="clml")
     assert report.ok and len(report.subgraphs) == 1, str(report)
     assert report.subgraphs[0].operators.count("conv2d") == operators and not report.kept
+
+
+def test_subgraphs_textures_and_buffers_in_one_program(adreno):
+    """A grouped convolution stays with kernels on textures, between subgraphs; buffers lie between all of them."""
+
+    def make(x):
+        y = nn.relu(conv(x, 8, padding=1) + constant(1, 8, 1, 1))
+        y = relax.op.sin(nn.relu(conv(y, 8, inputs=4, groups=2, padding=1)))
+        return nn.relu(conv(y, 8, inputs=8, padding=1))
+
+    mod = module(make, (1, 4, 24, 24))
+    model = compile_model(mod, target="clml-texture", clml_min_flops=0)
+    assert model.target == "clml-texture" and len(model.graphs) == 3
+    assert {param.kind for code in model.kernels.values() for param in code.params} == {"image", "buffer"}
+    report = adreno_sim.check(mod, device=adreno, target="clml-texture", clml_min_flops=0)
+    assert report.ok and report.checked == report.kernels_in_model == 3 + len(model.kernels), str(report)

@@ -25,7 +25,9 @@ def test_only_texture_targets_have_textures() -> None:
 
 @pytest.mark.parametrize("name", ["textures", "", "llvm", "qcom/adreno"])
 def test_other_names_are_refused_with_what_there_is(name: str) -> None:
-    with pytest.raises(adreno_sim.AdrenoSimError, match=r"expected one of texture, buffer, clml or qcom/adreno-opencl-texture"):
+    with pytest.raises(
+        adreno_sim.AdrenoSimError, match=r"expected one of texture, buffer, clml, clml-texture or qcom/adreno-opencl-texture"
+    ):
         make_target(name)
 
 
