@@ -92,6 +92,23 @@ def store_proofs(name: str, found: tuple[int, int, Proofs]) -> None:
     _pack("proofs", name, found)
 
 
+def exclusive_name(kernel: ir.Function, key: Specialisation, facts: LaunchFacts) -> str:
+    """The entry of which arguments launches of `kernel` write exclusively; "" for a kernel of unknown origin."""
+    name = proofs_name(kernel, key, facts)
+    return name and f"{name}.exclusive"
+
+
+def load_exclusive(name: str) -> frozenset[int] | None:
+    """Positions of arguments, or None where they are not stored."""
+    found: frozenset[int] | None = _unpacked("proofs", name)
+    return found
+
+
+def store_exclusive(name: str, found: frozenset[int]) -> None:
+    """Keep what `load_exclusive` gives back under `name` if possible."""
+    _pack("proofs", name, found)
+
+
 def _unpacked(kind: str, name: str) -> Any:
     data = disk_cache.load(disk_cache.folder(kind) / name)
     if data is None:

@@ -64,6 +64,7 @@ def _counter(
     last = max(entry[1], *(e[1] for e in known)) if step > 0 else min(entry[0], *(e[0] for e in known))
     forms.atoms[atom].high = max(0, (last - entry[0]) // step if step > 0 else (entry[1] - last) // -step)
     forms.atoms[atom].constraints += _span(form, last, step)
+    forms.turns[atom] = forms.block_of[id(phi)]
     return form
 
 

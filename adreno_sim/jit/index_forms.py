@@ -45,6 +45,8 @@ class IndexForms:
         self._trail: list[Slot] = []
         self._open: set[Slot] = set()
         self._ids: dict[tuple[str, int], Linear] = {}
+        self.turns: dict[int, ir.Block] = {}
+        """Atoms that count the turns of a loop, from 0, and the loop's first block."""
         self.exact: set[Slot] = set()
         """Operations that give the mathematical result as signed, of those whose form was asked for."""
 

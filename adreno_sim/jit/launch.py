@@ -18,10 +18,10 @@ from . import arguments, context, layout, order
 from .compiled import CompiledKernel
 from .memory import ALIGNMENT, aligned
 from .results import findings_of, printed_text, store_events, with_left_out
-from .shadow.findings import race_findings, with_races
+from .shadow.findings import RaceRecords, race_findings, with_races
 from .specialisation import BufferArg, ImageArg, ScalarArg
 from .texels import texel_bytes
-from .workers import execute
+from .workers import execute, execute_apart, worth_help
 
 EVENTS = 1 << 16
 PRINT_BYTES = 1 << 20
@@ -93,19 +93,24 @@ def run(
     """Run every work-group of `global_size` and wait. Memory behind `args` is used in place.
 
     `args` are parallel to the kernel's parameters, None where the specialisation holds everything (local memory, samplers).
-    At level full groups and work-items take turns in an order that follows from `seed`, groups on one thread: what a kernel
-    with a race computes would depend on timing otherwise. Race cells must hold nothing from `first_tick` (> 0) on; the
-    result's `last_tick` is the last they hold then. Raises DeviceError where an argument does not fit; a launch that runs longer
-    than `timeout` seconds is stopped and has a finding of kind watchdog.
+    At level full groups and work-items take turns in an order that follows from `seed`, groups on one thread unless they
+    are certain not to meet: what a kernel with a race computes would depend on timing otherwise. Race cells must hold
+    nothing from `first_tick` (> 0) on; the result's `last_tick` is the last they hold then. Raises DeviceError where an
+    argument does not fit; a launch that runs longer than `timeout` seconds is stopped and has a finding of kind watchdog.
     """
     block = _argument_block(compiled, args)
     _check_grid(compiled, global_size, offset)
     launch = _Launch(compiled, block, tuple(global_size), tuple(offset), watch_range, work_dim)
-    full = _Full(compiled, launch, seed, first_tick) if compiled.key.full else None
-    if watch_range is not None or full is not None:
-        threads = 1
+    threads = 1 if watch_range is not None else threads or len(os.sched_getaffinity(0))
+    full = _Full(compiled, launch, seed, first_tick, threads) if compiled.key.full else None
     start = time.perf_counter()
-    execute(compiled, launch.words, launch.context, launch.arguments, threads or len(os.sched_getaffinity(0)), timeout)
+    if full is None:
+        execute(compiled, launch.words, launch.context, launch.arguments, threads, timeout)
+    elif len(full.blocks) == 1:
+        execute(compiled, launch.words, launch.context, launch.arguments, 1, timeout)
+    else:
+        execute_apart(compiled, full.blocks, launch.arguments, timeout)
+        full.gather()
     seconds = time.perf_counter() - start
     found = findings_of(compiled, launch.sites, global_size, args, offset)
     if launch.words[context.LEFT_OUT] and not launch.words[context.STICKY]:
@@ -230,29 +235,59 @@ def _address(array: np.ndarray) -> int:
 
 
 class _Full:
-    """What a launch at level full has besides: the order of turns, the ticks of groups, and the race records."""
+    """What a launch at level full has besides: the order of turns, the ticks of groups, and the race records.
 
-    def __init__(self, compiled: CompiledKernel, launch: _Launch, seed: int, first_tick: int):
+    blocks: context blocks, more than one where workers run groups side by side, each with a clock and race records of its own.
+    """
+
+    def __init__(self, compiled: CompiledKernel, launch: _Launch, seed: int, first_tick: int, threads: int):
         key = compiled.key
         self.compiled, self.words = compiled, launch.words
         count = order.items_in_table(compiled.module.flat, key.items, key.wave_size)
         self.turns, self.items = order.tables(launch.groups, count, seed)
         self.ticks = np.full(launch.groups, np.iinfo(np.uint64).max, np.uint64)
-        self.races = np.zeros((context.RACE_CAPACITY, context.RACE_WORDS), np.uint64)
+        workers = min(threads, launch.groups) if _groups_keep_apart(compiled) and worth_help(compiled, launch.groups) else 1
+        self.races = np.zeros((workers, context.RACE_CAPACITY, context.RACE_WORDS), np.uint64)
         launch.words[context.LAUNCH_TICK] = first_tick << 32
         launch.words[context.NOW] = (first_tick - 1) << 32
-        for word, table in (
-            (context.GROUP_ORDER, self.turns),
-            (context.ITEM_ORDER, self.items),
-            (context.TICKS, self.ticks),
-            (context.RACES, self.races),
-        ):
+        for word, table in ((context.GROUP_ORDER, self.turns), (context.ITEM_ORDER, self.items), (context.TICKS, self.ticks)):
             launch.words[word] = table.ctypes.data
+        launch.words[context.RACES] = self.races[0].ctypes.data
+        self.bounds = [launch.groups * n // workers for n in range(workers + 1)]
+        self.blocks = [(launch.words, launch.context)]
+        if workers > 1:
+            self.blocks = [self._block(number) for number in range(workers)]
+
+    def _block(self, number: int) -> tuple[np.ndarray, int]:
+        """The context block of one worker of several."""
+        memory, address = aligned(self.words.nbytes)
+        words = memory.view(np.uint64)
+        words[:] = self.words
+        words[context.NEXT_GROUP], words[context.GROUP_COUNT] = self.bounds[number], self.bounds[number + 1]
+        words[context.RACES] = self.races[number].ctypes.data
+        return words, address
+
+    def gather(self) -> None:
+        """What the workers' blocks hold, in the launch's."""
+        every = np.stack([words for words, _ in self.blocks])
+        for word in (context.EXECUTED, context.EXECUTED_PROVEN):
+            self.words[word] = every[:, word].sum()
+        for word in (context.LEFT_OUT, context.NOW):
+            self.words[word] = every[:, word].max()
 
     @property
     def last_tick(self) -> int:
         return int(self.words[context.NOW]) >> 32
 
     def findings(self, global_size: Sequence[int], args: Sequence[Bound], offset: Sequence[int]) -> list[Finding]:
-        records = self.races[: int(self.words[context.RACE_COUNT])]
-        return race_findings(self.compiled, records, self.ticks, self.turns, global_size, args, offset)
+        parts = []
+        for (words, _), races, low, high in zip(self.blocks, self.races, self.bounds[:-1], self.bounds[1:], strict=True):
+            records = races[: int(words[context.RACE_COUNT])]
+            parts.append(RaceRecords(records, self.ticks[low:high], self.turns[low:high]))
+        return race_findings(self.compiled, parts, global_size, args, offset)
+
+
+def _groups_keep_apart(compiled: CompiledKernel) -> bool:
+    """Whether nothing that groups do can touch: no argument has race cells, and nothing is printed."""
+    shadows = [arg.shadow for arg in compiled.key.args if isinstance(arg, (BufferArg, ImageArg))]
+    return not compiled.module.prints and not any(shadow is not None and shadow.cell_words for shadow in shadows)

@@ -43,7 +43,7 @@ def prove(function: ir.Function, key: Specialisation, facts: LaunchFacts) -> Pro
 
 
 def _prove(function: ir.Function, key: Specialisation, facts: LaunchFacts) -> Proofs:
-    analysis = _Analysis(function, key, facts)
+    analysis = Analysis(function, key, facts)
     in_range, exact = set(), set()
     number = 0
     for block in function.blocks:
@@ -57,7 +57,9 @@ def _prove(function: ir.Function, key: Specialisation, facts: LaunchFacts) -> Pr
     return Proofs(frozenset(in_range), frozenset(exact))
 
 
-class _Analysis:
+class Analysis:
+    """What can be said of the accesses of one kernel in one launch."""
+
     def __init__(self, function: ir.Function, key: Specialisation, facts: LaunchFacts):
         self.key = key
         self.forms = IndexForms(function, key, facts)
@@ -89,14 +91,15 @@ class _Analysis:
         context = self.forms.context(instr)
         if instr.callee is not None and IMAGE.fullmatch(instr.callee.name):
             return self._texel_in_range(instr, context)
-        spans = list(self._spans(instr))
+        spans = list(self.spans(instr))
         return bool(spans) and all(span is not None and self._inside(span, context) for span in spans)
 
     def _inside(self, span: Span, context: Context) -> bool:
-        extent = self._bytes(self._key(span.pointer))
+        extent = self._bytes(self.key_of(span.pointer))
         return extent is not None and context.within(span.offset, 0, extent - span.size)
 
-    def _key(self, pointer: ir.Value) -> Key | None:
+    def key_of(self, pointer: ir.Value) -> Key | None:
+        """The object that a pointer leads to; None where it may be any."""
         return self._provenance.key(pointer)
 
     def _bytes(self, key: Key | None) -> int | None:
@@ -112,7 +115,7 @@ class _Analysis:
             return private_bytes(self._allocas[which])  # type: ignore[index]
         return layout.size_of(self._globals[which].type) if kind == "global" else None  # type: ignore[index]
 
-    def _spans(self, instr: ir.Instr) -> Iterator[Span | None]:
+    def spans(self, instr: ir.Instr) -> Iterator[Span | None]:
         """Every piece of memory that `instr` touches; None for one that cannot be told."""
         form, operands = self.forms.form, instr.operands
         if instr.op == "load":

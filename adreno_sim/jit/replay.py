@@ -70,10 +70,10 @@ def run(
     def code(key: Specialisation) -> CompiledKernel:
         return specialise(module, kernel, key, keep=keep)
 
-    if key.full or key.watch:
+    if key.watch:
         return launch.run(code(key), global_size, offset, args, **options)
     plan = prepared(kernel, key, facts_of(kernel, key, global_size, offset, args), keep=keep)
-    if key.checks == "off":  # what is proven makes faster code still
+    if key.checks != "bounds":  # what is proven makes faster code still
         return launch.run(code(plan.key), global_size, offset, args, **options)
     if not plan.failed and plan.fast is None:
         plan.fast = code(replace(plan.key, sticky=True))

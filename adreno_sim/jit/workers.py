@@ -9,6 +9,7 @@ from __future__ import annotations
 import concurrent.futures
 import os
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING
@@ -65,6 +66,33 @@ def execute(
         for helper in helpers:
             helper.result()
     compiled.pace.seconds_per_group = (perf_counter() - start) * workers / groups
+
+
+def execute_apart(
+    compiled: CompiledKernel, blocks: Sequence[tuple[np.ndarray, int]], arguments_address: int, timeout: float
+) -> None:
+    """As `execute`, each worker with a context block of its own (words and address) that names the groups it runs."""
+    groups = sum(int(words[context.GROUP_COUNT]) - int(words[context.NEXT_GROUP]) for words, _ in blocks)
+
+    def work(address: int) -> None:
+        compiled.worker(address, arguments_address, _private_memory(compiled.module.memory))
+
+    start = perf_counter()
+    helpers = [_pool(len(blocks)).submit(work, address) for _, address in blocks]
+    try:
+        concurrent.futures.wait(helpers, timeout)
+    finally:
+        for words, _ in blocks:
+            words[context.STOP] = 1
+        for helper in helpers:
+            helper.result()
+    compiled.pace.seconds_per_group = (perf_counter() - start) * len(blocks) / groups
+
+
+def worth_help(compiled: CompiledKernel, groups: int) -> bool:
+    """Whether so many groups are expected to take long enough to share them, or nothing is known yet."""
+    expected = compiled.pace.expected(groups)
+    return expected is None or expected >= _WORTH_HELP
 
 
 _local = threading.local()

@@ -8,7 +8,7 @@ import pytest
 from adreno_sim import disk_cache, open_device
 from adreno_sim.clc import driver, program
 from adreno_sim.device import BufferSpec, BuildError
-from adreno_sim.jit import cache, compiled, replay
+from adreno_sim.jit import cache, compiled, exclusive, replay
 from adreno_sim.jit.specialisation import BufferArg, Specialisation
 
 SOURCE = """
@@ -45,6 +45,7 @@ def forget() -> None:
     program._cache.clear()
     compiled._compiled.clear()
     replay._prepared.clear()
+    exclusive._known.clear()
 
 
 def run(device_text: str = "sim:adreno-740") -> tuple[np.ndarray, list[tuple[str, str, str]], list[bool]]:

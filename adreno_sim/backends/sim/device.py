@@ -30,7 +30,9 @@ from ...device import (
 from ...device import Storage as AnyStorage
 from ...findings import Finding
 from ...jit import replay
+from ...jit.exclusive import exclusive_arguments
 from ...jit.launch import RawResult
+from ...jit.launch_facts import facts_of
 from ...jit.specialisation import Specialisation, bounds_of_grid
 from ...memory import Block, DeviceMemory, Storage, StorageView, after_write, before_access, copy_marks
 from ...mlops.capabilities import why_no_graphs
@@ -189,9 +191,15 @@ class SimDevice:
         for view in checked:
             if isinstance(view, StorageView):
                 before_access(view)
-        pieces = self._shadows.plan(kernel, checked) if self._shadows else {}
+        bound = [bind_argument(arg) for arg in checked]
+        pieces: dict[int, Piece] = {}
+        if self._shadows:
+            bare = self._specialisation(kernel, total, group, checked, watch, {})
+            facts = facts_of(kernel.function, bare, total, (0, 0, 0), bound)
+            exclusive = exclusive_arguments(kernel.function, bare, facts, keep=self.options.cache)
+            pieces = self._shadows.plan(kernel, checked, exclusive)
         key = self._specialisation(kernel, total, group, checked, watch, pieces)
-        raw = self._run(key, kernel, checked, total, len(global_size), watched, pieces)
+        raw = self._run(key, kernel, checked, bound, total, len(global_size), watched, pieces)
         shared = overlaps(kernel, checked) if self.options.checks != "off" else []
         stores = [_with_value(event, watch.view) for event in raw.stores] if watch else []
         return LaunchResult(shared + raw.findings, raw.seconds, stores, raw.printed, raw.accesses)
@@ -219,13 +227,13 @@ class SimDevice:
         key: Specialisation,
         kernel: SimKernel,
         args: Sequence[Any],
+        bound: list[Any],
         total: limits.Size,
         dimensions: int,
         watched: tuple[int, int] | None,
         pieces: dict[int, Piece],
     ) -> RawResult:
         """Run checked arguments whose views are up to date, and note which of them are written."""
-        bound = [bind_argument(arg) for arg in args]
         if self._shadows:
             bound = self._shadows.bind(pieces, args, bound)
         result = replay.run(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,11 +24,12 @@ _LARGE = 64 << 20  # bytes from which on the host is asked first: what it cannot
 
 @dataclass
 class Piece:
-    """A stretch of a block that views of one launch use, and what is recorded of it."""
+    """A stretch of a block that views of one launch use, what is recorded of it, and whether the launch may change it."""
 
     low: int
     high: int
     spec: ShadowSpec
+    written: bool
     cells_at: int = 0
 
     @property
@@ -44,8 +45,9 @@ class Shadows:
         self._address = 0
         self.tick = 1
 
-    def plan(self, kernel: SimKernel, args: Sequence[Any]) -> dict[int, Piece]:
-        """The piece of each view argument that needs a shadow, by position."""
+    def plan(self, kernel: SimKernel, args: Sequence[Any], exclusive: Collection[int] = ()) -> dict[int, Piece]:
+        """The piece of each view argument that needs a shadow, by position. `exclusive`: arguments that need no race cells
+        unless they share a block with another one."""
         grains = argument_grains(kernel.function)
         views = {index: arg for index, arg in enumerate(args) if isinstance(arg, StorageView)}
         blocks: dict[Block, list[int]] = {}
@@ -54,10 +56,13 @@ class Shadows:
         pieces: dict[int, Piece] = {}
         for indices in blocks.values():
             spec = _spec(kernel, grains, {index: views[index] for index in indices})
+            written = bool(spec.cell_words)
+            if len(indices) == 1 and indices[0] in exclusive:
+                spec = ShadowSpec(0, spec.grain)
             low = min(_start(views[index]) for index in indices)
-            piece = Piece(low, max(_start(views[i]) + _extent(views[i]) for i in indices), spec)
+            piece = Piece(low, max(_start(views[i]) + _extent(views[i]) for i in indices), spec, written)
             for index in indices:
-                if spec.cell_words or grains.unknown or not views[index].block.is_whole(views[index]):
+                if written or grains.unknown or not views[index].block.is_whole(views[index]):
                     pieces[index] = piece
         return pieces
 
@@ -71,7 +76,7 @@ class Shadows:
     def after(self, last_tick: int, pieces: dict[int, Piece], views: Sequence[Any]) -> None:
         """A launch is over; later ones begin behind its last tick."""
         for index, piece in pieces.items():
-            if piece.spec.cell_words:
+            if piece.written:
                 views[index].block.forget()
         self.tick = max(self.tick, last_tick) + 1
         if self.tick >= _LAST_TICK:

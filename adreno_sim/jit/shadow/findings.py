@@ -39,6 +39,15 @@ class Clash:
         return Kind.SAME_VALUE_RACE if self.same == self.count else Kind.DATA_RACE
 
 
+@dataclass(frozen=True)
+class RaceRecords:
+    """Race records of one worker; the turns it ran: the first tick of each, and its group."""
+
+    records: np.ndarray
+    ticks: np.ndarray
+    turns: np.ndarray
+
+
 def with_races(found: list[Finding], races: list[Finding]) -> list[Finding]:
     """All findings in the order of the source. A read that races with the very write it lacked is told once, as the race."""
     racing = {(race.access.view, line) for race in races if race.access is not None for line in _reading_lines(race)}
@@ -59,15 +68,13 @@ def _reading_lines(race: Finding) -> list[tuple[str, int]]:
 
 def race_findings(
     compiled: CompiledKernel,
-    records: np.ndarray,
-    ticks: np.ndarray,
-    turns: np.ndarray,
+    parts: Sequence[RaceRecords],
     global_size: Sequence[int],
     args: Sequence[Any],
     offset: Sequence[int],
 ) -> list[Finding]:
-    """Findings of the records of a launch. `ticks`: the first tick of each turn; `turns`: its group."""
-    clashes = [_clash(compiled, record, (turns, ticks), global_size, offset) for record in records.tolist()]
+    """Findings of the records of a launch."""
+    clashes = [_clash(compiled, record, part, global_size, offset) for part, record in _merged(parts)]
     groups: dict[object, list[Clash]] = {}
     for clash in clashes:
         if clash.how != cells.OVERWRITTEN:
@@ -79,17 +86,33 @@ def race_findings(
     return [_finding(compiled, group, args) for group in groups.values()]
 
 
+def _merged(parts: Sequence[RaceRecords]) -> list[tuple[RaceRecords, list[int]]]:
+    """One record for each pair of accesses, of all workers: its first occurrence, and how many there are."""
+    merged: dict[int, tuple[RaceRecords, list[int]]] = {}
+    for part in parts:
+        for record in part.records.tolist():
+            known = merged.get(record[context.RACE_KEY])
+            if known is None:
+                merged[record[context.RACE_KEY]] = part, record
+                continue
+            counts = [(word, record[word] + known[1][word]) for word in (context.RACE_HITS, context.RACE_SAME)]
+            first = min(known, (part, record), key=lambda pair: pair[1][context.RACE_ORDER])
+            for word, count in counts:
+                first[1][word] = count
+            merged[record[context.RACE_KEY]] = first
+    return list(merged.values())
+
+
 def _clash(
     compiled: CompiledKernel,
     record: list[int],
-    order: tuple[np.ndarray, np.ndarray],
+    part: RaceRecords,
     global_size: Sequence[int],
     offset: Sequence[int],
 ) -> Clash:
     key, before = record[context.RACE_KEY], record[context.RACE_BEFORE]
-    turns, ticks = order
     sites = compiled.module.sites
-    turn = int(np.searchsorted(ticks, before & ~0xFFFFFFFF, side="right")) - 1
+    turn = int(np.searchsorted(part.ticks, before & ~0xFFFFFFFF, side="right")) - 1
     size = compiled.key.local_size
     return Clash(
         key >> 32,
@@ -99,7 +122,7 @@ def _clash(
         record[context.RACE_SAME],
         record[context.RACE_ORDER],
         results.work_item(size, global_size, offset, record[context.RACE_GROUP], record[context.RACE_LOCAL]),
-        results.work_item(size, global_size, offset, int(turns[turn]), before >> 16 & 0xFFFF),
+        results.work_item(size, global_size, offset, int(part.turns[turn]), before >> 16 & 0xFFFF),
         record[context.RACE_VALUES : context.RACE_VALUES + cells.VALUES],
     )
 

@@ -102,9 +102,9 @@ def _of_call(instr: ir.Instr) -> list[tuple[int, int]]:
         return [(position, elem * layout.lanes_of(value.type)) for position in pointers]
     if name.startswith("atom"):
         return [(position, 4) for position in pointers]
-    if name == "printf":  # strings
-        return [(position, 1) for position in pointers]
-    return [(position, element_bytes(instr.callee.args[position])) for position in pointers if name != "prefetch"]
+    if name in ("prefetch", "printf"):  # neither reads memory that is ever written
+        return []
+    return [(position, element_bytes(instr.callee.args[position])) for position in pointers]
 
 
 def _size(type: ir.Type) -> int:
