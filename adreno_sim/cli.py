@@ -26,6 +26,7 @@ from . import (
     cli_reproduce,
     cli_scopes,
     cli_sweep,
+    cli_tune,
     isolation,
 )
 
@@ -103,6 +104,7 @@ def _parser() -> argparse.ArgumentParser:
     cli_reproduce.add(commands)
     cli_scopes.add(commands)
     cli_sweep.add(commands)
+    cli_tune.add(commands)
     cli_devices.add(commands)
     cli_layout.add(commands)
     return parser

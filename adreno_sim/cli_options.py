@@ -62,6 +62,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "metavar": "N",
         "help": "with --target clml: offload subgraphs of at least N operators (default: 1)",
     },
+    "--tuned": {"metavar": "DIR", "help": "use schedules that adreno-sim tune found, before TVM's own"},
     "--shape": {
         "action": "append",
         "default": [],
@@ -74,7 +75,9 @@ OPTIONS: dict[str, dict[str, Any]] = {
 }
 """Flag -> what argparse is told of it."""
 
-COMPILE = ("--target", "--pipeline", "--without-fix", "--dtype", "--accumulate", "--clml-min-flops", "--clml-min-operators")
+COMPILE = (
+    "--target", "--pipeline", "--without-fix", "--dtype", "--accumulate", "--clml-min-flops", "--clml-min-operators", "--tuned",
+)  # fmt: skip
 """How a model becomes kernels."""
 
 
@@ -99,5 +102,6 @@ def compile_keywords(args: argparse.Namespace) -> dict[str, Any]:
         "accumulate": args.accumulate,
         "clml_min_flops": args.clml_min_flops,
         "clml_min_operators": args.clml_min_operators,
+        "tuned": args.tuned,
         "shapes": dict(args.shape),
     }

@@ -50,6 +50,7 @@ def make_bundle(
                 ml=opened.info.ml,
                 clml_min_flops=given.clml_min_flops,
                 clml_min_operators=given.clml_min_operators,
+                tuned=given.tuned,
             )
     else:
         compiled = _with_golden(source, inputs, given, opened, stage)

@@ -150,6 +150,7 @@ class _Run:
             target=compiled.target,
             pipeline=compiled.pipeline,
             fixes=compiled.fixes,
+            tuned=ready.tuned,
             device=self.device.info.name,
             checks=self.device.options.checks,
             seed=self.options.seed,

@@ -37,7 +37,7 @@ class KernelObserver(Observer):
     on_wrong: told of each wrong result: the call, the position of the argument, what golden has there, the finding.
     seconds: by stage, of what happens around launches.
     refused: kernels that cannot run; with `keep_going`, golden stands in for the functions that launch them.
-    peer: a second device to lay the results beside.
+    peer: a second device to lay the results beside. tolerance: relative, in place of that of the results' type.
     """
 
     def __init__(
@@ -48,6 +48,7 @@ class KernelObserver(Observer):
         progress: Progress,
         refused: Container[str] = (),
         peer: Peer | None = None,
+        tolerance: float | None = None,
     ):
         self.kernels: dict[str, KernelReport] = {}
         self.on_wrong: Callable[[FunctionCall, int, np.ndarray, Finding], None] | None = None
@@ -58,6 +59,7 @@ class KernelObserver(Observer):
         self._golden = golden
         self._refused = refused
         self._peer = peer
+        self._tolerance = tolerance
         self.replaced: set[str] = set()
         self._keep_going = keep_going
         self._progress = progress
@@ -147,7 +149,7 @@ class KernelObserver(Observer):
         tensor = call.args[position]
         assert isinstance(tensor, Tensor)
         got = tensor.read()
-        result = compare(got, golden.reshape(got.shape))
+        result = compare(got, golden.reshape(got.shape), self._tolerance)
         param = call.function.params[position].name
         name = _writer(self._model, call.function, param)
         row = self._row(name, call.function)

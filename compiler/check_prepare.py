@@ -50,6 +50,7 @@ class CheckOptions:
     count as errors. seed: of weights and inputs nobody gave. shapes: input name -> full shape, where the model leaves it open.
     dtype: "float32" (the model as it is) or "float16": tensors stored so, sums in `accumulate`; the outputs of the whole model
     are then judged by `half_storage.output_bound` against the model as it is.
+    tuned: a folder of `adreno-sim tune`, whose schedules go before TVM's own.
     plan: the planner whose memory plan runs; None = the plan as compiled (the fixed pipeline's is that of tvm-fixed).
     compare_with: a second device: every call also runs there, on the same inputs, and the results are laid side by side.
     save: also write the compiled model to this file, as a bundle.
@@ -68,6 +69,7 @@ class CheckOptions:
     dtype: str = "float32"
     accumulate: str = "float32"
     plan: str | None = None
+    tuned: str | os.PathLike[str] | None = None
     compare_with: str | None = None
     save: str | os.PathLike[str] | None = None
     allow: Sequence[AllowEntry] | None = None
@@ -91,6 +93,7 @@ class Prepared:
 
     golden is None, and references empty, for a bundle without golden results, or on other inputs than theirs.
     unchecked: what no reference will say anything about. bound: relative tolerance of the outputs, None = their type's.
+    tuned: functions of a tuning folder, and the schedule each got.
     """
 
     compiled: CompiledModel
@@ -100,6 +103,7 @@ class Prepared:
     references: dict[str, Outputs]
     unchecked: list[str]
     bound: float | None = None
+    tuned: dict[str, str] = field(default_factory=dict)
 
 
 Place = Callable[[CompiledModel], CompiledModel]
@@ -116,6 +120,8 @@ def prepare(
     if isinstance(source, (str, os.PathLike)) and Path(source).suffix == ".asim":
         source = CompiledModel.load(source)
     if isinstance(source, CompiledModel):
+        if options.tuned is not None:
+            raise AdrenoSimError(f"tuned {os.fspath(options.tuned)!r}: a bundle is compiled already; give the model itself")
         return _prepare_bundle(place(source), inputs, options)
     from ..golden.kernel_reference import KernelReference
     from ..golden.model_reference import ModelReference
@@ -124,19 +130,15 @@ def prepare(
     from .half_storage import output_bound, with_storage
     from .pipeline import lower
     from .targets import make_target
+    from .tuning.apply import Tuned
 
     with stage("import"):
         model = load_model(source, options.shapes or None, options.seed)
     with stage("compile"):
         module = with_storage(model.module, options.dtype, options.accumulate)
-        lowered = lower(
-            module,
-            make_target(options.target, device.limits),
-            options.pipeline,
-            options.without_fix,
-            None,
-            options.policy(device),
-        )
+        tuned = None if options.tuned is None else Tuned(options.tuned)
+        made = make_target(options.target, device.limits)
+        lowered = lower(module, made, options.pipeline, options.without_fix, None, options.policy(device), tuned)
         extracted = extract(lowered, model.name)
     compiled = place(extracted)
     if options.save is not None:
@@ -151,7 +153,9 @@ def prepare(
         references = {"TVM llvm": outputs}
         _add_own_runtime(model, arrays, references, unchecked)
     bound = output_bound(model.module, options.dtype)
-    return Prepared(compiled, arrays, origin, LiveGolden(References(kernels, subgraphs)), references, unchecked, bound)
+    applied = {} if tuned is None else tuned.applied
+    golden = LiveGolden(References(kernels, subgraphs))
+    return Prepared(compiled, arrays, origin, golden, references, unchecked, bound, applied)
 
 
 def _prepare_bundle(compiled: CompiledModel, inputs: Inputs | None, options: CheckOptions) -> Prepared:

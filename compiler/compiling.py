@@ -30,10 +30,12 @@ def compile_model(
     ml: MLCapabilities | None = None,
     clml_min_flops: int | None = None,
     clml_min_operators: int = 1,
+    tuned: str | os.PathLike[str] | None = None,
 ) -> CompiledModel:
     """Compile `source` for devices of these limits; a bundle or CompiledModel comes back as it is. Keywords as of `check`.
 
     ml: OpenCL ML of these devices, for target clml; None = that of the default device.
+    tuned: a folder of `tuning.search.tune`, whose schedules go before TVM's own.
     Raises AdrenoSimError for bad input, UnsupportedError for what TVM cannot compile.
     """
     if isinstance(source, CompiledModel):
@@ -45,9 +47,11 @@ def compile_model(
     from .importers import load_model
     from .pipeline import lower
     from .targets import make_target
+    from .tuning.apply import Tuned
 
     model = load_model(source, shapes or None, seed)
     module = with_storage(model.module, dtype, accumulate)
     offload = OffloadPolicy(capabilities=ml or default_capabilities(), min_flops=clml_min_flops, min_operators=clml_min_operators)
-    lowered = lower(module, make_target(target, limits), pipeline, tuple(without_fix), offload=offload)
-    return extract(lowered, model.name)
+    schedules = None if tuned is None else Tuned(tuned)
+    made = make_target(target, limits)
+    return extract(lower(module, made, pipeline, tuple(without_fix), None, offload, schedules), model.name)

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from tvm.target import Target
 
     from .clml.partition import Offload
+    from .tuning.apply import Tuned
 
 PipelineName = Literal["fixed", "stock"]
 
@@ -68,12 +69,14 @@ def lower(
     without: Sequence[str] = (),
     limits: Mapping[str, Any] | None = None,
     offload: OffloadPolicy | None = None,
+    tuned: Tuned | None = None,
 ) -> Lowered:
     """Lower `mod` for an Adreno target.
 
     target: a shorthand or tag of `targets.TAGS`, or a TVM Target. without: names of mends to leave out (`fixed` only).
     limits: of the device (`DeviceInfo.limits`), so that TVM makes no image it cannot hold; None = TVM's own defaults.
     offload: what goes to OpenCL ML with target clml; None = by the default device's figures.
+    tuned: schedules that go before TVM's own; it notes which were taken.
     Raises AdrenoSimError for an unknown pipeline or mend, UnsupportedError where TVM cannot lower the module.
     """
     fixes = _chosen(pipeline, without)
@@ -82,7 +85,7 @@ def lower(
     imported = clone(mod)
     _refuse_calls(mod, tvm_target, fixes)
     try:
-        vm_level, unscheduled = _lower_relax(with_own_constants(mod), tvm_target, fixes, clml)
+        vm_level, unscheduled = _lower_relax(with_own_constants(mod), tvm_target, fixes, clml, tuned)
         split, final = _lower_tir(_prim_funcs(vm_level), tvm_target, fixes)
         sources = _sources(final)
     except AdrenoSimError:
@@ -134,13 +137,17 @@ def reason(error: Exception) -> str:
     return f"{type(error).__name__}: {said[-1]}" if said else type(error).__name__
 
 
-def _lower_relax(mod: IRModule, target: Target, fixes: Sequence[Fix], clml: Offload | None = None) -> tuple[IRModule, IRModule]:
+def _lower_relax(
+    mod: IRModule, target: Target, fixes: Sequence[Fix], clml: Offload | None = None, tuned: Tuned | None = None
+) -> tuple[IRModule, IRModule]:
     """The module at VM level, and its PrimFuncs just before they were scheduled."""
     tvm = import_tvm()
-    before = Snapshot("ApplyDefaultSchedule", "before")
+    before = Snapshot("ApplyDefaultSchedule" if tuned is None else tuned.first_schedule, "before")
     with target:
-        plain = not fixes and LayoutConfig.current() is None and clml is None
+        plain = not fixes and LayoutConfig.current() is None and clml is None and tuned is None
         passes = [tvm.relax.get_default_pipeline(target)] if plain else relax_passes(target, fixes, clml)
+        if tuned is not None:
+            passes = tuned.add_passes(passes)
         with tvm.transform.PassContext(instruments=[as_instrument(before)]):
             lowered = tvm.transform.Sequential(passes)(mod)
     return lowered, _prim_funcs(before.module or lowered)

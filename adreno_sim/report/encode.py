@@ -34,6 +34,7 @@ def report_to_json(report: Report) -> dict[str, Any]:
         "target": report.target,
         "pipeline": report.pipeline,
         "fixes": list(report.fixes),
+        "tuned": report.tuned,
         "tvm_version": report.tvm_version,
         "device": report.device,
         "compared_with": report.compared_with,

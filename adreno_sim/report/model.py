@@ -165,6 +165,7 @@ class Report:
     compared_with: name of a second device that every call ran on, "" where there was none.
     allowed: findings that an allow-list accepts, with its entries; expired: entries that would have, until their day.
     reproduction: the folder a failing launch was written to and why, "" where none was. sources: of kernels with findings.
+    tuned: functions of a tuning folder, with the schedule each got.
     stopped: the error that ended the run early, "" where none did; stopped_code: the exit code it asks for.
     """
 
@@ -195,6 +196,7 @@ class Report:
     reproduction: str = ""
     sources: dict[str, str] = field(default_factory=dict, repr=False)
     compared_with: str = ""
+    tuned: dict[str, str] = field(default_factory=dict)
     stopped: str = ""
     stopped_code: int = EXIT_OK
 

@@ -43,6 +43,8 @@ def show(report: Report, file: IO[str], notes: bool = False) -> None:
         console.print(output_line(output), soft_wrap=True, markup=False)
     if report.plan is not None:
         console.print(plan_line(report), soft_wrap=True, markup=False)
+    for function, schedule in report.tuned.items():
+        console.print(f"tuned {function}: {schedule}", soft_wrap=True, markup=False)
     if any(kernel.accesses for kernel in report.kernels):
         console.print(access_line(report), soft_wrap=True, markup=False)
     console.print(_timing_line(report), soft_wrap=True, markup=False)

@@ -22,6 +22,7 @@ NAMES = (
     "snapshots",
     "sweep",
     "trace",
+    "tune",
 )
 
 

@@ -1,0 +1,71 @@
+"""A candidate as something that runs: a scheduled PrimFunc, compiled alone as a model whose inputs are flat buffers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ..artifact import CompiledModel
+from ..compat import import_tvm, tensor_type, tvm_series
+from ..extract import extract
+from ..hostir import HostFunction
+from ..pipeline import PipelineName, lower
+from ..targets import make_target
+from .footprint import Footprint, footprints
+from .tasks import params_of
+
+if TYPE_CHECKING:
+    from tvm import IRModule
+
+TASK = "task"
+"""Name of the function in the module around it."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """compiled: takes all parameters of the function but the last, and returns that. launches: as counted in TIR."""
+
+    compiled: CompiledModel
+    launches: tuple[Footprint, ...]
+
+    @property
+    def host(self) -> HostFunction:
+        return self.compiled.host_functions[TASK]
+
+
+def compile_function(
+    function: Any,
+    *,
+    scheduled: bool = True,
+    pipeline: PipelineName = "fixed",
+    without_fix: Sequence[str] = (),
+    limits: Mapping[str, Any] | None = None,
+    textures: frozenset[int] = frozenset(),
+) -> Candidate:
+    """Compile a PrimFunc of flat buffers for OpenCL; no device is needed.
+
+    scheduled: it is; else the pipeline's own rules schedule it. The target is the buffer one in any case: on the other, TVM would
+    choose scopes for the arguments anew. textures: parameters counted as textures. UnsupportedError where TVM fails.
+    """
+    module = _around(function, scheduled)
+    lowered = lower(module, make_target("buffer", limits), pipeline, tuple(without_fix))
+    compiled = extract(lowered, TASK)
+    return Candidate(compiled, tuple(footprints(compiled.host_functions[TASK], lowered.tir, textures)))
+
+
+def _around(function: Any, scheduled: bool) -> IRModule:
+    relax = import_tvm().relax
+    types = [tensor_type([int(size) for size in info.shape], info.dtype) for info in params_of(function)]
+    inputs = [relax.Var(f"input_{number}", ty) for number, ty in enumerate(types[:-1])]
+    function = function.with_attr("global_symbol", TASK)
+    if scheduled:
+        function = function.with_attr("tirx.is_scheduled", True)
+    builder = relax.BlockBuilder()
+    var = builder.add_func(function, TASK)
+    kind = "out_sinfo" if tvm_series() == "0.25" else "out_ty"
+    with builder.function("main", inputs):
+        with builder.dataflow():
+            result = builder.emit_output(relax.call_tir(var, inputs, **{kind: types[-1]}))
+        builder.emit_func_output(result)
+    return builder.get()

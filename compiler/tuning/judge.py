@@ -1,0 +1,227 @@
+"""What makes a candidate acceptable: it compiles, keeps the device's limits, touches no memory that is not its own, computes
+what its function before scheduling does on TVM's llvm target. Then it is timed, or given its static cost."""
+
+from __future__ import annotations
+
+import os
+import statistics
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ...device import AdrenoSimError, Device, DeviceError, LaunchResult, UnsupportedError
+from ...findings import Finding, Kind, Severity
+from ...golden.compare import TOLERANCE, compare
+from ...golden.kernel_reference import KernelReference
+from ...refusals import refused_call
+from ...report.progress import Progress
+from ..artifact import CompiledModel
+from ..check_golden import LiveGolden
+from ..check_kernels import FirstWrong, KernelObserver
+from ..compat import import_tvm
+from ..observer import LaunchCall, Observer
+from ..pipeline import PipelineName
+from ..vm import VirtualMachine
+from .anchor import find_anchor
+from .cancel import staged_params
+from .candidate import TASK, Candidate, compile_function
+from .cost import Cost, Machine, cost
+from .limits import broken_limits
+from .tasks import Task, params_of
+
+REPEATS = 5
+"""Timed runs of a candidate on a real device, after one that is not."""
+
+
+@dataclass(frozen=True)
+class Rejection:
+    """Why a candidate is none. stage: "compile", "limits", "run" or "values"; findings: what was found, if anything ran."""
+
+    stage: str
+    reason: str
+    findings: tuple[Finding, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.stage}: {self.reason}"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """An accepted candidate. cost: the static one. seconds: of a run on the device, copies that the model does not need left
+    out; None where none was timed. max_error: the largest error, relative to the rms of the result."""
+
+    cost: Cost
+    seconds: float | None
+    max_error: float
+
+
+@dataclass
+class Judge:
+    """Judges the candidates of one task. checker: a simulated device, on which every candidate is run with its accesses
+    checked. timer: a real device, on which the right ones are compared and timed too; None = the static cost ranks them.
+
+    rejections, verdicts: by artifact, or by what `build` was given where there is none.
+    """
+
+    task: Task
+    checker: Device
+    timer: Device | None = None
+    pipeline: PipelineName = "fixed"
+    without_fix: tuple[str, ...] = ()
+    seed: int = 0
+    machine: Machine = field(init=False)
+
+    def __post_init__(self) -> None:
+        tvm = import_tvm()
+        self.machine = Machine.of(self.checker)
+        self.reference = KernelReference(tvm.IRModule({TASK: self.task.module["main"]}))
+        self.terms = _terms(self.task)
+        self.inputs = _inputs(self.task, self.terms, self.seed)
+
+    def build(self, schedule: Any, path: str | os.PathLike[str]) -> Candidate | Rejection:
+        """Compile a candidate and save it at `path`, unless the checker's device could not take it."""
+        built = self.compile(schedule.mod["main"])
+        if isinstance(built, Rejection):
+            return built
+        built.compiled.save(path)
+        return built
+
+    def compile(self, function: Any, scheduled: bool = True) -> Candidate | Rejection:
+        """Compile a candidate, or with `scheduled` False the task as the pipeline's own rules schedule it."""
+        info = self.checker.info
+        try:
+            built = compile_function(
+                function, scheduled=scheduled, pipeline=self.pipeline, without_fix=self.without_fix, limits=info.limits,
+                textures=self.task.textures,
+            )  # fmt: skip
+        except AdrenoSimError as error:
+            return Rejection("compile", str(error).splitlines()[0])
+        broken = broken_limits(built.host, built.launches, info.limits, info.name)
+        if not broken and self.timer is not None:
+            other = self.timer.info
+            broken = broken_limits(built.host, built.launches, other.limits, other.name)
+        return Rejection("limits", _told(broken), tuple(broken)) if broken else built
+
+    def cost_of(self, candidate: Candidate, copies: frozenset[int]) -> Cost:
+        """The static cost without the launches in `copies`."""
+        return cost([launch for number, launch in enumerate(candidate.launches) if number not in copies], self.machine)
+
+    def needless(self, schedule: Any) -> frozenset[int]:
+        """Launches that only copy an argument into a texture, which is one already wherever the model calls this task."""
+        stages = staged_params(schedule, params_of(schedule.mod["main"]))
+        return frozenset(number for number, param in stages.items() if param in self.task.textures)
+
+    def run(self, model: CompiledModel, static: Cost, copies: frozenset[int] = frozenset()) -> Verdict | Rejection:
+        """Run a compiled candidate: on the checker, then on the timer if there is one."""
+        output, rejection = self._checked(model)
+        if rejection is not None:
+            return rejection
+        assert output is not None
+        seconds = None
+        if self.timer is not None:
+            timed = self._timed(model, output, copies)
+            if isinstance(timed, Rejection):
+                return timed
+            seconds = timed
+        golden = self._golden(output)
+        return Verdict(static, seconds, float(compare(output, golden, self.tolerance).max_abs / _rms(golden)))
+
+    @property
+    def tolerance(self) -> float:
+        """Relative. Sums in float16 may round at each term: the tolerance grows with the root of their number."""
+        dtype = self.task.params[-1].dtype
+        return float(TOLERANCE[dtype] * np.sqrt(self.terms)) if dtype == "float16" else TOLERANCE.get(dtype, 0.0)
+
+    def _checked(self, model: CompiledModel) -> tuple[np.ndarray | None, Rejection | None]:
+        observer = KernelObserver(model, LiveGolden(self.reference), False, Progress(), tolerance=self.tolerance)
+        output: np.ndarray | None = None
+        stopped: Rejection | None = None
+        try:
+            with VirtualMachine(model, self.checker, observer) as machine:
+                output = machine.run(self.inputs)[0]
+        except FirstWrong:
+            pass
+        except DeviceError as error:
+            found = refused_call(error)
+            stopped = Rejection("run", found.message, (found,))
+        except AdrenoSimError as error:
+            stopped = Rejection("run", str(error).splitlines()[0])
+        rows = observer.finish()
+        errors = tuple(f for f in observer.findings.as_list() if f.severity is Severity.ERROR)
+        if errors:
+            values = all(finding.kind is Kind.WRONG_VALUE for finding in errors)
+            return None, Rejection("values" if values else "run", _told(errors), errors)
+        if stopped is None and not any(row.compared > row.vacuous for row in rows):
+            stopped = Rejection("values", "its result says nothing: nothing was compared, or what was is constant")
+        return output, stopped
+
+    def _timed(self, model: CompiledModel, expected: np.ndarray, copies: frozenset[int]) -> float | Rejection:
+        """Median seconds of the launches that count."""
+        assert self.timer is not None
+        clock = _Clock(copies)
+        try:
+            with VirtualMachine(model, self.timer, clock) as machine:
+                runs = []
+                for _ in range(1 + REPEATS):
+                    clock.start()
+                    (output,) = machine.run(self.inputs)
+                    runs.append(clock.seconds)
+        except AdrenoSimError as error:
+            return Rejection("run", f"on {self.timer.info.name}: {str(error).splitlines()[0]}")
+        found = compare(output, self._golden(expected), self.tolerance)
+        if not found.ok:
+            return Rejection("values", f"on {self.timer.info.name}: {found}")
+        if clock.untimed:
+            raise UnsupportedError(f"unsupported: {self.timer.info.name} times no launches (no profiling events)")
+        return float(statistics.median(runs[1:]))
+
+    def _golden(self, like: np.ndarray) -> np.ndarray:
+        results = self.reference.run(TASK, [*self.inputs, np.zeros(like.shape, like.dtype)])
+        golden = results[-1]
+        assert golden is not None
+        return golden.reshape(like.shape)
+
+
+class _Clock(Observer):
+    """Adds up the device time of launches, those in `copies` left out. untimed: one had no time."""
+
+    def __init__(self, copies: frozenset[int]):
+        self._copies = copies
+        self.start()
+        self.untimed = False
+
+    def start(self) -> None:
+        self.seconds = 0.0
+        self._number = 0
+
+    def after_launch(self, launch: LaunchCall, result: LaunchResult) -> None:
+        self.untimed |= result.device_seconds is None
+        if self._number not in self._copies:
+            self.seconds += result.device_seconds or 0.0
+        self._number += 1
+
+
+def _told(findings: Any) -> str:
+    first, *more = findings
+    place = f"{first.kernel}:{first.line}: " if first.line else f"{first.kernel}: " if first.kernel else ""
+    return f"{first.kind.label}: {place}{first.message}" + (f" ({len(more)} more)" if more else "")
+
+
+def _terms(task: Task) -> int:
+    """Terms of one sum."""
+    anchor = find_anchor(import_tvm().s_tir.Schedule(task.module))
+    assert anchor is not None
+    return int(np.prod([anchor.extents[number] for number in anchor.reduced]))
+
+
+def _inputs(task: Task, terms: int, seed: int) -> list[np.ndarray]:
+    """Normal values, so scaled that a sum of products is about 1."""
+    rng = np.random.default_rng(seed)
+    return [
+        (rng.standard_normal([int(size) for size in info.shape]) * terms**-0.25).astype(info.dtype) for info in task.params[:-1]
+    ]
+
+
+def _rms(golden: np.ndarray) -> float:
+    return max(float(np.sqrt(np.mean(golden.astype(np.float64) ** 2))), float(np.finfo(np.float64).tiny))

@@ -1,0 +1,95 @@
+"""A `Judge` as MetaSchedule's Builder and Runner, for `tune` and for any of MetaSchedule's own entry points."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from ...device import AdrenoSimError
+from ...report import encode
+from ..artifact import CompiledModel
+from ..compat import import_tvm
+from .cost import NANOSECOND, Cost
+from .judge import Judge, Rejection, Verdict
+from .metaschedule import derived, meta_schedule
+
+
+class Measured:
+    """What became of the latest candidate: set by the builder where it rejects, else by the runner."""
+
+    def __init__(self) -> None:
+        self.verdict: Verdict | Rejection | None = None
+
+
+def make_builder(judge: Judge, folder: str | os.PathLike[str], measured: Measured | None = None) -> Any:
+    """A PyBuilder: the candidate compiled for OpenCL without a device, as a bundle in `folder`, its cost beside it.
+
+    One that does not compile or breaks a limit is an error of the build, which says so.
+    """
+    ms = meta_schedule()
+    place = Path(folder)
+    noted = measured or Measured()
+
+    class AdrenoBuilder(ms.builder.PyBuilder):  # type: ignore[name-defined]
+        def build(self, build_inputs: list[Any]) -> list[Any]:
+            return [self.one(item) for item in build_inputs]
+
+        def one(self, item: Any) -> Any:
+            descriptor, name = tempfile.mkstemp(suffix=".asim", dir=place)
+            os.close(descriptor)
+            schedule = import_tvm().s_tir.Schedule(item.mod)
+            built = judge.build(schedule, name)
+            if isinstance(built, Rejection):
+                Path(name).unlink()
+                noted.verdict = built
+                return ms.builder.BuilderResult(None, str(built))
+            copies = judge.needless(schedule)
+            beside = {"copies": sorted(copies), "cost": asdict(judge.cost_of(built, copies))}
+            encode.write_json(_beside(name), encode.plain_json(beside))
+            return ms.builder.BuilderResult(name, None)
+
+    return derived(AdrenoBuilder)
+
+
+def make_runner(judge: Judge, measured: Measured | None = None) -> Any:
+    """A PyRunner: runs what the builder made, and answers with the seconds of a real device or, without one, with the static
+    cost as nanoseconds. A candidate that is wrong, or touches what it must not, is an error that says where. Artifacts go."""
+    ms = meta_schedule()
+    noted = measured or Measured()
+
+    def finished(result: Any) -> Any:
+        return ms.runner.RunnerFuture(f_done=lambda: True, f_result=lambda: result)
+
+    class AdrenoRunner(ms.runner.PyRunner):  # type: ignore[name-defined]
+        def run(self, runner_inputs: list[Any]) -> list[Any]:
+            return [finished(self.one(str(item.artifact_path))) for item in runner_inputs]
+
+        def one(self, path: str) -> Any:
+            try:
+                beside = json.loads(Path(_beside(path)).read_text(encoding="utf-8"))
+                model = CompiledModel.load(path)
+            except (OSError, ValueError) as error:
+                raise AdrenoSimError(f"cannot read {_beside(path)}: {error}") from error
+            finally:
+                for name in (path, _beside(path)):
+                    Path(name).unlink(missing_ok=True)
+            found = judge.run(model, Cost(**beside["cost"]), frozenset(beside["copies"]))
+            noted.verdict = found
+            if isinstance(found, Rejection):
+                return ms.runner.RunnerResult(None, str(found))
+            return ms.runner.RunnerResult([rank(found)], None)
+
+    return derived(AdrenoRunner)
+
+
+def rank(verdict: Verdict) -> float:
+    """What candidates are ranked by: seconds where one was timed, else the static cost as nanoseconds."""
+    return verdict.seconds if verdict.seconds is not None else verdict.cost.total * NANOSECOND
+
+
+def _beside(path: str) -> str:
+    return f"{path}.json"
