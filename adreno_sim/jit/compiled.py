@@ -7,6 +7,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 from ..clc import ir
 from . import cache, objects
@@ -33,6 +34,7 @@ class CompiledKernel:
     worker: Worker
     loaded: objects.Loaded
     pace: Pace = field(default_factory=Pace)
+    spare: list[Any] = field(default_factory=list)  # memory of launches that are over
 
     @property
     def name(self) -> str:

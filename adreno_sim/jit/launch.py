@@ -25,6 +25,9 @@ from .workers import execute, execute_apart, worth_help
 
 EVENTS = 1 << 16
 PRINT_BYTES = 1 << 20
+_SPARE = 2
+_LAST = np.iinfo(np.uint64).max
+_NOTHING = np.zeros(0, np.uint64)
 _FLUSH = 0x8040  # MXCSR: flush results to zero, take denormal operands as zero
 _DEFAULT_MODE = 0x1F80  # MXCSR: round to nearest, all exceptions masked
 
@@ -117,7 +120,7 @@ def run(
         found = with_left_out(compiled, found)
     if full is not None:
         found = with_races(found, full.findings(global_size, args, offset))
-    return RawResult(
+    result = RawResult(
         found,
         store_events(compiled, launch.events, int(launch.words[context.WATCH_COUNT]), global_size, offset) if watch_range else [],
         printed_text(compiled, launch.prints, int(launch.words[context.PRINT_USED])),
@@ -127,6 +130,8 @@ def run(
         int(launch.words[context.EXECUTED]),
         int(launch.words[context.EXECUTED_PROVEN]),
     )
+    launch.release()
+    return result
 
 
 def _check_grid(compiled: CompiledKernel, global_size: Sequence[int], offset: Sequence[int]) -> None:
@@ -194,8 +199,30 @@ def _shadows(spec: BufferArg | ImageArg, arg: Bound) -> bytes:
     return struct.pack("<QQ", arg.valid, arg.cells)
 
 
+class _Memory:
+    """Context block, argument block and site records of one run at a time, in one piece, for one compiled kernel."""
+
+    def __init__(self, compiled: CompiledKernel):
+        count = len(compiled.module.sites)
+        self.arguments_at = layout.align_up(context.WORDS * 8, ALIGNMENT)
+        sites_at = layout.align_up(self.arguments_at + arguments.slots(compiled.key.args)[1], ALIGNMENT)
+        self._whole, self.context = aligned(sites_at + count * context.SITE_WORDS * 8)
+        self.arguments, self.sites_address = self.context + self.arguments_at, self.context + sites_at
+        self.words = self._whole[: context.WORDS * 8].view(np.uint64)
+        self.sites = self._whole[sites_at:].view(np.uint64).reshape(count, context.SITE_WORDS)
+        self.bytes = memoryview(self._whole.data)
+        self._orders = self.sites[:, context.SITE_ORDER]
+        self._orders.fill(_LAST)
+
+    def clear(self) -> None:
+        """As it was when it was made."""
+        self._whole.fill(0)
+        self._orders.fill(_LAST)
+
+
 class _Launch:
-    """One run's memory: context block, argument block and site records in one piece, and the buffers of watch and printf."""
+    """One run's memory, and the buffers of watch and printf. `release` it where nothing of it is looked at any more: making it
+    anew takes as long as a short launch."""
 
     def __init__(
         self,
@@ -206,27 +233,30 @@ class _Launch:
         watch: tuple[int, int] | None,
         work_dim: int,
     ):
-        count = len(compiled.module.sites)
-        arguments_at = layout.align_up(context.WORDS * 8, ALIGNMENT)
-        sites_at = layout.align_up(arguments_at + len(block), ALIGNMENT)
-        self._memory, self.context = aligned(sites_at + count * context.SITE_WORDS * 8)
-        self.arguments = self.context + arguments_at
-        self.words = self._memory[: context.WORDS * 8].view(np.uint64)
-        self.sites = self._memory[sites_at:].view(np.uint64).reshape(count, context.SITE_WORDS)
-        self.sites[:, context.SITE_ORDER] = np.iinfo(np.uint64).max
-        self.events = np.zeros((EVENTS if watch else 0, context.EVENT_WORDS), np.uint64)
-        self.prints = np.zeros(PRINT_BYTES // 8 if compiled.module.prints else 0, np.uint64)
+        try:
+            self._memory: _Memory = compiled.spare.pop()
+            self._memory.clear()
+        except IndexError:
+            self._memory = _Memory(compiled)
+        self._compiled, memory = compiled, self._memory
+        self.context, self.arguments, self.words, self.sites = memory.context, memory.arguments, memory.words, memory.sites
+        self.events = np.zeros((EVENTS, context.EVENT_WORDS), np.uint64) if watch else _NOTHING
+        self.prints = np.zeros(PRINT_BYTES // 8, np.uint64) if compiled.module.prints else _NOTHING
         groups = [-(-whole // part) for whole, part in zip(global_size, compiled.key.local_size, strict=True)]
         self.groups = groups[0] * groups[1] * groups[2]
         low, high = watch or (0, 0)
         mode = _DEFAULT_MODE | (_FLUSH if compiled.key.flush_denormals else 0)
         fields = (
-            self.groups, 1, *groups, *offset, *global_size, work_dim, self.context + sites_at,
+            self.groups, 1, *groups, *offset, *global_size, work_dim, memory.sites_address,
             low, high, _address(self.events), 0, len(self.events), _address(self.prints), 0, self.prints.nbytes, mode,
         )  # fmt: skip
-        raw = memoryview(self._memory.data)
-        struct.pack_into(f"<{len(fields)}Q", raw, context.GROUP_COUNT * 8, *fields)
-        raw[arguments_at : arguments_at + len(block)] = block
+        struct.pack_into(f"<{len(fields)}Q", memory.bytes, context.GROUP_COUNT * 8, *fields)
+        memory.bytes[memory.arguments_at : memory.arguments_at + len(block)] = block
+
+    def release(self) -> None:
+        """Leave the memory to the next launch of the same code."""
+        if len(self._compiled.spare) < _SPARE:
+            self._compiled.spare.append(self._memory)
 
 
 def _address(array: np.ndarray) -> int:
