@@ -3,6 +3,8 @@
 import json
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from adreno_sim.device import AdrenoSimError, UnsupportedError
 from adreno_sim.mlops.graph import Entry, Graph, Node, parse
@@ -78,3 +80,33 @@ def test_names_are_read_as_tvms_runtime_reads_them():
     for name in ("openclml.relax.clip", "openclml.nn.dense", "openclml.relax.tanh"):
         with pytest.raises(UnsupportedError, match="knows no operator"):
             kind_of(name)
+
+
+@st.composite
+def spoilt(draw):
+    """The graph's JSON with one value somewhere in it replaced, or one key gone."""
+    data = json.loads(GRAPH.to_json())
+    place = data
+    while True:
+        keys = list(place) if isinstance(place, dict) else list(range(len(place)))
+        key = draw(st.sampled_from(keys))
+        if isinstance(place[key], (dict, list)) and place[key] and draw(st.booleans()):
+            place = place[key]
+            continue
+        if draw(st.booleans()):
+            del place[key]
+        else:
+            place[key] = draw(
+                st.one_of(st.none(), st.integers(-3, 99), st.text(max_size=3), st.just([]), st.just({}), st.just([[1]]))
+            )
+        return json.dumps(data)
+
+
+@settings(max_examples=300, deadline=None)
+@given(spoilt())
+def test_whatever_is_read_is_a_graph_or_refused(text):
+    try:
+        graph = parse(text)
+    except AdrenoSimError:
+        return
+    assert parse(graph.to_json()) == graph
