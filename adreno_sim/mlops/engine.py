@@ -57,11 +57,21 @@ class Workspace:
         self.on_chip = np.zeros(capabilities.onchip_bytes, np.uint8)
         self.pool = BufferPool()
         self.buffers: dict[int, Storage] = {}
+        self.users: dict[int, int] = {}
 
-    def buffer(self, number: int) -> Storage:
+    def hold(self, number: int) -> Storage:
+        """A buffer of the pool, with one graph more that uses it."""
         if number not in self.buffers:
             self.buffers[number] = self.memory.allocate(self.pool.buffers[number])
+        self.users[number] = self.users.get(number, 0) + 1
         return self.buffers[number]
+
+    def let_go(self, number: int) -> None:
+        """One graph less; the last one frees the buffer."""
+        self.users[number] -= 1
+        if not self.users[number]:
+            self.memory.free(self.buffers.pop(number))
+            del self.pool.buffers[number], self.users[number]
 
 
 class _Tensor:
@@ -115,22 +125,27 @@ class Program:
         self.plan: MemoryPlan = plan(graph, 0 if chosen.direct else len(workspace.on_chip), workspace.pool)
         self._storages: list[Storage] = []
         self._views: list[View] = []
+        self._closed = False
         self._tensors: dict[int, _Tensor] = {}
         self._constants = {number: self._constant(number, node, constants) for number, node in graph.of("const")}
+        buffers = {number: workspace.hold(number) for number in self.plan.buffers}
         for place in self.plan.places:
             spec = spec_of(graph, place.node, self.layouts[place.node])
             if place.memory == "on-chip":
                 self._tensors[place.node] = self._in_chip(spec, place.at)
             else:
-                self._tensors[place.node] = self._in_buffer(spec, workspace.buffer(place.at))
+                self._tensors[place.node] = self._in_buffer(spec, buffers[place.at])
 
     def close(self) -> None:
-        """Free the constants; buffers of the pool stay with the workspace."""
+        """Free the constants, and the buffers that no other graph uses."""
         for view in self._views:
             view.release()
         for storage in self._storages:
             self.workspace.memory.free(storage)
-        self._views, self._storages = [], []
+        if not self._closed:
+            for number in self.plan.buffers:
+                self.workspace.let_go(number)
+        self._views, self._storages, self._closed = [], [], True
 
     def run(self, inputs: Sequence[View], outputs: Sequence[View]) -> GraphRun:
         """Inputs and outputs in the graph's order. DeviceError where one is not what its node says."""
@@ -154,7 +169,7 @@ class Program:
             self._tensors[operator.number].store(operator.compute(arrays))
         for view, head in zip(outputs, heads, strict=True):
             dense = self._load(head.node, plain)
-            memory.write(view, _fitting(dense, self.graph.nodes[head.node]).reshape(memory.read(view).shape))
+            memory.write(view, _fitting(dense, self.graph.nodes[head.node]))
             if self.layouts[head.node] != "nchw":
                 copies_out, copied = copies_out + 1, copied + dense.nbytes
         bound = len(inputs) + len(outputs) - copies_in - copies_out

@@ -62,17 +62,20 @@ class MemoryPlan:
 
 @dataclass
 class BufferPool:
-    """Device buffers that the graphs of a model share, in turn: number -> bytes."""
+    """Device buffers that the graphs of a model share, in turn: number -> bytes. A number is given once."""
 
     buffers: dict[int, int] = field(default_factory=dict)
+    made: int = 0
 
     def new(self, nbytes: int) -> int:
-        self.buffers[len(self.buffers)] = nbytes
-        return len(self.buffers) - 1
+        self.buffers[self.made] = nbytes
+        self.made += 1
+        return self.made - 1
 
 
 def layouts(graph: Graph) -> dict[int, Layout]:
-    """The layout of each node's tensor: OPTIMAL, but plain for what matrix products and softmax over the last axis take and give.
+    """The layout of each node's tensor: OPTIMAL, but plain for what matrix products and softmax over channels of images take
+    and give (softmax over the last axis names yet another layout, which is copied as OPTIMAL is).
 
     As in TVM's runtime the first operator that asks for another layout decides for the tensor.
     """
@@ -83,7 +86,7 @@ def layouts(graph: Graph) -> dict[int, Layout]:
         kind = kind_of(node.name)
         rows = graph.nodes[node.inputs[0].node].shape[0]
         plain = kind in ("batch_matmul", "dequant_matmul") or (kind == "dense" and not (rows == 1 and len(node.inputs) == 3))
-        if plain or (kind == "softmax" and len(node.shape) == 4):
+        if plain or (kind == "softmax" and len(node.shape) == 4 and node.attrs.get("axis", -1) not in (3, -1)):
             for owner in (*(entry.node for entry in node.inputs), number):
                 found.setdefault(owner, "nchw")
     return {number: found.get(number, "optimal") for number in range(len(graph.nodes))}

@@ -19,6 +19,7 @@ from ...mlops.policy import OffloadPolicy, flops
 from .. import tvmread as read
 from ..artifact import OffloadDecision
 from ..compat import import_tvm, tvm_series
+from ..passes.private_function import inline_private_functions
 from . import codegen
 from .dequant import dequant_table
 from .inline import alone, put_back, renamed
@@ -96,6 +97,7 @@ class Offload:
         transform = tvm.relax.transform
         table = pattern_table(self.policy.capabilities)
         fold = [transform.FoldBatchnormToConv2D()] if self.fold_batch_norm else []
+        mod = inline_private_functions()(mod)  # FuseOpsByPattern stops at a call of one
         packed = dequant_table(self.policy.capabilities, mod)
         passes = [
             transform.Normalize(), transform.FuseOpsByPattern(packed),  # before constants are folded

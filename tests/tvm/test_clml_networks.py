@@ -12,6 +12,7 @@ import onnx
 import pytest
 import relax_models
 from clml_modules import constant, conv, module, nn
+from operators import OPERATORS
 from referencing import Registry, Resource
 from tvm import relax
 
@@ -119,6 +120,12 @@ def test_device_without_the_extension(mixed):
 def test_mobile_network(adreno):
     report = adreno_sim.check(relax_models.mobilenet(96), device=adreno, target="clml")
     assert report.ok and [graph.operators.count("depthwise_conv2d") for graph in report.subgraphs] == [3], str(report)
+
+
+@pytest.mark.parametrize("name", ["private_function", "three_branches", "squeeze_and_excite"])
+def test_module_of_the_operator_table(name, adreno):
+    report = adreno_sim.check(OPERATORS[name](), device=adreno, target="clml", clml_min_flops=0)
+    assert report.ok and report.subgraphs, str(report)
 
 
 @pytest.mark.parametrize("name", [key for key in modules.OPERATORS if key in ("conv2d + other clip", "pad + conv2d", "divide")])

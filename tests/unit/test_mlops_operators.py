@@ -4,6 +4,8 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import adreno_sim
 from adreno_sim.device import BufferSpec, DeviceError, UnsupportedError
@@ -208,3 +210,61 @@ def test_device_without_the_extension():
     )
     with pytest.raises(UnsupportedError, match="has no cl_qcom_ml_ops"):
         adreno_sim.open_device("sim:adreno-640").build_graph(graph, {})
+
+
+@st.composite
+def graphs(draw):
+    """Sums, products and relus of tensors of one shape, some with several readers, some results of the graph."""
+    shape = draw(st.sampled_from([(1, 4, 3, 3), (1, 7, 2, 5), (1, 10)]))
+    nodes = [Node("input", f"x{i}", (shape,), ("float32",)) for i in range(draw(st.integers(1, 2)))]
+    for _ in range(draw(st.integers(1, 10))):
+        name = draw(st.sampled_from(["relax.add", "relax.maximum", "relax.nn.relu"]))
+        inputs = [draw(st.integers(0, len(nodes) - 1)) for _ in range(1 if name == "relax.nn.relu" else 2)]
+        nodes.append(Node("kernel", f"openclml.{name}", (shape,), ("float32",), tuple(map(Entry, inputs))))
+    last = len(nodes) - 1
+    heads = draw(st.lists(st.integers(len(nodes) - min(3, last), last), min_size=1, max_size=2, unique=True))
+    return Graph(tuple(nodes), tuple(map(Entry, heads)))
+
+
+COMPUTE = {
+    "openclml.relax.add": np.add,
+    "openclml.relax.maximum": np.maximum,
+    "openclml.relax.nn.relu": lambda x: np.maximum(x, 0),
+}
+
+
+@settings(max_examples=60, deadline=None)
+@given(graphs(), st.sampled_from([0, 192, 512, 4096]))
+def test_tensors_survive_where_they_are_planned(graph, size):
+    """Whatever the on-chip memory, each result is what its operators make of the inputs, in a first run and in a second."""
+    device = adreno_sim.open_device(f"sim:adreno-740,ONCHIP_GLOBAL_MEM_SIZE={size}")
+    program = device.build_graph(graph, {})
+    for seed in (1, 2):
+        values = []
+        for number, node in enumerate(graph.nodes):
+            given = [values[entry.node] for entry in node.inputs]
+            if node.op == "input":
+                values.append(np.random.default_rng([seed, number]).uniform(-1, 1, node.shape).astype("float32"))
+            else:
+                values.append(COMPUTE[node.name](*given))
+        inputs = [_view(device, node.size, "float32") for _, node in graph.of("input")]
+        outputs = [_view(device, graph.nodes[head.node].size, "float32") for head in graph.heads]
+        for view, (number, _) in zip(inputs, graph.of("input"), strict=True):
+            device.write(view, values[number].reshape(-1))
+        program.run(inputs, outputs)
+        for view, head in zip(outputs, graph.heads, strict=True):
+            assert np.array_equal(device.read(view), values[head.node].reshape(-1))
+    program.close()
+
+
+def test_memory_is_given_back():
+    device = adreno_sim.open_device("sim:adreno-740")
+    shapes = ((1, 4, 9, 9),)
+    source = Node("input", "x", shapes, ("float32",))
+    nodes = (source, Node("kernel", "openclml.relax.nn.relu", shapes, ("float32",), (Entry(0),)))
+    programs = [device.build_graph(Graph(nodes, (Entry(1),)), {}) for _ in range(2)]
+    assert device.pool_stats().used > 0
+    for program in programs:
+        program.close()
+        program.close()
+    assert device.pool_stats().used == 0
