@@ -19,6 +19,7 @@ from ...mlops.policy import OffloadPolicy, flops
 from .. import tvmread as read
 from ..artifact import OffloadDecision
 from ..compat import import_tvm, tvm_series
+from ..passes.fold_layouts import fold_layouts
 from ..passes.private_function import inline_private_functions
 from . import codegen
 from .dequant import dequant_table
@@ -102,7 +103,7 @@ class Offload:
         passes = [
             transform.Normalize(), transform.FuseOpsByPattern(packed),  # before constants are folded
             transform.ConvertLayout({"relax.nn.conv2d": ["NCHW", "OIHW"]}), transform.Normalize(), *fold,
-            end_normalisations(), transform.FoldConstant(), turn_weights(),
+            end_normalisations(), fold_layouts(), transform.FoldConstant(), turn_weights(),
             transform.FuseOpsByPattern(table), transform.MergeCompositeFunctions(),
         ]  # fmt: skip
         mod = tvm.transform.Sequential(passes)(mod)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..compat import constant_array, import_tvm, shape_values, type_of
+from ..tvmread import dtype_of
 
 if TYPE_CHECKING:
     from tvm.ir.transform import Pass
@@ -59,6 +60,8 @@ def fold_layouts() -> Pass:
                 array = constant_array(arg)
                 if array is None and isinstance(arg, relax.Var):
                     array = self.known.get(int(arg.__chandle__()))
+                if isinstance(arg, tvm.tirx.FloatImm):
+                    array = np.asarray(arg.value, dtype_of(arg))
                 if array is not None:
                     found.append(array)
                 elif not isinstance(arg, relax.ShapeExpr):

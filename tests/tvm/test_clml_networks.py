@@ -28,6 +28,17 @@ from adreno_sim.report import encode, offload_text
 LIGHT = Path(onnx.__file__).parent / "backend" / "test" / "data" / "light"
 
 
+PAGE = (Path(__file__).parents[2] / "docs" / "clml.md").read_text(encoding="utf-8")
+
+
+def _row(name, report):
+    """The network's row in the table of docs/clml.md."""
+    (graph,) = report.subgraphs
+    copies = f"{graph.copies_in} in, {graph.copies_out} out"
+    figures = f"{graph.copied_bytes:,} | {graph.on_chip_peak:,} | {graph.buffers:,}"
+    return f"| {name} | {offload_text.counted(graph.operators)} | {copies} | {figures} |"
+
+
 def _residual(x):
     """Two subgraphs around a sine that stays with a kernel."""
     y = nn.relu(conv(x, 8, padding=1) + constant(1, 8, 1, 1))
@@ -120,6 +131,7 @@ def test_device_without_the_extension(mixed):
 def test_mobile_network(adreno):
     report = adreno_sim.check(relax_models.mobilenet(96), device=adreno, target="clml")
     assert report.ok and [graph.operators.count("depthwise_conv2d") for graph in report.subgraphs] == [3], str(report)
+    assert _row("mobilenet (of the tests)", report) in PAGE
 
 
 @pytest.mark.parametrize("name", ["private_function", "three_branches", "squeeze_and_excite"])
@@ -141,6 +153,7 @@ def test_network(file, operators, adreno):
     report = adreno_sim.check(str(LIGHT / f"light_{file}.onnx"), device=adreno, target="clml")
     assert report.ok and len(report.subgraphs) == 1, str(report)
     assert report.subgraphs[0].operators.count("conv2d") == operators and not report.kept
+    assert _row(file, report) in PAGE
 
 
 def test_subgraphs_textures_and_buffers_in_one_program(adreno):
