@@ -18,7 +18,9 @@ COMPONENTS = {
 READERS = {"float32": ("float4", "read_imagef"), "int32": ("int4", "read_imagei"), "uint32": ("uint4", "read_imageui")}
 FORMATS = [Format(order, kind) for order in ORDERS for kind in CHANNEL_TYPES if kind in combined_with(order)]
 ADDRESSING = ["clamp_to_edge", "clamp", "repeat", "mirrored_repeat"]
-COUNT = 24
+COUNT = 32
+WILD = [np.nan, np.inf, -np.inf, 3e38, -3e38, 2.0**31, -(2.0**31), 2.0**63, 1e-40, -1e-40, -0.0, 0.5 - 2.0**-25]
+"""Coordinates that are no position, or none near the image."""
 
 READ = """
 kernel void get(read_only IMAGE image, SAMPLER global const COORD4 *at, global VALUE *out) {
@@ -66,15 +68,23 @@ def options(**names):
     return "-cl-std=CL2.0 " + " ".join(f'"-D{name}={text}"' for name, text in names.items())
 
 
-def read_on(device, case, coordinates, sampler):
+def constant(sampler):
+    """A sampler of the program's own instead of an argument."""
+    words = [f"CLK_NORMALIZED_COORDS_{str(sampler.normalized).upper()}", f"CLK_ADDRESS_{sampler.addressing.upper()}"]
+    return f"constant sampler_t s = {' | '.join([*words, f'CLK_FILTER_{sampler.filter.upper()}'])};"
+
+
+def read_on(device, case, coordinates, sampler, is_argument=True):
     spec, texel_format, texels, _ = case
     value, reader = READERS[texel_format.colour_dtype.name]
     number = "int" if coordinates.dtype == np.int32 else "float"
     names = {"IMAGE": f"{spec.kind}_t", "COORD4": f"{number}4", "VALUE": value, "READ": reader}
-    names |= {"COORDINATES": COMPONENTS[spec.kind], "SAMPLER": "sampler_t s," if sampler else "", "USE": "s," if sampler else ""}
+    names |= {"COORDINATES": COMPONENTS[spec.kind], "USE": "s," if sampler else ""}
+    names["SAMPLER"] = "sampler_t s," if sampler and is_argument else ""
+    source = READ if is_argument else constant(sampler) + READ
     out = upload(device, np.zeros((len(coordinates), 4), texel_format.colour_dtype))
-    args = [upload(device, texels, spec), *([sampler] if sampler else []), upload(device, coordinates), out]
-    result = device.launch(device.build(READ, options(**names))["get"], (len(coordinates),), None, args)
+    args = [upload(device, texels, spec), *([sampler] if sampler and is_argument else []), upload(device, coordinates), out]
+    result = device.launch(device.build(source, options(**names))["get"], (len(coordinates),), None, args)
     return device.read(out).reshape(-1, 4), result
 
 
@@ -90,30 +100,32 @@ def float_coordinates(spec, rng, sampler):
         coordinates /= extents
     if layer_axis:
         coordinates[:, layer_axis] = layer
+    wild = rng.choice(np.array(WILD, np.float32), (8, 4))
+    coordinates[-8:] = np.where(rng.random((8, 4)) < 0.5, wild, coordinates[-8:])
     return coordinates
 
 
-@given(case=images(), addressing=st.sampled_from(ADDRESSING), normalized=st.booleans())
+@given(case=images(), addressing=st.sampled_from(ADDRESSING), normalized=st.booleans(), is_argument=st.booleans())
 @settings(max_examples=60, deadline=None)
-def test_nearest_reads(devices, case, addressing, normalized):
+def test_nearest_reads(devices, case, addressing, normalized, is_argument):
     sampler = Sampler(normalized or addressing.endswith("repeat"), addressing, "nearest")
     coordinates = float_coordinates(case[0], case[3], sampler)
-    compare(devices, case, coordinates, sampler)
+    compare(devices, case, coordinates, sampler, is_argument)
 
 
-@given(case=images(), addressing=st.sampled_from(["clamp_to_edge", "clamp"]))
+@given(case=images(), addressing=st.sampled_from(["clamp_to_edge", "clamp"]), is_argument=st.booleans())
 @settings(max_examples=40, deadline=None)
-def test_integer_coordinates(devices, case, addressing):
+def test_integer_coordinates(devices, case, addressing, is_argument):
     coordinates = case[3].integers(-3, 12, (COUNT, 4)).astype(np.int32)
     coordinates[0], coordinates[1] = np.iinfo(np.int32).min, np.iinfo(np.int32).max
-    compare(devices, case, coordinates, Sampler(False, addressing, "nearest"))
+    compare(devices, case, coordinates, Sampler(False, addressing, "nearest"), is_argument)
 
 
-def compare(devices, case, coordinates, sampler):
+def compare(devices, case, coordinates, sampler, is_argument):
     spec, texel_format, texels, _ = case
     expected = read_image(texels, texel_format, spec.kind, sampler, coordinates)
     for device in devices:
-        got, result = read_on(device, case, coordinates, sampler)
+        got, result = read_on(device, case, coordinates, sampler, is_argument)
         np.testing.assert_array_equal(got, expected)
         assert [f for f in result.findings if f.severity is Severity.ERROR] == []
 
@@ -135,15 +147,15 @@ def test_reads_without_a_sampler(devices, case):
     assert [(f.kind, f.work_item.global_id[0], f.count) for f in outside.findings] == [(Kind.IMAGE_READ_OUT_OF_RANGE, 5, 1)]
 
 
-@given(case=images(), addressing=st.sampled_from(ADDRESSING), normalized=st.booleans())
+@given(case=images(), addressing=st.sampled_from(ADDRESSING), normalized=st.booleans(), is_argument=st.booleans())
 @settings(max_examples=40, deadline=None)
-def test_linear_reads(devices, case, addressing, normalized):
+def test_linear_reads(devices, case, addressing, normalized, is_argument):
     spec, texel_format, texels, rng = case
     if texel_format.colour_dtype != np.float32:
         return  # defined for read_imagef only
     sampler = Sampler(normalized or addressing.endswith("repeat"), addressing, "linear")
     coordinates = float_coordinates(spec, rng, sampler)
-    got, _ = read_on(devices[0], case, coordinates, sampler)
+    got, _ = read_on(devices[0], case, coordinates, sampler, is_argument)
     expected = read_image(texels, texel_format, spec.kind, sampler, coordinates)
     largest = np.abs(texel_format.decode(texels)).max()
     np.testing.assert_allclose(got, expected, rtol=2**-7, atol=2**-7 * largest)
