@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 MOST_GROUPS = 1 << 25
 """Work-groups of a launch at level full: the order of their turns and the ticks of each are tables."""
 
+_SMALL = 1 << 14  # entries of tables that are kept: nobody changes them
+
 _IF_THERE = "  br i1 %turn.in, label %item, label %latch"
 
 
@@ -28,8 +31,16 @@ def tables(groups: int, items: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """
     if groups > MOST_GROUPS:
         raise UnsupportedError(f"unsupported: {groups} work-groups at level full: expected at most {MOST_GROUPS}; see --checks")
+    return (_small if groups + items <= _SMALL else _tables)(groups, items, seed)
+
+
+def _tables(groups: int, items: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     chance = np.random.RandomState(seed & 0xFFFFFFFF)  # numpy keeps its sequences the same for ever
     return chance.permutation(groups).astype(np.uint32), chance.permutation(items).astype(np.uint32)
+
+
+_small = functools.lru_cache(maxsize=256)(_tables)
+"""Making a generator takes as long as a short launch."""
 
 
 def items_in_table(plan_is_flat: bool, items: int, wave: int) -> int:

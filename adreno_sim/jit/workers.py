@@ -46,7 +46,7 @@ def execute(
     groups = int(words[context.GROUP_COUNT])
     workers = max(1, min(threads, groups))
     expected = compiled.pace.expected(groups)
-    quick = not compiled.module.polls and expected is not None and expected < _QUICK
+    quick = _is_quick(compiled, groups)
     if quick and expected is not None and expected < _WORTH_HELP:
         workers = 1
     words[context.CHUNK] = max(1, groups // (workers * 8))
@@ -77,9 +77,12 @@ def execute_apart(
     def work(address: int) -> None:
         compiled.worker(address, arguments_address, _private_memory(compiled.module.memory))
 
+    quick = _is_quick(compiled, groups)
     start = perf_counter()
-    helpers = [_pool(len(blocks)).submit(work, address) for _, address in blocks]
+    helpers = [_pool(len(blocks)).submit(work, address) for _, address in blocks[quick:]]
     try:
+        if quick:
+            work(blocks[0][1])
         concurrent.futures.wait(helpers, timeout)
     finally:
         for words, _ in blocks:
@@ -87,6 +90,12 @@ def execute_apart(
         for helper in helpers:
             helper.result()
     compiled.pace.seconds_per_group = (perf_counter() - start) * len(blocks) / groups
+
+
+def _is_quick(compiled: CompiledKernel, groups: int) -> bool:
+    """Whether the calling thread may run groups: soon over for certain."""
+    expected = compiled.pace.expected(groups)
+    return not compiled.module.polls and expected is not None and expected < _QUICK
 
 
 def worth_help(compiled: CompiledKernel, groups: int) -> bool:
