@@ -13,6 +13,7 @@ from .observer import FunctionCall
 
 if TYPE_CHECKING:
     from ..golden.kernel_reference import Argument
+    from ..golden.subgraph_reference import SubgraphReference
 
 
 class Golden(Protocol):
@@ -27,6 +28,13 @@ class Golden(Protocol):
 
     def results(self, call: FunctionCall, args: Sequence[Argument]) -> list[np.ndarray | None]:
         """Each argument after the call, None where it is a scalar or not known. args: what they hold before it."""
+        ...
+
+    def blame(self, call: FunctionCall, values: Sequence[np.ndarray]) -> str:
+        """The first operator of a subgraph whose value is not what it computes of those before it, in words; "" for none.
+
+        values: of every node of the graph.
+        """
         ...
 
 
@@ -55,14 +63,20 @@ class LiveGolden:
 
     forces = False
 
-    def __init__(self, reference: Reference):
+    def __init__(self, reference: Reference, subgraphs: SubgraphReference | None = None):
         self.reference = reference
+        self._subgraphs = subgraphs
 
     def knows(self, call: FunctionCall) -> bool:
         return call.function.golden in self.reference
 
     def results(self, call: FunctionCall, args: Sequence[Argument]) -> list[np.ndarray | None]:
         return self.reference.run(call.function.golden, args)
+
+    def blame(self, call: FunctionCall, values: Sequence[np.ndarray]) -> str:
+        if self._subgraphs is None or call.function.golden not in self._subgraphs:
+            return ""
+        return self._subgraphs.first_wrong(call.function.golden, values)
 
 
 class StoredGolden:
@@ -85,6 +99,9 @@ class StoredGolden:
     def results(self, call: FunctionCall, args: Sequence[Argument]) -> list[np.ndarray | None]:
         known = self._data.calls[str(call.index)].results
         return [self._data.result(call.index, position) if position in known else None for position in range(len(args))]
+
+    def blame(self, call: FunctionCall, values: Sequence[np.ndarray]) -> str:
+        return ""
 
 
 def is_result(call: FunctionCall, position: int, before: np.ndarray, after: np.ndarray) -> bool:

@@ -174,11 +174,21 @@ class KernelObserver(Observer):
             line, column = (stores[-1]["line"], stores[-1]["column"]) if stores else (0, 0)
         what = "subgraph" if call.function.graphs() else "PrimFunc"
         message = f"{param} of {call.function.name} (call {call.index}) is not what its {what} computes: {result}"
+        message += self._blamed(call, before)
         finding = Finding(Kind.WRONG_VALUE, message, name, line, column, tensor=tensor.name, detail=detail)
         self.findings.add([finding])
         if self.on_wrong is not None:
             self.on_wrong(call, position, golden, finding)
         return False
+
+    def _blamed(self, call: FunctionCall, before: Sequence[np.ndarray | None]) -> str:
+        """For a subgraph: which of its operators goes wrong first on what it was given."""
+        if self._golden is None or not self._golden.knows(call) or call.function.name not in self.graphs:
+            return ""
+        program, _ = self.graphs[call.function.name]
+        inputs = [array for array in before[: len(program.graph.of("input"))] if array is not None]
+        found = self._golden.blame(call, program.trace(inputs))
+        return f"; first in {found}" if found else "; each operator alone is right"
 
     def _note_born(
         self, call: FunctionCall, kernel: str, tensor: Tensor, got: np.ndarray, before: list[np.ndarray | None]

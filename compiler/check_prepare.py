@@ -154,7 +154,7 @@ def prepare(
         _add_own_runtime(model, arrays, references, unchecked)
     bound = output_bound(model.module, options.dtype)
     applied = {} if tuned is None else tuned.applied
-    golden = LiveGolden(References(kernels, subgraphs))
+    golden = LiveGolden(References(kernels, subgraphs), subgraphs)
     return Prepared(compiled, arrays, origin, golden, references, unchecked, bound, applied)
 
 

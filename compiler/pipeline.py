@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from tvm.target import Target
 
     from .clml.partition import Offload
+    from .clml.subgraph import Subgraph
     from .tuning.apply import Tuned
 
 PipelineName = Literal["fixed", "stock"]
@@ -47,7 +48,7 @@ class Lowered:
     tir: after tirx.SplitHostDevice: host functions, and kernels (PrimFuncs with `tirx.kernel_launch_params`).
     sources: kernel name -> its OpenCL C, each a program of its own.
     fixes: names of the mends that ran, in order.
-    subgraphs: what is offloaded to OpenCL ML, by name, each a module with a `main`; offload: what was decided about that.
+    subgraphs: what is offloaded to OpenCL ML, by name; offload: what was decided about that.
     """
 
     imported: IRModule
@@ -58,7 +59,7 @@ class Lowered:
     target: Target
     pipeline: PipelineName
     fixes: tuple[str, ...]
-    subgraphs: dict[str, Any] = field(default_factory=dict)
+    subgraphs: dict[str, Subgraph] = field(default_factory=dict)
     offload: tuple[OffloadDecision, ...] = ()
 
 

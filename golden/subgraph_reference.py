@@ -3,26 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .compare import compare
 from .kernel_reference import Argument
 from .model_reference import ModelReference
 
+if TYPE_CHECKING:
+    from ..compiler.clml.subgraph import Subgraph
+
 
 class SubgraphReference:
-    """Subgraphs by name, each a module with its function as `main`; compiled when first run, results kept on disk."""
+    """Subgraphs by name; compiled when first run, results kept on disk."""
 
-    def __init__(self, modules: Mapping[str, Any]):
-        self._functions = {name: ModelReference(module) for name, module in modules.items()}
-        self._inputs = {name: len(module["main"].params) for name, module in modules.items()}
+    def __init__(self, subgraphs: Mapping[str, Subgraph]):
+        self._subgraphs = subgraphs
+        self._wholes = {name: ModelReference(subgraph.module) for name, subgraph in subgraphs.items()}
 
     def __contains__(self, name: str) -> bool:
-        return name in self._functions
+        return name in self._subgraphs
 
     def run(self, name: str, args: Sequence[Argument]) -> list[np.ndarray | None]:
         """As KernelReference.run: `args` are the inputs, then the outputs; outputs afterwards, inputs as they are."""
-        count = self._inputs[name]
+        count = len(self._subgraphs[name].module["main"].params)
         inputs = [np.asarray(array) for array in args[:count]]
-        return [*inputs, *self._functions[name].run(inputs)]
+        return [*inputs, *self._wholes[name].run(inputs)]
+
+    def first_wrong(self, name: str, values: Sequence[np.ndarray]) -> str:
+        """The first operator that makes something else of what it is given than TVM does, in words; "" for none.
+
+        values: of every node of the graph, each computed from those before it.
+        """
+        for operator in self._subgraphs[name].operators:
+            given = [values[entry.node] for entry in operator.inputs]
+            (expected,) = ModelReference(operator.module).run(given)
+            result = compare(values[operator.node].reshape(expected.shape), expected)
+            if not result.ok:
+                return f"node {operator.node}: {result}"
+        return ""

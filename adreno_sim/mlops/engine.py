@@ -175,6 +175,18 @@ class Program:
         bound = len(inputs) + len(outputs) - copies_in - copies_out
         return GraphRun(time.perf_counter() - start, copies_in, copies_out, copied, bound)
 
+    def trace(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """The value of every node for these inputs, without the memory plan: what each operator makes of those before it."""
+        given = iter(inputs)
+        ready = {operator.number: operator for operator in self.operators}
+        values: list[np.ndarray] = []
+        for number, node in enumerate(self.graph.nodes):
+            if number in ready:
+                values.append(ready[number].compute([values[entry.node] for entry in node.inputs]).reshape(node.shape))
+            else:
+                values.append(self._constants[number] if number in self._constants else _fitting(next(given), node))
+        return values
+
     def _load(self, number: int, plain: Mapping[int, np.ndarray]) -> np.ndarray:
         if number in plain:
             return plain[number]

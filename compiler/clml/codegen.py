@@ -47,6 +47,12 @@ def serialise(function: Any, constants: Mapping[int, str]) -> Graph:
     return _Serialiser(constants).function(function)
 
 
+def operators_of(function: Any, constants: Mapping[int, str]) -> tuple[Graph, list[tuple[int, tuple[Entry, ...], Any]]]:
+    """The graph, and (node, entries of its parameters, composite function) of each operator."""
+    serialiser = _Serialiser(constants)
+    return serialiser.function(function), serialiser.operators
+
+
 Entries = list[Entry]
 
 
@@ -56,6 +62,7 @@ class _Serialiser:
     nodes: list[Node] = field(default_factory=list)
     entries: dict[int, Entries] = field(default_factory=dict)  # by the key of a variable or constant
     composites: dict[int, Any] = field(default_factory=dict)
+    operators: list[tuple[int, tuple[Entry, ...], Any]] = field(default_factory=list)
 
     def function(self, function: Any) -> Graph:
         for param in function.params:
@@ -94,6 +101,8 @@ class _Serialiser:
         for position, expr in enumerate(found.inputs):
             outer = given.get(read.key(expr))
             inputs += self.visit(outer) if outer is not None else self.constant(expr, found.shapes.get(position))
+        params = tuple(self.visit(arg)[0] for arg in call.args)
+        self.operators.append((len(self.nodes), params, function))
         return self.add(Node("kernel", found.name, (static_shape(call),), (tensor_dtype(call),), tuple(inputs), found.attrs))
 
     def constant(self, expr: Any, shape: tuple[int, ...] | None) -> Entries:

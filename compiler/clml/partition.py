@@ -27,6 +27,7 @@ from .inline import alone, put_back, renamed
 from .left import left_over
 from .patterns import pattern_table
 from .prepare import end_normalisations, turn_weights
+from .subgraph import OperatorModule, Subgraph
 
 if TYPE_CHECKING:
     from tvm import IRModule
@@ -75,12 +76,12 @@ def partition_for_clml(
 
 @dataclass
 class Offload:
-    """One partitioning. Filled while it runs: decisions, and the subgraphs' functions by name, for references."""
+    """One partitioning. Filled while it runs: decisions, and the subgraphs by name, for references."""
 
     policy: OffloadPolicy
     fold_batch_norm: bool = True
     decisions: list[OffloadDecision] = field(default_factory=list)
-    subgraphs: dict[str, Any] = field(default_factory=dict)
+    subgraphs: dict[str, Subgraph] = field(default_factory=dict)
 
     def as_pass(self) -> Pass:
         """Partition and generate code, as one pass of a pipeline."""
@@ -114,12 +115,13 @@ class Offload:
         kept = []
         mod = _numbered(mod)
         for name, function in list(_subgraphs(mod)):
-            graph = codegen.serialise(function, _Names())
+            graph, operators = codegen.operators_of(function, _Names())
             check_graph(graph, self.policy.capabilities)
             worth, why = self.policy.decide(graph)
             self.decisions.append(OffloadDecision(name, tuple(_kinds(graph)), flops(graph), worth, why))
             if worth:
-                self.subgraphs[name] = alone(function, mod)
+                alones = tuple(OperatorModule(node, inputs, alone(f, mod)) for node, inputs, f in operators)
+                self.subgraphs[name] = Subgraph(alone(function, mod), alones)
             else:
                 kept.append(name)
         mod = put_back(mod, set(kept))

@@ -92,6 +92,22 @@ def test_wrong_operator_is_named(mixed, adreno, monkeypatch):
     report = adreno_sim.check(mixed, device=adreno, target="clml", clml_min_flops=0)
     assert report.first_wrong is not None and report.first_wrong.kernel == "clml_0"
     assert "is not what its subgraph computes" in report.first_wrong.message
+    assert "; first in node 4: " in report.first_wrong.message
+
+
+def test_overlapping_tensors_are_told_from_a_wrong_operator(adreno, monkeypatch):
+    """Where the plan lets two tensors overlap, values are wrong though each operator alone is right."""
+    from adreno_sim.mlops import onchip
+
+    monkeypatch.setattr(onchip._Planner, "_on_chip", lambda self, nbytes, number: 0)
+    monkeypatch.setattr(onchip._Planner, "_free", lambda self, number: None)
+
+    def make(x):
+        first = conv(x, 8, padding=1)
+        return nn.relu(conv(first, 8, inputs=8, padding=1)) + first
+
+    report = adreno_sim.check(module(make, (1, 4, 24, 24)), device=adreno, target="clml", clml_min_flops=0)
+    assert report.first_wrong is not None and "; each operator alone is right" in report.first_wrong.message
 
 
 def test_bundle_runs_and_is_judged_without_tvm(mixed, adreno, tmp_path):
