@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import clml_modules as modules
 import numpy as np
+import pytest
 
 import adreno_sim
 from adreno_sim.compiler.clml.partition import Offload
 from adreno_sim.mlops.capabilities import NEWEST, MLCapabilities
 from adreno_sim.mlops.policy import OffloadPolicy
+
+pytestmark = pytest.mark.tvm
 
 
 def _inputs():

@@ -23,6 +23,7 @@ TVM, FFI = Path(tvm.__file__).parent, Path(tvm_ffi.__file__).parent
 JSON = TVM / "src" / "runtime" / "extra" / "contrib" / "json"
 
 pytestmark = [
+    pytest.mark.tvm,
     pytest.mark.slow,
     pytest.mark.skipif(not (JSON / "json_runtime.h").exists(), reason="this TVM's wheel has no sources"),
     pytest.mark.skipif(shutil.which("g++") is None, reason="no g++"),

@@ -25,6 +25,8 @@ from adreno_sim.compiler.plan.graphs import graph_plans
 from adreno_sim.device import UnsupportedError
 from adreno_sim.report import encode, offload_text
 
+pytestmark = pytest.mark.tvm
+
 LIGHT = Path(onnx.__file__).parent / "backend" / "test" / "data" / "light"
 
 

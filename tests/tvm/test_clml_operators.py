@@ -10,6 +10,8 @@ from adreno_sim.compiler.clml.partition import Offload
 from adreno_sim.mlops.capabilities import NEWEST, MLCapabilities
 from adreno_sim.mlops.policy import OffloadPolicy
 
+pytestmark = pytest.mark.tvm
+
 
 @pytest.mark.parametrize("name", modules.OPERATORS)
 def test_operator_is_offloaded_and_right(name, adreno):

@@ -18,6 +18,8 @@ from adreno_sim.mlops.capabilities import NEWEST, MLCapabilities
 from adreno_sim.mlops.graph import parse
 from adreno_sim.mlops.policy import OffloadPolicy
 
+pytestmark = pytest.mark.tvm
+
 ROOTS = {
     "nn.conv2d": lambda x: conv(x, 8),
     "pad.nn.conv2d": lambda x: conv(nn.pad(x, (0, 0, 0, 0, 1, 1, 1, 1)), 8),

@@ -94,3 +94,12 @@ def test_float_kernels_of_a_model_with_halves_build_without_halves() -> None:
 def test_sources_are_split_into_programs() -> None:
     text = "// Function: a_kernel\n__kernel void a_kernel() {}\n\n// Function: b\nint x;\n"
     assert split_sources(text) == {"a_kernel": "__kernel void a_kernel() {}\n\n", "b": "int x;\n"}
+
+
+def test_open_cl_ml_takes_one_series_of_tvm(monkeypatch: pytest.MonkeyPatch) -> None:
+    from adreno_sim.compiler.clml import is_clml_runtime_enabled, partition
+
+    monkeypatch.setattr(partition, "tvm_series", lambda: "0.26")
+    with pytest.raises(adreno_sim.UnsupportedError, match=r"OpenCL ML is supported with TVM 0\.27"):
+        lower(OPERATORS["conv2d"](), "clml")
+    assert not is_clml_runtime_enabled()
