@@ -52,14 +52,14 @@ def table(trials: list[Trial], task: TaskReport, report: TuneReport) -> Table:
 
 
 def rank_title(report: TuneReport) -> str:
-    return "ms" if report.verified else "cost"
+    return "ms" if report.timed else "cost"
 
 
 def rank_text(rank: float | None, report: TuneReport) -> str:
     """Milliseconds, or millions of the static cost's bytes."""
     if rank is None:
         return ""
-    return f"{rank * 1e3:.4g}" if report.verified else f"{rank * 1e3:.4g} MB"
+    return f"{rank * 1e3:.4g}" if report.timed else f"{rank * 1e3:.4g} MB"
 
 
 def summary(task: TaskReport, report: TuneReport) -> str:
@@ -71,7 +71,7 @@ def summary(task: TaskReport, report: TuneReport) -> str:
     if task.best is None or task.best.rank is None:
         return counts
     times = f"{task.default / task.best.rank:.2f}" if task.best.rank else "?"
-    worth = "" if report.verified else " (static cost, unverified against hardware)"
+    worth = "" if report.timed else " (static cost, unverified against hardware)"
     best, default = rank_text(task.best.rank, report), rank_text(task.default, report)
     return f"{counts}; best {best}, default schedule {default}: {times}x{worth}"
 

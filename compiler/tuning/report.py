@@ -85,7 +85,7 @@ class TuneReport:
         return bool(self.tasks) and all(task.accepted for task in self.tasks)
 
     @property
-    def verified(self) -> bool:
+    def timed(self) -> bool:
         """Whether candidates were ranked by a device's time."""
         return self.ranking == TIMED
 
@@ -94,7 +94,7 @@ class TuneReport:
             {**asdict(task), "rejected": task.rejected, "best": None if task.best is None else task.best.number}
             for task in self.tasks
         ]
-        head = {"schema": SCHEMA, "ok": self.ok, "verified_on_hardware": self.verified}
+        head = {"schema": SCHEMA, "ok": self.ok, "timed": self.timed}
         return encode.plain_json({**head, **asdict(self), "tasks": tasks})
 
 
