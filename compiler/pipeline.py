@@ -22,6 +22,7 @@ from .passes import private_function
 from .passes.base import Fix
 from .passes.fold_layouts import fold_layouts
 from .passes.registry import choose
+from .plan.planning_pass import with_planner
 from .stages import Snapshot, as_instrument, clone, run_with_insertions, with_own_constants
 from .targets import make_target
 
@@ -71,13 +72,15 @@ def lower(
     limits: Mapping[str, Any] | None = None,
     offload: OffloadPolicy | None = None,
     tuned: Tuned | None = None,
+    planner: Pass | None = None,
 ) -> Lowered:
     """Lower `mod` for an Adreno target.
 
     target: a shorthand or tag of `targets.TAGS`, or a TVM Target. without: names of mends to leave out (`fixed` only).
     limits: of the device (`DeviceInfo.limits`), so that TVM makes no image it cannot hold; None = TVM's own defaults.
     offload: what goes to OpenCL ML with target clml; None = by the default device's figures.
-    tuned: schedules that go before TVM's own; it notes which were taken.
+    tuned: schedules that go before TVM's own; it notes which were taken. planner: in the place of TVM's memory planner
+    (`plan.planning_pass.plan_memory`).
     Raises AdrenoSimError for an unknown pipeline or mend, UnsupportedError where TVM cannot lower the module.
     """
     fixes = _chosen(pipeline, without)
@@ -86,7 +89,7 @@ def lower(
     imported = clone(mod)
     _refuse_calls(mod, tvm_target, fixes)
     try:
-        vm_level, unscheduled = _lower_relax(with_own_constants(mod), tvm_target, fixes, clml, tuned)
+        vm_level, unscheduled = _lower_relax(with_own_constants(mod), tvm_target, fixes, clml, tuned, planner)
         split, final = _lower_tir(_prim_funcs(vm_level), tvm_target, fixes)
         sources = _sources(final)
     except AdrenoSimError:
@@ -139,16 +142,23 @@ def reason(error: Exception) -> str:
 
 
 def _lower_relax(
-    mod: IRModule, target: Target, fixes: Sequence[Fix], clml: Offload | None = None, tuned: Tuned | None = None
+    mod: IRModule,
+    target: Target,
+    fixes: Sequence[Fix],
+    clml: Offload | None = None,
+    tuned: Tuned | None = None,
+    planner: Pass | None = None,
 ) -> tuple[IRModule, IRModule]:
     """The module at VM level, and its PrimFuncs just before they were scheduled."""
     tvm = import_tvm()
     before = Snapshot("ApplyDefaultSchedule" if tuned is None else tuned.first_schedule, "before")
     with target:
-        plain = not fixes and LayoutConfig.current() is None and clml is None and tuned is None
+        plain = not fixes and LayoutConfig.current() is None and clml is None and tuned is None and planner is None
         passes = [tvm.relax.get_default_pipeline(target)] if plain else relax_passes(target, fixes, clml)
         if tuned is not None:
             passes = tuned.add_passes(passes)
+        if planner is not None:
+            passes = with_planner(passes, planner)
         with tvm.transform.PassContext(instruments=[as_instrument(before)]):
             lowered = tvm.transform.Sequential(passes)(mod)
     return lowered, _prim_funcs(before.module or lowered)

@@ -6,6 +6,7 @@ storages come out 4 or 2 times too large, and buffers that fit are not given suc
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,11 @@ def replan_storages() -> Pass:
 
     Functions with branches, or with storages of symbolic size, keep TVM's plan.
     """
+    return place_tensors("adreno_sim.ReplanStorages", _by_tvms_rules)
+
+
+def place_tensors(name: str, place: Callable[[Sequence[Planned]], Placement]) -> Pass:
+    """Module pass after StaticPlanBlockMemory: the tensors that it planned, where `place` puts them."""
     tvm = import_tvm()
 
     def transform(mod: Any, _ctx: Any) -> Any:
@@ -36,14 +42,25 @@ def replan_storages() -> Pass:
             if isinstance(func, tvm.relax.Function):
                 tensors = _planned_tensors(func)
                 if tensors:
-                    mod[var] = _rewrite(mod, func, tensors)
+                    mod[var] = _rewrite(mod, func, tensors, place(tensors))
         return mod
 
-    return tvm.transform.module_pass(transform, opt_level=0, name="adreno_sim.ReplanStorages")
+    return tvm.transform.module_pass(transform, opt_level=0, name=name)
+
+
+@dataclass(frozen=True)
+class Placement:
+    """sizes: bytes of each storage. storage_of, offsets: for each tensor. kinds: (scope, dtype) of each storage, None = those of
+    the storage that TVM gave its first tensor."""
+
+    sizes: tuple[int, ...]
+    storage_of: tuple[int, ...]
+    offsets: tuple[int, ...]
+    kinds: tuple[str, str] | None = None
 
 
 @dataclass
-class _Planned:
+class Planned:
     """A planned tensor: its variable, its first and last step, and the arguments of the storage TVM gave it."""
 
     var: Any
@@ -56,14 +73,14 @@ def _op_name(value: Any) -> str:
     return str(getattr(getattr(value, "op", None), "name", ""))
 
 
-def _planned_tensors(func: Any) -> list[_Planned]:
+def _planned_tensors(func: Any) -> list[Planned]:
     """The tensors of a straight-line function that lie in planned storages; none where the plan must be kept."""
     relax = import_tvm().relax
     bindings = [binding for block in func.body.blocks for binding in block.bindings]
     if any(isinstance(binding, relax.VarBinding) and isinstance(binding.value, relax.If) for binding in bindings):
         return []
     storages: dict[int, Any] = {}
-    planned: dict[int, _Planned] = {}
+    planned: dict[int, Planned] = {}
     owner: dict[int, set[int]] = {}  # variable -> the planned tensors it may alias
     for step, binding in enumerate(bindings):
         used = {root for var in _free_vars(binding.value) for root in owner.get(_key(var), ())}
@@ -74,7 +91,7 @@ def _planned_tensors(func: Any) -> list[_Planned]:
             storages[_key(binding.var)] = binding.value
         elif name == ALLOC_TENSOR:
             call = storages[_key(binding.value.args[0])]
-            planned[_key(binding.var)] = _Planned(binding.var, step, step, call)
+            planned[_key(binding.var)] = Planned(binding.var, step, step, call)
             owner[_key(binding.var)] = {_key(binding.var)}
         elif used:
             owner[_key(binding.var)] = used
@@ -109,14 +126,18 @@ def tensor_nbytes(kind: Any) -> int:
     return -(-row // alignment) * alignment * image.height * image.depth_or_layers
 
 
-def _rewrite(mod: Any, func: Any, tensors: list[_Planned]) -> Any:
-    """`func` with the storages of the new plan, each made just before the first tensor in it."""
-    relax = import_tvm().relax
+def _by_tvms_rules(tensors: Sequence[Planned]) -> Placement:
     lives = [
         Life(tensor_nbytes(type_of(t.var)), t.first, t.last, (str(t.storage_call.args[2]), str(t.storage_call.args[3])))
         for t in tensors
     ]
     plan = plan_storages(lives)
+    return Placement(plan.sizes, plan.storage_of, (0,) * len(tensors))
+
+
+def _rewrite(mod: Any, func: Any, tensors: list[Planned], plan: Placement) -> Any:
+    """`func` with the storages of the new plan, each made just before the first tensor in it."""
+    relax = import_tvm().relax
     number = {_key(tensor.var): i for i, tensor in enumerate(tensors)}
 
     class Replan(relax.PyExprMutator):  # type: ignore[name-defined]
@@ -135,9 +156,10 @@ def _rewrite(mod: Any, func: Any, tensors: list[_Planned]) -> Any:
             storage = plan.storage_of[tensor]
             if storage not in self.made:
                 size = relax.ShapeExpr([plan.sizes[storage]])
-                call = relax.op.memory.alloc_storage(size, *tensors[tensor].storage_call.args[1:])
+                device, *kinds = tensors[tensor].storage_call.args[1:]
+                call = relax.op.memory.alloc_storage(size, device, *(plan.kinds or kinds))
                 self.made[storage] = self.builder_.emit(call, "storage")
-            call = relax.op.memory.alloc_tensor(self.made[storage], *binding.value.args[1:])
+            call = relax.op.memory.alloc_tensor(self.made[storage], plan.offsets[tensor], *binding.value.args[2:])
             self.builder_.emit_normalized(relax.VarBinding(binding.var, _typed(call, binding.value)))
 
     return relax.expr_functor.mutator(Replan)().visit_expr(func)

@@ -52,8 +52,9 @@ class Tuned:
     def _apply(self, module: IRModule, _context: Any) -> IRModule:
         changed = import_tvm().IRModule(dict(module.functions_items()), attrs=module.attrs, global_infos=module.global_infos)
         for var, function in module.functions_items():
-            if kind(function) == "PrimFunc" and var.name_hint in self._flat:
-                scheduled = self._scheduled(var.name_hint, alone(self._flat[var.name_hint]), function)
+            name = str(var.name_hint)
+            if kind(function) == "PrimFunc" and name in self._flat:
+                scheduled = self._scheduled(name, alone(self._flat[name]), function)
                 if scheduled is not None:
                     changed[var] = scheduled
         return changed

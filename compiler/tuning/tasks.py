@@ -112,4 +112,4 @@ def _before_scheduling(module: IRModule, target: Target, fixes: Sequence[Fix]) -
 def prim_funcs(module: IRModule) -> dict[str, Any]:
     """The PrimFuncs of a module by name, in its order."""
     tvm = import_tvm()
-    return {var.name_hint: func for var, func in module.functions_items() if isinstance(func, tvm.tirx.PrimFunc)}
+    return {str(var.name_hint): func for var, func in module.functions_items() if isinstance(func, tvm.tirx.PrimFunc)}
