@@ -70,7 +70,7 @@ def _all(function: ir.Function, key: Specialisation, facts: LaunchFacts) -> froz
 
 
 @dataclass(frozen=True)
-class _Write:
+class Write:
     """A write of `size` bytes at `offset` (of texels: one, at a number that stands for the coordinates)."""
 
     instr: ir.Instr
@@ -89,16 +89,16 @@ def _found(function: ir.Function, key: Specialisation, facts: LaunchFacts) -> It
             yield param.index
 
 
-def _writes(function: ir.Function, analysis: Analysis) -> dict[int, tuple[IndexForms, list[_Write]] | None] | None:
+def _writes(function: ir.Function, analysis: Analysis) -> dict[int, tuple[IndexForms, list[Write]] | None] | None:
     """The writes to each argument, None for one that is accessed in another way. None where an access may lead anywhere."""
     forms = analysis.forms
-    found: dict[int, tuple[IndexForms, list[_Write]] | None] = {}
+    found: dict[int, tuple[IndexForms, list[Write]] | None] = {}
     for block in forms.dominators.order:
         for instr in block.instrs:
             if not touches_memory(instr):
                 continue
-            write = _write_of(instr, analysis)
-            for target in _targets(instr):
+            write = write_of(instr, analysis)
+            for target in targets(instr):
                 place = ("param", target.index) if isinstance(target, ir.Param) else analysis.key_of(target)
                 if place is None:
                     return None
@@ -114,14 +114,14 @@ def _writes(function: ir.Function, analysis: Analysis) -> dict[int, tuple[IndexF
     return found
 
 
-def _targets(instr: ir.Instr) -> list[ir.Value]:
+def targets(instr: ir.Instr) -> list[ir.Value]:
     """Operands that lead to the memory that `instr` touches."""
     if instr.op == "store":
         return [instr.operands[1]]
     return [v for v in instr.operands if is_pointer(v) or isinstance(ir.type_of(v), ir.Image)]
 
 
-def _write_of(instr: ir.Instr, analysis: Analysis) -> _Write | None:
+def write_of(instr: ir.Instr, analysis: Analysis) -> Write | None:
     """A plain write that is certain to be in range, or None."""
     if not analysis.in_range(instr):
         return None
@@ -131,10 +131,10 @@ def _write_of(instr: ir.Instr, analysis: Analysis) -> _Write | None:
     spans = list(analysis.spans(instr)) if plain else []
     if len(spans) != 1 or spans[0] is None:
         return None
-    return _Write(instr, spans[0].offset, spans[0].size)
+    return Write(instr, spans[0].offset, spans[0].size)
 
 
-def _texel(instr: ir.Instr, analysis: Analysis) -> _Write | None:
+def _texel(instr: ir.Instr, analysis: Analysis) -> Write | None:
     """The coordinates as one number: each is below `_COORDINATE`, so that different ones give different numbers."""
     image, where = instr.operands[0], instr.operands[1]
     if not isinstance(image, ir.Param):
@@ -142,11 +142,20 @@ def _texel(instr: ir.Instr, analysis: Analysis) -> _Write | None:
     number = Linear.number(0)
     for lane in range(len(analysis.forms.extents(image))):
         number = number.plus(analysis.forms.form(where, lane), _COORDINATE**lane)
-    return _Write(instr, number, 1)
+    return Write(instr, number, 1)
 
 
-def _all_apart(forms: IndexForms, writes: list[_Write]) -> bool:
+def _all_apart(forms: IndexForms, writes: list[Write]) -> bool:
     """Whether no two executions of these writes have a byte in common."""
+    ids = [number for axis in range(3) for number in (forms.local_id(axis), forms.group_id(axis))]
+    if not items_apart(forms, writes, ids):
+        return False
+    return all(_turns_told(forms, write) for write in writes)
+
+
+def items_apart(forms: IndexForms, writes: list[Write], ids: list[Linear]) -> bool:
+    """Whether no two executions of these writes by work-items that differ in any of `ids` have a byte in common, nor those of
+    different writes or with different turns of a loop in the offset."""
     if not writes:
         return True
     first = writes[0]
@@ -155,21 +164,21 @@ def _all_apart(forms: IndexForms, writes: list[_Write]) -> bool:
     offsets = sorted(w.offset.const for w in writes)
     places = [forms.context(w.instr) for w in writes]
     steps = _as_steps([offset - offsets[0] for offset in offsets])
-    if steps is None or not all(_all_told(forms, w.instr, place, first.offset) for w, place in zip(writes, places, strict=True)):
+    if steps is None or not all(_told(place, number, first.offset) for place in places for number in ids):
         return False
     return _tells_apart(places, first.offset, steps, first.size)
 
 
-def _all_told(forms: IndexForms, instr: ir.Instr, place: Context, offset: Linear) -> bool:
-    """Whether the atoms of `offset` determine every id that can vary here, and the turns of all loops around `instr`."""
-    told = offset.terms.keys()
-    for axis in range(3):
-        for number in (forms.local_id(axis), forms.group_id(axis)):
-            low, high = place.tight(number)
-            if low != high and not told >= number.terms.keys():
-                return False
-    loops = _loops_around(forms, forms.block_of[id(instr)])
-    turning = {id(forms.turns[atom]) for atom in told if atom in forms.turns}
+def _told(place: Context, number: Linear, offset: Linear) -> bool:
+    """Whether the atoms of `offset` determine `number`, if it can vary here."""
+    low, high = place.tight(number)
+    return low == high or offset.terms.keys() >= number.terms.keys()
+
+
+def _turns_told(forms: IndexForms, write: Write) -> bool:
+    """Whether the atoms of the offset determine the turns of all loops around a write."""
+    loops = _loops_around(forms, forms.block_of[id(write.instr)])
+    turning = {id(forms.turns[atom]) for atom in write.offset.terms if atom in forms.turns}
     return loops is not None and loops <= turning
 
 

@@ -102,6 +102,10 @@ class Analysis:
         """The object that a pointer leads to; None where it may be any."""
         return self._provenance.key(pointer)
 
+    def global_named(self, name: object) -> ir.Global:
+        """A program-scope variable that the kernel refers to."""
+        return self._globals[name]  # type: ignore[index]
+
     def _bytes(self, key: Key | None) -> int | None:
         """Bytes of an object."""
         if key is None:

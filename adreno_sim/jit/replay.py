@@ -20,6 +20,7 @@ from ..clc import ir
 from ..device import AccessCounts
 from . import cache, launch
 from .accesses import touches_memory
+from .barrier_intervals import arrays_kept_apart
 from .compiled import CompiledKernel, specialise
 from .effects import read_arguments, written_arguments
 from .launch import Bound, BoundBuffer, BoundImage, RawResult
@@ -133,6 +134,8 @@ def _proven(kernel: ir.Function, key: Specialisation, facts: LaunchFacts, keep: 
     if found is None:
         places = {n for n, i in enumerate(i for block in kernel.blocks for i in block.instrs) if touches_memory(i)}
         proofs = prove(kernel, key, facts)
+        if key.full:
+            proofs = replace(proofs, apart=arrays_kept_apart(kernel, key, facts))
         found = len(places), len(places & proofs.in_range), proofs
         if name:
             cache.store_proofs(name, found)

@@ -275,7 +275,7 @@ class Shadow(AccessHooks):
         if target.kind == "buffer":
             assert isinstance(target.key[1], int)
             return self._argument_cells(target.key[1], str(pointer.offset), size)
-        if target.kind != "local":
+        if target.kind != "local" or target.key in self.e.unit.key.proofs.apart:
             return None
         return self._local_cells(target, str(pointer.offset), self._count(str(pointer.offset), size, self.plan.local_grain))
 
@@ -298,7 +298,7 @@ class Shadow(AccessHooks):
         if target.kind == "buffer":
             assert isinstance(target.key[1], int)
             return self._argument_cells(target.key[1], offset, size)
-        if target.kind != "local":
+        if target.kind != "local" or target.key in self.e.unit.key.proofs.apart:
             return None
         return self._local_cells(target, offset, self._count(offset, size, self.plan.local_grain))
 

@@ -1,0 +1,100 @@
+"""Local arrays that need no look for races: what is taken for one, what must not be, and that level full finds the same
+whether or not it knows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import adreno_sim
+from adreno_sim.device import BufferSpec
+from adreno_sim.jit import barrier_intervals, replay
+
+HEAD = """kernel void k(global int *a, global const int *b) {
+  local int s[64]; local int t[64];
+  int l = get_local_id(0), y = get_local_id(1), g = get_group_id(0); int r = 0; """
+TAIL = "\n a[get_global_id(0) + 16 * get_global_id(1)] = r; }"
+WAIT = "barrier(CLK_LOCAL_MEM_FENCE);"
+
+KERNELS = {  # what a group of 8 by 2 does; whether nobody can race in `s`
+    "write, wait, read": (f"s[l + 8 * y] = l; {WAIT} r = s[8 * y + 7 - l];", True),
+    "no wait": ("s[l + 8 * y] = l; r = s[8 * y + 7 - l];", False),
+    "a fence for other memory": ("s[l + 8 * y] = l; barrier(CLK_GLOBAL_MEM_FENCE); r = s[8 * y + 7 - l];", False),
+    "writes that meet": (f"s[l + 7 * y] = l; {WAIT} r = s[l];", False),
+    "one coordinate alone": (f"s[l] = y; {WAIT} r = s[l];", False),
+    "one item writes": (f"if (l == 0 && y == 0) s[3] = g; {WAIT} r = s[3];", True),
+    "one row writes": (f"if (y == 0) s[l] = g; {WAIT} r = s[l];", True),
+    "two items write": (f"if (l < 2 && y == 0) s[3] = l; {WAIT} r = s[3];", False),
+    "in turns": (f"for (int n = 0; n < 2; n++) {{ s[l + 8 * y] = n; {WAIT} r += s[7 - l]; {WAIT} }}", True),
+    "in turns, no wait before the next": (f"for (int n = 0; n < 2; n++) {{ s[l + 8 * y] = n; {WAIT} r += s[7 - l]; }}", False),
+    "in strides": (f"for (int n = l + 8 * y; n < 64; n += 16) s[n] = n; {WAIT} r = s[l * 8];", True),
+    "in strides that meet": (f"for (int n = l + 8 * y; n < 60; n += 15) s[n] = l; {WAIT} r = s[l];", False),
+    "two halves": (f"s[l + 8 * y] = l; s[l + 8 * y + 16] = y; {WAIT} r = s[31 - l];", True),
+    "two parts that meet": (f"s[l + 8 * y] = l; s[l + 8 * y + 15] = y; {WAIT} r = s[31 - l];", False),
+    "half and half by turns": (
+        f"s[l + 8 * y] = 0; {WAIT} for (int n = 0; n < 2; n++) {{ s[(n + 1) * 16 + l + 8 * y] = s[l]; {WAIT} }} r = s[l];", False,
+    ),
+    "beyond its end": (f"s[l + 8 * y + 50] = l; {WAIT} r = s[l];", False),
+    "vectors": (f"vstore4((int4)(l), l + 8 * y, s); {WAIT} r = s[l * 8];", True),
+    "vectors that overlap": (f"vstore4((int4)(l), 0, s + l + 8 * y); {WAIT} r = s[l];", False),
+    "atomic": (f"if (l == 0 && y == 0) s[0] = 0; {WAIT} atomic_inc(s); {WAIT} r = s[0];", False),
+    "a wait on one way": (f"s[l + 8 * y] = l; if (b[0] == 5) {WAIT} r = s[7 - l];", False),
+    "a wait on both ways": (f"s[l + 8 * y] = l; if (b[0] == 5) {{ {WAIT} }} else {{ {WAIT} r = 1; }} r += s[7 - l];", True),
+    "through a pointer to either": (f"local int *p = b[l] ? s : t; p[l + 8 * y] = 1; {WAIT} r = s[l];", False),
+}  # fmt: skip
+
+
+def run(body: str) -> list[tuple[str, int, int, str]]:
+    """Kind, line, count and message of what a launch finds."""
+    replay._prepared.clear()
+    device = adreno_sim.open_device("sim:reference", checks="full", cache=False)
+    views = [device.view(device.allocate(512), BufferSpec(512, "int32")) for _ in range(2)]
+    device.write(views[1], np.arange(128, dtype=np.int32))
+    found = device.launch(device.build(HEAD + body + TAIL, "-cl-std=CL2.0")["k"], (16, 4), (8, 2), views).findings
+    return sorted((finding.kind.label, finding.line, finding.count, finding.message) for finding in found)
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_what_is_kept_apart(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    body, expected = KERNELS[name]
+    told: list[Any] = []
+
+    def noted(*args: Any) -> frozenset[Any]:
+        told.append(barrier_intervals.arrays_kept_apart(*args))
+        return frozenset()
+
+    monkeypatch.setattr(replay, "arrays_kept_apart", noted)
+    kinds = {kind for kind, *_ in run(body)}
+    assert any(str(which).endswith("s") for kind, which in told[0]) is expected
+    assert not expected or not kinds & {"data-race", "same-value-race"}
+
+
+number = st.integers(0, 9)
+
+
+@st.composite
+def statements(draw: st.DrawFn, depth: int = 0) -> str:
+    """Statements that write and read local memory, some with a barrier between them."""
+    row, turn = draw(st.sampled_from([0, 1, 4, 8, 16])), draw(st.sampled_from([0, 1, 16]))
+    index = f"({draw(number)} * l + {row} * y + {draw(number)} + {turn} * n) & 63"
+    plain = f"{draw(st.sampled_from([1, 1, 2, 3]))} * l + {draw(st.sampled_from([0, 8, 8, 16]))} * y + {turn} * n"
+    target = draw(st.sampled_from([index, plain, plain]))
+    guard = draw(st.sampled_from(["", "", "if (l == 0) ", "if (y == 0) ", "if (l < 4) ", "if (l + 8 * y == 3) "]))
+    choices = [f"{guard}s[{target}] = l + y;", f"{guard}r += s[{target}];", WAIT, WAIT, "barrier(CLK_GLOBAL_MEM_FENCE);"]
+    if depth == 0:
+        choices.append(f"for (n = 0; n < 2; n++) {{ {draw(statements(1))} {draw(statements(1))} {draw(statements(1))} }}")
+    return draw(st.sampled_from(choices))
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(statements(), min_size=2, max_size=6))
+def test_random_kernels_give_the_same_findings_with_and_without(lines: list[str]) -> None:
+    body = "int n = 0;\n" + "\n".join(lines)
+    with_proof = run(body)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(replay, "arrays_kept_apart", lambda *_: frozenset())
+        assert with_proof == run(body)
