@@ -113,8 +113,11 @@ def _tuning(path: Path, symbol: str, blob: bytes) -> Tuning:
     sum, text = body[:32], body[32:]
     if hashlib.sha256(text).digest() != sum:
         raise TuningCacheError(f"{where}: damaged: its contents do not match their digest; delete the file and tune again")
-    data = json.loads(text)
-    return Tuning(data["graph"], data["device"], {str(key): int(value) for key, value in data["blocks"].items()})
+    try:
+        data = json.loads(text)
+        return Tuning(str(data["graph"]), str(data["device"]), {str(key): int(value) for key, value in data["blocks"].items()})
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise TuningCacheError(f"{where}: written by another version of this simulator; delete the file and tune again") from None
 
 
 @contextmanager

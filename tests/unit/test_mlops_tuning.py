@@ -1,14 +1,19 @@
 """Tuning of OpenCL ML: the environment, the cache file, refusals, and a process killed while it writes."""
 
+import hashlib
 import os
 import signal
 import struct
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import adreno_sim
 from adreno_sim.device import AdrenoSimError
@@ -159,3 +164,33 @@ def test_a_killed_writer_leaves_the_old_file_or_the_new_one(tmp_path, kills):
         assert found["other"] == Tuning("kept", "d", {})
         written = found.get("clml_0")
         assert written is None or written.blocks == {str(n): int(written.graph) for n in range(5000)}
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.integers(0, 10**6), st.binary(max_size=12), st.booleans())
+def test_any_file_is_a_cache_or_refused(at, piece, cut):
+    """A valid file with bytes put in or taken out somewhere."""
+    data = tuning._file({name: tuning._blob(Tuning("g", "d", {"2": 4})) for name in ("clml_0", "clml_1")})
+    at %= len(data)
+    changed = data[:at] + piece + (b"" if cut else data[at + len(piece) :])
+    try:
+        found = dict(tuning._records(Path("cache"), changed))
+        for symbol, blob in found.items():
+            assert tuning._tuning(Path("cache"), symbol, blob) == Tuning("g", "d", {"2": 4})
+    except TuningCacheError:
+        return
+
+
+def test_results_of_another_version(tmp_path):
+    text = b'{"graph": "g"}'
+    blob = tuning.SIGNATURE + hashlib.sha256(text).digest() + text
+    (tmp_path / "cache").write_bytes(tuning._file({"clml_0": blob}))
+    with pytest.raises(TuningCacheError, match="another version"):
+        tuning.load(tmp_path / "cache")
+
+
+def test_writers_do_not_lose_each_others_records(tmp_path):
+    file = tmp_path / "cache"
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda n: tuning.save(file, f"clml_{n}", Tuning(str(n), "d", {})), range(24)))
+    assert tuning.load(file) == {f"clml_{n}": Tuning(str(n), "d", {}) for n in range(24)}
