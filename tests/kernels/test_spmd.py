@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from oracle import Buffer, Image, Scalar
+from oracle import Buffer, Image, Local, Scalar
 
 from adreno_sim.clc.program import FrontEndTarget, compile_source
 from adreno_sim.jit import compiled, module, objects
@@ -95,3 +95,32 @@ def test_the_same_bits_on_smaller_processors(engine, monkeypatch, cpu, features)
     there = engine.run(MIXED, "k", (48,), (24,), args, checks="off").outputs
     for one, other in zip(here, there, strict=True):
         assert one.tobytes() == other.tobytes()
+
+
+@pytest.mark.parametrize("checks", ["off", "bounds"])
+@pytest.mark.parametrize("active", ["true", "i % 3 != 1"])
+@pytest.mark.parametrize("type", ["char", "ushort", "half"])
+def test_elements_of_less_than_32_bits(engine, type, active, checks):
+    """Lanes side by side, in reverse, and anywhere; alone, in words of 32 and of 64 bits; up to an odd end."""
+    source = f"""#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+    __kernel void k(__global const {type}* a, __global const int* at, __global {type}* r, __local {type}* s) {{
+      int i = get_global_id(0), l = get_local_id(0);
+      s[l] = a[i]; s[l + 16] = a[2 * i + 1];
+      barrier(CLK_LOCAL_MEM_FENCE);
+      if ({active}) {{
+        r[i] = a[130 - i]; r[63 - i + 64] = a[at[i]]; r[128 + at[i]] = s[at[i] & 31];
+        vstore4(vload4(i, a) + vload4(at[i] / 4, a + 1), i, r + 260);
+        vstore2(vload2(at[i] / 2, a + 1), at[i] / 2, r + 520);
+      }} }}"""
+    dtype = {"char": np.int8, "ushort": np.uint16, "half": np.float16}[type]
+    rng = np.random.default_rng(7)
+    a, at = rng.integers(-60 if type != "ushort" else 0, 60, 257).astype(dtype), rng.permutation(128)[:32].astype(np.int32)
+    args = [Buffer(a), Buffer(at), Buffer(np.zeros(655, dtype)), Local(32 * a.itemsize)]
+    result = engine.run(source, "k", (32,), (16,), args, checks=checks)
+    assert not result.findings
+    rows = [i for i in range(32) if active == "true" or i % 3 != 1]
+    r, local = result.outputs[2], np.array([[*a[g : g + 16], *a[2 * g + 1 : 2 * g + 33 : 2]] for g in (0, 16)])
+    for i in rows:
+        assert r[i] == a[130 - i] and r[127 - i] == a[at[i]] and r[128 + at[i]] == local[i // 16][at[i] & 31]
+        assert (r[260 + 4 * i : 264 + 4 * i] == a[4 * i : 4 * i + 4] + a[1 + at[i] // 4 * 4 :][:4]).all()
+        assert (r[520 + at[i] // 2 * 2 :][:2] == a[1 + at[i] // 2 * 2 :][:2]).all()

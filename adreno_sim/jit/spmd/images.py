@@ -207,22 +207,7 @@ def _outside(e: SpmdEmitter, image: ImageRef, coordinates: list[Coordinate]) -> 
 
 def _fetch(e: SpmdEmitter, format: Format, where: LanePtr, mask: str | None) -> list[str]:
     """The stored channels, one vector each."""
-    elem, count = layout.elem_of(texels.stored_type(format)), format.channels
-    if where.index is not None and layout.size_of(elem) < 4 and format.texel_bytes in (4, 8):
-        word = ir.Int(8 * format.texel_bytes)
-        whole = memory.gather(e, memory.addresses(e, where), word, mask, 1)
-        return [_channel(e, whole, word, elem, at) for at in range(count)]
-    return memory.load_elements(e, where, elem, count, mask, 1)
-
-
-def _channel(e: SpmdEmitter, whole: str, word: ir.Int, elem: ir.Type, at: int) -> str:
-    assert isinstance(elem, (ir.Int, ir.Float))
-    t, spelled = e.body, e.spelled(word)
-    if at:
-        whole = t.op(f"lshr {spelled} {whole}, {vt.numbers(word, [at * elem.bits] * e.count)}")
-    small = e.spelled(ir.Int(elem.bits))
-    cut = t.op(f"trunc {spelled} {whole} to {small}") if elem.bits < word.bits else whole
-    return cut if isinstance(elem, ir.Int) else t.op(f"bitcast {small} {cut} to {e.spelled(elem)}")
+    return memory.load_elements(e, where, layout.elem_of(texels.stored_type(format)), format.channels, mask, 1)
 
 
 def _colour(e: SpmdEmitter, format: Format, suffix: str, stored: list[str], outside: str | None, addressing: str) -> list[str]:
@@ -264,11 +249,6 @@ def write(e: SpmdEmitter, instr: ir.Instr) -> None:
     stored = _stored(e, format, suffix, e.components(instr.operands[-1]))
     where = _pointer(e, image, coordinates)
     elem = layout.elem_of(texels.stored_type(format))
-    if where.index is not None and layout.size_of(elem) < 4 and format.texel_bytes in (4, 8):
-        word = ir.Int(8 * format.texel_bytes)
-        whole = _packed(e, stored, elem, word)
-        memory.scatter(e, memory.addresses(e, where), word, whole, mask, 1)
-        return
     if where.index is None and not any(where.pattern):  # all lanes write one texel: the last one's stays
         where = replace(where, index="zeroinitializer")
     memory.store_elements(e, where, elem, stored, mask, 1)
@@ -282,17 +262,3 @@ def _stored(e: SpmdEmitter, format: Format, suffix: str, colour: list[str]) -> l
     if texels.fits(format, suffix, True):
         return [texels._encoded(e, format, suffix, type, wide, c) for c in components]
     return [texels._written_bits(e, type, wide, c, format.meaning in ("int", "snorm")) for c in components]
-
-
-def _packed(e: SpmdEmitter, parts: list[str], elem: ir.Type, word: ir.Int) -> str:
-    """Channels side by side in one word per lane."""
-    assert isinstance(elem, (ir.Int, ir.Float))
-    t, small, spelled, whole = e.body, e.spelled(ir.Int(elem.bits)), e.spelled(word), ""
-    for at, part in enumerate(parts):
-        if isinstance(elem, ir.Float):
-            part = t.op(f"bitcast {e.spelled(elem)} {part} to {small}")
-        wide = t.op(f"zext {small} {part} to {spelled}") if elem.bits < word.bits else part
-        if at:
-            wide = t.op(f"shl {spelled} {wide}, {vt.numbers(word, [at * elem.bits] * e.count)}")
-        whole = t.op(f"or {spelled} {whole}, {wide}") if whole else wide
-    return whole

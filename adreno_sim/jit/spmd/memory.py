@@ -12,6 +12,7 @@ from ..provenance import Ptr, stride_of
 from ..subobjects import Step
 from ..text import Text
 from . import vector_text as vt
+from . import words
 from .values import LanePtr, LaneValues
 
 _I64 = ir.Int(64)
@@ -197,6 +198,9 @@ def load_elements(e: LaneValues, where: LanePtr, elem: ir.Type, count: int, mask
     step = _row_step(where, size, count, e.count)
     if step is not None:
         return _load_row(e, where, elem, count, step, mask, align)
+    word = words.word_of(elem, count)
+    if word is not None:
+        return words.taken_apart(e, gather(e, addresses(e, where), word, mask, align), word, elem, count)
     parts = []
     for at in range(count):
         moved = replace(where, pointer=access.moved(e, where.pointer, 1, at * size))
@@ -228,6 +232,9 @@ def _row_mask(e: LaneValues, mask: str | None, step: int, count: int) -> str | N
 
 
 def _load_row(e: LaneValues, where: LanePtr, elem: ir.Type, count: int, step: int, mask: str | None, align: int) -> list[str]:
+    word = words.word_of(elem, count)
+    if word is not None and step == count:
+        return words.taken_apart(e, _load_row(e, where, word, 1, 1, mask, align)[0], word, elem, count)
     t, total = e.body, e.count * step
     row = ir.Vector(elem, total)  # type: ignore[arg-type]
     spelled, address = layout.spell(row), e.address(where.pointer)
@@ -258,6 +265,8 @@ def addresses(e: LaneValues, where: LanePtr) -> str:
 
 
 def _gather(e: LaneValues, where: LanePtr, elem: ir.Type, mask: str | None, align: int) -> str:
+    if words.lies_in_words(where, elem, align):
+        return words.gather(e, addresses(e, where), elem, mask)
     return gather(e, addresses(e, where), elem, mask, align)
 
 
@@ -397,8 +406,11 @@ def store(e: LaneValues, type: ir.Type, parts: list[str], pointer: ir.Value, whe
 
 def store_elements(e: LaneValues, where: LanePtr, elem: ir.Type, parts: list[str], mask: str | None, align: int) -> None:
     """Elements in a row to where each lane is."""
-    size = layout.size_of(elem)
+    size, word = layout.size_of(elem), words.word_of(elem, len(parts))
     step = _row_step(where, size, len(parts), e.count)
+    if word is not None:
+        elem, parts, size = word, [words.joined(e, parts, word, elem)], layout.size_of(word)
+        step = 1 if step == len(parts) else None
     if step is not None and (step == len(parts) or size >= 4):
         _store_row(e, where, elem, parts, step, mask, align)
         return
