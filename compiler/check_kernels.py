@@ -10,8 +10,10 @@ import numpy as np
 
 from ..device import Kernel, LaunchResult, MLProgram
 from ..findings import Finding, Kind, Severity
-from ..golden.compare import Comparison, compare
+from ..golden.compare import TOLERANCE, Comparison, compare
 from ..mlops.engine import GraphRun
+from ..mlops.kinds import kind_of
+from ..mlops.operators import PRODUCTS
 from ..report.merge import FindingList
 from ..report.model import AccessReport, KernelReport
 from ..report.progress import Progress
@@ -149,7 +151,7 @@ class KernelObserver(Observer):
         tensor = call.args[position]
         assert isinstance(tensor, Tensor)
         got = tensor.read()
-        result = compare(got, golden.reshape(got.shape), self._tolerance)
+        result = compare(got, golden.reshape(got.shape), self._bound(call, got.dtype.name))
         param = call.function.params[position].name
         name = _writer(self._model, call.function, param)
         row = self._row(name, call.function)
@@ -180,6 +182,18 @@ class KernelObserver(Observer):
         if self.on_wrong is not None:
             self.on_wrong(call, position, golden, finding)
         return False
+
+    def _bound(self, call: FunctionCall, dtype: str) -> float | None:
+        """The relative tolerance for a result: the one asked for, None = its type's.
+
+        A subgraph of halves stores each layer within the tolerance of one kernel; independent roundings of n in a row add up like
+        sqrt(n).
+        """
+        if dtype != "float16" or call.function.name not in self.graphs:
+            return self._tolerance
+        program, _ = self.graphs[call.function.name]
+        layers = sum(kind_of(node.name) in PRODUCTS for _, node in program.graph.of("kernel"))
+        return float((self._tolerance or TOLERANCE["float16"]) * np.sqrt(max(layers, 1)))
 
     def _blamed(self, call: FunctionCall, before: Sequence[np.ndarray | None]) -> str:
         """For a subgraph: which of its operators goes wrong first on what it was given."""
