@@ -188,3 +188,9 @@ def test_subgraphs_textures_and_buffers_in_one_program(adreno):
     assert {param.kind for code in model.kernels.values() for param in code.params} == {"image", "buffer"}
     report = adreno_sim.check(mod, device=adreno, target="clml-texture", clml_min_flops=0)
     assert report.ok and report.checked == report.kernels_in_model == 3 + len(model.kernels), str(report)
+
+
+@pytest.mark.slow
+def test_network_in_halves(adreno):
+    report = adreno_sim.check(str(LIGHT / "light_squeezenet.onnx"), device=adreno, target="clml", dtype="float16")
+    assert report.ok and [graph.operators.count("conv2d") for graph in report.subgraphs] == [26], str(report)
