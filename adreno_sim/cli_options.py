@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from typing import Any
 
 FLOATS = ("float32", "float16")
@@ -12,8 +13,8 @@ def shape_argument(text: str) -> tuple[str, tuple[int, ...]]:
     """NAME=DxDx... as (name, sizes)."""
     name, equals, dims = text.rpartition("=")
     sizes = dims.split("x")
-    if not equals or not name or not all(size.isdigit() and int(size) > 0 for size in sizes):
-        raise argparse.ArgumentTypeError(f"{text!r}: expected NAME=DxDx..., as data=1x3x224x224")
+    if not equals or not name or not all(re.fullmatch("[0-9]{1,10}", size) and 0 < int(size) < 2**31 for size in sizes):
+        raise argparse.ArgumentTypeError(f"{text!r}: expected NAME=DxDx..., as data=1x3x224x224, each below 2^31")
     return name, tuple(int(size) for size in sizes)
 
 

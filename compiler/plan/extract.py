@@ -27,6 +27,9 @@ Size = Callable[[TensorSpec], int]
 ROW_ALIGNMENT = 64
 """Bytes to which TVM's planner aligns texture rows: `image_base_address_alignment` of its Adreno targets."""
 
+LARGEST_EXTENT = 2**31 - 1
+"""Of a symbolic dimension: what TVM computes from it fits 64 bits."""
+
 
 def row_aligned(alignment: int = ROW_ALIGNMENT) -> Size:
     """Sizes with texture rows rounded up to `alignment` bytes, as TVM's planner means to compute them."""
@@ -101,8 +104,8 @@ def _ranges(model: CompiledModel, bounds: Mapping[str, tuple[int, int]]) -> tupl
     for name in symbols:
         if name not in bounds:
             raise AdrenoSimError(f"no bounds for symbolic dimension {name!r}; {there}")
-        if not 1 <= bounds[name][0] <= bounds[name][1]:
-            raise AdrenoSimError(f"bounds {bounds[name][0]} to {bounds[name][1]} for {name!r}: expected 1 <= low <= high")
+        if not 1 <= bounds[name][0] <= bounds[name][1] <= LARGEST_EXTENT:
+            raise AdrenoSimError(f"bounds {bounds[name][0]} to {bounds[name][1]} for {name!r}: expected 1 <= low <= high < 2^31")
     return tuple(SymbolRange(name, *bounds[name]) for name in symbols)
 
 

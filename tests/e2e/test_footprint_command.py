@@ -49,8 +49,10 @@ def test_stock_plans_what_planner_tvm_says(small_onnx, capsys, tmp_path):
     assert rows["as compiled"]["causes"]["inflation"] > 0
 
 
-@pytest.mark.parametrize("planner", ["tvm", "arena", "unified", "tflite-objects"])
+@pytest.mark.parametrize("planner", ["tvm", "tvm-fixed", "arena", "unified", "tflite-objects", "optimal"])
 def test_plans_change_no_bit(bundle, planner):
+    if planner == "optimal":
+        pytest.importorskip("ortools")
     model = compile_model(bundle)
     device = adreno_sim.open_device("sim:adreno-740")
     x = [np.random.default_rng(1).standard_normal(info.shape, np.float32) for info in model.inputs]

@@ -148,6 +148,9 @@ def test_symbolic_sizes_have_bounds(run, tmp_path):
     assert run(path)[2] == "error: no bounds for symbolic dimension 'n'; the model's symbols are n\n"
     assert run(path, "--bound", "m=1:2", "--bound", "n=1:2")[2].startswith("error: bounds for 'm': the model's symbols are n")
     assert "expected 1 <= low <= high" in run(path, "--bound", "n=3:2")[2]
+    assert "expected 1 <= low <= high < 2^31" in run(path, "--bound", "n=1:99999999999999999999")[2]
+    for shape in ("x=0x4", "x=99999999999999999999x4", "x=²x4"):
+        assert "expected NAME=DxDx" in run(path, "--shape", shape)[2]
 
 
 def test_plans_survive_files(tmp_path):
