@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,11 +23,11 @@ CONSTRUCTION_PAIRS = 40_000_000
 MOST_PAIRS = 30_000_000
 """Most overlapping pairs that are listed, at eight bytes each."""
 
-SEARCH_ORDERS = ("AT", "SWT", "WAT", "TWA")
-"""Orders among equal offsets that the search takes in turn."""
-
 SHARES = (0.0, 0.5, 0.25, 0.75)
 """How far above the bound the searches in turn set their capacity, as a part of the way to the peak."""
+
+DIVES = ((("SWT", "WAT"), (0.0,)), (("SWT", "WAT"), SHARES), (("AT", "SWT", "WAT", "TWA"), SHARES))
+"""Kinds of search in turn: orders among equal offsets, and shares. Placements at the bound itself are rare but quickly found."""
 
 LEAST_SHARE = 20_000
 """Work of the shortest search; enough to exhaust tiny instances."""
@@ -34,10 +35,10 @@ LEAST_SHARE = 20_000
 DEEP = 1_500
 """Most items of a group that the search, which recurses once an item, is used for."""
 
-ROUNDS = 2
-"""How often search and repair take turns."""
+ROUNDS = 3
+"""How often the searches and repair take turns. Each search starts without what the others have learnt."""
 
-SEARCH_PART = 0.6
+SEARCH_PART = 0.65
 """The part of a round's work that is search."""
 
 REPAIR_COST = 4
@@ -48,11 +49,11 @@ REPAIR_COST = 4
 class Effort:
     """How long to search. The same effort and seed always give the same placement.
 
-    work: items and sections looked at in all, some eight nanoseconds each. restart: placements the shortest searches may
+    work: items and sections looked at in all, some six nanoseconds each. restart: placements the shortest searches may
     visit per item; then a search starts anew with what it has learnt. swap: how much searches differ by chance.
     """
 
-    work: int = 1_000_000_000
+    work: int = 1_400_000_000
     restart: int = 3
     swap: float = 0.2
     seed: int = 0
@@ -113,29 +114,33 @@ class Search:
     def __init__(self, part: Instance, placed: Ints, goal: int, effort: Effort):
         self.part, self.placed, self.bound, self.effort = part, placed, goal, effort
         self.peak = part.peak(placed)
-        self.skyline = Skyline(part)
         self.keys = orders.keys(part)
         self.steps = 0
         self.stride = 0.5
 
     def run(self) -> None:
-        """Search and repair in turn: the one is exact on small instances, the other quick to bring large ones near the bound."""
+        """Searches and repair in turn: exact on small instances the ones, quick to bring large ones near the bound the other."""
         work = self.effort.work // ROUNDS
         for _ in range(ROUNDS):
-            if len(self.part) <= DEEP:
-                self.dive(int(work * SEARCH_PART))
+            for orders_in_turn, shares in DIVES if len(self.part) <= DEEP else ():
+                self.dive(int(work * SEARCH_PART / len(DIVES)), orders_in_turn, shares)
             self.mend(int(work * (1 - SEARCH_PART)))
 
-    def dive(self, work: int) -> None:
+    def dive(self, work: int, orders_in_turn: Sequence[str], shares: Sequence[float]) -> None:
         """Depth-first searches at capacities between bound and peak, each led by where the earlier ones failed."""
-        share = max(self.effort.restart * len(self.part) * (len(self.part) + self.part.sections), LEAST_SHARE)
+        skyline = Skyline(self.part)
+        length = max(self.effort.restart * len(self.part) * (len(self.part) + self.part.sections), LEAST_SHARE)
+        number = 0
         while work > 0 and self.peak > self.bound:
-            capacity = self._capacity(SHARES[self.steps // len(SEARCH_ORDERS) % len(SHARES)])
-            patience = lowest_bit(self.steps // (len(SEARCH_ORDERS) * len(SHARES)) + 1)
+            turn, place = divmod(number, len(orders_in_turn))
+            capacity = self._capacity(shares[turn % len(shares)])
+            patience = lowest_bit(turn // len(shares) + 1)
+            order = self._order(orders_in_turn[place], skyline)
             swap = self.effort.swap if self.steps else 0.0
             seed = self.effort.seed + self.steps
-            result, found, used = self.skyline.search(capacity, self._order(), min(work, share * patience), swap, seed)
+            result, found, used = skyline.search(capacity, order, min(work, length * patience), swap, seed)
             work -= max(used, 1)
+            number += 1
             self.steps += 1
             if result == FOUND:
                 self._take(found)
@@ -163,10 +168,9 @@ class Search:
     def _capacity(self, share: float) -> int:
         return min(self.bound + int((self.peak - self.bound) * share), self.peak - 1)
 
-    def _order(self) -> Ints:
-        """Items whose sections failed most first (in steps of two), then by one of the orders in turn."""
-        name = SEARCH_ORDERS[self.steps % len(SEARCH_ORDERS)]
-        failed = orders.fullest(self.part, self.skyline.conflicts)
+    def _order(self, name: str, skyline: Skyline) -> Ints:
+        """Items whose sections failed most first (in steps of two), then by the order called `name`."""
+        failed = orders.fullest(self.part, skyline.conflicts)
         tiers = np.floor(np.log2(failed + 1)).astype(np.int64)
         return np.lexsort([*(self.keys[letter] for letter in reversed(name)), -tiers])
 

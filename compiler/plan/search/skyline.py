@@ -23,6 +23,9 @@ from .instance import Instance, Ints
 
 FAILED, FOUND, STOPPED = 0, 1, 2
 
+SCRATCH = 7
+"""Lists that are needed for a moment only, and so are made once for a whole search."""
+
 NODE_WORK = 100
 """Items that take as long to look at as a placement takes besides."""
 
@@ -51,6 +54,7 @@ class Skyline:
         result = _search(
             0, part.sections, np.arange(n), np.zeros(n, np.int64), np.zeros(n, np.int64), rank, part.start, part.end,
             part.size, part.align, part.load.copy(), capacity, offset, np.empty(n, np.int64), state, swap, self.conflicts,
+            np.empty((SCRATCH, n + part.sections + 1), np.int64),
         )  # fmt: skip
         return int(result), offset, int(work - state[0])
 
@@ -72,12 +76,13 @@ def _random(state):
 
 
 @numba.njit(cache=True, nogil=True)
-def _crowded(first, last, items, lows, start, end, left, capacity):
+def _crowded(first, last, items, lows, start, end, left, capacity, after):
     """A section in [first, last) that cannot hold what is left of it, -1 where all can. Items come in order of `lows`.
 
     Each section is looked at once, with the first item that spans it; after[t] leads to the next section not looked at.
     """
-    after = np.arange(last - first + 1)
+    for t in range(last - first + 1):
+        after[t] = t
     for y in range(len(items)):
         stop = end[items[y]] - first
         t = start[items[y]] - first
@@ -94,14 +99,13 @@ def _crowded(first, last, items, lows, start, end, left, capacity):
 
 
 @numba.njit(cache=True, nogil=True)
-def _raise(items, lows, supports, size):
+def _raise(items, lows, supports, size, late, late_supports):
     """Raise to its least possible support every item that is above what it rests on, keeping the order of lows.
 
     Such an item rests on one of those left, so not below the lowest top that one of them can have. Returns the number of
     items that may be next: those at the front, on their support and below that top.
     """
     n = len(items)
-    late, late_supports = np.empty(n, np.int64), np.empty(n, np.int64)
     before = np.int64(-1)
     while True:
         limit = lows[0] + size[items[0]]
@@ -166,7 +170,7 @@ def _insert(items, lows, supports, count, item, low, support):
 
 
 @numba.njit(cache=True, nogil=True)
-def _rest(position, items, lows, supports, start, end, size, align):
+def _rest(position, items, lows, supports, start, end, size, align, scratch):
     """What is left after the item at `position`, with its new lows and supports, in the order of lows.
 
     Items live with it rise to its top, the others to its offset: each of the two stays sorted (but for alignment), so that
@@ -177,8 +181,8 @@ def _rest(position, items, lows, supports, start, end, size, align):
     top = floor + size[v]
     n = len(items) - 1
     out, out_lows, out_supports = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
-    apart, apart_lows, apart_supports = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
-    risen, risen_lows, risen_supports = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
+    apart, apart_lows, apart_supports = scratch[0], scratch[1], scratch[2]
+    risen, risen_lows, risen_supports = scratch[3], scratch[4], scratch[5]
     count = count_risen = 0
     for y in range(n + 1):
         u = items[y]
@@ -215,9 +219,9 @@ def _next_support(position, items, lows, start, end, size, align):
 
 
 @numba.njit(cache=True, nogil=True)
-def _bounds(first, last, items, start, end):
+def _bounds(first, last, items, start, end, spans):
     """first, ..., last: every moment between that no item spans."""
-    spans = np.zeros(last - first + 1, np.int64)
+    spans[: last - first + 1] = 0
     for v in items:
         spans[start[v] + 1 - first] += 1
         spans[end[v] - first] -= 1
@@ -250,7 +254,8 @@ def _take(v, sign, start, end, size, left):
 
 @numba.njit(cache=True, nogil=True)
 def _search(
-    first, last, items, lows, supports, rank, start, end, size, align, left, capacity, offset, trail, state, swap, conflicts
+    first, last, items, lows, supports, rank, start, end, size, align, left, capacity, offset, trail, state, swap, conflicts,
+    scratch,
 ):  # fmt: skip
     """Place `items`, all inside sections [first, last), none below its low. Unless FOUND, leaves all but its own lists as it was.
 
@@ -261,8 +266,8 @@ def _search(
     if state[0] <= 0:
         return STOPPED
     state[0] -= len(items) + last - first + NODE_WORK
-    found = _raise(items, lows, supports, size)
-    full = _crowded(first, last, items, lows, start, end, left, capacity)
+    found = _raise(items, lows, supports, size, scratch[0], scratch[1])
+    full = _crowded(first, last, items, lows, start, end, left, capacity, scratch[0])
     if full >= 0:
         conflicts[full] += 1
         return FAILED
@@ -279,8 +284,8 @@ def _search(
             offset[v] = lows[position]
             trail[mark] = v
             state[2] = mark + 1
-            rest, rest_lows, rest_supports = _rest(position, items, lows, supports, start, end, size, align)
-            bounds = _bounds(first, last, rest, start, end)
+            rest, rest_lows, rest_supports = _rest(position, items, lows, supports, start, end, size, align, scratch)
+            bounds = _bounds(first, last, rest, start, end, scratch[0])
             result = FOUND
             for piece in range(len(bounds) - 1):
                 a = bounds[piece]
@@ -292,7 +297,7 @@ def _search(
                     inside, inside_lows, inside_supports = rest[chosen], rest_lows[chosen], rest_supports[chosen]
                 result = _search(
                     a, b, inside, inside_lows, inside_supports, rank, start, end, size, align, left, capacity, offset, trail,
-                    state, swap, conflicts,
+                    state, swap, conflicts, scratch,
                 )  # fmt: skip
                 if result != FOUND:
                     break
