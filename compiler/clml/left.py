@@ -13,6 +13,7 @@ from ..artifact import OffloadDecision
 from ..compat import import_tvm
 from .describe import describe
 from .patterns import BINARY, require
+from .prepare import NORM
 
 if TYPE_CHECKING:
     from tvm import IRModule
@@ -69,7 +70,8 @@ def _reason(call: Any, capabilities: MLCapabilities) -> str:
     if name not in SINGLE:
         return "OpenCL ML has no such operator, or TVM's runtime none for it"
     try:
-        require(describe(f"openclml.{SINGLE[name]}", [call]), call, capabilities)
+        result = call.args[0] if name == NORM else call  # its first result, which the others come along with
+        require(describe(f"openclml.{SINGLE[name]}", [call]), result, capabilities)
     except UnsupportedError as error:
         return str(error).removeprefix("unsupported: ")
     return ""

@@ -21,6 +21,7 @@ from ..artifact import OffloadDecision
 from ..compat import import_tvm, tvm_series
 from ..passes.fold_layouts import fold_layouts
 from ..passes.private_function import inline_private_functions
+from ..stages import clone
 from . import codegen
 from .dequant import dequant_table
 from .inline import alone, put_back, renamed
@@ -99,7 +100,7 @@ class Offload:
         transform = tvm.relax.transform
         table = pattern_table(self.policy.capabilities)
         fold = [transform.FoldBatchnormToConv2D()] if self.fold_batch_norm else []
-        mod = inline_private_functions()(mod)  # FuseOpsByPattern stops at a call of one
+        mod = inline_private_functions()(clone(mod))  # FuseOpsByPattern stops at a call of one
         packed = dequant_table(self.policy.capabilities, mod)
         passes = [
             transform.Normalize(), transform.FuseOpsByPattern(packed),  # before constants are folded
@@ -114,7 +115,7 @@ class Offload:
         """Put back what the policy keeps."""
         kept = []
         mod = _numbered(mod)
-        for name, function in list(_subgraphs(mod)):
+        for name, function in sorted(_subgraphs(mod), key=lambda pair: (len(pair[0]), pair[0])):
             graph, operators = codegen.operators_of(function, _Names())
             check_graph(graph, self.policy.capabilities)
             worth, why = self.policy.decide(graph)

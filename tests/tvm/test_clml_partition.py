@@ -157,3 +157,10 @@ def test_cost_model_weighs_copies():
     offload = Offload(OffloadPolicy(capabilities=capabilities))
     offload.partition(module(lambda x: nn.relu(relax.op.sin(conv(x, 64, inputs=64, padding=1))), (1, 64, 32, 32)))
     assert {d.operators: d.offloaded for d in offload.decisions if d.name} == {("conv2d",): True, ("relu",): False}
+
+
+def test_the_module_given_stays_as_it_is():
+    mod = module(lambda x: nn.relu(norm(conv(x, 8) + constant(1, 8, 1, 1), 8)[0]), IMAGE)
+    before = mod.script(show_meta=True)
+    partition_for_clml(mod)
+    assert mod.script(show_meta=True) == before and "Codegen" not in before
