@@ -1,7 +1,7 @@
 """The patterns of Relax operators that OpenCL ML takes: those of TVM's table, by the same names, and a few more.
 
-TVM puts a reshape behind every batch normalisation, because no pattern may end in an item of a tuple; its own patterns of a
-convolution with one then match nothing. Here they take the reshape along.
+TVM puts a reshape behind every batch normalisation, because no pattern may end in an item of a tuple; its own patterns that go
+on from that item then match nothing. Here they take the reshape along.
 
 TVM's table has 86: 72 convolutions (plain, padded, transposed; with bias, batch normalisation and its tuple, relu or clip), the
 rest single operators. Each check here builds the node the pattern would become and asks the simulated runtime whether it takes

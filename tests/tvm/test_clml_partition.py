@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from clml_modules import IMAGE, constant, conv, module, nn, norm
 from tvm import relax
-from tvm.relax.backend.adreno.clml import clml_pattern_table
+from tvm.relax.backend.adreno.clml import AppendReshapeToBNRewriterPass, clml_pattern_table
 
 from adreno_sim.compiler.clml import codegen, is_clml_runtime_enabled, partition_for_clml
 from adreno_sim.compiler.clml.partition import Offload
@@ -164,3 +164,62 @@ def test_the_module_given_stays_as_it_is():
     before = mod.script(show_meta=True)
     partition_for_clml(mod)
     assert mod.script(show_meta=True) == before and "Codegen" not in before
+
+
+def _tvms_composites(mod):
+    """What TVM's own passes and table make of a module, before code generation."""
+    steps = [
+        AppendReshapeToBNRewriterPass(),
+        relax.transform.FoldConstant(),
+        relax.transform.FuseOpsByPattern(clml_pattern_table()),
+    ]
+    for step in steps:
+        mod = step(mod)
+    functions = [
+        function for _, function in mod.functions_items() if function.attrs is not None and "Composite" in function.attrs
+    ]
+    return sorted(str(function.attrs["Composite"]) for function in functions)
+
+
+@pytest.mark.parametrize(
+    ("make", "tvms", "ours"),
+    [
+        (lambda x: relax.op.clip(conv(x, 8), 0, 6), ["openclml.nn.conv2d"], ["openclml.clip.nn.conv2d"]),
+        (lambda x: relax.op.clip(x, -1, 1), [], ["openclml.relax.clip"]),
+        (
+            lambda x: nn.relu(norm(conv(x, 8), 8)[0]),
+            ["openclml.bn.nn.conv2d", "openclml.relax.nn.relu", "openclml.reshape"],
+            ["openclml.relu.tuple.bn.nn.conv2d"],
+        ),
+        (lambda x: conv(x, 8, inputs=2, groups=2), ["openclml.nn.conv2d"], []),
+        (lambda x: nn.softmax(x, 2), ["openclml.relax.nn.softmax"], []),
+        (lambda x: nn.max_pool2d(x, (2, 2), dilation=(2, 2)), ["openclml.nn.max_pool2d"], []),
+        (
+            lambda x: conv(nn.pad(x, (0, 0, 0, 0, 1, 1, 1, 1), pad_value=1.0), 8),
+            ["openclml.pad.nn.conv2d"],
+            ["openclml.nn.conv2d"],
+        ),
+    ],
+)
+def test_where_tvms_own_table_goes_wrong(make, tvms, ours):
+    """What docs/clml.md says of TVM 0.27: patterns that match nothing, and parts that its runtime refuses or gets wrong."""
+    assert _tvms_composites(module(make, IMAGE)) == tvms
+    assert _composites(_everything(fold_batch_norm=False).partition(module(make, IMAGE))) == ours
+
+
+def test_tvms_pass_for_normalisations_fails_where_functions_call_each_other():
+    builder = relax.BlockBuilder()
+    x = relax.Var("x", relax.TensorType(IMAGE, "float32"))
+    with builder.function("inner", [x], private=True):
+        with builder.dataflow():
+            result = builder.emit_output(nn.relu(x))
+        builder.emit_func_output(result)
+    inner = builder.get().get_global_var("inner")
+    y = relax.Var("y", relax.TensorType(IMAGE, "float32"))
+    with builder.function("main", [y]):
+        with builder.dataflow():
+            result = builder.emit_output(inner(y))
+        builder.emit_func_output(result)
+    with pytest.raises(AttributeError, match="name"):
+        AppendReshapeToBNRewriterPass()(builder.get())
+    assert _composites(partition_for_clml(builder.get())) == ["openclml.relax.nn.relu"]
