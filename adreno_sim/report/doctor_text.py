@@ -33,6 +33,10 @@ def show(found: Examination, file: IO[str]) -> None:
     console.print(table)
     unmended = [item.name for item in found.defects if not item.mended]
     say(f"{len(found.present)} of {len(found.defects)} known defects in this TVM ({found.seconds:.0f} s)")
+    if found.resembles:
+        say(f"its defects are those of TVM {', '.join(found.resembles)}")
+    elif found.complete:
+        say(f"no supported series of TVM has exactly these defects (this one calls itself {found.series})")
     if unmended:
         say(f"not right with the fixed pipeline either: {', '.join(unmended)}")
     else:

@@ -128,6 +128,12 @@ DEFECTS: tuple[Defect, ...] = (
         "the four lanes of a pooling share an accumulator of one element",
     ),
     _in_textures(
+        "average-pooling",
+        "pool-accumulator",
+        models.average_pooling,
+        "average pooling without padding does not compile for textures",
+    ),
+    _in_textures(
         "texel-race", "texel-race", models.mean_in_texture, "four work-items race for one texel of a left-over function"
     ),
     Defect(
@@ -188,6 +194,14 @@ DEFECTS: tuple[Defect, ...] = (
     ),
 )
 """In the order in which they are examined."""
+
+
+ABSENT: dict[str, frozenset[str]] = {
+    "0.25": frozenset({"texture-store"}),
+    "0.26": frozenset(),
+    "0.27": frozenset({"average-pooling"}),
+}
+"""Which of the defects each TVM series does not have: by this a TVM is told from others, whatever it calls itself."""
 
 
 def mends(defect: Defect) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from ...device import Device
 from ..compat import import_tvm, tvm_series
-from .defects import DEFECTS, OK, Defect, mends
+from .defects import ABSENT, DEFECTS, OK, Defect, mends
 
 SCHEMA = "adreno-sim/doctor/1"
 
@@ -62,9 +62,22 @@ class Examination:
     def present(self) -> tuple[Diagnosis, ...]:
         return tuple(diagnosis for diagnosis in self.defects if diagnosis.present)
 
+    @property
+    def complete(self) -> bool:
+        """Every known defect was looked for."""
+        return {diagnosis.name for diagnosis in self.defects} == {defect.name for defect in DEFECTS}
+
+    @property
+    def resembles(self) -> tuple[str, ...]:
+        """The TVM series that have exactly these defects; empty where none has, or not all were looked for."""
+        if not self.complete:
+            return ()
+        absent = {diagnosis.name for diagnosis in self.defects if not diagnosis.present}
+        return tuple(series for series, missing in ABSENT.items() if missing == absent)
+
     def as_json(self) -> dict[str, Any]:
         found = [{**asdict(item), "present": item.present, "mended": item.mended} for item in self.defects]
-        return {"schema": SCHEMA, "ok": self.ok, **asdict(self), "defects": found}
+        return {"schema": SCHEMA, "ok": self.ok, "resembles": self.resembles, **asdict(self), "defects": found}
 
 
 def examine(device: Device, step: Callable[[str], None] = lambda _name: None, only: tuple[str, ...] = ()) -> Examination:

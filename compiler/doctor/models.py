@@ -50,6 +50,10 @@ def pooling() -> Any:
     return module(lambda x: _ops().nn.max_pool2d(conv(x), (2, 2), strides=(2, 2)))
 
 
+def average_pooling() -> Any:
+    return module(lambda x: _ops().nn.avg_pool2d(conv(x), (2, 2), strides=(2, 2)))
+
+
 def mean_in_texture() -> Any:
     """A gate whose input is a mean over the image that stays in a texture."""
 

@@ -11,15 +11,12 @@ import pytest
 
 from adreno_sim import schemas
 from adreno_sim.cli import main
-from adreno_sim.compiler.compat import tvm_series
+from adreno_sim.compiler.compat import SUPPORTED, tvm_series
 from adreno_sim.compiler.doctor import defects
 from adreno_sim.compiler.doctor.examine import examine
 from adreno_sim.compiler.passes.registry import FIXES
 
 pytestmark = pytest.mark.tvm
-
-ABSENT = {"0.25": {"texture-store"}, "0.26": set(), "0.27": set()}
-"""Known defects that a TVM series does not have."""
 
 
 def doctor(tmp_path: Path, *arguments: str) -> tuple[int, dict[str, Any]]:
@@ -40,6 +37,21 @@ def test_a_defect_told_apart_by_version(tmp_path: Path, capsys: pytest.CaptureFi
     assert plan["present"] and plan["fixed"] == "ok" and "bytes planned where" in plan["stock"]
     said = capsys.readouterr().out
     assert f"TVM {found['tvm']}" in said and "of 2 known defects in this TVM" in said
+
+
+def test_the_three_series_differ() -> None:
+    names = {defect.name for defect in defects.DEFECTS}
+    assert set(defects.ABSENT) == set(SUPPORTED) and len(set(defects.ABSENT.values())) == len(SUPPORTED)
+    assert all(missing <= names for missing in defects.ABSENT.values())
+
+
+def test_average_pooling_by_version(tmp_path: Path) -> None:
+    """0.25 and 0.26 do not compile it; 0.27 does, and stores a channel four times with its own passes alone."""
+    code, found = doctor(tmp_path, "--only", "average-pooling")
+    (pooling,) = found["defects"]
+    assert code == 0 and pooling["fixed"] == "ok" and found["resembles"] == []
+    assert pooling["present"] == (tvm_series() != "0.27")
+    assert pooling["stock"].startswith("wrong-value" if tvm_series() == "0.27" else "does not compile")
 
 
 def test_strict_counts_a_mended_defect(tmp_path: Path) -> None:
@@ -68,4 +80,5 @@ def test_every_mend_of_a_defect_is_known_to_the_doctor() -> None:
 def test_everything_is_mended(adreno: Any) -> None:
     found = examine(adreno)
     assert found.ok, found.defects
-    assert {item.name for item in found.defects} - {item.name for item in found.present} == ABSENT[tvm_series()]
+    assert {item.name for item in found.defects} - {item.name for item in found.present} == defects.ABSENT[tvm_series()]
+    assert found.resembles == (tvm_series(),)
