@@ -1,5 +1,5 @@
 """Local arrays in which no two work-items can race: what happens to one between two barriers is either reading alone, or
-writing by work-items that keep apart.
+writing by work-items that keep apart, each of which reads only what it writes itself or what nobody writes.
 
 All work-items of a group pass the same barriers, so that accesses of different ones are unordered only where both can be
 reached from one barrier (or the start) without passing another.
@@ -8,6 +8,7 @@ reached from one barrier (or the start) without passing another.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from ..clc import ir
 from .accesses import touches_memory
@@ -21,8 +22,15 @@ from .specialisation import LocalArg, Specialisation
 
 _LOCAL_FENCE = 1  # CLK_LOCAL_MEM_FENCE
 
-Access = tuple[Key, "Write | None", bool]
-"""The array, the plain write it is or None, and whether it only reads."""
+
+@dataclass(frozen=True, eq=False)
+class Access:
+    """Of a local array: a plain write, or a read of which the offset is known or not; an access of another kind has neither."""
+
+    array: Key
+    write: Write | None
+    reads: bool
+    read: Write | None
 
 
 def arrays_kept_apart(function: ir.Function, key: Specialisation, facts: LaunchFacts) -> frozenset[Key]:
@@ -49,9 +57,10 @@ def _accesses(analysis: Analysis, key: Specialisation) -> dict[int, list[Access]
                 if place is None:
                     return None
                 if _is_local(place, key, analysis):
-                    found.setdefault(id(instr), []).append(
-                        (place, _moved(write_of(instr, analysis), analysis), _only_reads(instr))
-                    )
+                    reads = instr.op == "load" or (instr.callee is not None and instr.callee.name.startswith("vload"))
+                    read = _read_of(instr, analysis) if reads else None
+                    access = Access(place, _moved(write_of(instr, analysis), analysis), reads, _moved(read, analysis))
+                    found.setdefault(id(instr), []).append(access)
     return found
 
 
@@ -63,8 +72,10 @@ def _is_local(place: Key, key: Specialisation, analysis: Analysis) -> bool:
     return kind == "global" and analysis.global_named(which).space == ir.LOCAL
 
 
-def _only_reads(instr: ir.Instr) -> bool:
-    return instr.op == "load" or (instr.callee is not None and instr.callee.name.startswith("vload"))
+def _read_of(instr: ir.Instr, analysis: Analysis) -> Write | None:
+    """What a read that is certain to be in range reads."""
+    spans = list(analysis.spans(instr)) if analysis.in_range(instr) else []
+    return Write(instr, spans[0].offset, spans[0].size) if len(spans) == 1 and spans[0] is not None else None
 
 
 def _moved(write: Write | None, analysis: Analysis) -> Write | None:
@@ -79,17 +90,36 @@ def _moved(write: Write | None, analysis: Analysis) -> Write | None:
 def _found(forms: IndexForms, accesses: dict[int, list[Access]]) -> Iterator[Key]:
     intervals = list(_intervals(forms, accesses))
     ids = [forms.local_id(axis) for axis in range(3)]
-    for array in {place for several in accesses.values() for place, _, _ in several}:
-        if all(_quiet(forms, [access for access in interval if access[0] == array], ids) for interval in intervals):
+    for array in {access.array for several in accesses.values() for access in several}:
+        if all(_quiet(forms, [access for access in interval if access.array == array], ids) for interval in intervals):
             yield array
 
 
 def _quiet(forms: IndexForms, interval: list[Access], ids: list[Linear]) -> bool:
-    """Whether the accesses to one array between two barriers cannot race."""
-    if all(only_reads for _, _, only_reads in interval):
+    """Whether the accesses to one array between two barriers cannot race: they all read, or work-items write apart, and read
+    what they write themselves or what nobody writes."""
+    writes = [access.write for access in interval if access.write is not None]
+    others = [access for access in interval if access.write is None]
+    if not all(access.reads for access in others):
+        return False
+    if not writes:
         return True
-    writes = [write for _, write, _ in interval]
-    return all(write is not None for write in writes) and items_apart(forms, [w for w in writes if w is not None], ids)
+    own: list[ir.Instr] = []
+    for read in (access.read for access in others):
+        if read is None:
+            return False
+        if any(write.offset.same(read.offset) and write.size == read.size for write in writes):
+            own.append(read.instr)
+        elif not all(_elsewhere(forms, read, write) for write in writes):
+            return False
+    return items_apart(forms, writes, ids, own)
+
+
+def _elsewhere(forms: IndexForms, read: Write, write: Write) -> bool:
+    """Whether whatever is read lies below or above whatever is written."""
+    low, high = forms.context(read.instr).tight(read.offset)
+    least, most = forms.context(write.instr).tight(write.offset)
+    return high + read.size <= least or most + write.size <= low
 
 
 def _intervals(forms: IndexForms, accesses: dict[int, list[Access]]) -> Iterator[list[Access]]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ..clc import ir
@@ -153,16 +153,17 @@ def _all_apart(forms: IndexForms, writes: list[Write]) -> bool:
     return all(_turns_told(forms, write) for write in writes)
 
 
-def items_apart(forms: IndexForms, writes: list[Write], ids: list[Linear]) -> bool:
+def items_apart(forms: IndexForms, writes: list[Write], ids: list[Linear], reads: Sequence[ir.Instr] = ()) -> bool:
     """Whether no two executions of these writes by work-items that differ in any of `ids` have a byte in common, nor those of
-    different writes or with different turns of a loop in the offset."""
+    different writes or with different turns of a loop in the offset. `reads`: of what one of the writes writes, held against
+    them in the same way."""
     if not writes:
         return True
     first = writes[0]
     if any(w.offset.terms != first.offset.terms or w.size != first.size for w in writes):
         return False
     offsets = sorted(w.offset.const for w in writes)
-    places = [forms.context(w.instr) for w in writes]
+    places = [forms.context(instr) for instr in (*(w.instr for w in writes), *reads)]
     steps = _as_steps([offset - offsets[0] for offset in offsets])
     if steps is None or not all(_told(place, number, first.offset) for place in places for number in ids):
         return False

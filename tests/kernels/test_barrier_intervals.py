@@ -35,9 +35,16 @@ KERNELS = {  # what a group of 8 by 2 does; whether nobody can race in `s`
     "in strides that meet": (f"for (int n = l + 8 * y; n < 60; n += 15) s[n] = l; {WAIT} r = s[l];", False),
     "two halves": (f"s[l + 8 * y] = l; s[l + 8 * y + 16] = y; {WAIT} r = s[31 - l];", True),
     "two parts that meet": (f"s[l + 8 * y] = l; s[l + 8 * y + 15] = y; {WAIT} r = s[31 - l];", False),
-    "half and half by turns": (
-        f"s[l + 8 * y] = 0; {WAIT} for (int n = 0; n < 2; n++) {{ s[(n + 1) * 16 + l + 8 * y] = s[l]; {WAIT} }} r = s[l];", False,
+    "read below, written above, in turns": (
+        f"s[l + 8 * y] = 0; {WAIT} for (int n = 0; n < 2; n++) {{ s[(n + 1) * 16 + l + 8 * y] = s[l]; {WAIT} }} r = s[l];", True,
     ),
+    "a step of a tree": (f"s[l + 8 * y] = l; {WAIT} if (l < 4 && y == 0) s[l] += s[l + 4]; {WAIT} r = s[0];", True),
+    "a longer step of a tree": (f"s[l + 8 * y] = l; {WAIT} if (l < 5 && y == 0) s[l] += s[l + 4]; {WAIT} r = s[0];", False),
+    "its own element again": (f"s[l + 8 * y] = l; r = s[l + 8 * y]; {WAIT} r += s[7 - l];", True),
+    "its own element, and another's": (f"if (l < 3) s[l + 8 * y] = l; r = s[l + 7 * y]; {WAIT} r += s[7 - l];", False),
+    "the element of the only one who writes": (f"if (l == 0 && y == 0) s[0] = 3; r = s[0]; {WAIT} r += s[0];", False),
+    "what one row wrote, of another": (f"if (y == 0) s[l] = 3; r = s[l]; {WAIT} r += s[0];", False),
+    "above what is written": (f"s[l + 8 * y] = l; r = s[16 + l] & 0; {WAIT} r += s[7 - l];", True),
     "beyond its end": (f"s[l + 8 * y + 50] = l; {WAIT} r = s[l];", False),
     "vectors": (f"vstore4((int4)(l), l + 8 * y, s); {WAIT} r = s[l * 8];", True),
     "vectors that overlap": (f"vstore4((int4)(l), 0, s + l + 8 * y); {WAIT} r = s[l];", False),
