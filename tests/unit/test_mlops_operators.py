@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import adreno_sim
-from adreno_sim.device import BufferSpec, DeviceError, UnsupportedError
+from adreno_sim.device import BufferSpec, DeviceError, TensorSpec, UnsupportedError
 from adreno_sim.golden import operators as golden
 from adreno_sim.mlops.arithmetic import product
 from adreno_sim.mlops.graph import Entry, Graph, Node
@@ -268,3 +268,21 @@ def test_memory_is_given_back():
         program.close()
         program.close()
     assert device.pool_stats().used == 0
+
+
+def test_images_are_copied_as_buffers_are(device):
+    """A texture's elements in logical order are the tensor's; padding of rows is not copied."""
+    shape = (1, 3, 5, 4)
+    spec = TensorSpec(shape, "float32", "global.texture-nhwc").lower(device)
+    image = device.view(device.allocate(device.view_nbytes(spec)), spec)
+    x = _draw(shape)
+    device.write(image, x.reshape(1, 3, 5, 4))
+    source = Node("input", "x", (shape,), ("float32",))
+    relu = Node("kernel", "openclml.relax.nn.relu", (shape,), ("float32",), (Entry(0),))
+    program = device.build_graph(Graph((source, relu), (Entry(1),)), {})
+    result = _view(device, x.size, "float32")
+    run = program.run([image], [result])
+    assert np.array_equal(device.read(result).reshape(shape), np.maximum(x, 0)) and run.copied_bytes == 2 * x.nbytes
+    program.run([result], [image])
+    assert np.array_equal(device.read(image).reshape(shape), np.maximum(x, 0))
+    program.close()
