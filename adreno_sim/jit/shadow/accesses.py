@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from ...clc import ir
 from ...findings import Kind
@@ -17,41 +16,12 @@ from ..specialisation import BufferArg, ImageArg, ShadowSpec
 from ..text import Text
 from . import cells, validity
 from .plan import CELL_BYTES, ShadowPlan
+from .races import Accessed, Cells, Races, site_of
 from .uses import Demand, every
 from .values import Values
 
 Report = Callable[[Text, Site], None]
 """Writes the report of a site into cold code, with the values that belong to its shape."""
-
-INLINE = 4
-"""Cells of one access that are compared in place; accesses of more call the function that compares them one by one."""
-
-
-@dataclass(frozen=True)
-class Cells:
-    """Race cells of one access: operands of the first cell's address and of the number of cells; bytes of a cell.
-
-    `limit`, `since`: as in `cells`. `local`: they are the same. `quiet`: overwriting one's own value is no matter.
-    """
-
-    address: str
-    count: str | int
-    stride: int
-    limit: str
-    since: str
-    local: bool
-    quiet: bool
-
-
-@dataclass(frozen=True)
-class Accessed:
-    """An access as findings tell it: shape of its site, view, size, coordinates, and what writes its values."""
-
-    shape: str
-    view: str
-    size: int
-    dimensions: int
-    values: Callable[[Text], Sequence[str | int]]
 
 
 class Shadow(AccessHooks):
@@ -60,8 +30,7 @@ class Shadow(AccessHooks):
     def __init__(self, e: KernelEmitter, plan: ShadowPlan):
         self.e, self.plan = e, plan
         self.values = Values(e, plan)
-        self._words: dict[int, str] = {}
-        self._item_word = ""
+        self.races = Races(e)
         self._private: dict[object, str] = {}
 
     # Values that may be undefined
@@ -91,7 +60,7 @@ class Shadow(AccessHooks):
         size = layout.store_size(type)
         what = self._accessed(pointer, size)
         self._check(self._valid(pointer), type, instr, what)
-        self._note_read(self._cells(pointer, size), what, "reads")
+        self.races.note_read(self._cells(pointer, size), what, "reads")
 
     def writing(self, pointer: Ptr, type: ir.Type, operand: str, value: ir.Value | None) -> None:
         size = layout.store_size(type)
@@ -101,7 +70,7 @@ class Shadow(AccessHooks):
             self._where_any(pointer, valid, lambda: validity.mark(self.e.body, valid, type, masks))
         here = self._cells(pointer, size)
         if here is not None:
-            self._note_write(here, self._accessed(pointer, size), "writes", lambda t: self._same(t, pointer, type, operand))
+            self.races.note_write(here, self._accessed(pointer, size), "writes", lambda t: self._same(t, pointer, type, operand))
 
     def updating(self, pointer: Ptr, type: ir.Type, reads: bool, writes: bool) -> None:
         size = layout.store_size(type)
@@ -111,9 +80,9 @@ class Shadow(AccessHooks):
         if writes and valid is not None:
             self._where_any(pointer, valid, lambda: validity.mark(self.e.body, valid, type, []))
         if writes and here is not None:
-            self._note_write(here, what, "updates", None, cells.ATOMIC)
+            self.races.note_write(here, what, "updates", None, cells.ATOMIC)
         elif here is not None:
-            self._note_read(here, what, "loads", cells.ATOMIC)
+            self.races.note_read(here, what, "loads", cells.ATOMIC)
 
     def filling(self, pointer: Ptr, nbytes: int) -> None:
         valid = self._valid(pointer)
@@ -121,7 +90,7 @@ class Shadow(AccessHooks):
             self._where_any(pointer, valid, lambda: validity.fill(self.e.body, self.e.unit, valid, str(nbytes)))
         here = self._cells(pointer, nbytes)
         if here is not None:
-            self._note_write(here, self._accessed(pointer, nbytes), "writes", None)
+            self.races.note_write(here, self._accessed(pointer, nbytes), "writes", None)
 
     def moving(self, target: Ptr, source: Ptr | None, nbytes: str) -> None:
         """Validity moves along with the bytes: a copy is no use."""
@@ -135,10 +104,10 @@ class Shadow(AccessHooks):
         if source is not None:
             here = self._range(source, nbytes)
             if here is not None:
-                self._note_read(here, self._accessed(source, known), "reads")
+                self.races.note_read(here, self._accessed(source, known), "reads")
         here = self._range(target, nbytes)
         if here is not None:
-            self._note_write(here, self._accessed(target, known), "writes", None)
+            self.races.note_write(here, self._accessed(target, known), "writes", None)
 
     def _move_from_somewhere(self, valid: str, origin: str, nbytes: str) -> None:
         """Valid bytes from `origin`, which is null where all are."""
@@ -162,7 +131,7 @@ class Shadow(AccessHooks):
         what = self._texel(image, where)
         valid = self.e.body.op(f"getelementptr i8, ptr {self._field(image.param.index, 0)}, i64 {offset}")
         self._check_texel(valid, image, instr, what)
-        self._note_read(self._argument_cells(image.param.index, offset, image.format.texel_bytes), what, "reads")
+        self.races.note_read(self._argument_cells(image.param.index, offset, image.format.texel_bytes), what, "reads")
 
     def writing_texel(self, image: ImageRef, where: Sequence[str], offset: str, type: ir.Type, operand: str) -> None:
         if self._spec(image.param.index) is None:
@@ -177,7 +146,7 @@ class Shadow(AccessHooks):
         def same(t: Text) -> str:
             return self._same_bits(t, t.op(f"getelementptr i8, ptr {image.field('address')}, i64 {offset}"), type, operand)
 
-        number = self._note_write(here, self._texel(image, where), "writes", same)
+        number = self.races.note_write(here, self._texel(image, where), "writes", same)
         self.plan.texel_writes.add(number, self.values.block_of_current())
 
     def opening(self, variable: ir.Instr) -> None:
@@ -308,13 +277,13 @@ class Shadow(AccessHooks):
             return None
         count = self._count(offset, size, spec.grain)
         address = self._cell_address(self._field(index, 1), offset, spec.grain, 8 * spec.cell_words)
-        limit, since = self._word(context.LAUNCH_TICK), self._word(context.SINCE_GLOBAL)
+        limit, since = self.races.word(context.LAUNCH_TICK), self.races.word(context.SINCE_GLOBAL)
         return Cells(address, count, 8 * spec.cell_words, limit, since, local=False, quiet=False)
 
     def _local_cells(self, target: Object, offset: str, count: str | int) -> Cells:
         start = self.plan.local_cells + self._local_offset(target) // self.plan.local_grain * CELL_BYTES
         base = self.e.prologue.op(f"getelementptr i8, ptr %arena, i64 {start}")
-        since = self._word(context.SINCE_LOCAL)
+        since = self.races.word(context.SINCE_LOCAL)
         address = self._cell_address(base, offset, self.plan.local_grain, CELL_BYTES)
         return Cells(address, count, CELL_BYTES, since, since, local=True, quiet=True)
 
@@ -351,12 +320,6 @@ class Shadow(AccessHooks):
         index = t.op(f"lshr i64 {offset}, {shift}") if shift else offset
         return t.op(f"getelementptr [{stride} x i8], ptr {base}, i64 {index}")
 
-    def _word(self, word: int) -> str:
-        """A word of the context that stays the same while a region runs."""
-        if word not in self._words:
-            self._words[word] = self.e.prologue.op(f"load i64, ptr {context.field(self.e.prologue, word)}, align 8")
-        return self._words[word]
-
     # Findings
 
     def _accessed(self, pointer: Ptr, size: int) -> Accessed:
@@ -369,9 +332,6 @@ class Shadow(AccessHooks):
             return found + [t.op(f"sext i32 {image.extent(d)} to i64") for d in range(len(where))] + ["0"] * (3 - len(where))
 
         return Accessed("coordinate", image.param.name, image.format.texel_bytes, len(where), values)
-
-    def _site(self, kind: Kind, what: Accessed, text: str) -> Site:
-        return Site(kind, self.e.place, what.shape, what.view, what.size, what.dimensions, text)
 
     # Uninitialised reads
 
@@ -416,132 +376,10 @@ class Shadow(AccessHooks):
         t.branch(bad, missing, on, unlikely=True)
         cold = t.aside()
         cold.block(missing)
-        self.e.report(cold, self._site(Kind.UNINITIALIZED_READ, what, MISSING[what.shape]), *what.values(cold))
+        self.e.report(cold, site_of(self.e, Kind.UNINITIALIZED_READ, what, MISSING[what.shape]), *what.values(cold))
         cold.jump(on)
         t.put_aside(cold)
         t.block(on)
-
-    # Races
-
-    def _mine(self, what: Accessed, text: str, flags: int) -> tuple[str, int]:
-        """This access as a word of a cell, and its number."""
-        number = min(self.e.unit.table.add(self._site(Kind.DATA_RACE, what, text)), cells.ACCESS)
-        return self.e.body.op(f"or i64 {self._item()}, {number | flags}"), number
-
-    def _item(self) -> str:
-        """Tick and local id as in a cell."""
-        if not self._item_word:
-            t = self.e.opening
-            self._item_word = t.op(f"or i64 {t.op(f'shl i64 {self.e.slot}, 16')}, {self._word(context.NOW)}")
-        return self._item_word
-
-    def _note_read(self, here: Cells | None, what: Accessed, text: str, flags: int = 0) -> None:
-        if here is None or here.stride != CELL_BYTES:
-            return
-        t = self.e.body
-        mine, _ = self._mine(what, text, flags)
-        if not isinstance(here.count, int) or here.count > INLINE:
-            self._call_read(t, here, mine, what)
-            return
-        bad = validity.joined(t, [self._odd_read(here, mine, number) for number in range(here.count)])
-        odd, on = t.fresh("odd"), t.fresh("on")
-        t.branch(bad, odd, on, unlikely=True)
-        cold = t.aside()
-        cold.block(odd)
-        self._call_read(cold, here, mine, what)
-        cold.jump(on)
-        t.put_aside(cold)
-        t.block(on)
-
-    def _odd_read(self, here: Cells, mine: str, number: int) -> str:
-        """An i1: whether a read of one cell needs a closer look. Marks one's own write as read."""
-        t = self.e.body
-        at = self._at(here, number, cells.WRITTEN)
-        written = t.op(f"load i64, ptr {at}, align 8")
-        own = t.op(f"icmp ult i64 {t.op(f'xor i64 {written}, {mine}')}, {cells.OWN}")
-        recent = t.op(f"icmp uge i64 {written}, {here.limit}")
-        if not here.quiet:
-            marked = t.op(f"select i1 {own}, i64 {t.op(f'or i64 {written}, {cells.READ}')}, i64 {written}")
-            t.do(f"store i64 {marked}, ptr {at}, align 8")
-        foreign = t.op(f"and i1 {recent}, {t.op(f'xor i1 {own}, true')}")
-        return self._noted(here, mine, number, foreign)
-
-    def _noted(self, here: Cells, mine: str, number: int, foreign: str) -> str:
-        """Take a reader into its cell. An i1: `foreign`, or the cell holds a reader of another epoch or group to be kept."""
-        t = self.e.body
-        first_at, second_at = self._at(here, number, cells.READER), self._at(here, number, cells.SECOND)
-        first, second = t.op(f"load i64, ptr {first_at}, align 8"), t.op(f"load i64, ptr {second_at}, align 8")
-        now = t.op(f"icmp uge i64 {first}, {here.since}")
-        other = t.op(f"icmp uge i64 {t.op(f'xor i64 {first}, {mine}')}, {cells.OWN}")
-        free = t.op(f"icmp ult i64 {second}, {here.since}")
-        also = t.op(f"and i1 {t.op(f'and i1 {now}, {other}')}, {free}")
-        known = now if here.local else t.op(f"icmp uge i64 {first}, {here.limit}")
-        t.do(f"store i64 {t.op(f'select i1 {known}, i64 {first}, i64 {mine}')}, ptr {first_at}, align 8")
-        t.do(f"store i64 {t.op(f'select i1 {also}, i64 {mine}, i64 {second}')}, ptr {second_at}, align 8")
-        if here.local:
-            return foreign
-        kept = t.op(f"and i1 {known}, {t.op(f'xor i1 {now}, true')}")
-        return t.op(f"or i1 {foreign}, {kept}")
-
-    def _note_write(
-        self, here: Cells, what: Accessed, text: str, same: Callable[[Text], str] | None, flags: int = 0
-    ) -> int:  # fmt: skip
-        t = self.e.body
-        mine, number = self._mine(what, text, flags)
-        if not isinstance(here.count, int) or here.count > INLINE:
-            self._call_write(t, here, mine, what, same)
-            t.do(f"call void @shadow.fill(ptr {here.address}, i64 {here.count}, i64 {here.stride}, i64 {mine})")
-            return number
-        bad = validity.joined(t, [self._odd_write(here, mine, n) for n in range(here.count)])
-        odd, on = t.fresh("odd"), t.fresh("on")
-        t.branch(bad, odd, on, unlikely=True)
-        cold = t.aside()
-        cold.block(odd)
-        self._call_write(cold, here, mine, what, same)
-        cold.jump(on)
-        t.put_aside(cold)
-        t.block(on)
-        for n in range(here.count):
-            t.do(f"store i64 {mine}, ptr {self._at(here, n, cells.WRITTEN)}, align 8")
-        return number
-
-    def _odd_write(self, here: Cells, mine: str, number: int) -> str:
-        """An i1: whether a write of one cell needs a closer look."""
-        t = self.e.body
-        written = t.op(f"load i64, ptr {self._at(here, number, cells.WRITTEN)}, align 8")
-        recent = t.op(f"icmp uge i64 {written}, {here.limit}")
-        distance = t.op(f"xor i64 {written}, {mine}")
-        if here.quiet:
-            fine = t.op(f"icmp ult i64 {distance}, {cells.OWN}")
-        else:  # one's own value may be replaced once it has been read
-            fine = t.op(f"icmp ult i64 {t.op(f'sub i64 {distance}, {cells.READ}')}, {cells.READ}")
-        odd = t.op(f"and i1 {recent}, {t.op(f'xor i1 {fine}, true')}")
-        for reader in (cells.READER, cells.SECOND, cells.EARLIER) if here.stride == CELL_BYTES else ():
-            word = t.op(f"load i64, ptr {self._at(here, number, reader)}, align 8")
-            recent = t.op(f"icmp uge i64 {word}, {here.limit}")
-            other = t.op(f"icmp uge i64 {t.op(f'xor i64 {word}, {mine}')}, {cells.OWN}")
-            odd = t.op(f"or i1 {odd}, {t.op(f'and i1 {recent}, {other}')}")
-        return odd
-
-    def _at(self, here: Cells, number: int, word: int) -> str:
-        at = number * here.stride + word
-        return self.e.body.op(f"getelementptr i8, ptr {here.address}, i64 {at}") if at else here.address
-
-    def _call_read(self, t: Text, here: Cells, mine: str, what: Accessed) -> None:
-        t.do(f"call void @shadow.read(ptr %ctx, ptr {here.address}, i64 {here.count}, {self._rest(t, here, mine, what)})")
-
-    def _call_write(self, t: Text, here: Cells, mine: str, what: Accessed, same: Callable[[Text], str] | None) -> None:
-        mode = str(cells.QUIET)
-        if same is not None:
-            mode = t.op(f"zext i1 {same(t)} to i64")
-            mode = t.op(f"or i64 {mode}, {cells.QUIET}") if here.quiet else mode
-        start = f"ptr %ctx, ptr {here.address}, i64 {here.count}, i64 {here.stride}"
-        t.do(f"call void @shadow.write({start}, {self._rest(t, here, mine, what, f'i64 {mode}, ')})")
-
-    def _rest(self, t: Text, here: Cells, mine: str, what: Accessed, mode: str = "") -> str:
-        values = [*what.values(t), "0", "0", "0"][: cells.VALUES]
-        told = ", ".join(f"i64 {v}" for v in values)
-        return f"i64 {mine}, i64 {here.limit}, i64 {here.since}, i64 %gl, {mode}{told}"
 
     def _same(self, t: Text, pointer: Ptr, type: ir.Type, operand: str) -> str:
         """An i1: whether a store leaves memory as it is."""
