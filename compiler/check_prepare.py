@@ -139,16 +139,14 @@ def prepare(
         tuned = None if options.tuned is None else Tuned(options.tuned)
         made = make_target(options.target, device.limits)
         lowered = lower(module, made, options.pipeline, options.without_fix, None, options.policy(device), tuned)
-        extracted = extract(lowered, model.name)
-    compiled = place(extracted)
+        compiled = place(extract(lowered, model.name))
+        kernels, subgraphs = KernelReference(lowered.unscheduled), SubgraphReference(lowered.subgraphs)
+        del lowered  # it has the weights once more
     if options.save is not None:
         with stage("save"):
             compiled.save(options.save)
     with stage("references"):
-        kernels = KernelReference(lowered.unscheduled)
-        subgraphs = SubgraphReference(lowered.subgraphs)
-        whole = ModelReference(model.module)
-        arrays, origin, outputs = choose_inputs(model, inputs, options, whole)
+        arrays, origin, outputs = choose_inputs(model, inputs, options, ModelReference(model.module))
         unchecked = [f"function {name}: {reason}" for name, reason in kernels.unavailable.items()]
         references = {"TVM llvm": outputs}
         _add_own_runtime(model, arrays, references, unchecked)

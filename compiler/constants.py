@@ -17,7 +17,7 @@ class ConstantPool:
     def add(self, array: np.ndarray) -> str:
         """The key of `array`."""
         dense = np.array(array, order="C", copy=True)
-        digest = hashlib.blake2b(dense.tobytes(), digest_size=16).digest()
+        digest = hashlib.blake2b(dense.reshape(-1).view(np.uint8).data, digest_size=16).digest()
         identity = (dense.dtype.str, dense.shape, digest)
         if identity not in self._keys:
             self._keys[identity] = f"constant_{len(self._keys)}"

@@ -40,15 +40,15 @@ class Model:
     """A model ready to lower.
 
     module: Relax, function "main" whose parameters are `inputs`, in that order. onnx: the plain ONNX graph `module` was
-    made from, with the same inputs by name, for ONNX Runtime to judge; torch: the program it was made from, for PyTorch to
-    judge; each None for other sources.
+    made from, serialised, with the same inputs by name, for ONNX Runtime to judge; torch: the program it was made from, for
+    PyTorch to judge; each None for other sources.
     seeded: names of weights the file left open, filled from the seed.
     """
 
     name: str
     module: IRModule
     inputs: tuple[ModelInput, ...]
-    onnx: ModelProto | None = None
+    onnx: bytes | None = None
     seeded: tuple[str, ...] = ()
     torch: Any = None
 

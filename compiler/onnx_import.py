@@ -51,7 +51,7 @@ def import_onnx(model: onnx.ModelProto, name: str, shapes: Shapes | None = None,
     _refuse_unknown_operators(plain)
     module = _to_relax(plain, name)
     inputs = _named_as_in_file(module_inputs(module), plain)
-    return Model(name, module, inputs, plain, tuple(seeded))
+    return Model(name, module, inputs, plain.SerializeToString(), tuple(seeded))
 
 
 def _rename_inputs(model: onnx.ModelProto) -> None:

@@ -23,7 +23,7 @@ from .passes.base import Fix
 from .passes.fold_layouts import fold_layouts
 from .passes.registry import choose
 from .plan.planning_pass import with_planner
-from .stages import Snapshot, as_instrument, clone, run_with_insertions, with_own_constants
+from .stages import Snapshot, clone, run_with_insertions, watching, with_own_constants
 from .targets import make_target
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ def _lower_relax(
             passes = tuned.add_passes(passes)
         if planner is not None:
             passes = with_planner(passes, planner)
-        with tvm.transform.PassContext(instruments=[as_instrument(before)]):
+        with watching(before):
             lowered = tvm.transform.Sequential(passes)(mod)
     return lowered, _prim_funcs(before.module or lowered)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
 from .compat import import_tvm, tvm_series, type_of
@@ -30,7 +31,7 @@ def with_own_constants(mod: IRModule) -> IRModule:
     older = tvm_series() != "0.27"
 
     class Fresh(relax.PyExprMutator):  # type: ignore[name-defined]
-        def __init__(self) -> None:
+        def __init__(self, mod: Any) -> None:  # no free variable: TVM keeps the class, and with it what it closes over
             super().__init__(mod)
             self.made: dict[int, Any] = {}
 
@@ -48,22 +49,38 @@ def with_own_constants(mod: IRModule) -> IRModule:
             return self.fresh(op)
 
     fresh = clone(mod)
-    mutator = relax.expr_functor.mutator(Fresh)()
+    mutator = relax.expr_functor.mutator(Fresh)(mod)
     for var, func in mod.functions_items():
         if isinstance(func, relax.Function):
             fresh[var] = mutator.visit_expr(func)
     return fresh
 
 
-def as_instrument(hooks: object) -> Any:
-    """A TVM pass instrument that calls those of `should_run`, `run_before_pass`, `run_after_pass` which `hooks` has."""
+@contextmanager
+def watching(*watchers: object) -> Iterator[None]:
+    """A pass context in which TVM calls those of `should_run`, `run_before_pass`, `run_after_pass` which each watcher has.
+
+    TVM never lets go of an instrument: it forgets its watcher at the end, or every module a watcher keeps would stay.
+    """
+    tvm = import_tvm()
+    places: list[list[Any]] = [[watcher] for watcher in watchers]
+    try:
+        with tvm.transform.PassContext(instruments=[_instrument(place) for place in places]):
+            yield
+    finally:
+        for place in places:
+            place.clear()
+
+
+def _instrument(place: list[Any]) -> Any:
+    (watcher,) = place
     names = ("should_run", "run_before_pass", "run_after_pass")
-    body = {name: _forward(getattr(hooks, name)) for name in names if hasattr(hooks, name)}
-    return import_tvm().ir.instrument.pass_instrument(type(type(hooks).__name__, (), body))()
+    body = {name: _forward(place, name) for name in names if hasattr(watcher, name)}
+    return import_tvm().ir.instrument.pass_instrument(type(type(watcher).__name__, (), body))()
 
 
-def _forward(method: Any) -> Any:
-    return lambda _self, mod, info: method(mod, info)
+def _forward(place: list[Any], name: str) -> Any:
+    return lambda _self, mod, info: getattr(place[0], name)(mod, info)
 
 
 class Snapshot:
@@ -122,13 +139,11 @@ def run_with_insertions(
     The pipeline's own passes run once each, in order, unchanged. It is run once per piece, with the passes outside the
     piece switched off by an instrument, so that no list of TVM's passes is kept here.
     """
-    tvm = import_tvm()
     start: str | None = None
     stops = set(insertions)
     while True:
         window = _Window(start, stops)
-        hooks = [as_instrument(window)] + ([as_instrument(snapshot)] if snapshot is not None else [])
-        with tvm.transform.PassContext(instruments=hooks):
+        with watching(window, *filter(None, [snapshot])):
             mod = pipeline(mod)
         if window.stopped_at is None:
             return mod

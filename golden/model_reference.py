@@ -15,7 +15,6 @@ from ..device import AdrenoSimError
 from . import result_cache
 
 if TYPE_CHECKING:
-    import onnx
     from tvm import IRModule
 
 
@@ -92,21 +91,20 @@ def has_onnxruntime() -> bool:
     return util.find_spec("onnxruntime") is not None
 
 
-def run_onnx(model: onnx.ModelProto, inputs: Mapping[str, np.ndarray], threads: int = 0) -> list[np.ndarray]:
-    """Outputs of an ONNX model under ONNX Runtime, in the graph's order; AdrenoSimError where it refuses the model."""
+def run_onnx(model: bytes, inputs: Mapping[str, np.ndarray], threads: int = 0) -> list[np.ndarray]:
+    """Outputs of a serialised ONNX model under ONNX Runtime, in the graph's order; AdrenoSimError where it refuses the model."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.log_severity_level = 4
     try:
-        serialized = model.SerializeToString()
         named = [part for name, array in sorted(inputs.items()) for part in (name, np.asarray(array))]
-        key = result_cache.key_of(f"ONNX Runtime {onnxruntime.__version__}", serialized, *named)
+        key = result_cache.key_of(f"ONNX Runtime {onnxruntime.__version__}", model, *named)
         known: list[np.ndarray] | None = result_cache.load(key)
         if known is not None:
             return known
-        session = onnxruntime.InferenceSession(serialized, options, providers=["CPUExecutionProvider"])
+        session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
         wanted = {node.name for node in session.get_inputs()}
         outputs = list(session.run(None, {name: array for name, array in inputs.items() if name in wanted}))
         result_cache.store(key, outputs)

@@ -67,7 +67,7 @@ def _mutator(mod: Any, chosen: set[int], constants: dict[int, np.ndarray], dtype
     relax = import_tvm().relax
 
     class Recast(relax.PyExprMutator):  # type: ignore[name-defined]
-        def __init__(self) -> None:
+        def __init__(self, mod: Any) -> None:
             super().__init__(mod)
             self.native: dict[int, Any] = {}  # results of recast calls before they were cast back, by original variable
 
@@ -98,7 +98,7 @@ def _mutator(mod: Any, chosen: set[int], constants: dict[int, np.ndarray], dtype
             new = self.visit_expr(arg)
             return new if str(held) == dtype else self.builder_.emit(relax.op.astype(new, dtype))
 
-    return relax.expr_functor.mutator(Recast)()
+    return relax.expr_functor.mutator(Recast)(mod)
 
 
 def cast(array: np.ndarray, dtype: str, layer: int) -> np.ndarray:

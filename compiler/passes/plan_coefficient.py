@@ -141,7 +141,7 @@ def _rewrite(mod: Any, func: Any, tensors: list[Planned], plan: Placement) -> An
     number = {_key(tensor.var): i for i, tensor in enumerate(tensors)}
 
     class Replan(relax.PyExprMutator):  # type: ignore[name-defined]
-        def __init__(self) -> None:
+        def __init__(self, mod: Any) -> None:
             super().__init__(mod)
             self.made: dict[int, Any] = {}
 
@@ -162,7 +162,7 @@ def _rewrite(mod: Any, func: Any, tensors: list[Planned], plan: Placement) -> An
             call = relax.op.memory.alloc_tensor(self.made[storage], plan.offsets[tensor], *binding.value.args[2:])
             self.builder_.emit_normalized(relax.VarBinding(binding.var, _typed(call, binding.value)))
 
-    return relax.expr_functor.mutator(Replan)().visit_expr(func)
+    return relax.expr_functor.mutator(Replan)(mod).visit_expr(func)
 
 
 def _typed(call: Any, like: Any) -> Any:

@@ -83,7 +83,7 @@ def _mutator(mod: Any, demand: Demand, decisions: dict[int, Decision], devices: 
     device = tvm.opencl(0)
 
     class Define(relax.PyExprMutator):  # type: ignore[name-defined]
-        def __init__(self) -> None:
+        def __init__(self, mod: Any) -> None:
             super().__init__(mod)
             self.constants: dict[int, Any] = {}
 
@@ -114,7 +114,7 @@ def _mutator(mod: Any, demand: Demand, decisions: dict[int, Decision], devices: 
             devices.of(scope)
             return relax.op.hint_on_device(arg, device, scope)
 
-    return relax.expr_functor.mutator(Define)()
+    return relax.expr_functor.mutator(Define)(mod)
 
 
 def _type_arguments(call: Any) -> Any:

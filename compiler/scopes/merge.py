@@ -32,7 +32,7 @@ def _mutator(mod: Any) -> Any:
     relax = import_tvm().relax
 
     class Merge(relax.PyExprMutator):  # type: ignore[name-defined]
-        def __init__(self) -> None:
+        def __init__(self, mod: Any) -> None:
             super().__init__(mod)
             self.made: dict[tuple[int, str], Any] = {}
 
@@ -55,4 +55,4 @@ def _mutator(mod: Any) -> Any:
             self.made = outside
             return result
 
-    return relax.expr_functor.mutator(Merge)()
+    return relax.expr_functor.mutator(Merge)(mod)

@@ -11,7 +11,7 @@ from operators import OPERATORS
 from adreno_sim.compiler import pipeline
 from adreno_sim.compiler.compat import constant_array, import_tvm
 from adreno_sim.compiler.extract import extract
-from adreno_sim.compiler.stages import Snapshot, as_instrument, with_own_constants
+from adreno_sim.compiler.stages import Snapshot, watching, with_own_constants
 from adreno_sim.compiler.targets import make_target
 
 pytestmark = pytest.mark.tvm
@@ -38,7 +38,7 @@ def test_tvm_has_nothing_left_to_fold() -> None:
     tvm = import_tvm()
     target = make_target("texture")
     snapshot = Snapshot("FoldConstant", "before")
-    with target, tvm.transform.PassContext(instruments=[as_instrument(snapshot)]):
+    with target, watching(snapshot):
         steps = pipeline.relax_passes(target, ())
         tvm.transform.Sequential(steps)(with_own_constants(OPERATORS["batch_norm"]()))
     assert snapshot.module is not None

@@ -146,6 +146,6 @@ def test_onnx_runtime_is_not_asked_twice(compiled, monkeypatch):
     graph = helper.make_graph([node], "g", [value("x", TensorProto.FLOAT, [3])], [value("y", TensorProto.FLOAT, [3])])
     network = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
     x = np.arange(3, dtype="float32")
-    np.testing.assert_array_equal(run_onnx(network, {"x": x})[0], -x)
+    np.testing.assert_array_equal(run_onnx(network.SerializeToString(), {"x": x})[0], -x)
     monkeypatch.setattr(onnxruntime, "InferenceSession", None)
-    np.testing.assert_array_equal(run_onnx(network, {"x": x})[0], -x)
+    np.testing.assert_array_equal(run_onnx(network.SerializeToString(), {"x": x})[0], -x)

@@ -206,9 +206,9 @@ def test_scoped_modules_compute_the_same(rule, monkeypatch):
 
     original = pipeline.relax_passes
 
-    def replaced(target, fixes):
+    def replaced(target, *rest):
         own = {"AnnotateCustomMemoryScope": annotate_scopes(target, rule), "FoldVDeviceScopeChange": fold_scope_changes()}
-        return [own.get(step.info.name, step) for step in original(target, fixes)]
+        return [own.get(step.info.name, step) for step in original(target, *rest)]
 
     monkeypatch.setattr(pipeline, "relax_passes", replaced)
     report = adreno_sim.check(built(pool_branches, SHAPE), device="sim:adreno-740", target="texture")

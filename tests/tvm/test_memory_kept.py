@@ -1,0 +1,47 @@
+"""What compiling keeps: TVM holds on to the classes of Python passes, which must not hold on to modules."""
+
+from __future__ import annotations
+
+import gc
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from adreno_sim.compiler.compat import import_tvm
+from adreno_sim.compiler.pipeline import lower
+
+pytestmark = pytest.mark.tvm
+
+MEGABYTES = 32
+
+
+def resident() -> float:
+    """Megabytes of this process in memory."""
+    gc.collect()
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096 / 1e6
+
+
+def module() -> Any:
+    """One function that multiplies by a constant of MEGABYTES."""
+    tvm = import_tvm()
+    relax = tvm.relax
+    builder = relax.BlockBuilder()
+    typed = relax.TensorStructInfo if hasattr(relax, "TensorStructInfo") else relax.TensorType
+    x = relax.Var("x", typed([1, 1024], "float32"))
+    weight = np.random.default_rng(0).random((1024, MEGABYTES * 256), dtype=np.float32)
+    with builder.function("main", [x]):
+        with builder.dataflow():
+            result = builder.emit_output(relax.op.matmul(x, relax.const(weight)))
+        builder.emit_func_output(result)
+    return builder.get()
+
+
+@pytest.mark.parametrize("target", ["buffer", "texture"])
+def test_a_module_that_was_lowered_goes(target: str) -> None:
+    lower(module(), target)
+    before = resident()
+    for _ in range(5):
+        lower(module(), target)
+    assert resident() < before + 2.5 * MEGABYTES
