@@ -19,14 +19,11 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
+from plans import COUNTS
 
 from adreno_sim import AdrenoSimError
 from adreno_sim.compiler.plan.planners import plan
 from adreno_sim.compiler.plan.problem import Problem, from_lifetimes
-
-COUNTS = (120, 180, 260, 400)
-"""Tensors of the instances, in turn."""
 
 
 def instances(file: Path, count: int) -> None:
