@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Container, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -42,6 +42,7 @@ from .hostir import (
     ToDevice,
     VMFunction,
 )  # fmt: skip
+from .validate import operands, walk
 
 _MATCH = {0: "const", 1: "store", 2: "any", 3: "slot"}
 """vm.builtin.match_shape codes."""
@@ -61,7 +62,19 @@ def vm_function(
     builder = _Builder(name, mod, scopes, pool, graphs)
     params = tuple(builder.names.new(read.key(p), read.var_name(p)) for p in function.params)
     result = builder.block(function.body)
-    return VMFunction(name, params, (*builder.out, Return(result)))
+    return VMFunction(name, params, _without_dead_tuples((*builder.out, Return(result))))
+
+
+def _without_dead_tuples(body: tuple[Instruction, ...]) -> tuple[Instruction, ...]:
+    """The body without tuples that nothing reads: each would keep its items from ending where they are last used."""
+    read_names = {operand.name for i in walk(body) for operand in operands(i) if isinstance(operand, Reg)}
+    read_names |= {i.name for i in walk(body) if isinstance(i, Kill)}
+
+    def alive(part: tuple[Instruction, ...]) -> tuple[Instruction, ...]:
+        kept = (i for i in part if not isinstance(i, MakeTuple) or i.dst in read_names)
+        return tuple(replace(i, then=alive(i.then), otherwise=alive(i.otherwise)) if isinstance(i, Branch) else i for i in kept)
+
+    return alive(body)
 
 
 @dataclass

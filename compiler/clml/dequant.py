@@ -23,6 +23,7 @@ NAME = "openclml.dequant_matmul"
 
 def dequant_table(capabilities: MLCapabilities, mod: Any) -> list[tuple[str, Any, dict[str, Any], Any]]:
     """(name, pattern, annotations, check) for FuseOpsByPattern; `mod` has the functions that unpack."""
+    from tvm.relax.backend.utils import has_leaking_intermediate_variables
     from tvm.relax.dpl.pattern import GlobalVarPattern, TuplePattern, is_op, wildcard
 
     from .patterns import calls_of, require
@@ -33,6 +34,8 @@ def dequant_table(capabilities: MLCapabilities, mod: Any) -> list[tuple[str, Any
 
     def check(context: Any) -> bool:
         root = context.annotated_expr["root"]
+        if has_leaking_intermediate_variables(context):
+            return False
         try:
             calls = calls_of(context.matched_bindings, root)
             require(describe(NAME, calls), root, capabilities)

@@ -103,8 +103,12 @@ def _weights() -> Any:
 
 
 def _check(name: str, capabilities: MLCapabilities) -> Callable[[Any], bool]:
+    from tvm.relax.backend.utils import has_leaking_intermediate_variables
+
     def check(context: Any) -> bool:
         root = context.annotated_expr["root"]
+        if has_leaking_intermediate_variables(context):  # a value inside is read outside: the node would have two results
+            return False
         try:
             require(describe(name, calls_of(context.matched_bindings, root)), root, capabilities)
         except UnsupportedError:

@@ -194,3 +194,20 @@ def test_subgraphs_textures_and_buffers_in_one_program(adreno):
 def test_network_in_halves(adreno):
     report = adreno_sim.check(str(LIGHT / "light_squeezenet.onnx"), device=adreno, target="clml", dtype="float16")
     assert report.ok and [graph.operators.count("conv2d") for graph in report.subgraphs] == [26], str(report)
+
+
+def test_results_of_a_subgraph_end_where_they_are_last_used(adreno):
+    """TVM binds several results to a tuple that nothing reads again: it must not keep them from ending."""
+
+    def make(x):
+        first = conv(x, 8, padding=1)
+        both = relax.op.sin(first) + relax.op.sin(nn.relu(first))
+        for _ in range(4):
+            both = relax.op.sin(relax.op.cos(both))
+            both = nn.relu(conv(both, 8, inputs=8, padding=1))
+        return relax.op.sin(both)
+
+    mod = module(make, (1, 4, 16, 16))
+    report = adreno_sim.check(mod, device=adreno, target="clml", clml_min_flops=0)
+    assert max(graph.copies_out for graph in report.subgraphs) == 2
+    assert report.ok, str(report)
