@@ -181,6 +181,11 @@ def _tvms_composites(mod):
     return sorted(str(function.attrs["Composite"]) for function in functions)
 
 
+def _twice(x):
+    """A value that a pattern ends with, and that is read besides."""
+    return x + nn.relu(x)
+
+
 @pytest.mark.parametrize(
     ("make", "tvms", "ours"),
     [
@@ -192,6 +197,11 @@ def _tvms_composites(mod):
             ["openclml.relu.tuple.bn.nn.conv2d"],
         ),
         (lambda x: conv(x, 8, inputs=2, groups=2), ["openclml.nn.conv2d"], []),
+        (
+            lambda x: _twice(conv(x, 8)),
+            ["openclml.relax.add", "openclml.relu.nn.conv2d"],
+            ["openclml.nn.conv2d", "openclml.relax.nn.relu", "openclml.relax.add"],
+        ),
         (lambda x: nn.softmax(x, 2), ["openclml.relax.nn.softmax"], []),
         (lambda x: nn.max_pool2d(x, (2, 2), dilation=(2, 2)), ["openclml.nn.max_pool2d"], []),
         (
