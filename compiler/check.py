@@ -151,6 +151,7 @@ class _Run:
             pipeline=compiled.pipeline,
             fixes=compiled.fixes,
             tuned=ready.tuned,
+            scopes=ready.scopes,
             device=self.device.info.name,
             checks=self.device.options.checks,
             seed=self.options.seed,

@@ -19,6 +19,7 @@ from ..allow import AllowEntry
 from ..device import AdrenoSimError, DeviceInfo
 from ..mlops.policy import OffloadPolicy
 from ..profiles import default_capabilities
+from ..report.model import BufferTensor, ScopeSummary
 from .artifact import CompiledModel
 from .check_golden import Golden, LiveGolden, References, StoredGolden
 from .importers import Model, ModelInput, load_model
@@ -93,7 +94,8 @@ class Prepared:
 
     golden is None, and references empty, for a bundle without golden results, or on other inputs than theirs.
     unchecked: what no reference will say anything about. bound: relative tolerance of the outputs, None = their type's.
-    tuned: functions of a tuning folder, and the schedule each got.
+    tuned: functions of a tuning folder, and the schedule each got. scopes: None for targets without
+    textures.
     """
 
     compiled: CompiledModel
@@ -104,6 +106,7 @@ class Prepared:
     unchecked: list[str]
     bound: float | None = None
     tuned: dict[str, str] = field(default_factory=dict)
+    scopes: ScopeSummary | None = None
 
 
 Place = Callable[[CompiledModel], CompiledModel]
@@ -141,6 +144,7 @@ def prepare(
         lowered = lower(module, made, options.pipeline, options.without_fix, None, options.policy(device), tuned)
         compiled = place(extract(lowered, model.name))
         kernels, subgraphs = KernelReference(lowered.unscheduled), SubgraphReference(lowered.subgraphs)
+        scopes = None if lowered.unscoped is None else _scopes(lowered.unscoped, made)
         del lowered  # it has the weights once more
     if options.save is not None:
         with stage("save"):
@@ -153,7 +157,17 @@ def prepare(
     bound = output_bound(model.module, options.dtype)
     applied = {} if tuned is None else tuned.applied
     golden = LiveGolden(References(kernels, subgraphs), subgraphs)
-    return Prepared(compiled, arrays, origin, golden, references, unchecked, bound, applied)
+    return Prepared(compiled, arrays, origin, golden, references, unchecked, bound, applied, scopes)
+
+
+def _scopes(module: Any, target: Any) -> ScopeSummary:
+    """Which tensors are textures, and why others are not."""
+    from .scopes.report import decided_tensors
+    from .scopes.rules import is_texture
+
+    tensors = decided_tensors(module, target)
+    buffers = [BufferTensor(t.name, t.producer, t.shape, t.dtype, t.why) for t in tensors if not is_texture(t.scope)]
+    return ScopeSummary(len(tensors) - len(buffers), buffers)
 
 
 def _prepare_bundle(compiled: CompiledModel, inputs: Inputs | None, options: CheckOptions) -> Prepared:

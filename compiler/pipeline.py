@@ -49,6 +49,7 @@ class Lowered:
     tir: after tirx.SplitHostDevice: host functions, and kernels (PrimFuncs with `tirx.kernel_launch_params`).
     sources: kernel name -> its OpenCL C, each a program of its own.
     fixes: names of the mends that ran, in order.
+    unscoped: Relax functions just before scopes are decided; None for a target without textures.
     subgraphs: what is offloaded to OpenCL ML, by name; offload: what was decided about that.
     """
 
@@ -62,6 +63,7 @@ class Lowered:
     fixes: tuple[str, ...]
     subgraphs: dict[str, Subgraph] = field(default_factory=dict)
     offload: tuple[OffloadDecision, ...] = ()
+    unscoped: IRModule | None = None
 
 
 def lower(
@@ -89,7 +91,8 @@ def lower(
     imported = clone(mod)
     _refuse_calls(mod, tvm_target, fixes)
     try:
-        vm_level, unscheduled = _lower_relax(with_own_constants(mod), tvm_target, fixes, clml, tuned, planner)
+        unscoped = Snapshot("AnnotateCustomMemoryScope", "before")
+        vm_level, unscheduled = _lower_relax(with_own_constants(mod), tvm_target, fixes, clml, tuned, planner, unscoped)
         split, final = _lower_tir(_prim_funcs(vm_level), tvm_target, fixes)
         sources = _sources(final)
     except AdrenoSimError:
@@ -97,7 +100,9 @@ def lower(
     except Exception as error:  # TVM raises whatever its C++ and Python layers raise
         raise UnsupportedError(f"unsupported: TVM's {pipeline} pipeline fails on this module: {reason(error)}") from error
     names = tuple(fix.name for fix in fixes)
-    lowered = Lowered(imported, vm_level, unscheduled, split, sources, tvm_target, pipeline, names)
+    lowered = Lowered(
+        imported, vm_level, unscheduled, split, sources, tvm_target, pipeline, names, unscoped=unscoped.module
+    )  # fmt: skip
     return lowered if clml is None else replace(lowered, subgraphs=clml.subgraphs, offload=tuple(clml.decisions))
 
 
@@ -148,8 +153,9 @@ def _lower_relax(
     clml: Offload | None = None,
     tuned: Tuned | None = None,
     planner: Pass | None = None,
+    watch: Snapshot | None = None,
 ) -> tuple[IRModule, IRModule]:
-    """The module at VM level, and its PrimFuncs just before they were scheduled."""
+    """The module at VM level, and its PrimFuncs just before they were scheduled. watch: takes its snapshot on the way."""
     tvm = import_tvm()
     before = Snapshot("ApplyDefaultSchedule" if tuned is None else tuned.first_schedule, "before")
     with target:
@@ -159,7 +165,7 @@ def _lower_relax(
             passes = tuned.add_passes(passes)
         if planner is not None:
             passes = with_planner(passes, planner)
-        with watching(before):
+        with watching(before) if watch is None else watching(before, watch):
             lowered = tvm.transform.Sequential(passes)(mod)
     return lowered, _prim_funcs(before.module or lowered)
 

@@ -35,6 +35,7 @@ def report_to_json(report: Report) -> dict[str, Any]:
         "pipeline": report.pipeline,
         "fixes": list(report.fixes),
         "tuned": report.tuned,
+        "scopes": None if report.scopes is None else asdict(report.scopes),
         "tvm_version": report.tvm_version,
         "device": report.device,
         "compared_with": report.compared_with,

@@ -153,6 +153,25 @@ class InputReport:
 
 
 @dataclass
+class BufferTensor:
+    """A tensor of a texture target that is in a buffer: its name, the call that makes it, and why it is no texture."""
+
+    name: str
+    producer: str
+    shape: tuple[str, ...]
+    dtype: str
+    why: str
+
+
+@dataclass
+class ScopeSummary:
+    """Results of calls before fusion: how many are textures, and those that are not."""
+
+    textures: int
+    buffers: list[BufferTensor] = field(default_factory=list)
+
+
+@dataclass
 class Report:
     """Result of a check. `ok`: no error (no warning either where `strict`) was found in what was checked.
 
@@ -165,7 +184,7 @@ class Report:
     compared_with: name of a second device that every call ran on, "" where there was none.
     allowed: findings that an allow-list accepts, with its entries; expired: entries that would have, until their day.
     reproduction: the folder a failing launch was written to and why, "" where none was. sources: of kernels with findings.
-    tuned: functions of a tuning folder, with the schedule each got.
+    tuned: functions of a tuning folder, with the schedule each got. scopes: None for a bundle, and for targets without textures.
     stopped: the error that ended the run early, "" where none did; stopped_code: the exit code it asks for.
     """
 
@@ -197,6 +216,7 @@ class Report:
     sources: dict[str, str] = field(default_factory=dict, repr=False)
     compared_with: str = ""
     tuned: dict[str, str] = field(default_factory=dict)
+    scopes: ScopeSummary | None = None
     stopped: str = ""
     stopped_code: int = EXIT_OK
 

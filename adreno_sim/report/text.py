@@ -7,13 +7,16 @@ from typing import IO, TYPE_CHECKING
 from ..findings import Severity
 from . import finding_text, offload_text
 from .allow_text import allow_lines
-from .model import KernelReport, OutputReport, PeerReport, Report
+from .model import KernelReport, OutputReport, PeerReport, Report, ScopeSummary
 
 if TYPE_CHECKING:
     from rich.table import Table
 
 STYLE = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.NOTE: "dim"}
 STATUS_STYLE = {"ok": "green", "wrong": "bold red", "vacuous": "yellow", "part": "", "unchecked": "yellow"}
+SHOWN = 3
+"""Tensors named for each reason; the JSON has them all."""
+
 WIDTH = 220
 """Columns where the output is not a terminal."""
 
@@ -43,6 +46,8 @@ def show(report: Report, file: IO[str], notes: bool = False) -> None:
         console.print(output_line(output), soft_wrap=True, markup=False)
     if report.plan is not None:
         console.print(plan_line(report), soft_wrap=True, markup=False)
+    if report.scopes is not None:
+        console.print(scope_line(report.scopes), soft_wrap=True, markup=False)
     for function, schedule in report.tuned.items():
         console.print(f"tuned {function}: {schedule}", soft_wrap=True, markup=False)
     if any(kernel.accesses for kernel in report.kernels):
@@ -156,6 +161,19 @@ def _causes(report: Report) -> str:
     """What the plan's bytes are spent on, without what is nothing."""
     spent = [f"{CAUSES[key]} {nbytes:,}" for key, nbytes in report.plan_causes.items() if nbytes]
     return f"; bytes by cause: {', '.join(spent)}" if spent else ""
+
+
+def scope_line(scopes: ScopeSummary) -> str:
+    """How many tensors are textures, and why the others are not, a few of them by name."""
+    by_reason: dict[str, list[str]] = {}
+    for tensor in scopes.buffers:
+        by_reason.setdefault(tensor.why.partition(":")[0], []).append(tensor.name)
+    reasons = [
+        f"{len(names)} {reason} ({', '.join(names[:SHOWN])}{', ...' if len(names) > SHOWN else ''})"
+        for reason, names in sorted(by_reason.items(), key=lambda item: -len(item[1]))
+    ]
+    why = f": {'; '.join(reasons)}" if reasons else ""
+    return f"tensors before fusion: {scopes.textures} in textures, {len(scopes.buffers)} in buffers{why}"
 
 
 def _timing_line(report: Report) -> str:

@@ -13,14 +13,15 @@ from ..importers import load_model
 from ..passes.registry import choose
 from ..targets import make_target
 from ..tvmread import buffer_param, key, kind, memory_scope
-from .decide import Decision
-from .demand import bindings, callee, op_name, operands
+from .decide import Decision, decide
+from .demand import Limits, bindings, callee, collect, op_name, operands
 from .invariants import Violation, violations
 from .rules import is_texture
 from .stages import LAST, Staged, run_stages
 
 if TYPE_CHECKING:
     from tvm import IRModule
+    from tvm.target import Target
 
 SCHEMA = "adreno-sim/scopes/1"
 
@@ -124,6 +125,15 @@ def scope_stages(
     made = make_target(target, limits)
     staged = run_stages(model.module, made, choose() if pipeline == "fixed" else (), rule)
     return staged, _report(staged, model.name, target, pipeline, rule)
+
+
+def decided_tensors(module: IRModule, target: Target) -> list[TensorScope]:
+    """Every tensor of a module as DefineVDevice sees it, without running a stage: the scopes that TVM's own pass chooses."""
+    limits = Limits.of(target)
+    decisions: list[Decision] = []
+    for function in _functions(module):
+        decisions += decide(function, collect(module, function, limits)).values()
+    return list(map(_tensor, decisions))
 
 
 def _report(staged: Staged, model: str, target: str, pipeline: str, rule: str) -> ScopeReport:

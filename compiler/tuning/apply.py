@@ -57,6 +57,7 @@ class Tuned:
                 scheduled = self._scheduled(name, alone(self._flat[name]), function)
                 if scheduled is not None:
                     changed[var] = scheduled
+        self._flat = {}
         return changed
 
     def _scheduled(self, name: str, flat: IRModule, scoped: Any) -> Any:

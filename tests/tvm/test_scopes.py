@@ -1,6 +1,7 @@
 """Texture scoping stage by stage: the worked example, TVM's own pass as judge, invariants that catch planted mistakes."""
 
 import json
+import sys
 
 import jsonschema
 import numpy as np
@@ -289,3 +290,21 @@ def test_bad_input(tmp_path, capsys, args, code, said):
 def test_bundles_are_refused(tmp_path, capsys):
     assert main(["scopes", str(tmp_path / "model.asim")]) == 3
     assert "decided while compiling" in capsys.readouterr().err
+
+
+def test_a_check_says_which_tensors_are_buffers_and_why(adreno, capsys):
+    """As the scoping report has it, for each tensor; nothing for a target without textures."""
+    from adreno_sim.compiler.doctor.models import mean_in_texture
+    from adreno_sim.report import encode, text
+
+    report = adreno_sim.check(mean_in_texture(), device=adreno)
+    _, scopes = scope_stages(mean_in_texture())
+    buffers = [tensor for tensor in scopes.tensors if tensor.scope == "global"]
+    assert [(item.name, item.why) for item in report.scopes.buffers] == [(item.name, item.why) for item in buffers]
+    assert report.scopes.textures == len(scopes.tensors) - len(buffers) > 0
+    data = encode.report_to_json(report)
+    assert data["scopes"]["buffers"][-1]["why"] == "no call reads it"
+    text.show(report, sys.stdout)
+    said = capsys.readouterr().out
+    assert f"{report.scopes.textures} in textures, {len(buffers)} in buffers: " in said and "no call reads it (gv)" in said
+    assert adreno_sim.check(mean_in_texture(), device=adreno, target="buffer").scopes is None
