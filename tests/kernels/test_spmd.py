@@ -8,7 +8,7 @@ from oracle import Buffer, Image, Local, Scalar
 
 from adreno_sim.clc.program import FrontEndTarget, compile_source
 from adreno_sim.jit import compiled, module, objects
-from adreno_sim.jit.specialisation import BufferArg, ScalarArg, Specialisation
+from adreno_sim.jit.specialisation import BufferArg, Proofs, ScalarArg, Specialisation
 
 HEAD = """__kernel void k(__global const int* a, __global int* r, int n) {
   int x = get_global_id(0), l = get_local_id(0), v = a[x];
@@ -124,3 +124,28 @@ def test_elements_of_less_than_32_bits(engine, type, active, checks):
         assert r[i] == a[130 - i] and r[127 - i] == a[at[i]] and r[128 + at[i]] == local[i // 16][at[i] & 31]
         assert (r[260 + 4 * i : 264 + 4 * i] == a[4 * i : 4 * i + 4] + a[1 + at[i] // 4 * 4 :][:4]).all()
         assert (r[520 + at[i] // 2 * 2 :][:2] == a[1 + at[i] // 2 * 2 :][:2]).all()
+
+
+@pytest.mark.parametrize(
+    ("body", "flagged"),
+    [
+        ("r[x] = v + n * 77;", True),
+        ("if (v < n) r[x] = n * 77;", False),
+        ("if (v < n) for (int i = 0; i < n; i++) r[x] += n * 77 + i;", True),
+        ("if (v < n) { r[x] = v; if (v & 1) { r[l] = n * 77; } }", False),
+        ("r[x] = a[x * 77];", True),
+        ("if (v < n) for (int i = 0; i < n; i++) r[x] += a[x * 77] + i;", False),
+    ],
+)
+def test_what_is_exact_for_some_lane_at_work_is_said_of_no_other(body, flagged):
+    """Code under a mask may run for no lane, and lane 0, whose values stand for a pattern, may not be among those at work."""
+    text = module_of(body, checks="bounds", sticky=True, proofs=Proofs(exact=frozenset(range(200)))).text
+    (line,) = (line for line in text.splitlines() if " mul " in line and ", 77" in line)
+    assert (" nsw " in line) is flagged
+
+
+def test_small_loops_through_private_arrays_are_written_out():
+    body = "int t[4]; for (int i = 0; i < 4; i++) t[i] = a[x * 4 + i]; r[x] = t[0] + t[1] * t[2] - t[3];"
+    assert module_of(body).text.count("!llvm.loop") == 1
+    assert "!llvm.loop" not in module_of("int s = 0; for (int i = 0; i < 4; i++) s += a[x * 4 + i]; r[x] = s;").text
+    assert "!llvm.loop" not in module_of(body.replace("4", "400")).text
