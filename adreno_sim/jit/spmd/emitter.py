@@ -157,8 +157,8 @@ class SpmdEmitter(Flow):
         self.exits.append((t.label, split.number))
         t.jump("left")
 
-    def unrolls(self, loop: Loop) -> bool:
-        return small.unrolls(loop, self.structure, self.privates)
+    def unrolls(self, loop: Loop, lines: list[str]) -> bool:
+        return small.unrolls(loop, self.structure, self.privates, lines)
 
     # Instructions
 

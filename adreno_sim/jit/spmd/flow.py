@@ -58,8 +58,8 @@ class Flow(LaneValues):
         """Whether an instruction must not run, or had better not, when no lane is at work."""
         raise NotImplementedError
 
-    def unrolls(self, loop: Loop) -> bool:
-        """Whether a loop that all lanes run alike is better written out."""
+    def unrolls(self, loop: Loop, lines: list[str]) -> bool:
+        """Whether a loop that all lanes run alike, and that takes these lines, is better written out."""
         raise NotImplementedError
 
     def emit_region(self) -> None:
@@ -479,6 +479,7 @@ class Flow(LaneValues):
         t, level = self.body, self.structure.levels[loop]
         head = loop.head
         self._head_entry(loop)
+        start = len(t.lines)
         out = head.label + ".out"
         if linear:
             self._exit_labels.append((loop, out))
@@ -491,7 +492,7 @@ class Flow(LaneValues):
             self._item(level, item)
         t.block(head.label + ".latch")
         self._latch(loop)
-        t.jump(head.label + ".head", self.unit.unrolled_loop() if self.unrolls(loop) else "")
+        t.jump(head.label + ".head", self.unit.unrolled_loop() if self.unrolls(loop, t.lines[start:]) else "")
         self._running.pop()
         if not linear:
             return None

@@ -63,6 +63,10 @@ class Shapes:
         self.structure = Structure(_order_of(kernel))
         self._intervals = Intervals(self.structure.order, Grid.of(key))
         self._loop_of = {id(i): self.structure.innermost[s] for s in self.structure.order for i in s.instrs}
+        self._users: dict[int, list[int]] = {}
+        for instr in (i for s in self.structure.order for i in s.instrs):
+            for value in instr.operands:
+                self._users.setdefault(id(value), []).append(id(instr))
         self._shapes: dict[int, Shape] = {}
         self._mixed: set[Segment] = set()
         while True:
@@ -95,6 +99,8 @@ class Shapes:
         """The shape of an operand: lanes leave a divergent loop with values of different rounds."""
         if isinstance(value, ir.Instr):
             loop, there = self._loop_of.get(id(value)), self._loop_of.get(id(user))
+            if loop is there:
+                return self.of(value)
             inside = []
             while there is not None:
                 inside.append(there)
@@ -108,15 +114,18 @@ class Shapes:
     def _settle(self) -> None:
         """Sweep until nothing changes; what is not known yet counts as agreeing with anything."""
         self._shapes.clear()
+        work = [(segment, instr) for segment in self.structure.order for instr in segment.instrs]
+        due = {id(instr) for _, instr in work}
         for count in range(_SWEEPS * 2):
-            changed = False
-            for segment in self.structure.order:
-                for instr in segment.instrs:
-                    fresh = self._transfer(segment, instr, count)
-                    if fresh is not None and fresh != self._shapes.get(id(instr)):
-                        self._shapes[id(instr)] = fresh
-                        changed = True
-            if not changed:
+            for segment, instr in work:
+                if id(instr) not in due:
+                    continue
+                due.discard(id(instr))
+                fresh = self._transfer(segment, instr, count)
+                if fresh is not None and fresh != self._shapes.get(id(instr)):
+                    self._shapes[id(instr)] = fresh
+                    due.update(self._users.get(id(instr), ()))
+            if not due:
                 return
         raise Unsuitable("shapes of values that do not settle")
 
