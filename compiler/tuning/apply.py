@@ -82,7 +82,7 @@ class Tuned:
             self.applied[name] = f"default schedule: the tuned one does not fit here ({str(error).strip().splitlines()[-1]})"
             return None
         variant = str(schedule.get(schedule.get_sblock("root")).annotations[KEY])
-        forwarded = f"; {len(gone)} staging copies cancelled" if gone else ""
+        forwarded = f"; staging copies cancelled: {len(gone)}" if gone else ""
         self.applied[name] = f"{variant}{forwarded}"
         return _like(schedule.mod["main"], scoped)
 

@@ -308,3 +308,14 @@ def test_a_check_says_which_tensors_are_buffers_and_why(adreno, capsys):
     said = capsys.readouterr().out
     assert f"{report.scopes.textures} in textures, {len(buffers)} in buffers: " in said and "no call reads it (gv)" in said
     assert adreno_sim.check(mean_in_texture(), device=adreno, target="buffer").scopes is None
+
+
+@pytest.mark.parametrize(("inputs", "outputs"), [(3, 5), (8, 6), (6, 8)])
+def test_channels_that_fill_no_texel_stay_in_buffers(adreno, inputs, outputs):
+    """Right on the texture target, and the report names the tensors."""
+    from adreno_sim.compiler.doctor.models import conv, module
+
+    uneven = module(lambda x: relax.op.nn.relu(conv(x, outputs, inputs)), (2, inputs, 9, 7))
+    report = adreno_sim.check(uneven, device=adreno)
+    assert report.ok and report.checked == report.kernels_in_model, report
+    assert any("not five dimensions with 4 innermost" in item.why for item in report.scopes.buffers)
