@@ -8,6 +8,7 @@ from .arith import ints
 from .calls import call
 from .emit import Emitter
 from .floats import bits_of, chosen, compared
+from .text import all_of, any_of
 
 _RELATION = {
     "isequal": "oeq", "isnotequal": "une", "isgreater": "ogt", "isgreaterequal": "oge", "isless": "olt",
@@ -65,10 +66,7 @@ def _any(e: Emitter, instr: ir.Instr) -> None:
     operand, t = instr.operands[0], e.body
     flags = t.op(f"icmp slt {e.typed(operand)}, {ints(operand.type, 0)}")
     if isinstance(operand.type, ir.Vector):
-        count = operand.type.count
-        word = t.op(f"bitcast <{count} x i1> {flags} to i{count}")
-        every = instr.callee.name == "all"
-        flags = t.op(f"icmp {'eq' if every else 'ne'} i{count} {word}, {-1 if every else 0}")
+        flags = (all_of if instr.callee.name == "all" else any_of)(t, flags, operand.type.count)
     truth(e, instr, flags)
 
 

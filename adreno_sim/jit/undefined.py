@@ -12,6 +12,7 @@ from .emit import Emitter
 from .halves import extended, is_half
 from .shift_amounts import written_amount
 from .sites import Site
+from .text import any_of
 
 _FLAG = ir.Int(1)
 _DIGITS = {32: 24, 64: 53}
@@ -27,8 +28,7 @@ def any_lane(e: Emitter, type: ir.Type, flags: str) -> str:
     """An i1 that holds where any lane of `flags` (i1 lanes like those of `type`) does."""
     if not isinstance(type, ir.Vector):
         return flags
-    word = e.body.op(f"bitcast <{type.count} x i1> {flags} to i{type.count}")
-    return e.body.op(f"icmp ne i{type.count} {word}, 0")
+    return any_of(e.body, flags, type.count)
 
 
 def overflowing_division(e: Emitter, type: ir.Type, left: str, right: str) -> str:

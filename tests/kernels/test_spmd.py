@@ -149,3 +149,26 @@ def test_small_loops_through_private_arrays_are_written_out():
     assert module_of(body).text.count("!llvm.loop") == 1
     assert "!llvm.loop" not in module_of("int s = 0; for (int i = 0; i < 4; i++) s += a[x * 4 + i]; r[x] = s;").text
     assert "!llvm.loop" not in module_of(body.replace("4", "400")).text
+
+
+def test_any_of_three_where_many_registers_are_in_use(engine):
+    """What picks the signs of three numbers out of a register must be able to name that register."""
+    source = """__kernel void k(__global const float* f, __global const long* a, __global float* e, __global char* r,
+      __global const char* b) {
+      int l = (int)(get_local_id(0) + get_local_size(0) * (get_local_id(1) + get_local_size(1) * get_local_id(2)));
+      int g = (int)(get_group_id(0) + get_num_groups(0) * (get_group_id(1) + get_num_groups(1) * get_group_id(2)));
+      int i = g * 6 + l;
+      e[i] = exp(f[i]);
+      if (any(vload3(i & 15, a + 8))) return;
+      r[i] = b[i + 8]; }"""
+    a = np.ones(60, np.int64)
+    a[8 + 3 * 1 + 2] = a[8 + 3 * 4] = -1
+    args = [
+        Buffer(np.ones(6, np.float32)),
+        Buffer(a),
+        Buffer(np.zeros(6, np.float32)),
+        Buffer(np.zeros(6, np.int8)),
+        Buffer(np.full(16, 3, np.int8)),
+    ]
+    result = engine.run(source, "k", (3, 2), (3, 2), args, checks="off", contract="off")
+    np.testing.assert_array_equal(result.outputs[3], [3, 0, 3, 3, 0, 3])

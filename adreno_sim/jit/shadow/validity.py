@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...clc import ir
 from .. import layout
 from ..emit import Emitter
-from ..text import Text
+from ..text import Text, any_of
 from ..unit import Unit
 
 _ONES = 0x0101010101010101
@@ -34,7 +34,7 @@ def any_missing(t: Text, valid: str, type: ir.Type) -> str:
     flag = t.op(f"icmp ne {word} {t.op(f'load {word}, ptr {valid}, align 1')}, {_splat(size, count)}")
     if count == 1:
         return flag
-    return t.op(f"icmp ne i{count} {t.op(f'bitcast <{count} x i1> {flag} to i{count}')}, 0")
+    return any_of(t, flag, count)
 
 
 def missing_lanes(t: Text, valid: str, type: ir.Type) -> list[str]:
