@@ -24,7 +24,11 @@ LEAST_SPREAD = 0.1
 """Standard deviation over rms that a small result needs (probabilities over many classes have it)."""
 
 MOST_SATURATED = 0.01
-"""Largest share of elements that may be saturated, overflowed or equal to the largest."""
+"""Largest share of elements that may be overflowed, or integers at an end of their range."""
+
+MOST_LARGEST = 0.25
+"""Largest share of floats that may equal the largest: the gates and maps of trained networks have up to a fifth at their end,
+and the others still say whether a kernel is right. They must vary by LEAST_SPREAD."""
 
 CHUNK = 1 << 18
 """Elements looked at together: bounds the memory of a comparison."""
@@ -153,7 +157,6 @@ def vacuity(golden: np.ndarray, rms: float | None = None) -> str:
 
 
 def _vacuous_floats(flat: np.ndarray, rms: float) -> str:
-    most = max(1.0, MOST_SATURATED * flat.size)
     finite = np.isfinite(flat)
     overflowed = flat.size - int(np.count_nonzero(finite))
     if overflowed > MOST_SATURATED * flat.size:
@@ -163,8 +166,13 @@ def _vacuous_floats(flat: np.ndarray, rms: float) -> str:
     if rms < SMALL_RMS and _spread(flat) < LEAST_SPREAD * rms:
         return f"values are small (rms {rms:.1g}) and nearly constant"
     magnitude = np.abs(flat)
-    largest = int(np.count_nonzero(magnitude == magnitude[finite].max()))
-    return f"{largest} of {flat.size} elements equal the largest magnitude (saturated)" if largest > most else ""
+    at_end = magnitude == magnitude[finite].max()
+    largest = int(np.count_nonzero(at_end))
+    if largest <= max(1.0, MOST_SATURATED * flat.size):
+        return ""
+    if largest <= MOST_LARGEST * flat.size and _spread(flat[~at_end]) >= LEAST_SPREAD * rms:
+        return ""
+    return f"{largest} of {flat.size} elements equal the largest magnitude (saturated)"
 
 
 def _saturated_integers(flat: np.ndarray) -> str:

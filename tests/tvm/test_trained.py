@@ -1,4 +1,4 @@
-"""A trained network on a real picture: PP-OCR's text direction classifier, equal to ONNX Runtime."""
+"""Trained networks on real pictures: PP-OCR's direction classifier, detector and recogniser, equal to ONNX Runtime."""
 
 from __future__ import annotations
 
@@ -22,20 +22,24 @@ pytestmark = [pytest.mark.tvm, pytest.mark.slow]
 SHAPE = (1, 3, 48, 192)
 
 
-def classifier() -> Path:
-    """The model file inside the rapidocr-onnxruntime package, which is not imported (it would pull in OpenCV)."""
+def network(name: str) -> Path:
+    """A model file inside the rapidocr-onnxruntime package, which is not imported (it would pull in OpenCV)."""
     spec = importlib.util.find_spec("rapidocr_onnxruntime")
     if spec is None or not spec.submodule_search_locations:
         pytest.skip("rapidocr-onnxruntime is not installed")
-    return Path(spec.submodule_search_locations[0]) / "models" / "ch_ppocr_mobile_v2.0_cls_infer.onnx"
+    return Path(spec.submodule_search_locations[0]) / "models" / name
 
 
-def picture(path: Path, turned: bool) -> Path:
+def classifier() -> Path:
+    return network("ch_ppocr_mobile_v2.0_cls_infer.onnx")
+
+
+def picture(path: Path, turned: bool, shape: tuple[int, ...] = SHAPE) -> Path:
     """A line of black text on white, upright or upside down."""
     drawing = pytest.importorskip("PIL.ImageDraw")
     from PIL import Image, ImageFont
 
-    image = Image.new("RGB", SHAPE[:1:-1], "white")
+    image = Image.new("RGB", shape[:1:-1], "white")
     drawing.Draw(image).text((10, 2), "Hello 42", fill="black", font=ImageFont.load_default(36))
     (image.rotate(180) if turned else image).save(path)
     return path
@@ -65,3 +69,14 @@ def test_direction_of_text_in_buffers(tmp_path: Path, adreno: Any) -> None:
     judges = {output.reference: output for output in report.outputs}
     assert judges["ONNX Runtime"].ok and not judges["ONNX Runtime"].vacuous
     assert judges["ONNX Runtime"].max_abs < 1e-3
+
+
+@pytest.mark.parametrize(
+    ("name", "shape"), [("ch_PP-OCRv4_det_infer.onnx", (1, 3, 160, 320)), ("ch_PP-OCRv4_rec_infer.onnx", (1, 3, 48, 320))]
+)
+def test_detector_and_recogniser_in_textures(name: str, shape: tuple[int, ...], tmp_path: Path, adreno: Any) -> None:
+    """Transposed convolutions in the one, attention in the other; every kernel is checked on what a real picture makes of it."""
+    file = picture(tmp_path / "line.png", turned=False, shape=shape)
+    report = adreno_sim.check(network(name), file, device=adreno, target="texture", shapes={"x": shape})
+    assert report.ok and report.checked == report.kernels_in_model > 150, str(report)
+    assert {output.reference for output in report.outputs if output.ok and not output.vacuous} == {"TVM llvm", "ONNX Runtime"}

@@ -110,6 +110,8 @@ def test_ulp_distance_of_known_pairs():
         (NORMAL * 1e-7, "near zero"),
         (0.005 + NORMAL * 1e-5, "nearly constant"),
         (np.tanh(NORMAL * 20), "equal the largest magnitude"),
+        (np.clip(NORMAL, -0.9, 0.9), "equal the largest magnitude"),
+        (np.where(NORMAL > 1.2, 2, NORMAL * 1e-3).astype("float32"), "equal the largest magnitude"),
         (np.where(NORMAL > 1, np.inf, NORMAL), "infinite or NaN"),
         (np.where(NORMAL > 1, np.nan, NORMAL), "infinite or NaN"),
         (np.array([127, -128, 3, 127], "int8"), "saturated"),
@@ -122,7 +124,8 @@ def test_comparisons_that_say_nothing(golden, reason):
 
 def test_comparisons_that_say_something():
     softmax = np.exp(NORMAL.reshape(-1)) / np.exp(NORMAL).sum() / 10
-    for golden in (NORMAL, np.maximum(NORMAL, 0), softmax, np.array([2.5], "float32"), np.arange(100, dtype="uint8")):
+    gate = np.clip(0.5 + NORMAL / 2, 0, 1)  # a sixth at its upper end
+    for golden in (NORMAL, np.maximum(NORMAL, 0), softmax, gate, np.array([2.5], "float32"), np.arange(100, dtype="uint8")):
         assert vacuity(golden) == ""
 
 
