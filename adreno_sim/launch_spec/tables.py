@@ -25,6 +25,11 @@ LARGEST = 1 << 63
 _SHOWN = 60
 
 
+def _one_line(text: str) -> str:
+    """The text with line breaks and other control characters, which TOML allows in keys, spelled out."""
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text)
+
+
 def load_toml(path: Path) -> dict[str, Any]:
     """The TOML file at `path`. Raises AdrenoSimError where it cannot be read or is not TOML."""
     try:
@@ -54,7 +59,7 @@ class Table:
 
     def error(self, key: str, message: str) -> AdrenoSimError:
         where = [str(self.file), self.name, key]
-        return AdrenoSimError(": ".join(part for part in where if part) + f": {message}")
+        return AdrenoSimError(_one_line(": ".join(part for part in where if part) + f": {message}"))
 
     def expected(self, key: str, what: str) -> NoReturn:
         raise self.error(key, f"expected {what}, got {shown(self._data[key])}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from adreno_sim import AdrenoSimError
@@ -197,6 +197,7 @@ TOML_KEYS = ["kind", "name", "dtype", "count", "data", "storage", "offset", "wid
     st.dictionaries(st.sampled_from(TOML_KEYS), JSON | st.sampled_from(["buffer", "image2d", "scalar", "float32"]), max_size=6),
     st.dictionaries(st.sampled_from(["kernel", "run", "storage", "output", "finding", "allow", "options", "local_size"]), JSON),
 )
+@example({}, {"storage": {"\n": None}})
 def test_any_tables_are_read_or_refused_in_one_line(argument, rest):
     from pathlib import Path
 
