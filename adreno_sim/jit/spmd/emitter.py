@@ -14,7 +14,7 @@ from ..shift_amounts import written_amount
 from ..text import Text
 from . import calls, memory, small
 from . import vector_text as vt
-from .flow import Flow
+from .loops import LoopFlow
 from .structure import Loop, Structure
 from .tile import Unsuitable
 from .values import SpmdPlan
@@ -28,7 +28,7 @@ _HEAVY = {"memcpy", "memmove", "memset", "frem", "extractelement", "insertelemen
 _UNFIT = {"atomicrmw": "atomic operations", "cmpxchg": "atomic operations", "fence": "memory fences"}
 
 
-class SpmdEmitter(Flow):
+class SpmdEmitter(LoopFlow):
     """Writes `i64 @region.N(...)` like KernelEmitter, a tile of work-items at a time."""
 
     def __init__(self, plan: SpmdPlan, region: Region):
