@@ -102,7 +102,8 @@ def _liveness(graph: Graph) -> dict[Segment, list[ir.Instr]]:
             if len(now) != len(live[segment]):
                 live[segment] = now
                 changed = True
-    return {s: sorted(values.values(), key=_order(graph)) for s, values in live.items()}
+    order = _order(graph)
+    return {s: sorted(values.values(), key=order) for s, values in live.items()}
 
 
 def _live_in(segment: Segment, live: dict[Segment, dict[int, ir.Instr]]) -> dict[int, ir.Instr]:

@@ -21,7 +21,10 @@ FOLDER = Path(__file__).with_name("kernels")
 SIZES = ("small", "medium", "large")
 ELEMENT = {"float": "float32", "half": "float16"}
 TOLERANCE = {"float": 1e-4, "half": 4e-3}
-"""Largest error allowed, in units of the rms of the result (half: 2^-8, one rounding of a sum kept in float)."""
+"""Largest error allowed, relative to a value or the rms of the result, whichever is larger.
+
+Half: 2^-8, one rounding of a sum kept in float.
+"""
 
 
 @dataclass(frozen=True)
@@ -52,7 +55,7 @@ class Tensor:
 
 @dataclass(frozen=True)
 class Case:
-    """One launch. `macros` are the constants of its source; `tolerance` is in units of the rms of the result."""
+    """One launch. `macros` are the constants of its source; `tolerance` is as TOLERANCE."""
 
     kernel: str
     dtype: str
@@ -248,13 +251,13 @@ class Family:
     sizes: tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]
     local: tuple[Local, ...] = ()
     tolerance: float = 1.0
-    """Factor of the usual tolerance: for sums kept in half."""
+    """Factor of the usual tolerance: for sums kept in half, at least half the square root of the terms of the largest size."""
 
 
 FAMILIES = {
-    "conv3x3_direct": Family(conv3x3_direct, "CKHW", ((8, 16, 14, 14), (32, 32, 28, 28), (64, 64, 28, 28)), tolerance=8),
+    "conv3x3_direct": Family(conv3x3_direct, "CKHW", ((8, 16, 14, 14), (32, 32, 28, 28), (64, 64, 28, 28)), tolerance=12),
     "conv3x3_local": Family(conv3x3_local, "CKHW", ((8, 8, 28, 28), (32, 32, 28, 28), (64, 64, 40, 40))),
-    "conv3x3_texture": Family(conv3x3_texture, "CKHW", ((16, 16, 14, 14), (32, 32, 28, 28), (48, 48, 56, 56)), tolerance=8),
+    "conv3x3_texture": Family(conv3x3_texture, "CKHW", ((16, 16, 14, 14), (32, 32, 28, 28), (48, 48, 56, 56)), tolerance=12),
     "conv1x1_registers": Family(conv1x1_registers, "CKHW", ((32, 32, 14, 14), (128, 256, 28, 28), (128, 256, 56, 56))),
     "conv1x1_tree": Family(conv1x1_tree, "CKHW", ((64, 8, 7, 7), (128, 32, 14, 14), (128, 64, 28, 28))),
     "conv1x1_texture": Family(conv1x1_texture, "CKHW", ((32, 32, 14, 14), (64, 128, 28, 28), (128, 128, 56, 56)), tolerance=8),

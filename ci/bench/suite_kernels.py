@@ -87,23 +87,28 @@ def _load(
 
 
 def _compare(case: Case, outputs: dict[str, list[np.ndarray]], row: Row) -> None:
-    """Errors against the yardstick by column, in units of the rms, and what is wrong with them."""
+    """Errors against the yardstick by column (`error_of`), and what is wrong with them."""
     row["error"], row["wrong"] = {}, []
     reference = outputs.get(YARDSTICK)
     for name, arrays in outputs.items():
         if reference is not None and name != YARDSTICK:
             row["error"][name] = max(map(error_of, arrays, reference))
             if not row["error"][name] <= case.tolerance:
-                row["wrong"].append(f"{name} differs from {YARDSTICK} by {row['error'][name]:.1e} of the rms")
+                row["wrong"].append(f"{name} differs from {YARDSTICK} by {row['error'][name]:.1e} of a value or the rms")
         if name in CHECKED and "unchecked" in outputs and not all(map(np.array_equal, arrays, outputs["unchecked"])):
             row["wrong"].append(f"{name} differs from unchecked")
 
 
 def error_of(found: np.ndarray, expected: np.ndarray) -> float:
-    """Largest difference over the rms of what is expected; infinite where that is nothing or something is no number."""
+    """Largest difference over what is expected or over its rms, whichever is larger, as `adreno-sim check` judges it.
+
+    Infinite where nothing is expected or something is no number.
+    """
     rms = float(np.sqrt(np.mean(np.square(expected, dtype=np.float64))))
-    largest = float(np.max(np.abs(found - expected), initial=0.0))
-    return largest / rms if rms > 0 and math.isfinite(largest) else math.inf
+    if not rms > 0:
+        return math.inf
+    largest = float(np.max(np.abs(found - expected) / np.maximum(np.abs(expected), rms), initial=0.0))
+    return largest if math.isfinite(largest) else math.inf
 
 
 def _ratio(seconds: dict[str, dict[str, float]], over: str, under: str, statistic: str) -> float | None:
