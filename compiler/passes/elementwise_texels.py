@@ -15,6 +15,7 @@ from .base import ALL_VERSIONS, Fix
 from .cancel_layouts import TRANSFORM, cancel_layouts, from_texels, to_texels, undoes
 from .constant_rank import BINARY
 from .fold_layouts import fold_layouts
+from .placing import LAYOUT, after_first
 from .raise_elementwise import raise_elementwise
 from .relax_calls import before_layout, rewrite_calls
 
@@ -84,8 +85,7 @@ def add(passes: list[Pass], target: Target) -> list[Pass]:
     if "texture" not in target.keys:
         return passes
     passes = before_layout(passes, target, raise_elementwise())
-    at = [item.info.name for item in passes].index("ConvertLayout")
-    return [*passes[: at + 1], keep_texels(), *passes[at + 1 :]]
+    return after_first(passes, LAYOUT, keep_texels())
 
 
 FIX = Fix(

@@ -12,6 +12,7 @@ from ..compat import import_tvm, shape_values, type_of
 from ..schedules.packed_convolution import CONV2D_TRANSPOSE, LANES, packed_conv2d_transpose
 from .base import ALL_VERSIONS, Fix
 from .cancel_layouts import cancel_layouts, from_texels, to_texels, weight_to_texels
+from .placing import LAYOUT, after_first
 from .relax_calls import before_layout, rewrite_calls
 
 if TYPE_CHECKING:
@@ -77,8 +78,7 @@ def add(passes: list[Pass], target: Target) -> list[Pass]:
     if "texture" not in target.keys:
         return passes
     passes = before_layout(passes, target, pack_transposes())
-    at = [item.info.name for item in passes].index("ConvertLayout")
-    return [*passes[: at + 1], cancel_layouts(), *passes[at + 1 :]]
+    return after_first(passes, LAYOUT, cancel_layouts())
 
 
 FIX = Fix(

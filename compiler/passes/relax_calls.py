@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..compat import import_tvm
-from .placing import before_first
+from .placing import LAYOUT, before_first
 
 if TYPE_CHECKING:
     from tvm.ir.transform import Pass
@@ -35,4 +35,4 @@ def rewrite_calls(name: str, operators: Sequence[str], rewrite: Callable[[Any, A
 
 def before_layout(passes: list[Pass], target: Target, added: Pass) -> list[Pass]:
     """The passes with one more before ConvertLayout; unchanged for targets without textures, which have none."""
-    return before_first(passes, "ConvertLayout", added) if "texture" in target.keys else passes
+    return before_first(passes, LAYOUT, added) if "texture" in target.keys else passes

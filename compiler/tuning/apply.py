@@ -6,10 +6,11 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from ..compat import import_tvm
+from ..stages import clone
 from ..tvmread import kind
 from .cancel import cancel_copies
 from .store import NEVER, TuningStore, digest_of
-from .tasks import SCHEDULING, SCOPING, alone, prim_funcs
+from .tasks import alone, cuts, prim_funcs
 from .variants import KEY
 
 if TYPE_CHECKING:
@@ -38,9 +39,7 @@ class Tuned:
         """The Relax passes with two more: one sees functions as they were tuned, before scopes are written into them; one
         schedules them, before TVM's rules schedule the rest."""
         transform = import_tvm().transform
-        names = [item.info.name for item in passes]
-        schedule = names.index(SCHEDULING)
-        scope = names.index(SCOPING) if SCOPING in names[:schedule] else schedule
+        scope, schedule = cuts(passes)
         remember = transform.module_pass(self._remember, opt_level=0, name="adreno_sim.RememberUnscoped")
         apply = transform.module_pass(self._apply, opt_level=0, name=NAME)
         return [*passes[:scope], remember, *passes[scope:schedule], apply, *passes[schedule:]]
@@ -50,7 +49,7 @@ class Tuned:
         return module
 
     def _apply(self, module: IRModule, _context: Any) -> IRModule:
-        changed = import_tvm().IRModule(dict(module.functions_items()), attrs=module.attrs, global_infos=module.global_infos)
+        changed = clone(module)
         for var, function in module.functions_items():
             name = str(var.name_hint)
             if kind(function) == "PrimFunc" and name in self._flat:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import statistics
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -120,12 +121,11 @@ class Judge:
         assert output is not None
         seconds = None
         if self.timer is not None:
-            timed = self._timed(model, output, copies)
+            timed = self._timed(model, copies)
             if isinstance(timed, Rejection):
                 return timed
             seconds = timed
-        golden = self._golden(output)
-        return Verdict(static, seconds, float(compare(output, golden, self.tolerance).max_abs / _rms(golden)))
+        return Verdict(static, seconds, float(compare(output, self.golden, self.tolerance).max_abs / _rms(self.golden)))
 
     @property
     def tolerance(self) -> float:
@@ -156,7 +156,7 @@ class Judge:
             stopped = Rejection("values", "its result says nothing: nothing was compared, or what was is constant")
         return output, stopped
 
-    def _timed(self, model: CompiledModel, expected: np.ndarray, copies: frozenset[int]) -> float | Rejection:
+    def _timed(self, model: CompiledModel, copies: frozenset[int]) -> float | Rejection:
         """Median seconds of the launches that count."""
         assert self.timer is not None
         clock = _Clock(copies)
@@ -169,18 +169,20 @@ class Judge:
                     runs.append(clock.seconds)
         except AdrenoSimError as error:
             return Rejection("run", f"on {self.timer.info.name}: {str(error).splitlines()[0]}")
-        found = compare(output, self._golden(expected), self.tolerance)
+        found = compare(output, self.golden, self.tolerance)
         if not found.ok:
             return Rejection("values", f"on {self.timer.info.name}: {found}")
         if clock.untimed:
             raise UnsupportedError(f"unsupported: {self.timer.info.name} times no launches (no profiling events)")
         return float(statistics.median(runs[1:]))
 
-    def _golden(self, like: np.ndarray) -> np.ndarray:
-        results = self.reference.run(TASK, [*self.inputs, np.zeros(like.shape, like.dtype)])
-        golden = results[-1]
-        assert golden is not None
-        return golden.reshape(like.shape)
+    @cached_property
+    def golden(self) -> np.ndarray:
+        """The result that every candidate should give, of the same inputs."""
+        result = self.task.params[-1]
+        found = self.reference.run(TASK, [*self.inputs, np.zeros([int(size) for size in result.shape], result.dtype)])[-1]
+        assert found is not None
+        return found
 
 
 class _Clock(Observer):

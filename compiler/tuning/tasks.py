@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ...device import UnsupportedError
 from ..compat import import_tvm
 from ..passes.base import Fix
+from ..passes.placing import SCHEDULE, first
 from ..pipeline import reason, relax_passes
 from ..stages import with_own_constants
 from ..tvmread import BufferInfo, buffer_param
@@ -20,10 +21,10 @@ from .anchor import find_anchor
 
 if TYPE_CHECKING:
     from tvm import IRModule
+    from tvm.ir.transform import Pass
     from tvm.target import Target
 
 SCOPING = "SpecializePrimFuncBasedOnCallSite"
-SCHEDULING = "ApplyDefaultSchedule"
 
 KEPT = ("tirx.noalias", "s_tir")
 """Attributes that belong to the function itself, not to its place in the model."""
@@ -101,12 +102,17 @@ def _before_scheduling(module: IRModule, target: Target, fixes: Sequence[Fix]) -
     tvm = import_tvm()
     with target:
         passes = relax_passes(target, fixes)
-        names = [item.info.name for item in passes]
-        schedule = names.index(SCHEDULING)
-        scope = names.index(SCOPING) if SCOPING in names[:schedule] else schedule
+        scope, schedule = cuts(passes)
         flat = tvm.transform.Sequential(passes[:scope])(with_own_constants(module))
         scoped = tvm.transform.Sequential(passes[scope:schedule])(flat) if scope < schedule else flat
     return prim_funcs(flat), prim_funcs(scoped)
+
+
+def cuts(passes: list[Pass]) -> tuple[int, int]:
+    """Where the passes begin to write scopes into functions (for targets that have scopes), and where they begin to schedule."""
+    schedule = first(passes, SCHEDULE)
+    names = [item.info.name for item in passes[:schedule]]
+    return names.index(SCOPING) if SCOPING in names else schedule, schedule
 
 
 def prim_funcs(module: IRModule) -> dict[str, Any]:
