@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import IO, TYPE_CHECKING
 
-from .footprint_text import WIDTH
+from .console import open_console, teller
 
 if TYPE_CHECKING:
     from ..compiler.doctor.examine import Examination
@@ -13,15 +13,10 @@ if TYPE_CHECKING:
 def show(found: Examination, file: IO[str]) -> None:
     """Print the versions, a line per defect, and what it means."""
     from rich import box
-    from rich.console import Console
     from rich.table import Table
 
-    console = Console(file=file, highlight=False)
-    if not console.is_terminal:
-        console = Console(file=file, highlight=False, width=WIDTH)
-
-    def say(text: str) -> None:
-        console.print(text, soft_wrap=True, markup=False)
+    console = open_console(file)
+    say = teller(console)
 
     say(f"TVM {found.tvm} (apache-tvm-ffi {found.tvm_ffi}), Python {found.python}, on {found.device}")
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import IO, TYPE_CHECKING
 
 from . import graph_plan_text
+from .console import open_console
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -12,9 +13,6 @@ if TYPE_CHECKING:
     from ..compiler.plan.compare import Row
     from ..compiler.plan.difference import Change, Difference
     from ..compiler.plan.footprint import Footprint
-
-WIDTH = 220
-"""Columns where the output is not a terminal."""
 
 CAUSES = ("dense", "padding", "mismatch", "idle", "gaps", "inflation", "page_rounding")
 
@@ -29,11 +27,7 @@ dense + ... + item size = bytes; pages come on top (the pool rounds each storage
 
 def show(footprint: Footprint, file: IO[str], budget: int | None = None) -> None:
     """Print the comparison."""
-    from rich.console import Console
-
-    console = Console(file=file, highlight=False)
-    if not console.is_terminal:
-        console = Console(file=file, highlight=False, width=WIDTH)
+    console = open_console(file)
     problem = footprint.problem
     console.print(f"{footprint.source}: {len(problem.items)} tensors to place; {footprint.rule}", soft_wrap=True, markup=False)
     console.print(f"live lower bound {problem.lower_bound():,} bytes", soft_wrap=True, markup=False)

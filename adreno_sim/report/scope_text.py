@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import IO, TYPE_CHECKING
 
-from .footprint_text import WIDTH
+from .console import open_console, teller
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -15,14 +15,8 @@ if TYPE_CHECKING:
 
 def show(report: ScopeReport, file: IO[str], everything: bool = False) -> None:
     """Print tensors (textures and contested ones, or all), copies and broken invariants."""
-    from rich.console import Console
-
-    console = Console(file=file, highlight=False)
-    if not console.is_terminal:
-        console = Console(file=file, highlight=False, width=WIDTH)
-
-    def say(text: str) -> None:
-        console.print(text, soft_wrap=True, markup=False)
+    console = open_console(file)
+    say = teller(console)
 
     say(f"{report.model}, target {report.target}, pipeline {report.pipeline}, rule {report.rule}")
     results, buffers = sum(report.counts.values()), report.counts.get("global", 0)

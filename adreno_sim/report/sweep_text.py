@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import IO, TYPE_CHECKING
 
-from .text import WIDTH
+from .console import open_console
 
 if TYPE_CHECKING:
     from ..sweep.case import Case, Result
@@ -24,13 +24,10 @@ def line(case: Case, result: Result) -> str:
 def show(sweep: Sweep, file: IO[str]) -> None:
     """Print the table, why cases did not come to a verdict, and the sum."""
     from rich import box
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    console = Console(file=file, highlight=False)
-    if not console.is_terminal:
-        console = Console(file=file, highlight=False, width=WIDTH)
+    console = open_console(file)
     table = Table(box=box.SIMPLE_HEAD)
     for name in ("model", "device", "target", "result"):
         table.add_column(name, overflow="fold")

@@ -7,6 +7,7 @@ from typing import IO, TYPE_CHECKING
 from ..findings import Severity
 from . import finding_text, offload_text
 from .allow_text import allow_lines
+from .console import open_console
 from .model import KernelReport, OutputReport, PeerReport, Report, ScopeSummary
 
 if TYPE_CHECKING:
@@ -16,9 +17,6 @@ STYLE = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.NOTE: 
 STATUS_STYLE = {"ok": "green", "wrong": "bold red", "vacuous": "yellow", "part": "", "unchecked": "yellow"}
 SHOWN = 3
 """Tensors named for each reason; the JSON has them all."""
-
-WIDTH = 220
-"""Columns where the output is not a terminal."""
 
 
 def plain(report: Report) -> str:
@@ -32,12 +30,9 @@ def plain(report: Report) -> str:
 
 def show(report: Report, file: IO[str], notes: bool = False) -> None:
     """Print the whole report; notes among the findings only where asked for."""
-    from rich.console import Console
     from rich.text import Text
 
-    console = Console(file=file, highlight=False)
-    if not console.is_terminal:
-        console = Console(file=file, highlight=False, width=WIDTH)
+    console = open_console(file)
     if report.kernels:
         console.print(kernel_table(report))
     for line in offload_text.lines(report):

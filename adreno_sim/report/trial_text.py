@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import IO, TYPE_CHECKING
 
-from .footprint_text import WIDTH
+from .console import open_console
 
 if TYPE_CHECKING:
     from ..compiler.plan.trial import Trial
@@ -17,12 +17,9 @@ MOST = 3
 def show(trials: Sequence[Trial], device: str, file: IO[str]) -> None:
     """Print a line for each plan, and what was refused."""
     from rich import box
-    from rich.console import Console
     from rich.table import Table
 
-    console = Console(file=file, highlight=False)
-    if not console.is_terminal:
-        console = Console(file=file, highlight=False, width=WIDTH)
+    console = open_console(file)
     console.print(f"allocated on {device}, storages and views of tensors together with those left alone:", markup=False)
     table = Table(box=box.SIMPLE_HEAD)
     table.add_column("planner", no_wrap=True)

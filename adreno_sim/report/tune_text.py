@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import IO, TYPE_CHECKING
 
-from .footprint_text import WIDTH
+from .console import open_console, teller
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -14,14 +14,8 @@ if TYPE_CHECKING:
 
 def show(report: TuneReport, file: IO[str], everything: bool = False) -> None:
     """Print the tasks; of the accepted candidates only the best, unless `everything`."""
-    from rich.console import Console
-
-    console = Console(file=file, highlight=False)
-    if not console.is_terminal:
-        console = Console(file=file, highlight=False, width=WIDTH)
-
-    def say(text: str) -> None:
-        console.print(text, soft_wrap=True, markup=False)
+    console = open_console(file)
+    say = teller(console)
 
     timed = f", timed on {report.timed_on}" if report.timed_on else ""
     say(f"{report.model}, target {report.target}, TVM {report.tvm}, checked on {report.checked_on}{timed}")
