@@ -11,10 +11,10 @@ import contextlib
 import hashlib
 import pickle
 import zlib
-from collections.abc import Set
+from collections.abc import Callable, Set
 from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from .. import disk_cache
 from ..clc import ir
@@ -22,7 +22,9 @@ from ..clc import ir
 if TYPE_CHECKING:
     from .launch_facts import LaunchFacts
     from .module import ModuleText
-    from .specialisation import Proofs, Specialisation
+    from .specialisation import Specialisation
+
+T = TypeVar("T")
 
 _FAST = 1
 """zlib's level: text shrinks eightfold in a millisecond."""
@@ -73,40 +75,26 @@ def store_module(name: str, module: ModuleText) -> None:
     _pack("modules", name, module)
 
 
-def proofs_name(kernel: ir.Function, key: Specialisation, facts: LaunchFacts) -> str:
-    """The entry of what is proven of launches of `kernel`; "" for a kernel of unknown origin."""
-    if not kernel.digest:
-        return ""
+def found_of_launch(
+    kind: str,
+    find: Callable[[ir.Function, Specialisation, LaunchFacts], T],
+    kernel: ir.Function,
+    key: Specialisation,
+    facts: LaunchFacts,
+) -> T:
+    """What `find` says of launches of `kernel`: as it is stored among the entries of `kind`, else found now and stored.
+
+    Where it is stored, nothing looks at the kernel's body, which would have to be compiled.
+    """
+    if not kernel.digest:  # of unknown origin
+        return find(kernel, key, facts)
     text = "\0".join((kernel.digest, disk_cache.code_digest("clc", "jit"), spelled(key), spelled(facts)))
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def load_proofs(name: str) -> tuple[int, int, Proofs] | None:
-    """Instructions that touch memory, how many of them are proven in range, and the proofs; None where they are not stored."""
-    found: tuple[int, int, Proofs] | None = _unpacked("proofs", name)
+    name = hashlib.sha256(text.encode()).hexdigest()
+    found: T | None = _unpacked(kind, name)
+    if found is None:
+        found = find(kernel, key, facts)
+        _pack(kind, name, found)
     return found
-
-
-def store_proofs(name: str, found: tuple[int, int, Proofs]) -> None:
-    """Keep what `load_proofs` gives back under `name` if possible."""
-    _pack("proofs", name, found)
-
-
-def exclusive_name(kernel: ir.Function, key: Specialisation, facts: LaunchFacts) -> str:
-    """The entry of which arguments launches of `kernel` write exclusively; "" for a kernel of unknown origin."""
-    name = proofs_name(kernel, key, facts)
-    return name and f"{name}.exclusive"
-
-
-def load_exclusive(name: str) -> frozenset[int] | None:
-    """Positions of arguments, or None where they are not stored."""
-    found: frozenset[int] | None = _unpacked("proofs", name)
-    return found
-
-
-def store_exclusive(name: str, found: frozenset[int]) -> None:
-    """Keep what `load_exclusive` gives back under `name` if possible."""
-    _pack("proofs", name, found)
 
 
 def _unpacked(kind: str, name: str) -> Any:

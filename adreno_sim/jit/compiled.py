@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import ctypes
-import threading
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 from ..clc import ir
 from . import cache, objects
+from .kernel_memo import KernelMemo
 from .module import ModuleText, emit_module
 from .specialisation import Specialisation
 from .workers import Pace
@@ -19,9 +18,6 @@ Worker = Callable[[int, int, int], None]
 """worker(context address, argument block address, private memory address); releases the GIL while it runs."""
 
 _SIGNATURE = ctypes.CFUNCTYPE(None, ctypes.c_size_t, ctypes.c_size_t, ctypes.c_size_t)
-_KEPT = 1024
-_compiled: OrderedDict[tuple[int, Specialisation], CompiledKernel] = OrderedDict()
-_lock = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -41,22 +37,15 @@ class CompiledKernel:
         return self.kernel.name
 
 
+_compiled: KernelMemo[CompiledKernel] = KernelMemo()
+
+
 def specialise(module: ir.Module, kernel: ir.Function, key: Specialisation, *, keep: bool = True) -> CompiledKernel:
     """Compile `kernel` of `module`; the same object for the same kernel and key. `keep`: use the cache on disk.
 
     Raises UnsupportedError naming what the engine does not run and where; AdrenoSimError if `key` does not fit.
     """
-    with _lock:
-        known = _compiled.get((id(kernel), key))
-        if known is not None:
-            _compiled.move_to_end((id(kernel), key))
-            return known
-    fresh = _compile(kernel, key, keep)
-    with _lock:
-        _compiled[id(kernel), key] = fresh  # holds the kernel, so that its id stays its own
-        while len(_compiled) > _KEPT:
-            _compiled.popitem(last=False)
-    return fresh
+    return _compiled.get(kernel, key, make=lambda: _compile(kernel, key, keep))
 
 
 def _compile(kernel: ir.Function, key: Specialisation, keep: bool) -> CompiledKernel:

@@ -8,16 +8,16 @@ the turn of every loop around the write are among them, no two executions of the
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from ..clc import ir
 from . import cache
 from .accesses import IMAGE, touches_memory
 from .context_bounds import Context
 from .index_forms import IndexForms
+from .kernel_memo import KernelMemo
 from .launch_facts import LaunchFacts
 from .linear import Linear
 from .proofs import Analysis
@@ -25,13 +25,11 @@ from .provenance import is_pointer
 from .specialisation import Specialisation
 
 _COORDINATE = 1 << 40  # weight of a coordinate over the one before it: beyond any extent
-_KEPT = 1024
 
 Step = tuple[int, int]
 """A distance, and how many multiples of it there are, from 0."""
 
-_known: OrderedDict[tuple[int, Specialisation, LaunchFacts], tuple[ir.Function, frozenset[int]]] = OrderedDict()
-_lock = threading.Lock()
+_known: KernelMemo[frozenset[int]] = KernelMemo()
 
 
 def exclusive_arguments(function: ir.Function, key: Specialisation, facts: LaunchFacts, *, keep: bool = False) -> frozenset[int]:
@@ -40,26 +38,8 @@ def exclusive_arguments(function: ir.Function, key: Specialisation, facts: Launc
     This looks at each argument alone: one whose memory another argument shares may be among them. `keep`: they are looked for
     on disk first, and kept there.
     """
-    asked = id(function), key, facts
-    with _lock:
-        known = _known.get(asked)
-    if known is None:
-        known = function, _stored(function, key, facts) if keep else _all(function, key, facts)
-        with _lock:
-            _known[asked] = known  # holds the function, so that its id stays its own
-            while len(_known) > _KEPT:
-                _known.popitem(last=False)
-    return known[1]
-
-
-def _stored(function: ir.Function, key: Specialisation, facts: LaunchFacts) -> frozenset[int]:
-    name = cache.exclusive_name(function, key, facts)
-    found = cache.load_exclusive(name) if name else None
-    if found is None:
-        found = _all(function, key, facts)
-        if name:
-            cache.store_exclusive(name, found)
-    return found
+    found = partial(cache.found_of_launch, "exclusive", _all) if keep else _all
+    return _known.get(function, key, facts, make=lambda: found(function, key, facts))
 
 
 def _all(function: ir.Function, key: Specialisation, facts: LaunchFacts) -> frozenset[int]:

@@ -8,10 +8,9 @@ are those of the reporting code in every case.
 from __future__ import annotations
 
 import ctypes
-import threading
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from .accesses import touches_memory
 from .barrier_intervals import arrays_kept_apart
 from .compiled import CompiledKernel, specialise
 from .effects import read_arguments, written_arguments
+from .kernel_memo import KernelMemo
 from .launch import Bound, BoundBuffer, BoundImage, RawResult
 from .launch_facts import LaunchFacts, facts_of
 from .proofs import prove
@@ -30,8 +30,6 @@ from .specialisation import Proofs, Specialisation
 
 SNAPSHOT_LIMIT = 64 << 20
 """Bytes of memory that a launch copies for a replay; where it would take more, the code reports at once."""
-
-_KEPT = 1024
 
 
 @dataclass
@@ -50,9 +48,8 @@ class Prepared:
     failed: bool = False
 
 
-_prepared: OrderedDict[tuple[int, Specialisation, LaunchFacts], Prepared] = OrderedDict()
-_effects: OrderedDict[int, tuple[ir.Function, frozenset[int], frozenset[int]]] = OrderedDict()
-_lock = threading.Lock()
+_prepared: KernelMemo[Prepared] = KernelMemo()
+_effects: KernelMemo[tuple[frozenset[int], frozenset[int]]] = KernelMemo()
 
 
 def run(
@@ -113,33 +110,22 @@ def _run_fast(
 
 def prepared(kernel: ir.Function, key: Specialisation, facts: LaunchFacts, *, keep: bool = False) -> Prepared:
     """What is proven of a launch; found again for a launch of the same facts, on disk too where `keep` says so."""
-    asked = id(kernel), key, facts
-    with _lock:
-        known = _prepared.get(asked)
-    if known is None:
-        places, proven, proofs = _proven(kernel, key, facts, keep)
-        known = Prepared(kernel, replace(key, proofs=proofs), places, proven)
-        with _lock:
-            _prepared[asked] = known
-            while len(_prepared) > _KEPT:
-                _prepared.popitem(last=False)
-    return known
+    found = partial(cache.found_of_launch, "proofs", _proven) if keep else _proven
+
+    def make() -> Prepared:
+        places, proven, proofs = found(kernel, key, facts)
+        return Prepared(kernel, replace(key, proofs=proofs), places, proven)
+
+    return _prepared.get(kernel, key, facts, make=make)
 
 
-def _proven(kernel: ir.Function, key: Specialisation, facts: LaunchFacts, keep: bool) -> tuple[int, int, Proofs]:
-    """Instructions that touch memory, how many of them are proven in range, and all proofs. Without a look at the kernel's
-    body where they are on disk: that would have to be compiled."""
-    name = cache.proofs_name(kernel, key, facts) if keep else ""
-    found = cache.load_proofs(name) if name else None
-    if found is None:
-        places = {n for n, i in enumerate(i for block in kernel.blocks for i in block.instrs) if touches_memory(i)}
-        proofs = prove(kernel, key, facts)
-        if key.full:
-            proofs = replace(proofs, apart=arrays_kept_apart(kernel, key, facts))
-        found = len(places), len(places & proofs.in_range), proofs
-        if name:
-            cache.store_proofs(name, found)
-    return found
+def _proven(kernel: ir.Function, key: Specialisation, facts: LaunchFacts) -> tuple[int, int, Proofs]:
+    """Instructions that touch memory, how many of them are proven in range, and all proofs."""
+    places = {n for n, i in enumerate(i for block in kernel.blocks for i in block.instrs) if touches_memory(i)}
+    proofs = prove(kernel, key, facts)
+    if key.full:
+        proofs = replace(proofs, apart=arrays_kept_apart(kernel, key, facts))
+    return len(places), len(places & proofs.in_range), proofs
 
 
 def snapshot_ranges(kernel: ir.Function, args: Sequence[Bound]) -> list[tuple[int, int]]:
@@ -165,12 +151,4 @@ def _copied(address: int, nbytes: int) -> np.ndarray:
 
 def _effects_of(kernel: ir.Function) -> tuple[frozenset[int], frozenset[int]]:
     """Indices of the arguments that `kernel` may write, and of those it may read."""
-    with _lock:
-        known = _effects.get(id(kernel))
-    if known is None:
-        known = kernel, written_arguments(kernel), read_arguments(kernel)
-        with _lock:
-            _effects[id(kernel)] = known
-            while len(_effects) > _KEPT:
-                _effects.popitem(last=False)
-    return known[1], known[2]
+    return _effects.get(kernel, make=lambda: (written_arguments(kernel), read_arguments(kernel)))
