@@ -13,8 +13,9 @@ from ..clc import ir
 from . import constants, layout
 from .access_hooks import AccessHooks
 from .cfg import Segment
+from .notes import noted
 from .provenance import NULL, Key, Object, Provenance, Ptr, is_pointer
-from .sites import IN_PLACE, Site
+from .sites import DEFINED, IN_PLACE, Site
 from .text import Text
 from .unit import Unit, unsupported
 
@@ -211,10 +212,14 @@ class Emitter:
     # Reports
 
     def report(self, t: Text, site: Site, *values: str | int) -> None:
-        """Write into `t` (cold code) the report of `site` with up to six values; sticky code only raises its flag."""
-        if self.unit.sticky and site.kind not in IN_PLACE:
+        """Write into `t` (cold code) the report of `site` with up to six values; sticky code only raises its flag,
+        but for what is defined."""
+        if self.unit.sticky and site.kind not in (*IN_PLACE, *DEFINED):
             self.unit.may_fail = True
             t.do("store i8 1, ptr %sticky")
+            return
+        if self.unit.sticky and site.kind in DEFINED:
+            noted(self, t, site, 1, lambda: (*self.item(t), values))
             return
         group, local = self.item(t)
         number = self.unit.table.add(site)

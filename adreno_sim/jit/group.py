@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import context
+from . import context, notes
 from .kernel import ABANDONED, ARGUMENTS, PARAMETERS, KernelPlan
 from .text import UNLIKELY, Text
 
@@ -282,12 +282,13 @@ def worker_functions(plan: KernelPlan) -> str:
     setup = "\n".join(t.lines)
     size = _group_items(plan)
     once, which, start = _taking_turns(plan)
+    noted, told = ("".join(f"{line}\n" for line in lines) for lines in (notes.opening(plan.unit), notes.closing(plan.unit)))
     return f"""
 define internal void @groups(ptr %ctx, ptr noalias %args, ptr noalias %mem) #2 {{
 entry:
 {setup}
   %arena = getelementptr i8, ptr %mem, i64 {local}
-{once}  br label %take
+{once}{noted}  br label %take
 take:
   %from = atomicrmw add ptr {next_group}, i64 {chunk} monotonic
   %any = icmp ult i64 %from, {count}
@@ -319,7 +320,7 @@ next:
   %more = icmp ult i64 %turn.next, %to
   br i1 %more, label %group, label %take
 end:
-  ret void
+{told}  ret void
 }}
 
 define void @worker(ptr %ctx, ptr %args, ptr %mem) #2 {{

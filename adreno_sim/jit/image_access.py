@@ -11,7 +11,7 @@ from . import layout, texels
 from .calls import intrinsic
 from .emit import Emitter
 from .image_refs import ImageRef
-from .sites import Site
+from .sites import DEFINED, Site
 from .text import Text, scaled
 
 _INT = ir.Int(32)
@@ -53,10 +53,19 @@ def report_coordinate(e: Emitter, t: Text, image: ImageRef, kind: Kind, where: S
     """Report coordinates and extents."""
     if not e.unit.checked:
         return
-    site = Site(kind, e.place, "coordinate", image.param.name, image.format.texel_bytes, len(where), _MEANING[kind])
+    e.report(t, coordinate_site(e, image, kind), *coordinate_values(t, image, where))
+
+
+def coordinate_site(e: Emitter, image: ImageRef, kind: Kind) -> Site:
+    """The check of an access's coordinates here."""
+    return Site(kind, e.place, "coordinate", image.param.name, image.format.texel_bytes, image.dimensions, _MEANING[kind])
+
+
+def coordinate_values(t: Text, image: ImageRef, where: Sequence[str]) -> list[str]:
+    """What is reported of coordinates: them and the extents, each of three dimensions."""
     values = [t.op(f"sext i32 {c} to i64") for c in where] + ["0"] * (3 - len(where))
     extents = [t.op(f"sext i32 {image.extent(d)} to i64") for d in range(len(where))] + ["0"] * (3 - len(where))
-    e.report(t, site, *values, *extents)
+    return values + extents
 
 
 _MEANING = {
@@ -100,8 +109,11 @@ def read_at(
     if proven or (sampler.addressing == "none" and not e.unit.checked):
         return _fetched(e, image, suffix, where, instr)
     failed, ok, done = t.fresh("outside"), t.fresh("ok"), t.fresh("read")
-    e.failing(out_of_range(e, image, where), failed, ok)
     kind = Kind.IMAGE_READ_OUT_OF_RANGE if sampler.addressing == "none" else Kind.CLAMPED_READ
+    if kind in DEFINED:
+        t.branch(out_of_range(e, image, where), failed, ok, unlikely=True)
+    else:
+        e.failing(out_of_range(e, image, where), failed, ok)
     cold = t.aside()
     cold.block(failed)
     _report_unless(e, cold, image, kind, where, unused)

@@ -30,6 +30,9 @@ class Site:
 IN_PLACE = (Kind.WATCHDOG, Kind.DIVERGENT_BARRIER)
 """Kinds that sticky code reports as any other does: they end the group, and come from where no access is."""
 
+DEFINED = (Kind.CLAMPED_READ,)
+"""Kinds of what is defined, and may happen in every launch: sticky code counts them in place (`jit.notes`)."""
+
 
 class SiteTable:
     """Sites in order of their numbers; equal sites share one."""
@@ -70,6 +73,7 @@ _VALUES = ", ".join(f"i64 %v{i}" for i in range(6))
 
 def report_function(items: int) -> str:
     """`@report(ctx, site, group, local, six values)`: count, and keep the occurrence that is first in work-item order.
+    `@first(...)`, with the same arguments, only keeps it.
 
     Threads race, so "first" is by (group, local) and not by time: what is reported does not depend on scheduling.
     """
@@ -78,14 +82,22 @@ def report_function(items: int) -> str:
         return f"  {name} = getelementptr i8, ptr %rec, i64 {index * 8}\n"
 
     stores = "".join(f"{word(f'%p{i}', context.SITE_VALUES + i)}  store i64 %v{i}, ptr %p{i}, align 8\n" for i in range(6))
+    record = f"""  %where = getelementptr i8, ptr %ctx, i64 {context.SITES * 8}
+  %sites = load ptr, ptr %where, align 8
+  %at = mul i64 %site, {context.SITE_WORDS * 8}
+  %rec = getelementptr i8, ptr %sites, i64 %at"""
     return f"""
 define internal void @report(ptr %ctx, i64 %site, i64 %group, i64 %local, {_VALUES}) #1 {{
 entry:
-  %where = getelementptr i8, ptr %ctx, i64 {context.SITES * 8}
-  %sites = load ptr, ptr %where, align 8
-  %at = mul i64 %site, {context.SITE_WORDS * 8}
-  %rec = getelementptr i8, ptr %sites, i64 %at
+{record}
   %seen = atomicrmw add ptr %rec, i64 1 monotonic
+  call void @first(ptr %ctx, i64 %site, i64 %group, i64 %local, {_VALUES})
+  ret void
+}}
+
+define internal void @first(ptr %ctx, i64 %site, i64 %group, i64 %local, {_VALUES}) #1 {{
+entry:
+{record}
   %major = mul i64 %group, {items}
   %key = add i64 %major, %local
 {word("%porder", context.SITE_ORDER)}{word("%plock", context.SITE_LOCK)}  %old = load atomic i64, ptr %porder monotonic, align 8

@@ -31,7 +31,8 @@ class Unit:
     """Declarations, constant data, library functions and sites of one module.
 
     `checked` is False at level "off". `local_bytes` and `arena_bytes` size a worker's private memory: local memory
-    first, then what work-items keep across barriers. `may_fail`: sticky code has a check that may raise the flag.
+    first, then what work-items keep across barriers, and in `tallies` the worker's counts of sites. `may_fail`: sticky code
+    has a check that may raise the flag.
     """
 
     key: Specialisation
@@ -46,6 +47,7 @@ class Unit:
     local_offsets: dict[object, int] = field(default_factory=dict)
     local_bytes: int = 0
     arena_bytes: int = 0
+    tallies: dict[int, int] = field(default_factory=dict)
     may_fail: bool = False
     unrolled: int = 0
 
@@ -103,6 +105,12 @@ class Unit:
         start = self.arena_bytes
         self.arena_bytes += layout.align_up(nbytes, 128)
         return start
+
+    def tally(self, site: int) -> int:
+        """Offset in the arena of a worker's count of a site."""
+        if site not in self.tallies:
+            self.tallies[site] = self.reserve_arena(8)
+        return self.tallies[site]
 
     def unrolled_loop(self) -> str:
         """What the jump back of a loop ends with that LLVM is to unroll as a whole."""

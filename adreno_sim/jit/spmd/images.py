@@ -7,13 +7,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ...clc import ir
+from ...findings import Kind
 from ...image.formats import ORDERS, Format
 from .. import constants, layout, texels
 from .. import images as scalar_images
-from ..image_access import clamped
+from ..image_access import clamped, coordinate_site, coordinate_values
 from ..image_refs import NO_SAMPLER, ImageRef, image_of, sampler_of
 from ..provenance import Ptr
-from ..text import scaled
+from ..text import Text, scaled
 from . import memory
 from . import vector_text as vt
 from .values import LanePtr
@@ -46,6 +47,16 @@ class Coordinate:
     def row(self) -> bool:
         """Whether lanes go along it one by one, without wrapping."""
         return self._proper and self.pattern == tuple(range(len(self.pattern)))
+
+    def of(self, t: Text, lane: str) -> str:
+        """That of one lane (an i32)."""
+        spelled = f"<{len(self.pattern)} x i32>"
+        if self.scalar is None:
+            return t.op(f"extractelement {spelled} {self.vector}, i32 {lane}")
+        if not any(self.pattern):
+            return self.scalar
+        own = t.op(f"extractelement {spelled} {vt.numbers(_INT, self.pattern)}, i32 {lane}")
+        return t.op(f"add i32 {self.scalar}, {own}")
 
     def lanes(self, e: SpmdEmitter) -> str:
         return vt.moved(e.body, _INT, self.scalar, self.pattern) if self.scalar is not None else self.vector
@@ -176,14 +187,25 @@ def _apart(e: SpmdEmitter, image: ImageRef, coordinates: list[Coordinate], addre
     if e.unit.proven(e.current) or (addressing == "none" and not e.unit.checked):
         return _fetch(e, image.format, _pointer(e, image, coordinates), e.mask), None
     outside = _outside(e, image, coordinates)
-    if e.unit.checked:
+    if e.unit.checked and addressing == "none":
         e.raise_lanes(outside)
+    elif e.unit.checked:
+        _note(e, image, coordinates, outside)
     if addressing == "clamp_to_edge":
         for at in range(len(coordinates)):
             _clamp(e, image, coordinates, at)
         return _fetch(e, image.format, _pointer(e, image, coordinates), e.mask), None
     mask = vt.both(t, e.mask, vt.negated(t, outside, e.count), e.count)
     return _fetch(e, image.format, _pointer(e, image, coordinates), mask), outside
+
+
+def _note(e: SpmdEmitter, image: ImageRef, coordinates: list[Coordinate], outside: str) -> None:
+    """Report the lanes whose read the addressing mode makes defined."""
+
+    def values(t: Text, lane: str) -> list[str]:
+        return coordinate_values(t, image, [one.of(t, lane) for one in coordinates])
+
+    e.note_lanes(outside, coordinate_site(e, image, Kind.CLAMPED_READ), values)
 
 
 def _outside(e: SpmdEmitter, image: ImageRef, coordinates: list[Coordinate]) -> str:

@@ -9,9 +9,10 @@ from ...clc import ir
 from .. import constants, layout
 from ..emit import INSTRUCTIONS
 from ..kernel import KernelEmitter, KernelPlan
+from ..notes import noted
 from ..provenance import Ptr, is_pointer
 from ..regions import Region
-from ..sites import Site
+from ..sites import DEFINED, Site
 from ..text import Text
 from . import vector_text as vt
 from .privates import Privates
@@ -336,7 +337,8 @@ class LaneValues(KernelEmitter):
         vector = vt.numbers(ir.Int(64), pattern)
         return self.body.op(f"extractelement <{self.count} x i64> {vector}, i32 {lane}")
 
-    # Checks: code for vectors only raises the launch's flag, and a launch that raised it is run again one by one
+    # Checks: code for vectors only raises the launch's flag, and a launch that raised it is run again one by one; what is
+    # defined is noted in place
 
     def raise_lanes(self, bad: str, t: Text | None = None) -> None:
         """Raise the flag if any lane of `bad` is at work."""
@@ -347,6 +349,48 @@ class LaneValues(KernelEmitter):
         flag = t.op(f"zext i1 {vt.any_of(t, at_work, self.count)} to i8")
         raised = t.op("load i8, ptr %sticky")
         t.do(f"store i8 {t.op(f'or i8 {raised}, {flag}')}, ptr %sticky")
+
+    def report(self, t: Text, site: Site, *values: str | int) -> None:
+        if site.kind in DEFINED and self.unit.sticky and not self._turn:  # done once for all lanes, each of which does it
+            assert self.mask in (None, self.nonempty)
+            self._noted(t, site, self.mask, lambda lane: values)
+        else:
+            super().report(t, site, *values)
+
+    def note_lanes(self, which: str, site: Site, values: Callable[[Text, str], Sequence[str | int]]) -> None:
+        """Report what is defined for the lanes of `which` that are at work. `values` writes those of one lane (an i32)."""
+        t = self.body
+        at_work = vt.both(t, which, self.mask, self.count)
+        assert at_work is not None
+        told, on = t.fresh("told"), t.fresh("on")
+        t.branch(vt.any_of(t, at_work, self.count), told, on, unlikely=True)
+        cold = t.aside()
+        cold.block(told)
+        self._noted(cold, site, at_work, lambda lane: values(cold, lane))
+        cold.jump(on)
+        t.put_aside(cold)
+        t.block(on)
+
+    def _noted(self, t: Text, site: Site, which: str | None, values: Callable[[str], Sequence[str | int]]) -> None:
+        """Note `site` for the lanes `which`, at least one: lane numbers grow with the order of work-items."""
+        bits = vt.bits_of(t, which, self.count)
+        population = self.unit.declare("llvm.ctpop.i32", "i32", "i32")
+        times = t.op(f"zext i32 {t.op(f'call {population}(i32 {bits})')} to i64")
+
+        def first() -> tuple[str, str, Sequence[str | int]]:
+            lowest = self.unit.declare("llvm.cttz.i32", "i32", "i32, i1")
+            lane = t.op(f"call {lowest}(i32 {bits}, i1 true)")
+            group, local = self.item(t)
+            own = t.op(f"extractelement <{self.count} x i64> {vt.numbers(ir.Int(64), self._slots())}, i32 {lane}")
+            return group, t.op(f"add i64 {local}, {own}"), values(lane)
+
+        noted(self, t, site, times, first)
+
+    def _slots(self) -> list[int]:
+        """By how much each lane's flattened local id is more than lane 0's."""
+        x, y, _ = self.unit.key.local_size
+        axes = zip(*(self.tile.pattern(axis) for axis in range(3)), strict=True)
+        return [a + x * (b + y * c) for a, b, c in axes]
 
     def at_work(self, type: ir.Type, flags: str) -> str:
         if not self._widened or self.mask is None:
