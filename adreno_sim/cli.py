@@ -71,8 +71,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_USAGE
     except Exception as error:
-        from .device import AdrenoSimError
+        from .device import AdrenoSimError, OptionError
 
+        if isinstance(error, OptionError):
+            return _complain(f"{cli_options.flag_of(error.option)}: {error.reason}", error.exit_code)
         if isinstance(error, AdrenoSimError):
             return _complain(str(error), error.exit_code)
         if os.environ.get(TRACEBACK):
@@ -163,6 +165,8 @@ def add_check_arguments(check: argparse.ArgumentParser) -> None:
 
 
 def _check(args: argparse.Namespace) -> int:
+    if not args.isolate:
+        cli_options.refuse(args, ("--time-limit",), "is for a check in a process of its own (--isolate)")
     if args.isolate and args.progress_file is None:
         return _check_isolated(args)
     report = run_check(args, reproduce=args.reproduce)
@@ -187,24 +191,25 @@ def run_check(args: argparse.Namespace, **options: Any) -> Report:
             progress=bar,
             keep_going=args.keep_going,
             strict=args.strict,
-            seed=args.seed,
             plan=args.plan,
             compare_with=args.compare_with,
             save=args.save,
-            **cli_options.compile_keywords(args),
+            **cli_options.given(args, *cli_options.COMPILE, "--shape", "--seed"),
             **options,
         )
 
 
 def _check_isolated(args: argparse.Namespace) -> int:
     """The same in a process of its own; where that crashed or hung, a report that says so."""
-    outcome = isolation.run(args.argv, args.time_limit)
+    outcome = isolation.run(args.argv, args.time_limit or isolation.DEFAULT_LIMIT)
     if outcome.finding is None:
         return outcome.code
+    from .compiler.compile_options import CompileOptions
     from .report.model import Report
 
+    options = CompileOptions.of(cli_options.given(args, "--target", "--pipeline", "--seed"), args.model)
     device = args.device or os.environ.get("ADRENO_SIM_DEVICE") or "sim:adreno-740"
-    report = Report(args.model, args.target, args.pipeline, (), device, args.checks or "bounds", args.seed, "")
+    report = Report(args.model, str(options.target), options.pipeline, (), device, args.checks or "bounds", options.seed, "")
     report.findings.append(outcome.finding)
     report.unchecked.append("everything else: the process that ran the device did not live to report")
     write_report(report, args)

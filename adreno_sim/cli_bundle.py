@@ -52,8 +52,7 @@ def _bundle(args: argparse.Namespace) -> int:
             inputs=args.input,
             device=args.device,
             stage=stage,
-            seed=args.seed,
-            **cli_options.compile_keywords(args),
+            **cli_options.given(args, *cli_options.COMPILE, "--shape", "--seed"),
         )
     calls = f", golden results of {len(model.golden.calls)} calls" if model.golden else ""
     size = Path(args.output).stat().st_size

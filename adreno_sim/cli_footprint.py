@@ -31,6 +31,9 @@ SOURCE is a model (.onnx, .pt2, .py, .asim), a plan or footprint written before 
 exit code: 0 ok; 1 a plan over --budget or --max-ratio, or no valid plan; 2 usage or bad input; 3 unsupported
 """
 
+MODEL_OPTIONS = (*cli_options.COMPILE, "--shape")
+"""What says how a model is compiled."""
+
 UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
 
 
@@ -62,7 +65,7 @@ def add(commands: Any) -> None:
     parser.add_argument("--markdown", metavar="FILE", help="write the comparison as Markdown tables, with --compare the change")
     parser.add_argument("--json", metavar="FILE", help="write the figures and the plan (- = standard output)")
     parser.add_argument("--plan-json", metavar="FILE", help="write the plan that --draw names; check --plan runs it")
-    parser.add_argument("--draw", metavar="PLANNER", help="what pictures start with (default: the smallest)")
+    parser.add_argument("--draw", metavar="PLANNER", help="the plan to draw or write (default: the smallest)")
     parser.add_argument("--html", metavar="FILE", help="one page: memory over time, every tensor, every planner")
     parser.add_argument("--svg", metavar="FILE", help="the picture alone")
     parser.add_argument("--png", metavar="FILE", help="the picture as pixels (needs Pillow)")
@@ -108,6 +111,10 @@ def _footprint(args: argparse.Namespace) -> int:
     names = planner_names(args.planners)
     if args.draw is not None and args.draw not in (*names, "as compiled"):
         raise AdrenoSimError(f"--draw {args.draw}: expected one of the planners compared: {', '.join(names)}")
+    if "optimal" not in names:
+        cli_options.refuse(args, ("--seconds",), "is for the planner optimal, which --planners does not name")
+    if not (args.plan_json or args.html or args.svg or args.png):
+        cli_options.refuse(args, ("--draw",), "is for --html, --svg, --png and --plan-json, none of which is asked for")
     old = read_old(args.compare) if args.compare else None
     rules = _rules(args)
     options = {"optimal": {"seconds": args.seconds}} if args.seconds else {}
@@ -157,12 +164,18 @@ def _source(args: argparse.Namespace, rules: DeviceRules) -> tuple[MemoryPlan | 
     """What is to be placed: read from a plan or trace, else extracted from the compiled model, which comes along."""
     from .compiler.plan.extract import extract_bounded, extract_plan
     from .compiler.plan.footprint import read_source
-    from .device import AdrenoSimError
+    from .compiler.plan.problem import Problem
 
     given = read_source(args.source)
     if given is not None:
-        if args.shape or args.bound:
-            raise AdrenoSimError(f"{args.source}: --shape and --bound are for models; its sizes are known")
+        kind = "trace" if isinstance(given, Problem) else "plan"
+        cli_options.refuse(
+            args, (*MODEL_OPTIONS, "--bound"), f"is for models; {args.source} is a {kind}, whose tensors are known"
+        )
+        if isinstance(given, Problem):
+            cli_options.refuse(
+                args, ("--pitch-rule",), f"is for tensors with shapes; {args.source} is a trace, which gives sizes"
+            )
         return given, None
     model = _model(args, rules)
     symbolic = any(isinstance(dim, str) for info in model.inputs for dim in info.shape)
@@ -177,7 +190,7 @@ def _model(args: argparse.Namespace, rules: DeviceRules) -> CompiledModel:
     """The model compiled for the device; a bundle as it is."""
     from .compiler.compiling import compile_model
 
-    return compile_model(args.source, limits=rules.limits, ml=_ml(rules), **cli_options.compile_keywords(args))
+    return compile_model(args.source, limits=rules.limits, ml=_ml(rules), **cli_options.given(args, *MODEL_OPTIONS))
 
 
 def _json(footprint: Footprint, trials: Sequence[Trial]) -> dict[str, Any]:

@@ -1,9 +1,14 @@
-"""Options that several commands share: how a model is compiled, and with which inputs."""
+"""Options that several commands share: how a model is compiled, and with which inputs.
+
+None has a default here: what was not given is not passed on, so that defaults stand in one place (`CompileOptions`), and what
+was given is known, and refused where it means nothing.
+"""
 
 from __future__ import annotations
 
 import argparse
 import re
+from collections.abc import Callable, Iterable
 from typing import Any
 
 FLOATS = ("float32", "float16")
@@ -27,28 +32,23 @@ def count(text: str) -> int:
 
 OPTIONS: dict[str, dict[str, Any]] = {
     "--target": {
-        "default": "texture",
         "metavar": "TARGET",
         "help": "texture, buffer, clml, clml-texture, or a tag of TVM's (default: texture)",
     },
     "--pipeline": {
-        "default": "fixed",
         "choices": ("fixed", "stock"),
         "help": "fixed: TVM's passes with known defects mended (default); stock: TVM's alone",
     },
     "--without-fix": {
         "action": "append",
-        "default": [],
         "metavar": "NAME[,NAME...]",
         "help": "leave a mend of the fixed pipeline out, to see its defect",
     },
     "--dtype": {
-        "default": "float32",
         "choices": FLOATS,
         "help": "float16: store tensors in half; outputs may then differ by 2^-8 * sqrt(layers) (default: as the model is)",
     },
     "--accumulate": {
-        "default": "float32",
         "choices": FLOATS,
         "help": "with --dtype float16: what convolutions and matrix products sum in (default: float32)",
     },
@@ -59,19 +59,21 @@ OPTIONS: dict[str, dict[str, Any]] = {
     },
     "--clml-min-operators": {
         "type": count,
-        "default": 1,
         "metavar": "N",
         "help": "with --target clml: offload subgraphs of at least N operators (default: 1)",
     },
     "--tuned": {"metavar": "DIR", "help": "use schedules that adreno-sim tune found, before TVM's own"},
     "--shape": {
         "action": "append",
-        "default": [],
         "type": shape_argument,
         "metavar": "NAME=DxDx...",
         "help": "full shape of an input whose dimensions the model leaves open",
     },
-    "--seed": {"type": int, "default": 0, "help": "of weights and inputs that are not given (default: 0)"},
+    "--seed": {
+        "type": count,
+        "metavar": "N",
+        "help": "of weights and inputs that are not given, and of the order of work-items at level full (default: 0)",
+    },
     "--input": {"metavar": "FILE", "help": "inputs: .npz by name; .npy or a picture for a model with one input"},
 }
 """Flag -> what argparse is told of it."""
@@ -88,21 +90,55 @@ def add(parser: argparse.ArgumentParser, *flags: str) -> None:
         parser.add_argument(flag, **OPTIONS[flag])
 
 
-def without_fix(args: argparse.Namespace) -> tuple[str, ...]:
-    """The names of --without-fix, given apart or with commas."""
-    return tuple(name for names in args.without_fix for name in names.split(",") if name)
+KEYWORDS = {"--shape": "shapes", "--input": "inputs", "--to": "reproduce", "--kernel": "reproduce_kernel"}
+"""Flag -> the keyword of the Python functions, where that is another word."""
+
+_VALUES: dict[str, Callable[[Any], Any]] = {
+    "--without-fix": lambda texts: tuple(name for text in texts for name in text.split(",") if name),
+    "--shape": dict,
+}
+"""Flag -> what makes the keyword's value of the parsed one."""
 
 
-def compile_keywords(args: argparse.Namespace) -> dict[str, Any]:
-    """What COMPILE and --shape say, as keywords of `compile_model`, `make_bundle` and `check`."""
-    return {
-        "target": args.target,
-        "pipeline": args.pipeline,
-        "without_fix": without_fix(args),
-        "dtype": args.dtype,
-        "accumulate": args.accumulate,
-        "clml_min_flops": args.clml_min_flops,
-        "clml_min_operators": args.clml_min_operators,
-        "tuned": args.tuned,
-        "shapes": dict(args.shape),
-    }
+def given(args: argparse.Namespace, *flags: str) -> dict[str, Any]:
+    """Those of the flags that the command line has, as keywords of the Python functions."""
+    values = {flag: value for flag in flags if (value := _value(args, flag)) is not None}
+    return {KEYWORDS.get(flag, _destination(flag)): _VALUES.get(flag, _same)(value) for flag, value in values.items()}
+
+
+def arguments(args: argparse.Namespace, *flags: str) -> list[str]:
+    """Those of the flags that the command line has, as it has them, for another command line."""
+    found: list[str] = []
+    for flag in flags:
+        value = _value(args, flag)
+        for one in [] if value is None else value if isinstance(value, list) else [value]:
+            found += [flag, str(one)]
+    return found
+
+
+def refuse(args: argparse.Namespace, flags: Iterable[str], reason: str) -> None:
+    """AdrenoSimError for the first of the flags that the command line has: it would say nothing here."""
+    from .device import AdrenoSimError
+
+    for flag in flags:
+        value = _value(args, flag)
+        if not (value is None or value is False or value == []):
+            raise AdrenoSimError(f"{flag}: {reason}")
+
+
+def flag_of(keyword: str) -> str:
+    """The flag that stands for a keyword of the Python functions."""
+    flags = {name: flag for flag, name in KEYWORDS.items()}
+    return flags.get(keyword) or "--" + keyword.replace("_", "-")
+
+
+def _value(args: argparse.Namespace, flag: str) -> Any:
+    return getattr(args, _destination(flag))
+
+
+def _destination(flag: str) -> str:
+    return flag.removeprefix("--").replace("-", "_")
+
+
+def _same(value: Any) -> Any:
+    return value

@@ -31,7 +31,7 @@ def add(commands: Any) -> None:
         epilog=DETAILS,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("model", metavar="MODEL", help="a model (.onnx, .py)")
+    parser.add_argument("model", metavar="MODEL", help="a model (.onnx, .pt2, .py)")
     parser.add_argument("--dtype", default="float16", metavar="TYPE", help="of the operands (default: float16)")
     parser.add_argument(
         "--out-dtype", default="float32", metavar="TYPE", help="of results and sums (default: float32, which Adreno has at hand)"
@@ -64,8 +64,8 @@ def _precision(args: argparse.Namespace) -> int:
         refuse_unwritable(file)
     report, compiled = precision(
         args.model, args.input, device=open_device(args.device), dtype=args.dtype, out_dtype=args.out_dtype,
-        ops=[name for name in args.ops.split(",") if name], bound=args.bound, target=args.target, most_runs=args.runs,
-        seed=args.seed, shapes=dict(args.shape),
+        ops=[name for name in args.ops.split(",") if name], bound=args.bound, most_runs=args.runs,
+        **cli_options.given(args, "--target", "--shape", "--seed"),
     )  # fmt: skip
     if args.save and compiled is not None:
         compiled.save(args.save)

@@ -49,11 +49,13 @@ def _scopes(args: argparse.Namespace) -> int:
     from .device import open_device
     from .report import encode, scope_html, scope_text
 
+    if args.stage is not None:
+        cli_options.refuse(args, ("--all", "--html", "--json"), "is for the report; --stage prints a module instead")
     for file in (args.json, args.html):
         refuse_unwritable(file)
     limits = open_device(args.device).info.limits
     staged, report = scope_stages(
-        args.model, target=args.target, pipeline=args.pipeline, rule=args.rule, limits=limits, shapes=dict(args.shape)
+        args.model, rule=args.rule, limits=limits, **cli_options.given(args, "--target", "--pipeline", "--shape")
     )
     if args.stage == "list":
         print("\n".join(staged.modules))

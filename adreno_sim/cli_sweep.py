@@ -15,6 +15,9 @@ from . import cli_cache, cli_options, isolation
 if TYPE_CHECKING:
     from .sweep.run import Sweep
 
+COMPILE = ("--pipeline", "--without-fix", "--dtype", "--accumulate")
+"""What says how every model is compiled."""
+
 DETAILS = """\
 Every model is checked on every device for every target, each in a process of its own: one that crashes or hangs is a line
 of the table. Results lie in a folder (--results); run again after a kill, the sweep goes on where it was. A case is done
@@ -36,7 +39,7 @@ def add(commands: Any) -> None:
     parser.add_argument("models", nargs="+", metavar="MODEL", help="models (.onnx, .pt2, .py, .asim)")
     devices = "profiles by name or pattern ('adreno-7*'), or device strings (default: ADRENO_SIM_DEVICE, else adreno-740)"
     parser.add_argument("--profiles", "--devices", nargs="+", default=[], metavar="DEVICE", help=devices)
-    parser.add_argument("--targets", nargs="+", default=["texture"], metavar="TARGET", help="default: texture")
+    parser.add_argument("--targets", nargs="+", default=[], metavar="TARGET", help="default: texture")
     jobs = "checks at a time on this machine (default: half its processors)"
     parser.add_argument("--jobs", type=_count, metavar="N", help=jobs)
     parser.add_argument("--scheduler", default="", metavar="ADDRESS", help="run on the workers of this Dask scheduler")
@@ -50,7 +53,7 @@ def add(commands: Any) -> None:
     parser.add_argument("--annotations", action="store_true", help="print the findings as ::error file=,line=:: lines")
     limit = f"seconds for each case (default: {isolation.DEFAULT_LIMIT:g})"
     parser.add_argument("--time-limit", type=isolation.seconds, default=isolation.DEFAULT_LIMIT, metavar="S", help=limit)
-    cli_options.add(parser, "--pipeline", "--without-fix", "--dtype", "--accumulate", "--seed")
+    cli_options.add(parser, *COMPILE, "--seed")
     parser.add_argument("--checks", choices=("off", "bounds", "full"), help="as of check (default: bounds)")
     parser.add_argument("--strict", action="store_true", help="warnings count as errors")
     cli_cache.add_option(parser)
@@ -75,7 +78,9 @@ def _sweep(args: argparse.Namespace) -> int:
         raise AdrenoSimError("--jobs is for this machine: a Dask scheduler runs as many as its workers have threads")
     for file in (args.json, args.sarif, args.code_quality, args.markdown):
         refuse_unwritable(file)
-    todo = cases(args.models, devices_of(args.profiles), _split(args.targets), _options(args))
+    devices = devices_of(args.profiles)
+    _refuse(args, devices)
+    todo = cases(args.models, devices, _split(args.targets) or ["texture"], _options(args))
     shown = sys.stderr if args.json == "-" else sys.stdout
     done = sweep(
         todo,
@@ -110,11 +115,24 @@ def _write(done: Sweep, args: argparse.Namespace) -> None:
         encode.write_text(args.markdown, sweep_markdown.text(done))
 
 
+def _refuse(args: argparse.Namespace, devices: Iterable[str]) -> None:
+    """Say before the first case what no case, or not every one, could heed."""
+    from .compiler.compile_options import CompileOptions
+    from .device import OptionError
+
+    if args.fresh:
+        cli_options.refuse(args, ("--retry",), "runs some cases once more, and --fresh every one")
+    for model in args.models:
+        if Path(model).suffix == ".asim":
+            cli_options.refuse(args, (*COMPILE, "--targets"), f"{model} is compiled already; sweep bundles apart from models")
+    CompileOptions.of(cli_options.given(args, *COMPILE), None)
+    for device in devices if args.checks not in (None, "off") else ():
+        if device.partition(":")[0] == "cl":
+            raise OptionError("checks", f"{args.checks}: {device} is a real device, which does not look at accesses")
+
+
 def _options(args: argparse.Namespace) -> list[str]:
-    options = ["--pipeline", args.pipeline, "--seed", str(args.seed), "--dtype", args.dtype, "--accumulate", args.accumulate]
-    options += [part for name in cli_options.without_fix(args) for part in ("--without-fix", name)]
-    options += ["--checks", args.checks] if args.checks else []
-    return options + (["--strict"] if args.strict else [])
+    return cli_options.arguments(args, *COMPILE, "--seed", "--checks") + (["--strict"] if args.strict else [])
 
 
 def devices_of(texts: Iterable[str]) -> list[str]:

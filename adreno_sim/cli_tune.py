@@ -55,9 +55,9 @@ def _tune(args: argparse.Namespace) -> int:
     refuse_unwritable(args.json)
     only = tuple(name for name in args.only.split(",") if name)
     report = tune(
-        args.model, args.db, trials=args.trials, device=args.device, check_on=args.check_on, target=args.target,
-        pipeline=args.pipeline, without_fix=cli_options.without_fix(args), only=only, seed=args.seed,
-        shapes=dict(args.shape), step=_say if sys.stderr.isatty() else lambda _task, _trial: None,
+        args.model, args.db, trials=args.trials, device=args.device, check_on=args.check_on, only=only,
+        **cli_options.given(args, "--target", "--pipeline", "--without-fix", "--shape", "--seed"),
+        step=_say if sys.stderr.isatty() else lambda _task, _trial: None,
     )  # fmt: skip
     if args.json and args.json != "-":
         encode.write_json(args.json, report.as_json())

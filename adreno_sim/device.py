@@ -31,6 +31,14 @@ class AdrenoSimError(Exception):
     exit_code = 2
 
 
+class OptionError(AdrenoSimError):
+    """An option that has no meaning for what it was given with. `option` is its name as a keyword."""
+
+    def __init__(self, option: str, reason: str):
+        super().__init__(f"{option}: {reason}")
+        self.option, self.reason = option, reason
+
+
 class UnsupportedError(AdrenoSimError):
     """Correct input that this device or version does not handle."""
 
@@ -398,3 +406,9 @@ def open_device(device: str | None = None, **options: Any) -> Device:
 
         return open_opencl(rest, **options)
     raise AdrenoSimError(f"device {text!r}: expected sim:PROFILE or cl[:PLATFORM[:DEVICE]]")
+
+
+def refuse_checks(device: Device, checks: str | None) -> None:
+    """OptionError where a level that was asked for by name says nothing: on a device that looks at no accesses."""
+    if checks not in (None, "off") and not device.info.checks_accesses:
+        raise OptionError("checks", f"{checks}: {device.info.name} is a real device, which does not look at accesses")

@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--isolate", action="store_true", help="run in a process of its own: a driver's crash or hang is a finding"
     )
     limit = f"of --isolate, in seconds (default: {DEFAULT_LIMIT:g})"
-    parser.add_argument("--time-limit", type=seconds, default=DEFAULT_LIMIT, metavar="S", help=limit)
+    parser.add_argument("--time-limit", type=seconds, metavar="S", help=limit)
     parser.add_argument("--progress-file", help=argparse.SUPPRESS)
 
 

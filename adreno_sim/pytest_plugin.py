@@ -178,7 +178,7 @@ def adreno_check(adreno_device: Device, request: pytest.FixtureRequest) -> Adren
 
 @pytest.fixture
 def adreno_plan(adreno_device: Device, request: pytest.FixtureRequest) -> AdrenoPlan:
-    """adreno_plan(model, target="texture"): figures of a model's memory plan, as `.bytes("tvm")`."""
+    """adreno_plan(model, target=None, **options): figures of a model's memory plan, as `.bytes("tvm")`."""
     from .pytest.plans import AdrenoPlan
 
     return AdrenoPlan(adreno_device, _device_text(request.node), request.config.stash[_SETTINGS], request.node)

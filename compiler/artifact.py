@@ -155,6 +155,18 @@ class CompiledModel:
         return hashlib.sha256(_digests(_members(self))).hexdigest()
 
 
+def is_compiled(source: object) -> bool:
+    """Whether a model's source is a CompiledModel or the path of a bundle."""
+    return isinstance(source, CompiledModel) or (isinstance(source, (str, os.PathLike)) and Path(source).suffix == ".asim")
+
+
+def as_compiled(source: Any) -> CompiledModel | None:
+    """The CompiledModel that `source` is, or whose bundle's path it is; None for a model to be compiled. Errors as `load`."""
+    if not is_compiled(source):
+        return None
+    return source if isinstance(source, CompiledModel) else CompiledModel.load(source)
+
+
 def _flatten(info: ResultInfo) -> list[TensorInfo]:
     return [info] if isinstance(info, TensorInfo) else [leaf for item in info.items for leaf in _flatten(item)]
 

@@ -8,9 +8,11 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any
 
-from ..device import AdrenoSimError, Device, open_device
-from .artifact import CompiledModel
-from .check_prepare import CheckOptions, Inputs, Source, prepare
+from ..device import AdrenoSimError, Device, OptionError, open_device
+from .artifact import CompiledModel, is_compiled
+from .check_prepare import Inputs, Source, prepare
+from .compile_options import CompileOptions
+from .compiling import compile_model
 
 
 def make_bundle(
@@ -27,33 +29,18 @@ def make_bundle(
 
     golden: also record what every call of one run on `inputs` (None = seeded) computes, by TVM llvm, and the whole model by
     every reference there is. The bundle is then checked kernel by kernel where TVM is not installed. options: the fields of
-    CheckOptions that say how to compile. stage: brackets the stages, for progress. Errors as `check`.
+    CompileOptions. stage: brackets the stages, for progress. Errors as `check`.
     """
-    given = CheckOptions(**options)
+    if is_compiled(source):
+        raise AdrenoSimError("a bundle is made from the model's source, and this is one already")
+    if inputs is not None and not golden:
+        raise OptionError("inputs", "is for golden results, which were not asked for (--golden)")
     opened = open_device(device) if device is None or isinstance(device, str) else device
-    if not golden:
-        from .compiling import compile_model
-
-        if inputs is not None:
-            raise AdrenoSimError("inputs are for golden results, which were not asked for (--golden)")
-        with stage("compile"):
-            compiled = compile_model(
-                source,
-                target=given.target,
-                pipeline=given.pipeline,
-                without_fix=given.without_fix,
-                dtype=given.dtype,
-                accumulate=given.accumulate,
-                shapes=given.shapes,
-                seed=given.seed,
-                limits=opened.info.limits,
-                ml=opened.info.ml,
-                clml_min_flops=given.clml_min_flops,
-                clml_min_operators=given.clml_min_operators,
-                tuned=given.tuned,
-            )
+    if golden:
+        compiled = _with_golden(source, inputs, CompileOptions.of(options, source), opened, stage)
     else:
-        compiled = _with_golden(source, inputs, given, opened, stage)
+        with stage("compile"):
+            compiled = compile_model(source, limits=opened.info.limits, ml=opened.info.ml, **options)
     compiled.save(path)
     return compiled
 
@@ -61,7 +48,7 @@ def make_bundle(
 def _with_golden(
     source: Source,
     inputs: Inputs | None,
-    options: CheckOptions,
+    options: CompileOptions,
     device: Device,
     stage: Callable[[str], AbstractContextManager[None]],
 ) -> CompiledModel:
@@ -69,8 +56,7 @@ def _with_golden(
     from .golden_record import record
 
     ready = prepare(source, inputs, options, device.info, stage, lambda compiled: compiled)
-    if not isinstance(ready.golden, LiveGolden):
-        raise AdrenoSimError("golden results come from the model's source: a bundle can only be run")
+    assert isinstance(ready.golden, LiveGolden)  # its source is no bundle
     with stage("golden"):
         reference = ready.golden.reference
         data = record(

@@ -16,13 +16,23 @@ from typing import Any
 import numpy as np
 
 from ..allow import find_config
-from ..device import AdrenoSimError, BuildError, Device, DeviceError, UnsupportedError, announce_devices, open_device
+from ..device import (
+    AdrenoSimError,
+    BuildError,
+    Device,
+    DeviceError,
+    OptionError,
+    UnsupportedError,
+    announce_devices,
+    open_device,
+    refuse_checks,
+)
 from ..findings import Finding, Kind, Severity
 from ..refusals import refused_call
 from ..report.merge import FindingList
 from ..report.model import EXIT_USAGE, InputReport, Report
 from ..report.progress import Progress
-from .artifact import CompiledModel
+from .artifact import CompiledModel, is_compiled
 from .check_allow import sort_findings
 from .check_kernels import FirstWrong, KernelObserver
 from .check_offload import offload_report
@@ -64,33 +74,41 @@ def check(
     UnsupportedError for what TVM or the device cannot do, unless errors were found before (then the report says where it
     stopped).
     """
-    wanted = _options(options)
+    wanted = CheckOptions.of(options, model)
+    if wanted.save is not None and is_compiled(model):
+        raise OptionError("save", "this is a bundle already")
+    if wanted.reproduce_kernel and wanted.reproduce is None:
+        raise OptionError("reproduce_kernel", "names the kernel to reproduce, and nothing is to be reproduced (reproduce)")
     announce_devices(text for text in (device, wanted.compare_with) if isinstance(text, str))
-    return _Run(_open(device, checks), wanted, progress or Progress()).run(model, inputs)
+    asked = {"checks": checks, "seed": options.get("seed")}
+    asked = {name: value for name, value in asked.items() if value is not None}
+    return _Run(_open(device, asked), wanted, progress or Progress(), asked).run(model, inputs)
 
 
-def _open(device: str | Device | None, checks: str | None) -> Device:
+def _open(device: str | Device | None, asked: dict[str, Any]) -> Device:
+    """asked: RunOptions that were asked for. A device that is open has its own seed, and must have these checks."""
+    checks = asked.get("checks")
     if device is None or isinstance(device, str):
-        return open_device(device, **({} if checks is None else {"checks": checks}))
+        opened = open_device(device, **asked)
+        refuse_checks(opened, checks)
+        return opened
     if checks is not None and checks != device.options.checks:
         raise AdrenoSimError(f"checks={checks!r}: the device is already open with checks={device.options.checks!r}")
     return device
 
 
-def _options(given: dict[str, Any]) -> CheckOptions:
-    unknown = sorted(set(given) - set(CheckOptions.__dataclass_fields__))
-    if unknown:
-        raise AdrenoSimError(f"check has no option {unknown[0]!r}; there are: {', '.join(CheckOptions.__dataclass_fields__)}")
-    return CheckOptions(**given)
-
-
 @dataclass
 class _Run:
-    """One check: fills a Report stage by stage. refused: kernels that do not build, by name, with the reason."""
+    """One check: fills a Report stage by stage.
+
+    asked: RunOptions that were asked for, which a second device gets too. refused: kernels that do not build, by name, with the
+    reason.
+    """
 
     device: Device
     options: CheckOptions
     progress: Progress
+    asked: dict[str, Any] = field(default_factory=dict)
     timings: dict[str, float] = field(default_factory=dict)
     unchecked: list[str] = field(default_factory=list)
     findings: FindingList = field(default_factory=FindingList)
@@ -101,12 +119,16 @@ class _Run:
     def run(self, source: Source, inputs: Inputs | None) -> Report:
         entries = find_config(Path.cwd()) if self.options.allow is None else self.options.allow
         self.reproducer = self._reproducer()
-        ready = prepare(source, inputs, self.options, self.device.info, self._stage, self._place)
+        ready = prepare(source, inputs, self.options, self.device.info, self._stage, self._settle)
         self.unchecked += ready.unchecked
         report = self._report(ready)
         self._require(ready.compiled)
+        wanted = self.options.reproduce_kernel
+        if wanted and wanted not in ready.compiled.kernels:
+            names = ", ".join(ready.compiled.kernels) or "none"
+            raise OptionError("reproduce_kernel", f"{wanted}: the model has no such kernel; there are: {names}")
         if self.options.compare_with is not None:
-            self.peer = Peer(ready.compiled, open_device(self.options.compare_with, checks=self.device.options.checks))
+            self.peer = Peer(ready.compiled, open_device(self.options.compare_with, **self.asked))
             report.compared_with = self.peer.device.info.name
         observer = KernelObserver(ready.compiled, ready.golden, self.options.keep_going, self.progress, self.refused, self.peer)
         if self.reproducer is not None:
@@ -168,11 +190,15 @@ class _Run:
             self.unchecked.append("memory plan: input shapes are symbolic")
         return report
 
-    def _place(self, compiled: CompiledModel) -> CompiledModel:
-        if self.options.plan is None:
-            return compiled
-        with self._stage("plan"):
-            return replan(compiled, self.options.plan, DeviceRules.of_device(self.device))
+    def _settle(self, compiled: CompiledModel) -> CompiledModel:
+        """The model with the plan it is to run with, written where it is to be kept."""
+        if self.options.plan is not None:
+            with self._stage("plan"):
+                compiled = replan(compiled, self.options.plan, DeviceRules.of_device(self.device))
+        if self.options.save is not None:
+            with self._stage("save"):
+                compiled.save(self.options.save)
+        return compiled
 
     def _audit_plan(self, report: Report, whole: MemoryPlan) -> None:
         audited = audit(whole, DeviceRules.of_device(self.device), self.options.plan or "tvm")

@@ -10,19 +10,18 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Union
+from typing import TYPE_CHECKING, Any, Union
 
 import numpy as np
 
 from ..allow import AllowEntry
-from ..device import AdrenoSimError, DeviceInfo
-from ..mlops.policy import OffloadPolicy
-from ..profiles import default_capabilities
+from ..device import AdrenoSimError, DeviceInfo, OptionError
 from ..report.model import BufferTensor, ScopeSummary
-from .artifact import CompiledModel
+from .artifact import CompiledModel, as_compiled
 from .check_golden import Golden, LiveGolden, References, StoredGolden
-from .importers import Model, ModelInput, load_model
+from .compile_options import CompileOptions
+from .compiling import lower_model, read_model
+from .importers import Model, ModelInput
 from .inputs import Arrays, check_inputs, make_inputs
 
 if TYPE_CHECKING:
@@ -43,49 +42,27 @@ SCALES = (1.0, 0.3, 0.1, 0.03, 0.01)
 
 
 @dataclass(frozen=True, kw_only=True)
-class CheckOptions:
+class CheckOptions(CompileOptions):
     """How a model is compiled and judged; every field is a keyword of `check`.
 
-    target: "texture" (default), "buffer", "clml", or a tag of TVM's. pipeline: "fixed" (TVM's passes and the mends, default)
-    or "stock". without_fix: names of mends to leave out. keep_going: go on after the first wrong value. strict: warnings
-    count as errors. seed: of weights and inputs nobody gave. shapes: input name -> full shape, where the model leaves it open.
-    dtype: "float32" (the model as it is) or "float16": tensors stored so, sums in `accumulate`; the outputs of the whole model
-    are then judged by `half_storage.output_bound` against the model as it is.
-    tuned: a folder of `adreno-sim tune`, whose schedules go before TVM's own.
+    Those of CompileOptions; with dtype float16 the outputs of the whole model are judged by `half_storage.output_bound` against
+    the model as it is, and seed also orders the work-items of a device that `check` opens.
+    keep_going: go on after the first wrong value. strict: warnings count as errors.
     plan: the planner whose memory plan runs; None = the plan as compiled (the fixed pipeline's is that of tvm-fixed).
     compare_with: a second device: every call also runs there, on the same inputs, and the results are laid side by side.
     save: also write the compiled model to this file, as a bundle.
     allow: findings that are accepted; None = the entries of the nearest adreno-sim.toml or pyproject.toml.
-    clml_min_flops, clml_min_operators: with target clml, what a subgraph must have to be offloaded; None = a cost model decides.
     reproduce: write the first failing launch to this folder (new or empty); reproduce_kernel: only a launch of this kernel.
     """
 
-    target: str = "texture"
-    pipeline: Literal["fixed", "stock"] = "fixed"
-    without_fix: tuple[str, ...] = ()
     keep_going: bool = False
     strict: bool = False
-    seed: int = 0
-    shapes: Mapping[str, Sequence[int]] = field(default_factory=dict)
-    dtype: str = "float32"
-    accumulate: str = "float32"
     plan: str | None = None
-    tuned: str | os.PathLike[str] | None = None
     compare_with: str | None = None
     save: str | os.PathLike[str] | None = None
     allow: Sequence[AllowEntry] | None = None
     reproduce: str | os.PathLike[str] | None = None
     reproduce_kernel: str = ""
-    clml_min_flops: int | None = None
-    clml_min_operators: int = 1
-
-    def policy(self, device: DeviceInfo) -> OffloadPolicy:
-        """What of the model goes to OpenCL ML on a device, with target clml."""
-        return OffloadPolicy(
-            capabilities=device.ml or default_capabilities(),
-            min_flops=self.clml_min_flops,
-            min_operators=self.clml_min_operators,
-        )
 
 
 @dataclass(frozen=True)
@@ -110,54 +87,43 @@ class Prepared:
 
 
 Place = Callable[[CompiledModel], CompiledModel]
-"""Gives a compiled model the memory plan it is to run with."""
+"""Told of the compiled model; gives it the memory plan it is to run with."""
 
 Stage = Callable[[str], AbstractContextManager[None]]
 """Brackets a named stage, for timing and progress."""
 
 
 def prepare(
-    source: Source, inputs: Inputs | None, options: CheckOptions, device: DeviceInfo, stage: Stage, place: Place
+    source: Source, inputs: Inputs | None, options: CompileOptions, device: DeviceInfo, stage: Stage, place: Place
 ) -> Prepared:
     """Import, compile for a device like this one, place the tensors, choose inputs, run the references. Errors as `check`."""
-    if isinstance(source, (str, os.PathLike)) and Path(source).suffix == ".asim":
-        source = CompiledModel.load(source)
-    if isinstance(source, CompiledModel):
-        if options.tuned is not None:
-            raise AdrenoSimError(f"tuned {os.fspath(options.tuned)!r}: a bundle is compiled already; give the model itself")
-        return _prepare_bundle(place(source), inputs, options)
+    bundle = as_compiled(source)
+    if bundle is not None:
+        return _prepare_bundle(place(bundle), inputs, options)
     from ..golden.kernel_reference import KernelReference
     from ..golden.model_reference import ModelReference
     from ..golden.subgraph_reference import SubgraphReference
     from .extract import extract
-    from .half_storage import output_bound, with_storage
-    from .pipeline import lower
-    from .targets import make_target
-    from .tuning.apply import Tuned
+    from .half_storage import output_bound
 
     with stage("import"):
-        model = load_model(source, options.shapes or None, options.seed)
+        model = read_model(source, options)
     with stage("compile"):
-        module = with_storage(model.module, options.dtype, options.accumulate)
-        tuned = None if options.tuned is None else Tuned(options.tuned)
-        made = make_target(options.target, device.limits)
-        lowered = lower(module, made, options.pipeline, options.without_fix, None, options.policy(device), tuned)
-        compiled = place(extract(lowered, model.name))
+        lowered = lower_model(model, options, device.limits, device.ml)
+        compiled = extract(lowered, model.name)
         kernels, subgraphs = KernelReference(lowered.unscheduled), SubgraphReference(lowered.subgraphs)
-        scopes = None if lowered.unscoped is None else _scopes(lowered.unscoped, made)
+        scopes = None if lowered.unscoped is None else _scopes(lowered.unscoped, lowered.target)
+        tuned = dict(lowered.tuned)
         del lowered  # it has the weights once more
-    if options.save is not None:
-        with stage("save"):
-            compiled.save(options.save)
+    compiled = place(compiled)
     with stage("references"):
         arrays, origin, outputs = choose_inputs(model, inputs, options, ModelReference(model.module))
         unchecked = [f"function {name}: {reason}" for name, reason in kernels.unavailable.items()]
         references = {"TVM llvm": outputs}
         _add_own_runtime(model, arrays, references, unchecked)
     bound = output_bound(model.module, options.dtype)
-    applied = {} if tuned is None else tuned.applied
     golden = LiveGolden(References(kernels, subgraphs), subgraphs)
-    return Prepared(compiled, arrays, origin, golden, references, unchecked, bound, applied, scopes)
+    return Prepared(compiled, arrays, origin, golden, references, unchecked, bound, tuned, scopes)
 
 
 def _scopes(module: Any, target: Any) -> ScopeSummary:
@@ -170,8 +136,10 @@ def _scopes(module: Any, target: Any) -> ScopeSummary:
     return ScopeSummary(len(tensors) - len(buffers), buffers)
 
 
-def _prepare_bundle(compiled: CompiledModel, inputs: Inputs | None, options: CheckOptions) -> Prepared:
+def _prepare_bundle(compiled: CompiledModel, inputs: Inputs | None, options: CompileOptions) -> Prepared:
     stored = compiled.golden
+    if options.shapes and (inputs is not None or stored is not None):
+        raise OptionError("shapes", f"the inputs are {'stored with this bundle' if inputs is None else 'given, and have theirs'}")
     if stored is not None and inputs is None:
         references = {name: stored.outputs(name) for name in stored.references}
         arrays = stored.inputs()
@@ -203,7 +171,7 @@ def _add_own_runtime(model: Model, arrays: Arrays, references: dict[str, Outputs
 
 
 def choose_inputs(
-    model: Model, inputs: Inputs | None, options: CheckOptions, whole: ModelReference
+    model: Model, inputs: Inputs | None, options: CompileOptions, whole: ModelReference
 ) -> tuple[Arrays, str, Outputs]:
     """The arrays, in words where they come from, and the reference outputs for them.
 

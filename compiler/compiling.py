@@ -1,57 +1,54 @@
-"""From any model source to a CompiledModel in one call, for those who need no references."""
+"""From any model source to a CompiledModel: the one chain that checks, bundles, footprints and tests go through."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
+from ..device import OptionError
 from ..mlops.capabilities import MLCapabilities
-from ..mlops.policy import OffloadPolicy
-from ..profiles import default_capabilities
-from .artifact import CompiledModel
+from .artifact import CompiledModel, as_compiled
+from .compile_options import ABOUT_INPUTS, CompileOptions
+from .importers import Model, load_model
 
 if TYPE_CHECKING:
-    from tvm.target import Target
+    from .pipeline import Lowered
 
 
 def compile_model(
-    source: Any,
-    *,
-    target: str | Target = "texture",
-    pipeline: Literal["fixed", "stock"] = "fixed",
-    without_fix: Sequence[str] = (),
-    dtype: str = "float32",
-    accumulate: str = "float32",
-    shapes: Mapping[str, Sequence[int]] | None = None,
-    seed: int = 0,
-    limits: Mapping[str, Any] | None = None,
-    ml: MLCapabilities | None = None,
-    clml_min_flops: int | None = None,
-    clml_min_operators: int = 1,
-    tuned: str | os.PathLike[str] | None = None,
+    source: Any, *, limits: Mapping[str, Any] | None = None, ml: MLCapabilities | None = None, **options: Any
 ) -> CompiledModel:
-    """Compile `source` for devices of these limits; a bundle or CompiledModel comes back as it is. Keywords as of `check`.
+    """Compile `source` for devices of these limits; a bundle or CompiledModel comes back as it is, and takes no options.
 
-    ml: OpenCL ML of these devices, for target clml; None = that of the default device.
-    tuned: a folder of `tuning.search.tune`, whose schedules go before TVM's own.
+    ml: OpenCL ML of these devices, for target clml; None = that of the default device. options: the fields of CompileOptions.
     Raises AdrenoSimError for bad input, UnsupportedError for what TVM cannot compile.
     """
-    if isinstance(source, CompiledModel):
-        return source
-    if isinstance(source, (str, os.PathLike)) and Path(source).suffix == ".asim":
-        return CompiledModel.load(source)
+    given = CompileOptions.of(options, source)
+    compiled = as_compiled(source)
+    if compiled is not None:
+        for name in ABOUT_INPUTS:
+            if options.get(name):
+                raise OptionError(name, "a bundle is compiled already; give the model itself")
+        return compiled
     from .extract import extract
+
+    model = read_model(source, given)
+    return extract(lower_model(model, given, limits, ml), model.name)
+
+
+def read_model(source: Any, options: CompileOptions) -> Model:
+    """The model as it is, with the shapes and weights that the options say. Errors as `load_model`."""
+    return load_model(source, options.shapes or None, options.seed)
+
+
+def lower_model(model: Model, options: CompileOptions, limits: Mapping[str, Any] | None, ml: MLCapabilities | None) -> Lowered:
+    """The model lowered as the options say, for devices of these limits and this OpenCL ML. Errors as `compile_model`."""
     from .half_storage import with_storage
-    from .importers import load_model
     from .pipeline import lower
     from .targets import make_target
     from .tuning.apply import Tuned
 
-    model = load_model(source, shapes or None, seed)
-    module = with_storage(model.module, dtype, accumulate)
-    offload = OffloadPolicy(capabilities=ml or default_capabilities(), min_flops=clml_min_flops, min_operators=clml_min_operators)
-    schedules = None if tuned is None else Tuned(tuned)
-    made = make_target(target, limits)
-    return extract(lower(module, made, pipeline, tuple(without_fix), None, offload, schedules), model.name)
+    module = with_storage(model.module, options.dtype, options.accumulate)
+    tuned = None if options.tuned is None else Tuned(options.tuned)
+    target = make_target(options.target, limits)
+    return lower(module, target, options.pipeline, options.without_fix, None, options.policy(ml), tuned)

@@ -90,6 +90,8 @@ def _load_file(path: Path, shapes: Shapes | None, seed: int) -> Model:
         from .torch_import import import_program, read_program
 
         return import_program(read_program(path), path.stem, shapes)
+    if path.suffix == ".asim":
+        raise AdrenoSimError(f"{path}: a bundle is compiled already; give the model itself")
     if path.suffix in (".pt", ".pth"):
         from .torch_import import EXPORT
 

@@ -71,6 +71,10 @@ def _draw(generator: np.random.Generator, shape: tuple[int, ...], dtype: str) ->
 
 
 def _symbol_sizes(model: Model, shapes: Mapping[str, Sequence[int]]) -> dict[str, int]:
+    names = [item.name for item in model.inputs]
+    for name in shapes:
+        if name not in names:
+            raise AdrenoSimError(f"shape given for {name!r}, but the inputs are {', '.join(names)}")
     sizes = {symbol: SYMBOL_DEFAULT for item in model.inputs for symbol in item.symbols}
     for item in model.inputs:
         if item.name in shapes:

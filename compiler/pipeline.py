@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from ..device import AdrenoSimError, UnsupportedError
+from ..device import AdrenoSimError, OptionError, UnsupportedError
 from ..mlops.policy import OffloadPolicy
 from ..profiles import default_capabilities
 from .artifact import OffloadDecision
@@ -51,6 +51,7 @@ class Lowered:
     fixes: names of the mends that ran, in order.
     unscoped: Relax functions just before scopes are decided; None for a target without textures.
     subgraphs: what is offloaded to OpenCL ML, by name; offload: what was decided about that.
+    tuned: functions of a tuning folder, and the schedule each got.
     """
 
     imported: IRModule
@@ -64,6 +65,7 @@ class Lowered:
     subgraphs: dict[str, Subgraph] = field(default_factory=dict)
     offload: tuple[OffloadDecision, ...] = ()
     unscoped: IRModule | None = None
+    tuned: Mapping[str, str] = field(default_factory=dict)
 
 
 def lower(
@@ -85,7 +87,7 @@ def lower(
     (`plan.planning_pass.plan_memory`).
     Raises AdrenoSimError for an unknown pipeline or mend, UnsupportedError where TVM cannot lower the module.
     """
-    fixes = _chosen(pipeline, without)
+    fixes = chosen(pipeline, without)
     tvm_target = make_target(target, limits)
     clml = _offload(tvm_target, offload)
     imported = clone(mod)
@@ -101,7 +103,8 @@ def lower(
         raise UnsupportedError(f"unsupported: TVM's {pipeline} pipeline fails on this module: {reason(error)}") from error
     names = tuple(fix.name for fix in fixes)
     lowered = Lowered(
-        imported, vm_level, unscheduled, split, sources, tvm_target, pipeline, names, unscoped=unscoped.module
+        imported, vm_level, unscheduled, split, sources, tvm_target, pipeline, names, unscoped=unscoped.module,
+        tuned={} if tuned is None else tuned.applied,
     )  # fmt: skip
     return lowered if clml is None else replace(lowered, subgraphs=clml.subgraphs, offload=tuple(clml.decisions))
 
@@ -129,13 +132,14 @@ def _refuse_calls(mod: IRModule, target: Target, fixes: Sequence[Fix]) -> None:
         )
 
 
-def _chosen(pipeline: str, without: Sequence[str]) -> tuple[Fix, ...]:
+def chosen(pipeline: str, without: Sequence[str]) -> tuple[Fix, ...]:
+    """The mends of a pipeline but those named. AdrenoSimError for an unknown pipeline or mend."""
     if pipeline == "fixed":
         return choose(without)
     if pipeline != "stock":
         raise AdrenoSimError(f"pipeline {pipeline!r}: expected 'fixed' or 'stock'")
     if without:
-        raise AdrenoSimError(f"the stock pipeline has no fixes to leave out, got {', '.join(without)}")
+        raise OptionError("without_fix", f"{', '.join(without)}: the stock pipeline has no mends to leave out")
     return ()
 
 

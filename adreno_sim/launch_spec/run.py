@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..allow import AllowEntry, apply
-from ..device import AdrenoSimError, Device, DeviceError, Kernel, LaunchResult, Watch, open_device
+from ..device import AdrenoSimError, Device, DeviceError, Kernel, LaunchResult, Watch, open_device, refuse_checks
 from ..findings import Finding, Kind
 from ..golden.compare import Comparison, compare
 from ..report.launch_report import LaunchOutput, LaunchReport
@@ -61,9 +61,13 @@ def run_launch(
 
 def _open(spec: LaunchSpec, device: str | Device | None, checks: str | None) -> Device:
     if device is not None and not isinstance(device, str):
+        if checks not in (None, device.options.checks):
+            raise AdrenoSimError(f"checks={checks!r}: the device is already open with checks={device.options.checks!r}")
         return device
     options = {**spec.run, **({} if checks is None else {"checks": checks})}
-    return open_device(device or spec.device or None, **options)
+    opened = open_device(device or spec.device or None, **options)
+    refuse_checks(opened, checks)
+    return opened
 
 
 def _read(path: Path) -> str:

@@ -45,7 +45,7 @@ class AdrenoCheck:
         """The same, but the report need not be ok: for tests that expect findings."""
         from ..compiler.check import check
 
-        options.setdefault("pipeline", self._settings.pipeline)
+        options = self._with_pipeline(model, options)
         model = str(model) if isinstance(model, Path) else model
         try:
             report = check(model, inputs, device=self.device, **options)
@@ -70,9 +70,15 @@ class AdrenoCheck:
         """Check once more, keeping what launches are given (too slow for every check), to write the one that fails."""
         from ..compiler.check import check
 
-        again = {"pipeline": self._settings.pipeline, **options, "reproduce": folder}
+        again = {**self._with_pipeline(model, options), "reproduce": folder}
         with contextlib.suppress(AdrenoSimError):
             check(str(model) if isinstance(model, Path) else model, inputs, device=self.device, **again)
+
+    def _with_pipeline(self, model: Any, options: dict[str, Any]) -> dict[str, Any]:
+        """The options, and the test run's pipeline for a model that is to be compiled."""
+        from ..compiler.artifact import is_compiled
+
+        return options if is_compiled(model) else {"pipeline": self._settings.pipeline, **options}
 
     def _compare(self, report: Report, snapshot: bool | str) -> None:
         """Against the snapshot of this name; False = none."""

@@ -81,17 +81,20 @@ class AdrenoPlan:
         self._text = text
         self._settings = settings
 
-    def __call__(self, model: Any, target: str = "texture", **options: Any) -> PlanFigures:
-        """Figures of `model`'s plan; nothing is run. options: pipeline, without_fix, shapes, seed as in `adreno_sim.check`.
+    def __call__(self, model: Any, target: str | None = None, **options: Any) -> PlanFigures:
+        """Figures of `model`'s plan; nothing is run. target: None = texture, or a bundle's own. options: of `compile_model`.
 
         Skips the test where TVM cannot compile the model for the target, fails it for bad input or symbolic shapes.
         """
+        from ..compiler.artifact import is_compiled
         from ..compiler.compiling import compile_model
         from ..compiler.plan.rules import DeviceRules
 
-        options.setdefault("pipeline", self._settings.pipeline)
+        if not is_compiled(model):
+            options.setdefault("pipeline", self._settings.pipeline)
+        info = self._device.info
         try:
-            compiled = compile_model(model, target=target, limits=self._device.info.limits, **options)
+            compiled = compile_model(model, target=target, limits=info.limits, ml=info.ml, **options)
         except UnsupportedError as error:
             outcomes.unsupported(self._text, error)
         except AdrenoSimError as error:

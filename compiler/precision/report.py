@@ -65,14 +65,15 @@ def precision(
     are judged one by one there; the whole network runs on `device` with the fixed pipeline. Errors as `check`.
     """
     from ...golden.model_reference import ModelReference
-    from ..check_prepare import CheckOptions, choose_inputs
+    from ..check_prepare import choose_inputs
+    from ..compile_options import CompileOptions
 
     if not 0 < bound < float("inf"):
         raise AdrenoSimError(f"bound {bound}: expected a positive number, as 0.01")
     names, dtype, out_dtype = full_names(ops), numeric(dtype), numeric(out_dtype)
     model = load_model(source, shapes or None, seed)
     arrays, origin, expected = choose_inputs(
-        model, inputs, CheckOptions(seed=seed, shapes=shapes or {}), ModelReference(model.module)
+        model, inputs, CompileOptions(seed=seed, shapes=shapes or {}), ModelReference(model.module)
     )
     layers = local_errors(model.module, list(arrays.values()), dtype, out_dtype, names)
     if not layers:

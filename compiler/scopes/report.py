@@ -7,10 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from ...device import UnsupportedError
 from ..compat import import_tvm, shape_values, type_of, var_name
 from ..importers import load_model
-from ..passes.registry import choose
+from ..pipeline import chosen
 from ..targets import make_target
 from ..tvmread import buffer_param, key, kind, memory_scope
 from .decide import Decision, decide
@@ -117,13 +116,9 @@ def scope_stages(
 
     limits: of the device, so that no texture is chosen that it cannot hold. Raises AdrenoSimError, UnsupportedError.
     """
-    if str(source).endswith(".asim"):
-        raise UnsupportedError(
-            f"unsupported: {source} is a compiled bundle; scopes are decided while compiling: give the model itself"
-        )
     model = load_model(source, shapes)
     made = make_target(target, limits)
-    staged = run_stages(model.module, made, choose() if pipeline == "fixed" else (), rule)
+    staged = run_stages(model.module, made, chosen(pipeline, ()), rule)
     return staged, _report(staged, model.name, target, pipeline, rule)
 
 

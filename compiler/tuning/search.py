@@ -10,12 +10,11 @@ from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
 
-from ...device import AdrenoSimError, Device, UnsupportedError, announce_devices, open_device
+from ...device import AdrenoSimError, Device, OptionError, UnsupportedError, announce_devices, open_device
 from ...report import encode
 from ..compat import import_tvm
 from ..importers import load_model
-from ..passes.registry import choose
-from ..pipeline import PipelineName
+from ..pipeline import PipelineName, chosen
 from ..targets import make_target
 from .judge import Judge, Rejection, Verdict
 from .measure import Measured, make_builder, make_runner, rank
@@ -70,12 +69,10 @@ def tune(
     checker, timer = _devices(device, check_on)
     model = load_model(source, shapes or None, seed)
     made = make_target(target, checker.info.limits)
-    fixes = choose(without_fix) if pipeline == "fixed" else ()
-    tasks = [task for task in find_tasks(model.module, made, fixes) if _wanted(task, only)]
+    tasks = _wanted(find_tasks(model.module, made, chosen(pipeline, without_fix)), only)
     if not tasks:
         raise UnsupportedError(
-            f"unsupported: {model.name} has no function to tune{' named like ' + ', '.join(only) if only else ''}: the space is "
-            "for convolutions and matrix products of known sizes"
+            f"unsupported: {model.name} has no function to tune: the space is for convolutions and matrix products of known sizes"
         )
     timed_on = timer.info.name if timer is not None else ""
     version = str(import_tvm().__version__)
@@ -102,7 +99,7 @@ def _devices(device: str | Device | None, check_on: str | Device | None) -> tupl
     first = open_device(device) if device is None or isinstance(device, str) else device
     if first.info.checks_accesses:
         if check_on is not None:
-            raise AdrenoSimError(f"check_on is for a real device; {first.info.name} checks what it runs")
+            raise OptionError("check_on", f"is for a real device; {first.info.name} checks what it runs")
         return first, None
     second = open_device(check_on or DEFAULT_CHECKER) if check_on is None or isinstance(check_on, str) else check_on
     if not second.info.checks_accesses:
@@ -110,8 +107,13 @@ def _devices(device: str | Device | None, check_on: str | Device | None) -> tupl
     return second, first
 
 
-def _wanted(task: Task, only: Sequence[str]) -> bool:
-    return not only or any(part in name for part in only for name in task.functions)
+def _wanted(tasks: Sequence[Task], only: Sequence[str]) -> list[Task]:
+    """Those with one of these in their functions' names; OptionError for one that is in none."""
+    names = [name for task in tasks for name in task.functions]
+    for part in only if names else ():
+        if not any(part in name for name in names):
+            raise OptionError("only", f"{part}: no function to tune is named so; there are: {', '.join(names)}")
+    return [task for task in tasks if not only or any(part in name for part in only for name in task.functions)]
 
 
 class _Search:

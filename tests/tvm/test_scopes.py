@@ -287,11 +287,6 @@ def test_bad_input(tmp_path, capsys, args, code, said):
     assert said in capsys.readouterr().err
 
 
-def test_bundles_are_refused(tmp_path, capsys):
-    assert main(["scopes", str(tmp_path / "model.asim")]) == 3
-    assert "decided while compiling" in capsys.readouterr().err
-
-
 def test_a_check_says_which_tensors_are_buffers_and_why(adreno, capsys):
     """As the scoping report has it, for each tensor; nothing for a target without textures."""
     from adreno_sim.compiler.doctor.models import mean_in_texture

@@ -48,6 +48,8 @@ def free_of_tvm():
         "check",
         "check_kernels",
         "check_prepare",
+        "compile_options",
+        "compiling",
     }
     for name in modules():
         first, _, rest = name.partition(".")
