@@ -1,12 +1,13 @@
-"""What level "full" adds to the code of a work-item: an emitter calls these around everything it emits.
+"""What level "full" adds to the code of a work-item, or of a vector of them: emitters call these around everything they emit.
 
-Here they do nothing, as levels "off" and "bounds" want it, and as library functions do; `shadow.Shadow` is the other kind.
-Pointers and coordinates given to them are in range, and the access itself follows.
+Here they do nothing, as levels "off" and "bounds" want it, and as library functions do; `shadow.Shadow` and
+`spmd.valid_bytes.ValidBytes` are the other kinds. Pointers and coordinates given to them are in range, and the access itself
+follows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from ..clc import ir
@@ -14,6 +15,7 @@ from ..clc import ir
 if TYPE_CHECKING:
     from .image_refs import ImageRef
     from .provenance import Ptr
+    from .spmd.values import LanePtr
 
 
 class AccessHooks:
@@ -65,3 +67,20 @@ class AccessHooks:
 
     def opening(self, variable: ir.Instr) -> None:
         """A work-item begins with the private variable that the alloca `variable` stands for."""
+
+    # All lanes of a vector of work-items at once; `mask`: those that make the access, None for all
+
+    def reading_lanes(self, where: LanePtr, variable: ir.Instr | None, elem: ir.Type, count: int, mask: str | None) -> None:
+        """A load of `count` elements in a row from where each lane is, in the private `variable` or in other memory."""
+
+    def writing_lanes(self, where: LanePtr, variable: ir.Instr | None, elem: ir.Type, count: int, mask: str | None) -> None:
+        """A store of `count` elements in a row to where each lane is."""
+
+    def filling_lanes(self, variable: ir.Instr) -> None:
+        """All lanes write the whole of a private variable."""
+
+    def reading_texels(self, image: ImageRef, where: Callable[[str], LanePtr], mask: str | None) -> None:
+        """A read of one texel by each lane; `where(base)`: where they are if the image begins at the address `base`."""
+
+    def writing_texels(self, image: ImageRef, where: Callable[[str], LanePtr], mask: str | None) -> None:
+        """A write of one texel by each lane."""

@@ -16,3 +16,10 @@ def touches_memory(instr: ir.Instr) -> bool:
         assert instr.callee is not None
         return bool(IMAGE.fullmatch(instr.callee.name)) or any(is_pointer(v) for v in instr.operands)
     return instr.op in ("load", "store", "atomicrmw", "cmpxchg", "memcpy", "memmove", "memset")
+
+
+def targets(instr: ir.Instr) -> list[ir.Value]:
+    """Operands that lead to the memory that `instr` touches."""
+    if instr.op == "store":
+        return [instr.operands[1]]
+    return [v for v in instr.operands if is_pointer(v) or isinstance(ir.type_of(v), ir.Image)]

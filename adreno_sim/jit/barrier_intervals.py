@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..clc import ir
-from .accesses import touches_memory
-from .exclusive import Write, items_apart, targets, write_of
+from .accesses import targets, touches_memory
+from .exclusive import Write, items_apart, write_of
 from .index_forms import IndexForms
 from .launch_facts import LaunchFacts
 from .linear import Linear

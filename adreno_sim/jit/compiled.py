@@ -12,6 +12,7 @@ from . import cache, objects
 from .kernel_memo import KernelMemo
 from .module import ModuleText, emit_module
 from .specialisation import Specialisation
+from .spmd import Unsuitable
 from .workers import Pace
 
 Worker = Callable[[int, int, int], None]
@@ -43,7 +44,8 @@ _compiled: KernelMemo[CompiledKernel] = KernelMemo()
 def specialise(module: ir.Module, kernel: ir.Function, key: Specialisation, *, keep: bool = True) -> CompiledKernel:
     """Compile `kernel` of `module`; the same object for the same kernel and key. `keep`: use the cache on disk.
 
-    Raises UnsupportedError naming what the engine does not run and where; AdrenoSimError if `key` does not fit.
+    Raises UnsupportedError naming what the engine does not run and where; AdrenoSimError if `key` does not fit; spmd.Unsuitable
+    where there is no sticky code at level full.
     """
     return _compiled.get(kernel, key, make=lambda: _compile(kernel, key, keep))
 
@@ -55,6 +57,8 @@ def _compile(kernel: ir.Function, key: Specialisation, keep: bool) -> CompiledKe
         module = emit_module(kernel, key)
         if name:
             cache.store_module(name, module)
+    if not module.text:
+        raise Unsuitable(module.reason)
     loaded = _load(module.text, keep)
     return CompiledKernel(kernel, key, module, _SIGNATURE(loaded.address), loaded)
 

@@ -14,14 +14,13 @@ from functools import partial
 
 from ..clc import ir
 from . import cache
-from .accesses import IMAGE, touches_memory
+from .accesses import IMAGE, targets, touches_memory
 from .context_bounds import Context
 from .index_forms import IndexForms
 from .kernel_memo import KernelMemo
 from .launch_facts import LaunchFacts
 from .linear import Linear
 from .proofs import Analysis
-from .provenance import is_pointer
 from .specialisation import Specialisation
 
 _COORDINATE = 1 << 40  # weight of a coordinate over the one before it: beyond any extent
@@ -92,13 +91,6 @@ def _writes(function: ir.Function, analysis: Analysis) -> dict[int, tuple[IndexF
                 elif known is not None:
                     known[1].append(write)
     return found
-
-
-def targets(instr: ir.Instr) -> list[ir.Value]:
-    """Operands that lead to the memory that `instr` touches."""
-    if instr.op == "store":
-        return [instr.operands[1]]
-    return [v for v in instr.operands if is_pointer(v) or isinstance(ir.type_of(v), ir.Image)]
 
 
 def write_of(instr: ir.Instr, analysis: Analysis) -> Write | None:

@@ -21,7 +21,7 @@ def group_function(plan: KernelPlan) -> str:
 def _dispatch(plan: KernelPlan, prefix: str, current: str, numbers: list[int], after: str) -> list[str]:
     """Call the region `current`; its result is `%{prefix}.result` in block `after`."""
     cases = " ".join(f"i64 {n}, label %{prefix}.r{n}" for n in numbers)
-    lines = [f"  %{prefix}.tick = call i64 @shadow.tick(ptr %ctx)"] if plan.unit.key.full else []
+    lines = [f"  %{prefix}.tick = call i64 @shadow.tick(ptr %ctx)"] if plan.shadow is not None else []
     lines.append(f"  switch i64 {current}, label %{prefix}.none [ {cases} ]")
     for n in numbers:
         lines += [f"{prefix}.r{n}:", f"  %{prefix}.v{n} = call i64 @region.{n}({ARGUMENTS})", f"  br label %{after}"]
@@ -55,7 +55,7 @@ def _stepwise(plan: KernelPlan) -> str:
 
 def _met(plan: KernelPlan) -> list[str]:
     """All work-items of the group have met at the split `%run.result`."""
-    return ["  call void @shadow.met(ptr %ctx, i64 %run.result)"] if plan.unit.key.full else []
+    return ["  call void @shadow.met(ptr %ctx, i64 %run.result)"] if plan.shadow is not None else []
 
 
 def _poll(group: str, local: str, on: str, end: str) -> list[str]:
@@ -245,23 +245,27 @@ def _group_items(plan: KernelPlan) -> str:
     return "\n".join([*t.lines, f"  %items = add i64 0, {total}"])
 
 
+def _fresh_valid(plan: KernelPlan) -> tuple[str, str]:
+    """Lines of level full by which nobody has written local memory: once per worker, and at the start of each group."""
+    if plan.local_valid is None or not plan.unit.local_bytes:
+        return "", ""
+    clear = f"  call void @llvm.memset.p0.i64(ptr %valid, i8 0, i64 {plan.unit.local_bytes}, i1 false)\n"
+    return f"  %valid = getelementptr i8, ptr %arena, i64 {plan.local_valid}\n", clear
+
+
 def _taking_turns(plan: KernelPlan) -> tuple[str, str, str]:
     """Lines of level full: once per worker, the group of the turn `%turn` as `%gl`, and at the start of each group."""
-    shadow = plan.shadow
+    shadow, (once, start) = plan.shadow, _fresh_valid(plan)
     if shadow is None:
-        return "", "  %gl = add i64 %turn, 0", ""
+        return once, "  %gl = add i64 %turn, 0", start
     t = Text(label="go", prefix="turn.")
     table = context.read(t, context.GROUP_ORDER, "ptr")
     chosen = t.op(f"load i32, ptr {t.op(f'getelementptr i32, ptr {table}, i64 %turn')}, align 4")
     t.do(f"%gl = zext i32 {chosen} to i64")
-    once = f"""  %cells = getelementptr i8, ptr %arena, i64 {shadow.local_cells}
-  %valid = getelementptr i8, ptr %arena, i64 {shadow.local_valid}
-"""
-    start = "  call void @shadow.group(ptr %ctx, i64 %turn)\n"
     if shadow.local_bytes:
+        once += f"  %cells = getelementptr i8, ptr %arena, i64 {shadow.local_cells}\n"
         once += f"  call void @llvm.memset.p0.i64(ptr %cells, i8 0, i64 {shadow.local_cell_bytes}, i1 false)\n"
-        start += f"  call void @llvm.memset.p0.i64(ptr %valid, i8 0, i64 {shadow.local_bytes}, i1 false)\n"
-    return once, "\n".join(t.lines), start
+    return once, "\n".join(t.lines), "  call void @shadow.group(ptr %ctx, i64 %turn)\n" + start
 
 
 def worker_functions(plan: KernelPlan) -> str:

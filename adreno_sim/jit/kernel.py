@@ -59,6 +59,11 @@ class KernelPlan:
         """Work-items that run at once."""
         return 1
 
+    @property
+    def local_valid(self) -> int | None:
+        """Where the valid bytes of local memory begin in the arena; None below level full."""
+        return self.shadow.local_valid if self.shadow is not None else None
+
 
 def private_bytes(instr: ir.Instr) -> int:
     """Size of a private variable."""
@@ -178,7 +183,7 @@ class KernelEmitter(Emitter):
         if self.unit.sticky:  # one flag per run of the region: a register, which LLVM can keep through vectorised loops
             self.prologue.lines += ["  %sticky = alloca i8", "  store i8 0, ptr %sticky"]
         name = f"region.{self.region.number}"
-        if self.unit.key.full:
+        if self.plan.shadow is not None:
             head, tail = order.item_loop(self)
         elif self.plan.flat:
             head, tail = self._flat_loop()

@@ -96,7 +96,8 @@ def run(
     """Run every work-group of `global_size` and wait. Memory behind `args` is used in place.
 
     `args` are parallel to the kernel's parameters, None where the specialisation holds everything (local memory, samplers).
-    At level full groups and work-items take turns in an order that follows from `seed`, groups on one thread unless they
+    At level full groups and work-items take turns in an order that follows from `seed` (but for sticky code: there is some
+    only of kernels in which work-items cannot race), groups on one thread unless they
     are certain not to meet: what a kernel with a race computes would depend on timing otherwise. Race cells must hold
     nothing from `first_tick` (> 0) on; the result's `last_tick` is the last they hold then. Raises DeviceError where an
     argument does not fit; a launch that runs longer than `timeout` seconds is stopped and has a finding of kind watchdog.
@@ -105,7 +106,8 @@ def run(
     _check_grid(compiled, global_size, offset)
     launch = _Launch(compiled, block, tuple(global_size), tuple(offset), watch_range, work_dim)
     threads = 1 if watch_range is not None else threads or len(os.sched_getaffinity(0))
-    full = _Full(compiled, launch, seed, first_tick, threads) if compiled.key.full else None
+    turns = compiled.key.full and not compiled.key.sticky
+    full = _Full(compiled, launch, seed, first_tick, threads) if turns else None
     start = time.perf_counter()
     if full is None:
         execute(compiled, launch.words, launch.context, launch.arguments, threads, timeout)

@@ -52,7 +52,7 @@ class ModuleText:
     `notes` are findings that are certain: every launch has them. `polls`: some loop is not proven short. `may_fail`: sticky
     code has a check left. `flat`: regions run a sub-group at a time. `straight` (level full): pairs of sites of texel writes
     of which the second always follows. `lanes`: work-items that run as one vector, 1 where the code is
-    that of one; `reason` then says why.
+    that of one; `reason` then says why. No `text` where sticky code was asked for at level full, which is vectors or nothing.
     """
 
     text: str
@@ -77,6 +77,8 @@ def emit_module(kernel: ir.Function, key: Specialisation) -> ModuleText:
             return _emit(kernel, key, spmd.plan, spmd.region_functions)
         except spmd.Unsuitable as unsuitable:
             reason = str(unsuitable)
+    if key.full and key.sticky:
+        return ModuleText("", 0, (), (), (), False, False, reason=reason)
     return replace(_emit(kernel, key, _plan, _regions), reason=reason)
 
 

@@ -27,6 +27,7 @@ from .launch import Bound, BoundBuffer, BoundImage, RawResult
 from .launch_facts import LaunchFacts, facts_of
 from .proofs import prove
 from .specialisation import Proofs, Specialisation
+from .spmd import Unsuitable
 
 SNAPSHOT_LIMIT = 64 << 20
 """Bytes of memory that a launch copies for a replay; where it would take more, the code reports at once."""
@@ -36,7 +37,8 @@ SNAPSHOT_LIMIT = 64 << 20
 class Prepared:
     """What launches of one kernel, specialisation and facts share. `kernel` is held so that its id stays its own.
 
-    fast: sticky code, once it is compiled. failed: it had to be replayed before, and the code reports at once from then on.
+    fast: sticky code, once it is compiled. failed: it had to be replayed before, or there is none, and the code reports at
+    once from then on.
     places, proven: instructions that touch memory, and those of them proven in range.
     """
 
@@ -71,10 +73,13 @@ def run(
     if key.watch:
         return launch.run(code(key), global_size, offset, args, **options)
     plan = prepared(kernel, key, facts_of(kernel, key, global_size, offset, args), keep=keep)
-    if key.checks != "bounds":  # what is proven makes faster code still
+    if key.checks == "off":  # what is proven makes faster code still
         return launch.run(code(plan.key), global_size, offset, args, **options)
     if not plan.failed and plan.fast is None:
-        plan.fast = code(replace(plan.key, sticky=True))
+        try:
+            plan.fast = code(replace(plan.key, sticky=True))
+        except Unsuitable:
+            plan.failed = True
     result = None
     if not plan.failed and plan.fast is not None:
         result = _run_fast(plan, plan.fast, global_size, offset, args, options)
@@ -129,14 +134,21 @@ def _proven(kernel: ir.Function, key: Specialisation, facts: LaunchFacts) -> tup
 
 
 def snapshot_ranges(kernel: ir.Function, args: Sequence[Bound]) -> list[tuple[int, int]]:
-    """Address and bytes of the arguments that the kernel may write and whose bytes it may also read, through any argument.
+    """Address and bytes of the arguments that the kernel may write and whose bytes it may also read, through any argument,
+    and of their valid bytes.
 
     What it only writes needs no copy: the second run writes the same bytes again.
     """
     written, read = _effects_of(kernel)
     sources = [_range(args[i]) for i in read]
-    targets = [_range(args[i]) for i in sorted(written)]
-    return [(low, size) for low, size in targets if size and any(low < a + n and a < low + size for a, n in sources)]
+    found = []
+    for index in sorted(written):
+        low, size = _range(args[index])
+        if size and any(low < a + n and a < low + size for a, n in sources):
+            found.append((low, size))
+            valid = args[index].valid  # type: ignore[union-attr]
+            found += [(valid, size)] if valid else []
+    return found
 
 
 def _range(arg: Bound) -> tuple[int, int]:

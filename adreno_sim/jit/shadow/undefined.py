@@ -103,6 +103,18 @@ def copies(instr: ir.Instr) -> int:
     return len(instr.operands) if instr.op in ELEMENTWISE and isinstance(instr.type, ir.Vector) else 0
 
 
+def depended_on(instr: ir.Instr, undefined: Undefined) -> list[ir.Value]:
+    """The operands that may be undefined and of which `instr` makes more than a copy or a choice."""
+    choice = chooses(instr)
+    if choice is not None:
+        operands = [choice[0]]
+    elif instr.op in ("insertvalue", "extractvalue"):
+        operands = []
+    else:
+        operands = instr.operands[copies(instr) :]
+    return [v for v in dict.fromkeys(operands) if undefined.lanes(v)]
+
+
 Source = tuple[ir.Value, int]
 
 

@@ -10,7 +10,7 @@ from ...findings import Kind
 from .. import layout
 from ..image_refs import image_of
 from ..sites import Site
-from .undefined import CHOSEN, PADDING, READ, VARIABLE, copies, sources_of_lane
+from .undefined import CHOSEN, PADDING, READ, VARIABLE, depended_on, sources_of_lane
 from .uses import chooses, lane_number
 from .validity import joined
 
@@ -95,20 +95,10 @@ class Values:
         if id(instr) in self.undefined.deferred:
             self._expect_read(instr)
             return
-        for operand in self._depended_on(instr):
+        for operand in depended_on(instr, self.undefined):
             self._report(operand, self._used_lanes(instr, operand))
         if self.undefined.lanes(instr):
             self.masks[id(instr)] = self._result(instr)
-
-    def _depended_on(self, instr: ir.Instr) -> list[ir.Value]:
-        choice = chooses(instr)
-        if choice is not None:
-            operands = [choice[0]]
-        elif instr.op in ("insertvalue", "extractvalue"):
-            operands = []
-        else:
-            operands = instr.operands[copies(instr) :]
-        return [v for v in dict.fromkeys(operands) if self.undefined.lanes(v)]
 
     def _used_lanes(self, instr: ir.Instr, operand: ir.Value) -> list[int]:
         """Lanes of an operand that matter: not those that a store to memory or an image takes along."""

@@ -12,7 +12,7 @@ from ..access import moved
 from ..calls import emitter_of
 from ..emit import INSTRUCTIONS
 from ..provenance import is_pointer
-from . import images, memory
+from . import images, memory, transfers
 from .library import vector_function
 from .tile import Unsuitable
 
@@ -144,6 +144,6 @@ def _vector_access(e: SpmdEmitter, instr: ir.Instr) -> None:
     else:
         where = memory.stepped(e, where, index, step)
     if storing:
-        memory.store(e, type, e.components(instr.operands[0]), pointer, where, size)
+        transfers.store(e, type, e.components(instr.operands[0]), pointer, where, size)
     else:
-        memory.load(e, instr, pointer, where, size)
+        transfers.load(e, instr, pointer, where, size)

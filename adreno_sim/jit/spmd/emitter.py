@@ -12,11 +12,12 @@ from ..provenance import Object, is_pointer
 from ..regions import Region
 from ..shift_amounts import written_amount
 from ..text import Text
-from . import calls, memory, small
+from . import calls, memory, small, transfers
 from . import vector_text as vt
 from .loops import LoopFlow
 from .structure import Loop, Structure
 from .tile import Unsuitable
+from .valid_bytes import ValidBytes
 from .values import SpmdPlan
 
 _ELEMENTWISE = {
@@ -33,6 +34,8 @@ class SpmdEmitter(LoopFlow):
 
     def __init__(self, plan: SpmdPlan, region: Region):
         super().__init__(plan, region)
+        if plan.valid is not None:
+            self.hooks = ValidBytes(self, plan.valid)
         self.structure = Structure(region.order)
         mixed = self.structure.mark(self.shapes.divides)
         for segment in mixed:
@@ -91,24 +94,31 @@ class SpmdEmitter(LoopFlow):
         return result
 
     def _private(self, key):
-        instr = next(i for i in self.function.blocks[0].instrs if id(i) == key[1])
-        size, whole = private_bytes(instr), self.privates.slot(instr) * self.count
+        instr = self.privates.named(key[1])
         name = instr.name or "private variable"
-        if id(instr) not in self.plan.private:
-            base = self.prologue.op(f"alloca [{whole} x i8], align {object_align(whole)}")
-            return Object(key, name, "private", base, size)
-        offset, stride = self.plan.private[id(instr)]
+        return Object(key, name, "private", self.private_room(instr, self.plan.private), private_bytes(instr))
+
+    def private_room(self, instr: ir.Instr, placed: dict[int, tuple[int, int]]) -> str:
+        """The address of what all lanes have of a private variable: on the stack, or in the arena where it is `placed`."""
+        whole = self.privates.slot(instr) * self.count
+        if id(instr) not in placed:
+            return self.prologue.op(f"alloca [{whole} x i8], align {object_align(whole)}")
+        offset, stride = placed[id(instr)]
         start = self.prologue.op(f"getelementptr i8, ptr %arena, i64 {offset}")
-        if stride:
-            slot = self.opening.op(f"mul i64 {self._chunk(self.opening)}, {stride}")
-            start = self.opening.op(f"getelementptr i8, ptr {start}, i64 {slot}")
-        return Object(key, name, "private", start, size)
+        if not stride:
+            return start
+        slot = self.opening.op(f"mul i64 {self._chunk(self.opening)}, {stride}")
+        return self.opening.op(f"getelementptr i8, ptr {start}, i64 {slot}")
 
     def _zero(self, instr: ir.Instr) -> None:
-        target = self.object(("alloca", id(instr)))
+        self.fill_private(self.opening, instr, self.object(("alloca", id(instr))).base, "0")
+        self.hooks.opening(instr)
+
+    def fill_private(self, t: Text, instr: ir.Instr, base: str, byte: str) -> None:
+        """Every byte of what all lanes have of a private variable, or of its shadow, becomes `byte`."""
         fill = self.unit.declare("llvm.memset.p0.i64", "void", "ptr, i8, i64, i1")
         whole = self.privates.slot(instr) * self.count
-        self.opening.do(f"call {fill}(ptr align {min(128, whole & -whole)} {target.base}, i8 0, i64 {whole}, i1 false)")
+        t.do(f"call {fill}(ptr align {min(128, whole & -whole)} {base}, i8 {byte}, i64 {whole}, i1 false)")
 
     # What lives across barriers: per tile the parts of each value, lane 0's only where that says all
 
@@ -195,7 +205,7 @@ class SpmdEmitter(LoopFlow):
     def _block(self, instr: ir.Instr) -> None:
         variable = self.privates.filled(instr)
         if variable is not None:
-            memory.fill(self, instr, variable)
+            transfers.fill(self, instr, variable)
         elif all(self.uniform(v) and not (is_pointer(v) and self.privates.is_private(v)) for v in instr.operands):
             INSTRUCTIONS[instr.op](self, instr)
         else:
@@ -286,7 +296,7 @@ class SpmdEmitter(LoopFlow):
         if not self.privates.is_private(pointer) and self.uniform(pointer):
             INSTRUCTIONS["load"](self, instr)
             return
-        memory.load(self, instr, pointer, self.lane_ptr(pointer), access.natural(instr.type, instr.align))
+        transfers.load(self, instr, pointer, self.lane_ptr(pointer), access.natural(instr.type, instr.align))
 
     def _store(self, instr: ir.Instr) -> None:
         value, pointer = instr.operands
@@ -301,7 +311,7 @@ class SpmdEmitter(LoopFlow):
             INSTRUCTIONS["store"](self, replace(instr, operands=[self.stand_in(type, last), pointer]))
             self.release()
             return
-        memory.store(self, type, self.components(value), pointer, self.lane_ptr(pointer), access.natural(type, instr.align))
+        transfers.store(self, type, self.components(value), pointer, self.lane_ptr(pointer), access.natural(type, instr.align))
 
 
 def _constant_way(pointer: ir.Instr) -> bool:

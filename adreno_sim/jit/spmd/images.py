@@ -155,12 +155,12 @@ def _row(e: SpmdEmitter, image: ImageRef, coordinates: list[Coordinate]) -> tupl
     inside = t.op(f"and i1 {t.op(f'icmp sge i32 {x}, 0')}, {t.op(f'icmp sle i32 {x}, {room}')}")
     for at, one in enumerate(coordinates[1:], 1):
         inside = t.op(f"and i1 {inside}, {t.op(f'icmp ult i32 {one.scalar}, {image.extent(at)}')}")
-    return inside, lambda: _fetch(e, image.format, _pointer(e, image, coordinates), None)
+    return inside, lambda: _fetch(e, image, coordinates, None)
 
 
-def _pointer(e: SpmdEmitter, image: ImageRef, coordinates: list[Coordinate]) -> LanePtr:
-    """Where the texels of the lanes are."""
-    t, base, index = e.body, image.field("address"), None
+def _pointer(e: SpmdEmitter, image: ImageRef, coordinates: list[Coordinate], base: str) -> LanePtr:
+    """Where the texels of the lanes are in what begins at `base` and is laid out as the image."""
+    t, index = e.body, None
     pattern = (0,) * e.count
     for one, pitch in zip(coordinates, image.pitches(), strict=True):
         if one.scalar is not None and (one.uniform or (isinstance(pitch, int) and one.row)):
@@ -185,7 +185,7 @@ def _apart(e: SpmdEmitter, image: ImageRef, coordinates: list[Coordinate], addre
     """The stored channels of each lane's texel, and the lanes that are out of range."""
     t = e.body
     if e.unit.proven(e.current) or (addressing == "none" and not e.unit.checked):
-        return _fetch(e, image.format, _pointer(e, image, coordinates), e.mask), None
+        return _fetch(e, image, coordinates, e.mask), None
     outside = _outside(e, image, coordinates)
     if e.unit.checked and addressing == "none":
         e.raise_lanes(outside)
@@ -194,9 +194,9 @@ def _apart(e: SpmdEmitter, image: ImageRef, coordinates: list[Coordinate], addre
     if addressing == "clamp_to_edge":
         for at in range(len(coordinates)):
             _clamp(e, image, coordinates, at)
-        return _fetch(e, image.format, _pointer(e, image, coordinates), e.mask), None
+        return _fetch(e, image, coordinates, e.mask), None
     mask = vt.both(t, e.mask, vt.negated(t, outside, e.count), e.count)
-    return _fetch(e, image.format, _pointer(e, image, coordinates), mask), outside
+    return _fetch(e, image, coordinates, mask), outside
 
 
 def _note(e: SpmdEmitter, image: ImageRef, coordinates: list[Coordinate], outside: str) -> None:
@@ -227,8 +227,11 @@ def _outside(e: SpmdEmitter, image: ImageRef, coordinates: list[Coordinate]) -> 
 # Texels
 
 
-def _fetch(e: SpmdEmitter, format: Format, where: LanePtr, mask: str | None) -> list[str]:
+def _fetch(e: SpmdEmitter, image: ImageRef, coordinates: list[Coordinate], mask: str | None) -> list[str]:
     """The stored channels, one vector each."""
+    e.hooks.reading_texels(image, lambda base: _pointer(e, image, coordinates, base), mask)
+    where = _pointer(e, image, coordinates, image.field("address"))
+    format = image.format
     return memory.load_elements(e, where, layout.elem_of(texels.stored_type(format)), format.channels, mask, 1)
 
 
@@ -269,11 +272,15 @@ def write(e: SpmdEmitter, instr: ir.Instr) -> None:
         e.raise_lanes(outside)
         mask = vt.both(t, mask, vt.negated(t, outside, e.count), e.count)
     stored = _stored(e, format, suffix, e.components(instr.operands[-1]))
-    where = _pointer(e, image, coordinates)
+
+    def target(base: str) -> LanePtr:
+        where = _pointer(e, image, coordinates, base)
+        one = where.index is None and not any(where.pattern)  # all lanes write one texel: the last one's stays
+        return replace(where, index="zeroinitializer") if one else where
+
+    e.hooks.writing_texels(image, target, mask)
     elem = layout.elem_of(texels.stored_type(format))
-    if where.index is None and not any(where.pattern):  # all lanes write one texel: the last one's stays
-        where = replace(where, index="zeroinitializer")
-    memory.store_elements(e, where, elem, stored, mask, 1)
+    memory.store_elements(e, target(image.field("address")), elem, stored, mask, 1)
 
 
 def _stored(e: SpmdEmitter, format: Format, suffix: str, colour: list[str]) -> list[str]:

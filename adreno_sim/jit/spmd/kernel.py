@@ -15,6 +15,7 @@ from .emitter import SpmdEmitter, part_bytes
 from .privates import Privates
 from .shapes import Shapes
 from .tile import Unsuitable
+from .valid_bytes import valid_plan
 from .values import SpmdPlan
 
 STACK_FACTOR = 8
@@ -30,11 +31,11 @@ def plan(unit: Unit, kernel: ir.Function) -> SpmdPlan:
         raise Unsuitable("functions of a sub-group or work-group")
     provenance = Provenance(kernel)
     privates = Privates(kernel, provenance)
+    valid = valid_plan(unit, kernel, provenance) if key.full else None
     shapes = Shapes(kernel, key, tile, privates)
     _check_barriers(kernel, shapes)
-    result = SpmdPlan(
-        unit, provenance, RegionPlan(graph), False, arguments.slots(key.args)[0], tile=tile, shapes=shapes, privates=privates
-    )
+    slots = arguments.slots(key.args)[0]
+    result = SpmdPlan(unit, provenance, RegionPlan(graph), False, slots, tile=tile, shapes=shapes, privates=privates, valid=valid)
     _place_private(result, kernel)
     _place_kept(result)
     return result
@@ -55,13 +56,14 @@ def _place_private(plan: SpmdPlan, kernel: ir.Function) -> None:
     variables = [i for i in kernel.blocks[0].instrs if i.op == "alloca"]
     lanes = plan.tile.lanes
     x, y, z = plan.tile.count(plan.unit.key.local_size)
-    total = sum(plan.privates.slot(i) for i in variables) * lanes
+    total = sum(plan.privates.slot(i) for i in variables) * lanes * (1 if plan.valid is None else 2)
     if plan.single and total <= STACK_LIMIT * STACK_FACTOR:
         return
     tiles_at_once = 1 if plan.single else x * y * z
-    for instr in variables:
-        stride = plan.privates.slot(instr) * lanes
-        plan.private[id(instr)] = (plan.unit.reserve_arena(stride * tiles_at_once), 0 if plan.single else stride)
+    for placed in (plan.private, *([plan.valid.private] if plan.valid is not None else [])):
+        for instr in variables:
+            stride = plan.privates.slot(instr) * lanes
+            placed[id(instr)] = (plan.unit.reserve_arena(stride * tiles_at_once), 0 if plan.single else stride)
 
 
 def _place_kept(plan: SpmdPlan) -> None:

@@ -39,6 +39,10 @@ class Privates:
         key = self._provenance.key(pointer)
         return self._variables[key[1]] if key is not None and key[0] == "alloca" else None  # type: ignore[index]
 
+    def named(self, number: object) -> ir.Instr:
+        """The variable whose alloca has the id `number`."""
+        return self._variables[number]  # type: ignore[index]
+
     def granule(self, variable: ir.Instr) -> int | None:
         """Bytes of the elements that lie side by side; None where the variable lies lane by lane."""
         return self._granules.get(id(variable), 4)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from ...clc import ir
 from .. import constants, layout
@@ -19,6 +20,9 @@ from .privates import Privates
 from .shapes import Shapes
 from .tile import Pattern, Tile
 
+if TYPE_CHECKING:
+    from .valid_bytes import ValidPlan
+
 
 @dataclass
 class SpmdPlan(KernelPlan):
@@ -27,10 +31,15 @@ class SpmdPlan(KernelPlan):
     tile: Tile = None  # type: ignore[assignment]
     shapes: Shapes = None  # type: ignore[assignment]
     privates: Privates = None  # type: ignore[assignment]
+    valid: ValidPlan | None = None  # at level full
 
     @property
     def lanes(self) -> int:
         return self.tile.lanes
+
+    @property
+    def local_valid(self) -> int | None:
+        return self.valid.local if self.valid is not None else None
 
 
 @dataclass(frozen=True)
@@ -63,6 +72,7 @@ class LaneValues(KernelEmitter):
         self.mask: str | None = None
         self.nonempty: str | None = None  # a mask that is known to hold some lane here
         self._turn = False  # lanes take turns
+        self.turn_lane = ""  # the one whose turn it is
         self._widened = False  # what is emitted is one instruction for all lanes
         self._bound: list[ir.Instr] = []
 
@@ -252,13 +262,13 @@ class LaneValues(KernelEmitter):
             t.lines.append("")
         count = self.unit.declare("llvm.cttz.i32", "i32", "i32, i1")
         lane = t.op(f"call {count}(i32 {names[0]}, i1 true)")
-        self._turn = True
+        self._turn, self.turn_lane = True, lane
         kept = self._enter_lane(lane)
         pseudo = replace(instr, operands=[o(lane) for o in operands])
         emit(self, pseudo)
         results = [] if void else self._inserted(pseudo, types, names[1:], lane)
         self._leave_lane(kept)
-        self._turn = False
+        self._turn, self.turn_lane = False, ""
         self.release()
         rest = t.op(f"and i32 {names[0]}, {t.op(f'sub i32 {names[0]}, 1')}")
         more = t.op(f"icmp ne i32 {rest}, 0")
@@ -301,11 +311,16 @@ class LaneValues(KernelEmitter):
         stand_in = self.stand_in(value.type, "")
         variable, base = self.privates.variable(value), place.pointer.base
         if variable is not None:
-            slot = t.op(f"mul i64 {t.op(f'zext i32 {lane} to i64')}, {self.privates.slot(variable)}")
-            base = t.op(f"getelementptr i8, ptr {base}, i64 {slot}")
+            base = self.lane_slot(base, variable, lane)
         align = self.provenance.align(value)
         self.pointers[id(stand_in)] = replace(place.pointer, base=base, offset=offset, align=align, address=None)
         return stand_in
+
+    def lane_slot(self, base: str, variable: ir.Instr, lane: str) -> str:
+        """Where a lane's own part of a variable that lies lane by lane begins."""
+        t = self.body
+        slot = t.op(f"mul i64 {t.op(f'zext i32 {lane} to i64')}, {self.privates.slot(variable)}")
+        return t.op(f"getelementptr i8, ptr {base}, i64 {slot}")
 
     def _inserted(self, pseudo: ir.Instr, types: list[str], whole: list[str], lane: str) -> list[str]:
         """One lane's result put into the vectors of all."""
@@ -345,8 +360,12 @@ class LaneValues(KernelEmitter):
         t = t or self.body
         at_work = vt.both(t, bad, self.mask, self.count)
         assert at_work is not None
+        self.raise_one(vt.any_of(t, at_work, self.count), t)
+
+    def raise_one(self, bad: str, t: Text) -> None:
+        """Raise the flag if the i1 `bad` holds."""
         self.unit.may_fail = True
-        flag = t.op(f"zext i1 {vt.any_of(t, at_work, self.count)} to i8")
+        flag = t.op(f"zext i1 {bad} to i8")
         raised = t.op("load i8, ptr %sticky")
         t.do(f"store i8 {t.op(f'or i8 {raised}, {flag}')}, ptr %sticky")
 
@@ -397,11 +416,15 @@ class LaneValues(KernelEmitter):
             return flags
         return self.body.op(f"and <{self.count} x i1> {flags}, {self.mask}")
 
+    def anywhere(self, condition: str) -> str:
+        """An i1: whether what holds for lane 0's operands is computed for some lane at work."""
+        if self.mask in (None, self.nonempty) or self._widened or self._turn:
+            return condition
+        assert self.mask is not None
+        return self.body.op(f"and i1 {condition}, {vt.any_of(self.body, self.mask, self.count)}")
+
     def report_if(self, condition: str, site: Site, *values: str | int) -> None:
-        if self.unit.checked and self.mask not in (None, self.nonempty) and not self._widened and not self._turn:
-            assert self.mask is not None
-            condition = self.body.op(f"and i1 {condition}, {vt.any_of(self.body, self.mask, self.count)}")
-        super().report_if(condition, site, *values)
+        super().report_if(self.anywhere(condition) if self.unit.checked else condition, site, *values)
 
 
 def _constants(value: ir.Const) -> list[str]:

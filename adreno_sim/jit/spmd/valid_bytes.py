@@ -1,0 +1,254 @@
+"""Level full in vectors, for launches that leave one thing to look for: reads of memory that nobody has written.
+
+Where work-items cannot race (no argument has race cells, local arrays are kept apart) and no use of a value can be one of a
+variable without a value, that is all that level full finds besides level bounds. Valid bytes of all lanes lie as the memory
+itself does, so that looking at them is the access once more, in the shadow. What is missing raises the launch's flag, and
+the launch is run again by code that reports (`jit.replay`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from ...clc import ir
+from .. import arguments, layout
+from ..access_hooks import AccessHooks
+from ..accesses import targets, touches_memory
+from ..kernel import globals_of
+from ..provenance import Object, Provenance, Ptr
+from ..shadow import validity
+from ..shadow.undefined import PADDING, VARIABLE, Undefined, depended_on
+from ..shadow.uses import Uses
+from ..specialisation import BufferArg, ImageArg, LocalArg
+from ..unit import Unit
+from . import transfers
+from . import vector_text as vt
+from .memory import load_elements, store_elements
+from .tile import Unsuitable
+from .values import LanePtr
+
+if TYPE_CHECKING:
+    from ..image_refs import ImageRef
+    from .emitter import SpmdEmitter
+
+
+@dataclass
+class ValidPlan:
+    """What regions of a kernel share: how values are used, and where valid bytes lie in the arena.
+
+    local: of all local memory of a group. private: of the variables that lie in the arena themselves, by id.
+    """
+
+    uses: Uses
+    local: int
+    private: dict[int, tuple[int, int]] = field(default_factory=dict)
+
+
+def valid_plan(unit: Unit, kernel: ir.Function, provenance: Provenance) -> ValidPlan:
+    """Raises Unsuitable where there is more to look for than valid bytes."""
+    for param, arg in zip(kernel.params, unit.key.args, strict=True):
+        if isinstance(arg, (BufferArg, ImageArg)) and arg.shadow is not None and arg.shadow.cell_words:
+            raise Unsuitable(f"{param.name}, which work-items may race for")
+    _check_local(unit, kernel, provenance)
+    uses = Uses(kernel)
+    _check_variables(kernel, Undefined(kernel, uses))
+    return ValidPlan(uses, unit.reserve_arena(unit.local_bytes))
+
+
+def _check_local(unit: Unit, kernel: ir.Function, provenance: Provenance) -> None:
+    """Local arrays must be proven to be free of races."""
+    spaces: dict[object, int] = {g.name: g.space for g in globals_of(kernel)}
+    for instr in (i for block in kernel.blocks for i in block.instrs if touches_memory(i)):
+        for target in targets(instr):
+            key = None if isinstance(ir.type_of(target), ir.Image) else provenance.key(target)
+            if key is None or key in unit.key.proofs.apart:
+                continue
+            kind, which = key
+            if (kind == "global" and spaces[which] == ir.LOCAL) or (kind == "param" and _is_local(unit, which)):
+                raise Unsuitable("local memory that work-items may race for")
+
+
+def _is_local(unit: Unit, index: object) -> bool:
+    assert isinstance(index, int)
+    return isinstance(unit.key.args[index], LocalArg)
+
+
+def _check_variables(kernel: ir.Function, undefined: Undefined) -> None:
+    """No use of a value may be one of a variable without a value; nor may a store leave bytes of what it writes unwritten."""
+    for instr in (i for block in kernel.blocks for i in block.instrs):
+        stores = instr.op == "store" or (instr.callee is not None and instr.callee.name.startswith(("vstore", "write_image")))
+        for operand in depended_on(instr, undefined):
+            reasons = frozenset().union(*undefined.lanes(operand).values())
+            if VARIABLE in reasons or (stores and PADDING in reasons):
+                raise Unsuitable("a variable that may have no value")
+
+
+class ValidBytes(AccessHooks):
+    """Hooks for one region's emitter."""
+
+    def __init__(self, e: SpmdEmitter, plan: ValidPlan):
+        self.e, self.plan = e, plan
+        self._private: dict[object, str] = {}
+
+    # One access that all lanes share, or one lane's in its turn
+
+    def reading(self, pointer: Ptr, type: ir.Type, instr: ir.Instr | None) -> None:
+        valid = self._address(pointer)
+        if valid is None:
+            return
+        wanted = self._wanted(layout.lanes_of(type), instr)
+        if len(wanted) == layout.lanes_of(type):
+            self._raise(validity.any_missing(self.e.body, valid, type))
+        elif wanted:
+            flags = validity.missing_lanes(self.e.body, valid, type)
+            self._raise(validity.joined(self.e.body, [flags[lane] for lane in wanted]))
+
+    def writing(self, pointer: Ptr, type: ir.Type, operand: str, value: ir.Value | None) -> None:
+        valid = self._address(pointer)
+        if valid is not None:
+            validity.mark(self.e.body, valid, type, [])
+
+    def updating(self, pointer: Ptr, type: ir.Type, reads: bool, writes: bool) -> None:
+        raise Unsuitable("atomic operations")
+
+    def filling(self, pointer: Ptr, nbytes: int) -> None:
+        valid = self._address(pointer)
+        if valid is not None:
+            validity.fill(self.e.body, self.e.unit, valid, str(nbytes))
+
+    def moving(self, target: Ptr, source: Ptr | None, nbytes: str) -> None:
+        valid = self._address(target)
+        if valid is not None:
+            validity.move(self.e.body, self.e.unit, valid, self._address(source) if source is not None else None, nbytes)
+
+    def reading_texel(self, image: ImageRef, where: Sequence[str], offset: str, instr: ir.Instr | None) -> None:
+        base = self._image(image)
+        if base is None or not self._wanted(4, instr):
+            return
+        valid = self.e.body.op(f"getelementptr i8, ptr {base}, i64 {offset}")
+        self._raise(validity.any_missing(self.e.body, valid, ir.Vector(ir.Int(8), image.format.texel_bytes)))
+
+    def writing_texel(self, image: ImageRef, where: Sequence[str], offset: str, type: ir.Type, operand: str) -> None:
+        base = self._image(image)
+        if base is not None:
+            validity.mark(self.e.body, self.e.body.op(f"getelementptr i8, ptr {base}, i64 {offset}"), type, [])
+
+    def opening(self, variable: ir.Instr) -> None:
+        self.e.fill_private(self.e.opening, variable, self._private_base(variable), "0")
+
+    # All lanes
+
+    def reading_lanes(self, where: LanePtr, variable: ir.Instr | None, elem: ir.Type, count: int, mask: str | None) -> None:
+        shadow, word = self._moved(where), _word(elem)
+        wanted = self._wanted(count, self.e.current)
+        if shadow is not None and wanted:
+            parts = transfers.load_at(
+                self.e, shadow, variable, word, count, mask, 1 if variable is None else layout.size_of(elem)
+            )
+            self._check(word, [parts[lane] for lane in wanted])
+
+    def writing_lanes(self, where: LanePtr, variable: ir.Instr | None, elem: ir.Type, count: int, mask: str | None) -> None:
+        shadow, word = self._moved(where), _word(elem)
+        if shadow is not None:
+            align = 1 if variable is None else layout.size_of(elem)
+            transfers.store_at(self.e, shadow, variable, word, [self._valid(word)] * count, mask, align)
+
+    def filling_lanes(self, variable: ir.Instr) -> None:
+        self.e.fill_private(self.e.body, variable, self._private_base(variable), "1")
+
+    def reading_texels(self, image: ImageRef, where: Callable[[str], LanePtr], mask: str | None) -> None:
+        base = self._image(image)
+        if base is None or not self._wanted(4, self.e.current):
+            return
+        word, count = _texel_words(image)
+        self._check(word, load_elements(self.e, where(base), word, count, mask, 1))
+
+    def writing_texels(self, image: ImageRef, where: Callable[[str], LanePtr], mask: str | None) -> None:
+        base = self._image(image)
+        if base is not None:
+            word, count = _texel_words(image)
+            store_elements(self.e, where(base), word, [self._valid(word)] * count, mask, 1)
+
+    # Looking
+
+    def _wanted(self, count: int, instr: ir.Instr | None) -> list[int]:
+        """The lanes of a value of `count` that are made use of."""
+        if instr is None or layout.lanes_of(instr.type) != count:
+            return list(range(count))
+        return sorted(self.plan.uses.demand(instr).any)
+
+    def _valid(self, word: ir.Int) -> str:
+        """All bytes of a word valid, in every lane."""
+        return vt.numbers(word, [int.from_bytes(b"\1" * (word.bits // 8), "little")] * self.e.count)
+
+    def _check(self, word: ir.Int, parts: Sequence[str]) -> None:
+        """Raise the flag where a lane at work has a word of which some byte is not valid."""
+        e, t = self.e, self.e.body
+        common = parts[0]
+        for part in parts[1:]:
+            common = t.op(f"and {e.spelled(word)} {common}, {part}")
+        e.raise_lanes(t.op(f"icmp ne {e.spelled(word)} {common}, {self._valid(word)}"))
+
+    def _raise(self, bad: str) -> None:
+        if bad != "false":
+            self.e.raise_one(self.e.anywhere(bad), self.e.body)
+
+    # Where valid bytes lie
+
+    def _moved(self, where: LanePtr) -> LanePtr | None:
+        """The same place in the shadow of its object; None where all is always valid."""
+        base = self._base(where.pointer.object)
+        return None if base is None else replace(where, pointer=replace(where.pointer, base=base, address=None))
+
+    def _address(self, pointer: Ptr) -> str | None:
+        base = self._base(pointer.object)
+        if base is None:
+            return None
+        variable = self._variable(pointer.object)
+        if variable is not None and self.e.turn_lane:
+            base = self.e.lane_slot(base, variable, self.e.turn_lane)
+        return base if pointer.offset == 0 else self.e.body.op(f"getelementptr i8, ptr {base}, i64 {pointer.offset}")
+
+    def _base(self, target: Object | None) -> str | None:
+        """The valid bytes of an object; None where all are always valid."""
+        if target is None:
+            raise Unsuitable("a pointer whose object is not known when compiling")
+        variable = self._variable(target)
+        if variable is not None:
+            return self._private_base(variable)
+        if target.kind == "local":
+            offset = self.plan.local + self.e.unit.local_offsets[target.key[1]]
+            return self.e.prologue.op(f"getelementptr i8, ptr %arena, i64 {offset}")
+        if target.kind != "buffer":
+            return None
+        assert isinstance(target.key[1], int)
+        return self._argument(target.key[1])
+
+    def _image(self, image: ImageRef) -> str | None:
+        return self._argument(image.param.index)
+
+    def _argument(self, index: int) -> str | None:
+        arg = self.e.unit.key.args[index]
+        if not isinstance(arg, (BufferArg, ImageArg)) or arg.shadow is None:
+            return None
+        return self.e.argument_field(index, arguments.shadow_offset(arg), "ptr")
+
+    def _variable(self, target: Object | None) -> ir.Instr | None:
+        return self.e.privates.named(target.key[1]) if target is not None and target.kind == "private" else None
+
+    def _private_base(self, variable: ir.Instr) -> str:
+        if id(variable) not in self._private:
+            self._private[id(variable)] = self.e.private_room(variable, self.plan.private)
+        return self._private[id(variable)]
+
+
+def _word(elem: ir.Type) -> ir.Int:
+    return ir.Int(8 * layout.size_of(elem))
+
+
+def _texel_words(image: ImageRef) -> tuple[ir.Int, int]:
+    """The words that make up a texel, one for each channel."""
+    size = image.format.texel_bytes // image.format.channels
+    return ir.Int(8 * size), image.format.channels
