@@ -2,13 +2,13 @@
 writing by work-items that keep apart, each of which reads only what it writes itself or what nobody writes.
 
 All work-items of a group pass the same barriers, so that accesses of different ones are unordered only where both can be
-reached from one barrier (or the start) without passing another.
+reached from one barrier (or the start) without passing another; and without taking two ways at a branch that all take alike.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 
 from ..clc import ir
 from .accesses import targets, touches_memory
@@ -16,11 +16,14 @@ from .exclusive import Write, items_apart, write_of
 from .index_forms import IndexForms
 from .launch_facts import LaunchFacts
 from .linear import Linear
+from .lockstep import Lockstep
 from .proofs import Analysis
 from .provenance import Key
 from .specialisation import LocalArg, Specialisation
 
 _LOCAL_FENCE = 1  # CLK_LOCAL_MEM_FENCE
+_MOST_WAYS = 64
+"""Ways from one barrier that are told apart; beyond, a branch that all take alike is one that may go either way."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,19 +90,37 @@ def _moved(write: Write | None, analysis: Analysis) -> Write | None:
     return Write(write.instr, Linear(terms, write.offset.const), write.size)
 
 
+@dataclass(frozen=True)
+class Interval:
+    """The accesses from one barrier to the next ones on one way, and per atom that has one value for all work-items, as long
+    as no loop turns: ids of the instructions before that turn, and behind it."""
+
+    accesses: list[Access]
+    turning: dict[int, tuple[frozenset[int], frozenset[int]]] = field(default_factory=dict)
+
+    def shared(self, a: ir.Instr, b: ir.Instr) -> set[int]:
+        """The atoms that are the same for a work-item that does `a` and one that does `b`."""
+        return {atom for atom, sides in self.turning.items() if any(id(a) in s and id(b) in s for s in _alone(*sides))}
+
+
+def _alone(before: frozenset[int], behind: frozenset[int]) -> tuple[frozenset[int], frozenset[int]]:
+    return before - behind, behind - before
+
+
 def _found(forms: IndexForms, accesses: dict[int, list[Access]]) -> Iterator[Key]:
-    intervals = list(_intervals(forms, accesses))
+    intervals = list(Ways(forms, accesses).intervals())
     ids = [forms.local_id(axis) for axis in range(3)]
     for array in {access.array for several in accesses.values() for access in several}:
-        if all(_quiet(forms, [access for access in interval if access.array == array], ids) for interval in intervals):
+        if all(_quiet(forms, interval, array, ids) for interval in intervals):
             yield array
 
 
-def _quiet(forms: IndexForms, interval: list[Access], ids: list[Linear]) -> bool:
+def _quiet(forms: IndexForms, interval: Interval, array: Key, ids: list[Linear]) -> bool:
     """Whether the accesses to one array between two barriers cannot race: they all read, or work-items write apart, and read
     what they write themselves or what nobody writes."""
-    writes = [access.write for access in interval if access.write is not None]
-    others = [access for access in interval if access.write is None]
+    here = [access for access in interval.accesses if access.array == array]
+    writes = [access.write for access in here if access.write is not None]
+    others = [access for access in here if access.write is None]
     if not all(access.reads for access in others):
         return False
     if not writes:
@@ -110,38 +131,120 @@ def _quiet(forms: IndexForms, interval: list[Access], ids: list[Linear]) -> bool
             return False
         if any(write.offset.same(read.offset) and write.size == read.size for write in writes):
             own.append(read.instr)
-        elif not all(_elsewhere(forms, read, write) for write in writes):
+        elif not all(_elsewhere(forms, read, write, interval.shared(read.instr, write.instr)) for write in writes):
             return False
     return items_apart(forms, writes, ids, own)
 
 
-def _elsewhere(forms: IndexForms, read: Write, write: Write) -> bool:
-    """Whether whatever is read lies below or above whatever is written."""
-    low, high = forms.context(read.instr).tight(read.offset)
-    least, most = forms.context(write.instr).tight(write.offset)
-    return high + read.size <= least or most + write.size <= low
+def _elsewhere(forms: IndexForms, read: Write, write: Write, shared: set[int]) -> bool:
+    """Whether whatever is read lies below or above whatever is written: as it is, or both moved by what they share."""
+    moves = [Linear({}, 0)]
+    moves += [Linear({a: c for a, c in one.offset.terms.items() if a in shared}, 0) for one in (read, write)]
+    for move in moves:
+        low, high = forms.context(read.instr).tight(read.offset.plus(move, -1))
+        least, most = forms.context(write.instr).tight(write.offset.plus(move, -1))
+        if high + read.size <= least or most + write.size <= low:
+            return True
+    return False
 
 
-def _intervals(forms: IndexForms, accesses: dict[int, list[Access]]) -> Iterator[list[Access]]:
-    """For the start of the kernel and for each barrier: the accesses before any other barrier."""
-    order = forms.dominators.order
-    starts = [(order[0], 0)]
-    starts += [(block, n + 1) for block in order for n, instr in enumerate(block.instrs) if _is_barrier(instr)]
-    for start in starts:
-        seen: set[int] = set()
-        reached: list[Access] = []
-        pending = [start]
+Point = tuple[ir.Block, int]
+"""A block, and the number of an instruction in it."""
+
+
+class Ways:
+    """Where control gets from the start of a kernel and from each barrier without passing another."""
+
+    def __init__(self, forms: IndexForms, accesses: dict[int, list[Access]]):
+        self._forms, self._accesses = forms, accesses
+        self._order = forms.dominators.order
+        self._lockstep = Lockstep(forms.dominators)
+        self._counters = dict(self._shared_counters())
+
+    def intervals(self) -> Iterator[Interval]:
+        starts: list[Point] = [(self._order[0], 0)]
+        starts += [(b, n + 1) for b in self._order for n, instr in enumerate(b.instrs) if _is_barrier(instr)]
+        for start in starts:
+            for choices in self._choices(start) if self._lockstep.holds(start[0]) else [{}]:
+                yield self._interval(start, choices)
+
+    def _interval(self, start: Point, choices: Mapping[int, ir.Block]) -> Interval:
+        passed = self._passed(start, choices)
+        reached = [access for instr in passed for access in self._accesses.get(id(instr), ())]
+        turning: dict[int, tuple[frozenset[int], frozenset[int]]] = {}
+        if not self._lockstep.holds(start[0]):
+            return Interval(list({id(access): access for access in reached}.values()), turning)
+        for atom, head in self._counters.items():
+            before = self._passed(start, choices, head)
+            behind = self._passed((head, 0), choices) if any(i is head.instrs[0] for i in passed) else []
+            turning[atom] = frozenset(map(id, before)), frozenset(map(id, behind))
+        return Interval(list({id(access): access for access in reached}.values()), turning)
+
+    def _choices(self, start: Point) -> list[dict[int, ir.Block]]:
+        """What all work-items may choose at the branches that they take alike."""
+        done: list[dict[int, ir.Block]] = []
+        pending: list[dict[int, ir.Block]] = [{}]
         while pending:
-            block, first = pending.pop()
-            for instr in block.instrs[first:]:
+            choices = pending.pop()
+            branch = next((b for b in self._ends(start, choices) if id(b) not in choices and self._decides(b)), None)
+            if branch is None or len(done) + len(pending) >= _MOST_WAYS:
+                done.append(choices)
+            else:
+                ways = {id(way): way for way in branch.instrs[-1].blocks}.values()
+                pending += [{**choices, id(branch): way} for way in ways]
+        return done
+
+    def _decides(self, block: ir.Block) -> bool:
+        return self._lockstep.decides(block) and not self._comes_back(block)
+
+    def _shared_counters(self) -> Iterator[tuple[int, ir.Block]]:
+        """Atoms that are the value of a loop's phi which is the same for all work-items, and where that loop begins; there is a
+        barrier in every turn."""
+        for block in self._order:
+            looped = any(self._forms.dominators.dominates(block, p) for p in self._forms.dominators.predecessors[id(block)])
+            if not looped or not self._lockstep.holds(block) or self._comes_back(block):
+                continue
+            for phi in block.instrs:
+                if phi.op != "phi":
+                    break
+                if isinstance(phi.type, ir.Int) and self._lockstep.uniform(phi):
+                    form = self._forms.form(phi)
+                    if len(form.terms) == 1:
+                        yield next(iter(form.terms)), block
+
+    def _comes_back(self, block: ir.Block) -> bool:
+        """Whether control may come to `block` twice without passing a barrier."""
+        passed = self._passed((block, 0), {}, first=False)
+        return any(instr is block.instrs[0] for instr in passed)
+
+    def _ends(self, start: Point, choices: Mapping[int, ir.Block]) -> Iterator[ir.Block]:
+        """The blocks whose ends are reached."""
+        for instr in self._passed(start, choices):
+            if instr is self._forms.block_of[id(instr)].instrs[-1]:
+                yield self._forms.block_of[id(instr)]
+
+    def _passed(
+        self, start: Point, choices: Mapping[int, ir.Block], stop: ir.Block | None = None, first: bool = True
+    ) -> list[ir.Instr]:
+        """The instructions from `start` to barriers, on the ways chosen, that are reached without entering `stop`; `first`:
+        with those of the first block as it is begun with."""
+        found: list[ir.Instr] = []
+        seen: set[int] = set()
+        pending = [(start, first)]
+        while pending:
+            (block, number), counted = pending.pop()
+            for instr in block.instrs[number:]:
                 if _is_barrier(instr):
                     break
-                reached += accesses.get(id(instr), ())
+                if counted:
+                    found.append(instr)
             else:
-                fresh = [target for target in block.instrs[-1].blocks if id(target) not in seen]
-                seen.update(map(id, fresh))
-                pending += [(target, 0) for target in fresh]
-        yield list({id(access): access for access in reached}.values())
+                ways = [choices[id(block)]] if id(block) in choices else block.instrs[-1].blocks
+                for target in ways:
+                    if id(target) not in seen and target is not stop:
+                        seen.add(id(target))
+                        pending.append(((target, 0), True))
+        return found
 
 
 def _is_barrier(instr: ir.Instr) -> bool:

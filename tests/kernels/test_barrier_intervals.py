@@ -19,6 +19,9 @@ HEAD = """kernel void k(global int *a, global const int *b) {
   int l = get_local_id(0), y = get_local_id(1), g = get_group_id(0); int r = 0; """
 TAIL = "\n a[get_global_id(0) + 16 * get_global_id(1)] = r; }"
 WAIT = "barrier(CLK_LOCAL_MEM_FENCE);"
+ITEM = "l + 8 * y"
+START = f"s[{ITEM}] = l;"
+TREE = "for (int n = 8; n > 0; n >>= 1)"
 
 KERNELS = {  # what a group of 8 by 2 does; whether nobody can race in `s`
     "write, wait, read": (f"s[l + 8 * y] = l; {WAIT} r = s[8 * y + 7 - l];", True),
@@ -40,6 +43,32 @@ KERNELS = {  # what a group of 8 by 2 does; whether nobody can race in `s`
     ),
     "a step of a tree": (f"s[l + 8 * y] = l; {WAIT} if (l < 4 && y == 0) s[l] += s[l + 4]; {WAIT} r = s[0];", True),
     "a longer step of a tree": (f"s[l + 8 * y] = l; {WAIT} if (l < 5 && y == 0) s[l] += s[l + 4]; {WAIT} r = s[0];", False),
+    "a tree": (f"{START} {WAIT} {TREE} {{ if ({ITEM} < n) s[{ITEM}] += s[{ITEM} + n]; {WAIT} }} r = s[0];", True),
+    "a tree, no wait in its turns": (f"{START} {WAIT} {TREE} if ({ITEM} < n) s[{ITEM}] += s[{ITEM} + n]; r = s[0];", False),
+    "a tree of one item too many": (
+        f"{START} {WAIT} {TREE} {{ if ({ITEM} <= n) s[{ITEM}] += s[{ITEM} + n]; {WAIT} }} r = s[0];", False,
+    ),
+    "a tree whose wait is before its turn's write": (
+        f"{START} {TREE} {{ {WAIT} if ({ITEM} < n) s[{ITEM}] += s[{ITEM} + n]; }} r = s[0];", False,
+    ),
+    "a tree that uses the step of the turn before": (
+        f"{START} int m = 16; {WAIT} {TREE} {{ if ({ITEM} < m) s[{ITEM}] += s[({ITEM} + n) & 15]; m = n; {WAIT} }} r = s[0];",
+        False,
+    ),
+    "a tree as deep as an item likes": (
+        f"{START} {WAIT} for (int n = b[l] & 8; n > 0; n >>= 1) {{ if ({ITEM} < n) s[{ITEM}] += s[{ITEM} + n]; {WAIT} }}", False,
+    ),
+    "a branch that all take alike": (f"if (g > 0) {START} else r = s[7 - l]; {WAIT} r += s[0];", True),
+    "a branch that some take": (f"if (b[l] > 2) {START} else r = s[7 - l]; {WAIT} r += s[0];", False),
+    "a branch alike, in a loop without a wait": (
+        f"for (int n = 0; n < 2; n++) if (n > 0) {START} else r = s[7 - l]; {WAIT} r += s[0];", False,
+    ),
+    "a branch alike, within one that some take: not looked at": (
+        f"if (b[l] > 2) {{ if (g > 0) {START} else r = s[7 - l]; }} {WAIT} r += s[0];", False,
+    ),
+    "two buffers in turns": (
+        f"for (int n = 0; n < 4; n++) {{ s[(n & 1) * 16 + l + 8 * y] = n; {WAIT} r += s[(n & 1) * 16 + 7 - l]; }}", False,
+    ),
     "its own element again": (f"s[l + 8 * y] = l; r = s[l + 8 * y]; {WAIT} r += s[7 - l];", True),
     "its own element, and another's": (f"if (l < 3) s[l + 8 * y] = l; r = s[l + 7 * y]; {WAIT} r += s[7 - l];", False),
     "the element of the only one who writes": (f"if (l == 0 && y == 0) s[0] = 3; r = s[0]; {WAIT} r += s[0];", False),
@@ -88,12 +117,16 @@ def statements(draw: st.DrawFn, depth: int = 0) -> str:
     """Statements that write and read local memory, some with a barrier between them."""
     row, turn = draw(st.sampled_from([0, 1, 4, 8, 16])), draw(st.sampled_from([0, 1, 16]))
     index = f"({draw(number)} * l + {row} * y + {draw(number)} + {turn} * n) & 63"
-    plain = f"{draw(st.sampled_from([1, 1, 2, 3]))} * l + {draw(st.sampled_from([0, 8, 8, 16]))} * y + {turn} * n"
+    x, y, n = draw(st.sampled_from([1, 1, 2, 3])), draw(st.sampled_from([0, 8, 8, 16])), draw(st.sampled_from([turn, 1]))
+    plain = f"{x} * l + {y} * y + {n} * n"
     target = draw(st.sampled_from([index, plain, plain]))
-    guard = draw(st.sampled_from(["", "", "if (l == 0) ", "if (y == 0) ", "if (l < 4) ", "if (l + 8 * y == 3) "]))
+    guard = draw(
+        st.sampled_from(["", "", "if (l == 0) ", "if (y == 0) ", "if (l < 4) ", "if (l + 8 * y == 3) ", "if (l + 8 * y < n) "])
+    )
     choices = [f"{guard}s[{target}] = l + y;", f"{guard}r += s[{target}];", WAIT, WAIT, "barrier(CLK_GLOBAL_MEM_FENCE);"]
     if depth == 0:
-        choices.append(f"for (n = 0; n < 2; n++) {{ {draw(statements(1))} {draw(statements(1))} {draw(statements(1))} }}")
+        head = draw(st.sampled_from(["for (n = 0; n < 2; n++)", "for (n = 8; n > 0; n >>= 1)", "if (g > 0)", "if (b[0] > 0)"]))
+        choices.append(f"{head} {{ {draw(statements(1))} {draw(statements(1))} {draw(statements(1))} }}")
     return draw(st.sampled_from(choices))
 
 
