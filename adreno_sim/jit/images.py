@@ -33,12 +33,12 @@ def _read(e: Emitter, instr: ir.Instr) -> None:
     where = instr.operands[2 if sampled else 1]
     _check_format(e, image, suffix, write=False)
     if isinstance(layout.elem_of(where.type), ir.Float):
-        e.define(instr, sample(e, image, suffix, sampler, coordinates(e, image, where)))
+        colour = sample(e, image, suffix, sampler, coordinates(e, image, where))
     else:
         sampler = _for_integers(e, image, sampler)
         colour = read_at(e, image, suffix, sampler, coordinates(e, image, where), sampled, instr)
-        e.hooks.was_read(instr)
-        e.define(instr, colour)
+    e.hooks.was_read(instr)
+    e.define(instr, colour)
 
 
 @family(r"write_image(f|h|i|ui)")

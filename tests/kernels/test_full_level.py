@@ -89,6 +89,21 @@ def test_images_and_buffers_over_one_storage(profile: str) -> None:
     assert found.kind.label == "uninitialized-read" and found.count == 2
 
 
+@pytest.mark.parametrize("where", ["(int2)(i, 0)", "(float2)(i + 0.5f, 0.5f)"])
+def test_a_choice_between_what_images_hold(device: Device, where: str) -> None:
+    source = f"""__constant sampler_t s = CLK_ADDRESS_CLAMP_TO_EDGE | CLK_FILTER_NEAREST;
+    __kernel void k(__read_only image2d_t a, __read_only image2d_t b, __global float4 *out) {{
+      int i = get_global_id(0);
+      out[i] = i < 6 ? read_imagef(a, s, {where}) : read_imagef(b, s, {where});
+      out[i + 8] = select(read_imagef(a, s, {where}), read_imagef(b, s, {where}), (int4)(-(i > 3)));
+    }}"""
+    spec = ImageSpec("image2d", 8, 1, 1, "RGBA", "FLOAT")
+    images = [device.view(device.allocate(4096), spec) for _ in range(2)]
+    for image in images:
+        device.write(image, np.ones((1, 1, 8, 4), np.float32))
+    assert not kinds(launch(device, source, [8], [8], *images, buffer(device, 64, "float32")))
+
+
 def test_neighbours_may_share_a_word(device: Device) -> None:
     source = "__kernel void k(__global uchar *a, __global ushort *b) { int i = get_global_id(0); a[i] = i; b[i] = i; }"
     assert not kinds(launch(device, source, [64], [16], buffer(device, 64, "uint8"), buffer(device, 64, "uint16")))
