@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..device import UnsupportedError
 from .cfg import clean_up
+from .common_subexpressions import share_common_subexpressions
 from .dead import remove_dead
 from .inline import inline_helpers
 from .ir import Function
@@ -35,6 +36,7 @@ class Linker:
         if narrow_generic_pointers(function):
             remove_dead(function)  # casts that would count as uses of a variable
             promote(function)
+        share_common_subexpressions(function)
         remove_dead(function)
         verify(function)
         return function

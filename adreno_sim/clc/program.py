@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 
 from .. import disk_cache
+from ..collector import collector_paused
 from . import ir, program_cache
 from .diagnostics import Diagnostic
 from .driver import FrontEndTarget, run_clang
@@ -70,6 +71,7 @@ def _remember(key: tuple[str, str, FrontEndTarget], module: ir.Module) -> ir.Mod
         return module
 
 
+@collector_paused()
 def _compile(source: str, options: str, target: FrontEndTarget) -> ir.Module:
     linker, warnings = _front_end(source, options, target)
     kernels = {name: linker.finish(name) for name in linker.reader.kernels}

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..clc import ir
+from ..collector import collector_paused
 from . import cache, objects
 from .kernel_memo import KernelMemo
 from .module import ModuleText, emit_module
@@ -50,6 +51,7 @@ def specialise(module: ir.Module, kernel: ir.Function, key: Specialisation, *, k
     return _compiled.get(kernel, key, make=lambda: _compile(kernel, key, keep))
 
 
+@collector_paused()
 def _compile(kernel: ir.Function, key: Specialisation, keep: bool) -> CompiledKernel:
     name = cache.module_name(kernel, key, objects.machine().identity) if keep else ""
     module = cache.load_module(name) if name else None

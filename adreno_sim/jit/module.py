@@ -33,6 +33,7 @@ from . import (  # noqa: F401 (most are here for what they register)
 from .cfg import Graph
 from .collectives import combine_function, is_collective
 from .group import diverged_function, group_function, stopped_function, watched_function, worker_functions
+from .inlining import inlined
 from .kernel import STACK_LIMIT, KernelEmitter, KernelPlan, globals_of, object_align, private_bytes, value_bytes
 from .provenance import Provenance
 from .regions import Region, RegionPlan
@@ -107,6 +108,8 @@ def _emit(kernel: ir.Function, key: Specialisation, planner: Planner, writer: Wr
     if plan.shadow is not None:
         unit.functions += runtime.functions(plan)
     unit.functions += [group_function(plan), worker_functions(plan)]
+    if plan.lanes > 1:
+        unit.functions = inlined(unit.functions)
     text, memory = (objects.VECTORS if plan.lanes > 1 else "") + unit.text(), unit.local_bytes + unit.arena_bytes + 128
     if memory > MOST_GROUP_MEMORY:
         what = f"{memory} bytes of private and local memory for one work-group of kernel {plan.unit.kernel.name}"

@@ -12,8 +12,9 @@ import llvmlite
 import llvmlite.binding as llvm
 
 from . import fallbacks
+from .passes import Passes
 
-PIPELINE = 2
+PIPELINE = 3
 """Counts changes to how text becomes object code; part of the key of cached objects."""
 
 VECTORS = "; vectors\n"
@@ -40,22 +41,8 @@ class Machine:
         return f"{llvmlite.__version__} {llvm.llvm_version_info} {PIPELINE} {self.cpu} {self.features}"
 
     @cached_property
-    def _builder(self) -> llvm.PassBuilder:
-        # Unrolling by LLVM's own measure makes these kernels two to three times slower.
-        options = llvm.create_pipeline_tuning_options(3)
-        options.loop_unrolling = False
-        options.loop_interleaving = False
-        return llvm.create_pass_builder(self._machine, options)
-
-    @cached_property
-    def _vector_builder(self) -> llvm.PassBuilder:
-        """For code that is in vectors already: the vectorisers find nothing, level 3 gains nothing, level 1 is too little."""
-        options = llvm.create_pipeline_tuning_options(2)
-        options.loop_unrolling = False
-        options.loop_interleaving = False
-        options.loop_vectorization = False
-        options.slp_vectorization = False
-        return llvm.create_pass_builder(self._machine, options)
+    def _passes(self) -> Passes:
+        return Passes(self._machine)
 
     @cached_property
     def _linker(self) -> llvm.LLJIT:
@@ -72,8 +59,7 @@ class Machine:
             # Without the layout LLVM takes no integer width for native, and gives up on most loops.
             header = f'target triple = "{self._machine.triple}"\ntarget datalayout = "{self._machine.target_data}"\n'
             module = llvm.parse_assembly(header + text, llvm.create_context())
-            builder = self._vector_builder if text.startswith(VECTORS) else self._builder
-            builder.getModulePassManager().run(module, builder)
+            (self._passes.run_on_vectors if text.startswith(VECTORS) else self._passes.run)(module)
             return bytes(self._machine.emit_object(module))
 
     def load(self, code: bytes, symbol: str) -> Loaded:

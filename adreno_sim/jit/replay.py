@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..clc import ir
+from ..collector import collector_paused
 from ..device import AccessCounts
 from . import cache, launch
 from .accesses import touches_memory
@@ -124,6 +125,7 @@ def prepared(kernel: ir.Function, key: Specialisation, facts: LaunchFacts, *, ke
     return _prepared.get(kernel, key, facts, make=make)
 
 
+@collector_paused()
 def _proven(kernel: ir.Function, key: Specialisation, facts: LaunchFacts) -> tuple[int, int, Proofs]:
     """Instructions that touch memory, how many of them are proven in range, and all proofs."""
     places = {n for n, i in enumerate(i for block in kernel.blocks for i in block.instrs) if touches_memory(i)}

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from ..clc import ir
 from ..findings import Kind
 from . import context
+from .text import UNLIKELY
 
 
 @dataclass(frozen=True)
@@ -52,10 +53,10 @@ class SiteTable:
 def raise_function() -> str:
     """`@raise(ctx, flag)`: where `flag` (i8) is set, mark the launch as failed and let no further group begin."""
     return f"""
-define internal void @raise(ptr %ctx, i8 %flag) #1 {{
+define internal void @raise(ptr %ctx, i8 %flag) #3 {{
 entry:
   %set = icmp ne i8 %flag, 0
-  br i1 %set, label %mark, label %done
+  br i1 %set, label %mark, label %done{UNLIKELY}
 mark:
   %sticky = getelementptr i8, ptr %ctx, i64 {context.STICKY * 8}
   %stop = getelementptr i8, ptr %ctx, i64 {context.STOP * 8}

@@ -132,6 +132,7 @@ class Unit:
                 "attributes #1 = { nounwind cold noinline }",
                 f"attributes #2 = {{ nounwind noinline{flush} }}",
                 f"attributes #3 = {{ nounwind alwaysinline{flush} }}",
+                f'attributes #4 = {{ nounwind alwaysinline "no-trapping-math"="true"{flush} }}',
                 '!0 = !{!"branch_weights", i32 1, i32 1048576}',
                 "!1 = !{}",
                 '!2 = !{!"llvm.loop.unroll.full"}',

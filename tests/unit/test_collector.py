@@ -1,0 +1,51 @@
+"""The cyclic collector rests while a kernel is compiled, and is as it was afterwards."""
+
+from __future__ import annotations
+
+import gc
+import threading
+
+import pytest
+
+from adreno_sim.collector import collector_paused
+
+
+def test_it_is_as_it_was_afterwards():
+    assert gc.isenabled()
+    with collector_paused():
+        assert not gc.isenabled()
+        with collector_paused():
+            pass
+        assert not gc.isenabled()
+    assert gc.isenabled()
+    gc.disable()
+    try:
+        with collector_paused():
+            pass
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
+
+
+def test_an_error_ends_the_pause():
+    with pytest.raises(ValueError, match="no"), collector_paused():
+        raise ValueError("no")
+    assert gc.isenabled()
+
+
+def test_threads_share_it():
+    inside, leave = threading.Event(), threading.Event()
+
+    def work() -> None:
+        with collector_paused():
+            inside.set()
+            leave.wait(10)
+
+    thread = threading.Thread(target=work)
+    with collector_paused():
+        thread.start()
+        assert inside.wait(10)
+    assert not gc.isenabled()
+    leave.set()
+    thread.join()
+    assert gc.isenabled()
