@@ -143,7 +143,7 @@ def add_check_arguments(check: argparse.ArgumentParser) -> None:
         choices=("off", "bounds", "full"),
         help="how closely the simulated device watches memory accesses (default: bounds)",
     )
-    cli_options.add(check, "--input", "--shape", "--seed")
+    cli_options.add(check, "--input", "--shape", "--seed", seed=cli_options.SEED_OF_RUNS)
     check.add_argument(
         "--plan", metavar="PLANNER", help="memory plan to run with (default: as compiled, which --pipeline fixed makes tvm-fixed)"
     )

@@ -69,11 +69,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "metavar": "NAME=DxDx...",
         "help": "full shape of an input whose dimensions the model leaves open",
     },
-    "--seed": {
-        "type": count,
-        "metavar": "N",
-        "help": "of weights and inputs that are not given, and of the order of work-items at level full (default: 0)",
-    },
+    "--seed": {"type": count, "metavar": "N", "help": "of weights and inputs that are not given (default: 0)"},
     "--input": {"metavar": "FILE", "help": "inputs: .npz by name; .npy or a picture for a model with one input"},
 }
 """Flag -> what argparse is told of it."""
@@ -84,10 +80,15 @@ COMPILE = (
 """How a model becomes kernels."""
 
 
-def add(parser: argparse.ArgumentParser, *flags: str) -> None:
-    """Register these of OPTIONS."""
+SEED_OF_RUNS = "of weights and inputs that are not given, and of the order of work-items at level full (default: 0)"
+"""What --seed is where kernels run."""
+
+
+def add(parser: argparse.ArgumentParser, *flags: str, **helps: str) -> None:
+    """Register these of OPTIONS. helps: what to say of some, where that is something else."""
     for flag in flags:
-        parser.add_argument(flag, **OPTIONS[flag])
+        said = {"help": helps[_destination(flag)]} if _destination(flag) in helps else {}
+        parser.add_argument(flag, **{**OPTIONS[flag], **said})
 
 
 KEYWORDS = {"--shape": "shapes", "--input": "inputs", "--to": "reproduce", "--kernel": "reproduce_kernel"}

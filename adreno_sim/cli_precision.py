@@ -71,7 +71,10 @@ def _precision(args: argparse.Namespace) -> int:
         compiled.save(args.save)
     if args.json and args.json != "-":
         encode.write_json(args.json, encode.plain_json(report.as_json()))
-    _show(report, sys.stderr if args.json == "-" else sys.stdout)
+    file = sys.stderr if args.json == "-" else sys.stdout
+    _show(report, file)
+    if args.save and compiled is None:
+        print(f"nothing was written to {args.save}", file=file)
     if args.json == "-":
         encode.print_json(encode.plain_json(report.as_json()), sys.stdout)
     return EXIT_OK if report.ok else EXIT_FINDINGS

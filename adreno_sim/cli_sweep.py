@@ -53,7 +53,7 @@ def add(commands: Any) -> None:
     parser.add_argument("--annotations", action="store_true", help="print the findings as ::error file=,line=:: lines")
     limit = f"seconds for each case (default: {isolation.DEFAULT_LIMIT:g})"
     parser.add_argument("--time-limit", type=isolation.seconds, default=isolation.DEFAULT_LIMIT, metavar="S", help=limit)
-    cli_options.add(parser, *COMPILE, "--seed")
+    cli_options.add(parser, *COMPILE, "--seed", seed=cli_options.SEED_OF_RUNS)
     parser.add_argument("--checks", choices=("off", "bounds", "full"), help="as of check (default: bounds)")
     parser.add_argument("--strict", action="store_true", help="warnings count as errors")
     cli_cache.add_option(parser)

@@ -18,6 +18,9 @@ there, by the device's own clock; without, a static cost ranks them, which was n
 DIR holds a MetaSchedule database and a journal of all candidates. The same command goes on where it was ended, until each
 task has --trials candidates. `adreno-sim check MODEL --tuned DIR` compiles with what was found.
 
+--seed decides which candidates are tried: with a simulated device, a new folder and the same TVM, the same ones in the same
+order. A run that goes on where another was ended draws anew, and a real device's clock steers the search by times that vary.
+
 exit code: 0 every task has an accepted candidate; 1 one has none; 2 usage or bad input; 3 unsupported
 """
 
@@ -41,7 +44,8 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--check-on", metavar="DEVICE", help="with a real device: the simulated one that checks (default: sim:adreno-740)"
     )
-    cli_options.add(parser, "--target", "--pipeline", "--without-fix", "--shape", "--seed")
+    seed = "of the search, and of weights and inputs that are not given (default: 0)"
+    cli_options.add(parser, "--target", "--pipeline", "--without-fix", "--shape", "--seed", seed=seed)
     parser.add_argument("--all", action="store_true", help="list every candidate, not only the best and the rejected ones")
     parser.add_argument("--json", metavar="FILE", help="write everything as JSON (- = standard output)")
     parser.set_defaults(run=_tune)

@@ -10,6 +10,8 @@ from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
 
+import numpy as np
+
 from ...device import AdrenoSimError, Device, OptionError, UnsupportedError, announce_devices, open_device
 from ...report import encode
 from ..compat import import_tvm
@@ -18,7 +20,7 @@ from ..pipeline import PipelineName, chosen
 from ..targets import make_target
 from .judge import Judge, Rejection, Verdict
 from .measure import Measured, make_builder, make_runner, rank
-from .metaschedule import meta_schedule, quiet_logger, without_tensor_intrinsics
+from .metaschedule import derived, meta_schedule, quiet_logger, without_tensor_intrinsics
 from .report import TaskReport, Trial, TuneReport, ranking, trials_of
 from .space import space_generator
 from .store import TuningStore, decisions_of, digest_of, key_of, variant_of
@@ -139,7 +141,7 @@ class _Search:
             return
         context = self._context(seed, len(done))
         most = 4 * missing + 16  # some that it picks were tried before
-        context.pre_tuning(most, BATCH, context.generate_design_space(), self.store.database, _random_model())
+        context.pre_tuning(most, BATCH, context.generate_design_space(), self.store.database, _chance(context.rand_state))
         idle = 0
         while missing > 0 and idle < BATCH:
             candidates = context.generate_measure_candidates()
@@ -204,9 +206,27 @@ class _Search:
         return self.judge.run(built.compiled, self.judge.cost_of(built, frozenset()))
 
 
-def _random_model() -> Any:
-    """No model learns from figures that no hardware has confirmed: the search goes by what was measured, and chance."""
-    return meta_schedule().cost_model.RandomModel()
+def _chance(seed: int) -> Any:
+    """The cost model. None learns from figures that no hardware has confirmed: the search goes by what was measured, and chance.
+
+    TVM's RandomModel seeds NumPy's global generator, afresh for each run unless told otherwise; this one has its own.
+    """
+    generator = np.random.default_rng(seed)
+
+    class Chance(meta_schedule().cost_model.PyCostModel):  # type: ignore[misc]
+        def load(self, path: str) -> None:
+            """Nothing is kept."""
+
+        def save(self, path: str) -> None:
+            """Nothing is kept."""
+
+        def update(self, context: Any, candidates: Any, results: Any) -> None:
+            """Nothing is learnt."""
+
+        def predict(self, context: Any, candidates: Any) -> Any:
+            return generator.random(len(candidates))
+
+    return derived(Chance)
 
 
 def _line(number: int, schedule: Any, found: Verdict | Rejection | None) -> dict[str, Any]:

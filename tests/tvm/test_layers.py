@@ -272,6 +272,9 @@ def test_precision_command(onnx_file, tmp_path, capsys):
     capsys.readouterr()
     assert main(["precision", str(onnx_file), "--bound", "1e-5", "--json", str(data)]) == 0
     assert json.loads(data.read_text())["skip"] == [0, 1]
+    capsys.readouterr()
+    assert main(["precision", str(onnx_file), "--bound", "1e-30", "--save", str(tmp_path / "none.asim")]) == 1
+    assert f"nothing was written to {tmp_path / 'none.asim'}" in capsys.readouterr().out and not (tmp_path / "none.asim").exists()
 
 
 @pytest.mark.parametrize(
