@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from .. import disk_cache
 from ..clc import ir
+from . import objects
 
 if TYPE_CHECKING:
     from .launch_facts import LaunchFacts
@@ -54,6 +55,22 @@ def discard(name: str) -> None:
     """Remove an entry that turned out useless."""
     with contextlib.suppress(OSError):
         (folder() / name).unlink()
+
+
+def linked(text: str, symbol: str, keep: bool = True) -> objects.Loaded:
+    """The machine code of a module in this process: made now unless it is on disk, where `keep` says to look and to keep it."""
+    machine = objects.machine()
+    name = name_of(text, machine.identity)
+    code = load(name) if keep else None
+    if code is not None:
+        try:
+            return machine.load(code, symbol)
+        except RuntimeError:  # written by something that only looked like this version
+            discard(name)
+    code = machine.compile(text)
+    if keep:
+        store(name, code)
+    return machine.load(code, symbol)
 
 
 def module_name(kernel: ir.Function, key: Specialisation, identity: str) -> str:

@@ -61,20 +61,5 @@ def _compile(kernel: ir.Function, key: Specialisation, keep: bool) -> CompiledKe
             cache.store_module(name, module)
     if not module.text:
         raise Unsuitable(module.reason)
-    loaded = _load(module.text, keep)
+    loaded = cache.linked(module.text, "worker", keep)
     return CompiledKernel(kernel, key, module, _SIGNATURE(loaded.address), loaded)
-
-
-def _load(text: str, keep: bool) -> objects.Loaded:
-    machine = objects.machine()
-    name = cache.name_of(text, machine.identity)
-    code = cache.load(name) if keep else None
-    if code is not None:
-        try:
-            return machine.load(code, "worker")
-        except RuntimeError:  # written by something that only looked like this version
-            cache.discard(name)
-    code = machine.compile(text)
-    if keep:
-        cache.store(name, code)
-    return machine.load(code, "worker")

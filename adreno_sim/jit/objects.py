@@ -90,8 +90,9 @@ _LIBC = {
     "memmove": _address(ctypes.memmove),
     "memcpy": _address(ctypes.memmove),
     "memset": _address(ctypes.memset),
+    "syscall": _address(ctypes.CDLL(None).syscall),
 }
-"""All that machine code may call outside itself: what LLVM makes of long copies and fills."""
+"""All that machine code may call outside itself: what LLVM makes of long copies and fills, and what threads wait by."""
 
 _machine: Machine | None = None
 

@@ -1,13 +1,11 @@
 """Worker threads, and how a launch uses them.
 
-A launch of unknown length runs on pool threads while the caller waits: so it can be stopped after its time and
+A launch of unknown length runs on threads of a team while the caller waits: so it can be stopped after its time and
 interrupted. Code whose loops are all proven short, and that was quick before, runs in the calling thread, with help.
 """
 
 from __future__ import annotations
 
-import concurrent.futures
-import os
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,8 +14,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..device import AdrenoSimError
 from . import context
 from .memory import aligned
+from .team import Call, borrow, give_back
 
 if TYPE_CHECKING:
     from .compiled import CompiledKernel
@@ -45,27 +45,11 @@ def execute(
     """Share the launch's groups among `threads` workers; stop them after `timeout` seconds or on an interrupt."""
     groups = int(words[context.GROUP_COUNT])
     workers = max(1, min(threads, groups))
-    expected = compiled.pace.expected(groups)
-    quick = _is_quick(compiled, groups)
-    if quick and expected is not None and expected < _WORTH_HELP:
+    if not worth_help(compiled, groups) and _is_quick(compiled, groups):
         workers = 1
     words[context.CHUNK] = max(1, groups // (workers * 8))
-
-    def work() -> None:
-        compiled.worker(context_address, arguments_address, _private_memory(compiled.module.memory))
-
-    start = perf_counter()
-    helpers = [_pool(threads).submit(work) for _ in range(workers - 1 if quick else workers)]
-    try:
-        if quick:
-            work()
-        if helpers:
-            concurrent.futures.wait(helpers, timeout)
-    finally:
-        words[context.STOP] = 1  # only those who still run look at it
-        for helper in helpers:
-            helper.result()
-    compiled.pace.seconds_per_group = (perf_counter() - start) * workers / groups
+    call = compiled.loaded.address, context_address, arguments_address
+    _run(compiled, [call] * workers, [words], groups, timeout)
 
 
 def execute_apart(
@@ -73,23 +57,52 @@ def execute_apart(
 ) -> None:
     """As `execute`, each worker with a context block of its own (words and address) that names the groups it runs."""
     groups = sum(int(words[context.GROUP_COUNT]) - int(words[context.NEXT_GROUP]) for words, _ in blocks)
+    calls = [(compiled.loaded.address, address, arguments_address) for _, address in blocks]
+    _run(compiled, calls, [words for words, _ in blocks], groups, timeout)
 
-    def work(address: int) -> None:
-        compiled.worker(address, arguments_address, _private_memory(compiled.module.memory))
 
+def _run(compiled: CompiledKernel, calls: list[Call], blocks: Sequence[np.ndarray], groups: int, timeout: float) -> None:
+    """Make one call for each worker, which run `groups` together."""
     quick = _is_quick(compiled, groups)
     start = perf_counter()
-    helpers = [_pool(len(blocks)).submit(work, address) for _, address in blocks[quick:]]
+    workers = _soon_over(compiled, calls) if quick else _watched(compiled, calls, blocks, timeout)
+    compiled.pace.seconds_per_group = (perf_counter() - start) * workers / groups
+
+
+def _soon_over(compiled: CompiledKernel, calls: list[Call]) -> int:
+    """The calling thread works too, as nothing needs to stop it. How many threads have worked."""
+    private = compiled.module.memory
+    own, *others = calls
+    if not others:
+        compiled.worker(own[1], own[2], _private_memory(private))
+        return 1
     try:
-        if quick:
-            work(blocks[0][1])
-        concurrent.futures.wait(helpers, timeout)
+        team = borrow(len(others))
+    except RuntimeError:  # no more threads: the calling one does everything
+        for _, context_address, arguments_address in calls:
+            compiled.worker(context_address, arguments_address, _private_memory(private))
+        return 1
+    taken = team.share(others, private, own, _private_memory(private))
+    give_back(team)
+    return 1 + taken
+
+
+def _watched(compiled: CompiledKernel, calls: list[Call], blocks: Sequence[np.ndarray], timeout: float) -> int:
+    """The calling thread waits, and stops what still runs after `timeout` seconds or on an interrupt."""
+    try:
+        team = borrow(len(calls))
+    except RuntimeError as error:
+        needed = f"kernel {compiled.name}: expected {len(calls)} threads besides the calling one"
+        raise AdrenoSimError(f"{needed}, got from the system: {error}; the device option threads=1 asks for one") from None
+    try:
+        team.offer(calls, compiled.module.memory)
+        team.wait(len(calls), timeout)
     finally:
-        for words, _ in blocks:
-            words[context.STOP] = 1
-        for helper in helpers:
-            helper.result()
-    compiled.pace.seconds_per_group = (perf_counter() - start) * len(blocks) / groups
+        for words in blocks:
+            words[context.STOP] = 1  # only those who still run look at it
+        team.finish(len(calls))
+        give_back(team)
+    return len(calls)
 
 
 def _is_quick(compiled: CompiledKernel, groups: int) -> bool:
@@ -105,17 +118,6 @@ def worth_help(compiled: CompiledKernel, groups: int) -> bool:
 
 
 _local = threading.local()
-_pools: dict[tuple[int, int], concurrent.futures.ThreadPoolExecutor] = {}
-_pools_lock = threading.Lock()
-
-
-def _pool(workers: int) -> concurrent.futures.ThreadPoolExecutor:
-    """Worker threads that stay; one more pool for each number of workers ever asked for."""
-    key = (os.getpid(), workers)  # threads do not survive a fork
-    with _pools_lock:
-        if key not in _pools:
-            _pools[key] = concurrent.futures.ThreadPoolExecutor(workers, thread_name_prefix="adreno-sim")
-        return _pools[key]
 
 
 def _private_memory(nbytes: int) -> int:

@@ -1,0 +1,88 @@
+"""Threads that help launches. They are started once, wait in native code, and end with the process."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import struct
+import threading
+from collections.abc import Sequence
+from time import perf_counter
+
+from .handover import BOX_WORDS, CALL, handover
+from .memory import aligned
+
+_BOX = BOX_WORDS * 8
+_SLICE = 0.05
+"""Seconds after which a wait looks at the clock again, and lets Python see to signals that another thread has taken."""
+
+Call = tuple[int, int, int]
+"""Addresses: code, context block, argument block."""
+
+
+class Team:
+    """`size` threads, each at a box of its own. One launch at a time has it: see `borrow`."""
+
+    def __init__(self, size: int) -> None:
+        """RuntimeError where the system gives no more threads."""
+        self.size, self._native = size, handover()
+        self._memory, self._boxes = aligned(size * _BOX)
+        self._bytes = memoryview(self._memory.data)
+        self._private = [aligned(0) for _ in range(size)]
+        self._room = 0
+        _teams.append(self)
+        for number in range(size):
+            at = self._boxes + number * _BOX
+            name = f"adreno-sim-{next(_numbers)}"
+            threading.Thread(target=self._native.help, args=(at,), name=name, daemon=True).start()
+
+    def share(self, calls: Sequence[Call], private: int, own: Call, memory: int) -> int:
+        """Make a call here, in private memory at `memory`, and others (at most one for each thread) side by side with it, each
+        in `private` bytes. What no thread has begun with by then is called here too. How many the threads have made."""
+        self._write(calls, private)
+        return int(self._native.share(self._boxes, len(calls), *own, memory))
+
+    def offer(self, calls: Sequence[Call], private: int) -> None:
+        """Let the threads make calls. `wait` and `finish` follow."""
+        self._write(calls, private)
+        self._native.offer(self._boxes, len(calls))
+
+    def wait(self, count: int, seconds: float) -> bool:
+        """Whether all of `count` offered calls are made before `seconds` are over. Signals are seen to meanwhile."""
+        deadline = perf_counter() + seconds
+        for number in range(count):
+            while not self._native.idle(self._boxes + number * _BOX, int(_SLICE * 1e9)):
+                if perf_counter() > deadline:
+                    return False
+        return True
+
+    def finish(self, count: int) -> None:
+        """Make those of `count` offered calls here that no thread has begun with, and wait for the others without limit."""
+        self._native.finish(self._boxes, count)
+
+    def _write(self, calls: Sequence[Call], private: int) -> None:
+        if self._room < private:
+            self._private = [aligned(private) for _ in self._private]
+            self._room = private
+        for number, call in enumerate(calls):
+            struct.pack_into("<4Q", self._bytes, number * _BOX + CALL * 8, *call, self._private[number][1])
+
+
+_numbers = itertools.count()
+_teams: list[Team] = []
+"""All there ever were: threads wait at their memory, even where an exception lost the team."""
+_idle: dict[tuple[int, int], list[Team]] = {}
+"""Teams nobody uses, by process (threads do not survive a fork) and size."""
+
+
+def borrow(size: int) -> Team:
+    """A team for the caller alone until it is given back. RuntimeError where the system gives no more threads."""
+    try:
+        return _idle[os.getpid(), size].pop()
+    except (KeyError, IndexError):
+        return Team(size)
+
+
+def give_back(team: Team) -> None:
+    """A team none of whose threads has anything to do."""
+    _idle.setdefault((os.getpid(), team.size), []).append(team)
