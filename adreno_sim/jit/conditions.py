@@ -123,8 +123,8 @@ class Conditions:
     def _comparison(self, test: ir.Instr, truth: bool, depth: int) -> list[Linear]:
         left, right = test.operands
         pred = test.pred if truth else _INVERSE[test.pred]
-        if pred in ("eq", "ne") and _is_truth(left) and isinstance(right, ir.Const) and isinstance(right.value, int):
-            return self.facts(left, (pred == "eq") == bool(right.value & 1), depth + 1)
+        if pred in ("eq", "ne") and _is_truth(left) and isinstance(right, ir.Const) and _is_truth(right):
+            return self.facts(left, (pred == "eq") == _is_constant(right, True), depth + 1)
         if not isinstance(left.type, ir.Int) or left.type.bits == 1:
             return []
         a, b = self._forms.form(left), self._forms.form(right)

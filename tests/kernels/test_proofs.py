@@ -81,7 +81,47 @@ RULES = {  # what makes an index E; elements of a
     "condition on a quotient": ("if (i / 8 >= 5) return; E = i;", 40),
     "case": ("switch (i) { case 7: break; default: return; } E = i - 7;", 1),
     "argument as bound": ("if (i >= n) return; E = i;", 7),
-}
+    "product of variables that may be negative": ("E = (l - 8) * (g - 1) + 16;", 31),
+    "quotient by a variable from below": ("E = (i + 40) / (l % 3 + 2) - 10;", 42),
+    "signed quotient by a variable": ("E = (i - 32) / (l % 3 + 2) + 16;", 32),
+    "quotient of what is negative": ("E = (i - 64) / 5 + 12;", 13),
+    "signed remainder by a variable": ("E = (i - 32) % (l % 3 + 4) + 5;", 11),
+    "signed remainder of what is small": ("E = (i - 3) % 100 + 3;", 64),
+    "remainder of what is small": ("E = l % (g + 20);", 16),
+    "remainder below a variable": ("E = i % (l % 3 + 4);", 6),
+    "what a remainder leaves": ("E = g - i % (g + 1);", 4),
+    "arithmetic shift by a variable": ("E = ((i - 32) >> (l % 3 + 1)) + 16;", 32),
+    "logical shift of what may be negative": ("E = (uint)(i - 32) >> (26 + (g & 1));", 64),
+    "mask that is variable": ("E = i & l;", 16),
+    "mask that keeps all": ("E = i & -1;", 64),
+    "variable mask of what may be negative": ("E = (i - 32) & l;", 16),
+    "disjoint bits with a constant": ("E = ((g * 16 + 64) | l) - 64;", 64),
+    "bits, more on the right": ("E = (g & 1) | l;", 16),
+    "truth": ("E = i > 5;", 2),
+    "truth of a lane": ("E = -((int2)(i, l) > (int2)(5, 5)).x;", 2),
+    "byte of a product": ("E = (uchar)(i * 255);", 256),
+    "conversion of an unsigned byte": ("E = convert_long((uchar)(i * 255));", 256),
+    "conversion of a signed byte": ("E = convert_long((char)(i - 32)) + 32;", 64),
+    "both ways the same": ("E = (l > 3 ? i : i) - i + l;", 16),
+    "lanes put together": ("int4 v = (int4)(i, 9, 9, 9); int2 w = (int2)(5, l); v.yz = w; E = v.z;", 16),
+    "unsigned min": ("E = min((uint)i, 9u);", 10),
+    "built-in choice": ("E = select(l, g + 13, i & 1);", 17),
+    "window from the right": ("if (!(7u > (uint)(i - 3))) return; E = i - 3;", 7),
+    "quotient under a condition": ("if (i >= 40) return; E = i / 12;", 4),
+    "quotient under a condition from below": ("if (i < 24) return; E = i / 12 - 2;", 4),
+    "quotient of a quotient": ("E = (i / 8 + 3) / 4;", 3),
+    "digits from the other end": (
+        "int r = i % 12 / 4 + l % 3; if (r < 1 || r > 3 || i >= 48) return; E = (3 - r) * 4 + i % 4;", 12,
+    ),
+    "first of two cases": ("switch (i) { case 7: break; case 9: return; default: return; } E = i - 7;", 1),
+    "negated condition kept in a variable": ("bool out = i >= 10; bool in = !out; if (!in) return; E = i;", 10),
+    "condition turned round": ("if (!((i >= 10) ^ 1)) return; E = i;", 10),
+    "conjunction by choice": ("bool in = i >= 3 ? i < 10 : false; if (!in) return; E = i - 3;", 7),
+    "disjunction by choice": ("bool out = i < 3 ? true : i >= 10; if (out) return; E = i - 3;", 7),
+    "counter behind its loop": ("int j = l + 20; while (j < 25) ++j; E = j - 25;", 11),
+    "falling counter behind its loop": ("int j = 40 - l; while (j > 30) --j; E = j - 25;", 6),
+    "counter that falls below zero": ("int j = 9; while (j >= 0) --j; E = j + 1;", 1),
+}  # fmt: skip
 
 LOOPS = {  # a loop around one access at index X
     "up": ("for (int j = 0; j < 10; ++j) { X = j; USE }", 10),
@@ -103,6 +143,13 @@ LOOPS = {  # a loop around one access at index X
     "unsigned": ("for (uint j = 0; j < 10u; ++j) { X = j; USE }", 10),
     "short": ("for (short j = 0; j < 10; ++j) { X = j; USE }", 10),
     "64 bits": ("for (long j = 0; j < 10; ++j) { X = j; USE }", 10),
+    "the other way round": ("for (int j = 0; j < 10; j = 3 + j) { X = j; USE }", 10),
+    "down by a difference": ("for (int j = 9; j >= 0; j = j - 1) { X = j; USE }", 10),
+    "in steps of a variable": ("int s = n - 4; for (int j = 0; j < 10; j += s) { X = j; USE }", 10),
+    "turns": ("for (int j = l; j < 16; ++j) { X = j - l; USE }", 16),
+    "turns down": ("for (int j = 15 - l; j >= 0; --j) { X = 15 - l - j; USE }", 16),
+    "halving an id": ("for (int j = i; j > 0; j >>= 1) { X = j - 1; USE }", 63),
+    "condition with a factor": ("for (int j = 0; j < 300; ++j) { if (3 * j + l < 100) continue; X = j - 29; USE }", 271),
 }
 
 DOUBTFUL = {  # index out of range for some work-item, although something speaks for it; elements of a
@@ -125,11 +172,14 @@ DOUBTFUL = {  # index out of range for some work-item, although something speaks
     "unsigned bound that is negative": ("if ((uint)(i - 5) >= (uint)-2) return; E = i - 5 + (i > 9 ? 0 : -9);", 64),
     "signed condition on an unsigned value": ("uint j = i - 5; if ((int)j >= 10) return; E = (int)j;", 64),
     "flag of an earlier turn": (
-        "int j = 0, ok = 1; for (int t = 0; t < 3; ++t) { if (t == 0) ok = j < 10; j += 7; if (ok) STORE(j); } return; E = 0;",
-        15,
+        "int j = 0, ok = 1; for (int t = 0; t < 3; ++t) { if (t == 0) ok = j < 10; j += 7; if (ok && j >= 0) STORE(j); }"
+        "return; E = 0;",
+        17,
     ),
     "condition of an earlier turn": (
-        "int j = l; bool in = false; for (int t = 0; t < 5; ++t) { if (in) STORE(j); in = j < 10; j += 9; } return; E = 0;", 10,
+        "int j = l; bool in = 0; for (int t = 0; t < 5; ++t) { if (in && j >= 0) STORE(j); in = j < 10; j += 9; }"
+        "return; E = 0;",
+        10,
     ),
     "bound that moves": ("int m = 10; for (int j = 0; j < m; ++j) { STORE(j); if (j == 5) m = 14; } return; E = 0;", 10),
     "counter that is changed": ("for (int j = 0; j < 10; ++j) { j += l; STORE(j); } return; E = 0;", 10),
@@ -141,6 +191,77 @@ DOUBTFUL = {  # index out of range for some work-item, although something speaks
     "shift past the width": ("E = 64 >> (b[i] & 31);", 30),
     "min of the wrong sign": ("E = min(i - 20, 9);", 10),
     "unsigned min": ("E = max(i - 20, (int)min((uint)(i - 20), 9u));", 10),
+    "32-bit wrap below": ("E = ((-i << 26) >> 26) + 63;", 64),
+    "wrap of a product of variables": ("E = (l * 40000) * (g * 40000) / 1200000000;", 61),
+    "wrap of a product of variables below": ("E = (l * 40000) * (g * -40000) / 1200000000 + 60;", 61),
+    "shift to the left by a variable": ("E = l << (g & 1);", 16),
+    "shift by too much": ("E = 100 >> (l + 20);", 50),
+    "shift by less than nothing": ("E = 100 >> (l - 4);", 100),
+    "logical shift by nothing": ("uint s = (uint)(i - 32) >> (l & 1); if ((int)s >= 10) return; E = (int)s;", 10),
+    "division by what may be zero": ("E = 63 / l - 4;", 60),
+    "remainder by what may be zero": ("int r = i % l; E = l - r - 1;", 15),
+    "mask with holes is no remainder": ("if ((i & 5) != 0) return; E = i % 6;", 1),
+    "mask of what may be minus one": ("E = (i - 1) & (l - 1);", 64),
+    "bits of what may be negative": ("E = (i - 1) | l;", 64),
+    "bits with what may be negative": ("E = l | (i - 1);", 64),
+    "exclusive bits in common": ("E = ((g * 16 + 3) ^ l) - 3;", 64),
+    "exclusive bits in common with a multiple": ("E = ((g * 8 + 8) ^ l) - 8;", 40),
+    "widening of an unsigned number": ("E = (long)(uint)(i - 1) + 1;", 64),
+    "conversion of an unsigned number": ("int s = convert_int((uint)(i - 32)); if (s >= 10) return; E = s;", 10),
+    "two lanes as one number": ("E = as_long((int2)(i, l));", 64),
+    "lane that is not known": ("int4 v = (int4)(0, 1, 2, i); E = v[l & 3];", 3),
+    "lane that is put somewhere": ("int4 v = (int4)(0, 1, 2, 0); v[l & 3] = i; E = v.w;", 3),
+    "choice of the next": ("E = l > 3 ? i : i + 1;", 63),
+    "choice of another": ("E = l > 3 ? g : i;", 4),
+    "quotient of a multiple of a quotient": ("E = (i / 8 * 3) / 4;", 2),
+    "unsigned max": ("E = (int)max((uint)(i - 20), 3u) - 3;", 41),
+    "unsigned clamp": ("E = (int)clamp((uint)(i - 20), 3u, 50u) - 3;", 41),
+    "abs of an unsigned number": ("E = (int)abs((uint)(i - 32));", 33),
+    "mul24 of more than 24 bits": ("E = mul24(i << 20, 2) >> 21;", 64),
+    "unsigned bound that may be negative": ("if ((uint)i >= (uint)(l - 8)) return; E = i;", 7),
+    "unsigned bound that may be minus one": ("if ((uint)i >= (uint)(l - 1)) return; E = i;", 14),
+    "unsigned bound from the left": ("if (!((uint)(l - 8) > (uint)i)) return; E = i;", 7),
+    "unsigned bound and the number itself": ("if ((uint)i > (uint)(l - 8)) return; E = i;", 8),
+    "not below an unsigned number": ("if ((uint)(i - 20) < 10u) return; E = i - 30;", 34),
+    "unequal in the middle": ("if (i == 30) return; E = i;", 30),
+    "address unequal to another object's": ("if (a + i == b) return; E = i - 1;", 63),
+    "two cases of one way": ("switch (i) { case 3: case 7: break; default: return; } E = i - 3;", 4),
+    "default": ("switch (i) { case 0: return; default: break; } E = i;", 1),
+    "exclusive condition": ("if (!((i < 10) ^ (l > 3))) return; E = i;", 10),
+    "condition not turned round": ("if (!((i >= 10) ^ 0)) return; E = i;", 10),
+    "choice of conditions": ("bool in = i < 10 ? true : l > 3; if (!in) return; E = i - 10;", 54),
+    "other choice of conditions": ("bool in = i >= 10 ? l > 3 : true; if (!in) return; E = i - 10;", 54),
+    "either of two conditions": ("bool in; if (g > 1) in = i < 40; else in = i < 10; if (!in) return; E = i - 32;", 8),
+    "condition or nothing": ("bool in = true; if (l > 3) in = i < 10; if (!in) return; E = i;", 10),
+    "condition that always compares": ("if (!((i < 10) >= 0)) return; E = i;", 10),
+    "condition unequal to two": ("if (!((i < 10) != 2)) return; E = i;", 10),
+    "condition unequal to three": ("if (!((i < 10) != 3)) return; E = i - 10;", 54),
+    "number as a condition": ("int x = 2; if (l > 3) x = i < 10; if (!x) return; E = i;", 10),
+    "number chosen as a condition": ("int x = l > 3 ? i < 10 : 2; if (!x) return; E = i;", 10),
+    "number chosen first as a condition": ("int x = l > 3 ? 2 : i < 10; if (!x) return; E = i;", 10),
+    "condition left by both ways": ("int x; if (i < 10) x = 1; else x = b[i]; b[i] = x; E = i;", 10),
+    "loop with two ways in": (
+        "int j = 0; if (l & 1) goto second; first: j += 3; second: j += 5; if (j < 30) goto first; E = j - 29 + (j & 1);", 5,
+    ),
+    "two steps": ("int j = 0; while (j < 40) { if (l & 1) { j += 5; continue; } j += 3; } E = j % 3;", 1),
+    "step from another variable": (
+        "int j = 0, m = -l; for (int t = 0; t < 2; ++t) { if (j < 10) STORE(j); j = m + 1; } return; E = 0;", 10,
+    ),
+    "step by an id": (
+        "int j = 0; for (int t = 0; t < 3; ++t) { if (j < -20) break; if (j >= 0) STORE(j); j += l - 3; } return; E = 0;", 1,
+    ),
+    "counter that wraps at 32 bits": ("int j = 0; for (int t = 0; t < 3; ++t) j += 0x40000000; E = j >> 30;", 2),
+    "falls further every turn": ("int j = 40; for (int t = 0; t < 5; ++t) j -= l; E = j + 15;", 56),
+    "one of two ways back falls": (
+        "int j = 20, t = 0; while (t < 5) { ++t; if (t & 1) { j = min(j, 20); continue; } j -= l; } E = j;", 21,
+    ),
+    "one of two ways back grows": (
+        "int j = 20, t = 0; while (t < 4) { ++t; if (t & 1) { j = min(j, 20); continue; } j += l; } E = j;", 21,
+    ),
+    "value before the step": ("int j = 0, m = 0; while (m < 10) { m = j; j += 7; } E = j;", 10),
+    "test of the turn before": (
+        "int j = l, m = 0; for (int t = 0; t < 4; ++t) { if (m < 10 && j >= 0) STORE(j); m = j; j += 9; } return; E = 0;", 10,
+    ),
 }  # fmt: skip
 
 
@@ -168,12 +289,14 @@ def proven(source: str, elements: int, n: int = 7) -> list[bool]:
 
 
 def findings(engine, monkeypatch, source: str, elements: int, fast: bool) -> tuple[list[object], list[np.ndarray]]:
-    if not fast:
-        monkeypatch.setattr(replay, "run", reporting_run)
     args = [oracle.Buffer(np.zeros(elements, np.int32)), oracle.Buffer(np.arange(ITEMS, dtype=np.int32) % 16 + 1)]
     args += [oracle.Scalar(np.int32(7)), oracle.Scalar(np.uint32(5))]
-    result = engine.run(source, "k", (ITEMS,), (LOCAL,), args, threads=1)
-    monkeypatch.undo()
+    if fast:
+        result = engine.run(source, "k", (ITEMS,), (LOCAL,), args, threads=1)
+    else:
+        monkeypatch.setattr(replay, "run", reporting_run)
+        result = engine.run_with("scalar", source, "k", (ITEMS,), (LOCAL,), args, threads=1)
+        monkeypatch.undo()
     return result.findings, result.outputs
 
 
