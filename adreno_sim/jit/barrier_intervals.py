@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 
 from ..clc import ir
 from .accesses import targets, touches_memory
-from .exclusive import Write, items_apart, write_of
+from .apart import Write, told_apart
+from .exclusive import read_of, write_of
 from .index_forms import IndexForms
 from .launch_facts import LaunchFacts
 from .linear import Linear
@@ -61,8 +62,8 @@ def _accesses(analysis: Analysis, key: Specialisation) -> dict[int, list[Access]
                     return None
                 if _is_local(place, key, analysis):
                     reads = instr.op == "load" or (instr.callee is not None and instr.callee.name.startswith("vload"))
-                    read = _read_of(instr, analysis) if reads else None
-                    access = Access(place, _moved(write_of(instr, analysis), analysis), reads, _moved(read, analysis))
+                    read, write = read_of(instr, analysis), write_of(instr, analysis)
+                    access = Access(place, _moved(write, analysis), reads, _moved(read, analysis))
                     found.setdefault(id(instr), []).append(access)
     return found
 
@@ -73,12 +74,6 @@ def _is_local(place: Key, key: Specialisation, analysis: Analysis) -> bool:
         assert isinstance(which, int)
         return isinstance(key.args[which], LocalArg)
     return kind == "global" and analysis.global_named(which).space == ir.LOCAL
-
-
-def _read_of(instr: ir.Instr, analysis: Analysis) -> Write | None:
-    """What a read that is certain to be in range reads."""
-    spans = list(analysis.spans(instr)) if analysis.in_range(instr) else []
-    return Write(instr, spans[0].offset, spans[0].size) if len(spans) == 1 and spans[0] is not None else None
 
 
 def _moved(write: Write | None, analysis: Analysis) -> Write | None:
@@ -131,9 +126,13 @@ def _quiet(forms: IndexForms, interval: Interval, array: Key, ids: list[Linear])
             return False
         if any(write.offset.same(read.offset) and write.size == read.size for write in writes):
             own.append(read.instr)
-        elif not all(_elsewhere(forms, read, write, interval.shared(read.instr, write.instr)) for write in writes):
+        elif not all(
+            _elsewhere(forms, read, write, interval.shared(read.instr, write.instr))
+            or told_apart(forms, [write, read], ids) is not None
+            for write in writes
+        ):
             return False
-    return items_apart(forms, writes, ids, own)
+    return told_apart(forms, writes, ids, own) is not None
 
 
 def _elsewhere(forms: IndexForms, read: Write, write: Write, shared: set[int]) -> bool:

@@ -1,21 +1,17 @@
-"""Which arguments a launch writes so that no two writes, of whichever work-items, touch a byte in common: nothing can race
-there, and nothing is overwritten.
-
-The offset of a write is a linear form over ids, turns of loops and other atoms. It tells the atoms apart where each
-coefficient outweighs all that the smaller ones can add up to, as the digits of a number do. If every id that can vary and
-the turn of every loop around the write are among them, no two executions of the write agree in the offset.
+"""Which arguments a launch writes so that work-items keep apart (`jit.apart`) and nothing is overwritten that nobody has read:
+each byte is written once, or each further write is of the same work-item and comes behind a read of what it replaces.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from functools import partial
 
 from ..clc import ir
 from . import cache
 from .accesses import IMAGE, targets, touches_memory
-from .context_bounds import Context
+from .apart import Write, told_apart
 from .index_forms import IndexForms
 from .kernel_memo import KernelMemo
 from .launch_facts import LaunchFacts
@@ -25,14 +21,12 @@ from .specialisation import Specialisation
 
 _COORDINATE = 1 << 40  # weight of a coordinate over the one before it: beyond any extent
 
-Step = tuple[int, int]
-"""A distance, and how many multiples of it there are, from 0."""
-
 _known: KernelMemo[frozenset[int]] = KernelMemo()
 
 
 def exclusive_arguments(function: ir.Function, key: Specialisation, facts: LaunchFacts, *, keep: bool = False) -> frozenset[int]:
-    """Positions of the arguments that are only written, each byte at most once in a launch of `facts`.
+    """Positions of the arguments in which a launch of `facts` can have no race and no overwritten store: each byte is written,
+    and perhaps read, by one work-item.
 
     This looks at each argument alone: one whose memory another argument shares may be among them. `keep`: they are looked for
     on disk first, and kept there.
@@ -48,48 +42,41 @@ def _all(function: ir.Function, key: Specialisation, facts: LaunchFacts) -> froz
         return frozenset()
 
 
-@dataclass(frozen=True)
-class Write:
-    """A write of `size` bytes at `offset` (of texels: one, at a number that stands for the coordinates)."""
+@dataclass
+class Touched:
+    """The accesses to one argument, in the order of the kernel's blocks. `other`: there are some besides plain writes and reads
+    that are certain to be in range."""
 
-    instr: ir.Instr
-    offset: Linear
-    size: int
+    writes: list[Write] = field(default_factory=list)
+    reads: list[Write] = field(default_factory=list)
+    other: bool = False
 
 
 def _found(function: ir.Function, key: Specialisation, facts: LaunchFacts) -> Iterator[int]:
     analysis = Analysis(function, key, facts)
-    writes = _writes(function, analysis)
-    if writes is None:
-        return
-    for param in function.params:
-        found = writes.get(param.index, (analysis.forms, []))
-        if found is not None and _all_apart(*found):
+    touched = _touched(analysis)
+    for param in function.params if touched is not None else ():
+        if touched is not None and _is_exclusive(analysis.forms, touched.get(param.index, Touched())):
             yield param.index
 
 
-def _writes(function: ir.Function, analysis: Analysis) -> dict[int, tuple[IndexForms, list[Write]] | None] | None:
-    """The writes to each argument, None for one that is accessed in another way. None where an access may lead anywhere."""
-    forms = analysis.forms
-    found: dict[int, tuple[IndexForms, list[Write]] | None] = {}
-    for block in forms.dominators.order:
-        for instr in block.instrs:
-            if not touches_memory(instr):
+def _touched(analysis: Analysis) -> dict[int, Touched] | None:
+    """What is done to each argument; None where an access may lead anywhere."""
+    found: dict[int, Touched] = {}
+    for instr in (i for block in analysis.forms.dominators.order for i in block.instrs if touches_memory(i)):
+        write, read = write_of(instr, analysis), read_of(instr, analysis)
+        for target in targets(instr):
+            place = ("param", target.index) if isinstance(target, ir.Param) else analysis.key_of(target)
+            if place is None:
+                return None
+            kind, index = place
+            if kind != "param":
                 continue
-            write = write_of(instr, analysis)
-            for target in targets(instr):
-                place = ("param", target.index) if isinstance(target, ir.Param) else analysis.key_of(target)
-                if place is None:
-                    return None
-                kind, index = place
-                if kind != "param":
-                    continue
-                assert isinstance(index, int)
-                known = found.setdefault(index, (forms, []))
-                if write is None:
-                    found[index] = None
-                elif known is not None:
-                    known[1].append(write)
+            assert isinstance(index, int)
+            known = found.setdefault(index, Touched())
+            known.other |= write is None and read is None
+            known.writes += [write] if write is not None else []
+            known.reads += [read] if read is not None else []
     return found
 
 
@@ -117,41 +104,50 @@ def _texel(instr: ir.Instr, analysis: Analysis) -> Write | None:
     return Write(instr, number, 1)
 
 
-def _all_apart(forms: IndexForms, writes: list[Write]) -> bool:
-    """Whether no two executions of these writes have a byte in common."""
+def read_of(instr: ir.Instr, analysis: Analysis) -> Write | None:
+    """A plain read of a buffer that is certain to be in range, or None."""
+    plain = instr.op == "load" or (instr.callee is not None and instr.callee.name.startswith("vload"))
+    spans = list(analysis.spans(instr)) if plain and analysis.in_range(instr) else []
+    return Write(instr, spans[0].offset, spans[0].size) if len(spans) == 1 and spans[0] is not None else None
+
+
+def _is_exclusive(forms: IndexForms, touched: Touched) -> bool:
+    writes, reads = touched.writes, touched.reads
+    if touched.other or not all(any(_alike(read, write) for write in writes) for read in reads):
+        return False
     ids = [number for axis in range(3) for number in (forms.local_id(axis), forms.group_id(axis))]
-    if not items_apart(forms, writes, ids):
-        return False
-    return all(_turns_told(forms, write) for write in writes)
+    told = told_apart(forms, writes, ids, [read.instr for read in reads])
+    return told is not None and all(_once_or_behind_a_read(forms, write, touched, told) for write in writes)
 
 
-def items_apart(forms: IndexForms, writes: list[Write], ids: list[Linear], reads: Sequence[ir.Instr] = ()) -> bool:
-    """Whether no two executions of these writes by work-items that differ in any of `ids` have a byte in common, nor those of
-    different writes or with different turns of a loop in the offset. `reads`: of what one of the writes writes, held against
-    them in the same way."""
-    if not writes:
+def _alike(a: Write, b: Write) -> bool:
+    return a.offset.same(b.offset) and a.size == b.size
+
+
+def _once_or_behind_a_read(forms: IndexForms, write: Write, touched: Touched, told: frozenset[int]) -> bool:
+    """Whether what a write replaces was read before, or there is nothing: it comes before every other write, once."""
+    block = forms.block_of[id(write.instr)]
+    position = {id(instr): n for n, instr in enumerate(block.instrs)}
+    here = position[id(write.instr)]
+    others = [other for other in touched.writes if other is not write and _alike(other, write)]
+    since = max((n for o in others if (n := position.get(id(o.instr), here)) < here), default=-1)
+    if any(since < position.get(id(read.instr), -1) < here and _alike(read, write) for read in touched.reads):
         return True
-    first = writes[0]
-    if any(w.offset.terms != first.offset.terms or w.size != first.size for w in writes):
-        return False
-    offsets = sorted(w.offset.const for w in writes)
-    places = [forms.context(instr) for instr in (*(w.instr for w in writes), *reads)]
-    steps = _as_steps([offset - offsets[0] for offset in offsets])
-    if steps is None or not all(_told(place, number, first.offset) for place in places for number in ids):
-        return False
-    return _tells_apart(places, first.offset, steps, first.size)
+    return _turns_told(forms, write, told) and all(_precedes(forms, write, other) for other in others)
 
 
-def _told(place: Context, number: Linear, offset: Linear) -> bool:
-    """Whether the atoms of `offset` determine `number`, if it can vary here."""
-    low, high = place.tight(number)
-    return low == high or offset.terms.keys() >= number.terms.keys()
+def _precedes(forms: IndexForms, write: Write, other: Write) -> bool:
+    """Whether every way to `other` leads over `write`."""
+    here, there = forms.block_of[id(write.instr)], forms.block_of[id(other.instr)]
+    if here is there:
+        return here.instrs.index(write.instr) < here.instrs.index(other.instr)
+    return forms.dominators.dominates(here, there)
 
 
-def _turns_told(forms: IndexForms, write: Write) -> bool:
-    """Whether the atoms of the offset determine the turns of all loops around a write."""
+def _turns_told(forms: IndexForms, write: Write, told: frozenset[int]) -> bool:
+    """Whether the atoms that are told determine the turns of all loops around a write."""
     loops = _loops_around(forms, forms.block_of[id(write.instr)])
-    turning = {id(forms.turns[atom]) for atom in write.offset.terms if atom in forms.turns}
+    turning = {id(forms.turns[atom]) for atom in told if atom in forms.turns}
     return loops is not None and loops <= turning
 
 
@@ -181,53 +177,3 @@ def _body(forms: IndexForms, head: ir.Block, tail: ir.Block) -> set[int]:
                 body.add(id(source))
                 pending.append(source)
     return body
-
-
-def _tells_apart(places: list[Context], value: Linear, steps: list[Step], width: int) -> bool:
-    """Whether different values of the atoms of `value`, plus any of `steps`, are at least `width` apart.
-
-    Of two executions look at the largest coefficient whose atom (or step) differs: what is smaller must not make up for it.
-    """
-    parts: list[tuple[int, int, int]] = [(step, count, -1) for step, count in steps]
-    parts += [(abs(coefficient), 0, atom) for atom, coefficient in value.terms.items() if _varies(places, atom)]
-    below, extent = Linear.number(0), 0  # of atoms, and of steps
-    for coefficient, count, atom in sorted(parts):
-        if coefficient < _spread(places, below) + extent + width:
-            return False
-        if atom < 0:
-            extent += coefficient * (count - 1)
-        else:
-            below = below.plus(Linear({atom: value.terms[atom]}, 0))
-    return True
-
-
-def _varies(places: list[Context], atom: int) -> bool:
-    return _spread(places, Linear({atom: 1}, 0)) > 0
-
-
-def _spread(places: list[Context], value: Linear) -> int:
-    """The largest difference between two values, at whichever places."""
-    ends = [place.tight(value) for place in places]
-    return max(high for _, high in ends) - min(low for low, _ in ends)
-
-
-def _as_steps(offsets: list[int]) -> list[Step] | None:
-    """Different offsets, ascending from 0, as all the sums of multiples of some steps; None where they are no such sums."""
-    steps: list[Step] = []
-    while len(offsets) > 1:
-        step, count, left = offsets[1] - offsets[0], 1, set(offsets)
-        if step <= 0 or len(left) != len(offsets):
-            return None
-        while count * step in left:
-            count += 1
-        starts = []
-        for offset in offsets:
-            if offset in left:
-                run = {offset + n * step for n in range(count)}
-                if not run <= left:
-                    return None
-                left -= run
-                starts.append(offset)
-        steps.append((step, count))
-        offsets = starts
-    return steps

@@ -47,13 +47,26 @@ KERNELS = {  # what the kernel does, whether `a` (or the image) is exclusive
     "two items of a group": ("if (get_local_id(1) == 0 && l < 2) a[g + 3 * get_group_id(1)] = 1;", False),
     "kept apart by a guard": ("if (i < 20) a[i + 20 * y] = 1;", True),
     "not kept apart by a guard": ("if (i < 21) a[i + 20 * y] = 1;", False),
-    "read besides": ("a[i + 24 * y] = a[i + 24 * y] + 1;", False),
+    "read besides": ("a[i + 24 * y] = a[i + 24 * y] + 1;", True),
+    "a sum": ("int p = i + 24 * y; a[p] = 0; for (int n = 0; n < 3; n++) a[p] += n;", True),
+    "a sum begun anew in a loop": ("int p = i + 24 * y; for (int n = 0; n < 3; n++) { a[p] = 0; a[p] += n; }", False),
+    "a sum that is overwritten": ("int p = i + 24 * y; a[p] += 1; a[p] = 2;", False),
+    "a sum begun on one way": ("int p = i + 24 * y; if (b[0] == 0) a[p] = 0; a[p] += 1;", False),
+    "read once, written twice": ("int p = i + 24 * y; int v = a[p]; a[p] = v; a[p] = v + 1;", False),
+    "what a neighbour writes": ("a[i + 24 * y] = a[i + 24 * y + 1];", False),
+    "what another row writes": ("a[i + 24 * y] = 1; if (i < 3) a[i + 24 * y + 100] = a[i + 24 * (3 - y)];", False),
+    "more than it writes": ("if (i < 3) a[i + 24 * y] = a[i + 23 * y];", False),
     "atomic": ("atomic_add(a + i + 24 * y, 1);", False),
     "out of range": ("a[i + 24 * y + 400] = 1;", False),
     "through an element of another": ("a[b[i] & 63] = 1;", False),
     "far apart whatever the element": ("a[(i + 24 * y) * 4 + clamp(b[i], 0, 3)] = 1;", True),
     "texels": ("write_imagei(t, (int2)(i, y), (int4)(1));", True),
     "texels by quotient": ("int p = i + 24 * y; write_imagei(t, (int2)(p % 12, p / 12), (int4)(1));", True),
+    "texels by digits of the local id": ("write_imagei(t, (int2)(2 * g + (l >> 2) + 6 * y, l & 3), (int4)(1));", True),
+    "texels by some digits": ("write_imagei(t, (int2)(2 * g + (l >> 2) + 6 * y, l & 1), (int4)(1));", False),
+    "texels by three digits": ("write_imagei(t, (int2)(g + 3 * y + 12 * (l & 1), (l >> 1 & 1) + l / 4 * 2), (int4)(1));", True),
+    "texels by digits that meet": ("write_imagei(t, (int2)(g + 3 * y + 12 * (l & 1), (l >> 1 & 1) + l / 4), (int4)(1));", False),
+    "texels by digits of no chain": ("write_imagei(t, (int2)(g + 3 * y, l / 2 + l / 3), (int4)(1));", False),
     "texels in one column": ("write_imagei(t, (int2)(3, y), (int4)(1));", False),
 }  # fmt: skip
 
@@ -127,7 +140,10 @@ def bodies(draw: st.DrawFn) -> str:
     if draw(st.booleans()):
         parts.append(f"{draw(small)} * (i / {draw(st.integers(1, 5))})")
     index = " + ".join(parts)
-    stores = f"a[{index}] = i + n;\n" + (f"a[{index} + {draw(st.integers(0, 40))}] = y - n;\n" if draw(st.booleans()) else "")
+    ways = st.sampled_from(["=", "=", "+="])
+    stores = f"a[{index}] {draw(ways)} i + n;\n"
+    if draw(st.booleans()):
+        stores += f"a[{index} + {draw(st.integers(0, 40)) * draw(st.integers(0, 1))}] {draw(ways)} y - n;\n"
     guard = draw(st.sampled_from(["", "if (l == 0)", "if (i < 10)", "if (i + y < 9)", "if (i != y)"]))
     return f"for (int n = 0; n < {draw(st.integers(1, 3))}; n++) {guard} {{\n{stores}}}"
 
