@@ -8,9 +8,9 @@ intervals show; and for divisions the remainder of lane 0's value must be known.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
 from math import gcd
+from typing import NamedTuple
 
 from ...clc import ir
 from ..cfg import Graph, ScopeOf, Segment, reverse_postorder
@@ -32,8 +32,7 @@ _UNIFORM_CALLS = re.compile(
 _IDS = re.compile(r"get_(local_linear_id|global_linear_id|sub_group_\w+)")
 
 
-@dataclass(frozen=True)
-class Shape:
+class Shape(NamedTuple):
     """`pattern`: each lane's difference from lane 0; None: any. Lane 0's value is `rest` modulo `modulus` (0: exactly)."""
 
     pattern: Pattern | None
@@ -63,29 +62,45 @@ class Shapes:
         self.structure = Structure(_order_of(kernel))
         self._intervals = Intervals(self.structure.order, Grid.of(key))
         self._loop_of = {id(i): self.structure.innermost[s] for s in self.structure.order for i in s.instrs}
-        self._users: dict[int, list[int]] = {}
-        for instr in (i for s in self.structure.order for i in s.instrs):
-            for value in instr.operands:
-                self._users.setdefault(id(value), []).append(id(instr))
         self._shapes: dict[int, Shape] = {}
+        self._fixed: dict[ir.Value, Shape] = {}
         self._mixed: set[Segment] = set()
+        self._work = [(s, i) for s in self.structure.order for i in s.instrs]
+        self._users: dict[int, list[int]] = {}
+        self._abroad: set[int] = set()
+        for number, (_, instr) in enumerate(self._work):
+            for value in instr.operands:
+                if isinstance(value, ir.Instr):
+                    self._users.setdefault(id(value), []).append(number)
+                    if self._loop_of.get(id(value)) is not self._loop_of[id(instr)]:
+                        self._abroad.add(number)
+        due: Iterable[int] = range(len(self._work))
         while True:
-            self._settle()
+            self._settle(due)
             divergent = {loop for loop in self.structure.loops if loop.divergent}
             mixed = self.structure.mark(self.divides)
             if mixed <= self._mixed and divergent == {loop for loop in self.structure.loops if loop.divergent}:
                 break
             self._mixed |= mixed
+            phis = (n for n, (segment, instr) in enumerate(self._work) if instr.op == "phi" and segment in self._mixed)
+            due = {*phis, *self._abroad}
 
     def of(self, value: ir.Value) -> Shape:
         """The shape of a value where it is defined."""
-        if isinstance(value, ir.Const):
-            if isinstance(value.value, int) and isinstance(value.type, ir.Int):
-                return Shape(self._zero, 0, signed(value.value, value.type.bits))
-            return Shape(self._zero)
         if isinstance(value, ir.Instr):
             return self._shapes.get(id(value), VARYING)
-        return Shape(self._zero, 0, 0) if is_pointer(value) else Shape(self._zero)
+        found = self._fixed.get(value)
+        if found is None:
+            found = self._fixed[value] = self._given(value)
+        return found
+
+    def _given(self, value: ir.Value) -> Shape:
+        """The shape of what no instruction computes."""
+        if isinstance(value, ir.Const) and isinstance(value.value, int) and isinstance(value.type, ir.Int):
+            return Shape(self._zero, 0, signed(value.value, value.type.bits))
+        if not isinstance(value, ir.Const) and is_pointer(value):
+            return Shape(self._zero, 0, 0)
+        return Shape(self._zero)
 
     def divides(self, branch: ir.Instr) -> bool:
         """Whether lanes may part at a branch."""
@@ -111,23 +126,27 @@ class Shapes:
                 loop = loop.parent
         return self.of(value)
 
-    def _settle(self) -> None:
-        """Sweep until nothing changes; what is not known yet counts as agreeing with anything."""
-        self._shapes.clear()
-        work = [(segment, instr) for segment in self.structure.order for instr in segment.instrs]
-        due = {id(instr) for _, instr in work}
+    def _settle(self, first: Iterable[int]) -> None:
+        """Sweep from the instructions numbered `first` until nothing changes; what is not known yet counts as agreeing with
+        anything. Shapes only ever become less, so that those found under fewer divergent branches are a start."""
+        due = bytearray(len(self._work))
+        for number in first:
+            due[number] = 1
         for count in range(_SWEEPS * 2):
-            for segment, instr in work:
-                if id(instr) not in due:
-                    continue
-                due.discard(id(instr))
+            number = due.find(1)
+            if number < 0:
+                return
+            while number >= 0:
+                due[number] = 0
+                segment, instr = self._work[number]
                 fresh = self._transfer(segment, instr, count)
                 if fresh is not None and fresh != self._shapes.get(id(instr)):
                     self._shapes[id(instr)] = fresh
-                    due.update(self._users.get(id(instr), ()))
-            if not due:
-                return
-        raise Unsuitable("shapes of values that do not settle")
+                    for user in self._users.get(id(instr), ()):
+                        due[user] = 1
+                number = due.find(1, number + 1)
+        if due.find(1) >= 0:
+            raise Unsuitable("shapes of values that do not settle")
 
     def _transfer(self, segment: Segment, instr: ir.Instr, sweep: int) -> Shape | None:
         if instr.op == "phi":
