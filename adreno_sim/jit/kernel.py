@@ -393,7 +393,8 @@ def globals_of(function: ir.Function) -> list[ir.Global]:
     for block in function.blocks:
         for instr in block.instrs:
             for operand in instr.operands:
-                visit(operand)
+                if not isinstance(operand, ir.Instr):
+                    visit(operand)
     return list(found.values())
 
 

@@ -92,13 +92,16 @@ def _edge_uses(segment: Segment) -> list[ir.Value]:
 
 
 def _liveness(graph: Graph) -> dict[Segment, list[ir.Instr]]:
-    """Values that live into each segment (backward data flow; crossing splits)."""
+    """Values that live into each segment (backward data flow; crossing splits). Nothing where no work-items meet."""
+    if not graph.splits:
+        return {}
+    touched = {s: _touched(s) for s in graph.segments}
     live: dict[Segment, dict[int, ir.Instr]] = {s: {} for s in graph.segments}
     changed = True
     while changed:
         changed = False
         for segment in reversed(graph.segments):
-            now = _live_in(segment, live)
+            now = _live_in(segment, live, *touched[segment])
             if len(now) != len(live[segment]):
                 live[segment] = now
                 changed = True
@@ -106,18 +109,25 @@ def _liveness(graph: Graph) -> dict[Segment, list[ir.Instr]]:
     return {s: sorted(values.values(), key=order) for s, values in live.items()}
 
 
-def _live_in(segment: Segment, live: dict[Segment, dict[int, ir.Instr]]) -> dict[int, ir.Instr]:
+def _touched(segment: Segment) -> tuple[dict[int, ir.Instr], list[int]]:
+    """What a segment uses of other segments and its own, and what it computes."""
+    uses = [*_edge_uses(segment), *_uses(segment)]
+    used = {id(value): value for value in uses if isinstance(value, ir.Instr) and not always_at_hand(value)}
+    return used, [id(instr) for instr in segment.instrs]
+
+
+def _live_in(
+    segment: Segment, live: dict[Segment, dict[int, ir.Instr]], used: dict[int, ir.Instr], defined: list[int]
+) -> dict[int, ir.Instr]:
     now: dict[int, ir.Instr] = {}
     after = [segment.split.resume] if segment.split and segment.split.resume else segment.successors
     for successor in after:
         now.update(live[successor])
     if segment.split is not None:
         now.pop(id(segment.split.instr), None)
-    for value in [*_edge_uses(segment), *_uses(segment)]:
-        if isinstance(value, ir.Instr) and not always_at_hand(value):
-            now[id(value)] = value
-    for instr in segment.instrs:
-        now.pop(id(instr), None)
+    now.update(used)
+    for instr in defined:
+        now.pop(instr, None)
     return now
 
 

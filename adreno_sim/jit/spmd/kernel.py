@@ -67,9 +67,12 @@ def _place_private(plan: SpmdPlan, kernel: ir.Function) -> None:
 
 
 def _place_kept(plan: SpmdPlan) -> None:
+    crossing = plan.regions.crossing()
+    if not crossing:
+        return
     emitter = SpmdEmitter(plan, plan.regions.regions[0])
     x, y, z = plan.tile.count(plan.unit.key.local_size)
-    for value in plan.regions.crossing():
+    for value in crossing:
         types = emitter.kept_types(value)
         plan.kept[id(value)] = [plan.unit.reserve_arena(x * y * z * part_bytes(t)) for t in types]
 
