@@ -64,35 +64,62 @@ def _told(place: Context, number: Linear, told: frozenset[int]) -> bool:
 
 def _spellings(forms: IndexForms, places: list[Context], offset: Linear) -> Iterator[tuple[list[Part], frozenset[int]]]:
     """Ways to write an offset as a sum of parts, and the atoms that these determine: atom by atom, and by digits."""
-    yield [(c, Linear({a: 1}, 0)) for a, c in offset.terms.items()], frozenset(offset.terms)
-    numbers = {}
-    for atom in offset.terms:
-        floor = forms.atoms[atom].floor
-        if floor is not None:
-            numbers[floor[0].key] = floor[0]
-    if not numbers:
-        return
+    offset, quotients = _quotients(forms, offset)
+    yield _atoms(offset), frozenset(offset.terms)
     rest, parts, told = offset, list[Part](), set[int]()
-    for number in numbers.values():
-        found = _digits(forms, number, rest)
+    for number in {number.key: number for number, _ in quotients.values()}.values():
+        found = _digits(number, {d: atom for atom, (n, d) in quotients.items() if n.same(number)}, rest)
         if found is not None:
             digits, rest = found
             parts += digits
-            plain = [(c, Linear({a: 1}, 0)) for a, c in number.terms.items()]
-            if all(c for c, _ in digits) and _tell(places, plain, [], 1):
+            if all(c for c, _ in digits) and _tell(places, _atoms(number), [], 1):
                 told |= number.terms.keys()
-    parts += [(c, Linear({a: 1}, 0)) for a, c in rest.terms.items()]
-    yield [part for part in parts if part[0]], frozenset(told | rest.terms.keys())
+    if parts:
+        yield [part for part in parts + _atoms(rest) if part[0]], frozenset(told | rest.terms.keys())
 
 
-def _digits(forms: IndexForms, number: Linear, offset: Linear) -> tuple[list[Part], Linear] | None:
-    """The digits of `number` in an offset, the lowest first, and what is left of the offset without them. None where its
-    quotients are of divisors that do not divide each other."""
-    quotients = {}
-    for atom in offset.terms:
-        floor = forms.atoms[atom].floor
-        if floor is not None and floor[0].key == number.key and floor[0].const == number.const:
-            quotients[floor[1]] = atom
+def _atoms(value: Linear) -> list[Part]:
+    return [(c, Linear({a: 1}, 0)) for a, c in value.terms.items()]
+
+
+Quotient = tuple[Linear, int]
+"""A number, and what it is divided by."""
+
+
+def _quotients(forms: IndexForms, offset: Linear) -> tuple[Linear, dict[int, Quotient]]:
+    """An offset in which equal quotients are one atom, and the quotients in it by their atoms."""
+    found: dict[int, Quotient] = {}
+    known: dict[tuple[frozenset[tuple[int, int]], int, int], int] = {}
+    for atom, coefficient in list(offset.terms.items()):
+        quotient = _quotient(forms, atom)
+        if quotient is None:
+            continue
+        first = known.setdefault((quotient[0].key, quotient[0].const, quotient[1]), atom)
+        if first == atom:
+            found[atom] = quotient
+        else:
+            offset = offset.plus(Linear({first: coefficient, atom: -coefficient}, 0))
+    return offset, {atom: quotient for atom, quotient in found.items() if atom in offset.terms}
+
+
+def _quotient(forms: IndexForms, atom: int) -> Quotient | None:
+    """What an atom is the floor of, without floors inside: floor((floor(x / a) + y) / b) = floor((x + a * y) / (a * b))."""
+    floor = forms.atoms[atom].floor
+    if floor is None:
+        return None
+    number, divisor = floor
+    while True:
+        inner = [a for a, c in number.terms.items() if c == 1 and forms.atoms[a].floor is not None]
+        if not inner:
+            return number, divisor
+        value, by = forms.atoms[inner[0]].floor  # type: ignore[misc]
+        number = value.plus(number.plus(Linear({inner[0]: 1}, 0), -1), by)
+        divisor *= by
+
+
+def _digits(number: Linear, quotients: dict[int, int], offset: Linear) -> tuple[list[Part], Linear] | None:
+    """The digits of `number` in an offset, the lowest first, and what is left of the offset without them; `quotients`: atoms by
+    what the number is divided by. None where these do not divide each other."""
     divisors = sorted(quotients)
     if any(large % small for small, large in pairwise(divisors)):
         return None

@@ -125,7 +125,7 @@ def _alike(a: Write, b: Write) -> bool:
 
 
 def _once_or_behind_a_read(forms: IndexForms, write: Write, touched: Touched, told: frozenset[int]) -> bool:
-    """Whether what a write replaces was read before, or there is nothing: it comes before every other write, once."""
+    """Whether what a write replaces was read before, or there is nothing: it comes once, and never after another write."""
     block = forms.block_of[id(write.instr)]
     position = {id(instr): n for n, instr in enumerate(block.instrs)}
     here = position[id(write.instr)]
@@ -133,15 +133,21 @@ def _once_or_behind_a_read(forms: IndexForms, write: Write, touched: Touched, to
     since = max((n for o in others if (n := position.get(id(o.instr), here)) < here), default=-1)
     if any(since < position.get(id(read.instr), -1) < here and _alike(read, write) for read in touched.reads):
         return True
-    return _turns_told(forms, write, told) and all(_precedes(forms, write, other) for other in others)
+    return _turns_told(forms, write, told) and not any(_follows(forms, write, other) for other in others)
 
 
-def _precedes(forms: IndexForms, write: Write, other: Write) -> bool:
-    """Whether every way to `other` leads over `write`."""
+def _follows(forms: IndexForms, write: Write, other: Write) -> bool:
+    """Whether some way from `other` leads to `write`."""
     here, there = forms.block_of[id(write.instr)], forms.block_of[id(other.instr)]
-    if here is there:
-        return here.instrs.index(write.instr) < here.instrs.index(other.instr)
-    return forms.dominators.dominates(here, there)
+    if here is there and here.instrs.index(other.instr) < here.instrs.index(write.instr):
+        return True
+    passed, pending = set[int](), list(there.instrs[-1].blocks)
+    while pending:
+        block = pending.pop()
+        if id(block) not in passed:
+            passed.add(id(block))
+            pending += block.instrs[-1].blocks
+    return id(here) in passed
 
 
 def _turns_told(forms: IndexForms, write: Write, told: frozenset[int]) -> bool:

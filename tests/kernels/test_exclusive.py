@@ -51,7 +51,10 @@ KERNELS = {  # what the kernel does, whether `a` (or the image) is exclusive
     "a sum": ("int p = i + 24 * y; a[p] = 0; for (int n = 0; n < 3; n++) a[p] += n;", True),
     "a sum begun anew in a loop": ("int p = i + 24 * y; for (int n = 0; n < 3; n++) { a[p] = 0; a[p] += n; }", False),
     "a sum that is overwritten": ("int p = i + 24 * y; a[p] += 1; a[p] = 2;", False),
-    "a sum begun on one way": ("int p = i + 24 * y; if (b[0] == 0) a[p] = 0; a[p] += 1;", False),
+    "a sum begun on one way": ("int p = i + 24 * y; if (b[0] == 0) a[p] = 0; a[p] += 1;", True),
+    "a sum under a guard": ("int p = i + 24 * y; if (i < 20) a[p] = 0; for (int n = 0; n < 3; n++) if (i < 20) a[p] += n;", True),
+    "on one way or the other": ("int p = i + 24 * y; if (b[0] == 0) a[p] = 0; else a[p] = 1;", True),
+    "on one way, then on all": ("int p = i + 24 * y; if (b[0] == 0) a[p] = 0; a[p] = 1;", False),
     "read once, written twice": ("int p = i + 24 * y; int v = a[p]; a[p] = v; a[p] = v + 1;", False),
     "what a neighbour writes": ("a[i + 24 * y] = a[i + 24 * y + 1];", False),
     "what another row writes": ("a[i + 24 * y] = 1; if (i < 3) a[i + 24 * y + 100] = a[i + 24 * (3 - y)];", False),
@@ -67,6 +70,9 @@ KERNELS = {  # what the kernel does, whether `a` (or the image) is exclusive
     "texels by three digits": ("write_imagei(t, (int2)(g + 3 * y + 12 * (l & 1), (l >> 1 & 1) + l / 4 * 2), (int4)(1));", True),
     "texels by digits that meet": ("write_imagei(t, (int2)(g + 3 * y + 12 * (l & 1), (l >> 1 & 1) + l / 4), (int4)(1));", False),
     "texels by digits of no chain": ("write_imagei(t, (int2)(g + 3 * y, l / 2 + l / 3), (int4)(1));", False),
+    "texels by quotients twice": ("int p = i + 24 * y; write_imagei(t, (int2)(p % 12, (12 * y + i / 2) / 6), (int4)(1));", True),
+    "texels by two quotients": ("int p = i + 24 * y; write_imagei(t, (int2)(p % 12, (12 * y + i / 2) / 5), (int4)(1));", False),
+    "elements by digits": ("a[24 * y + 8 * g + 2 * (l >> 1) + (l & 1)] = i;", True),
     "texels in one column": ("write_imagei(t, (int2)(3, y), (int4)(1));", False),
 }  # fmt: skip
 
