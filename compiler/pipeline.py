@@ -211,13 +211,13 @@ def _lower_tir(mod: IRModule, target: Target, fixes: Sequence[Fix]) -> tuple[IRM
             insertions[name] = tvm.transform.Sequential([*([insertions[name]] if name in insertions else []), make()])
     split = Snapshot("tirx.SplitHostDevice", "after")
     with target:
-        final = run_with_insertions(_tir_triple(target)[0], mod, insertions, split)
+        final = run_with_insertions(tir_triple(target)[0], mod, insertions, split)
     if split.module is None:
         raise UnsupportedError("unsupported: TVM's TIR pipeline ran no tirx.SplitHostDevice")
     return split.module, final
 
 
-def _tir_triple(target: Target) -> tuple[Any, Any, Any]:
+def tir_triple(target: Target) -> tuple[Any, Any, Any]:
     """(passes, host passes, device passes) for the target: the shape every caller in TVM expects of a TIR pipeline."""
     from tvm.tirx import compilation_pipeline as pipelines
 
@@ -235,7 +235,7 @@ def _sources(final: IRModule) -> dict[str, str]:
     sources: dict[str, str] = {}
     _, by_target = split_host_device_mods(final)
     for target, mod in by_target.items():
-        mod = _tir_triple(target)[2]()(mod)
+        mod = tir_triple(target)[2]()(mod)
         built = tvm.get_global_func(f"target.build.{target.kind.name}")(mod, target)
         sources.update(split_sources(built.inspect_source()))
     return sources

@@ -11,7 +11,7 @@ from ..check import check
 from ..compat import import_tvm
 from ..passes.registry import FIXES
 from ..targets import make_target
-from . import models
+from . import models, own_texture
 
 if TYPE_CHECKING:
     from ..artifact import CompiledModel
@@ -191,6 +191,19 @@ DEFECTS: tuple[Defect, ...] = (
         "constant-rank",
         models.one_element,
         "elementwise operators with a (1, 1, 1, 1) constant do not compile",
+    ),
+    _in_textures(
+        "stacked-sum",
+        "stacked-sum",
+        models.stacked_sum,
+        "sums of convolutions do not compile for textures as the ONNX operator Sum is imported",
+    ),
+    Defect(
+        "own-texture",
+        "functions that allocate a texture do not get through the lowering of host programs",
+        "host programs are taken before TVM lowers them, and run here",
+        "texture",
+        own_texture.judge,
     ),
 )
 """In the order in which they are examined."""

@@ -99,6 +99,11 @@ def dropout() -> Any:
     return module(lambda x: import_tvm().relax.TupleGetItem(_ops().nn.dropout(conv(x), 0.5), 0))
 
 
+def stacked_sum() -> Any:
+    """Two convolutions added as TVM imports ONNX's Sum."""
+    return module(lambda x: _ops().nn.relu(_ops().sum(_ops().stack([conv(x), conv(x, kernel=1)], axis=0), axis=[0])))
+
+
 def one_element() -> Any:
     constant = np.full((1, 1, 1, 1), 0.25, np.float32)
     return module(lambda x: _ops().add(conv(x), import_tvm().relax.const(constant)))

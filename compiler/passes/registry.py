@@ -18,6 +18,7 @@ from . import (
     private_function,
     reduction_epilogue,
     shared_function,
+    stacked_sum,
     texel_race,
     texture_store,
     unbound_block,
@@ -27,6 +28,7 @@ from .base import Fix
 FIXES: tuple[Fix, ...] = (
     private_function.FIX,
     inference_dropout.FIX,
+    stacked_sum.FIX,
     constant_rank.FIX,
     packed_transpose.FIX,
     plain_convolution.FIX,

@@ -352,6 +352,17 @@ def scalar_operands() -> Any:
 
 
 @case
+def sum_of_stack() -> Any:
+    """Three operands, one of them a broadcast that changes nothing: what TVM's importer makes of ONNX's Sum."""
+
+    def body(x: Any) -> Any:
+        same = op.broadcast_to(conv(x, C), relax.ShapeExpr(IMAGE))
+        return conv(op.nn.relu(op.sum(op.stack([same, conv(x, C, kernel=1), x], axis=0), axis=[0])), C)
+
+    return graph(body, IMAGE)
+
+
+@case
 def one_element_operand() -> Any:
     """A (1, 1, 1, 1) constant, as exporters write for a scalar."""
     constant = relax.const(np.full((1, 1, 1, 1), 0.25, np.float32))

@@ -54,6 +54,16 @@ def test_average_pooling_by_version(tmp_path: Path) -> None:
     assert pooling["stock"].startswith("wrong-value" if tvm_series() == "0.27" else "does not compile")
 
 
+def test_what_no_series_compiles(tmp_path: Path) -> None:
+    """A texture that a function allocates, which a buffer in its place shows to be the reason; and ONNX's Sum."""
+    from adreno_sim.compiler.doctor import own_texture
+
+    code, found = doctor(tmp_path, "--only", "own-texture,stacked-sum")
+    assert code == 0 and all(item["present"] and item["mended"] for item in found["defects"])
+    assert all(item["stock"].startswith("does not compile (") for item in found["defects"])
+    assert own_texture.lowered_by_tvm(own_texture.scheduled("global")) == "ok"
+
+
 def test_strict_counts_a_mended_defect(tmp_path: Path) -> None:
     code, found = doctor(tmp_path, "--strict", "--only", "pipeline-tuple")
     assert code == 1 and found["ok"] and found["defects"][0]["present"]

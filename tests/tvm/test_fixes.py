@@ -20,6 +20,7 @@ pytestmark = pytest.mark.tvm
 SHOWS = {
     "private-function": ("private_function", "unsupported"),
     "inference-dropout": ("dropout", "unsupported"),
+    "stacked-sum": ("sum_of_stack", "unsupported"),
     "constant-rank": ("one_element_operand", "unsupported"),
     "plain-convolution": ("symbolic_batch_conv2d", "unsupported"),
     "packed-convolution": ("conv2d_depthwise", "unsupported"),
@@ -70,7 +71,7 @@ def test_an_unknown_mend_is_named() -> None:
 
 
 def test_stock_has_nothing_to_leave_out() -> None:
-    with pytest.raises(adreno_sim.AdrenoSimError, match="stock pipeline has no fixes"):
+    with pytest.raises(adreno_sim.AdrenoSimError, match="stock pipeline has no mends"):
         lower(OPERATORS["conv2d"](), "texture", "stock", without=("texture-store",))
 
 
@@ -98,6 +99,19 @@ def half_twice() -> Any:
 
 def _plan(module: Any, without: tuple[str, ...]) -> Any:
     return extract_plan(extract(lower(module, "texture", "fixed", without)))
+
+
+@pytest.mark.parametrize(
+    ("stacked", "summed", "keep", "added"),
+    [(0, [0], False, True), (1, [-4], False, True), (-1, [4], False, True), (0, [1], False, False), (0, [0, 1], False, False),
+     (0, None, False, False), (0, [0], True, False)],
+)  # fmt: skip
+def test_sums_over_the_stacked_axis_alone_are_additions(stacked: int, summed: Any, keep: bool, added: bool) -> None:
+    from adreno_sim.compiler.passes.stacked_sum import add_operands
+
+    module = graph(lambda x: op.sum(op.stack([x, op.exp(x)], axis=stacked), axis=summed, keepdims=keep), IMAGE)
+    text = add_operands()(module).script()
+    assert ("R.add(" in text) == added == ("R.stack(" not in text)
 
 
 def test_lowering_leaves_the_module_as_it_was() -> None:
