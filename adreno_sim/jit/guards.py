@@ -99,8 +99,10 @@ def _compared(test: ir.Instr) -> Guard | None:
 
 
 def _local_axis(value: ir.Value) -> int | None:
-    """The axis whose local id `value` is, by way of conversions that keep it."""
+    """The axis whose local id `value` is, by way of conversions that keep it: every id fits 31 bits, but not a byte."""
     while isinstance(value, ir.Instr):
+        if isinstance(value.type, ir.Int) and value.type.bits < 32:
+            return None
         if value.op in ("trunc", "zext", "sext") or (value.callee is not None and value.callee.name == "convert_int"):
             value = value.operands[0]
             continue
