@@ -163,5 +163,7 @@ def _iterations(start: int, step: int, bound: int, stays: str, bits: int) -> int
     if (stays in _GREW and step > 0) or (stays in _SHRANK and step < 0):
         if abs(bound) > (1 << (bits - 2)) or abs(step) > (1 << (bits - 3)):
             return None  # could step over the end of the type and go on
+        if stays[0] == "u" and step < 0 and bound + (stays == "ugt") < -step:
+            return None  # could pass below zero, which is above every bound
         return max(0, distance // step) + 2
     return None

@@ -100,6 +100,14 @@ def test_an_endless_loop_past_a_failed_check_is_stopped_and_both_are_told():
     assert {f.kind.label for f in found} == {"out-of-bounds-read", "watchdog"} and not memory.any()
 
 
+def test_an_unsigned_counter_that_falls_below_zero_is_stopped():
+    module, kernel, key = compiled("for (uint j = 9; j >= 0u; --j) a[i] += j;")
+    memory, address = launch.aligned(256)
+    args = [BoundBuffer(address, 64), BoundBuffer(address + 128, 64)]
+    found = replay.run(module, kernel, key, (16, 1, 1), (0, 0, 0), args, timeout=0.3).findings
+    assert [f.kind.label for f in found] == ["watchdog"] and memory.any()
+
+
 @pytest.mark.parametrize(
     ("body", "items", "executed", "proven"),
     [

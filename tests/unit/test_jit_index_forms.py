@@ -15,11 +15,15 @@ from hypothesis import strategies as st
 
 from adreno_sim.clc import ir
 from adreno_sim.clc.program import FrontEndTarget, compile_source
+from adreno_sim.jit.barriers import Scopes
+from adreno_sim.jit.cfg import Graph
 from adreno_sim.jit.context_bounds import Context
 from adreno_sim.jit.index_forms import IndexForms, bits_of
+from adreno_sim.jit.intervals import Grid, Intervals
 from adreno_sim.jit.launch_facts import LaunchFacts
 from adreno_sim.jit.linear import Atoms, Linear
 from adreno_sim.jit.loops import signed
+from adreno_sim.jit.regions import RegionPlan
 from adreno_sim.jit.simplex import multipliers
 from adreno_sim.jit.specialisation import BufferArg, ScalarArg, Specialisation
 
@@ -211,6 +215,7 @@ def examine(program: str) -> int:
     numbers = [NUMBERS[name].to_bytes(4, "little", signed=True) for name in ("n", "m")]
     facts = LaunchFacts(LOCAL, GROUPS, total, (0, 0, 0), True, 64, (32, 32, *numbers))
     forms = IndexForms(function, key, facts)
+    intervals = Intervals(RegionPlan(Graph(function, Scopes())).regions[0].order, Grid(LOCAL, GROUPS))
     bounds: dict[int, tuple[int, int]] = {}
     looked = 0
 
@@ -221,7 +226,10 @@ def examine(program: str) -> int:
             bounds[id(instr)] = forms.context(instr).tight(forms.form(instr))
         low, high = bounds[id(instr)]
         assert low <= value <= high, f"{instr.op} is {value}, said to be in {low}..{high}\n{source}"
-        if (id(instr), 0) in forms.exact:
+        if instr.type != ir.Int(1):
+            low, high = intervals.of(instr)
+            assert low <= value <= high, f"{instr.op} is {value}, its interval {low}..{high}\n{source}"
+        if (id(instr), 0) in forms.exact or intervals.exact(instr):
             assert PLAIN[instr.op](*operands) == value, f"{instr.op} wraps to {value}\n{source}"
 
     # Forms first, in another order than they are run: what is asked for first must not matter.
@@ -253,6 +261,12 @@ def test_bounds_hold_for_every_value_of_a_random_program(program):
         "for (i = m; i < n; i += 3) for (j = i; j >= m; --j) a[i - j] = 2;",
         "i = (gx % 12) / 4 * 4 + gx % 4; j = gx / 3 - gx / 6 * 2;",
         "if ((uint)(x - 1) < 2u && gx < 9) { i = x + gx; } else { i = -1; }",
+        "for (i = 0; i < 9; ++i) { if (i == 5) j = 100; k = i + j; } j = i;",
+        "for (i = 9; i >= 0; i -= 2) k += i; for (j = x; j < 9; j += 3) k -= j;",
+        "i = (x - 2) / (y + 2); j = (gx - 5) % (x + 3); k = (x - 2) * (gx - 4) + ((x - 3) << 2) - ((gx - 6) >> (x & 1));",
+        "i = (x - 1) & (gx - 1); j = x | gx; k = (x ^ gx) + (uchar)(x * 100) + (char)(gx * 40) + (short)(x - 2);",
+        "for (i = 0x7ffffff0; i > 0; i += 3) { k++; } j = i;",
+        "for (uint u = x; u < 9u; u += 2) i += u; for (uint u = 9; u > 2u; u -= 3) j += u;",
     ],
 )
 def test_bounds_hold_for_programs_of_known_trouble(program):

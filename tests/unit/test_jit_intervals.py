@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
 from adreno_sim.clc import ir
@@ -9,8 +11,10 @@ from adreno_sim.clc.program import FrontEndTarget, compile_source
 from adreno_sim.jit.barriers import Scopes
 from adreno_sim.jit.cfg import Graph
 from adreno_sim.jit.intervals import Grid, Intervals
+from adreno_sim.jit.loops import _iterations, signed
 from adreno_sim.jit.regions import RegionPlan
 
+ANY = (-(2**31), 2**31 - 1)
 HEAD = "__kernel void k(__global int* a, int n) { int l = get_local_id(0), g = get_group_id(0), x = get_global_id(0); "
 
 
@@ -41,6 +45,56 @@ def stored(plan: RegionPlan) -> ir.Value:
         ("-l / 2", (-7, 0)),
         ("(l - 8) % 5", (-4, 4)),
         ("(l - 8) >> 1", (-4, 3)),
+        ("l - g", (-1023, 15)),
+        ("(l - 8) * (g - 512)", (-4088, 4096)),
+        ("(l - 8) / ((l & 3) + 2)", (-4, 3)),
+        ("(l + 8) / ((l & 3) + 2)", (1, 11)),
+        ("(l - 24) / ((l & 3) + 2)", (-12, -1)),
+        ("(l - 24) % 5", (-4, 0)),
+        ("(l - 3) % 100", (-3, 12)),
+        ("(l - 8) % ((l & 3) + 4)", (-6, 6)),
+        ("l / (g % 3)", ANY),
+        ("l % (g % 3)", ANY),
+        ("l / (g - 1)", ANY),
+        ("(uint)l / 3u", (0, 5)),
+        ("(uint)(l - 1) / 3u", ANY),
+        ("(uint)l / (uint)(g - 1)", ANY),
+        ("(uint)(l - 1) % 3u", ANY),
+        ("(l - 8) & 6", (0, 6)),
+        ("l & (g - 1)", (0, 15)),
+        ("(l - 1) & (g - 1)", ANY),
+        ("l | g", (0, 1023)),
+        ("g | l", (0, 1023)),
+        ("l | (g - 1)", ANY),
+        ("(l - 1) | g", ANY),
+        ("(l - 1) ^ g", ANY),
+        ("(l - 8) >> (l & 1)", (-8, 7)),
+        ("(l - 8) >> ((l & 1) + 1)", (-8, 7)),
+        ("l >> (l - 1)", (0, 15)),
+        ("(uint)l >> 1", (0, 7)),
+        ("(uint)(l - 1) >> 1", ANY),
+        ("l << (l & 3)", (0, 120)),
+        ("l << (l - 1)", ANY),
+        ("(l - 8) << 2", (-32, 28)),
+        ("(l - 8) << 28", (-(2**31), 7 << 28)),
+        ("(l - 9) << 28", ANY),
+        ("l * 0x10000000", ANY),
+        ("l + 0x7ffffff0", (2**31 - 16, 2**31 - 1)),
+        ("l + 0x7ffffff1", ANY),
+        ("-2147483633 - l", (-(2**31), -2147483633)),
+        ("-2147483634 - l", ANY),
+        ("l < 5 ? l - 20 : l + 3", (-20, 18)),
+        ("(short)(l * 1000)", (0, 15000)),
+        ("(char)(l * 100)", (-128, 127)),
+        ("(uchar)(l * 100)", ANY),
+        ("(uchar)(l * 8)", (0, 120)),
+        ("convert_int(get_local_id(0)) + 1", (1, 16)),
+        ("convert_int((char)(l - 8))", ANY),
+        ("(int)get_local_size(0)", (1, 16)),
+        ("(int)get_num_groups(0)", (1, 1024)),
+        ("(int)get_global_size(0)", (1, 16384)),
+        ("(int)get_local_id(l)", ANY),
+        ("a[l]", ANY),
     ],
 )
 def test_interval_of_an_expression(expression, interval):
@@ -64,6 +118,63 @@ def test_counters_are_bounded_by_their_test():
     assert intervals.of(stored(plan)) == (0, 2**31 - 1) and intervals.of(step) == (1, 2**31 - 1) and intervals.exact(step)
 
 
+@pytest.mark.parametrize(
+    ("loop", "interval"),
+    [
+        ("for (int i = 0; i <= 10; ++i)", (0, 11)),
+        ("for (int i = 0; i < 10; i += 4)", (0, 13)),
+        ("for (int i = 0; 10 > i; ++i)", ANY),
+        ("for (int i = 20; i > 3; i -= 3)", (1, 20)),
+        ("for (int i = 20; i >= 3; i -= 3)", (0, 20)),
+        ("for (int i = 0; i < 10; --i)", ANY),
+        ("for (int i = l; i < g; ++i)", (0, 1023)),
+        ("for (int i = l + 9; i < 20; ++i)", (9, 24)),
+        ("for (int i = 40 - l; i > 30; --i)", (25, 40)),
+        ("for (int i = l; i < n; i += 1)", (0, 2**31 - 1)),
+        ("for (int i = l; i <= n; i += 1)", ANY),
+        ("for (int i = 2147483640; i <= 2147483646; i += 4)", ANY),
+        ("for (int i = -2147483640; i >= -2147483646; i -= 4)", ANY),
+        ("for (uint i = 0; i < 10u; ++i)", (0, 10)),
+        ("for (uint i = l; i < (uint)n; ++i)", ANY),
+        ("for (uint i = l - 1; i < 10u; ++i)", ANY),
+        ("for (uint i = 20; i > 3u; i -= 3)", (1, 20)),
+        ("for (uint i = 20; i >= 1u; i -= 3)", ANY),
+        ("for (uint i = 20; i >= 3u; i -= 3)", (0, 20)),
+        ("for (int i = 0; i < n; n = a[i], ++i)", ANY),
+        ("for (int i = 0; i != 10; i += 3)", ANY),
+    ],
+)
+def test_counters(loop, interval):
+    """What is stored is the counter where the loop goes on: at most its test and its step away from where it stops."""
+    plan, intervals = analysed(f"{loop} a[0] = i;")
+    assert intervals.of(stored(plan)) == interval
+
+
+def steps_of(start: int, step: int, bound: int, stays: str, bits: int) -> int | None:
+    """Rounds of a loop over numbers of `bits`; None if it never ends."""
+    compare = {"lt": int.__lt__, "le": int.__le__, "gt": int.__gt__, "ge": int.__ge__, "ne": int.__ne__, "eq": int.__eq__}
+    value, rounds = start, 0
+    while rounds <= 1 << bits:
+        a, b = (v % (1 << bits) if stays[0] == "u" else signed(v, bits) for v in (value, bound))
+        if not compare[stays[-2:]](a, b):
+            return rounds
+        value, rounds = value + step, rounds + 1
+    return None
+
+
+@pytest.mark.parametrize("stays", ["slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge", "ne", "eq"])
+def test_no_loop_has_more_rounds_than_are_claimed(stays):
+    """All loops over numbers of five bits."""
+    claimed = 0
+    for start, step, bound in itertools.product(range(32), range(-16, 16), range(32)):
+        most = _iterations(start, step, bound, stays, 5)
+        if most is not None:
+            rounds = steps_of(start, step, bound, stays, 5)
+            assert rounds is not None and rounds <= most, (start, step, bound)
+            claimed += 1
+    assert bool(claimed) == (stays != "eq")
+
+
 def test_a_counter_that_could_wrap_proves_nothing():
     plan, intervals = analysed("for (int i = 0; i < n; i += 3) a[0] = i + 1;")
     assert not intervals.exact(stored(plan))  # type: ignore[arg-type]
@@ -84,6 +195,22 @@ def test_a_counter_that_could_wrap_proves_nothing():
         ("for (int i = 0; i < 10; ) { a[i] = i; if (a[n]) ++i; }", 2),
         ("while (a[0]) ;", 1),
         ("for (int i = 0; i < n; ++i) for (int j = 0; j < 100; ++j) a[i] = j;", 1),
+        ("for (int i = 0; i <= 100; ++i) a[i] = i;", 0),
+        ("for (uint i = 10; i >= 0u; --i) a[i] = i;", 1),
+        ("for (int i = 0; i < 100; --i) a[i & 7] = i;", 1),
+        ("for (int i = 0; i != 9; i += 3) a[i] = i;", 0),
+        ("for (int i = 0; i != 9; i -= 3) a[i & 7] = i;", 1),
+        ("int i = 0; do a[i] = i; while (++i < 100);", 0),
+        ("int i = 0; do a[i] = i; while (++i > 0);", 1),
+        ("for (int i = 0; i < 1000000; ++i) for (int j = 0; j < 10; ++j) a[i] = j;", 1),
+        ("for (int i = 0; i < 5000000; ++i) a[i] = i;", 1),
+        ("for (int i = 0; ; ) { if (a[i]) { if (i >= 100) break; ++i; } }", 2),
+        ("int m = 10; for (int i = 0; i < m; ++i) if (a[i]) m = 20;", 1),
+        ("for (int i = 0; i < 100; i += a[i] & 1) a[i] = i;", 1),
+        ("for (int i = 0; i < 100; ++i) if (a[i]) i = 0;", 1),
+        ("for (int i = a[0]; i < 100; ++i) a[1] = i;", 1),
+        ("int m = 0; for (int i = 0; m < 100; ++i) m = a[i];", 1),
+        ("for (int i = 0; i < 100; ++i) while (a[i]) ;", 1),
     ],
 )
 def test_loops_that_are_proven_short_are_not_watched(loop, polled):
