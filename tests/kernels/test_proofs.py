@@ -116,8 +116,8 @@ RULES = {  # what makes an index E; elements of a
     "first of two cases": ("switch (i) { case 7: break; case 9: return; default: return; } E = i - 7;", 1),
     "negated condition kept in a variable": ("bool out = i >= 10; bool in = !out; if (!in) return; E = i;", 10),
     "condition turned round": ("if (!((i >= 10) ^ 1)) return; E = i;", 10),
-    "conjunction by choice": ("bool in = i >= 3 ? i < 10 : false; if (!in) return; E = i - 3;", 7),
-    "disjunction by choice": ("bool out = i < 3 ? true : i >= 10; if (out) return; E = i - 3;", 7),
+    "conjunction by choice": ("bool p = i >= 3, q = i < 10, in = p ? q : false; if (!in) return; E = i - 3;", 7),
+    "disjunction by choice": ("bool p = i < 3, q = i >= 10, out = p ? true : q; if (out) return; E = i - 3;", 7),
     "counter behind its loop": ("int j = l + 20; while (j < 25) ++j; E = j - 25;", 11),
     "falling counter behind its loop": ("int j = 40 - l; while (j > 30) --j; E = j - 25;", 6),
     "counter that falls below zero": ("int j = 9; while (j >= 0) --j; E = j + 1;", 1),
@@ -218,10 +218,10 @@ DOUBTFUL = {  # index out of range for some work-item, although something speaks
     "unsigned clamp": ("E = (int)clamp((uint)(i - 20), 3u, 50u) - 3;", 41),
     "abs of an unsigned number": ("E = (int)abs((uint)(i - 32));", 33),
     "mul24 of more than 24 bits": ("E = mul24(i << 20, 2) >> 21;", 64),
-    "unsigned bound that may be negative": ("if ((uint)i >= (uint)(l - 8)) return; E = i;", 7),
-    "unsigned bound that may be minus one": ("if ((uint)i >= (uint)(l - 1)) return; E = i;", 14),
-    "unsigned bound from the left": ("if (!((uint)(l - 8) > (uint)i)) return; E = i;", 7),
-    "unsigned bound and the number itself": ("if ((uint)i > (uint)(l - 8)) return; E = i;", 8),
+    "unsigned bound that may be negative": ("if ((uint)l >= (uint)(g - 2)) return; E = l;", 1),
+    "unsigned bound that may be minus one": ("if ((uint)l >= (uint)(g - 1)) return; E = l;", 2),
+    "unsigned bound from the left": ("if (!((uint)(g - 2) > (uint)l)) return; E = l;", 1),
+    "unsigned bound and the number itself": ("if ((uint)l > (uint)(g - 2)) return; E = l;", 2),
     "not below an unsigned number": ("if ((uint)(i - 20) < 10u) return; E = i - 30;", 34),
     "unequal in the middle": ("if (i == 30) return; E = i;", 30),
     "address unequal to another object's": ("if (a + i == b) return; E = i - 1;", 63),
@@ -229,16 +229,16 @@ DOUBTFUL = {  # index out of range for some work-item, although something speaks
     "default": ("switch (i) { case 0: return; default: break; } E = i;", 1),
     "exclusive condition": ("if (!((i < 10) ^ (l > 3))) return; E = i;", 10),
     "condition not turned round": ("if (!((i >= 10) ^ 0)) return; E = i;", 10),
-    "choice of conditions": ("bool in = i < 10 ? true : l > 3; if (!in) return; E = i - 10;", 54),
-    "other choice of conditions": ("bool in = i >= 10 ? l > 3 : true; if (!in) return; E = i - 10;", 54),
+    "choice of conditions": ("bool p = i < 10, q = l > 3, in = p ? true : q; if (!in) return; E = i - 10;", 54),
+    "other choice of conditions": ("bool p = i >= 10, q = l > 3, in = p ? q : true; if (!in) return; E = i - 10;", 54),
     "either of two conditions": ("bool in; if (g > 1) in = i < 40; else in = i < 10; if (!in) return; E = i - 32;", 8),
     "condition or nothing": ("bool in = true; if (l > 3) in = i < 10; if (!in) return; E = i;", 10),
     "condition that always compares": ("if (!((i < 10) >= 0)) return; E = i;", 10),
     "condition unequal to two": ("if (!((i < 10) != 2)) return; E = i;", 10),
     "condition unequal to three": ("if (!((i < 10) != 3)) return; E = i - 10;", 54),
     "number as a condition": ("int x = 2; if (l > 3) x = i < 10; if (!x) return; E = i;", 10),
-    "number chosen as a condition": ("int x = l > 3 ? i < 10 : 2; if (!x) return; E = i;", 10),
-    "number chosen first as a condition": ("int x = l > 3 ? 2 : i < 10; if (!x) return; E = i;", 10),
+    "number chosen as a condition": ("int q = i < 10, x = l > 3 ? q : 2; if (!x) return; E = i;", 10),
+    "number chosen first as a condition": ("int q = i < 10, x = l > 3 ? 2 : q; if (!x) return; E = i;", 10),
     "condition left by both ways": ("int x; if (i < 10) x = 1; else x = b[i]; b[i] = x; E = i;", 10),
     "loop with two ways in": (
         "int j = 0; if (l & 1) goto second; first: j += 3; second: j += 5; if (j < 30) goto first; E = j - 29 + (j & 1);", 5,
@@ -279,12 +279,13 @@ def loop_source(loop: str, planted: bool) -> str:
     return f"{HEAD} long X; {loop.replace('USE', use.format('X'))} }}"
 
 
-def proven(source: str, elements: int, n: int = 7) -> list[bool]:
+def proven(source: str, elements: int, items: int = ITEMS, offset: int = 0) -> list[bool]:
     """Of each access to global memory, in order."""
     function = compile_source(source, "", target=FrontEndTarget()).kernels["k"]
-    key = Specialisation(local_size=(LOCAL, 1, 1), args=(BufferArg(), BufferArg(), ScalarArg(4), ScalarArg(4)))
-    args = [BoundBuffer(0, 4 * elements), BoundBuffer(0, 256), n.to_bytes(4, "little"), (5).to_bytes(4, "little")]
-    known = prove(function, key, facts_of(function, key, (ITEMS, 1, 1), (0, 0, 0), args)).in_range
+    specs = (BufferArg(), BufferArg(), ScalarArg(4), ScalarArg(4))
+    key = Specialisation(local_size=(LOCAL, 1, 1), args=specs, uniform=items % LOCAL == 0)
+    args = [BoundBuffer(0, 4 * elements), BoundBuffer(0, 256), (7).to_bytes(4, "little"), (5).to_bytes(4, "little")]
+    known = prove(function, key, facts_of(function, key, (items, 1, 1), (offset, 0, 0), args)).in_range
     return [number in known for number, i in enumerate(i for b in function.blocks for i in b.instrs) if touches_memory(i)]
 
 
@@ -337,6 +338,73 @@ def test_what_only_seems_in_range_is_found(engine, monkeypatch, name):
         np.testing.assert_array_equal(mine, other)
 
 
+@pytest.mark.parametrize(
+    ("items", "offset", "make", "elements"),
+    [
+        (61, 0, "E = i;", 61),
+        (61, 0, "E = 60 - i;", 61),
+        (61, 5, "E = i - 5;", 61),
+        (61, 5, "E = 65 - i;", 61),
+        (64, 5, "E = i - 5;", 64),
+        (64, 5, "E = i - get_global_offset(0);", 64),
+        (64, 5, "E = l + 16 * g;", 64),
+    ],
+)
+def test_groups_at_the_edge_and_offsets(engine, items, offset, make, elements):
+    for planted in (False, True):
+        source = source_of(make, planted)
+        assert (any if planted else all)(proven(source, elements, items, offset)) != planted
+        args = [oracle.Buffer(np.zeros(elements, np.int32)), oracle.Buffer(np.zeros(64, np.int32))]
+        args += [oracle.Scalar(np.int32(7)), oracle.Scalar(np.uint32(5))]
+        result = engine.run(source, "k", (items,), (LOCAL,), args, offset=(offset, 0, 0), threads=1)
+        assert result.kinds() == (["out-of-bounds-read", "out-of-bounds-write"] * 2 if planted else [])
+
+
+@pytest.mark.parametrize(
+    ("type", "value", "make"),
+    [
+        ("char", np.int8(-5), "E = i + v + 5;"),
+        ("uchar", np.uint8(9), "E = i + v - 9;"),
+        ("ushort", np.uint16(300), "E = i + v - 300;"),
+        ("long", np.int64(-(2**40)), "E = i + v + (1L << 40);"),
+        ("int2", np.array([4, -7], np.int32), "E = i + v.y + 7;"),
+        ("short4", np.array([1, 2, -3, 4], np.int16), "E = i + v.z + 3;"),
+        ("uint", np.uint32(2**32 - 6), "E = i + (int)v + 6;"),
+    ],
+)
+def test_arguments_of_every_width(engine, type, value, make):
+    specs = (BufferArg(), BufferArg(), ScalarArg(value.nbytes))
+    for planted in (False, True):
+        source = source_of(make, planted).replace("int n, uint u", f"{type} v")
+        function = compile_source(source, "", target=FrontEndTarget()).kernels["k"]
+        key = Specialisation(local_size=(LOCAL, 1, 1), args=specs)
+        args = [BoundBuffer(0, 256), BoundBuffer(0, 256), value.tobytes()]
+        known = prove(function, key, facts_of(function, key, (ITEMS, 1, 1), (0, 0, 0), args)).in_range
+        assert bool(known) != planted
+        given = [oracle.Buffer(np.zeros(64, np.int32)), oracle.Buffer(np.zeros(64, np.int32)), oracle.Scalar(value)]
+        result = engine.run(source, "k", (ITEMS,), (LOCAL,), given, threads=1)
+        assert result.kinds() == (["out-of-bounds-read", "out-of-bounds-write"] * 2 if planted else [])
+
+
+def test_only_what_never_wraps_is_called_exact():
+    """Where an operation on vectors is exact in one lane, it is not said of the operation."""
+    for body, exact in (
+        ("b[i] = i * 3;", True),
+        ("b[i] = i * 0x8000001;", False),
+        ("b[i] = i + 0x7fffffc0;", True),
+        ("b[i] = i + 0x7fffffc1;", False),
+        ("b[i] = n - 0x7fffffff;", True),
+        ("b[i] = (((int2)(i, i)) * (int2)(1, 0x8000001)).y;", False),
+    ):
+        function = compile_source(f"{HEAD} {body} }}", "", target=FrontEndTarget()).kernels["k"]
+        key = Specialisation(local_size=(LOCAL, 1, 1), args=(BufferArg(), BufferArg(), ScalarArg(4), ScalarArg(4)))
+        args = [BoundBuffer(0, 256), BoundBuffer(0, 256), (7).to_bytes(4, "little"), bytes(4)]
+        known = prove(function, key, facts_of(function, key, (ITEMS, 1, 1), (0, 0, 0), args)).exact
+        numbered = enumerate(i for b in function.blocks for i in b.instrs)
+        (number,) = [n for n, i in numbered if i.op in ("add", "sub", "mul")]
+        assert (number in known) == exact, body
+
+
 KINDS = {  # other ways to touch memory: source of E, how it is used; elements of a
     "vload": ("b[i] = vload4(E, a).w;", "E = i;", 256),
     "vstore": ("vstore3((int3)(i), E, a);", "E = i;", 192),
@@ -348,6 +416,7 @@ KINDS = {  # other ways to touch memory: source of E, how it is used; elements o
     "local memory": ("__local int t[16]; t[E] = i; barrier(CLK_LOCAL_MEM_FENCE); b[i] = t[E];", "E = l;", 0),
     "private memory": ("int t[8]; for (int j = 0; j < 8; ++j) t[j] = j; t[E] = i; b[i] = t[7 - E];", "E = l & 7;", 0),
     "constant memory": ("b[i] = table[E];", "E = i & 3;", 0),
+    "constant places": ("b[i] = (table + 3)[E] + (table + 0)[E];", "E = 0;", 0),
     "structure": ("struct { int x[4]; } s = {{1, 2, 3, i}}; b[i] = s.x[E];", "E = i & 3;", 0),
 }  # fmt: skip
 
