@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 from ..clc import ir
 from .context_bounds import Context
@@ -68,12 +67,10 @@ def _spellings(forms: IndexForms, places: list[Context], offset: Linear) -> Iter
     yield _atoms(offset), frozenset(offset.terms)
     rest, parts, told = offset, list[Part](), set[int]()
     for number in {number.key: number for number, _ in quotients.values()}.values():
-        found = _digits(number, {d: atom for atom, (n, d) in quotients.items() if n.same(number)}, rest)
-        if found is not None:
-            digits, rest = found
-            parts += digits
-            if all(c for c, _ in digits) and _tell(places, _atoms(number), [], 1):
-                told |= number.terms.keys()
+        digits, rest = _digits(number, {d: atom for atom, (n, d) in quotients.items() if n.same(number)}, rest)
+        parts += digits
+        if all(c for c, _ in digits) and _tell(places, _atoms(number), [], 1):
+            told |= number.terms.keys()
     if parts:
         yield [part for part in parts + _atoms(rest) if part[0]], frozenset(told | rest.terms.keys())
 
@@ -117,16 +114,13 @@ def _quotient(forms: IndexForms, atom: int) -> Quotient | None:
         divisor *= by
 
 
-def _digits(number: Linear, quotients: dict[int, int], offset: Linear) -> tuple[list[Part], Linear] | None:
+def _digits(number: Linear, quotients: dict[int, int], offset: Linear) -> tuple[list[Part], Linear]:
     """The digits of `number` in an offset, the lowest first, and what is left of the offset without them; `quotients`: atoms by
-    what the number is divided by. None where these do not divide each other."""
-    divisors = sorted(quotients)
-    if any(large % small for small, large in pairwise(divisors)):
-        return None
+    what the number is divided by."""
     weight = _times_in(number, offset)
     rest = offset.plus(number, -weight)
     digits, lower, unit = list[Part](), number, 1
-    for divisor in divisors:
+    for divisor in sorted(quotients):
         atom = quotients[divisor]
         digits.append((weight, lower.plus(Linear({atom: 1}, 0), -(divisor // unit))))
         weight = weight * (divisor // unit) + rest.terms.get(atom, 0)

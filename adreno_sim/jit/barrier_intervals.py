@@ -201,7 +201,7 @@ class Ways:
         barrier in every turn."""
         for block in self._order:
             looped = any(self._forms.dominators.dominates(block, p) for p in self._forms.dominators.predecessors[id(block)])
-            if not looped or not self._lockstep.holds(block) or self._comes_back(block):
+            if not looped or self._comes_back(block):
                 continue
             for phi in block.instrs:
                 if phi.op != "phi":

@@ -45,6 +45,17 @@ KERNELS = {  # what a group of 8 by 2 does; whether nobody can race in `s`
     "a longer step of a tree": (f"s[l + 8 * y] = l; {WAIT} if (l < 5 && y == 0) s[l] += s[l + 4]; {WAIT} r = s[0];", False),
     "a tree": (f"{START} {WAIT} {TREE} {{ if ({ITEM} < n) s[{ITEM}] += s[{ITEM} + n]; {WAIT} }} r = s[0];", True),
     "a tree, no wait in its turns": (f"{START} {WAIT} {TREE} if ({ITEM} < n) s[{ITEM}] += s[{ITEM} + n]; r = s[0];", False),
+    "a tree, a wait behind it": (f"{START} {WAIT} {TREE} if ({ITEM} < n) s[{ITEM}] += s[{ITEM} + n]; {WAIT} r = s[0];", False),
+    "the turns of a tree on both sides of a wait": (
+        f"{START} {WAIT} {TREE} {{ r += s[{ITEM} + n]; {WAIT} if ({ITEM} < n) s[{ITEM}] = l; }} {WAIT} r += s[0];", False,
+    ),
+    "a tree from where an item began": (
+        f"{START} int m = 8; if (l) m = 4; {WAIT} for (; m; m >>= 1) {{ if ({ITEM} < m) s[{ITEM}] += s[{ITEM} + m]; {WAIT} }}",
+        False,
+    ),
+    "a tree of a step that each item has": (
+        f"{START} int m = l & 1 ? 3 : 8; {WAIT} {TREE} {{ if ({ITEM} < m) s[{ITEM}] += s[{ITEM} + m]; m >>= 1; {WAIT} }}", False,
+    ),
     "a tree of one item too many": (
         f"{START} {WAIT} {TREE} {{ if ({ITEM} <= n) s[{ITEM}] += s[{ITEM} + n]; {WAIT} }} r = s[0];", False,
     ),

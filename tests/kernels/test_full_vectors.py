@@ -93,7 +93,7 @@ KERNELS = {  # body; what is given for `b`; whether vectors do it all; kinds of 
     "gathered": ("a[i] = b[(i * 37) & 63];", (FLOATS, 0, 64), True, []),
     "gathered, one too few": ("a[i] = b[(i * 37) & 63];", (FLOATS, 1, 64), False, UNWRITTEN),
     "scattered": ("a[(i * 5) & 63] = b[i];", FLOATS, False, []),  # not seen to be apart: race cells
-    "its own output": ("a[i] = b[i]; a[i] = a[i] + 1;", FLOATS, False, []),
+    "its own output": ("a[i] = b[i]; a[i] = a[i] + 1;", FLOATS, True, []),
     "local memory": (f"s[l] = b[i]; {WAIT} a[i] = s[15 - l];", FLOATS, True, []),
     "local memory that half of them write": (f"if (l < 8) s[l] = b[i]; {WAIT} a[i] = s[15 - l];", FLOATS, False, UNWRITTEN),
     "local memory of the group before": ("a[i] = g == 0 ? 0 : s[l];", FLOATS, False, UNWRITTEN),
