@@ -5,7 +5,8 @@ and private memory as long as the group and the work-item. Race cells (`cells`) 
 memory last, and when. Values in registers carry masks where they may be undefined (`undefined`, `values`).
 
 What is known beforehand costs nothing: an argument that nobody writes in this launch has no cells, and no valid bytes
-either where all of it has been written before.
+either where all of it has been written before. Launches that need no cells and have no variable without a value run as
+vectors first (`spmd.valid_bytes`); this code says where and what, if those find anything.
 
 A copy of uninitialised bytes by a load and a store is reported at the load; memcpy, struct assignment and asynchronous copies
 carry validity along and are reported where the copy is read.
