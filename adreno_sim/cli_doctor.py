@@ -10,7 +10,7 @@ EXIT_OK, EXIT_FINDINGS = 0, 1
 
 DETAILS = """\
 Small models are compiled and run on the simulated device: with TVM's passes alone, with every mend but the one for the
-defect, and with all mends (the fixed pipeline, which check uses by default). Takes about a minute.
+defect, and with all mends (the fixed pipeline, which check uses by default). Takes about half a minute.
 
 exit code: 0 the fixed pipeline is right on every model, with --strict also TVM's own; 1 it is not; 2 usage, or a TVM that
 cannot be imported safely; 3 unsupported version of TVM

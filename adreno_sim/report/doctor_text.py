@@ -20,7 +20,7 @@ def show(found: Examination, file: IO[str]) -> None:
 
     say(f"TVM {found.tvm} (apache-tvm-ffi {found.tvm_ffi}), Python {found.python}, on {found.device}")
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for title in ("defect", "what TVM does", "here", "TVM's passes alone", "mend", "with the mends"):
+    for title in ("defect", "what TVM does", "in this TVM", "TVM's passes alone", "mend", "with the mends"):
         table.add_column(title, overflow="fold")
     for item in found.defects:
         here = "yes" if item.present else "no"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import IO, TYPE_CHECKING
 
 from ..findings import Severity
@@ -141,21 +142,26 @@ def plan_line(report: Report) -> str:
     what = f"memory plan {report.planner}".rstrip()
     return (
         f"{what}: {plan.planned:,} bytes as planned in {plan.storages} storages, {plan.right:,} with right sizes "
-        f"({plan.inflation:.2f}x), live lower bound {plan.live_lower_bound:,}; left alone {plan.unplanned:,}, "
-        f"constants {plan.constants:,}{_causes(report)}"
+        f"({plan.inflation:.2f}x), live lower bound {plan.live_lower_bound:,}"
+        f"{_spent('by cause', report.plan_causes, CAUSES)}"
+        f"{_spent('besides', {**report.plan_causes, 'unplanned': plan.unplanned, 'constants': plan.constants}, BESIDES)}"
     )
 
 
 CAUSES = {
     "dense": "tensors at the peak", "padding": "pitch padding", "slots": "storages larger than their tensors",
-    "item_size": "item-size inflation", "pages": "page rounding", "unplanned": "unplanned", "workspace": "workspace",
+    "item_size": "item-size inflation",
 }  # fmt: skip
+"""What a plan's bytes are, each with what it is called: they add up."""
+
+BESIDES = {"pages": "page rounding", "unplanned": "unplanned", "workspace": "workspace", "constants": "constants"}
+"""What comes on top of them."""
 
 
-def _causes(report: Report) -> str:
-    """What the plan's bytes are spent on, without what is nothing."""
-    spent = [f"{CAUSES[key]} {nbytes:,}" for key, nbytes in report.plan_causes.items() if nbytes]
-    return f"; bytes by cause: {', '.join(spent)}" if spent else ""
+def _spent(title: str, nbytes: Mapping[str, int], names: Mapping[str, str]) -> str:
+    """The bytes of these, without what is nothing."""
+    spent = [f"{name} {nbytes[key]:,}" for key, name in names.items() if nbytes.get(key)]
+    return f"; {title}: {', '.join(spent)}" if spent else ""
 
 
 def scope_line(scopes: ScopeSummary) -> str:
@@ -164,10 +170,10 @@ def scope_line(scopes: ScopeSummary) -> str:
     for tensor in scopes.buffers:
         by_reason.setdefault(tensor.why.partition(":")[0], []).append(tensor.name)
     reasons = [
-        f"{len(names)} {reason} ({', '.join(names[:SHOWN])}{', ...' if len(names) > SHOWN else ''})"
+        f"{', '.join(names[:SHOWN])}{f' and {len(names) - SHOWN} more' if len(names) > SHOWN else ''} ({reason})"
         for reason, names in sorted(by_reason.items(), key=lambda item: -len(item[1]))
     ]
-    why = f": {'; '.join(reasons)}" if reasons else ""
+    why = f": {', '.join(reasons)}" if reasons else ""
     return f"tensors before fusion: {scopes.textures} in textures, {len(scopes.buffers)} in buffers{why}"
 
 

@@ -301,7 +301,7 @@ def test_a_check_says_which_tensors_are_buffers_and_why(adreno, capsys):
     assert data["scopes"]["buffers"][-1]["why"] == "no call reads it"
     text.show(report, sys.stdout)
     said = capsys.readouterr().out
-    assert f"{report.scopes.textures} in textures, {len(buffers)} in buffers: " in said and "no call reads it (gv)" in said
+    assert f"{report.scopes.textures} in textures, {len(buffers)} in buffers: " in said and "gv (no call reads it)" in said
     assert adreno_sim.check(mean_in_texture(), device=adreno, target="buffer").scopes is None
 
 
