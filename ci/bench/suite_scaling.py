@@ -1,4 +1,22 @@
-"""Scaling suite: a kernel's time over its work, 1x to 64x, on one thread and on two."""
+"""Scaling suite: how a kernel's time grows with its work, 1x to 64x, on one thread and on two.
+
+What is measured is the engine: how the cost of a launch grows with the groups in it. So the rest is kept the same along a
+series. It is one program and one set of arguments, made for the largest launch; a launch of less work covers a part of the
+same global size. Work grows in one of two ways:
+
+* along the axis that holds blocks of output channels: every group does the same, and reads the same input or, in
+  depthwise_texture, a layer of its own;
+* by passes over the same data: the third axis, which the kernel does not look at, has as many groups as there are passes.
+
+Memory stays in one regime. What passes go over fits the cache of one core. The convolutions do hundreds of operations for
+each byte that grows with the work. depthwise_texture streams: already its least launch reads and writes several times the
+cache of one core, the largest some hundred MB.
+
+All launches lie well above what a launch costs by itself. That is measured in the same rounds by a launch of one group, less
+the time of a group in the largest launch, and subtracted. A second thread is woken only where it pays, and waking it takes
+as long as tens of groups: series of two threads begin at more work. Sizes and devices take turns within each round; times are
+medians over the rounds; the exponent is the slope of the logarithms over all points.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +24,7 @@ import math
 import statistics
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,17 +38,55 @@ COLUMNS = ("unchecked", "bounds")
 ROUNDS = 10
 LINEAR = (0.95, 1.05)
 """Exponents that count as linear."""
-SERIES: dict[str, tuple[dict[str, int], str]] = {
-    "conv3x3_local": ({"C": 16, "K": 4, "H": 32, "W": 32}, "K"),
-    "conv3x3_texture": ({"C": 16, "K": 4, "H": 28, "W": 28}, "K"),
-    "depthwise_texture": ({"C": 8, "H": 56, "W": 56}, "C"),
-    "layer_norm": ({"M": 64, "N": 768}, "M"),
-    "matmul_registers": ({"M": 32, "N": 128, "K": 256}, "M"),
-    "softmax_rows": ({"M": 16, "N": 1000}, "M"),
-}
-"""By kernel: its constants at 1x, and which of them grows."""
 
 Row = dict[str, Any]
+Size = tuple[int, int, int]
+
+
+@dataclass(frozen=True)
+class Series:
+    """One kernel. constants: its own, at one unit of work. grows: which of them is as many times that as there are units; empty
+    where units are passes over the same data. start: units at 1x, by threads."""
+
+    constants: dict[str, int]
+    grows: str
+    start: tuple[int, int]
+
+    def units(self, threads: int, factor: int) -> int:
+        return self.start[threads - 1] * factor
+
+    def case(self, kernel: str, threads: int) -> Case:
+        """The launch whose program and arguments serve the whole series."""
+        most = self.units(threads, FACTORS[-1])
+        grown = {self.grows: self.constants[self.grows] * most} if self.grows else {}
+        return make_case(kernel, "float", "scaling", {**self.constants, **grown})
+
+    def global_size(self, case: Case, units: int) -> Size:
+        """What is launched for so many units: each is one group along the third axis."""
+        x, y, _ = case.global_size
+        return x, y, case.local_size[2] * units
+
+
+SERIES = {
+    "conv3x3_local": Series({"C": 32, "K": 4, "H": 32, "W": 32}, "K", (8, 32)),
+    "conv3x3_texture": Series({"C": 32, "K": 4, "H": 28, "W": 28}, "K", (12, 48)),
+    "depthwise_texture": Series({"C": 4, "H": 112, "W": 112}, "C", (16, 32)),
+    "layer_norm": Series({"M": 64, "N": 768}, "", (8, 32)),
+    "matmul_registers": Series({"M": 128, "N": 128, "K": 128}, "", (8, 32)),
+    "softmax_rows": Series({"M": 32, "N": 1000}, "", (6, 24)),
+}
+
+
+@dataclass
+class At:
+    """A child that launches one size, for `interleaved`."""
+
+    child: Child
+    size: Size
+
+    def call(self, method: str, *args: Any) -> Any:
+        self.child.call("resize", self.size)
+        return self.child.call(method, *args)
 
 
 def run(only: str, quick: bool, statistic: str, say: Callable[[str], None]) -> dict[str, Any]:
@@ -40,7 +97,7 @@ def run(only: str, quick: bool, statistic: str, say: Callable[[str], None]) -> d
         children = {}
         for threads in THREADS:
             found, _ = stack.enter_context(opened(COLUMNS, threads=threads))
-            children.update({f"{column}, {threads} thread{'s' * (threads > 1)}": child for column, child in found.items()})
+            children.update({(column, threads): child for column, child in found.items()})
         for kernel in SERIES:
             if only in kernel:
                 for row in _series(kernel, children, factors, 3 if quick else ROUNDS, statistic):
@@ -49,77 +106,90 @@ def run(only: str, quick: bool, statistic: str, say: Callable[[str], None]) -> d
     return {"suite": "scaling", "factors": list(factors), "rows": rows}
 
 
-def scaled(kernel: str, factor: int) -> Case:
-    """The case of a series at `factor` times its work."""
-    constants, grows = SERIES[kernel]
-    return make_case(kernel, "float", f"{factor}x", {**constants, grows: constants[grows] * factor})
-
-
-def _series(kernel: str, children: dict[str, Child], factors: tuple[int, ...], rounds: int, statistic: str) -> list[Row]:
-    seconds: dict[str, list[float]] = {name: [] for name in children}
-    overhead = {}
-    for factor in factors:
-        case = scaled(kernel, factor)
-        for child in children.values():
-            child.call("load", case)
-        if factor == factors[0]:
-            overhead = _overhead(case, children, statistic)
-        for name, samples in interleaved(children, rounds)[0].items():
-            seconds[name].append(_value(samples, statistic))
+def _series(
+    kernel: str, children: dict[tuple[str, int], Child], factors: tuple[int, ...], rounds: int, statistic: str
+) -> list[Row]:
+    """A row for each child."""
+    series = SERIES[kernel]
+    launches: dict[tuple[str, int, int], At] = {}
+    cases = {threads: series.case(kernel, threads) for threads in THREADS}
+    for (column, threads), child in children.items():
+        case = cases[threads]
+        child.call("load", case)
+        for factor in (0, *factors):
+            size = series.global_size(case, series.units(threads, factor)) if factor else case.local_size
+            launches[column, threads, factor] = At(child, size)
+    for launch in launches.values():
+        launch.call("run", 2)  # compiles, and learns how long a group takes
+    taken, _ = interleaved(launches, rounds)
     return [
-        {"kernel": kernel, "column": name, "seconds": times, "overhead": overhead[name]} | _fit(factors, times, overhead[name])
-        for name, times in seconds.items()
+        _row(
+            kernel,
+            column,
+            threads,
+            cases[threads],
+            [_value(taken[column, threads, f], statistic) for f in (0, *factors)],
+            factors,
+        )
+        for column, threads in children
     ]
 
 
-def _overhead(case: Case, children: dict[str, Child], statistic: str) -> dict[str, float]:
-    """Seconds of launching one group, by column: what a launch costs besides its work, and a little work."""
-    for child in children.values():
-        child.call("resize", case.local_size)
-    found = {name: _value(samples, statistic) for name, samples in interleaved(children, 5)[0].items()}
-    for child in children.values():
-        child.call("resize", case.global_size)
-    return found
+def _row(kernel: str, column: str, threads: int, case: Case, seconds: list[float], factors: tuple[int, ...]) -> Row:
+    """One series. `seconds`: of one group, then of each factor."""
+    one, *times = seconds
+    size = SERIES[kernel].global_size(case, SERIES[kernel].units(threads, factors[-1]))
+    groups = math.prod(-(-whole // part) for whole, part in zip(size, case.local_size, strict=True))
+    overhead = one - times[-1] / groups
+    slope = np.polyfit(np.log(factors), np.log(np.maximum(np.subtract(times, overhead), 1e-9)), 1)[0]
+    return {
+        "kernel": kernel, "column": f"{column}, {threads} thread{'s' * (threads > 1)}", "units": SERIES[kernel].units(threads, 1),
+        "seconds": times, "overhead": overhead, "exponent": float(slope),
+    }  # fmt: skip
 
 
 def _value(samples: Samples, statistic: str) -> float:
     return samples.median if statistic == "median" else min(samples.seconds)
 
 
-def _fit(factors: tuple[int, ...], seconds: list[float], overhead: float) -> Row:
-    """The exponent of the work by regression of logarithms, over the points that take twice the overhead or more."""
-    points = [(math.log(f), math.log(s - overhead)) for f, s in zip(factors, seconds, strict=True) if s > 2 * overhead]
-    if len(points) < 2:
-        return {"exponent": None, "points": len(points)}
-    x, y = np.array(points).T
-    return {"exponent": float(np.polyfit(x, y, 1)[0]), "points": len(points)}
-
-
 def _line(row: Row) -> str:
-    exponent = "no exponent" if row["exponent"] is None else f"exponent {row['exponent']:.3f} over {row['points']} points"
-    return f"{row['kernel']:20} {row['column']:22} {exponent}, overhead {row['overhead'] * 1e6:.0f} us"
+    return f"{row['kernel']:20} {row['column']:22} exponent {row['exponent']:.3f}, overhead {row['overhead'] * 1e6:.0f} us"
+
+
+def _work(row: Row) -> str:
+    """What 1x is."""
+    series = SERIES[row["kernel"]]
+    return f"{series.grows} = {series.constants[series.grows] * row['units']}" if series.grows else f"{row['units']} passes"
 
 
 def markdown(result: dict[str, Any]) -> list[str]:
     """The section of RESULTS.md."""
-    heads = ["kernel", "", *(f"{factor}x ms" for factor in result["factors"]), "one group us", "exponent"]
-    out = ["## Scaling", "", f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+    heads = ["kernel", "", "1x is", *(f"{factor}x ms" for factor in result["factors"]), "launch us", "exponent"]
+    out = ["## Scaling", "", _METHOD, "", f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
     for row in result["rows"]:
         times = [*(f"{seconds * 1e3:.3f}" for seconds in row["seconds"]), f"{row['overhead'] * 1e6:.0f}"]
-        exponent = "" if row["exponent"] is None else f"{row['exponent']:.3f}"
-        out.append(f"| {' | '.join([row['kernel'], row['column'], *times, exponent])} |")
+        cells = [row["kernel"], row["column"], _work(row), *times, f"{row['exponent']:.3f}"]
+        out.append(f"| {' | '.join(cells)} |")
     return [*out, "", *_summary(result["rows"]), ""]
 
 
+_METHOD = (
+    "How the cost of a launch grows with the groups in it: one program and one set of arguments a series, launched over more and "
+    "more of its third axis. That holds blocks of output channels (K, C), or passes over the same data, which fits the cache of "
+    "one core; depthwise_texture streams more than that cache already at 1x. Launch: what one costs without its work, from a "
+    "launch of one group in the same rounds; it is subtracted before the exponent is fitted. Series of two threads begin at more "
+    "work, as waking the second takes time of its own. `suite_scaling.py` says why."
+)
+
+
 def _summary(rows: list[Row]) -> list[str]:
-    exponents = [row["exponent"] for row in rows if row["exponent"] is not None]
-    linear = sum(LINEAR[0] <= exponent <= LINEAR[1] for exponent in exponents)
-    out = [f"{linear} of {len(exponents)} exponents lie in {LINEAR[0]} to {LINEAR[1]}."] if exponents else []
+    linear = sum(LINEAR[0] <= row["exponent"] <= LINEAR[1] for row in rows)
+    out = [f"{linear} of {len(rows)} exponents lie in {LINEAR[0]} to {LINEAR[1]}."] if rows else []
     for column in COLUMNS:
-        one, two = ([row["seconds"][-1] for row in rows if row["column"].startswith(f"{column}, {n}")] for n in THREADS)
+        one, two = ([r["seconds"][-1] / r["units"] for r in rows if r["column"].startswith(f"{column}, {n}")] for n in THREADS)
         if one and two:
             gain = statistics.geometric_mean(a / b for a, b in zip(one, two, strict=True))
-            out.append(f"Two threads over one, {column}, largest work: {gain:.2f}x.")
+            out.append(f"Two threads over one, {column}, time of a unit in the largest launches: {gain:.2f}x.")
     return out
 
 
