@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeVar
 
-from children import Child, ChildError
+from children import ChildError
 
 ROUNDS = 10
 """Turns each device gets; every turn gives one sample or more."""
@@ -43,16 +44,25 @@ class Samples:
         return {"median": self.median, "least": min(self.seconds), "spread": self.spread, "samples": len(self.seconds)}
 
 
-def interleaved(children: Mapping[str, Child], rounds: int = ROUNDS) -> tuple[dict[str, Samples], dict[str, str]]:
+class Launcher(Protocol):
+    """What can be asked to launch: a child, or one in a certain state."""
+
+    def call(self, method: str, *args: Any) -> Any: ...
+
+
+Name = TypeVar("Name", bound=Hashable)
+
+
+def interleaved(children: Mapping[Name, Launcher], rounds: int = ROUNDS) -> tuple[dict[Name, Samples], dict[Name, str]]:
     """Samples of the launch that each child has loaded, a turn each in every round, and by name why a child has none.
 
     The first launch of a turn is a warm-up, unless it is a long one: the caches hold what the other devices left.
     """
     taken = {name: Samples() for name in children}
-    failed: dict[str, str] = {}
+    failed: dict[Name, str] = {}
     for number in range(rounds):
         for name, child in children.items():
-            if name not in failed and number % RARE.get(name, 1) == 0:
+            if name not in failed and number % RARE.get(str(name), 1) == 0:
                 try:
                     taken[name].seconds += _turn(child)
                 except ChildError as error:
@@ -60,7 +70,7 @@ def interleaved(children: Mapping[str, Child], rounds: int = ROUNDS) -> tuple[di
     return {name: samples for name, samples in taken.items() if name not in failed}, failed
 
 
-def _turn(child: Child) -> list[float]:
+def _turn(child: Launcher) -> list[float]:
     """Seconds of the launches of one turn that count."""
     first: list[float] = child.call("run", 1)
     if first[0] >= LONG:

@@ -95,6 +95,13 @@ def stored(plan: RegionPlan) -> ir.Value:
         ("(int)get_global_size(0)", (1, 16384)),
         ("(int)get_local_id(l)", ANY),
         ("a[l]", ANY),
+        ("(l + 8) % 5", (0, 4)),
+        ("l < 5 ? l : g", (0, 1023)),
+        ("l < 5 ? g : l", (0, 1023)),
+        ("(uchar)(l - 1)", ANY),
+        ("convert_int((uchar)(l - 1))", ANY),
+        ("(int)get_local_id(3)", (0, 1)),
+        ("(int)get_group_id(2)", (0, 0)),
     ],
 )
 def test_interval_of_an_expression(expression, interval):
@@ -137,6 +144,8 @@ def test_counters_are_bounded_by_their_test():
         ("for (uint i = 0; i < 10u; ++i)", (0, 10)),
         ("for (uint i = l; i < (uint)n; ++i)", ANY),
         ("for (uint i = l - 1; i < 10u; ++i)", ANY),
+        ("for (uint i = 0; i < (uint)(l - 1); ++i)", ANY),
+        ("for (uint i = 20; i >= 2u; i -= 3)", ANY),
         ("for (uint i = 20; i > 3u; i -= 3)", (1, 20)),
         ("for (uint i = 20; i >= 1u; i -= 3)", ANY),
         ("for (uint i = 20; i >= 3u; i -= 3)", (0, 20)),
