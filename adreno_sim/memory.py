@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .device import BufferSpec, DeviceError, ViewSpec
+from .hashed_once import HashedOnce
 from .host_memory import available_bytes
 from .image import Format, Layout, texel_array
 
@@ -45,6 +48,8 @@ class Block:
         self.bytes: Bytes = raw[start : start + self.nbytes]
         self.address = self.bytes.ctypes.data  # asked once: it costs as much as a short launch's own work
         self.valid: Bytes | None = np.zeros(self.nbytes, np.uint8) if record else None
+        self.valid_address = self.valid.ctypes.data if self.valid is not None else 0
+        self._forgotten = 0
         self._whole: set[object] = set()
         self._poison = np.uint64(poison)
         self.poison()
@@ -64,16 +69,20 @@ class Block:
 
     def forget(self) -> None:
         """Some bytes may have become invalid."""
+        self._forgotten += 1
         self._whole.clear()
 
     def is_whole(self, view: StorageView) -> bool:
         """Whether all elements of a view of this block have been written. What was found once holds until `forget`."""
-        key = (view.offset, view.nbytes, view.layout)
+        if view.whole_at == self._forgotten:
+            return True
+        key = (view.offset, view.shape)
         if key not in self._whole:
             marks = view.marks()
             if marks is None or not (unsigned(marks) == _all_set(marks)).all():
                 return False
             self._whole.add(key)
+        view.whole_at = self._forgotten
         return True
 
 
@@ -147,6 +156,17 @@ class Storage:
         return self.block.bytes
 
 
+@dataclass(frozen=True)
+class ViewShape(HashedOnce):
+    """All there is to know of a view but where it lies and what it holds."""
+
+    spec: ViewSpec
+    nbytes: int
+    layout: Layout | None
+
+    __hash__ = HashedOnce.__hash__
+
+
 @dataclass(eq=False)
 class StorageView:
     """A buffer or image over `nbytes` of a storage from `offset`.
@@ -154,6 +174,8 @@ class StorageView:
     layout, format: of images. separate: memory of its own (taken from `memory`), where the device has no image of this
     kind over a buffer; it is then kept coherent with the storage by copies, in which the texels lie in the storage
     without padding. device: the device that made it.
+
+    whole_at, bound: kept by `Block.is_whole` and by launches.
     """
 
     spec: ViewSpec
@@ -166,6 +188,12 @@ class StorageView:
     memory: DeviceMemory | None = None
     device: object = None
     version: int = -1
+    whole_at: int = -1
+    bound: Any = None
+
+    @cached_property
+    def shape(self) -> ViewShape:
+        return ViewShape(self.spec, self.nbytes, self.layout)
 
     @property
     def live(self) -> bool:
@@ -229,6 +257,8 @@ class StorageView:
 def before_access(view: StorageView) -> None:
     """Make the bytes that `view` sees the newest: other separate images hand over theirs, this one takes the storage's."""
     storage = view.storage
+    if not storage.newest and not view.separate:
+        return
     for other in [v for v in storage.newest if v is not view and v.overlaps(view)]:
         flush(other)
     if view.separate and view not in storage.newest and view.version != storage.version:

@@ -18,7 +18,7 @@ CALL, BOX_WORDS = 8, 16
 """A box in 64-bit words: its state, and on a cache line of its own what to call (code, context, arguments, private memory)."""
 
 _OFFERED, _RUNNING, _AWAITED = 1, 2, 4  # bits of the state; awaited: whoever offered it sleeps until it is 0
-_LOOKS = 5000
+LOOKS = 5000
 """How often a state is looked at, with a pause of the processor between, before its thread goes to sleep."""
 _SLEEP, _WAKE = 128, 129  # FUTEX_WAIT and FUTEX_WAKE, of this process alone
 _FUTEX = 202  # number of the system call
@@ -31,7 +31,8 @@ class Handover(NamedTuple):
     offer(boxes, count): offer what is written in boxes one after another, and come back at once.
     finish(boxes, count): do what nobody has taken, and wait for the rest; how many were taken.
     share(boxes, count, code, context, arguments, memory): offer, call the code here as well, and finish.
-    idle(box, nanoseconds): wait so long at most, or until a signal comes; whether there is nothing to do any more.
+    idle(box, nanoseconds, looks): look so often, then sleep so long at most, or until a signal comes; whether there is nothing
+    to do any more.
     """
 
     loaded: objects.Loaded
@@ -47,7 +48,7 @@ def handover() -> Handover:
     """The functions, once a process."""
     loaded = cache.linked(_text(), "handover")
     word = ctypes.c_size_t
-    signatures = [(None, 1), (None, 2), (word, 2), (word, 6), (word, 2)]
+    signatures = [(None, 1), (None, 2), (word, 2), (word, 6), (word, 3)]
     table = (word * len(signatures)).from_address(loaded.address)
     functions = (ctypes.CFUNCTYPE(result, *[word] * count)(at) for at, (result, count) in zip(table, signatures, strict=True))
     return Handover(loaded, *functions)
@@ -94,7 +95,7 @@ rest:
   %any = icmp ne i32 %offered, 0
   br i1 %any, label %claim, label %none
 none:
-  %long = icmp uge i64 %n, {_LOOKS}
+  %long = icmp uge i64 %n, {LOOKS}
   br i1 %long, label %parked, label %look
 look:
   %n.next = add i64 %n, 1
@@ -162,7 +163,7 @@ yes:
 }}
 
 ; Look for a while whether a box becomes idle.
-define internal i1 @watch(ptr %box) {{
+define internal i1 @watch(ptr %box, i64 %looks) {{
 entry:
   br label %head
 head:
@@ -171,7 +172,7 @@ head:
   %idle = icmp eq i32 %state, 0
   br i1 %idle, label %end, label %busy
 busy:
-  %long = icmp uge i64 %n, {_LOOKS}
+  %long = icmp uge i64 %n, %looks
   br i1 %long, label %end, label %look
 look:
   %n.next = add i64 %n, 1
@@ -205,7 +206,7 @@ own:
   call void @call(ptr %box)
   br label %next
 watched:
-  %soon = call i1 @watch(ptr %box)
+  %soon = call i1 @watch(ptr %box, i64 {LOOKS})
   br i1 %soon, label %next, label %wait
 wait:
   %over = call i1 @sleep(ptr %box, ptr null)
@@ -226,9 +227,9 @@ define i64 @share(ptr %boxes, i64 %count, ptr %code, ptr %context, ptr %argument
   ret i64 %taken
 }}
 
-define i64 @idle(ptr %box, i64 %nanoseconds) {{
+define i64 @idle(ptr %box, i64 %nanoseconds, i64 %looks) {{
 entry:
-  %soon = call i1 @watch(ptr %box)
+  %soon = call i1 @watch(ptr %box, i64 %looks)
   br i1 %soon, label %yes, label %wait
 yes:
   ret i64 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import struct
 import time
@@ -21,7 +22,7 @@ from .results import findings_of, printed_text, store_events, with_left_out
 from .shadow.findings import RaceRecords, race_findings, with_races
 from .specialisation import BufferArg, ImageArg, ScalarArg
 from .texels import texel_bytes
-from .workers import execute, execute_apart, worth_help
+from .workers import Words, execute, execute_apart, worth_help
 
 EVENTS = 1 << 16
 PRINT_BYTES = 1 << 20
@@ -59,6 +60,7 @@ class BoundImage:
 
 
 Bound = Union[BoundBuffer, BoundImage, bytes, None]
+Triple = tuple[int, int, int]
 
 
 @dataclass
@@ -102,38 +104,42 @@ def run(
     nothing from `first_tick` (> 0) on; the result's `last_tick` is the last they hold then. Raises DeviceError where an
     argument does not fit; a launch that runs longer than `timeout` seconds is stopped and has a finding of kind watchdog.
     """
-    block = _argument_block(compiled, args)
-    _check_grid(compiled, global_size, offset)
-    launch = _Launch(compiled, block, tuple(global_size), tuple(offset), watch_range, work_dim)
+    launch = _Launch(compiled, _three(global_size), _three(offset), args, watch_range, work_dim)
+    memory, words = launch.memory, launch.words
     threads = 1 if watch_range is not None else threads or len(os.sched_getaffinity(0))
     turns = compiled.key.full and not compiled.key.sticky
     full = _Full(compiled, launch, seed, first_tick, threads) if turns else None
     start = time.perf_counter()
-    if full is None:
-        execute(compiled, launch.words, launch.context, launch.arguments, threads, timeout)
-    elif len(full.blocks) == 1:
-        execute(compiled, launch.words, launch.context, launch.arguments, 1, timeout)
+    if full is None or len(full.blocks) == 1:
+        execute(compiled, words, memory.context, memory.arguments, threads if full is None else 1, timeout)
     else:
-        execute_apart(compiled, full.blocks, launch.arguments, timeout)
+        execute_apart(compiled, full.blocks, memory.arguments, timeout)
         full.gather()
     seconds = time.perf_counter() - start
-    found = findings_of(compiled, launch.sites, global_size, args, offset)
-    if launch.words[context.LEFT_OUT] and not launch.words[context.STICKY]:
+    found: list[Finding] = []
+    if memory.fired or compiled.module.notes:
+        found = findings_of(compiled, memory.sites, global_size, args, offset)
+    if words[context.LEFT_OUT] and not words[context.STICKY]:
         found = with_left_out(compiled, found)
     if full is not None:
         found = with_races(found, full.findings(global_size, args, offset))
     result = RawResult(
         found,
-        store_events(compiled, launch.events, int(launch.words[context.WATCH_COUNT]), global_size, offset) if watch_range else [],
-        printed_text(compiled, launch.prints, int(launch.words[context.PRINT_USED])),
+        store_events(compiled, launch.events, words[context.WATCH_COUNT], global_size, offset) if watch_range else [],
+        printed_text(compiled, launch.prints, words[context.PRINT_USED]) if compiled.module.prints else "",
         seconds,
-        bool(launch.words[context.STICKY]),
+        bool(words[context.STICKY]),
         full.last_tick if full is not None else 0,
-        int(launch.words[context.EXECUTED]),
-        int(launch.words[context.EXECUTED_PROVEN]),
+        words[context.EXECUTED],
+        words[context.EXECUTED_PROVEN],
     )
     launch.release()
     return result
+
+
+def _three(size: Sequence[int]) -> Triple:
+    x, y, z = size
+    return x, y, z
 
 
 def _check_grid(compiled: CompiledKernel, global_size: Sequence[int], offset: Sequence[int]) -> None:
@@ -202,24 +208,47 @@ def _shadows(spec: BufferArg | ImageArg, arg: Bound) -> bytes:
 
 
 class _Memory:
-    """Context block, argument block and site records of one run at a time, in one piece, for one compiled kernel."""
+    """Context block, argument block and site records of one run at a time, in one piece, for one compiled kernel.
+
+    prepared: grid and arguments for which `image` holds the bytes as they are before the first group runs.
+    """
 
     def __init__(self, compiled: CompiledKernel):
         count = len(compiled.module.sites)
         self.arguments_at = layout.align_up(context.WORDS * 8, ALIGNMENT)
-        sites_at = layout.align_up(self.arguments_at + arguments.slots(compiled.key.args)[1], ALIGNMENT)
-        self._whole, self.context = aligned(sites_at + count * context.SITE_WORDS * 8)
-        self.arguments, self.sites_address = self.context + self.arguments_at, self.context + sites_at
-        self.words = self._whole[: context.WORDS * 8].view(np.uint64)
-        self.sites = self._whole[sites_at:].view(np.uint64).reshape(count, context.SITE_WORDS)
-        self.bytes = memoryview(self._whole.data)
-        self._orders = self.sites[:, context.SITE_ORDER]
-        self._orders.fill(_LAST)
+        self.sites_at = layout.align_up(self.arguments_at + arguments.slots(compiled.key.args)[1], ALIGNMENT)
+        whole, self.context = aligned(self.sites_at + count * context.SITE_WORDS * 8)
+        self.arguments, self.sites_address = self.context + self.arguments_at, self.context + self.sites_at
+        self.sites = whole[self.sites_at :].view(np.uint64).reshape(count, context.SITE_WORDS)
+        self.bytes = memoryview(whole.data)
+        self.words = self.bytes[: context.WORDS * 8].cast("Q")
+        self.site_bytes = self.bytes[self.sites_at :]
+        self.sites[:, context.SITE_ORDER] = _LAST
+        self.quiet = self.image = bytes(self.bytes)
+        self.quiet_sites = bytes(self.site_bytes)
+        self.prepared: tuple[object, ...] | None = None
 
-    def clear(self) -> None:
-        """As it was when it was made."""
-        self._whole.fill(0)
-        self._orders.fill(_LAST)
+    def prepare(
+        self, compiled: CompiledKernel, global_size: Triple, offset: Triple, args: Sequence[Bound], work_dim: int
+    ) -> None:
+        """Make everything ready for a run of this grid and these arguments. Errors as of `run`."""
+        asked = global_size, offset, list(args), work_dim
+        if asked != self.prepared:
+            block = _argument_block(compiled, args)
+            _check_grid(compiled, global_size, offset)
+            self.bytes[:] = self.quiet
+            groups = [-(-whole // part) for whole, part in zip(global_size, compiled.key.local_size, strict=True)]
+            fields = math.prod(groups), 1, *groups, *offset, *global_size, work_dim, self.sites_address
+            struct.pack_into(f"<{len(fields)}Q", self.bytes, context.GROUP_COUNT * 8, *fields)
+            self.words[context.CONTROL_WORD] = _DEFAULT_MODE | (_FLUSH if compiled.key.flush_denormals else 0)
+            self.bytes[self.arguments_at : self.arguments_at + len(block)] = block
+            self.image, self.prepared = bytes(self.bytes), asked
+        self.bytes[:] = self.image
+
+    @property
+    def fired(self) -> bool:
+        """Whether any site has something to tell."""
+        return self.site_bytes.tobytes() != self.quiet_sites
 
 
 class _Launch:
@@ -229,36 +258,35 @@ class _Launch:
     def __init__(
         self,
         compiled: CompiledKernel,
-        block: bytes,
-        global_size: tuple[int, ...],
-        offset: tuple[int, ...],
+        global_size: Triple,
+        offset: Triple,
+        args: Sequence[Bound],
         watch: tuple[int, int] | None,
         work_dim: int,
     ):
         try:
-            self._memory: _Memory = compiled.spare.pop()
-            self._memory.clear()
+            memory: _Memory = compiled.spare.pop()
         except IndexError:
-            self._memory = _Memory(compiled)
-        self._compiled, memory = compiled, self._memory
-        self.context, self.arguments, self.words, self.sites = memory.context, memory.arguments, memory.words, memory.sites
-        self.events = np.zeros((EVENTS, context.EVENT_WORDS), np.uint64) if watch else _NOTHING
-        self.prints = np.zeros(PRINT_BYTES // 8, np.uint64) if compiled.module.prints else _NOTHING
-        groups = [-(-whole // part) for whole, part in zip(global_size, compiled.key.local_size, strict=True)]
-        self.groups = groups[0] * groups[1] * groups[2]
-        low, high = watch or (0, 0)
-        mode = _DEFAULT_MODE | (_FLUSH if compiled.key.flush_denormals else 0)
-        fields = (
-            self.groups, 1, *groups, *offset, *global_size, work_dim, memory.sites_address,
-            low, high, _address(self.events), 0, len(self.events), _address(self.prints), 0, self.prints.nbytes, mode,
-        )  # fmt: skip
-        struct.pack_into(f"<{len(fields)}Q", memory.bytes, context.GROUP_COUNT * 8, *fields)
-        memory.bytes[memory.arguments_at : memory.arguments_at + len(block)] = block
+            memory = _Memory(compiled)
+        memory.prepare(compiled, global_size, offset, args, work_dim)
+        self._compiled, self.memory, self.words = compiled, memory, memory.words
+        self.groups = memory.words[context.GROUP_COUNT]
+        self.events = self.prints = _NOTHING
+        if watch:
+            self.events = np.zeros((EVENTS, context.EVENT_WORDS), np.uint64)
+            self._set(context.WATCH_LOW, *watch, _address(self.events), 0, len(self.events))
+        if compiled.module.prints:
+            self.prints = np.zeros(PRINT_BYTES // 8, np.uint64)
+            self._set(context.PRINT_BUFFER, _address(self.prints), 0, self.prints.nbytes)
+
+    def _set(self, first: int, *values: int) -> None:
+        for word, value in enumerate(values, first):
+            self.words[word] = value
 
     def release(self) -> None:
         """Leave the memory to the next launch of the same code."""
         if len(self._compiled.spare) < _SPARE:
-            self._compiled.spare.append(self._memory)
+            self._compiled.spare.append(self.memory)
 
 
 def _address(array: np.ndarray) -> int:
@@ -286,14 +314,14 @@ class _Full:
             launch.words[word] = table.ctypes.data
         launch.words[context.RACES] = self.races[0].ctypes.data
         self.bounds = [launch.groups * n // workers for n in range(workers + 1)]
-        self.blocks = [(launch.words, launch.context)]
+        self.blocks: list[tuple[Words, int]] = [(launch.words, launch.memory.context)]
         if workers > 1:
             self.blocks = [self._block(number) for number in range(workers)]
 
-    def _block(self, number: int) -> tuple[np.ndarray, int]:
+    def _block(self, number: int) -> tuple[Words, int]:
         """The context block of one worker of several."""
         memory, address = aligned(self.words.nbytes)
-        words = memory.view(np.uint64)
+        words = memoryview(memory.data).cast("Q")
         words[:] = self.words
         words[context.NEXT_GROUP], words[context.GROUP_COUNT] = self.bounds[number], self.bounds[number + 1]
         words[context.RACES] = self.races[number].ctypes.data
@@ -301,20 +329,19 @@ class _Full:
 
     def gather(self) -> None:
         """What the workers' blocks hold, in the launch's."""
-        every = np.stack([words for words, _ in self.blocks])
         for word in (context.EXECUTED, context.EXECUTED_PROVEN):
-            self.words[word] = every[:, word].sum()
+            self.words[word] = sum(words[word] for words, _ in self.blocks)
         for word in (context.LEFT_OUT, context.NOW):
-            self.words[word] = every[:, word].max()
+            self.words[word] = max(words[word] for words, _ in self.blocks)
 
     @property
     def last_tick(self) -> int:
-        return int(self.words[context.NOW]) >> 32
+        return self.words[context.NOW] >> 32
 
     def findings(self, global_size: Sequence[int], args: Sequence[Bound], offset: Sequence[int]) -> list[Finding]:
         parts = []
         for (words, _), races, low, high in zip(self.blocks, self.races, self.bounds[:-1], self.bounds[1:], strict=True):
-            records = races[: int(words[context.RACE_COUNT])]
+            records = races[: words[context.RACE_COUNT]]
             parts.append(RaceRecords(records, self.ticks[low:high], self.turns[low:high]))
         return race_findings(self.compiled, parts, global_size, args, offset)
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..clc import ir
+from ..hashed_once import HashedOnce
 from .launch import Bound, BoundBuffer, BoundImage
 from .specialisation import ImageArg, Specialisation
 
@@ -13,7 +14,7 @@ Triple = tuple[int, int, int]
 
 
 @dataclass(frozen=True)
-class LaunchFacts:
+class LaunchFacts(HashedOnce):
     """One launch: its grid, and per argument what there is to know.
 
     arguments: bytes of a buffer, (width, height, depth or layers) of an image, the bytes themselves of an integer or vector of
@@ -27,6 +28,8 @@ class LaunchFacts:
     uniform: bool
     wave_size: int
     arguments: tuple[int | Triple | bytes | None, ...]
+
+    __hash__ = HashedOnce.__hash__
 
 
 def facts_of(

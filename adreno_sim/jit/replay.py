@@ -10,7 +10,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -38,8 +38,8 @@ SNAPSHOT_LIMIT = 64 << 20
 class Prepared:
     """What launches of one kernel, specialisation and facts share. `kernel` is held so that its id stays its own.
 
-    fast: sticky code, once it is compiled. failed: it had to be replayed before, or there is none, and the code reports at
-    once from then on.
+    fast: sticky code, or at level off all there is, once it is compiled. failed: it had to be replayed before, or there is
+    none, and the code reports at once from then on.
     places, proven: instructions that touch memory, and those of them proven in range.
     """
 
@@ -49,6 +49,11 @@ class Prepared:
     proven: int
     fast: CompiledKernel | None = None
     failed: bool = False
+
+    @cached_property
+    def accesses(self) -> AccessCounts:
+        """What is known of accesses that are not counted."""
+        return AccessCounts(self.places, self.proven)
 
 
 _prepared: KernelMemo[Prepared] = KernelMemo()
@@ -64,18 +69,23 @@ def run(
     args: Sequence[Bound],
     *,
     keep: bool = True,
+    facts: LaunchFacts | None = None,
     **options: Any,
 ) -> RawResult:
-    """Compile what is needed of `kernel` for `key`, and launch it as `launch.run` does (`options` are its own)."""
+    """Compile what is needed of `kernel` for `key`, and launch it as `launch.run` does (`options` are its own).
+
+    facts: of this launch, where they are known.
+    """
 
     def code(key: Specialisation) -> CompiledKernel:
         return specialise(module, kernel, key, keep=keep)
 
     if key.watch:
         return launch.run(code(key), global_size, offset, args, **options)
-    plan = prepared(kernel, key, facts_of(kernel, key, global_size, offset, args), keep=keep)
+    plan = prepared(kernel, key, facts or facts_of(kernel, key, global_size, offset, args), keep=keep)
     if key.checks == "off":  # what is proven makes faster code still
-        return launch.run(code(plan.key), global_size, offset, args, **options)
+        plan.fast = plan.fast or code(plan.key)
+        return launch.run(plan.fast, global_size, offset, args, **options)
     if not plan.failed and plan.fast is None:
         try:
             plan.fast = code(replace(plan.key, sticky=True))
@@ -88,8 +98,9 @@ def run(
         again = launch.run(code(plan.key), global_size, offset, args, **options)
         again.seconds += result.seconds if result else 0.0
         result = again
-    counts = (result.executed, result.executed_proven) if key.count else (None, None)
-    result.accesses = AccessCounts(plan.places, plan.proven, *counts)
+    result.accesses = (
+        AccessCounts(plan.places, plan.proven, result.executed, result.executed_proven) if key.count else plan.accesses
+    )
     return result
 
 

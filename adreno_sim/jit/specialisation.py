@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, Union
 
 from ..device import Checks, Sampler
+from ..hashed_once import HashedOnce
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ NOTHING = Proofs()
 
 
 @dataclass(frozen=True, kw_only=True)
-class Specialisation:
+class Specialisation(HashedOnce):
     """One compiled variant of a kernel.
 
     local_size: work-items of a group along x, y, z. uniform: False where the global size is no multiple of it, so that
@@ -113,6 +114,8 @@ class Specialisation:
     sticky: bool = False
     emitter: Emitter = "scalar"
     count: bool = False
+
+    __hash__ = HashedOnce.__hash__
 
     @property
     def items(self) -> int:

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Sequence
 from time import perf_counter
 
-from .handover import BOX_WORDS, CALL, handover
+from .handover import BOX_WORDS, CALL, LOOKS, handover
 from .memory import aligned
 
 _BOX = BOX_WORDS * 8
@@ -49,9 +49,9 @@ class Team:
 
     def wait(self, count: int, seconds: float) -> bool:
         """Whether all of `count` offered calls are made before `seconds` are over. Signals are seen to meanwhile."""
-        deadline = perf_counter() + seconds
+        deadline, looks = perf_counter() + seconds, LOOKS if count == 1 else 0  # they have use for the processor
         for number in range(count):
-            while not self._native.idle(self._boxes + number * _BOX, int(_SLICE * 1e9)):
+            while not self._native.idle(self._boxes + number * _BOX, int(_SLICE * 1e9), looks):
                 if perf_counter() > deadline:
                     return False
         return True

@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from ..device import AdrenoSimError
 from . import context
 from .memory import aligned
@@ -28,6 +26,10 @@ _WORTH_HELP = 2e-4
 """Seconds of work below which waking a second thread costs more than it saves."""
 
 
+Words = memoryview
+"""A context block as 64-bit words."""
+
+
 @dataclass
 class Pace:
     """What one group of a kernel took on one thread when it last ran; None before."""
@@ -40,28 +42,26 @@ class Pace:
 
 
 def execute(
-    compiled: CompiledKernel, words: np.ndarray, context_address: int, arguments_address: int, threads: int, timeout: float
+    compiled: CompiledKernel, words: Words, context_address: int, arguments_address: int, threads: int, timeout: float
 ) -> None:
     """Share the launch's groups among `threads` workers; stop them after `timeout` seconds or on an interrupt."""
-    groups = int(words[context.GROUP_COUNT])
+    groups = words[context.GROUP_COUNT]
     workers = max(1, min(threads, groups))
-    if not worth_help(compiled, groups) and _is_quick(compiled, groups):
+    if not worth_help(compiled, groups):
         workers = 1
     words[context.CHUNK] = max(1, groups // (workers * 8))
     call = compiled.loaded.address, context_address, arguments_address
     _run(compiled, [call] * workers, [words], groups, timeout)
 
 
-def execute_apart(
-    compiled: CompiledKernel, blocks: Sequence[tuple[np.ndarray, int]], arguments_address: int, timeout: float
-) -> None:
+def execute_apart(compiled: CompiledKernel, blocks: Sequence[tuple[Words, int]], arguments_address: int, timeout: float) -> None:
     """As `execute`, each worker with a context block of its own (words and address) that names the groups it runs."""
-    groups = sum(int(words[context.GROUP_COUNT]) - int(words[context.NEXT_GROUP]) for words, _ in blocks)
+    groups = sum(words[context.GROUP_COUNT] - words[context.NEXT_GROUP] for words, _ in blocks)
     calls = [(compiled.loaded.address, address, arguments_address) for _, address in blocks]
     _run(compiled, calls, [words for words, _ in blocks], groups, timeout)
 
 
-def _run(compiled: CompiledKernel, calls: list[Call], blocks: Sequence[np.ndarray], groups: int, timeout: float) -> None:
+def _run(compiled: CompiledKernel, calls: list[Call], blocks: Sequence[Words], groups: int, timeout: float) -> None:
     """Make one call for each worker, which run `groups` together."""
     quick = _is_quick(compiled, groups)
     start = perf_counter()
@@ -87,7 +87,7 @@ def _soon_over(compiled: CompiledKernel, calls: list[Call]) -> int:
     return 1 + taken
 
 
-def _watched(compiled: CompiledKernel, calls: list[Call], blocks: Sequence[np.ndarray], timeout: float) -> int:
+def _watched(compiled: CompiledKernel, calls: list[Call], blocks: Sequence[Words], timeout: float) -> int:
     """The calling thread waits, and stops what still runs after `timeout` seconds or on an interrupt."""
     try:
         team = borrow(len(calls))

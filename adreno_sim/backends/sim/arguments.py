@@ -47,11 +47,18 @@ def bind_argument(arg: Any) -> Any:
     """What a launch hands over for a checked argument; None where all of it is in the code."""
     if not isinstance(arg, StorageView):
         return arg if isinstance(arg, bytes) else None
-    if arg.layout is None:
-        return BoundBuffer(arg.address, arg.nbytes)
-    layout = arg.layout
+    address = arg.address
+    if arg.bound is None or arg.bound.address != address:
+        arg.bound = _bound(arg, address)
+    return arg.bound
+
+
+def _bound(view: StorageView, address: int) -> BoundBuffer | BoundImage:
+    if view.layout is None:
+        return BoundBuffer(address, view.nbytes)
+    layout = view.layout
     extents = (layout.width, layout.height, layout.layers)
-    return BoundImage(arg.address, *extents, layout.row_pitch, layout.slice_pitch, layout.nbytes)
+    return BoundImage(address, *extents, layout.row_pitch, layout.slice_pitch, layout.nbytes)
 
 
 def overlaps(kernel: SimKernel, args: Sequence[Any]) -> list[Finding]:
@@ -60,6 +67,8 @@ def overlaps(kernel: SimKernel, args: Sequence[Any]) -> list[Finding]:
     Two buffers over exactly the same bytes are left alone, as OpenCL C defines what they do.
     """
     views = [(index, arg) for index, arg in enumerate(args) if isinstance(arg, StorageView)]
+    if len({id(view.storage) for _, view in views}) == len(views):
+        return []
     return [
         _overlap(kernel, (i, first), (j, second))
         for (i, first), (j, second) in itertools.combinations(views, 2)

@@ -31,6 +31,7 @@ from ...device import Storage as AnyStorage
 from ...findings import Finding
 from ...jit import replay
 from ...jit.exclusive import exclusive_arguments
+from ...jit.kernel_memo import KernelMemo
 from ...jit.launch import RawResult
 from ...jit.launch_facts import facts_of
 from ...jit.specialisation import Specialisation, bounds_of_grid
@@ -42,8 +43,9 @@ from ...pool import PagedPool, TexturePool
 from ...profiles import Profile
 from . import limits
 from .arguments import bind_argument, check_arguments, overlaps, specialise_argument
+from .plan import Plan, likeness
 from .program import SimKernel, SimProgram, analyse
-from .shadows import Piece, Shadows, specialised
+from .shadows import Shadows, specs_alone
 from .views import ViewMaker
 
 
@@ -67,6 +69,7 @@ class SimDevice:
         self._textures = TexturePool(self._memory) if options.pool == "legacy" else None
         self._views = ViewMaker(self, profile, self._memory, self._image_memory)
         self._storages: set[Storage] = set()
+        self._plans: KernelMemo[Plan] = KernelMemo()
         self._peak_used = 0
         self._ml: Workspace | None = None
 
@@ -182,24 +185,14 @@ class SimDevice:
         """
         if not isinstance(kernel, SimKernel) or kernel.device is not self:
             raise DeviceError("CL_INVALID_KERNEL", f"kernel {kernel.name} was built by another device")
-        checked = check_arguments(kernel, args, self)
-        total, group = limits.work_size(kernel, global_size, local_size, self.profile)
-        limits.check_resources(kernel, checked, self.profile)
+        plan = self._plan(kernel, global_size, local_size, args, watch)
         watched = self._watch_range(watch)
-        if 0 in total:
+        if 0 in plan.total:
             return LaunchResult()
-        for view in checked:
-            if isinstance(view, StorageView):
-                before_access(view)
-        bound = [bind_argument(arg) for arg in checked]
-        pieces: dict[int, Piece] = {}
-        if self._shadows:
-            bare = self._specialisation(kernel, total, group, checked, watch, {})
-            facts = facts_of(kernel.function, bare, total, (0, 0, 0), bound)
-            exclusive = exclusive_arguments(kernel.function, bare, facts, keep=self.options.cache)
-            pieces = self._shadows.plan(kernel, checked, exclusive)
-        key = self._specialisation(kernel, total, group, checked, watch, pieces)
-        raw = self._run(key, kernel, checked, bound, total, len(global_size), watched, pieces)
+        checked: list[Any] = [arg if known is None else known for arg, known in zip(args, plan.checked, strict=True)]
+        for index in plan.views:
+            before_access(checked[index])
+        raw = self._run(plan, kernel, checked, len(global_size), watched)
         shared = overlaps(kernel, checked) if self.options.checks != "off" else []
         stores = [_with_value(event, watch.view) for event in raw.stores] if watch else []
         return LaunchResult(shared + raw.findings, raw.seconds, stores, raw.printed, raw.accesses)
@@ -222,25 +215,67 @@ class SimDevice:
 
     # -- inside
 
-    def _run(
+    def _plan(
         self,
-        key: Specialisation,
         kernel: SimKernel,
-        args: Sequence[Any],
-        bound: list[Any],
-        total: limits.Size,
-        dimensions: int,
-        watched: tuple[int, int] | None,
-        pieces: dict[int, Piece],
+        global_size: Sequence[int],
+        local_size: Sequence[int] | None,
+        args: Sequence[Argument],
+        watch: Watch | None,
+    ) -> Plan:
+        """What is known of launches like this one, whose views are live. Errors as of `launch`."""
+        alike = likeness(args) if watch is None else None
+        if alike is None:
+            return self._new_plan(kernel, global_size, local_size, args, watch)
+        sizes = tuple(global_size), None if local_size is None else tuple(local_size)
+        plan = self._plans.get(
+            kernel.function,
+            kernel.non_uniform,
+            *sizes,
+            alike,
+            make=lambda: self._new_plan(kernel, global_size, local_size, args, None),
+        )
+        for index in plan.views:
+            view: Any = args[index]
+            if view.device is not self or not view.live:
+                check_arguments(kernel, args, self)  # says what is wrong
+        return plan
+
+    def _new_plan(
+        self,
+        kernel: SimKernel,
+        global_size: Sequence[int],
+        local_size: Sequence[int] | None,
+        args: Sequence[Argument],
+        watch: Watch | None,
+    ) -> Plan:
+        """Everything checked, as clSetKernelArg and clEnqueueNDRangeKernel would."""
+        checked = check_arguments(kernel, args, self)
+        total, group = limits.work_size(kernel, global_size, local_size, self.profile)
+        limits.check_resources(kernel, checked, self.profile)
+        views = tuple(index for index, arg in enumerate(checked) if isinstance(arg, StorageView))
+        key = self._specialisation(kernel, total, group, checked, watch)
+        facts = facts_of(kernel.function, key, total, (0, 0, 0), [bind_argument(arg) for arg in checked])
+        known = tuple(None if index in views else arg for index, arg in enumerate(checked))
+        plan = Plan(total, group, key, facts, known, views, tuple(filter(kernel.writes, views)))
+        if self._shadows and 0 not in total:
+            plan.exclusive = exclusive_arguments(kernel.function, key, facts, keep=self.options.cache)
+            plan.alone = specs_alone(kernel, checked)
+        return plan
+
+    def _run(
+        self, plan: Plan, kernel: SimKernel, args: Sequence[Any], dimensions: int, watched: tuple[int, int] | None
     ) -> RawResult:
         """Run checked arguments whose views are up to date, and note which of them are written."""
+        bound, key, pieces = [bind_argument(arg) for arg in args], plan.key, {}
         if self._shadows:
-            bound = self._shadows.bind(pieces, args, bound)
+            pieces = self._shadows.plan(kernel, args, plan.exclusive, plan.alone)
+            bound, key = self._shadows.bind(pieces, args, bound), plan.key_with(pieces)
         result = replay.run(
             kernel.module,
             kernel.function,
             key,
-            total,
+            plan.total,
             (0, 0, 0),
             bound,
             threads=self.options.threads or len(os.sched_getaffinity(0)),
@@ -249,13 +284,13 @@ class SimDevice:
             watch_range=watched,
             work_dim=dimensions,
             keep=self.options.cache,
+            facts=plan.facts,
             first_tick=self._shadows.tick if self._shadows else 1,
         )
         if self._shadows:
             self._shadows.after(result.last_tick, pieces, args)
-        for index, view in enumerate(args):
-            if isinstance(view, StorageView) and kernel.writes(index):
-                after_write(view)
+        for index in plan.written:
+            after_write(args[index])
         return result
 
     def _target(self) -> FrontEndTarget:
@@ -275,12 +310,11 @@ class SimDevice:
         group: limits.Size,
         args: Sequence[Any],
         watch: Watch | None,
-        pieces: dict[int, Piece],
     ) -> Specialisation:
         flush = self.options.flush_denormals
         return Specialisation(
             local_size=group,
-            args=tuple(specialised(specialise_argument(arg), pieces.get(index)) for index, arg in enumerate(args)),
+            args=tuple(map(specialise_argument, args)),
             checks=self.options.checks,
             watch=watch is not None,
             uniform=all(whole % part == 0 for whole, part in zip(total, group, strict=True)),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -45,9 +46,15 @@ class Shadows:
         self._address = 0
         self.tick = 1
 
-    def plan(self, kernel: SimKernel, args: Sequence[Any], exclusive: Collection[int] = ()) -> dict[int, Piece]:
+    def plan(
+        self,
+        kernel: SimKernel,
+        args: Sequence[Any],
+        exclusive: Collection[int] = (),
+        alone: Mapping[int, ShadowSpec] = MappingProxyType({}),
+    ) -> dict[int, Piece]:
         """The piece of each view argument that needs a shadow, by position. `exclusive`: arguments that need no race cells
-        unless they share a block with another one."""
+        unless they share a block with another one. `alone`: what `specs_alone` says of them."""
         grains = argument_grains(kernel.function)
         views = {index: arg for index, arg in enumerate(args) if isinstance(arg, StorageView)}
         blocks: dict[Block, list[int]] = {}
@@ -55,10 +62,16 @@ class Shadows:
             blocks.setdefault(view.block, []).append(index)
         pieces: dict[int, Piece] = {}
         for indices in blocks.values():
-            spec = _spec(kernel, grains, {index: views[index] for index in indices})
+            known = alone.get(indices[0]) if len(indices) == 1 else None
+            spec = known or _spec(kernel, grains, {index: views[index] for index in indices})
             written = bool(spec.cell_words)
             if len(indices) == 1 and indices[0] in exclusive:
                 spec = ShadowSpec(0, spec.grain)
+            if len(indices) == 1:
+                view = views[indices[0]]
+                if written or grains.unknown or not view.block.is_whole(view):
+                    pieces[indices[0]] = Piece(_start(view), _start(view) + _extent(view), spec, written)
+                continue
             low = min(_start(views[index]) for index in indices)
             piece = Piece(low, max(_start(views[i]) + _extent(views[i]) for i in indices), spec, written)
             for index in indices:
@@ -94,6 +107,12 @@ class Shadows:
             at += piece.cell_bytes
 
 
+def specs_alone(kernel: SimKernel, args: Sequence[Any]) -> dict[int, ShadowSpec]:
+    """What has to be recorded of each view argument that shares its block with no other one."""
+    grains = argument_grains(kernel.function)
+    return {index: _spec(kernel, grains, {index: arg}) for index, arg in enumerate(args) if isinstance(arg, StorageView)}
+
+
 def _cells(nbytes: int) -> tuple[np.ndarray, int]:
     """Memory for race cells. Raises UnsupportedError where the host has none for them."""
     left = available_bytes() if nbytes > _LARGE else None
@@ -108,9 +127,8 @@ def _cells(nbytes: int) -> tuple[np.ndarray, int]:
 
 def _with_shadow(arg: BoundBuffer | BoundImage, view: StorageView, piece: Piece) -> BoundBuffer | BoundImage:
     block, start = view.block, _start(view)
-    assert block.valid is not None
     cells = piece.cells_at + (start - piece.low) // piece.spec.grain * piece.spec.cell_words * 8
-    return replace(arg, valid=block.valid.ctypes.data + start, cells=cells)
+    return replace(arg, valid=block.valid_address + start, cells=cells)
 
 
 def specialised(spec: ArgSpec, piece: Piece | None) -> ArgSpec:
