@@ -40,7 +40,8 @@ TRACEBACK = "ADRENO_SIM_TRACEBACK"
 
 CHECK_DETAILS = """\
 MODEL is an .onnx file, a program of torch.export (.pt2), a .py file with one TVMScript module, or a saved bundle (.asim).
-Weights that an ONNX file leaves open, and inputs that are not given, follow from the seed.
+Weights that an ONNX file leaves open, and inputs that are not given, follow from the seed. A bundle is compiled already: what
+says how to compile is refused for it.
 
 exit code: 0 ok; 1 findings: errors, wrong values, with --strict also warnings; 2 usage or bad input; 3 unsupported
 """

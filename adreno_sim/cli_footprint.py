@@ -28,6 +28,9 @@ DETAILS = """\
 SOURCE is a model (.onnx, .pt2, .py, .asim), a plan or footprint written before (.json), or a trace of lifetimes and sizes
 (.csv with columns id,lower,upper,size, or .json).
 
+planners: naive, tvm, tvm-fixed, relay-1d2d, texture-pool, unified, tflite, tflite-arena, tflite-objects, tflite-size,
+tflite-breadth, arena; and optimal, which all leaves out: it may take minutes, and needs adreno-sim[solver]
+
 exit code: 0 ok; 1 a plan over --budget or --max-ratio, or no valid plan; 2 usage or bad input; 3 unsupported
 """
 
@@ -48,7 +51,10 @@ def add(commands: Any) -> None:
     )
     parser.add_argument("source", metavar="SOURCE", help="a model, plan or trace")
     parser.add_argument(
-        "--planners", default="tvm,tvm-fixed,arena", metavar="NAME,...", help="or all (default: tvm,tvm-fixed,arena)"
+        "--planners",
+        default="tvm,tvm-fixed,arena",
+        metavar="NAME,...",
+        help="planners to compare, or all (default: tvm,tvm-fixed,arena)",
     )
     cli_options.add(parser, *cli_options.COMPILE, "--shape")
     parser.add_argument("--device", metavar="DEVICE", help="profile name or device string (default: ADRENO_SIM_DEVICE, ...)")

@@ -42,7 +42,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "--without-fix": {
         "action": "append",
         "metavar": "NAME[,NAME...]",
-        "help": "leave a mend of the fixed pipeline out, to see its defect",
+        "help": "leave a mend of the fixed pipeline out, to see its defect (adreno-sim doctor names them)",
     },
     "--dtype": {
         "choices": FLOATS,

@@ -21,7 +21,8 @@ COMPILE = ("--pipeline", "--without-fix", "--dtype", "--accumulate")
 DETAILS = """\
 Every model is checked on every device for every target, each in a process of its own: one that crashes or hangs is a line
 of the table. Results lie in a folder (--results); run again after a kill, the sweep goes on where it was. A case is done
-again where its model, options, or the version of adreno-sim or TVM changed.
+again where its model, options, or the version of adreno-sim or TVM changed. A bundle (.asim) has its own target; options that
+say how to compile are refused where one is among the models.
 
 exit code: that of the worst case: 1 findings, crashes, time-outs; 2 bad input; 3 unsupported; 0 ok
 """
@@ -39,7 +40,7 @@ def add(commands: Any) -> None:
     parser.add_argument("models", nargs="+", metavar="MODEL", help="models (.onnx, .pt2, .py, .asim)")
     devices = "profiles by name or pattern ('adreno-7*'), or device strings (default: ADRENO_SIM_DEVICE, else adreno-740)"
     parser.add_argument("--profiles", "--devices", nargs="+", default=[], metavar="DEVICE", help=devices)
-    parser.add_argument("--targets", nargs="+", default=[], metavar="TARGET", help="default: texture")
+    parser.add_argument("--targets", nargs="+", default=[], metavar="TARGET", help="as of check, several (default: texture)")
     jobs = "checks at a time on this machine (default: half its processors)"
     parser.add_argument("--jobs", type=_count, metavar="N", help=jobs)
     parser.add_argument("--scheduler", default="", metavar="ADDRESS", help="run on the workers of this Dask scheduler")
@@ -68,14 +69,14 @@ def _count(text: str) -> int:
 
 def _sweep(args: argparse.Namespace) -> int:
     from .cli import refuse_unwritable
-    from .device import AdrenoSimError
     from .report import sweep_text
     from .sweep.case import cases
     from .sweep.run import sweep
     from .sweep.store import Store
 
-    if args.scheduler and args.jobs:
-        raise AdrenoSimError("--jobs is for this machine: a Dask scheduler runs as many as its workers have threads")
+    if args.scheduler:
+        cli_options.refuse(args, ("--jobs",), "is for this machine; a Dask scheduler runs as many as its workers have threads")
+        cli_options.refuse(args, ("--no-cache",), "is for this machine; set ADRENO_SIM_CACHE=off where the workers run")
     for file in (args.json, args.sarif, args.code_quality, args.markdown):
         refuse_unwritable(file)
     devices = devices_of(args.profiles)

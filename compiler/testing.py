@@ -75,7 +75,8 @@ def build_and_run(mod: IRModule, inputs: Sequence[np.ndarray], tgt: Target | str
     from .vm import run
 
     device, _ = _devices()[0]
-    return tuple(run(compile_model(mod, target=tgt, pipeline=_pipeline()), inputs, device))
+    compiled = compile_model(mod, target=tgt, pipeline=_pipeline(), limits=device.info.limits, ml=device.info.ml)
+    return tuple(run(compiled, inputs, device))
 
 
 def run_local(mod: IRModule, inputs: Sequence[np.ndarray], target: Target | str = "llvm") -> tuple[np.ndarray, ...]:

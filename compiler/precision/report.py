@@ -114,7 +114,7 @@ class _Network:
 
         dtype, out_dtype, names = self.how
         module = recast(self.model.module, dtype, out_dtype, names, sorted(skip))
-        compiled = compile_model(module, target=self.target, limits=self.device.info.limits)
+        compiled = compile_model(module, target=self.target, limits=self.device.info.limits, ml=self.device.info.ml)
         self.compiled[skip] = compiled
         got = vm.run(compiled, self.arrays, self.device)
         return max(relative_error(a, b) for a, b in zip(got, self.expected, strict=True))

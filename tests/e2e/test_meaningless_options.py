@@ -92,6 +92,7 @@ def test_nor_is_a_plan(capsys, flag):
         ("sweep m.onnx m.asim --targets buffer", "--targets: m.asim is compiled already; sweep bundles apart from models"),
         ("sweep m.asim --pipeline stock", "--pipeline: m.asim is compiled already; sweep bundles apart from models"),
         ("sweep m.onnx --accumulate float16", "--accumulate: float16: is for dtype float16"),
+        ("sweep m.onnx --scheduler tcp://127.0.0.1:1 --no-cache", "--no-cache: is for this machine; set ADRENO_SIM_CACHE=off"),
         ("sweep m.onnx --fresh --retry", "--retry: runs some cases once more, and --fresh every one"),
         ("sweep m.onnx --devices sim:adreno-740 cl:0 --checks full", "--checks: full: cl:0 is a real device"),
     ],

@@ -248,7 +248,7 @@ def test_a_case_is_told_from_others(models):
         (["absent.onnx"], "model absent.onnx: expected a file, found nothing"),
         (["."], "model .: expected a file, found a folder"),
         (["choice.asim", "--profiles", "adreno-741"], "did you mean adreno-740"),
-        (["choice.asim", "--jobs", "2", "--scheduler", "tcp://127.0.0.1:1"], "--jobs is for this machine"),
+        (["choice.asim", "--jobs", "2", "--scheduler", "tcp://127.0.0.1:1"], "--jobs: is for this machine"),
         (["choice.asim", "--jobs", "0"], "expected a number of 1 or more"),
         (["choice.asim", "--json", "no/such/file"], "cannot write no/such/file"),
         (["choice.asim", "--results", "choice.asim"], "folder of results choice.asim"),

@@ -1,6 +1,7 @@
 """`adreno-sim footprint` without TVM: tables, files against their schemas, limits, comparisons, bad input."""
 
 import json
+import re
 
 import handmade
 import jsonschema
@@ -270,3 +271,11 @@ def test_rules_of_devices():
     assert (without.size(texture), without.view_size(texture), without.image_views) == (768, 480, False)
     wide = TensorSpec((1, 1, 20000, 4), "float32", "global.texture")
     assert by_bytes.over_limit(wide) == "width 20000: IMAGE2D_MAX_WIDTH is 16384" and by_bytes.over_limit(texture) == ""
+
+
+def test_the_help_names_every_planner(capsys):
+    from adreno_sim.compiler.plan import planners
+
+    assert main(["footprint", "--help"]) == 0
+    listed = capsys.readouterr().out.partition("planners: ")[2].partition("exit code")[0]
+    assert set(re.findall(r"[a-z0-9]+(?:-[a-z0-9]+)*", listed.replace("adreno-sim[solver]", ""))) >= set(planners.names())
