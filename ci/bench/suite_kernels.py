@@ -1,4 +1,5 @@
-"""Kernel suite: every case of cases.py on PoCL and on the simulator at each level of checks, in turn; small ones on Oclgrind.
+"""Kernel suite: every case of cases.py on PoCL and on the simulator at each level of checks, in turn; all but the large ones on
+Oclgrind as well.
 
 Results are compared before a time counts: the levels must agree in every bit, and with PoCL within the case's tolerance.
 """
@@ -15,7 +16,9 @@ from children import CHECKED, YARDSTICK, Child, ChildError, opened
 from measure import COUNTS, ROUNDS, geometric_mean, interleaved
 
 SLOW = "oclgrind"
-SLOW_SECONDS = 20.0
+SLOW_SECONDS = 60.0
+SLOW_SIZES = ("small", "medium")
+SHORT = "launches below 1 ms"
 RATIOS = {
     "unchecked / PoCL": ("unchecked", YARDSTICK),
     "bounds / PoCL": ("bounds", YARDSTICK),
@@ -69,7 +72,7 @@ def _load(
     ready, outputs = {}, {}
     row["build"], row["first"] = {}, {}
     for name, child in list(children.items()):
-        if name == SLOW and (case.size != "small" or case.dtype != "float"):
+        if name == SLOW and (case.size not in SLOW_SIZES or case.dtype != "float"):
             continue
         try:
             times = child.call("load", case, timeout=SLOW_SECONDS if name == SLOW else 300.0)
@@ -126,22 +129,24 @@ def _line(row: Row) -> str:
 def means(rows: Iterable[Row]) -> dict[str, dict[str, Row]]:
     """By part of the suite and ratio: geometric mean, worst value and its case, number of cases that counted.
 
-    A case counts from a millisecond on the yardstick on; ratios to Oclgrind have small cases alone, all of which count.
+    A case counts from a millisecond on the yardstick on. Ratios to Oclgrind have a part of cases below that as well.
     """
     rows = list(rows)
-    parts = {"all": rows}
+    counted = [row for row in rows if row["counts"]]
+    parts = {"all": counted}
     for key in ("memory", "dtype"):
         for value in dict.fromkeys(row[key] for row in rows):
-            parts[value] = [row for row in rows if row[key] == value]
-    return {part: {name: mean for name in RATIOS if (mean := _mean(name, chosen))} for part, chosen in parts.items()}
+            parts[value] = [row for row in counted if row[key] == value]
+    table = {part: {name: mean for name in RATIOS if (mean := _mean(name, chosen))} for part, chosen in parts.items()}
+    short = [row for row in rows if not row["counts"] and not row["wrong"]]
+    return table | {SHORT: {name: mean for name, pair in RATIOS.items() if SLOW in pair and (mean := _mean(name, short))}}
 
 
 def _mean(ratio: str, rows: list[Row]) -> Row | None:
-    slow = SLOW in RATIOS[ratio]
-    values = {row["name"]: row["ratios"][ratio] for row in rows if row["ratios"][ratio] and (slow or row["counts"])}
+    values = {row["name"]: row["ratios"][ratio] for row in rows if row["ratios"][ratio]}
     if not values:
         return None
-    worst = min(values, key=values.__getitem__) if slow else max(values, key=values.__getitem__)
+    worst = (min if SLOW in RATIOS[ratio] else max)(values, key=values.__getitem__)
     return {"mean": geometric_mean(values.values()), "worst": values[worst], "case": worst, "count": len(values)}
 
 

@@ -113,6 +113,18 @@ KERNELS = {  # body; what is given for `b`; whether vectors do it all; kinds of 
         f"float p[4]; p[l & 3] = b[i]; {WAIT} a[i] = p[(l + (b[0] > 9)) & 1];", FLOATS, False, UNWRITTEN,
     ),
     "a private array through a pointer": ("float p[4]; float *q = p + (i & 1); q[0] = b[i]; a[i] = *q;", FLOATS, True, []),
+    "a vector that lacks its last": ("float2 v = vload2(i, b); a[i] = v.x + v.y;", (FLOATS, 0, 127), False, UNWRITTEN),
+    "triples": ("float3 v = vload3(i, b); ((global float3 *)a)[i] = v;", FLOATS, True, []),
+    "triples stored with their padding": ("vstore4(as_float4(vload3(i, b)), i, a);", FLOATS, False, []),
+    "a private array of the group before": (
+        "float p[8]; if (g == 0) for (int n = 0; n < 8; n++) p[n] = n; a[i] = p[i & 7];", FLOATS, False, UNWRITTEN,
+    ),
+    "structs": ("struct T { float x, y; } p, q; p.x = b[i]; p.y = 2; q = p; a[i] = q.x + q.y;", FLOATS, True, []),
+    "a struct of which one lacks a field": (
+        "struct T { float x, y; } p, q; p.x = b[i]; if (i != 5) p.y = 2; q = p; a[i] = q.x + q.y;", FLOATS, False, UNWRITTEN,
+    ),
+    "a sum on what was not written": ("a[i] = a[i] + b[i];", FLOATS, False, UNWRITTEN),
+    "local memory that two write": (f"s[l / 2] = b[i]; {WAIT} a[i] = s[l / 2];", FLOATS, False, ["data-race"]),
     "a variable without a value": ("float v; if (i < 60) v = b[i]; a[i] = v;", FLOATS, False, UNWRITTEN),
     "a race": ("a[i & 7] = b[i];", FLOATS, False, ["data-race"]),
     "out of bounds": ("a[i] = b[i + 200];", FLOATS, False, ["out-of-bounds-read"]),
