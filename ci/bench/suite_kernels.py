@@ -49,7 +49,7 @@ def _row(
     case: Case, children: dict[str, Child], missing: dict[str, str], rounds: int, statistic: str, say: Callable[[str], None]
 ) -> Row:
     row: Row = {"name": case.name, "kernel": case.kernel, "dtype": case.dtype, "size": case.size}
-    row |= {"memory": "image" if case.uses_images else "buffer", "tolerance": case.tolerance, "failed": {}}
+    row |= {"memory": "image" if case.uses_images else "buffer", "tolerance": case.tolerance, "failed": {}, "refused": {}}
     ready, outputs = _load(case, children, missing, row)
     _compare(case, outputs, row)
     samples, failed = interleaved({name: child for name, child in ready.items() if name != SLOW}, rounds)
@@ -82,7 +82,7 @@ def _load(
                 missing[name] = str(error)
                 children.pop(name).close()
             else:
-                row["failed"][name] = str(error)
+                row["refused" if "CL_INVALID_IMAGE_SIZE" in str(error) else "failed"][name] = str(error)
             continue
         ready[name] = child
         row["build"][name], row["first"][name] = times["build"], times["first"]
@@ -122,7 +122,7 @@ def _line(row: Row) -> str:
     cells = [f"{name} {taken['median'] * 1e3:.3f} ms ±{taken['spread']:.0%}" for name, taken in row["seconds"].items()]
     cells += [f"{name} {value:.2f}" for name, value in row["ratios"].items() if value is not None]
     cells += [f"WRONG: {text}" for text in row["wrong"]]
-    cells += [f"{name} failed: {text}" for name, text in row["failed"].items()]
+    cells += [f"{name} {how}: {text}" for how in ("failed", "refused") for name, text in row[how].items()]
     return f"{row['name']:34} {', '.join(cells)}"
 
 
