@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import time
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -258,11 +255,12 @@ class _Run:
         for name in machine.model.graphs:
             machine.graph(name)
         wanted = [name for name in machine.model.kernels if name not in self.refused]
-        with self._stage("build", len(wanted)), _builders(machine, wanted) as builders:
-            for name, build in builders.items():
+        with self._stage("build", len(wanted)):
+            machine.begin_builds(wanted)
+            for name in wanted:
                 self.progress.step(name)
                 try:
-                    build()
+                    machine.kernel(name)
                 except BuildError as error:
                     self.refused[name] = error
                 except UnsupportedError as error:
@@ -324,19 +322,6 @@ class _Run:
             yield
         finally:
             self.timings[name] = self.timings.get(name, 0.0) + time.perf_counter() - start
-
-
-@contextmanager
-def _builders(machine: VirtualMachine, names: Sequence[str]) -> Iterator[dict[str, Callable[[], object]]]:
-    """By kernel, what builds it, or waits for a thread that does where the device can build several at once."""
-    if not machine.device.info.builds_in_parallel:
-        yield {name: partial(machine.kernel, name) for name in names}
-        return
-    pool = ThreadPoolExecutor(len(os.sched_getaffinity(0)))
-    try:
-        yield {name: pool.submit(machine.kernel, name).result for name in names}
-    finally:
-        pool.shutdown(cancel_futures=True)
 
 
 def _input_report(name: str, array: np.ndarray, origin: str) -> InputReport:

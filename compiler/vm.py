@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from ..device import AdrenoSimError, BuildError, Device, Kernel, MLProgram, Program, View
+from ..device import AdrenoSimError, Device, Kernel, MLProgram, View
 from ..mlops.graph import parse
 from . import hostrun
 from .artifact import ENTRY, CompiledModel, KernelCode, TensorInfo
+from .builds import Builds
 from .frame import Frame
 from .hostir import HostFunction, Launch
 from .observer import FunctionCall, GraphCall, LaunchCall, Observer
@@ -30,7 +31,8 @@ def run(model: CompiledModel, inputs: Inputs, device: Device, observer: Observer
 
 
 class VirtualMachine:
-    """A model loaded on a device. Kernels are built at first use, constants uploaded at first use, both kept until `close`.
+    """A model loaded on a device. Kernels are built at first use or ahead of it, constants uploaded at first use, both
+    kept until `close`.
 
     poison: bytes of tensors that ended are overwritten with NaNs; on where the device watches accesses.
     """
@@ -40,7 +42,7 @@ class VirtualMachine:
         self.device = device
         self.observer = observer or Observer()
         self.poison = device.info.checks_accesses and device.options.checks != "off"
-        self._programs: dict[str, Program] = {}
+        self._builds = Builds(model, device)
         self._graphs: dict[str, MLProgram] = {}
         self._constants: dict[tuple[str, str], Tensor] = {}
         self._calls = 0
@@ -53,7 +55,8 @@ class VirtualMachine:
         self.close()
 
     def close(self) -> None:
-        """Free the constants and the graphs."""
+        """Free the constants and the graphs, and build no more."""
+        self._builds.close()
         for program in self._graphs.values():
             program.close()
         self._graphs.clear()
@@ -106,13 +109,11 @@ class VirtualMachine:
 
     def kernel(self, name: str) -> Kernel:
         """The built kernel `name`."""
-        if name not in self._programs:
-            code = self.model.kernels[name]
-            try:
-                self._programs[name] = self.device.build(code.source, code.options)
-            except BuildError as error:
-                raise BuildError(f"kernel {name}: {error}", error.diagnostics) from error
-        return self._programs[name][name]
+        return self._builds.program(name)[name]
+
+    def begin_builds(self, names: Iterable[str]) -> None:
+        """Have kernels built ahead, where the device gains by it."""
+        self._builds.begin(names)
 
     def graph(self, name: str) -> MLProgram:
         """The graph `name`, made ready on the device."""
