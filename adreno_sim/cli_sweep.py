@@ -21,8 +21,8 @@ COMPILE = ("--pipeline", "--without-fix", "--dtype", "--accumulate")
 DETAILS = """\
 Every model is checked on every device for every target, each in a process of its own: one that crashes or hangs is a line
 of the table. Results lie in a folder (--results); run again after a kill, the sweep goes on where it was. A case is done
-again where its model, options, or the version of adreno-sim or TVM changed. A bundle (.asim) has its own target; options that
-say how to compile are refused where one is among the models.
+again where its model, options, or the version of adreno-sim or TVM changed. A bundle (.asim) has its own target, and is one
+case for each device; options that say how to compile are refused where one is among the models.
 
 exit code: that of the worst case: 1 findings, crashes, time-outs; 2 bad input; 3 unsupported; 0 ok
 """
@@ -123,9 +123,11 @@ def _refuse(args: argparse.Namespace, devices: Iterable[str]) -> None:
 
     if args.fresh:
         cli_options.refuse(args, ("--retry",), "runs some cases once more, and --fresh every one")
-    for model in args.models:
-        if Path(model).suffix == ".asim":
-            cli_options.refuse(args, (*COMPILE, "--targets"), f"{model} is compiled already; sweep bundles apart from models")
+    bundles = [model for model in args.models if Path(model).suffix == ".asim"]
+    for model in bundles[:1]:
+        cli_options.refuse(args, COMPILE, f"{model} is compiled already; sweep bundles apart from models")
+    if len(bundles) == len(args.models):
+        cli_options.refuse(args, ("--targets",), "every model is a bundle, compiled already")
     CompileOptions.of(cli_options.given(args, *COMPILE), None)
     for device in devices if args.checks not in (None, "off") else ():
         if device.partition(":")[0] == "cl":

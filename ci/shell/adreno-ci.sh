@@ -29,7 +29,7 @@ set -f # patterns of ADRENO_CI_PROFILES are not for the shell
 OUT=${ADRENO_CI_OUT:-adreno-ci}
 VENV=${ADRENO_CI_VENV:-.adreno-venv}
 PROFILES=${ADRENO_CI_PROFILES:-adreno-740}
-TARGETS=${ADRENO_CI_TARGETS:-texture}
+TARGETS=${ADRENO_CI_TARGETS:-}
 
 die() {
     echo "error: $*" >&2
@@ -77,7 +77,7 @@ check() {
     [ -n "${GITHUB_ACTIONS:-}" ] && annotations=--annotations
     mkdir -p "$OUT" || exit 2
     # shellcheck disable=SC2086 # lists of words
-    adreno_sim sweep "${files[@]}" --profiles $PROFILES --targets $TARGETS --results "$OUT/cases" --json "$OUT/sweep.json" \
+    adreno_sim sweep "${files[@]}" --profiles $PROFILES ${TARGETS:+--targets $TARGETS} --results "$OUT/cases" --json "$OUT/sweep.json" \
         --markdown "$OUT/sweep.md" --sarif "$OUT/findings.sarif" --code-quality "$OUT/code-quality.json" \
         $annotations ${ADRENO_CI_OPTIONS:-}
     status=$?
@@ -125,7 +125,9 @@ footprint() {
 
 # The plan of a model on the first profile, for the first target.
 plan() {
-    adreno_sim footprint "$1" --device "${PROFILES%% *}" --target "${TARGETS%% *}" \
+    local target=${TARGETS%% *}
+    case $1 in *.asim) target= ;; esac # a bundle has its own
+    adreno_sim footprint "$1" --device "${PROFILES%% *}" ${target:+--target "$target"} \
         --planners "${ADRENO_CI_PLANNERS:-tvm,tvm-fixed,arena}" "${@:2}"
 }
 
