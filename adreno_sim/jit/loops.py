@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..clc import ir
-from .cfg import Segment, back_edges
+from .cfg import Graph, ScopeOf, Segment, back_edges, reverse_postorder
 
 _SHORT = 1 << 22
 """Iterations (of a loop with all counted loops inside it) that may run between two looks at the watchdog."""
@@ -15,6 +15,12 @@ _GREW = {"slt", "sle", "ult", "ule"}
 _SHRANK = {"sgt", "sge", "ugt", "uge"}
 _INVERSE = {"slt": "sge", "sge": "slt", "sle": "sgt", "sgt": "sle", "ult": "uge", "uge": "ult", "ule": "ugt", "ugt": "ule",
             "eq": "ne", "ne": "eq"}  # fmt: skip
+
+
+def is_short(function: ir.Function) -> bool:
+    """Whether a work-item is sure to come to its end, or to a place where it is given up, without a look at the stop flag: no
+    loop needs one, those included in which work-items meet."""
+    return not polled_edges(reverse_postorder(Graph(function, ScopeOf()).entry))
 
 
 def polled_edges(order: list[Segment]) -> set[tuple[Segment, Segment]]:
@@ -97,16 +103,52 @@ def _counted_exit(head: Segment, exit: Segment, body: set[Segment], blocks: set[
     if not passes or last.op != "condbr" or exit.split is not None:
         return None
     test = last.operands[0]
-    if not isinstance(test, ir.Instr) or test.op != "icmp" or not isinstance(test.operands[1], ir.Const):
+    if not isinstance(test, ir.Instr) or test.op != "icmp":
         return None
     stays = test.pred if exit.successors[0] in body else _INVERSE[test.pred]
-    counter = _counter(head, test.operands[0], blocks)
-    bound = test.operands[1].value
-    if counter is None or not isinstance(bound, int) or not isinstance(counter.start, ir.Const):
+    value, bound = test.operands
+    halvings = _halvings(head, value, bound, blocks, stays)
+    if halvings is not None:
+        return halvings
+    counter = _counter(head, value, blocks)
+    if counter is None or not isinstance(counter.phi.type, ir.Int):
         return None
-    if not isinstance(counter.start.value, int) or not isinstance(counter.phi.type, ir.Int):
+    begin, end = _run(counter.start, bound, stays)
+    if begin is None or end is None:
         return None
-    return _iterations(counter.start.value, counter.step, bound, stays, counter.phi.type.bits)
+    if not isinstance(counter.start, ir.Const) and not (exit is head and value is counter.phi):
+        return None  # a step before the first test could wrap
+    return _iterations(begin, counter.step, end, stays, counter.phi.type.bits)
+
+
+def _run(start: ir.Value, bound: ir.Value, stays: str) -> tuple[int | None, int | None]:
+    """Constants between which a counter turns at least as often as from `start` to `bound`."""
+    if stays in ("slt", "sle"):
+        return _ends(start)[0], _ends(bound)[1]
+    if stays in ("sgt", "sge"):
+        return _ends(start)[1], _ends(bound)[0]
+    values = [v.value if isinstance(v, ir.Const) and isinstance(v.value, int) else None for v in (start, bound)]
+    return values[0], values[1]
+
+
+def _ends(value: ir.Value) -> tuple[int | None, int | None]:
+    """The least and the largest a value may be, as signed: read off constants, local ids, and the function min and max."""
+    if isinstance(value, ir.Const) and isinstance(value.value, int) and isinstance(value.type, ir.Int):
+        number = signed(value.value, value.type.bits)
+        return number, number
+    if not isinstance(value, ir.Instr):
+        return None, None
+    call = value.operands[0] if value.op == "trunc" else value
+    callee = call.callee if isinstance(call, ir.Instr) else None
+    if callee is not None and callee.name == "get_local_id":
+        return (0, None) if isinstance(value.type, ir.Int) and value.type.bits >= 32 else (None, None)
+    if callee is None or callee.name not in ("min", "max") or call is not value or callee.args[:1] not in (("int",), ("long",)):
+        return None, None
+    lows, highs = zip(*map(_ends, value.operands), strict=True)
+    known = [end for end in (lows if callee.name == "max" else highs) if end is not None]
+    if callee.name == "max":
+        return max(known, default=None), max(highs) if None not in highs else None
+    return min(lows) if None not in lows else None, min(known, default=None)
 
 
 @dataclass(frozen=True)
@@ -134,6 +176,42 @@ def _counter(head: Segment, value: ir.Value, blocks: set[int]) -> _Counter | Non
         if amount is not None:
             return _Counter(phi, outside[0], amount)
     return None
+
+
+def _halvings(head: Segment, value: ir.Value, bound: ir.Value, blocks: set[int], stays: str) -> int | None:
+    """Iterations of a loop that shifts or divides a variable, which is `value` before or after that, until nothing is left."""
+    if not isinstance(bound, ir.Const) or not isinstance(bound.value, int):
+        return None
+    for phi in head.block.instrs:
+        if phi.op != "phi":
+            return None
+        inside = [v for v, b in zip(phi.operands, phi.blocks, strict=True) if id(b) in blocks]
+        if len(inside) != 1 or not isinstance(phi.type, ir.Int) or (value is not phi and value is not inside[0]):
+            continue
+        rests = _rests(inside[0], phi)
+        if rests and not any(_holds(stays, rest, bound.value, phi.type.bits) for rest in rests):
+            return phi.type.bits + 2
+    return None
+
+
+def _rests(value: ir.Value, phi: ir.Instr) -> tuple[int, ...]:
+    """What `phi` becomes where `value`, a part of it, takes its place again and again; nothing where that never ends."""
+    if not isinstance(value, ir.Instr) or len(value.operands) != 2 or value.operands[0] is not phi:
+        return ()
+    amount = value.operands[1]
+    if not (isinstance(amount, ir.Const) and isinstance(amount.value, int) and isinstance(phi.type, ir.Int)):
+        return ()
+    if value.op in ("lshr", "ashr") and 1 <= amount.value < phi.type.bits:
+        return (0,) if value.op == "lshr" else (0, -1)
+    divided = value.op == "udiv" or (value.op == "sdiv" and signed(amount.value, phi.type.bits) > 0)
+    return (0,) if divided and amount.value >= 2 else ()
+
+
+def _holds(pred: str, left: int, right: int, bits: int) -> bool:
+    """A comparison of two constants."""
+    mask = (1 << bits) - 1
+    a, b = (signed(left, bits), signed(right, bits)) if pred[0] == "s" else (left & mask, right & mask)
+    return {"eq": a == b, "ne": a != b, "lt": a < b, "le": a <= b, "gt": a > b, "ge": a >= b}[pred.lstrip("su")]
 
 
 def step_of(value: ir.Value, phi: ir.Instr) -> int | None:

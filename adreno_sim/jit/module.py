@@ -35,6 +35,7 @@ from .collectives import combine_function, is_collective
 from .group import diverged_function, group_function, stopped_function, watched_function, worker_functions
 from .inlining import inlined
 from .kernel import STACK_LIMIT, KernelEmitter, KernelPlan, globals_of, object_align, private_bytes, value_bytes
+from .loops import is_short
 from .provenance import Provenance
 from .regions import Region, RegionPlan
 from .shadow import Shadow, ShadowPlan, runtime
@@ -114,7 +115,7 @@ def _emit(kernel: ir.Function, key: Specialisation, planner: Planner, writer: Wr
     if memory > MOST_GROUP_MEMORY:
         what = f"{memory} bytes of private and local memory for one work-group of kernel {plan.unit.kernel.name}"
         raise UnsupportedError(f"unsupported: {what}: expected at most {MOST_GROUP_MEMORY}")
-    polls = not plan.single or any(region.polled for region in plan.regions.regions)
+    polls = not is_short(kernel)
     straight = plan.shadow.texel_writes.straight() if plan.shadow is not None else frozenset()
     sites, notes = tuple(unit.table.sites), tuple(unit.notes)
     return ModuleText(text, memory, sites, tuple(unit.prints), notes, polls, unit.may_fail, plan.flat, straight, lanes=plan.lanes)

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from oracle import Buffer, Local, Scalar
 
+import adreno_sim
+from adreno_sim.device import BufferSpec
 from adreno_sim.findings import Kind
 
 REDUCE = """__kernel void k(__global const float* a, __global float* r, __local float* s) {
@@ -173,6 +175,18 @@ def test_watchdog_stops_an_endless_loop_and_names_it(engine, loop):
     result = engine.run(source, "k", [4], [2], [Buffer(np.zeros(2, np.int32)), Scalar(np.int32(2))], timeout=0.3, same=False)
     assert [f.kind for f in result.findings] == [Kind.WATCHDOG] and result.outputs[0][0] == 7
     assert result.findings[0].line == 3
+
+
+@pytest.mark.parametrize("body", ["r[0] += i;", "r[0] += i; barrier(CLK_LOCAL_MEM_FENCE);"])
+def test_watchdog_stops_a_kernel_that_was_quick_before(body):
+    device = adreno_sim.open_device("sim:reference", timeout=0.3)
+    kernel = device.build(f"kernel void k(volatile global int *r, int n) {{ for (int i = 0; i != n; ++i) {{ {body} }} }}")["k"]
+    view = device.view(device.allocate(64), BufferSpec(64, "int32"))
+    device.write(view, np.zeros(16, np.int32))
+    for _ in range(4):
+        assert not device.launch(kernel, (64,), (16,), [view, 1]).findings
+    assert [f.kind for f in device.launch(kernel, (64,), (16,), [view, -1]).findings] == [Kind.WATCHDOG]
+    assert not device.launch(kernel, (64,), (16,), [view, 1]).findings
 
 
 def test_a_launch_with_groups_left_when_its_time_is_over_does_not_pass_for_done(engine):

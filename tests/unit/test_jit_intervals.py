@@ -11,7 +11,7 @@ from adreno_sim.clc.program import FrontEndTarget, compile_source
 from adreno_sim.jit.barriers import Scopes
 from adreno_sim.jit.cfg import Graph
 from adreno_sim.jit.intervals import Grid, Intervals
-from adreno_sim.jit.loops import _iterations, signed
+from adreno_sim.jit.loops import _iterations, is_short, signed
 from adreno_sim.jit.regions import RegionPlan
 
 ANY = (-(2**31), 2**31 - 1)
@@ -220,8 +220,50 @@ def test_a_counter_that_could_wrap_proves_nothing():
         ("for (int i = a[0]; i < 100; ++i) a[1] = i;", 1),
         ("int m = 0; for (int i = 0; m < 100; ++i) m = a[i];", 1),
         ("for (int i = 0; i < 100; ++i) while (a[i]) ;", 1),
+        ("for (int s = 128; s > 0; s >>= 1) a[s] = 1;", 0),
+        ("for (uint s = n; s; s >>= 3) a[s] = 1;", 0),
+        ("for (int s = n; s > 0; s >>= 1) a[s] = 1;", 0),
+        ("for (int s = n; s >= 1; s /= 2) a[s] = 1;", 0),
+        ("for (int s = n; s != 0; s /= 3) a[s] = 1;", 0),
+        ("int s = n; do a[s] = 1; while ((s >>= 1) > 0);", 0),
+        ("for (int s = n; s != 0; s >>= 1) a[0] = s;", 1),
+        ("for (int s = n; s < 5; s >>= 1) a[0] = s;", 1),
+        ("for (int s = n; s >= 0; s >>= 1) a[s] = 1;", 1),
+        ("for (int s = n; s > -1; s /= 2) a[s] = 1;", 1),
+        ("for (int s = n; s != 1; s /= -2) a[0] = s;", 1),
+        ("for (int s = n; s > 0; s >>= a[0]) a[s] = 1;", 1),
+        ("for (int s = n; s > 0; s = 128 >> s) a[s] = 1;", 1),
+        ("for (uint s = n; s > 0; s /= 1u) a[s] = 1;", 1),
+        ("for (int i = l; i < 1000; i += 256) a[i] = i;", 0),
+        ("for (int i = max(n, 0); i < min(n, 500); ++i) a[i] = i;", 0),
+        ("for (int i = max(min(n, 7), 0); i < min(max(n, 2), 500); ++i) a[i] = i;", 0),
+        ("for (int i = min(n, 100); i > max(n, 0); --i) a[i] = i;", 0),
+        ("for (int i = n; i < 1000; i += 256) a[0] = i;", 1),
+        ("for (int i = min(n, 0); i < 1000; ++i) a[0] = i;", 1),
+        ("for (int i = max(n, 0); i < max(n, 5); ++i) a[i] = i;", 1),
+        ("for (int i = max(n, 0); i > min(n, 5); --i) a[i] = i;", 1),
+        ("for (uint i = max((uint)n, 0u); i < min((uint)n, 0xfffffff0u); ++i) a[i] = i;", 1),
+        ("int i = max(n, 0); do a[i & 7] = i; while ((i += 256) < 1000);", 1),
+        ("for (int i = 0; i < 0x7fffffff - l; ++i) a[i] = i;", 1),
     ],
 )
 def test_loops_that_are_proven_short_are_not_watched(loop, polled):
     plan, _ = analysed(loop)
     assert len(plan.regions[0].polled) == polled
+
+
+@pytest.mark.parametrize(
+    ("body", "short"),
+    [
+        ("a[l] = 1; barrier(1); a[15 - l] += 1;", True),
+        ("for (int s = 8; s > 0; s >>= 1) { if (l < s) a[l] += a[l + s]; barrier(1); }", True),
+        ("for (int i = 0; i < 100; ++i) { barrier(1); for (int j = 0; j < 100; ++j) { a[j] = i; barrier(1); } }", True),
+        ("for (int i = 0; i < 10000; ++i) { barrier(1); for (int j = 0; j < 10000; ++j) { a[j] = i; barrier(1); } }", False),
+        ("for (int i = 0; i < n; ++i) { a[i] = i; barrier(1); }", False),
+        ("for (;;) barrier(1);", False),
+        ("barrier(1); while (a[0]) ;", False),
+    ],
+)
+def test_loops_in_which_work_items_meet_may_be_short(body, short):
+    module = compile_source(HEAD + body + " }", "", target=FrontEndTarget())
+    assert is_short(module.kernels["k"]) == short
