@@ -158,6 +158,7 @@ class Ways:
         self._forms, self._accesses = forms, accesses
         self._order = forms.dominators.order
         self._lockstep = Lockstep(forms.dominators)
+        self._deciding = {id(b) for b in self._order if self._lockstep.decides(b) and not self._comes_back(b)}
         self._counters = dict(self._shared_counters())
 
     def intervals(self) -> Iterator[Interval]:
@@ -185,16 +186,13 @@ class Ways:
         pending: list[dict[int, ir.Block]] = [{}]
         while pending:
             choices = pending.pop()
-            branch = next((b for b in self._ends(start, choices) if id(b) not in choices and self._decides(b)), None)
+            branch = next((b for b in self._ends(start, choices) if id(b) in self._deciding - choices.keys()), None)
             if branch is None or len(done) + len(pending) >= _MOST_WAYS:
                 done.append(choices)
             else:
                 ways = {id(way): way for way in branch.instrs[-1].blocks}.values()
                 pending += [{**choices, id(branch): way} for way in ways]
         return done
-
-    def _decides(self, block: ir.Block) -> bool:
-        return self._lockstep.decides(block) and not self._comes_back(block)
 
     def _shared_counters(self) -> Iterator[tuple[int, ir.Block]]:
         """Atoms that are the value of a loop's phi which is the same for all work-items, and where that loop begins; there is a

@@ -27,12 +27,26 @@ def argument(device: Device, given: Any) -> Any:
         return given
     if isinstance(given, ImageSpec):
         return device.view(device.allocate(device.view_nbytes(given)), given)
+    if isinstance(given[0], ImageSpec):
+        return lacking(device, *given)
     data, first, last = given if isinstance(given, tuple) else (given, 0, len(given))
     view = device.view(device.allocate(data.nbytes), BufferSpec(data.nbytes, data.dtype.name))
     device.write(view, data)
     assert isinstance(view, StorageView) and view.block.valid is not None
     view.block.valid[: first * data.itemsize] = 0
     view.block.valid[last * data.itemsize :] = 0
+    view.block.forget()
+    return view
+
+
+def lacking(device: Device, spec: ImageSpec, x: int, y: int) -> Any:
+    """An image of which one texel was never written."""
+    view = device.view(device.allocate(device.view_nbytes(spec)), spec)
+    device.write(view, np.ones((spec.height, spec.width, 4), np.float32))
+    assert isinstance(view, StorageView)
+    marks = view.marks()
+    assert marks is not None
+    marks[..., y, x, :] = 0
     view.block.forget()
     return view
 
@@ -168,4 +182,15 @@ def test_texels_nobody_wrote_are_found(where: str, monkeypatch: pytest.MonkeyPat
     given = [ImageSpec("image2d", 16, 4, 1, "RGBA", "FLOAT"), OUT]
     outcome, fast = launched("spmd", source, given, monkeypatch)
     assert [finding.kind.label for finding in outcome.found] == UNWRITTEN and not fast
+    assert (outcome, False) == launched("scalar", source, given, monkeypatch)
+
+
+def test_what_lies_outside_an_image_is_not_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reads of the border of an image in which a texel that nobody reads was never written."""
+    body = "int i = get_global_id(0); a[i] = read_imagef(t, s, (int2)((i & 15) - (i >> 4), i >> 4)).y;"
+    sampler = "constant sampler_t s = CLK_ADDRESS_CLAMP | CLK_FILTER_NEAREST;"
+    source = f"{sampler} kernel void k(read_only image2d_t t, global float *a) {{ {body} }}"
+    given = [(ImageSpec("image2d", 16, 4, 1, "RGBA", "FLOAT"), 15, 3), OUT]
+    outcome, fast = launched("spmd", source, given, monkeypatch)
+    assert {finding.kind.label for finding in outcome.found} == {"clamped-read"} and fast
     assert (outcome, False) == launched("scalar", source, given, monkeypatch)

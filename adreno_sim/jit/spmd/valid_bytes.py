@@ -147,7 +147,7 @@ class ValidBytes(AccessHooks):
             parts = transfers.load_at(
                 self.e, shadow, variable, word, count, mask, 1 if variable is None else layout.size_of(elem)
             )
-            self._check(word, [parts[lane] for lane in wanted])
+            self._check(word, [parts[lane] for lane in wanted], mask)
 
     def writing_lanes(self, where: LanePtr, variable: ir.Instr | None, elem: ir.Type, count: int, mask: str | None) -> None:
         shadow, word = self._moved(where), _word(elem)
@@ -163,7 +163,7 @@ class ValidBytes(AccessHooks):
         if base is None or not self._wanted(4, self.e.current):
             return
         word, count = _texel_words(image)
-        self._check(word, load_elements(self.e, where(base), word, count, mask, 1))
+        self._check(word, load_elements(self.e, where(base), word, count, mask, 1), mask)
 
     def writing_texels(self, image: ImageRef, where: Callable[[str], LanePtr], mask: str | None) -> None:
         base = self._image(image)
@@ -183,13 +183,14 @@ class ValidBytes(AccessHooks):
         """All bytes of a word valid, in every lane."""
         return vt.numbers(word, [int.from_bytes(b"\1" * (word.bits // 8), "little")] * self.e.count)
 
-    def _check(self, word: ir.Int, parts: Sequence[str]) -> None:
-        """Raise the flag where a lane at work has a word of which some byte is not valid."""
+    def _check(self, word: ir.Int, parts: Sequence[str], mask: str | None) -> None:
+        """Raise the flag where a lane in `mask` has a word of which some byte is not valid."""
         e, t = self.e, self.e.body
         common = parts[0]
         for part in parts[1:]:
             common = t.op(f"and {e.spelled(word)} {common}, {part}")
-        e.raise_lanes(t.op(f"icmp ne {e.spelled(word)} {common}, {self._valid(word)}"))
+        bad = t.op(f"icmp ne {e.spelled(word)} {common}, {self._valid(word)}")
+        e.raise_lanes(bad if mask is e.mask else vt.both(t, bad, mask, e.count) or bad)
 
     def _raise(self, bad: str) -> None:
         if bad != "false":
