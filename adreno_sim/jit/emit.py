@@ -5,7 +5,6 @@ What single instructions become is written in the modules that register themselv
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
@@ -70,15 +69,10 @@ class Emitter:
         self._phis: dict[int, PendingPhi] = {}
         self._edges: dict[int, list[tuple[str, list[str]]]] = {}
 
-    @functools.cached_property
+    @property
     def users(self) -> dict[int, list[ir.Instr]]:
         """The instructions that have a value as an operand, by its `id`."""
-        found: dict[int, list[ir.Instr]] = {}
-        for block in self.function.blocks:
-            for instr in block.instrs:
-                for operand in instr.operands:
-                    found.setdefault(id(operand), []).append(instr)
-        return found
+        return self.unit.users(self.function)
 
     # Hooks that kernels and library functions define differently.
 

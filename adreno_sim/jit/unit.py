@@ -50,6 +50,7 @@ class Unit:
     tallies: dict[int, int] = field(default_factory=dict)
     may_fail: bool = False
     unrolled: int = 0
+    _users: dict[int, dict[int, list[ir.Instr]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         proofs = self.key.proofs
@@ -74,6 +75,15 @@ class Unit:
     def exact(self, instr: ir.Instr) -> bool:
         """Whether an integer operation gives the mathematical result as a signed number, on every execution."""
         return id(instr) in self._exact
+
+    def users(self, function: ir.Function) -> dict[int, list[ir.Instr]]:
+        """The instructions of a function that have a value as an operand, by its `id`: once for all emitters of its regions."""
+        if id(function) not in self._users:
+            found = self._users[id(function)] = {}
+            for instr in (i for block in function.blocks for i in block.instrs):
+                for operand in instr.operands:
+                    found.setdefault(id(operand), []).append(instr)
+        return self._users[id(function)]
 
     def declare(self, name: str, result: str, arguments: str) -> str:
         """Declare an LLVM intrinsic once; returns "result @name" for a call."""
