@@ -151,11 +151,18 @@ def test_counters_are_bounded_by_their_test():
         ("for (uint i = 20; i >= 3u; i -= 3)", (0, 20)),
         ("for (int i = 0; i < n; n = a[i], ++i)", ANY),
         ("for (int i = 0; i != 10; i += 3)", ANY),
+        ("for (int i = 5; i > 3; ++i)", ANY),
+        ("int i = 0; for (;; ++i) { if (i >= 10) break; STORE }", (0, 10)),
+        ("int i = 20; for (;; ++i) { if (i < 10) break; STORE }", ANY),
+        ("int i = 20; for (;; --i) { if (i < 10) break; STORE }", (9, 20)),
+        ("int i = 0; for (;; ++i) { if (i < 10) g += l; else g -= l; STORE if (a[1]) break; }", ANY),
+        ("int i = 0; while (++i < 10) { STORE }", ANY),
+        ("int i = 0; for (;; ++i) { if (l < 10) break; STORE }", ANY),
     ],
 )
 def test_counters(loop, interval):
     """What is stored is the counter where the loop goes on: at most its test and its step away from where it stops."""
-    plan, intervals = analysed(f"{loop} a[0] = i;")
+    plan, intervals = analysed(loop.replace("STORE", "a[0] = i;") if "STORE" in loop else f"{loop} a[0] = i;")
     assert intervals.of(stored(plan)) == interval
 
 
@@ -211,6 +218,12 @@ def test_a_counter_that_could_wrap_proves_nothing():
         ("for (int i = 0; i != 9; i -= 3) a[i & 7] = i;", 1),
         ("int i = 0; do a[i] = i; while (++i < 100);", 0),
         ("int i = 0; do a[i] = i; while (++i > 0);", 1),
+        ("int i = 0; do { if (a[i]) a[i] = 1; } while (++i < 100);", 0),
+        ("int i = 0; for (;;) { if (a[i]) continue; ++i; if (i >= 100) break; }", 2),
+        ("int i = 0; for (;; ++i) { if (a[i]) { if (i >= 100) break; } a[i] = 1; }", 1),
+        ("int i = 0; for (;; ++i) { if (i < 100) a[i] = 1; else a[0] = 2; if (a[1]) break; }", 1),
+        ("for (int i = 0; i < 3000; ++i) for (int j = 0; j < 1400; ++j) a[i] = j;", 1),
+        ("for (int i = 0; i < 3000; ++i) { for (int j = 0; j < 1300; ++j) a[i] = j; }", 0),
         ("for (int i = 0; i < 1000000; ++i) for (int j = 0; j < 10; ++j) a[i] = j;", 1),
         ("for (int i = 0; i < 5000000; ++i) a[i] = i;", 1),
         ("for (int i = 0; ; ) { if (a[i]) { if (i >= 100) break; ++i; } }", 2),
