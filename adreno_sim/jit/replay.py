@@ -2,7 +2,7 @@
 and if one does the same launch runs once more, from the memory as it was before, with code that reports.
 
 A failed check has the same effect in both (a read gives zero, a write is dropped), so that memory, findings and printed text
-are those of the reporting code in every case.
+are those of the reporting code in every case. What is defined and only noted (`sites.DEFINED`) is no failed check: both count it.
 """
 
 from __future__ import annotations
