@@ -6,10 +6,12 @@ import argparse
 import sys
 from typing import Any
 
+from . import cli_cache
+
 EXIT_OK, EXIT_FINDINGS = 0, 1
 
 DETAILS = """\
-Small models are compiled and run on the simulated device: with TVM's passes alone, with every mend but the one for the
+Small models are compiled and run on the device: with TVM's passes alone, with every mend but the one for the
 defect, and with all mends (the fixed pipeline, which check uses by default). Takes about half a minute.
 
 exit code: 0 the fixed pipeline is right on every model, with --strict also TVM's own; 1 it is not; 2 usage, or a TVM that
@@ -30,6 +32,7 @@ def add(commands: Any) -> None:
     parser.add_argument("--only", metavar="NAME,...", default="", help="look at these defects only")
     parser.add_argument("--strict", action="store_true", help="a defect that is present counts, mended or not")
     parser.add_argument("--json", metavar="FILE", help="write everything as JSON (- = standard output)")
+    cli_cache.add_option(parser)
     parser.set_defaults(run=_doctor)
 
 

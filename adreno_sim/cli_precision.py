@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import IO, TYPE_CHECKING, Any
 
-from . import cli_options
+from . import cli_cache, cli_options
 
 if TYPE_CHECKING:
     from .compiler.precision.report import PrecisionReport
@@ -45,6 +45,7 @@ def add(commands: Any) -> None:
     cli_options.add(parser, "--target", "--input", "--shape", "--seed")
     parser.add_argument("--save", metavar="FILE.asim", help="save the model compiled with the layers found")
     parser.add_argument("--json", metavar="FILE", help="write the figures (- = standard output)")
+    cli_cache.add_option(parser)
     parser.set_defaults(run=_precision)
 
 

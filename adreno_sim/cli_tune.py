@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import Any
 
-from . import cli_options
+from . import cli_cache, cli_options
 
 EXIT_OK, EXIT_FINDINGS = 0, 1
 
@@ -38,9 +38,8 @@ def add(commands: Any) -> None:
     parser.add_argument("--db", metavar="DIR", required=True, help="folder of the database (new, or of an earlier run)")
     parser.add_argument("--trials", type=int, default=64, metavar="N", help="candidates of each task in all (default: 64)")
     parser.add_argument("--only", metavar="NAME,...", default="", help="tune functions with these in their names only")
-    parser.add_argument(
-        "--device", metavar="DEVICE", help="as of check; a real one (cl:...) times candidates (default: sim:adreno-740)"
-    )
+    device = "as of check; a real one (cl:...) times candidates (default: ADRENO_SIM_DEVICE, else sim:adreno-740)"
+    parser.add_argument("--device", metavar="DEVICE", help=device)
     parser.add_argument(
         "--check-on", metavar="DEVICE", help="with a real device: the simulated one that checks (default: sim:adreno-740)"
     )
@@ -48,6 +47,7 @@ def add(commands: Any) -> None:
     cli_options.add(parser, "--target", "--pipeline", "--without-fix", "--shape", "--seed", seed=seed)
     parser.add_argument("--all", action="store_true", help="list every candidate, not only the best and the rejected ones")
     parser.add_argument("--json", metavar="FILE", help="write everything as JSON (- = standard output)")
+    cli_cache.add_option(parser)
     parser.set_defaults(run=_tune)
 
 

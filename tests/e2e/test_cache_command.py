@@ -51,3 +51,9 @@ def test_a_limit_that_is_no_number_is_bad_input(launch, monkeypatch, capsys):
     monkeypatch.setenv("ADRENO_SIM_CACHE_MB", "much")
     assert main(["cache"]) == 2
     assert "ADRENO_SIM_CACHE_MB=much: expected a number" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["check", "bundle", "kernel", "reproduce", "sweep", "precision", "tune", "doctor"])
+def test_every_command_that_fills_the_cache_can_leave_it(command, capsys):
+    assert main([command, "--help"]) == 0
+    assert "--no-cache" in capsys.readouterr().out
