@@ -51,6 +51,8 @@ OTHERS: dict[str, tuple[str, Rule]] = {  # what looks like a guard, and where it
     "choice": ("(m > 1 ? l < 5 : l > 20)", lambda x, y: x < 5 if y > 1 else x > 20),
     "compared with one": ("((l < 5) != 1)", lambda x, y: x >= 5),
     "compared with two": ("((l < 5) != 2)", lambda x, y: True),
+    "the group's id": ("get_group_id(0) < 5", lambda x, y: True),
+    "the group's size": ("get_local_size(0) < 40", lambda x, y: True),
     "compared with nothing": ("((l < 5) == 0)", lambda x, y: x >= 5),
 }  # fmt: skip
 
@@ -99,6 +101,10 @@ BODIES: dict[str, tuple[str, Rule]] = {  # more than a store behind a guard; whe
     "something behind both ways": ("if (l < 5) t[at] = 2; t[at] += 6;", lambda x, y: x >= 5),
     "something before": ("t[at] = 7; if (l < 5) t[at] = 1;", lambda x, y: x >= 5),
     "a loop on the other way": ("if (l < 5) t[at] = 7; else for (int j = 0; j < 9; ++j) t[at] = j - 7;", lambda x, y: x < 5),
+    "a store behind both ways": ("if (l < 5) t[at] = 2; t[at] = 7;", lambda x, y: True),
+    "a branch on the other way": ("if (l < 5) t[at] = 1; else if (m != 0) ; else t[at] = 7;", lambda x, y: x >= 5 and y == 0),
+    "choice": ("int p = l < 5, q = m < 2; if (p ? q : 0) t[at] = 7;", lambda x, y: x < 5 and y < 2),
+    "choice for the others": ("int p = l < 5, q = m < 2; if (p ? q : 1) t[at] = 7;", lambda x, y: x >= 5 or y < 2),
     "guard in a guard": ("if (l < 20) { if (l > 10) t[at] = 7; }", lambda x, y: 10 < x < 20),
     "one guard after another": ("if (l < 5) t[at] = 1; if (l < 20) t[at] = 7;", lambda x, y: x < 20),
     "a barrier between guards": (
@@ -127,6 +133,22 @@ def test_bodies(engine, name):
 def test_what_lives_on_is_computed_by_everybody(engine, body, rule):
     wanted = np.array([[[1 + 100 * rule(x, y) for x in range(32)] for y in range(4)]])
     np.testing.assert_array_equal(outcome(engine, body), wanted)
+
+
+def test_a_guard_does_not_hide_that_the_others_left(engine):
+    args = [Buffer(np.zeros(128, np.int32)), Scalar(np.int32(9))]
+    result = engine.run(HEAD + "if (l < 5) t[at] = 7; else return;" + TAIL, "k", SIZE, SIZE, args)
+    assert result.kinds() == ["divergent-barrier"]
+
+
+def test_private_variables_are_zero_for_everybody(engine):
+    """The first region may begin with a guard; a second group finds what the first left behind."""
+    source = """__kernel void k(__global int *r) { int l = get_local_id(0), p[4]; __local int t[32];
+      if (l < 5) t[l] = 1;
+      barrier(CLK_LOCAL_MEM_FENCE);
+      r[get_global_id(0)] = p[l & 3]; p[l & 3] = 9; r[(l ^ 1) + 64] = p[l & 3]; }"""
+    found = engine.run(source, "k", (64,), (32,), [Buffer(np.ones(96, np.int32))], threads=1).outputs[0]
+    assert not found[:64].any() and (found[64:] == 9).all()
 
 
 def test_groups_at_the_edge_are_smaller_than_the_guard(engine):
