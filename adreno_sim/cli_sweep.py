@@ -69,6 +69,7 @@ def _count(text: str) -> int:
 
 def _sweep(args: argparse.Namespace) -> int:
     from .cli import refuse_unwritable
+    from .compiler.compile_options import CompileOptions
     from .report import sweep_text
     from .sweep.case import cases
     from .sweep.run import sweep
@@ -81,7 +82,7 @@ def _sweep(args: argparse.Namespace) -> int:
         refuse_unwritable(file)
     devices = devices_of(args.profiles)
     _refuse(args, devices)
-    todo = cases(args.models, devices, _split(args.targets) or ["texture"], _options(args))
+    todo = cases(args.models, devices, _split(args.targets) or [str(CompileOptions().target)], _options(args))
     shown = sys.stderr if args.json == "-" else sys.stdout
     done = sweep(
         todo,
