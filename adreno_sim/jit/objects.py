@@ -14,7 +14,7 @@ import llvmlite.binding as llvm
 from . import fallbacks
 from .passes import Passes
 
-PIPELINE = 3
+PIPELINE = 4
 """Counts changes to how text becomes object code; part of the key of cached objects."""
 
 VECTORS = "; vectors\n"
@@ -59,7 +59,10 @@ class Machine:
             # Without the layout LLVM takes no integer width for native, and gives up on most loops.
             header = f'target triple = "{self._machine.triple}"\ntarget datalayout = "{self._machine.target_data}"\n'
             module = llvm.parse_assembly(header + text, llvm.create_context())
-            (self._passes.run_on_vectors if text.startswith(VECTORS) else self._passes.run)(module)
+            if text.startswith(VECTORS):
+                self._passes.run_on_vectors(module, text.count("\n"))
+            else:
+                self._passes.run(module)
             return bytes(self._machine.emit_object(module))
 
     def load(self, code: bytes, symbol: str) -> Loaded:

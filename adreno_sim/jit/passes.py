@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import llvmlite.binding as llvm
 
+SHORT = 330
+"""Lines of a module up to which even code in vectors gets LLVM's own pipeline: there it costs little, and its second round
+finds that elements taken apart and put together again, as in sums of images, need not be moved at all."""
+
 
 class Passes:
     """The passes for one processor."""
@@ -14,6 +18,8 @@ class Passes:
             # Unrolling by LLVM's own measure makes these kernels two to three times slower.
             options.loop_unrolling = False
             options.loop_interleaving = False
+        function.loop_vectorization = False
+        function.slp_vectorization = False
         self._whole = llvm.create_pass_builder(machine, whole)
         self._function = llvm.create_pass_builder(machine, function)
         self._once = llvm.create_new_module_pass_manager()
@@ -25,12 +31,15 @@ class Passes:
         """LLVM's own pipeline at level 3."""
         self._whole.getModulePassManager().run(module, self._whole)
 
-    def run_on_vectors(self, module: llvm.ModuleRef) -> None:
+    def run_on_vectors(self, module: llvm.ModuleRef, lines: int) -> None:
         """For code that is in vectors already, inlining decided (`inlining`): what simplifies one function, once over each.
 
         LLVM's pipeline does that too, a third of it, between passes over the module that find nothing here and a second
-        round behind the vectorisers. The code runs as fast.
+        round behind the vectorisers. The code runs as fast, but for some that is SHORT.
         """
+        if lines <= SHORT:
+            self._function.getModulePassManager().run(module, self._function)
+            return
         self._once.run(module, self._function)
         for function in module.functions:
             if not function.is_declaration and b"cold" not in function.attributes:
