@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import itertools
 import os
 import struct
@@ -31,20 +33,45 @@ class Team:
         self._private = [aligned(0) for _ in range(size)]
         self._room = 0
         _teams.append(self)
-        for number in range(size):
-            at = self._boxes + number * _BOX
-            name = f"adreno-sim-{next(_numbers)}"
-            threading.Thread(target=self._native.help, args=(at,), name=name, daemon=True).start()
+        self._threads = [self._started(self._boxes + number * _BOX) for number in range(size)]
+        self._kept_from: int | None = None  # a processor that they may not run on
+
+    def _started(self, box: int) -> threading.Thread:
+        thread = threading.Thread(target=self._native.help, args=(box,), name=f"adreno-sim-{next(_numbers)}", daemon=True)
+        thread.start()
+        return thread
 
     def share(self, calls: Sequence[Call], private: int, own: Call, memory: int) -> int:
         """Make a call here, in private memory at `memory`, and others (at most one for each thread) side by side with it, each
         in `private` bytes. What no thread has begun with by then is called here too. How many the threads have made."""
         self._write(calls, private)
-        return int(self._native.share(self._boxes, len(calls), *own, memory))
+        if self._kept_from is not None:
+            self._keep_apart()
+        made = int(self._native.share(self._boxes, len(calls), *own, memory))
+        if made < len(calls):
+            self._keep_apart()
+        return made
+
+    def _keep_apart(self) -> None:
+        """Let no thread of the team run on this one's processor. Linux wakes a thread where it ran last, and may leave it there
+        for tens of milliseconds behind the one that waits for its help, while another processor has nothing to do."""
+        here = _processor()
+        others = os.sched_getaffinity(0) - {here} if here != self._kept_from else set()
+        if others:
+            self._allow(others)
+            self._kept_from = here
+
+    def _allow(self, processors: set[int]) -> None:
+        for number in [t.native_id for t in self._threads if t.native_id is not None]:
+            with contextlib.suppress(OSError):  # forbidden: then it stays where it is
+                os.sched_setaffinity(number, processors)
 
     def offer(self, calls: Sequence[Call], private: int) -> None:
         """Let the threads make calls. `wait` and `finish` follow."""
         self._write(calls, private)
+        if self._kept_from is not None:
+            self._allow(os.sched_getaffinity(0))
+            self._kept_from = None
         self._native.offer(self._boxes, len(calls))
 
     def wait(self, count: int, seconds: float) -> bool:
@@ -68,6 +95,8 @@ class Team:
             struct.pack_into("<4Q", self._bytes, number * _BOX + CALL * 8, *call, self._private[number][1])
 
 
+_processor = ctypes.CDLL(None).sched_getcpu
+"""The number of the processor that the calling thread runs on."""
 _numbers = itertools.count()
 _teams: list[Team] = []
 """All there ever were: threads wait at their memory, even where an exception lost the team."""
