@@ -249,7 +249,7 @@ def moved(e: Emitter, pointer: Ptr, index: str | int, stride: int) -> Ptr:
         address = e.body.op(f"getelementptr [{stride} x i8], ptr {e.address(pointer)}, i64 {index}")
         low = stride & -stride
     offset = added(e.body, pointer.offset, distance)
-    return replace(pointer, offset=offset, align=min(pointer.align, low), address=address)
+    return Ptr(pointer.base, pointer.length, offset, min(pointer.align, low), pointer.object, address)
 
 
 @instruction("gep")

@@ -215,8 +215,9 @@ class LaneValues(KernelEmitter):
         total = layout.lanes_of(instr.type)
         operands = [self._wide_operands(v, total) for v in instr.operands]
         results, self._widened = [], True
+        type = self.wide(instr.type)
         for at in range(total):
-            pseudo = replace(instr, type=self.wide(instr.type), operands=[o[at] for o in operands])
+            pseudo = ir.Instr(instr.op, type, [o[at] for o in operands], instr.place, instr.pred, instr.callee)
             emit(self, pseudo)
             results.append(self.values.pop(id(pseudo)))
         self._widened = False
