@@ -1,6 +1,7 @@
 """Compile suite: all kernels of a network from source to machine code, on PoCL and on the simulator, cold and warm.
 
-Machine code is made when the work-group size is known: build plus what a kernel's first launch takes beyond its second.
+Machine code is made when the work-group size is known: build plus what a kernel's first launch takes beyond its second. What
+a machine has built ahead, by threads, counts as far as it is waited for, and where it slows a first launch.
 """
 
 from __future__ import annotations
