@@ -18,7 +18,7 @@ from ..text import Text
 from . import vector_text as vt
 from .privates import Privates
 from .shapes import Shapes
-from .tile import Pattern, Tile
+from .tile import Pattern, Tile, Unsuitable
 
 if TYPE_CHECKING:
     from .valid_bytes import ValidPlan
@@ -372,7 +372,8 @@ class LaneValues(KernelEmitter):
 
     def report(self, t: Text, site: Site, *values: str | int) -> None:
         if site.kind in DEFINED and self.unit.sticky and not self._turn:  # done once for all lanes, each of which does it
-            assert self.mask in (None, self.nonempty)
+            if self.mask not in (None, self.nonempty):
+                raise Unsuitable("a note where no lane may be at work")
             self._noted(t, site, self.mask, lambda lane: values)
         else:
             super().report(t, site, *values)
