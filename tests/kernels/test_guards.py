@@ -29,6 +29,7 @@ GUARDED: dict[str, tuple[str, Guard, Rule]] = {  # a condition, the guard it is,
     "converted": ("convert_int(get_local_id(0)) < 7", Guard(0, 7), lambda x, y: x < 7),
     "second axis": ("m < 2", Guard(1, 2), lambda x, y: y < 2),
     "conjunction": ("l < 5 && m < 2", Guard(0, 5), lambda x, y: x < 5 and y < 2),
+    "chosen": ("(l < 5 ? 1 : 0)", Guard(0, 5), lambda x, y: x < 5),
     "conjunction of bits": ("(l < 5) & (m < 2)", None, lambda x, y: x < 5 and y < 2),  # type: ignore[dict-item]
     "second of two": ("(bool)(n > 0) && m < 3", None, lambda x, y: y < 3),  # type: ignore[dict-item]
 }  # fmt: skip
@@ -51,6 +52,8 @@ OTHERS: dict[str, tuple[str, Rule]] = {  # what looks like a guard, and where it
     "choice": ("(m > 1 ? l < 5 : l > 20)", lambda x, y: x < 5 if y > 1 else x > 20),
     "compared with one": ("((l < 5) != 1)", lambda x, y: x >= 5),
     "compared with two": ("((l < 5) != 2)", lambda x, y: True),
+    "chosen for the others": ("(l < 5 ? 0 : 1)", lambda x, y: x >= 5),
+    "chosen for all": ("(l < 5 ? 1 : 2)", lambda x, y: True),
     "the group's id": ("get_group_id(0) < 5", lambda x, y: True),
     "the group's size": ("get_local_size(0) < 40", lambda x, y: True),
     "compared with nothing": ("((l < 5) == 0)", lambda x, y: x >= 5),
