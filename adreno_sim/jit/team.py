@@ -45,16 +45,13 @@ class Team:
         """Make a call here, in private memory at `memory`, and others (at most one for each thread) side by side with it, each
         in `private` bytes. What no thread has begun with by then is called here too. How many the threads have made."""
         self._write(calls, private)
-        if self._kept_from is not None:
-            self._keep_apart()
-        made = int(self._native.share(self._boxes, len(calls), *own, memory))
-        if made < len(calls):
-            self._keep_apart()
-        return made
+        self._keep_apart()
+        return int(self._native.share(self._boxes, len(calls), *own, memory))
 
     def _keep_apart(self) -> None:
-        """Let no thread of the team run on this one's processor. Linux wakes a thread where it ran last, and may leave it there
-        for tens of milliseconds behind the one that waits for its help, while another processor has nothing to do."""
+        """Let no thread of the team run on this one's processor. Linux wakes a thread where it ran last, or where it is woken,
+        and may leave it there for tens of milliseconds, in turn with the one that waits for its help, while another processor has
+        nothing to do: on virtual machines after most pauses, as one that has slept for a while counts as taken away."""
         here = _processor()
         others = os.sched_getaffinity(0) - {here} if here != self._kept_from else set()
         if others:

@@ -100,26 +100,24 @@ def test_calls_that_no_thread_begins_with_are_made_by_the_launching_one(codes, m
     assert counter[0] == 7
 
 
-def test_threads_that_came_too_late_keep_off_the_processor_of_the_launching_one(monkeypatch):
+def test_threads_keep_off_the_processor_of_the_launching_one(monkeypatch):
     allowed = os.sched_getaffinity(0)
     if len(allowed) < 2:
         pytest.skip("needs two processors")
-    mine, made = team.Team(2), [2, 1, 2, 2]
-    processors = [min(allowed), max(allowed), max(allowed)]
+    mine = team.Team(2)
+    processors = [min(allowed), max(allowed)]
     _, memory = words(8)
     call = (0, 0, 0)
-    monkeypatch.setattr(mine, "_native", SimpleNamespace(share=lambda *a: made.pop(0), offer=lambda *a: None))
+    monkeypatch.setattr(mine, "_native", SimpleNamespace(share=lambda *a: 2, offer=lambda *a: None))
     monkeypatch.setattr(team, "_processor", lambda: processors[0])
 
     def masks() -> list[set[int]]:
         return [os.sched_getaffinity(thread.native_id) for thread in mine._threads]
 
-    mine.share([call] * 2, 64, call, memory)
-    assert masks() == [allowed] * 2  # in time
-    mine.share([call] * 2, 64, call, memory)
-    assert masks() == [allowed - {min(allowed)}] * 2
-    mine.share([call] * 2, 64, call, memory)
-    assert masks() == [allowed - {min(allowed)}] * 2
+    assert masks() == [allowed] * 2
+    for _ in range(2):
+        mine.share([call] * 2, 64, call, memory)
+        assert masks() == [allowed - {min(allowed)}] * 2
     processors.pop(0)
     mine.share([call] * 2, 64, call, memory)
     assert masks() == [allowed - {max(allowed)}] * 2 and os.sched_getaffinity(0) == allowed
