@@ -11,6 +11,7 @@ import re
 
 from ..clc import ir
 from .dominators import Dominators
+from .postdominance import joins
 
 _SAME = re.compile(
     r"get_(group_id|num_groups|local_size|enqueued_local_size|global_size|global_offset|work_dim)"
@@ -30,7 +31,7 @@ class Lockstep:
     def __init__(self, dominators: Dominators):
         self._order = dominators.order
         self._predecessors = dominators.predecessors
-        self._joins = _joins(self._order)
+        self._joins = joins(self._order)
         self._differing: set[int] = set()
         self._apart: set[int] = set()
         while self._sweep():
@@ -46,8 +47,7 @@ class Lockstep:
 
     def decides(self, block: ir.Block) -> bool:
         """Whether a block ends in a branch that all work-items take together, the same way."""
-        last = block.instrs[-1]
-        return len(set(map(id, last.blocks))) > 1 and self.holds(block) and self.uniform(last.operands[0])
+        return len(set(block.successors)) > 1 and self.holds(block) and self.uniform(block.terminator.operands[0])
 
     def _sweep(self) -> bool:
         before = len(self._differing) + len(self._apart)
@@ -55,8 +55,7 @@ class Lockstep:
             for instr in block.instrs:
                 if id(instr) not in self._differing and self._differs(instr, block):
                     self._differing.add(id(instr))
-            last = block.instrs[-1]
-            if len(set(map(id, last.blocks))) > 1 and not self.uniform(last.operands[0]):
+            if len(set(block.successors)) > 1 and not self.uniform(block.terminator.operands[0]):
                 self._apart |= self._between(block)
         return len(self._differing) + len(self._apart) > before
 
@@ -70,47 +69,11 @@ class Lockstep:
 
     def _between(self, branch: ir.Block) -> set[int]:
         """Ids of the blocks that control may pass from `branch` to where all its ways meet."""
-        join, found = self._joins.get(id(branch)), set[int]()
-        pending = list(branch.instrs[-1].blocks)
+        join, found = self._joins.get(branch), set[int]()
+        pending = list(branch.successors)
         while pending:
             block = pending.pop()
             if block is not join and id(block) not in found:
                 found.add(id(block))
-                pending += block.instrs[-1].blocks
+                pending += block.successors
         return found
-
-
-def _joins(order: list[ir.Block]) -> dict[int, ir.Block]:
-    """The first block that every way from a block to the end comes to (its immediate post-dominator), where there is one."""
-    every = {id(block) for block in order}
-    reached = {id(b): every if b.instrs[-1].blocks else {id(b)} for b in order}
-    changed = True
-    while changed:
-        changed = False
-        for block in reversed(order):
-            if not block.instrs[-1].blocks:
-                continue
-            now = set.intersection(*(reached[id(s)] for s in block.instrs[-1].blocks)) | {id(block)}
-            if now != reached[id(block)]:
-                reached[id(block)], changed = now, True
-    if not _all_end(order):
-        return {}
-    by_id = {id(block): block for block in order}
-    found = {}
-    for block in order:
-        after = reached[id(block)] - {id(block)}
-        # of the blocks that are always reached, the first is the one from which all others are
-        first = [number for number in after if len(reached[number]) == len(after)]
-        if len(first) == 1:
-            found[id(block)] = by_id[first[0]]
-    return found
-
-
-def _all_end(order: list[ir.Block]) -> bool:
-    """Whether every block has a way to the end."""
-    ending = {id(b) for b in order if not b.instrs[-1].blocks}
-    size = -1
-    while size != len(ending):
-        size = len(ending)
-        ending |= {id(b) for b in order if any(id(s) in ending for s in b.instrs[-1].blocks)}
-    return size == len(order)

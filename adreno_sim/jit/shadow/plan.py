@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ...clc import ir
+from ..postdominance import always_reached
 from ..provenance import Key
 from ..specialisation import LocalArg
 from .grain import MOST, grains_of
-from .postdominance import always_reached
 from .undefined import Undefined
 from .uses import Uses
 
@@ -34,7 +34,7 @@ class TexelWrites:
         """Pairs (earlier, later) of sites such that whoever does the first comes to the second."""
         if len(self.blocks) < 2:
             return frozenset()
-        reached = always_reached(self.kernel)
+        reached = always_reached(self.kernel.blocks)
         return frozenset(
             (first, second)
             for first, starts in self.blocks.items()
