@@ -73,7 +73,7 @@ KERNELS = {  # what the kernel does, whether `a` (or the image) is exclusive
     "texels by quotients twice": ("int p = i + 24 * y; write_imagei(t, (int2)(p % 12, (12 * y + i / 2) / 6), (int4)(1));", True),
     "texels by two quotients": ("int p = i + 24 * y; write_imagei(t, (int2)(p % 12, (12 * y + i / 2) / 5), (int4)(1));", False),
     "elements by digits": ("a[24 * y + 8 * g + 2 * (l >> 1) + (l & 1)] = i;", True),
-    "texels by digits of what many have": ("int p = l + 4 * g; write_imagei(t, (int2)(p % 4 + 4 * y, p / 4), 1);", False),
+    "texels by digits of what many have": ("int p = l + 3 * g; write_imagei(t, (int2)(p % 4 + 4 * y, p / 4), 1);", False),
     "texels by digits of two bases": ("write_imagei(t, (int2)(i % 6 + 6 * y, i / 7), (int4)(1));", False),
     "bytes whose rows overlap": ("((global char *)a)[i + 23 * y] = 1;", False),
     "read by a group, written by one item": (
