@@ -18,6 +18,18 @@ def predecessors(blocks: list[Block]) -> dict[Block, list[Block]]:
     return found
 
 
+def reached_from(start: Block, stop: Block | None = None) -> set[Block]:
+    """The blocks that control may come to behind `start`, without passing `stop`; `start` itself where it may come back."""
+    found: set[Block] = set()
+    pending = list(start.successors)
+    while pending:
+        block = pending.pop()
+        if block is not stop and block not in found:
+            found.add(block)
+            pending += block.successors
+    return found
+
+
 def clean_up(function: Function) -> None:
     """Fold branches on constants, drop unreachable blocks, skip empty ones, join chains."""
     _fold_constant_branches(function.blocks)

@@ -166,8 +166,6 @@ def _as_steps(offsets: list[int]) -> list[Step] | None:
     steps: list[Step] = []
     while len(offsets) > 1:
         step, count, left = offsets[1] - offsets[0], 1, set(offsets)
-        if step <= 0 or len(left) != len(offsets):
-            return None
         while count * step in left:
             count += 1
         starts = []

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from ..clc import ir
-from .accesses import targets, touches_memory
+from .accesses import reads_plainly, targets, touches_memory
 from .apart import Write, told_apart
 from .exclusive import read_of, write_of
 from .index_forms import IndexForms
@@ -61,9 +61,8 @@ def _accesses(analysis: Analysis, key: Specialisation) -> dict[int, list[Access]
                 if place is None:
                     return None
                 if _is_local(place, key, analysis):
-                    reads = instr.op == "load" or (instr.callee is not None and instr.callee.name.startswith("vload"))
                     read, write = read_of(instr, analysis), write_of(instr, analysis)
-                    access = Access(place, _moved(write, analysis), reads, _moved(read, analysis))
+                    access = Access(place, _moved(write, analysis), reads_plainly(instr), _moved(read, analysis))
                     found.setdefault(id(instr), []).append(access)
     return found
 
@@ -172,9 +171,7 @@ class Ways:
         passed = self._passed(start, choices)
         reached = [access for instr in passed for access in self._accesses.get(id(instr), ())]
         turning: dict[int, tuple[frozenset[int], frozenset[int]]] = {}
-        if not self._lockstep.holds(start[0]):
-            return Interval(list({id(access): access for access in reached}.values()), turning)
-        for atom, head in self._counters.items():
+        for atom, head in self._counters.items() if self._lockstep.holds(start[0]) else ():
             before = self._passed(start, choices, head)
             behind = self._passed((head, 0), choices) if any(i is head.instrs[0] for i in passed) else []
             turning[atom] = frozenset(map(id, before)), frozenset(map(id, behind))

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from ..clc import ir
+from ..clc.cfg import reached_from
 from . import cache
-from .accesses import IMAGE, targets, touches_memory
+from .accesses import IMAGE, reads_plainly, targets, touches_memory
 from .apart import Write, told_apart
 from .index_forms import IndexForms
 from .kernel_memo import KernelMemo
@@ -106,8 +107,7 @@ def _texel(instr: ir.Instr, analysis: Analysis) -> Write | None:
 
 def read_of(instr: ir.Instr, analysis: Analysis) -> Write | None:
     """A plain read of a buffer that is certain to be in range, or None."""
-    plain = instr.op == "load" or (instr.callee is not None and instr.callee.name.startswith("vload"))
-    spans = list(analysis.spans(instr)) if plain and analysis.in_range(instr) else []
+    spans = list(analysis.spans(instr)) if reads_plainly(instr) and analysis.in_range(instr) else []
     return Write(instr, spans[0].offset, spans[0].size) if len(spans) == 1 and spans[0] is not None else None
 
 
@@ -141,13 +141,7 @@ def _follows(forms: IndexForms, write: Write, other: Write) -> bool:
     here, there = forms.block_of[id(write.instr)], forms.block_of[id(other.instr)]
     if here is there and here.instrs.index(other.instr) < here.instrs.index(write.instr):
         return True
-    passed, pending = set[int](), list(there.instrs[-1].blocks)
-    while pending:
-        block = pending.pop()
-        if id(block) not in passed:
-            passed.add(id(block))
-            pending += block.instrs[-1].blocks
-    return id(here) in passed
+    return here in reached_from(there)
 
 
 def _turns_told(forms: IndexForms, write: Write, told: frozenset[int]) -> bool:

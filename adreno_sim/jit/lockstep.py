@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 
 from ..clc import ir
+from ..clc.cfg import reached_from
 from .dominators import Dominators
 from .postdominance import joins
 
@@ -33,7 +34,7 @@ class Lockstep:
         self._predecessors = dominators.predecessors
         self._joins = joins(self._order)
         self._differing: set[int] = set()
-        self._apart: set[int] = set()
+        self._apart: set[ir.Block] = set()
         while self._sweep():
             pass
 
@@ -43,7 +44,7 @@ class Lockstep:
 
     def holds(self, block: ir.Block) -> bool:
         """Whether all work-items go through `block` together."""
-        return id(block) not in self._apart
+        return block not in self._apart
 
     def decides(self, block: ir.Block) -> bool:
         """Whether a block ends in a branch that all work-items take together, the same way."""
@@ -56,7 +57,7 @@ class Lockstep:
                 if id(instr) not in self._differing and self._differs(instr, block):
                     self._differing.add(id(instr))
             if len(set(block.successors)) > 1 and not self.uniform(block.terminator.operands[0]):
-                self._apart |= self._between(block)
+                self._apart |= reached_from(block, self._joins.get(block))
         return len(self._differing) + len(self._apart) > before
 
     def _differs(self, instr: ir.Instr, block: ir.Block) -> bool:
@@ -66,14 +67,3 @@ class Lockstep:
         elif not (instr.op in _PURE or (instr.callee is not None and _SAME.fullmatch(instr.callee.name))):
             return True
         return not all(map(self.uniform, instr.operands))
-
-    def _between(self, branch: ir.Block) -> set[int]:
-        """Ids of the blocks that control may pass from `branch` to where all its ways meet."""
-        join, found = self._joins.get(branch), set[int]()
-        pending = list(branch.successors)
-        while pending:
-            block = pending.pop()
-            if block is not join and id(block) not in found:
-                found.add(id(block))
-                pending += block.successors
-        return found

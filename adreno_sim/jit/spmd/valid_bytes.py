@@ -16,12 +16,11 @@ from ...clc import ir
 from .. import arguments, layout
 from ..access_hooks import AccessHooks
 from ..accesses import targets, touches_memory
-from ..kernel import globals_of
 from ..provenance import Object, Provenance, Ptr
 from ..shadow import validity
 from ..shadow.undefined import PADDING, VARIABLE, Undefined, depended_on
 from ..shadow.uses import Uses
-from ..specialisation import BufferArg, ImageArg, LocalArg
+from ..specialisation import BufferArg, ImageArg
 from ..unit import Unit
 from . import transfers
 from . import vector_text as vt
@@ -59,20 +58,14 @@ def valid_plan(unit: Unit, kernel: ir.Function, provenance: Provenance) -> Valid
 
 def _check_local(unit: Unit, kernel: ir.Function, provenance: Provenance) -> None:
     """Local arrays must be proven to be free of races."""
-    spaces: dict[object, int] = {g.name: g.space for g in globals_of(kernel)}
     for instr in (i for block in kernel.blocks for i in block.instrs if touches_memory(i)):
         for target in targets(instr):
             key = None if isinstance(ir.type_of(target), ir.Image) else provenance.key(target)
             if key is None or key in unit.key.proofs.apart:
                 continue
             kind, which = key
-            if (kind == "global" and spaces[which] == ir.LOCAL) or (kind == "param" and _is_local(unit, which)):
+            if kind in ("global", "param") and which in unit.local_offsets:
                 raise Unsuitable("local memory that work-items may race for")
-
-
-def _is_local(unit: Unit, index: object) -> bool:
-    assert isinstance(index, int)
-    return isinstance(unit.key.args[index], LocalArg)
 
 
 def _check_variables(kernel: ir.Function, undefined: Undefined) -> None:
@@ -144,16 +137,13 @@ class ValidBytes(AccessHooks):
         shadow, word = self._moved(where), _word(elem)
         wanted = self._wanted(count, self.e.current)
         if shadow is not None and wanted:
-            parts = transfers.load_at(
-                self.e, shadow, variable, word, count, mask, 1 if variable is None else layout.size_of(elem)
-            )
+            parts = transfers.load_at(self.e, shadow, variable, word, count, mask, 1)
             self._check(word, [parts[lane] for lane in wanted], mask)
 
     def writing_lanes(self, where: LanePtr, variable: ir.Instr | None, elem: ir.Type, count: int, mask: str | None) -> None:
         shadow, word = self._moved(where), _word(elem)
         if shadow is not None:
-            align = 1 if variable is None else layout.size_of(elem)
-            transfers.store_at(self.e, shadow, variable, word, [self._valid(word)] * count, mask, align)
+            transfers.store_at(self.e, shadow, variable, word, [self._valid(word)] * count, mask, 1)
 
     def filling_lanes(self, variable: ir.Instr) -> None:
         self.e.fill_private(self.e.body, variable, self._private_base(variable), "1")

@@ -71,8 +71,7 @@ class LaneValues(KernelEmitter):
         self.lane_ptrs: dict[int, LanePtr] = {}
         self.mask: str | None = None
         self.nonempty: str | None = None  # a mask that is known to hold some lane here
-        self._turn = False  # lanes take turns
-        self.turn_lane = ""  # the one whose turn it is
+        self.turn_lane = ""  # where lanes take turns, the one whose turn it is
         self._widened = False  # what is emitted is one instruction for all lanes
         self._bound: list[ir.Instr] = []
 
@@ -263,13 +262,13 @@ class LaneValues(KernelEmitter):
             t.lines.append("")
         count = self.unit.declare("llvm.cttz.i32", "i32", "i32, i1")
         lane = t.op(f"call {count}(i32 {names[0]}, i1 true)")
-        self._turn, self.turn_lane = True, lane
+        self.turn_lane = lane
         kept = self._enter_lane(lane)
         pseudo = replace(instr, operands=[o(lane) for o in operands])
         emit(self, pseudo)
         results = [] if void else self._inserted(pseudo, types, names[1:], lane)
         self._leave_lane(kept)
-        self._turn, self.turn_lane = False, ""
+        self.turn_lane = ""
         self.release()
         rest = t.op(f"and i32 {names[0]}, {t.op(f'sub i32 {names[0]}, 1')}")
         more = t.op(f"icmp ne i32 {rest}, 0")
@@ -371,7 +370,7 @@ class LaneValues(KernelEmitter):
         t.do(f"store i8 {t.op(f'or i8 {raised}, {flag}')}, ptr %sticky")
 
     def report(self, t: Text, site: Site, *values: str | int) -> None:
-        if site.kind in DEFINED and self.unit.sticky and not self._turn:  # done once for all lanes, each of which does it
+        if site.kind in DEFINED and self.unit.sticky and not self.turn_lane:  # done once for all lanes, each of which does it
             if self.mask not in (None, self.nonempty):
                 raise Unsuitable("a note where no lane may be at work")
             self._noted(t, site, self.mask, lambda lane: values)
@@ -420,7 +419,7 @@ class LaneValues(KernelEmitter):
 
     def anywhere(self, condition: str) -> str:
         """An i1: whether what holds for lane 0's operands is computed for some lane at work."""
-        if self.mask in (None, self.nonempty) or self._widened or self._turn:
+        if self.mask in (None, self.nonempty) or self._widened or self.turn_lane:
             return condition
         assert self.mask is not None
         return self.body.op(f"and i1 {condition}, {vt.any_of(self.body, self.mask, self.count)}")
