@@ -8,12 +8,14 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from .base.version import __version__ as __version__
+
 if TYPE_CHECKING:
+    from .base.errors import AdrenoSimError, UnsupportedError
     from .compiler.check import check
-    from .device import AdrenoSimError, RunOptions, TensorSpec, UnsupportedError, open_device
+    from .device import RunOptions, TensorSpec, open_device
     from .report.model import Report
 
-__version__ = "0.1.0"
 __all__ = ["AdrenoSimError", "Report", "RunOptions", "TensorSpec", "UnsupportedError", "check", "open_device"]
 
 _HOME = {

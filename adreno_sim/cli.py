@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from . import (
-    __version__,
     cli_bundle,
     cli_cache,
     cli_devices,
@@ -29,6 +28,7 @@ from . import (
     cli_tune,
     isolation,
 )
+from .base.version import __version__
 
 if TYPE_CHECKING:
     from .report.model import Report
@@ -72,7 +72,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_USAGE
     except Exception as error:
-        from .device import AdrenoSimError, OptionError
+        from .base.errors import AdrenoSimError, OptionError
 
         if isinstance(error, OptionError):
             return _complain(f"{cli_options.flag_of(error.option)}: {error.reason}", error.exit_code)
@@ -219,7 +219,7 @@ def _check_isolated(args: argparse.Namespace) -> int:
 
 def refuse_unwritable(path: str | None) -> None:
     """Say before the work, not after it, that a file cannot be written."""
-    from .device import AdrenoSimError
+    from .base.errors import AdrenoSimError
 
     if path in (None, "-"):
         return

@@ -30,8 +30,8 @@ def add(commands: Any) -> None:
 
 
 def _bundle(args: argparse.Namespace) -> int:
+    from .base.errors import AdrenoSimError
     from .cli import refuse_unwritable
-    from .device import AdrenoSimError
     from .report import progress
 
     if Path(args.output).suffix != ".asim":

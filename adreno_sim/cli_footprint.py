@@ -103,11 +103,11 @@ def _bound(text: str) -> tuple[str, tuple[int, int]]:
 
 
 def _footprint(args: argparse.Namespace) -> int:
+    from .base.errors import AdrenoSimError
     from .cli import refuse_unwritable
     from .compiler.plan.difference import read_old
     from .compiler.plan.footprint import measure, planner_names
     from .compiler.plan.graphs import graph_plans
-    from .device import AdrenoSimError
 
     files = [args.json, args.markdown, args.plan_json, args.html, args.svg, args.png]
     for file in files:
@@ -155,8 +155,8 @@ def _device(args: argparse.Namespace, **options: Any) -> Device:
 
 
 def _rules(args: argparse.Namespace) -> DeviceRules:
+    from .base.errors import AdrenoSimError
     from .compiler.plan.rules import DeviceRules
-    from .device import AdrenoSimError
 
     rules = DeviceRules.of_device(_device(args))
     if args.pitch_rule is None:
@@ -211,7 +211,7 @@ def _write(footprint: Footprint, args: argparse.Namespace, trials: Sequence[Tria
     chosen = footprint.of(args.draw) if args.draw else footprint.smallest
     if not (args.plan_json or args.html or args.svg or args.png):
         return
-    from .device import AdrenoSimError
+    from .base.errors import AdrenoSimError
 
     if chosen is None:
         raise AdrenoSimError("there is no valid plan to write or draw")

@@ -58,7 +58,7 @@ def image_spec(kind: str, size: str, order: str, channel_type: str, row_pitch: i
 
 
 def _numbers(text: str, separator: str, count: int, what: str, form: str) -> list[int]:
-    from .device import AdrenoSimError
+    from .base.errors import AdrenoSimError
 
     parts = text.split(separator)
     if len(parts) != count or not all(re.fullmatch(r"-?[0-9]{1,18}", part) for part in parts):

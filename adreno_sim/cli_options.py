@@ -119,7 +119,7 @@ def arguments(args: argparse.Namespace, *flags: str) -> list[str]:
 
 def refuse(args: argparse.Namespace, flags: Iterable[str], reason: str) -> None:
     """AdrenoSimError for the first of the flags that the command line has: it would say nothing here."""
-    from .device import AdrenoSimError
+    from .base.errors import AdrenoSimError
 
     for flag in flags:
         value = _value(args, flag)

@@ -119,8 +119,8 @@ def _write(done: Sweep, args: argparse.Namespace) -> None:
 
 def _refuse(args: argparse.Namespace, devices: Iterable[str]) -> None:
     """Say before the first case what no case, or not every one, could heed."""
+    from .base.errors import OptionError
     from .compiler.compile_options import CompileOptions
-    from .device import OptionError
 
     if args.fresh:
         cli_options.refuse(args, ("--retry",), "runs some cases once more, and --fresh every one")

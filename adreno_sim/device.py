@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, Union, runtime_checkab
 
 import numpy as np
 
+from .base.errors import AdrenoSimError, OptionError, UnsupportedError
 from .findings import Finding
 
 if TYPE_CHECKING:
@@ -23,46 +24,6 @@ if TYPE_CHECKING:
     from .mlops.onchip import MemoryPlan
 
 Checks = Literal["off", "bounds", "full"]
-
-
-class AdrenoSimError(Exception):
-    """Base of every error a user can cause; its text is complete and needs no traceback. `exit_code` as in the CLI."""
-
-    exit_code = 2
-
-
-class OptionError(AdrenoSimError):
-    """An option that has no meaning for what it was given with. `option` is its name as a keyword."""
-
-    def __init__(self, option: str, reason: str):
-        super().__init__(f"{option}: {reason}")
-        self.option, self.reason = option, reason
-
-
-class UnsupportedError(AdrenoSimError):
-    """Correct input that this device or version does not handle."""
-
-    exit_code = 3
-
-
-class BuildError(AdrenoSimError):
-    """A kernel that does not compile. `diagnostics` are clc.diagnostics.Diagnostic where the backend has them."""
-
-    def __init__(self, message: str, diagnostics: Sequence[object] = ()):
-        super().__init__(message)
-        self.diagnostics = list(diagnostics)
-
-
-class DeviceError(AdrenoSimError):
-    """An OpenCL call that failed. `code` is the OpenCL name, as "CL_INVALID_IMAGE_SIZE"."""
-
-    def __init__(self, code: str, message: str):
-        super().__init__(f"{code}: {message}")
-        self.code = code
-
-
-class ViewTooLargeError(DeviceError):
-    """A buffer or image that ends behind the storage it would be a view of."""
 
 
 @dataclass(frozen=True, kw_only=True)

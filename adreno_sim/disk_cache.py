@@ -22,7 +22,7 @@ from pathlib import Path
 
 import platformdirs
 
-from .device import AdrenoSimError
+from .base.errors import AdrenoSimError
 
 SWITCH, FOLDER, LIMIT = "ADRENO_SIM_CACHE", "ADRENO_SIM_CACHE_DIR", "ADRENO_SIM_CACHE_MB"
 DEFAULT_LIMIT = 1024

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .device import BufferSpec, DeviceError, ViewSpec
+from .base.errors import DeviceError
+from .device import BufferSpec, ViewSpec
 from .hashed_once import HashedOnce
 from .host_memory import available_bytes
 from .image import Format, Layout, texel_array

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from .device import DeviceError
+from .base.errors import DeviceError
 from .memory import Block, DeviceMemory, Storage, align_up
 
 KINDS = ("paged", "none", "legacy")

@@ -19,7 +19,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from .device import AdrenoSimError
+from .base.errors import AdrenoSimError
 from .mlops.capabilities import COST_FIELDS, NEWEST, MLCapabilities, of_profile
 from .text_file import read_text
 

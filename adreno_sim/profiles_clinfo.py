@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from . import profiles
-from .device import AdrenoSimError
+from .base.errors import AdrenoSimError
 from .text_file import read_text
 
 _FP_CONFIGS = ("SINGLE_FP_CONFIG", "HALF_FP_CONFIG", "DOUBLE_FP_CONFIG")

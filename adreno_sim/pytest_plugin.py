@@ -106,7 +106,8 @@ def _own_parameters(metafunc: pytest.Metafunc) -> bool:
 
 def _open(config: pytest.Config, text: str) -> Device:
     """The device `text`, opened once a run. Fails the test where it cannot be opened."""
-    from .device import AdrenoSimError, announce_devices, open_device
+    from .base.errors import AdrenoSimError
+    from .device import announce_devices, open_device
     from .pytest import outcomes
 
     opened = config.stash[_OPENED]
@@ -142,7 +143,7 @@ def pytest_runtest_setup(item: pytest.Item) -> Iterator[None]:
 
 def _prepare(item: pytest.Item, device: Device, text: str) -> str:
     """Write down the device; why the test cannot run on it, or ""."""
-    from .device import AdrenoSimError
+    from .base.errors import AdrenoSimError
     from .pytest import outcomes
     from .pytest.requirements import missing
 

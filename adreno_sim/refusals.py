@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .device import DeviceError, ViewTooLargeError
+from .base.errors import DeviceError, ViewTooLargeError
 from .findings import Access, Finding, Kind
 
 _KINDS = dict.fromkeys((

@@ -9,7 +9,8 @@ import typing
 from collections.abc import Mapping
 from typing import Any
 
-from .device import AdrenoSimError, RunOptions
+from .base.errors import AdrenoSimError
+from .device import RunOptions
 
 NAMES = tuple(field.name for field in dataclasses.fields(RunOptions))
 LONGEST = 10**9

@@ -18,7 +18,7 @@ from typing import Any, Literal, Union
 
 import numpy as np
 
-from ..device import AdrenoSimError
+from ..base.errors import AdrenoSimError
 from . import golden_data
 from .golden_data import GoldenData
 from .hostir import HostFunction, VMFunction

@@ -6,7 +6,8 @@ import os
 from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 
-from ..device import BuildError, Device, Program
+from ..base.errors import BuildError
+from ..device import Device, Program
 from .artifact import CompiledModel
 
 AHEAD = 4

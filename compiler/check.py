@@ -13,17 +13,8 @@ from typing import Any
 import numpy as np
 
 from ..allow import find_config
-from ..device import (
-    AdrenoSimError,
-    BuildError,
-    Device,
-    DeviceError,
-    OptionError,
-    UnsupportedError,
-    announce_devices,
-    open_device,
-    refuse_checks,
-)
+from ..base.errors import AdrenoSimError, BuildError, DeviceError, OptionError, UnsupportedError
+from ..device import Device, announce_devices, open_device, refuse_checks
 from ..findings import Finding, Kind, Severity
 from ..refusals import refused_call
 from ..report.merge import FindingList

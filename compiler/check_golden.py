@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from ..device import AdrenoSimError
+from ..base.errors import AdrenoSimError
 from .golden_data import GoldenData
 from .observer import FunctionCall
 

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ..device import AdrenoSimError, Device
+from ..base.errors import AdrenoSimError
+from ..device import Device
 from ..findings import Finding, Kind
 from ..golden.compare import Comparison, compare
 from ..report.model import KernelReport, PeerReport

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, Union
 import numpy as np
 
 from ..allow import AllowEntry
-from ..device import AdrenoSimError, DeviceInfo, OptionError
+from ..base.errors import AdrenoSimError, OptionError
+from ..device import DeviceInfo
 from ..report.model import BufferTensor, ScopeSummary
 from .artifact import CompiledModel, as_compiled
 from .check_golden import Golden, LiveGolden, References, StoredGolden

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ..device import DeviceInfo, ImageSpec, TensorSpec, UnsupportedError
+from ..base.errors import UnsupportedError
+from ..device import DeviceInfo, ImageSpec, TensorSpec
 from ..mlops.capabilities import why_no_graphs
 from .artifact import CompiledModel, KernelCode
 

@@ -12,7 +12,7 @@ from importlib import metadata, util
 from types import ModuleType
 from typing import Any
 
-from ..device import AdrenoSimError, UnsupportedError
+from ..base.errors import AdrenoSimError, UnsupportedError
 
 SUPPORTED = ("0.25", "0.26", "0.27")
 

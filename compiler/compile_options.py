@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from ..device import AdrenoSimError, OptionError
+from ..base.errors import AdrenoSimError, OptionError
 from ..mlops.capabilities import MLCapabilities
 from ..mlops.policy import OffloadPolicy
 from ..profiles import default_capabilities

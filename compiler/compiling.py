@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..device import OptionError
+from ..base.errors import OptionError
 from ..mlops.capabilities import MLCapabilities
 from .artifact import CompiledModel, as_compiled
 from .compile_options import ABOUT_INPUTS, CompileOptions

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ..device import AdrenoSimError, UnsupportedError
+from ..base.errors import AdrenoSimError, UnsupportedError
 from . import tvmread as read
 from .artifact import ENTRY, CompiledModel, KernelCode, ResultInfo, TensorInfo, TupleInfo
 from .compat import import_tvm

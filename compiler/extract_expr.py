@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..device import UnsupportedError
+from ..base.errors import UnsupportedError
 from . import tvmread as read
 from .hostir import Binary, BinaryOp, Cast, Const, Expr, Load, Not, Select, Var
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..device import UnsupportedError
+from ..base.errors import UnsupportedError
 from ..mlops.graph import Graph, Node, parse
 from . import tvmread as read
 from .artifact import GraphCode

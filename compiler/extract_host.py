@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..device import IMAGE_CHANNEL_TYPE, UnsupportedError
+from ..base.errors import UnsupportedError
+from ..device import IMAGE_CHANNEL_TYPE
 from . import tvmread as read
 from .artifact import KernelCode
 from .extract_expr import Names, expression

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from ..device import UnsupportedError
+from ..base.errors import UnsupportedError
 from . import tvmread as read
 from .artifact import KernelCode, KernelParamInfo
 

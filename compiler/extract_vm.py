@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..device import UnsupportedError
+from ..base.errors import UnsupportedError
 from . import tvmread as read
 from .constants import ConstantPool
 from .extract_expr import Names

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..device import AdrenoSimError, DeviceError, TensorSpec
+from ..base.errors import AdrenoSimError, DeviceError
+from ..device import TensorSpec
 from .hostir import (
     AllocHeap,
     AllocStorage,

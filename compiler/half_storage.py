@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import sqrt
 from typing import TYPE_CHECKING
 
-from ..device import AdrenoSimError
+from ..base.errors import AdrenoSimError
 from ..golden.compare import TOLERANCE
 from .compat import import_tvm
 

@@ -8,7 +8,8 @@ from typing import Union
 
 import numpy as np
 
-from ..device import IMAGE_CHANNEL_TYPE, AdrenoSimError, Device, ImageSpec, View
+from ..base.errors import AdrenoSimError
+from ..device import IMAGE_CHANNEL_TYPE, Device, ImageSpec, View
 from .hostir import (
     AllocBuffer,
     AllocImage,

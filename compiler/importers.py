@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Union
 
-from ..device import AdrenoSimError
+from ..base.errors import AdrenoSimError
 from .compat import import_tvm, shape_values, type_of, var_name
 
 if TYPE_CHECKING:

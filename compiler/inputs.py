@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..device import AdrenoSimError
+from ..base.errors import AdrenoSimError
 from .importers import Model, ModelInput
 
 INTEGERS_BELOW = 8

@@ -14,7 +14,7 @@ import numpy as np
 import onnx
 from onnx import ModelProto, NodeProto, helper, numpy_helper
 
-from ..device import AdrenoSimError
+from ..base.errors import AdrenoSimError
 from .onnx_fold import fold_constants, fold_weights
 
 Shapes = Mapping[str, Sequence[int]]

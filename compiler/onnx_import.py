@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import onnx
 
-from ..device import AdrenoSimError, UnsupportedError
+from ..base.errors import AdrenoSimError, UnsupportedError
 from .compat import import_tvm
 from .importers import Model, ModelInput, Shapes, module_inputs
 from .onnx_graph import simplify

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from ..device import AdrenoSimError, OptionError, UnsupportedError
+from ..base.errors import AdrenoSimError, OptionError, UnsupportedError
 from ..mlops.policy import OffloadPolicy
 from ..profiles import default_capabilities
 from .artifact import OffloadDecision

@@ -7,7 +7,8 @@ from typing import Union
 
 import numpy as np
 
-from ..device import BufferSpec, Device, Storage, TensorSpec, UnsupportedError, View
+from ..base.errors import UnsupportedError
+from ..device import BufferSpec, Device, Storage, TensorSpec, View
 
 
 class Counted:

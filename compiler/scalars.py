@@ -8,7 +8,7 @@ from typing import Union
 
 import numpy as np
 
-from ..device import AdrenoSimError
+from ..base.errors import AdrenoSimError
 from .hostir import Binary, Cast, Const, Expr, Load, Not, Select, Var
 
 Number = Union[int, float, bool]

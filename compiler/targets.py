@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..device import AdrenoSimError
+from ..base.errors import AdrenoSimError
 from .compat import import_tvm
 
 if TYPE_CHECKING:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from ..device import AdrenoSimError, Device, UnsupportedError, announce_devices, open_device
+from ..base.errors import AdrenoSimError, UnsupportedError
+from ..device import Device, announce_devices, open_device
 from ..pytest.settings import current
 from .compat import import_tvm
 from .importers import load_model

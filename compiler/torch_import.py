@@ -12,7 +12,7 @@ from importlib import util
 from pathlib import Path
 from typing import Any
 
-from ..device import AdrenoSimError, UnsupportedError
+from ..base.errors import AdrenoSimError, UnsupportedError
 from .compat import import_tvm
 from .importers import Model, Shapes, from_module
 

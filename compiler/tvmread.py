@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..device import UnsupportedError
+from ..base.errors import UnsupportedError
 
 
 def kind(node: Any) -> str:

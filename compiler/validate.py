@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..device import AdrenoSimError
+from ..base.errors import AdrenoSimError
 from ..mlops.graph import parse
 from .hostir import Branch, CallHost, CallVM, ConstRef, Instruction, Operand
 

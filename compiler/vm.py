@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..device import AdrenoSimError, Device, Kernel, MLProgram, View
+from ..base.errors import AdrenoSimError
+from ..device import Device, Kernel, MLProgram, View
 from ..mlops.graph import parse
 from . import hostrun
 from .artifact import ENTRY, CompiledModel, KernelCode, TensorInfo

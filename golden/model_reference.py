@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..base.errors import AdrenoSimError
 from ..compiler.compat import import_tvm
-from ..device import AdrenoSimError
 from . import result_cache
 
 if TYPE_CHECKING:

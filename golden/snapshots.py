@@ -11,7 +11,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from ..device import AdrenoSimError
+from ..base.errors import AdrenoSimError
 from ..report.encode import plain_json, write_json
 from ..report.model import Report
 

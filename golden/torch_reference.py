@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..device import AdrenoSimError
+from ..base.errors import AdrenoSimError
 
 
 def run_torch(program: Any, inputs: Mapping[str, np.ndarray]) -> list[np.ndarray]:

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from ..device import AdrenoSimError, BuildError
+from ..base.errors import AdrenoSimError, BuildError
 from . import wide_vectors
 from .diagnostics import Diagnostic, parse_diagnostics, summary
 from .options import BuildOptions

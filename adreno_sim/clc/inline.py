@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..device import UnsupportedError
+from ..base.errors import UnsupportedError
 from . import layout
 from .ir import UNDEF, Block, Const, Function, Instr, Int, Param, Place, Struct, Value, Void
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection
 
-from ..device import UnsupportedError
+from ..base.errors import UnsupportedError
 from . import ir
 from .ir import PRIVATE, Block, Instr, Int, Place, Pointer, Type, Void
 from .mangling import demangle

@@ -17,7 +17,7 @@ from pathlib import Path
 import llvmlite
 import llvmlite.binding as llvm
 
-from ..device import UnsupportedError
+from ..base.errors import UnsupportedError
 from . import ir, library_cache
 from .cfg import clean_up
 from .driver import FrontEndTarget, compiler, run_clang

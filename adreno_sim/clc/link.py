@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..device import UnsupportedError
+from ..base.errors import UnsupportedError
 from .cfg import clean_up
 from .common_subexpressions import share_common_subexpressions
 from .dead import remove_dead

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-from ..device import UnsupportedError
+from ..base.errors import UnsupportedError
 from . import ir
 from .instructions import FunctionReader
 from .ir import Const, Function, Global, Instr, Param, Pointer

@@ -10,7 +10,7 @@ import re
 import struct as _struct
 from collections.abc import Callable
 
-from ..device import UnsupportedError
+from ..base.errors import UnsupportedError
 from . import ir, layout
 from .ir import UNDEF, Array, Const, Float, Global, GlobalOffset, Int, Pointer, Struct, Type, Vector, Void
 

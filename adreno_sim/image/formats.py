@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..device import DeviceError
+from ..base.errors import DeviceError
 
 ORDERS: dict[str, tuple[str, ...]] = {
     "R": ("r",), "A": ("a",), "RG": ("r", "g"), "RA": ("r", "a"),

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..device import DeviceError, ImageSpec
+from ..base.errors import DeviceError
+from ..device import ImageSpec
 from .formats import format_of
 
 if TYPE_CHECKING:

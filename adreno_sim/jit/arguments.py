@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 
+from ..base.errors import AdrenoSimError
 from ..clc import ir
-from ..device import AdrenoSimError
 from . import layout
 from .specialisation import ArgSpec, BufferArg, ImageArg, LocalArg, SamplerArg, ScalarArg, Specialisation
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from ..base.errors import UnsupportedError
 from ..clc import ir
-from ..device import UnsupportedError
 from . import layout
 from .barriers import PLAIN, is_split
 from .constants import float_bits

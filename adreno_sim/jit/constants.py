@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import struct
 
+from ..base.errors import UnsupportedError
 from ..clc import ir
-from ..device import UnsupportedError
 from . import layout
 
 

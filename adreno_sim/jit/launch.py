@@ -12,8 +12,9 @@ from typing import Union
 
 import numpy as np
 
+from ..base.errors import AdrenoSimError, DeviceError
 from ..clc import ir
-from ..device import AccessCounts, AdrenoSimError, DeviceError, StoreEvent
+from ..device import AccessCounts, StoreEvent
 from ..findings import Finding
 from . import arguments, context, layout, order
 from .compiled import CompiledKernel

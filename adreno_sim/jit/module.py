@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ..base.errors import UnsupportedError
 from ..clc import ir
-from ..device import UnsupportedError
 from ..findings import Kind
 from . import (  # noqa: F401 (most are here for what they register)
     access,

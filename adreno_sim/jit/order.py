@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..device import UnsupportedError
+from ..base.errors import UnsupportedError
 from . import context
 from .guards import guard_of
 

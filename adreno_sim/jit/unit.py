@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from ..base.errors import UnsupportedError
 from ..clc import ir
-from ..device import UnsupportedError
 from . import constants, layout, sites
 from .specialisation import Specialisation
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from ..device import AdrenoSimError
+from ..base.errors import AdrenoSimError
 from . import context
 from .memory import aligned
 from .team import Call, borrow, give_back

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..device import AdrenoSimError, BufferSpec, Device, DeviceError, KernelParam, Local, Storage, View
+from ..base.errors import AdrenoSimError, DeviceError
+from ..device import BufferSpec, Device, KernelParam, Local, Storage, View
 from ..findings import Finding
 from ..image.formats import CHANNEL_TYPES, ORDERS
 from ..refusals import refused_call

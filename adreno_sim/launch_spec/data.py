@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..device import AdrenoSimError
+from ..base.errors import AdrenoSimError
 from .tables import MISSING, Table, is_number, is_whole, shown
 
 GENERATORS = ("zeros", "ones", "arange", "random", "constant", "unwritten")

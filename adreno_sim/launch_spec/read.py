@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from ..allow import read_entries
-from ..device import AdrenoSimError, ImageSpec, Sampler
+from ..base.errors import AdrenoSimError
+from ..device import ImageSpec, Sampler
 from ..image.formats import CHANNEL_TYPES, ORDERS
 from ..run_options import make_options
 from . import scalars

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from ..allow import AllowEntry, apply
-from ..device import AdrenoSimError, Device, DeviceError, Kernel, LaunchResult, Watch, open_device, refuse_checks
+from ..base.errors import AdrenoSimError, DeviceError
+from ..device import Device, Kernel, LaunchResult, Watch, open_device, refuse_checks
 from ..findings import Finding, Kind
 from ..golden.compare import Comparison, compare
 from ..report.launch_report import LaunchOutput, LaunchReport

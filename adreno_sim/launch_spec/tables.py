@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from ..device import AdrenoSimError
+from ..base.errors import AdrenoSimError
 from ..text_file import read_text
 
 if sys.version_info >= (3, 11):

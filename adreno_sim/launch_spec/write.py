@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..device import AdrenoSimError
+from ..base.errors import AdrenoSimError
 from .model import SCHEMA
 
 SOURCE, LAUNCH = "kernel.cl", "launch.toml"

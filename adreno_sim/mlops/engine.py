@@ -12,7 +12,8 @@ from typing import Protocol
 
 import numpy as np
 
-from ..device import BufferSpec, DeviceError, Storage, UnsupportedError, View, ViewSpec
+from ..base.errors import DeviceError, UnsupportedError
+from ..device import BufferSpec, Storage, View, ViewSpec
 from . import environment
 from .capabilities import MLCapabilities
 from .environment import Settings

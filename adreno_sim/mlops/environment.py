@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..device import AdrenoSimError
+from ..base.errors import AdrenoSimError
 
 RUN = ("CLML_IS_TUNING_RUN", "CLML_IS_TUNNING_RUN")
 CACHE = ("CLML_TUNING_CACHE", "CLML_TUNNING_CACHE")

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from ..device import AdrenoSimError
+from ..base.errors import AdrenoSimError
 
 Op = Literal["input", "const", "kernel"]
 

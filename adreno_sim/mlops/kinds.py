@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..device import UnsupportedError
+from ..base.errors import UnsupportedError
 
 ENDINGS = (
     ("nn.conv2d", "conv2d"), ("nn.pad_conv2d", "conv2d"), ("nn.depthwise_conv2d", "depthwise_conv2d"),

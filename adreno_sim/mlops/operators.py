@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..device import UnsupportedError
+from ..base.errors import UnsupportedError
 from . import convolution, elementwise, matrix, pooling, rearranging, reductions
 from .arithmetic import Mode, mode_of, rounded
 from .convolution import Window

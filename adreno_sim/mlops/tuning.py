@@ -22,7 +22,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from ..device import AdrenoSimError
+from ..base.errors import AdrenoSimError
 
 MAGIC = 0x434C4D4C54554E45  # "CLMLTUNE"
 SIGNATURE = b"adreno-sim/tuning/1\n"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ..device import AdrenoSimError, UnsupportedError
+from ..base.errors import AdrenoSimError, UnsupportedError
 from . import outcomes, results
 from .settings import Settings
 

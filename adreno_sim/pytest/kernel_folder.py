@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..device import AdrenoSimError, ImageSpec, Local, Sampler
+from ..base.errors import AdrenoSimError
+from ..device import ImageSpec, Local, Sampler
 from ..findings import Finding
 from ..launch_spec.data import DTYPES
 from ..launch_spec.scalars import SCALARS

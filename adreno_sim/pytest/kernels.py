@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from ..device import AdrenoSimError, BufferSpec, ImageSpec, UnsupportedError
+from ..base.errors import AdrenoSimError, UnsupportedError
+from ..device import BufferSpec, ImageSpec
 from ..findings import Finding, Severity
 from ..report import finding_text
 from . import kernel_folder, outcomes, results

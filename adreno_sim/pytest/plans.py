@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ..device import AdrenoSimError, UnsupportedError
+from ..base.errors import AdrenoSimError, UnsupportedError
 from . import outcomes
 from .results import PREFIX
 from .settings import Settings

@@ -6,7 +6,7 @@ import fnmatch
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from ..device import AdrenoSimError
+from ..base.errors import AdrenoSimError
 
 if TYPE_CHECKING:
     from ..device import Device, DeviceInfo

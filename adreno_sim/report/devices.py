@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from itertools import count
 from typing import IO, Any
 
-from ..device import AdrenoSimError, DeviceInfo, open_device
+from ..base.errors import AdrenoSimError
+from ..device import DeviceInfo, open_device
 
 SCHEMA = "adreno-sim/devices/1"
 

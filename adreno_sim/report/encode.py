@@ -10,9 +10,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any
 
-from .. import __version__, fidelity
+from .. import fidelity
 from ..allow import describe_expired
-from ..device import AdrenoSimError
+from ..base.errors import AdrenoSimError
+from ..base.version import __version__
 from ..findings import Finding
 from .model import Report
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from .. import __version__, fidelity
+from .. import fidelity
 from ..allow import describe_expired
+from ..base.version import __version__
 from .allow_text import allowed_to_json
 from .encode import finding_to_json, plain_json
 from .launch_report import LaunchReport

@@ -7,7 +7,8 @@ from dataclasses import asdict, dataclass
 from typing import IO, Any
 
 from ..backends.sim.limits import check_image
-from ..device import AdrenoSimError, DeviceError, ImageSpec
+from ..base.errors import AdrenoSimError, DeviceError
+from ..device import ImageSpec
 from ..image import Layout, layout_of, offsets_of, texels_at
 from ..profiles import PITCH_RULES, Profile
 

@@ -12,7 +12,7 @@ from html import escape
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from ..device import AdrenoSimError
+from ..base.errors import AdrenoSimError
 from .encode import write_text
 from .plan_picture import COLOURS, OTHER, bases, live_curve, time_axis, unit_of
 

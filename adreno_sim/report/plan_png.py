@@ -6,7 +6,7 @@ import io
 import os
 from typing import TYPE_CHECKING, Any
 
-from ..device import UnsupportedError
+from ..base.errors import UnsupportedError
 from .encode import write_bytes
 from .plan_picture import Line, Picture, Rect, Scene, Text, scene_of
 

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from .. import __version__
 from ..allow import Allowed
+from ..base.version import __version__
 from ..findings import Finding, Kind
 from . import encode, finding_text
 from .rules import TEXT

@@ -11,9 +11,9 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from .. import __version__
 from ..allow import find_config
-from ..device import AdrenoSimError
+from ..base.errors import AdrenoSimError
+from ..base.version import __version__
 
 STATUSES = ("ok", "findings", "failed", "unsupported", "internal-error", "crashed", "hung")
 """What can become of a case; by exit code, or by how its process ended."""

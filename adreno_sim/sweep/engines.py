@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
-from .. import __version__
-from ..device import AdrenoSimError
+from ..base.errors import AdrenoSimError
+from ..base.version import __version__
 from .case import Case, Outcome, Result
 from .child import run_case
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .. import __version__
+from ..base.version import __version__
 from . import engines
 from .case import STATUSES, Case, Result, case_json
 from .store import Store

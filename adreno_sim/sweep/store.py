@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from ..device import AdrenoSimError
+from ..base.errors import AdrenoSimError
 from ..report.encode import write_json, write_text
 from .case import AGAIN, STATUSES, Case, Outcome, Result
 

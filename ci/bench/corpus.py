@@ -63,7 +63,7 @@ def run_here(text: str, cases: list[str]) -> None:
     """A line of JSON for the device, then one for each case as it ends."""
     sys.path.insert(0, str(ROOT))
     from adreno_sim import open_device
-    from adreno_sim.device import AdrenoSimError
+    from adreno_sim.base.errors import AdrenoSimError
     from adreno_sim.launch_spec.read import read_launch
     from adreno_sim.launch_spec.run import run_launch
 

@@ -19,11 +19,11 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 from plan_instances import greedy_ratio, hard, many
 
 from adreno_sim import AdrenoSimError
+from adreno_sim.base.errors import UnsupportedError
 from adreno_sim.compiler.plan import trace
 from adreno_sim.compiler.plan.compare import compare
 from adreno_sim.compiler.plan.planners import names, plan
 from adreno_sim.compiler.plan.problem import Problem, from_lifetimes
-from adreno_sim.device import UnsupportedError
 
 COUNTS = (120, 180, 260, 400)
 """Tensors of the hard instances, in turn."""

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...device import UnsupportedError
+from ...base.errors import UnsupportedError
 from ...mlops.graph import Entry, Graph, Node
 from .. import tvmread as read
 from ..compat import import_tvm

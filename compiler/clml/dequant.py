@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ...device import UnsupportedError
+from ...base.errors import UnsupportedError
 from ...mlops.capabilities import MLCapabilities
 from ...mlops.matrix import NIBBLES, dequantise
 from .. import tvmread as read

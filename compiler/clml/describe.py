@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from ...device import UnsupportedError
+from ...base.errors import UnsupportedError
 from .. import tvmread as read
 
 PREFIX = "openclml."

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Container, Iterator
 from typing import TYPE_CHECKING, Any
 
-from ...device import UnsupportedError
+from ...base.errors import UnsupportedError
 from ...mlops.capabilities import MLCapabilities
 from .. import tvmread as read
 from ..artifact import OffloadDecision

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...device import UnsupportedError
+from ...base.errors import UnsupportedError
 from ...mlops.capabilities import NEWEST, MLCapabilities
 from ...mlops.engine import check_graph
 from ...mlops.graph import Graph

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from ...device import UnsupportedError
+from ...base.errors import UnsupportedError
 from ...mlops.capabilities import MLCapabilities
 from ...mlops.engine import check_graph
 from ...mlops.graph import Entry, Graph, Node

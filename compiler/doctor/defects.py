@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from ...device import AdrenoSimError, Device, UnsupportedError
+from ...base.errors import AdrenoSimError, UnsupportedError
+from ...device import Device
 from ..check import check
 from ..compat import import_tvm
 from ..passes.registry import FIXES

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ...device import AdrenoSimError, Device
+from ...base.errors import AdrenoSimError
+from ...device import Device
 from ..compat import import_tvm
 from ..pipeline import reason, tir_triple
 from ..targets import make_target

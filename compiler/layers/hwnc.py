@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...device import AdrenoSimError, UnsupportedError
+from ...base.errors import AdrenoSimError, UnsupportedError
 from ..compat import constant_array, import_tvm, type_of
 from ..scopes.demand import sizes
 from ..tvmread import key, kind

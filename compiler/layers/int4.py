@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...device import AdrenoSimError
+from ...base.errors import AdrenoSimError
 
 LEAST, MOST = -8, 7
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextvars import ContextVar, Token
 from typing import TYPE_CHECKING, Any
 
-from ...device import AdrenoSimError
+from ...base.errors import AdrenoSimError
 from ..compat import import_tvm
 from ..tvmread import key
 from .numbering import layers, skipped

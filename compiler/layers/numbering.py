@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ...device import AdrenoSimError
+from ...base.errors import AdrenoSimError
 from ..compat import import_tvm, var_name
 from ..scopes.demand import bindings, op_name
 from ..tvmread import kind

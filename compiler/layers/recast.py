@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...device import AdrenoSimError
+from ...base.errors import AdrenoSimError
 from ..compat import constant_array, import_tvm, type_of
 from ..tvmread import key, kind
 from .numbering import CONVOLUTIONS, full_names, function_of, layers, skipped

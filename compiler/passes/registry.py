@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...device import AdrenoSimError
+from ...base.errors import AdrenoSimError
 from ..compat import tvm_series
 from . import (
     constant_rank,

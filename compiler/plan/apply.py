@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ...device import AdrenoSimError, UnsupportedError
+from ...base.errors import AdrenoSimError, UnsupportedError
 from ..artifact import ENTRY, CompiledModel
 from ..hostir import AllocStorage, AllocTensor, Branch, Instruction, Kill, ShapeLiteral
 from ..validate import walk

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ...device import AdrenoSimError, UnsupportedError
+from ...base.errors import AdrenoSimError, UnsupportedError
 from .allocation import Allocation
 from .planners import find
 from .problem import Problem, round_up

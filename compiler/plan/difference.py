@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Union
 
-from ...device import AdrenoSimError
+from ...base.errors import AdrenoSimError
 from ..serial import SchemaError, decode
 from .footprint import SCHEMA, Footprint
 from .memory_plan import MemoryPlan

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
-from ...device import AdrenoSimError, BufferSpec, Device, TensorSpec
+from ...base.errors import AdrenoSimError
+from ...device import BufferSpec, Device, TensorSpec
 from ...image import format_of
 from .lifetimes import Lifetimes, TensorLife, trace
 from .memory_plan import (

@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ... import __version__
-from ...device import AdrenoSimError, UnsupportedError
+from ...base.errors import AdrenoSimError, UnsupportedError
+from ...base.version import __version__
 from ...findings import Finding
 from ...report.encode import finding_to_json
 from . import planners

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar
 
-from ...device import UnsupportedError
+from ...base.errors import UnsupportedError
 from ..artifact import ENTRY, CompiledModel
 from ..hostir import Branch, CallVM, Copy, Instruction, Kill, Reg, Return, VMFunction
 from ..validate import walk

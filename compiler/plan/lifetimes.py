@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Union
 
 import numpy as np
 
-from ...device import AdrenoSimError, TensorSpec
+from ...base.errors import AdrenoSimError
+from ...device import TensorSpec
 from .. import hostrun
 from ..artifact import ENTRY
 from ..hostir import (

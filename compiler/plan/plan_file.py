@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ...device import AdrenoSimError
+from ...base.errors import AdrenoSimError
 from ...report.encode import write_text
 from ..serial import SchemaError, decode, encode
 from .memory_plan import MemoryPlan, PlannedTensor

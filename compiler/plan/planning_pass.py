@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ...device import AdrenoSimError, Device, TensorSpec, UnsupportedError, open_device
+from ...base.errors import AdrenoSimError, UnsupportedError
+from ...device import Device, TensorSpec, open_device
 from ..compat import import_tvm, shape_values, type_of, var_name
 from ..passes.plan_coefficient import Placement, Planned, place_tensors
 from ..tvmread import memory_scope

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...device import AdrenoSimError, ImageSpec, TensorSpec
+from ...base.errors import AdrenoSimError
+from ...device import ImageSpec, TensorSpec
 
 if TYPE_CHECKING:
     from .extract import Size

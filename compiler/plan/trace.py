@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TextIO
 
-from ...device import AdrenoSimError
+from ...base.errors import AdrenoSimError
 from ...report.encode import write_json, write_text
 from ..serial import SchemaError, decode, encode
 from .problem import Item, Problem

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...device import AdrenoSimError, BufferSpec, Device, DeviceError, Storage, TensorSpec, ViewSpec
+from ...base.errors import AdrenoSimError, DeviceError
+from ...device import BufferSpec, Device, Storage, TensorSpec, ViewSpec
 from .memory_plan import RUNTIME_COPY, MemoryPlan, PlannedTensor
 
 CHUNK = 1 << 24

@@ -7,7 +7,8 @@ from typing import Union
 
 import numpy as np
 
-from ...device import IMAGE_CHANNEL_TYPE, AdrenoSimError, ImageSpec, TensorSpec
+from ...base.errors import AdrenoSimError
+from ...device import IMAGE_CHANNEL_TYPE, ImageSpec, TensorSpec
 from ...image import format_of
 from ..hostir import AllocBuffer, AllocImage, BufferParam, For, HostFunction, IfThen, Let, Param, Stmt, Var
 from ..scalars import Scope, evaluate, integer

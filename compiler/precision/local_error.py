@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...device import UnsupportedError
+from ...base.errors import UnsupportedError
 from ..compat import constant_array, import_tvm, shape_values, type_of, var_name
 from ..layers.numbering import function_of, layers
 from ..layers.recast import cast, remade

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from ...device import AdrenoSimError, Device
+from ...base.errors import AdrenoSimError
+from ...device import Device
 from ..importers import Model, load_model
 from ..layers.numbering import full_names
 from ..layers.recast import numeric, recast

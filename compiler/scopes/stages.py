@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ...device import AdrenoSimError, UnsupportedError
+from ...base.errors import AdrenoSimError, UnsupportedError
 from ..compat import import_tvm
 from ..passes.base import Fix
 from ..stages import clone, with_own_constants

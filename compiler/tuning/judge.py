@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ...device import AdrenoSimError, Device, DeviceError, LaunchResult, UnsupportedError
+from ...base.errors import AdrenoSimError, DeviceError, UnsupportedError
+from ...device import Device, LaunchResult
 from ...findings import Finding, Kind, Severity
 from ...golden.compare import TOLERANCE, compare
 from ...golden.kernel_reference import KernelReference

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from ...device import AdrenoSimError
+from ...base.errors import AdrenoSimError
 from ...report import encode
 from ..artifact import CompiledModel
 from ..compat import import_tvm

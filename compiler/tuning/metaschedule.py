@@ -10,7 +10,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from ...device import UnsupportedError
+from ...base.errors import UnsupportedError
 from ..compat import import_tvm
 
 PLACES = ("tvm.s_tir.meta_schedule", "tvm.meta_schedule")

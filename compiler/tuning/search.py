@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ...device import AdrenoSimError, Device, OptionError, UnsupportedError, announce_devices, open_device
+from ...base.errors import AdrenoSimError, OptionError, UnsupportedError
+from ...device import Device, announce_devices, open_device
 from ...report import encode
 from ..compat import import_tvm
 from ..importers import load_model

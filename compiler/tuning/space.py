@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ...device import UnsupportedError
+from ...base.errors import UnsupportedError
 from ..compat import import_tvm
 from ..schedules.blocks import inline_consumers, inline_producers
 from .anchor import LANES, Anchor, find_anchor

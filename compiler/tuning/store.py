@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ...device import AdrenoSimError
+from ...base.errors import AdrenoSimError
 from ...report import encode
 from .metaschedule import meta_schedule
 from .variants import KEY

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ...device import UnsupportedError
+from ...base.errors import UnsupportedError
 from ..compat import import_tvm
 from ..passes.base import Fix
 from ..passes.placing import SCHEDULE, first

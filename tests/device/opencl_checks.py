@@ -15,10 +15,11 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 import handmade
 import numpy as np
 
+from adreno_sim.base.errors import BuildError, DeviceError
 from adreno_sim.compiler.artifact import CompiledModel
 from adreno_sim.compiler.observer import Observer
 from adreno_sim.compiler.vm import run
-from adreno_sim.device import BufferSpec, BuildError, Device, DeviceError, ImageSpec, Local, Sampler, open_device
+from adreno_sim.device import BufferSpec, Device, ImageSpec, Local, Sampler, open_device
 
 F32 = "float32"
 SCALE = """

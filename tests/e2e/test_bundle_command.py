@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import adreno_sim
+from adreno_sim.base.errors import AdrenoSimError
 from adreno_sim.cli import main
 from adreno_sim.compiler.artifact import CompiledModel
-from adreno_sim.device import AdrenoSimError
 
 pytestmark = [pytest.mark.e2e, pytest.mark.tvm]
 

@@ -9,10 +9,10 @@ import pytest
 
 import adreno_sim
 from adreno_sim import cli_options
+from adreno_sim.base.errors import OptionError
 from adreno_sim.cli import main
 from adreno_sim.compiler.compile_options import COMPILING, CompileOptions
 from adreno_sim.compiler.compiling import compile_model
-from adreno_sim.device import OptionError
 
 pytestmark = pytest.mark.e2e
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from adreno_sim import AdrenoSimError, open_device
+from adreno_sim.base.errors import BuildError
 from adreno_sim.compiler.artifact import CompiledModel, KernelCode, KernelParamInfo, TensorInfo
 from adreno_sim.compiler.check import check
 from adreno_sim.compiler.check_golden import LiveGolden
@@ -25,7 +26,6 @@ from adreno_sim.compiler.hostir import (
     VMFunction,
 )
 from adreno_sim.compiler.vm import run
-from adreno_sim.device import BuildError
 from adreno_sim.findings import Kind
 from adreno_sim.report.progress import Progress
 

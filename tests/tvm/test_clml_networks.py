@@ -18,11 +18,11 @@ from tvm import relax
 
 import adreno_sim
 from adreno_sim import schemas
+from adreno_sim.base.errors import UnsupportedError
 from adreno_sim.compiler.artifact import CompiledModel
 from adreno_sim.compiler.bundle import make_bundle
 from adreno_sim.compiler.compiling import compile_model
 from adreno_sim.compiler.plan.graphs import graph_plans
-from adreno_sim.device import UnsupportedError
 from adreno_sim.report import encode, offload_text
 
 pytestmark = pytest.mark.tvm

@@ -6,10 +6,10 @@ import json
 import numpy as np
 import pytest
 
+from adreno_sim.base.errors import AdrenoSimError, UnsupportedError
 from adreno_sim.cli import main
 from adreno_sim.compiler import torch_import
 from adreno_sim.compiler.importers import load_model
-from adreno_sim.device import AdrenoSimError, UnsupportedError
 
 pytestmark = pytest.mark.tvm
 

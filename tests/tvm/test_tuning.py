@@ -18,6 +18,7 @@ from tvm import relax  # noqa: E402
 
 import adreno_sim  # noqa: E402
 from adreno_sim import schemas  # noqa: E402
+from adreno_sim.base.errors import AdrenoSimError, UnsupportedError  # noqa: E402
 from adreno_sim.cli import main  # noqa: E402
 from adreno_sim.compiler.doctor.models import conv, module, weight  # noqa: E402
 from adreno_sim.compiler.passes.registry import choose  # noqa: E402
@@ -35,7 +36,6 @@ from adreno_sim.compiler.tuning.search import tune  # noqa: E402
 from adreno_sim.compiler.tuning.store import TRIALS, TuningStore  # noqa: E402
 from adreno_sim.compiler.tuning.tasks import find_tasks  # noqa: E402
 from adreno_sim.compiler.tuning.variants import KEY  # noqa: E402
-from adreno_sim.device import AdrenoSimError, UnsupportedError  # noqa: E402
 
 pytestmark = pytest.mark.tvm
 

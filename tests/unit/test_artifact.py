@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from adreno_sim.base.errors import AdrenoSimError
 from adreno_sim.compiler import hostir as h
 from adreno_sim.compiler.artifact import CompiledModel
 from adreno_sim.compiler.plan.extract import extract_plan
 from adreno_sim.compiler.serial import SchemaError, decode, encode
 from adreno_sim.compiler.validate import validate
-from adreno_sim.device import AdrenoSimError
 
 MODELS = {"symbolic": handmade.symbolic, "texture": handmade.texture, "branch": handmade.branch}
 

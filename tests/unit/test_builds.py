@@ -9,8 +9,9 @@ from dataclasses import dataclass, field, replace
 import handmade
 import pytest
 
+from adreno_sim.base.errors import BuildError
 from adreno_sim.compiler.builds import AHEAD, Builds
-from adreno_sim.device import BuildError, DeviceInfo
+from adreno_sim.device import DeviceInfo
 
 
 @dataclass

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
+from adreno_sim.base.errors import AdrenoSimError, BuildError
 from adreno_sim.clc import driver
 from adreno_sim.clc.diagnostics import parse_diagnostics
 from adreno_sim.clc.driver import FrontEndTarget, run_clang
 from adreno_sim.clc.options import parse_options
 from adreno_sim.clc.program import compile_source
-from adreno_sim.device import AdrenoSimError, BuildError
 
 GOOD = "__kernel void k(__global int *a) { a[get_global_id(0)] = 1; }"
 TARGET = FrontEndTarget()

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from adreno_sim.base.errors import UnsupportedError
 from adreno_sim.clc import ir, library, library_cache
 from adreno_sim.clc.mangling import demangle
-from adreno_sim.device import UnsupportedError
 
 PLAIN_UNITS = sorted(set(library._UNITS) - library._POINTER_UNITS)
 INTRINSICS = {"fma", "sqrt", "fabs", "floor", "trunc", "copysign"}

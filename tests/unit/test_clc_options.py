@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from adreno_sim.base.errors import BuildError, DeviceError
 from adreno_sim.clc.options import parse_options
 from adreno_sim.clc.program import FrontEndTarget, compile_source
-from adreno_sim.device import BuildError, DeviceError
 
 
 def test_macros_and_folders_keep_their_order() -> None:

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 import adreno_sim
 from adreno_sim.backends.sim.limits import choose_local
-from adreno_sim.device import AdrenoSimError, BufferSpec, BuildError, DeviceError, ImageSpec, Local, Sampler
+from adreno_sim.base.errors import AdrenoSimError, BuildError, DeviceError
+from adreno_sim.device import BufferSpec, ImageSpec, Local, Sampler
 from adreno_sim.profiles import load
 
 SOURCE = """

@@ -5,7 +5,8 @@ import math
 import pytest
 
 import adreno_sim
-from adreno_sim.device import AdrenoSimError, Device, RunOptions
+from adreno_sim.base.errors import AdrenoSimError
+from adreno_sim.device import Device, RunOptions
 from adreno_sim.run_options import make_options
 
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import adreno_sim
-from adreno_sim.device import BufferSpec, DeviceError, ImageSpec, TensorSpec
+from adreno_sim.base.errors import DeviceError
+from adreno_sim.device import BufferSpec, ImageSpec, TensorSpec
 from adreno_sim.findings import Kind
 
 TEXTURE = TensorSpec((1, 4, 28, 28, 4), "float32", "global.texture")

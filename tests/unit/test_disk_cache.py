@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from adreno_sim import disk_cache
-from adreno_sim.device import AdrenoSimError
+from adreno_sim.base.errors import AdrenoSimError
 
 
 @pytest.fixture

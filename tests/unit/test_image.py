@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adreno_sim import image, profiles
-from adreno_sim.device import DeviceError, ImageSpec
+from adreno_sim.base.errors import DeviceError
+from adreno_sim.device import ImageSpec
 from adreno_sim.image.drawing import layout_svg
 
 FORMATS = [

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from adreno_sim.base.errors import AdrenoSimError, UnsupportedError
 from adreno_sim.clc.program import FrontEndTarget, compile_source
-from adreno_sim.device import AdrenoSimError, UnsupportedError
 from adreno_sim.jit import cache, compiled, objects
 from adreno_sim.jit.specialisation import BufferArg, LocalArg, ScalarArg, Specialisation, bounds_of_grid
 

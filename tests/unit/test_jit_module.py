@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from adreno_sim.base.errors import UnsupportedError
 from adreno_sim.clc import ir
-from adreno_sim.device import UnsupportedError
 from adreno_sim.jit import launch
 from adreno_sim.jit.compiled import specialise
 from adreno_sim.jit.specialisation import BufferArg, Specialisation

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adreno_sim.device import AdrenoSimError, UnsupportedError
+from adreno_sim.base.errors import AdrenoSimError, UnsupportedError
 from adreno_sim.mlops.graph import Entry, Graph, Node, parse
 from adreno_sim.mlops.kinds import kind_of
 

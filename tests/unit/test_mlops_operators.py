@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import adreno_sim
-from adreno_sim.device import BufferSpec, DeviceError, TensorSpec, UnsupportedError
+from adreno_sim.base.errors import DeviceError, UnsupportedError
+from adreno_sim.device import BufferSpec, TensorSpec
 from adreno_sim.golden import operators as golden
 from adreno_sim.mlops.arithmetic import product
 from adreno_sim.mlops.graph import Entry, Graph, Node

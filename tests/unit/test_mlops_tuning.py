@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import adreno_sim
-from adreno_sim.device import AdrenoSimError
+from adreno_sim.base.errors import AdrenoSimError
 from adreno_sim.mlops import environment, tuning
 from adreno_sim.mlops.graph import Entry, Graph, Node
 from adreno_sim.mlops.tuning import Tuning, TuningCacheError

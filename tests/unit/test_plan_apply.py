@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from adreno_sim import open_device
+from adreno_sim.base.errors import AdrenoSimError, UnsupportedError
 from adreno_sim.compiler import hostir as h
 from adreno_sim.compiler import vm
 from adreno_sim.compiler.artifact import CompiledModel, TensorInfo
@@ -17,7 +18,6 @@ from adreno_sim.compiler.plan.extract import extract_plan
 from adreno_sim.compiler.plan.plan_file import write_plan
 from adreno_sim.compiler.plan.replan import plan_of
 from adreno_sim.compiler.plan.rules import DeviceRules
-from adreno_sim.device import AdrenoSimError, UnsupportedError
 from adreno_sim.profiles import load
 
 RULES = DeviceRules.of_profile(load("adreno-740"))

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from plan_instances import cut_rectangle, greedy_ratio, hard, many, network
 
+from adreno_sim.base.errors import AdrenoSimError, UnsupportedError
 from adreno_sim.compiler.plan import planners
 from adreno_sim.compiler.plan.planners.arena import arena
 from adreno_sim.compiler.plan.problem import Item, Problem, from_lifetimes
@@ -21,7 +22,6 @@ from adreno_sim.compiler.plan.search.improve import Effort
 from adreno_sim.compiler.plan.search.instance import Instance, common_unit
 from adreno_sim.compiler.plan.search.skyline import FAILED, FOUND, Skyline
 from adreno_sim.compiler.plan.search.sweep import place_by_time
-from adreno_sim.device import AdrenoSimError, UnsupportedError
 
 QUICK = Effort(work=60_000_000)
 

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from adreno_sim.base.errors import AdrenoSimError
 from adreno_sim.compiler.plan import compare as side_by_side
 from adreno_sim.compiler.plan.allocation import Allocation, Slot
 from adreno_sim.compiler.plan.compare import Causes, compare, row
 from adreno_sim.compiler.plan.planners import names, plan
 from adreno_sim.compiler.plan.problem import Item, Problem, from_lifetimes
-from adreno_sim.device import AdrenoSimError
 
 FIGURES = ["naive", "tvm", "tvm-fixed", "unified", "tflite-arena", "arena"]
 

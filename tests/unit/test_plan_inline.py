@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from adreno_sim import open_device
+from adreno_sim.base.errors import UnsupportedError
 from adreno_sim.compiler import hostir as h
 from adreno_sim.compiler import vm
 from adreno_sim.compiler.artifact import CompiledModel
@@ -16,7 +17,6 @@ from adreno_sim.compiler.plan.extract import extract_plan
 from adreno_sim.compiler.plan.inline import inlined
 from adreno_sim.compiler.plan.rules import DeviceRules
 from adreno_sim.compiler.validate import walk
-from adreno_sim.device import UnsupportedError
 from adreno_sim.profiles import load
 
 RULES = DeviceRules.of_profile(load("adreno-740"))

@@ -6,12 +6,12 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
+from adreno_sim.base.errors import AdrenoSimError
 from adreno_sim.cli import main
 from adreno_sim.compiler.plan import planners
 from adreno_sim.compiler.plan.footprint import measure
 from adreno_sim.compiler.plan.problem import Item, Problem, from_lifetimes
 from adreno_sim.compiler.plan.rules import DeviceRules
-from adreno_sim.device import AdrenoSimError
 from adreno_sim.profiles import load
 from adreno_sim.report import plan_html, plan_png, plan_svg
 from adreno_sim.report.plan_picture import CROWDED, Line, Picture, Rect, Text, scene_of, ticks

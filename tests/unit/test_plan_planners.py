@@ -6,9 +6,9 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from adreno_sim.base.errors import AdrenoSimError, UnsupportedError
 from adreno_sim.compiler.plan import planners
 from adreno_sim.compiler.plan.problem import Item, Problem, from_lifetimes
-from adreno_sim.device import AdrenoSimError, UnsupportedError
 
 
 def buffers(*rows: tuple[int, int, int], dtype: str = "float32") -> Problem:

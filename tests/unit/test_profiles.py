@@ -5,7 +5,7 @@ import json
 import pytest
 
 from adreno_sim import profiles
-from adreno_sim.device import AdrenoSimError
+from adreno_sim.base.errors import AdrenoSimError
 
 DEVICES = [
     "505", "506", "530", "540", "618", "630", "640", "643", "650", "660", "680", "690",

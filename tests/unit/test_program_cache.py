@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from adreno_sim import disk_cache, open_device
+from adreno_sim.base.errors import BuildError
 from adreno_sim.clc import driver, program
-from adreno_sim.device import BufferSpec, BuildError
+from adreno_sim.device import BufferSpec
 from adreno_sim.jit import cache, compiled, exclusive, replay
 from adreno_sim.jit.specialisation import BufferArg, Specialisation
 

@@ -7,11 +7,12 @@ import handmade
 import numpy as np
 import pytest
 
+from adreno_sim.base.errors import AdrenoSimError, BuildError, DeviceError
 from adreno_sim.compiler import hostir as h
 from adreno_sim.compiler.artifact import TensorInfo
 from adreno_sim.compiler.observer import Observer, Observers
 from adreno_sim.compiler.vm import VirtualMachine, run
-from adreno_sim.device import AdrenoSimError, BufferSpec, BuildError, DeviceError, DeviceInfo, LaunchResult, RunOptions
+from adreno_sim.device import BufferSpec, DeviceInfo, LaunchResult, RunOptions
 
 
 @dataclass(eq=False)

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from adreno_sim.base.errors import AdrenoSimError
 from adreno_sim.compiler import hostir as h
 from adreno_sim.compiler.scalars import Scope, evaluate, fit
-from adreno_sim.device import AdrenoSimError
 
 INTS = ["int8", "uint8", "int32", "uint32", "int64"]
 

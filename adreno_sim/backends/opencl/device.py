@@ -10,10 +10,10 @@ import numpy as np
 import pyopencl as cl
 import pyopencl._cl as raw
 
+from ...base.errors import DeviceError, UnsupportedError, ViewTooLargeError  # fmt: skip
 from ...device import (
     Argument,
     BufferSpec,
-    DeviceError,
     ImageSpec,
     Kernel,
     LaunchResult,
@@ -21,12 +21,10 @@ from ...device import (
     PoolStats,
     RunOptions,
     Storage,
-    UnsupportedError,
     View,
     ViewSpec,
-    ViewTooLargeError,
     Watch,
-)  # fmt: skip
+)
 from ...findings import Finding, Kind
 from ...image import format_of
 from ...memory import align_up

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyopencl as cl
 
-from ...device import DeviceError
+from ...base.errors import DeviceError
 
 
 def code_name(error: cl.Error) -> str:

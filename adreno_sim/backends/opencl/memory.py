@@ -10,7 +10,8 @@ import numpy as np
 import pyopencl as cl
 import pyopencl._cl as raw  # the public enqueue_copy refuses one-dimensional images
 
-from ...device import BufferSpec, DeviceError, ImageSpec, ViewSpec
+from ...base.errors import DeviceError
+from ...device import BufferSpec, ImageSpec, ViewSpec
 from ...image import Format, format_of
 from .errors import translated
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ...device import AdrenoSimError
+from ...base.errors import AdrenoSimError
 from ...run_options import make_options
 from . import drivers
 

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pyopencl as cl
 
-from ...device import Argument, BufferSpec, BuildError, DeviceError, KernelParam, Local, Sampler
+from ...base.errors import BuildError, DeviceError
+from ...device import Argument, BufferSpec, KernelParam, Local, Sampler
 from . import signature
 from .errors import code_name, translated
 from .memory import OpenCLView

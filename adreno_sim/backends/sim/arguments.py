@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from ...base.errors import DeviceError
 from ...clc import ir
 from ...clc.layout import size_of
-from ...device import DeviceError, ImageSpec, Local, Sampler
+from ...device import ImageSpec, Local, Sampler
 from ...findings import Access, Finding, Kind
 from ...jit.launch import BoundBuffer, BoundImage
 from ...jit.specialisation import ArgSpec, BufferArg, ImageArg, LocalArg, SamplerArg, ScalarArg

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from ...base.errors import DeviceError, UnsupportedError
 from ...clc.driver import FrontEndTarget
 from ...clc.program import compile_source, open_source
 from ...device import (
     Argument,
     BufferSpec,
-    DeviceError,
     DeviceInfo,
     ImageSpec,
     Kernel,
@@ -22,7 +22,6 @@ from ...device import (
     PoolStats,
     RunOptions,
     StoreEvent,
-    UnsupportedError,
     View,
     ViewSpec,
     Watch,

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from ...base.errors import DeviceError, ViewTooLargeError
 from ...clc import ir
 from ...clc.layout import size_of
-from ...device import BufferSpec, DeviceError, ImageSpec, Local, ViewTooLargeError
+from ...device import BufferSpec, ImageSpec, Local
 from ...image import Layout
 from ...memory import StorageView
 from ...profiles import Profile

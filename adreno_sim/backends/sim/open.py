@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ... import profiles
-from ...device import AdrenoSimError
+from ...base.errors import AdrenoSimError
 from ...run_options import NAMES, make_options
 from .device import SimDevice
 

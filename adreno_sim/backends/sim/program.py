@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from ...base.errors import AdrenoSimError
 from ...clc import ir
 from ...clc.layout import size_of
-from ...device import AdrenoSimError, KernelParam
+from ...device import KernelParam
 from ...jit.effects import read_params, written_params
 from ...jit.shadow.grain import argument_grains
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from ...base.errors import UnsupportedError
 from ...clc import ir
-from ...device import UnsupportedError
 from ...host_memory import available_bytes
 from ...jit.launch import BoundBuffer, BoundImage
 from ...jit.memory import aligned

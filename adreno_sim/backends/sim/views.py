@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...device import BufferSpec, DeviceError, ImageSpec, ViewTooLargeError
+from ...base.errors import DeviceError, ViewTooLargeError
+from ...device import BufferSpec, ImageSpec
 from ...findings import Finding, Kind
 from ...image import format_of, layout_of
 from ...memory import Block, DeviceMemory, Storage, StorageView

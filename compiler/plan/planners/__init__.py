@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ....device import AdrenoSimError
+from ....base.errors import AdrenoSimError
 
 if TYPE_CHECKING:
     from ..allocation import Allocation

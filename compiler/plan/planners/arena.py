@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ....device import AdrenoSimError
+from ....base.errors import AdrenoSimError
 from ..allocation import Allocation
 from ..problem import Item, Problem, round_up
 from ..search.improve import Effort, lowest_placement

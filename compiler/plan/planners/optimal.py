@@ -7,7 +7,7 @@ import math
 from dataclasses import replace
 from typing import Any
 
-from ....device import UnsupportedError
+from ....base.errors import UnsupportedError
 from ..allocation import Allocation
 from ..problem import Problem, round_up
 from ..search.improve import Effort

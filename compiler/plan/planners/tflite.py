@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ....device import UnsupportedError
+from ....base.errors import UnsupportedError
 from ..allocation import Allocation
 from ..problem import Item, Problem
 

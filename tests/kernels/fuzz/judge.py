@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import oracle
 
-from adreno_sim.device import AdrenoSimError
+from adreno_sim.base.errors import AdrenoSimError
 
 from . import simulator
 from .case import Built, Case
