@@ -12,9 +12,11 @@ from .base.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from .base.errors import AdrenoSimError, UnsupportedError
+    from .base.specs import TensorSpec
     from .compiler.check import check
-    from .device import RunOptions, TensorSpec, open_device
+    from .device import open_device
     from .report.model import Report
+    from .run_options import RunOptions
 
 __all__ = ["AdrenoSimError", "Report", "RunOptions", "TensorSpec", "UnsupportedError", "check", "open_device"]
 

@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .device import ImageSpec
+    from .base.specs import ImageSpec
 
 _AXES = {
     "image1d": ("width",), "image1d_buffer": ("width",), "image1d_array": ("width", "depth_or_layers"),
@@ -50,7 +50,7 @@ def add(commands: Any) -> None:
 
 def image_spec(kind: str, size: str, order: str, channel_type: str, row_pitch: int | None = None) -> ImageSpec:
     """The image that the command's arguments name. Raises AdrenoSimError for a size that does not fit the kind."""
-    from .device import ImageSpec
+    from .base.specs import ImageSpec
 
     extents = _numbers(size, "x", len(_AXES[kind]), f"size {size!r} of an {kind}", "x".join(axis.upper() for axis in _AXES[kind]))
     named: Any = dict(zip(_AXES[kind], extents, strict=True))

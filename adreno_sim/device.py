@@ -6,181 +6,28 @@ unused dimensions. Names and error codes are OpenCL's.
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Protocol, Union, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from .base.errors import AdrenoSimError, OptionError, UnsupportedError
+from .base.errors import AdrenoSimError, OptionError
+from .base.specs import (
+    Argument,
+    Storage,
+    View,
+    ViewSpec,
+)
 from .findings import Finding
+from .run_options import RunOptions
 
 if TYPE_CHECKING:
     from .mlops.capabilities import MLCapabilities
     from .mlops.engine import GraphRun
     from .mlops.graph import Graph
     from .mlops.onchip import MemoryPlan
-
-Checks = Literal["off", "bounds", "full"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class RunOptions:
-    """How a device runs kernels; fixed when the device is opened.
-
-    checks: "off" none, "bounds" every buffer and image access (default), "full" adds uninitialised reads, races and more.
-    seed: order of groups and work-items at level full, poison pattern (default 0).
-    threads: worker threads; 0 = as many as this process may use (default).
-    timeout: seconds one launch may run before the watchdog stops it (default 60).
-    contract: "on" fuses a*b+c inside one expression (llvm.fma), "off" rounds twice (default "on", as GPUs do).
-    flush_denormals: None = as the profile says (default).
-    pitch_rule: None = the profile's; else "bytes", "pixels" or "hardware".
-    pool: what keeps freed memory: "paged" as TVM's OpenCL runtime (default), "none", or "legacy" with its 2D texture pool.
-    cache: keep compiled kernels on disk (default True).
-    emitter: "spmd" (default) runs work-items in vectors where a kernel allows, "scalar" writes the code of one work-item in a
-        loop. Results are the same to the bit, but for kernels whose work-items race.
-    count_accesses: count executed memory accesses, and those of them proven in range; slower (default False).
-    """
-
-    checks: Checks = "bounds"
-    seed: int = 0
-    threads: int = 0
-    timeout: float = 60.0
-    contract: Literal["on", "off"] = "on"
-    flush_denormals: bool | None = None
-    pitch_rule: Literal["bytes", "pixels", "hardware"] | None = None
-    pool: Literal["paged", "none", "legacy"] = "paged"
-    cache: bool = True
-    emitter: Literal["scalar", "spmd"] = "spmd"
-    count_accesses: bool = False
-
-
-@dataclass(frozen=True)
-class BufferSpec:
-    """A buffer view: `nbytes` of memory holding `count` elements of `dtype` (numpy name)."""
-
-    nbytes: int
-    dtype: str = "uint8"
-
-    @property
-    def count(self) -> int:
-        return self.nbytes // np.dtype(self.dtype).itemsize
-
-
-@dataclass(frozen=True)
-class ImageSpec:
-    """An image view: OpenCL's cl_image_format and cl_image_desc.
-
-    kind: "image1d", "image1d_buffer", "image1d_array", "image2d", "image2d_array", "image3d".
-    depth_or_layers: depth of a 3D image, layers of an array, else 1.
-    order: "RGBA", "R", "RG", "BGRA", "A", "sRGBA", ...; channel_type: "FLOAT", "HALF_FLOAT", "UNORM_INT8",
-    "SIGNED_INT32", ... (the CL_ constants without prefix). row_pitch and slice_pitch in bytes; None = the device's rule.
-    """
-
-    kind: str
-    width: int
-    height: int = 1
-    depth_or_layers: int = 1
-    order: str = "RGBA"
-    channel_type: str = "FLOAT"
-    row_pitch: int | None = None
-    slice_pitch: int | None = None
-
-    def __str__(self) -> str:
-        return f"{self.kind} {self.width} x {self.height} x {self.depth_or_layers} {self.order} {self.channel_type}"
-
-
-ViewSpec = Union[BufferSpec, ImageSpec]
-
-TEXTURE_SEPARATOR = {"global.texture": -2, "global.texture-weight": 1, "global.texture-nhwc": 2}
-"""Axis before which a texture shape is split into rows and columns (TVM's `DefaultTextureLayoutSeparator`)."""
-
-IMAGE_CHANNEL_TYPE = {
-    "float32": "FLOAT", "float16": "HALF_FLOAT",
-    "int8": "SIGNED_INT8", "int16": "SIGNED_INT16", "int32": "SIGNED_INT32",
-    "uint8": "UNSIGNED_INT8", "uint16": "UNSIGNED_INT16", "uint32": "UNSIGNED_INT32",
-}  # fmt: skip
-
-
-@dataclass(frozen=True)
-class TensorSpec:
-    """A tensor of the model: logical shape, numpy dtype name, TVM storage scope ("global", "global.texture*")."""
-
-    shape: tuple[int, ...]
-    dtype: str
-    scope: str = "global"
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the dense tensor."""
-        return math.prod(self.shape) * np.dtype(self.dtype).itemsize
-
-    def lower(self, device: Device | None = None) -> ViewSpec:
-        """The view that holds this tensor: a buffer, or the RGBA image2d_array of TVM's texture flattening.
-
-        With separator a: layers = prod(shape[:a-1]), height = shape[a-1], width = prod(shape[a:-1]); the last
-        axis (4) is the texel.
-        """
-        if not self.scope.startswith("global.texture"):
-            return BufferSpec(self.nbytes, self.dtype)
-        if self.scope not in TEXTURE_SEPARATOR:
-            raise UnsupportedError(f"storage scope {self.scope!r}: expected one of {sorted(TEXTURE_SEPARATOR)}")
-        if not self.shape or self.shape[-1] != 4 or len(self.shape) < 3:
-            raise UnsupportedError(f"texture of shape {self.shape}: expected rank >= 3 and last dimension 4 (RGBA)")
-        if self.dtype not in IMAGE_CHANNEL_TYPE:
-            raise UnsupportedError(f"texture of dtype {self.dtype}: no image channel type holds it")
-        axis = TEXTURE_SEPARATOR[self.scope] % len(self.shape)
-        return ImageSpec(
-            "image2d_array",
-            width=math.prod(self.shape[axis:-1]),
-            height=self.shape[axis - 1],
-            depth_or_layers=math.prod(self.shape[: axis - 1]),
-            channel_type=IMAGE_CHANNEL_TYPE[self.dtype],
-        )
-
-
-@dataclass(frozen=True)
-class Local:
-    """A __local pointer argument of `nbytes`."""
-
-    nbytes: int
-
-
-@dataclass(frozen=True)
-class Sampler:
-    """A sampler argument.
-
-    addressing: "none", "clamp_to_edge", "clamp", "repeat" or "mirrored_repeat"; filter: "nearest" or "linear".
-    """
-
-    normalized: bool = False
-    addressing: str = "clamp_to_edge"
-    filter: str = "nearest"
-
-
-class Storage(Protocol):
-    """Device memory (a clBuffer)."""
-
-    @property
-    def nbytes(self) -> int: ...
-
-
-class View(Protocol):
-    """A buffer or image over the bytes of a storage."""
-
-    @property
-    def spec(self) -> ViewSpec: ...
-    @property
-    def storage(self) -> Storage: ...
-    @property
-    def offset(self) -> int: ...
-    def release(self) -> None: ...
-
-
-Argument = Union[View, np.generic, np.ndarray, int, float, Local, Sampler]
-"""A kernel argument; an array is a vector by value (three elements take the room of four), np.void a struct."""
 
 
 @dataclass(frozen=True)

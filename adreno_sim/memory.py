@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .base.errors import DeviceError
-from .device import BufferSpec, ViewSpec
+from .base.specs import BufferSpec, ViewSpec
 from .hashed_once import HashedOnce
 from .host_memory import available_bytes
 from .image import Format, Layout, texel_array

@@ -1,4 +1,4 @@
-"""RunOptions from what users give: keyword arguments, and key=value text of a device string."""
+"""RunOptions, and RunOptions from what users give: keyword arguments, and key=value text of a device string."""
 
 from __future__ import annotations
 
@@ -7,10 +7,44 @@ import difflib
 import types
 import typing
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
 from .base.errors import AdrenoSimError
-from .device import RunOptions
+
+Checks = Literal["off", "bounds", "full"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """How a device runs kernels; fixed when the device is opened.
+
+    checks: "off" none, "bounds" every buffer and image access (default), "full" adds uninitialised reads, races and more.
+    seed: order of groups and work-items at level full, poison pattern (default 0).
+    threads: worker threads; 0 = as many as this process may use (default).
+    timeout: seconds one launch may run before the watchdog stops it (default 60).
+    contract: "on" fuses a*b+c inside one expression (llvm.fma), "off" rounds twice (default "on", as GPUs do).
+    flush_denormals: None = as the profile says (default).
+    pitch_rule: None = the profile's; else "bytes", "pixels" or "hardware".
+    pool: what keeps freed memory: "paged" as TVM's OpenCL runtime (default), "none", or "legacy" with its 2D texture pool.
+    cache: keep compiled kernels on disk (default True).
+    emitter: "spmd" (default) runs work-items in vectors where a kernel allows, "scalar" writes the code of one work-item in a
+        loop. Results are the same to the bit, but for kernels whose work-items race.
+    count_accesses: count executed memory accesses, and those of them proven in range; slower (default False).
+    """
+
+    checks: Checks = "bounds"
+    seed: int = 0
+    threads: int = 0
+    timeout: float = 60.0
+    contract: Literal["on", "off"] = "on"
+    flush_denormals: bool | None = None
+    pitch_rule: Literal["bytes", "pixels", "hardware"] | None = None
+    pool: Literal["paged", "none", "legacy"] = "paged"
+    cache: bool = True
+    emitter: Literal["scalar", "spmd"] = "spmd"
+    count_accesses: bool = False
+
 
 NAMES = tuple(field.name for field in dataclasses.fields(RunOptions))
 LONGEST = 10**9

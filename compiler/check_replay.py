@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..device import Kernel, View, Watch
+from ..base.specs import View
+from ..device import Kernel, Watch
 from ..findings import WorkItem
 from . import hostrun
 from .artifact import CompiledModel, KernelCode

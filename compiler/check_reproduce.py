@@ -9,13 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from ..device import BufferSpec, Device, ImageSpec, LaunchResult, RunOptions, View
+from ..base.specs import BufferSpec, ImageSpec, View
+from ..device import Device, LaunchResult
 from ..findings import Finding, Severity
 from ..launch_spec import scalars
 from ..launch_spec.data import DTYPES
 from ..launch_spec.write import WrittenArgument, WrittenLaunch, refuse_taken, write_folder
 from ..memory import poison_word
 from ..profiles import names as profile_names
+from ..run_options import RunOptions
 from .observer import FunctionCall, LaunchCall, Observer
 from .vm import typed_arguments
 

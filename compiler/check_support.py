@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator
 
 from ..base.errors import UnsupportedError
-from ..device import DeviceInfo, ImageSpec, TensorSpec
+from ..base.specs import ImageSpec, TensorSpec
+from ..device import DeviceInfo
 from ..mlops.capabilities import why_no_graphs
 from .artifact import CompiledModel, KernelCode
 

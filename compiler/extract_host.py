@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..base.errors import UnsupportedError
-from ..device import IMAGE_CHANNEL_TYPE
+from ..base.specs import IMAGE_CHANNEL_TYPE
 from . import tvmread as read
 from .artifact import KernelCode
 from .extract_expr import Names, expression

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..base.errors import AdrenoSimError, DeviceError
-from ..device import TensorSpec
+from ..base.specs import TensorSpec
 from .hostir import (
     AllocHeap,
     AllocStorage,

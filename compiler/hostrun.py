@@ -9,7 +9,8 @@ from typing import Union
 import numpy as np
 
 from ..base.errors import AdrenoSimError
-from ..device import IMAGE_CHANNEL_TYPE, Device, ImageSpec, View
+from ..base.specs import IMAGE_CHANNEL_TYPE, ImageSpec, View
+from ..device import Device
 from .hostir import (
     AllocBuffer,
     AllocImage,

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..device import Device, Kernel, LaunchResult, MLProgram, View
+from ..base.specs import View
+from ..device import Device, Kernel, LaunchResult, MLProgram
 from ..mlops.engine import GraphRun
 from .artifact import KernelCode
 from .hostir import HostFunction

@@ -8,7 +8,8 @@ from typing import Union
 import numpy as np
 
 from ..base.errors import UnsupportedError
-from ..device import BufferSpec, Device, Storage, TensorSpec, View
+from ..base.specs import BufferSpec, Storage, TensorSpec, View
+from ..device import Device
 
 
 class Counted:
@@ -52,7 +53,7 @@ class ViewHandle(Counted):
 
     def __init__(self, owner: StorageHandle, spec: TensorSpec, offset: int = 0, name: str = ""):
         super().__init__()
-        view = spec.lower(owner.device)
+        view = spec.lower()
         self.view: View = owner.device.view(owner.storage, view, offset)
         self.owner = owner
         self.name = name
@@ -133,7 +134,7 @@ def logical_shape(view: View) -> tuple[int, ...]:
 def allocate_tensor(device: Device, shape: tuple[int, ...], dtype: str, scope: str, name: str) -> Tensor:
     """A tensor in a storage of its own, both ending together."""
     spec = TensorSpec(shape, dtype, scope)
-    owner = StorageHandle(device, device.view_nbytes(spec.lower(device)))
+    owner = StorageHandle(device, device.view_nbytes(spec.lower()))
     try:
         return Tensor(shape, dtype, scope, ViewHandle(owner, spec), name)
     finally:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..base.errors import AdrenoSimError
-from ..device import Device, Kernel, MLProgram, View
+from ..base.specs import View
+from ..device import Device, Kernel, MLProgram
 from ..mlops.graph import parse
 from . import hostrun
 from .artifact import ENTRY, CompiledModel, KernelCode, TensorInfo

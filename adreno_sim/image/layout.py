@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..base.errors import DeviceError
-from ..device import ImageSpec
+from ..base.specs import ImageSpec
 from .formats import format_of
 
 if TYPE_CHECKING:

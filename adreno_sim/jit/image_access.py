@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..base.specs import Sampler
 from ..clc import ir
-from ..device import Sampler
 from ..findings import Kind
 from . import layout, texels
 from .calls import intrinsic

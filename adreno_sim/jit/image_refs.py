@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..base.specs import Sampler
 from ..clc import ir
-from ..device import Sampler
 from ..image.formats import Format, format_of
 from . import arguments
 from .emit import Emitter

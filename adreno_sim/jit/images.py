@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 
+from ..base.specs import Sampler
 from ..clc import ir
-from ..device import Sampler
 from ..findings import Kind
 from . import layout, texels
 from .calls import call, family

@@ -5,8 +5,8 @@ Undefined coordinates get a fixed answer: NaN counts as 0, infinities as the lar
 
 from __future__ import annotations
 
+from ..base.specs import Sampler
 from ..clc import ir
-from ..device import Sampler
 from ..findings import Kind
 from . import constants, layout, texels
 from .calls import intrinsic

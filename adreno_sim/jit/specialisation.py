@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Union
 
-from ..device import Checks, Sampler
+from ..base.specs import Sampler
 from ..hashed_once import HashedOnce
+from ..run_options import Checks
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..base.errors import AdrenoSimError, DeviceError
-from ..device import BufferSpec, Device, KernelParam, Local, Storage, View
+from ..base.specs import BufferSpec, Local, Storage, View
+from ..device import Device, KernelParam
 from ..findings import Finding
 from ..image.formats import CHANNEL_TYPES, ORDERS
 from ..refusals import refused_call

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Union
 
 from ..allow import AllowEntry
-from ..device import ImageSpec, Sampler
+from ..base.specs import ImageSpec, Sampler
 from .data import Data
 from .expected import ExpectedFinding
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..allow import read_entries
 from ..base.errors import AdrenoSimError
-from ..device import ImageSpec, Sampler
+from ..base.specs import ImageSpec, Sampler
 from ..image.formats import CHANNEL_TYPES, ORDERS
 from ..run_options import make_options
 from . import scalars

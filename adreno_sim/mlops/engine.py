@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 
 from ..base.errors import DeviceError, UnsupportedError
-from ..device import BufferSpec, Storage, View, ViewSpec
+from ..base.specs import BufferSpec, Storage, View, ViewSpec
 from . import environment
 from .capabilities import MLCapabilities
 from .environment import Settings

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..base.errors import AdrenoSimError
-from ..device import ImageSpec, Local, Sampler
+from ..base.specs import ImageSpec, Local, Sampler
 from ..findings import Finding
 from ..launch_spec.data import DTYPES
 from ..launch_spec.scalars import SCALARS

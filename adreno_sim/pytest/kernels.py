@@ -10,14 +10,15 @@ import numpy as np
 import pytest
 
 from ..base.errors import AdrenoSimError, UnsupportedError
-from ..device import BufferSpec, ImageSpec
+from ..base.specs import BufferSpec, ImageSpec
 from ..findings import Finding, Severity
 from ..report import finding_text
 from . import kernel_folder, outcomes, results
 from .settings import Settings
 
 if TYPE_CHECKING:
-    from ..device import Device, Kernel, LaunchResult, Storage, View
+    from ..base.specs import Storage, View
+    from ..device import Device, Kernel, LaunchResult
 
 
 @dataclass(frozen=True)

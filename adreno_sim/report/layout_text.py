@@ -8,7 +8,7 @@ from typing import IO, Any
 
 from ..backends.sim.limits import check_image
 from ..base.errors import AdrenoSimError, DeviceError
-from ..device import ImageSpec
+from ..base.specs import ImageSpec
 from ..image import Layout, layout_of, offsets_of, texels_at
 from ..profiles import PITCH_RULES, Profile
 

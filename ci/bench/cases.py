@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from adreno_sim.device import BufferSpec, ImageSpec, Local
+from adreno_sim.base.specs import BufferSpec, ImageSpec, Local
 
 FOLDER = Path(__file__).with_name("kernels")
 SIZES = ("small", "medium", "large")

@@ -16,7 +16,8 @@ import numpy as np
 from serving import serve
 
 from adreno_sim import AdrenoSimError, open_device
-from adreno_sim.device import Device, ImageSpec, Kernel, Local
+from adreno_sim.base.specs import ImageSpec, Local
+from adreno_sim.device import Device, Kernel
 
 
 class Worker:

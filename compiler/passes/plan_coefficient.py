@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...device import ImageSpec, TensorSpec
+from ...base.specs import ImageSpec, TensorSpec
 from ..compat import import_tvm, shape_values, tvm_series, type_of
 from .base import ALL_VERSIONS, Fix
 from .token_pool import Life, plan_storages

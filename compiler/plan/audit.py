@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ...device import TensorSpec
+from ...base.specs import TensorSpec
 from ...findings import Finding, Kind
 from .compare import causes
 from .problem import round_up

@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from ...base.errors import AdrenoSimError
-from ...device import BufferSpec, Device, TensorSpec
+from ...base.specs import BufferSpec, TensorSpec
+from ...device import Device
 from ...image import format_of
 from .lifetimes import Lifetimes, TensorLife, trace
 from .memory_plan import (
@@ -47,7 +48,7 @@ def row_aligned(alignment: int = ROW_ALIGNMENT) -> Size:
 
 def device_sizes(device: Device) -> Size:
     """Sizes as `device` lays views out."""
-    return lambda spec: device.view_nbytes(spec.lower(device))
+    return lambda spec: device.view_nbytes(spec.lower())
 
 
 def extract_plan(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Union
 import numpy as np
 
 from ...base.errors import AdrenoSimError
-from ...device import TensorSpec
+from ...base.specs import TensorSpec
 from .. import hostrun
 from ..artifact import ENTRY
 from ..hostir import (

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...base.errors import AdrenoSimError, UnsupportedError
-from ...device import Device, TensorSpec, open_device
+from ...base.specs import TensorSpec
+from ...device import Device, open_device
 from ..compat import import_tvm, shape_values, type_of, var_name
 from ..passes.plan_coefficient import Placement, Planned, place_tensors
 from ..tvmread import memory_scope

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...base.errors import AdrenoSimError
-from ...device import ImageSpec, TensorSpec
+from ...base.specs import ImageSpec, TensorSpec
 
 if TYPE_CHECKING:
     from .extract import Size

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from ...device import TensorSpec
+from ...base.specs import TensorSpec
 from .allocation import Allocation
 from .extract import summarise
 from .memory_plan import MemoryPlan, PlannedStorage, PlannedTensor

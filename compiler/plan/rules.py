@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...device import BufferSpec, Device, ImageSpec, TensorSpec
+from ...base.specs import BufferSpec, ImageSpec, TensorSpec
+from ...device import Device
 from ...image import format_of, layout_of
 from ...profiles import Profile
 from .problem import Item, Problem, from_plan

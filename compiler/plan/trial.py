@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...base.errors import AdrenoSimError, DeviceError
-from ...device import BufferSpec, Device, Storage, TensorSpec, ViewSpec
+from ...base.specs import BufferSpec, Storage, TensorSpec, ViewSpec
+from ...device import Device
 from .memory_plan import RUNTIME_COPY, MemoryPlan, PlannedTensor
 
 CHUNK = 1 << 24

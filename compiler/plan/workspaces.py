@@ -8,7 +8,7 @@ from typing import Union
 import numpy as np
 
 from ...base.errors import AdrenoSimError
-from ...device import IMAGE_CHANNEL_TYPE, ImageSpec, TensorSpec
+from ...base.specs import IMAGE_CHANNEL_TYPE, ImageSpec, TensorSpec
 from ...image import format_of
 from ..hostir import AllocBuffer, AllocImage, BufferParam, For, HostFunction, IfThen, Let, Param, Stmt, Var
 from ..scalars import Scope, evaluate, integer

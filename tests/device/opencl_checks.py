@@ -16,10 +16,11 @@ import handmade
 import numpy as np
 
 from adreno_sim.base.errors import BuildError, DeviceError
+from adreno_sim.base.specs import BufferSpec, ImageSpec, Local, Sampler
 from adreno_sim.compiler.artifact import CompiledModel
 from adreno_sim.compiler.observer import Observer
 from adreno_sim.compiler.vm import run
-from adreno_sim.device import BufferSpec, Device, ImageSpec, Local, Sampler, open_device
+from adreno_sim.device import Device, open_device
 
 F32 = "float32"
 SCALE = """

@@ -10,8 +10,8 @@ import jsonschema
 import pytest
 
 from adreno_sim import profiles, schemas
+from adreno_sim.base.specs import ImageSpec
 from adreno_sim.cli import main
-from adreno_sim.device import ImageSpec
 from adreno_sim.image import layout_of
 
 

@@ -9,8 +9,9 @@ import numpy as np
 import oracle
 import pytest
 
+from adreno_sim.base.specs import Sampler
 from adreno_sim.clc.program import FrontEndTarget, compile_source
-from adreno_sim.device import Sampler, StoreEvent
+from adreno_sim.device import StoreEvent
 from adreno_sim.findings import Finding
 from adreno_sim.image.formats import CHANNEL_TYPES
 from adreno_sim.jit import launch, replay

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import adreno_sim
-from adreno_sim.device import BufferSpec
+from adreno_sim.base.specs import BufferSpec
 from adreno_sim.jit import barrier_intervals, replay
 
 HEAD = """kernel void k(global int *a, global const int *b) {

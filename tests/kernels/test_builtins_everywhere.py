@@ -13,9 +13,9 @@ import oracle
 import pytest
 
 import adreno_sim
+from adreno_sim.base.specs import BufferSpec
 from adreno_sim.clc import library
 from adreno_sim.clc.program import FrontEndTarget, compile_source
-from adreno_sim.device import BufferSpec
 from adreno_sim.jit import calls
 from adreno_sim.jit import compiled as _registers_the_emitters  # noqa: F401
 

@@ -8,7 +8,7 @@ import pytest
 from oracle import Buffer, Local, Scalar
 
 import adreno_sim
-from adreno_sim.device import BufferSpec
+from adreno_sim.base.specs import BufferSpec
 from adreno_sim.findings import Kind
 
 REDUCE = """__kernel void k(__global const float* a, __global float* r, __local float* s) {

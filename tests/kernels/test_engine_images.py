@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from oracle import Buffer, Image, Sampler, Scalar
 
-from adreno_sim.device import Sampler as Rules
+from adreno_sim.base.specs import Sampler as Rules
 from adreno_sim.image.formats import CHANNEL_TYPES, ORDERS, format_of
 from adreno_sim.image.sampling import read_image
 

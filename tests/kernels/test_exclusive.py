@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 import adreno_sim
 from adreno_sim.backends.sim import device as sim_device
-from adreno_sim.device import BufferSpec, Device, ImageSpec
+from adreno_sim.base.specs import BufferSpec, ImageSpec
+from adreno_sim.device import Device
 from adreno_sim.jit.exclusive import exclusive_arguments
 
 HEAD = """kernel void k(global int *a, global const int *b, write_only image2d_t t) {

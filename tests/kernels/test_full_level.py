@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import adreno_sim
-from adreno_sim.device import BufferSpec, Device, ImageSpec, LaunchResult, Local
+from adreno_sim.base.specs import BufferSpec, ImageSpec, Local
+from adreno_sim.device import Device, LaunchResult
 
 OPTIONS = "-cl-std=CL2.0"
 

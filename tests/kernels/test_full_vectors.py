@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import adreno_sim
-from adreno_sim.device import BufferSpec, Device, ImageSpec, Local
+from adreno_sim.base.specs import BufferSpec, ImageSpec, Local
+from adreno_sim.device import Device
 from adreno_sim.findings import Finding
 from adreno_sim.jit import launch, replay
 from adreno_sim.jit.compiled import CompiledKernel

@@ -15,8 +15,8 @@ import adreno_sim
 from adreno_sim.backends.sim.arguments import scalar_bytes
 from adreno_sim.backends.sim.plan import likeness
 from adreno_sim.base.errors import DeviceError
+from adreno_sim.base.specs import BufferSpec, ImageSpec, Local, Sampler
 from adreno_sim.clc import ir
-from adreno_sim.device import BufferSpec, ImageSpec, Local, Sampler
 from adreno_sim.jit.specialisation import BufferArg, Specialisation
 
 LEVELS = ["off", "bounds", "full"]

@@ -11,12 +11,13 @@ import pytest
 
 from adreno_sim import AdrenoSimError, open_device, schemas
 from adreno_sim.base.errors import DeviceError
+from adreno_sim.base.specs import BufferSpec, ImageSpec
 from adreno_sim.cli import main
 from adreno_sim.compiler.artifact import KernelCode, KernelParamInfo
 from adreno_sim.compiler.check_reproduce import Reproducer, Snapshot, written_launch
 from adreno_sim.compiler.hostir import BufferParam, BufferRef, Const, HostFunction, Launch
 from adreno_sim.compiler.observer import FunctionCall, LaunchCall
-from adreno_sim.device import BufferSpec, ImageSpec, LaunchResult
+from adreno_sim.device import LaunchResult
 from adreno_sim.findings import Finding, Kind
 from adreno_sim.launch_spec.read import read_launch
 from adreno_sim.launch_spec.run import run_launch

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import adreno_sim
-from adreno_sim.device import BufferSpec, ImageSpec, Local, Sampler, TensorSpec, Watch
+from adreno_sim.base.specs import BufferSpec, ImageSpec, Local, Sampler, TensorSpec
+from adreno_sim.device import Watch
 from adreno_sim.findings import Kind
 
 RNG = np.random.default_rng(11)
@@ -75,7 +76,7 @@ kernel void twice(read_only image2d_array_t in, write_only image2d_array_t out) 
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
 def test_textures_whatever_the_layout(device, dtype):
     device = open_sim(device)
-    spec = TensorSpec((2, 3, 5, 7, 4), dtype, "global.texture").lower(device)
+    spec = TensorSpec((2, 3, 5, 7, 4), dtype, "global.texture").lower()
     data = RNG.normal(size=(6, 5, 7, 4)).astype(dtype)
     source, target = upload(device, data, spec), upload(device, np.zeros_like(data), spec)
     result = run(device, COPY_TEXTURE, (7, 5, 6), (7, 1, 1), [source, target])

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import adreno_sim
-from adreno_sim.device import BufferSpec, ImageSpec, Sampler
+from adreno_sim.base.specs import BufferSpec, ImageSpec, Sampler
 from adreno_sim.findings import Kind, Severity
 from adreno_sim.image import CHANNEL_TYPES, ORDERS, Format, format_of
 from adreno_sim.image.formats import combined_with

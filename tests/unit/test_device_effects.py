@@ -5,7 +5,7 @@ import pytest
 
 import adreno_sim
 from adreno_sim.backends.sim.arguments import overlaps
-from adreno_sim.device import BufferSpec, ImageSpec
+from adreno_sim.base.specs import BufferSpec, ImageSpec
 from adreno_sim.findings import Kind
 
 

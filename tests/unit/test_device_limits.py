@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import adreno_sim
 from adreno_sim.backends.sim.limits import choose_local
 from adreno_sim.base.errors import AdrenoSimError, BuildError, DeviceError
-from adreno_sim.device import BufferSpec, ImageSpec, Local, Sampler
+from adreno_sim.base.specs import BufferSpec, ImageSpec, Local, Sampler
 from adreno_sim.profiles import load
 
 SOURCE = """

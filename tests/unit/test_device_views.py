@@ -5,7 +5,7 @@ import pytest
 
 import adreno_sim
 from adreno_sim.base.errors import DeviceError
-from adreno_sim.device import BufferSpec, ImageSpec, TensorSpec
+from adreno_sim.base.specs import BufferSpec, ImageSpec, TensorSpec
 from adreno_sim.findings import Kind
 
 TEXTURE = TensorSpec((1, 4, 28, 28, 4), "float32", "global.texture")
@@ -25,14 +25,14 @@ def fails(code, call, *args):
 @pytest.mark.parametrize("rule, nbytes", [("bytes", 50176), ("pixels", 64 * 16 * 28 * 4), ("hardware", 28672 * 4)])
 def test_bytes_of_a_view_follow_the_pitch_rule(rule, nbytes):
     device = open_sim(f"adreno-740,pitch_rule={rule}")
-    assert device.view_nbytes(TEXTURE.lower(device)) == nbytes
+    assert device.view_nbytes(TEXTURE.lower()) == nbytes
     assert device.view_nbytes(BufferSpec(50176, "float32")) == 50176
 
 
 @pytest.mark.parametrize("profile", ["adreno-740", "adreno-740,pitch_rule=hardware", "adreno-650", "adreno-630", "reference"])
 def test_a_texture_gives_back_what_was_written_whatever_the_layout(profile):
     device = open_sim(profile)
-    spec = TensorSpec((2, 3, 5, 7, 4), "float16", "global.texture").lower(device)
+    spec = TensorSpec((2, 3, 5, 7, 4), "float16", "global.texture").lower()
     view = device.view(device.allocate(device.view_nbytes(spec)), spec)
     data = np.random.default_rng(1).normal(size=(6, 5, 7, 4)).astype(np.float16)
     device.write(view, data)
@@ -53,7 +53,7 @@ def test_a_buffer_view_shows_the_pitch_of_the_texture():
 def test_an_array_over_a_buffer_warns_once_where_the_device_has_none(profile, warned):
     device = open_sim(profile)
     for _ in range(2):
-        device.view(device.allocate(50176), TEXTURE.lower(device))
+        device.view(device.allocate(50176), TEXTURE.lower())
     assert [finding.kind for finding in device.take_warnings()] == [Kind.NO_IMAGE_FROM_BUFFER] * warned
     assert device.take_warnings() == []
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from adreno_sim import image, profiles
 from adreno_sim.base.errors import DeviceError
-from adreno_sim.device import ImageSpec
+from adreno_sim.base.specs import ImageSpec
 from adreno_sim.image.drawing import layout_svg
 
 FORMATS = [

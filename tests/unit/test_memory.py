@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from adreno_sim import host_memory, image
 from adreno_sim.base.errors import DeviceError
-from adreno_sim.device import BufferSpec, ImageSpec
+from adreno_sim.base.specs import BufferSpec, ImageSpec
 from adreno_sim.memory import PAGE, Block, DeviceMemory, Storage, StorageView, after_write, before_access, poison_word
 from adreno_sim.pool import PagedPool, TexturePool
 

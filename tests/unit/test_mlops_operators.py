@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import adreno_sim
 from adreno_sim.base.errors import DeviceError, UnsupportedError
-from adreno_sim.device import BufferSpec, TensorSpec
+from adreno_sim.base.specs import BufferSpec, TensorSpec
 from adreno_sim.golden import operators as golden
 from adreno_sim.mlops.arithmetic import product
 from adreno_sim.mlops.graph import Entry, Graph, Node
@@ -274,7 +274,7 @@ def test_memory_is_given_back():
 def test_images_are_copied_as_buffers_are(device):
     """A texture's elements in logical order are the tensor's; padding of rows is not copied."""
     shape = (1, 3, 5, 4)
-    spec = TensorSpec(shape, "float32", "global.texture-nhwc").lower(device)
+    spec = TensorSpec(shape, "float32", "global.texture-nhwc").lower()
     image = device.view(device.allocate(device.view_nbytes(spec)), spec)
     x = _draw(shape)
     device.write(image, x.reshape(1, 3, 5, 4))

@@ -7,8 +7,8 @@ import pytest
 
 from adreno_sim import disk_cache, open_device
 from adreno_sim.base.errors import BuildError
+from adreno_sim.base.specs import BufferSpec
 from adreno_sim.clc import driver, program
-from adreno_sim.device import BufferSpec
 from adreno_sim.jit import cache, compiled, exclusive, replay
 from adreno_sim.jit.specialisation import BufferArg, Specialisation
 
@@ -51,7 +51,7 @@ def forget() -> None:
 
 def run(device_text: str = "sim:adreno-740") -> tuple[np.ndarray, list[tuple[str, str, str]], list[bool]]:
     """y of `scale`, its parameters, and which of them it writes."""
-    from adreno_sim.device import Local
+    from adreno_sim.base.specs import Local
 
     device = open_device(device_text)
     views = []

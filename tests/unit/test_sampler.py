@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from adreno_sim.device import Sampler
+from adreno_sim.base.specs import Sampler
 from adreno_sim.image import format_of
 from adreno_sim.image.sampling import read_image, write_image
 

@@ -11,25 +11,14 @@ import pyopencl as cl
 import pyopencl._cl as raw
 
 from ...base.errors import DeviceError, UnsupportedError, ViewTooLargeError  # fmt: skip
-from ...device import (
-    Argument,
-    BufferSpec,
-    ImageSpec,
-    Kernel,
-    LaunchResult,
-    MLProgram,
-    PoolStats,
-    RunOptions,
-    Storage,
-    View,
-    ViewSpec,
-    Watch,
-)
+from ...base.specs import Argument, BufferSpec, ImageSpec, Storage, View, ViewSpec
+from ...device import Kernel, LaunchResult, MLProgram, PoolStats, Watch
 from ...findings import Finding, Kind
 from ...image import format_of
 from ...memory import align_up
 from ...mlops.capabilities import why_no_graphs
 from ...mlops.graph import Graph
+from ...run_options import RunOptions
 from . import program as programs
 from .errors import translated
 from .info import can_view_image, device_info

@@ -11,7 +11,7 @@ import pyopencl as cl
 import pyopencl._cl as raw  # the public enqueue_copy refuses one-dimensional images
 
 from ...base.errors import DeviceError
-from ...device import BufferSpec, ImageSpec, ViewSpec
+from ...base.specs import BufferSpec, ImageSpec, ViewSpec
 from ...image import Format, format_of
 from .errors import translated
 

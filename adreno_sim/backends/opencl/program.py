@@ -11,7 +11,8 @@ import numpy as np
 import pyopencl as cl
 
 from ...base.errors import BuildError, DeviceError
-from ...device import Argument, BufferSpec, KernelParam, Local, Sampler
+from ...base.specs import Argument, BufferSpec, Local, Sampler
+from ...device import KernelParam
 from . import signature
 from .errors import code_name, translated
 from .memory import OpenCLView

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from ...base.errors import DeviceError
+from ...base.specs import ImageSpec, Local, Sampler
 from ...clc import ir
 from ...clc.layout import size_of
-from ...device import ImageSpec, Local, Sampler
 from ...findings import Access, Finding, Kind
 from ...jit.launch import BoundBuffer, BoundImage
 from ...jit.specialisation import ArgSpec, BufferArg, ImageArg, LocalArg, SamplerArg, ScalarArg

@@ -10,23 +10,11 @@ from typing import Any
 import numpy as np
 
 from ...base.errors import DeviceError, UnsupportedError
+from ...base.specs import Argument, BufferSpec, ImageSpec, View, ViewSpec
+from ...base.specs import Storage as AnyStorage
 from ...clc.driver import FrontEndTarget
 from ...clc.program import compile_source, open_source
-from ...device import (
-    Argument,
-    BufferSpec,
-    DeviceInfo,
-    ImageSpec,
-    Kernel,
-    LaunchResult,
-    PoolStats,
-    RunOptions,
-    StoreEvent,
-    View,
-    ViewSpec,
-    Watch,
-)
-from ...device import Storage as AnyStorage
+from ...device import DeviceInfo, Kernel, LaunchResult, PoolStats, StoreEvent, Watch
 from ...findings import Finding
 from ...jit import replay
 from ...jit.exclusive import exclusive_arguments
@@ -40,6 +28,7 @@ from ...mlops.engine import Program, Workspace
 from ...mlops.graph import Graph
 from ...pool import PagedPool, TexturePool
 from ...profiles import Profile
+from ...run_options import RunOptions
 from . import limits
 from .arguments import bind_argument, check_arguments, overlaps, specialise_argument
 from .plan import Plan, likeness

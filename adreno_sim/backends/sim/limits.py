@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 
 from ...base.errors import DeviceError, ViewTooLargeError
+from ...base.specs import BufferSpec, ImageSpec, Local
 from ...clc import ir
 from ...clc.layout import size_of
-from ...device import BufferSpec, ImageSpec, Local
 from ...image import Layout
 from ...memory import StorageView
 from ...profiles import Profile

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ...device import Local, Sampler
+from ...base.specs import Local, Sampler
 from ...jit.launch_facts import LaunchFacts
 from ...jit.specialisation import ShadowSpec, Specialisation
 from ...memory import StorageView

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from ...base.errors import DeviceError, ViewTooLargeError
-from ...device import BufferSpec, ImageSpec
+from ...base.specs import BufferSpec, ImageSpec
 from ...findings import Finding, Kind
 from ...image import format_of, layout_of
 from ...memory import Block, DeviceMemory, Storage, StorageView

@@ -10,8 +10,10 @@ import numpy as np
 import oracle
 
 import adreno_sim
-from adreno_sim.device import BufferSpec, Checks, Device, ImageSpec, Kernel, Local, Sampler
+from adreno_sim.base.specs import BufferSpec, ImageSpec, Local, Sampler
+from adreno_sim.device import Device, Kernel
 from adreno_sim.findings import Severity
+from adreno_sim.run_options import Checks
 
 from .case import Built, Case
 
