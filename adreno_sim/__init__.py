@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from .base.version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from .backends.open import open_device
     from .base.errors import AdrenoSimError, UnsupportedError
     from .base.specs import TensorSpec
     from .compiler.check import check
-    from .device import open_device
     from .report.model import Report
     from .run_options import RunOptions
 

@@ -60,9 +60,9 @@ def _devices(args: argparse.Namespace) -> int:
 
 def load_profile(name: str | None) -> Profile:
     """A profile by the name of a built-in one, its file, or a device string with its changes; None: the default."""
+    from .backends.open import open_device
     from .backends.sim.device import SimDevice
     from .base.errors import AdrenoSimError
-    from .device import open_device
     from .profiles import DEFAULT, load
 
     if name is None or not name.startswith("sim"):

@@ -37,10 +37,10 @@ def add(commands: Any) -> None:
 
 
 def _doctor(args: argparse.Namespace) -> int:
+    from .backends.open import open_device
     from .base.errors import AdrenoSimError
     from .cli import refuse_unwritable
     from .compiler.compat import import_tvm
-    from .device import open_device
     from .report import doctor_text, encode
 
     refuse_unwritable(args.json)

@@ -148,7 +148,7 @@ def _measure(footprint: Footprint, args: argparse.Namespace) -> list[Trial]:
 
 
 def _device(args: argparse.Namespace, **options: Any) -> Device:
-    from .device import open_device
+    from .backends.open import open_device
 
     text = args.device
     return open_device(text if text is None or text.partition(":")[0] in ("sim", "cl") else f"sim:{text}", **options)

@@ -56,9 +56,9 @@ def _runs(text: str) -> int:
 
 
 def _precision(args: argparse.Namespace) -> int:
+    from .backends.open import open_device
     from .cli import refuse_unwritable
     from .compiler.precision.report import precision
-    from .device import open_device
     from .report import encode
 
     for file in (args.json, args.save):

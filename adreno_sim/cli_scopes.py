@@ -44,9 +44,9 @@ def add(commands: Any) -> None:
 
 
 def _scopes(args: argparse.Namespace) -> int:
+    from .backends.open import open_device
     from .cli import refuse_unwritable
     from .compiler.scopes.report import scope_stages, script
-    from .device import open_device
     from .report import encode, scope_html, scope_text
 
     if args.stage is not None:

@@ -6,14 +6,13 @@ unused dimensions. Names and error codes are OpenCL's.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from .base.errors import AdrenoSimError, OptionError
+from .base.errors import OptionError
 from .base.specs import (
     Argument,
     Storage,
@@ -187,33 +186,6 @@ class Device(Protocol):
     def take_warnings(self) -> list[Finding]:
         """Findings about the device rather than one launch (an image over a buffer emulated with copies, ...), once each."""
         ...
-
-
-def announce_devices(devices: Iterable[str]) -> None:
-    """Say which devices this process will open. OpenCL's loader is set up at the first `cl` device, for those known by then:
-    a later `cl:intel` is not found where only `cl:portable` was announced or opened."""
-    from .backends.opencl.open import announce
-
-    announce([rest for text in devices for backend, _, rest in [text.partition(":")] if backend == "cl"])
-
-
-def open_device(device: str | None = None, **options: Any) -> Device:
-    """Open `sim:PROFILE[,key=value...]` or `cl[:PLATFORM[:DEVICE]]`; None = ADRENO_SIM_DEVICE, else sim:adreno-740.
-
-    Keyword options are RunOptions fields and win over keys in the string. Raises AdrenoSimError on an unknown
-    device, profile, key or value, naming what is there.
-    """
-    text = device or os.environ.get("ADRENO_SIM_DEVICE") or "sim:adreno-740"
-    backend, _, rest = text.partition(":")
-    if backend == "sim":
-        from .backends.sim import open_sim
-
-        return open_sim(rest, **options)
-    if backend == "cl":
-        from .backends.opencl import open_opencl
-
-        return open_opencl(rest, **options)
-    raise AdrenoSimError(f"device {text!r}: expected sim:PROFILE or cl[:PLATFORM[:DEVICE]]")
 
 
 def refuse_checks(device: Device, checks: str | None) -> None:

@@ -106,8 +106,8 @@ def _own_parameters(metafunc: pytest.Metafunc) -> bool:
 
 def _open(config: pytest.Config, text: str) -> Device:
     """The device `text`, opened once a run. Fails the test where it cannot be opened."""
+    from .backends.open import announce_devices, open_device
     from .base.errors import AdrenoSimError
-    from .device import announce_devices, open_device
     from .pytest import outcomes
 
     opened = config.stash[_OPENED]

@@ -8,8 +8,9 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any
 
+from ..backends.open import open_device
 from ..base.errors import AdrenoSimError, OptionError
-from ..device import Device, open_device
+from ..device import Device
 from .artifact import CompiledModel, is_compiled
 from .check_prepare import Inputs, Source, prepare
 from .compile_options import CompileOptions

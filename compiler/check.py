@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from ..allow import find_config
+from ..backends.open import announce_devices, open_device
 from ..base.errors import AdrenoSimError, BuildError, DeviceError, OptionError, UnsupportedError
-from ..device import Device, announce_devices, open_device, refuse_checks
+from ..device import Device, refuse_checks
 from ..findings import Finding, Kind, Severity
 from ..refusals import refused_call
 from ..report.merge import FindingList

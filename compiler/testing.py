@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from ..backends.open import announce_devices, open_device
 from ..base.errors import AdrenoSimError, UnsupportedError
-from ..device import Device, announce_devices, open_device
+from ..device import Device
 from ..pytest.settings import current
 from .compat import import_tvm
 from .importers import load_model

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TypeVar
 
+from . import ir
 from .ir import Block, Const, Function, Instr, Value
 
 _Item = TypeVar("_Item")
@@ -148,3 +150,31 @@ def _final(item: _Item, mapping: dict[_Item, _Item]) -> _Item:
     while item in mapping:
         item = mapping[item]
     return item
+
+
+class _Linked(Protocol):
+    """A node of a graph of control flow."""
+
+    @property
+    def successors(self: Node) -> Sequence[Node]: ...
+
+
+Node = TypeVar("Node", bound=_Linked)
+
+
+def reverse_postorder(start: Node) -> list[Node]:
+    """Nodes reachable from `start`, each after those that dominate it."""
+    order: list[Node] = []
+    seen = {start}
+    stack: list[tuple[Node, Iterator[Node]]] = [(start, iter(start.successors))]
+    while stack:
+        node, rest = stack[-1]
+        for successor in rest:
+            if successor not in seen:
+                seen.add(successor)
+                stack.append((successor, iter(successor.successors)))
+                break
+        else:
+            order.append(node)
+            stack.pop()
+    return order[::-1]

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from ..clc import ir
+from ..clc.unsupported import unsupported
 from ..findings import Kind
 from . import context, layout
 from .emit import Emitter, instruction
@@ -17,7 +18,6 @@ from .provenance import ALIGNED, Ptr, is_pointer, stride_of
 from .sites import Site
 from .subobjects import Step, check_steps
 from .text import added, scaled
-from .unit import unsupported
 
 Body = Callable[[str], str]
 """Writes the access itself, given the address and alignment as `ptr ..., align n` needs them; returns the value read."""

@@ -14,8 +14,8 @@ from ..clc import ir
 
 if TYPE_CHECKING:
     from .image_refs import ImageRef
+    from .pointers import LanePtr
     from .provenance import Ptr
-    from .spmd.values import LanePtr
 
 
 class AccessHooks:

@@ -4,6 +4,7 @@ shift amounts count modulo the width, conversions saturate, undefined lanes are 
 from __future__ import annotations
 
 from ..clc import ir
+from ..clc.unsupported import unsupported
 from ..findings import Kind
 from . import constants, layout
 from .access import address_number
@@ -11,7 +12,6 @@ from .emit import Emitter, instruction
 from .halves import is_half, narrowed, widened
 from .provenance import is_pointer
 from .undefined import overflowing_division, overwide_amount, report_lanes
-from .unit import unsupported
 
 
 def ints(type: ir.Type, value: int) -> str:

@@ -6,12 +6,12 @@ All are sequentially consistent. A misaligned or out-of-bounds atomic is reporte
 from __future__ import annotations
 
 from ..clc import ir
+from ..clc.unsupported import unsupported
 from ..findings import Kind
 from . import access, layout
 from .calls import call, family
 from .emit import Emitter, instruction
 from .provenance import Ptr
-from .unit import unsupported
 
 _OPERATIONS = {
     "add": "add", "sub": "sub", "xchg": "xchg", "and": "and", "or": "or", "xor": "xor", "inc": "add", "dec": "sub",

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 from ..clc import ir
+from ..clc.unsupported import unsupported
 from .calls import call, family
 from .cfg import ScopeOf
 from .emit import Emitter, instruction
-from .unit import unsupported
 
 _GROUP = re.compile(r"barrier|work_group_barrier|wait_group_events|work_group_(all|any|broadcast|(reduce|scan_\w+)_\w+)")
 _WAVE = re.compile(

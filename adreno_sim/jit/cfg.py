@@ -6,9 +6,7 @@ successor begins. Also: loops that need no watchdog, and which values live acros
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TypeVar
 
 from ..clc import ir
 
@@ -83,27 +81,6 @@ class ScopeOf:
 
     def __call__(self, instr: ir.Instr) -> str | None:
         return None
-
-
-Node = TypeVar("Node", Segment, ir.Block)
-
-
-def reverse_postorder(start: Node) -> list[Node]:
-    """Segments reachable from `start` without crossing a split, or blocks, each after those that dominate it."""
-    order: list[Node] = []
-    seen = {start}
-    stack: list[tuple[Node, Iterator[Node]]] = [(start, iter(start.successors))]
-    while stack:
-        node, rest = stack[-1]
-        for successor in rest:
-            if successor not in seen:
-                seen.add(successor)
-                stack.append((successor, iter(successor.successors)))
-                break
-        else:
-            order.append(node)
-            stack.pop()
-    return order[::-1]
 
 
 def back_edges(order: list[Segment]) -> set[tuple[Segment, Segment]]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from ..clc import ir
-from ..clc.cfg import predecessors
-from .cfg import reverse_postorder
+from ..clc.cfg import predecessors, reverse_postorder
 
 
 class Dominators:

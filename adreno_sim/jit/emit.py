@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from ..clc import ir
+from ..clc.unsupported import unsupported
 from . import constants, layout
 from .access_hooks import AccessHooks
 from .cfg import Segment
@@ -16,7 +17,7 @@ from .notes import noted
 from .provenance import NULL, Key, Object, Provenance, Ptr, is_pointer
 from .sites import DEFINED, IN_PLACE, Site
 from .text import Text
-from .unit import Unit, unsupported
+from .unit import Unit
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 from ..base.specs import Sampler
 from ..clc import ir
+from ..clc.unsupported import unsupported
 from ..image.formats import Format, format_of
 from . import arguments
 from .emit import Emitter
 from .kernel import KernelEmitter
 from .specialisation import ImageArg, SamplerArg
-from .unit import unsupported
 
 AXES = {"image1d": 1, "image1d_buffer": 1, "image1d_array": 1, "image2d": 2, "image2d_array": 2, "image3d": 3}
 """Axes that are filtered and addressed, by image kind; an array has its layer as one coordinate more."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ..clc import ir
+from ..clc.queries import globals_of, object_align, private_bytes
 from ..findings import Kind
 from . import context, layout, order
 from .accesses import touches_memory
@@ -19,7 +20,7 @@ from .regions import Region, RegionPlan
 from .sites import Site
 from .specialisation import NOTHING, LocalArg
 from .text import Text
-from .unit import Unit, unsupported
+from .unit import Unit
 from .workitems import AXES, WorkItem
 
 if TYPE_CHECKING:
@@ -63,23 +64,6 @@ class KernelPlan:
     def local_valid(self) -> int | None:
         """Where the valid bytes of local memory begin in the arena; None below level full."""
         return self.shadow.local_valid if self.shadow is not None else None
-
-
-def private_bytes(instr: ir.Instr) -> int:
-    """Size of a private variable."""
-    count = 1
-    if instr.operands:
-        number = instr.operands[0]
-        if not (isinstance(number, ir.Const) and isinstance(number.value, int)):
-            raise unsupported("private array of variable length", instr.place)
-        count = number.value
-    assert instr.elem is not None
-    return max(1, layout.size_of(instr.elem) * count)
-
-
-def object_align(nbytes: int) -> int:
-    """An alignment that suits every type which fits in `nbytes`."""
-    return min(128, 1 << (nbytes - 1).bit_length())
 
 
 class KernelEmitter(Emitter):
@@ -375,27 +359,6 @@ class KernelEmitter(Emitter):
         cold.do(f"ret i64 {ABANDONED}")
         t.put_aside(cold)
         t.block(on)
-
-
-def globals_of(function: ir.Function) -> list[ir.Global]:
-    """Program-scope variables that a function refers to, in order of first use."""
-    found: dict[str, ir.Global] = {}
-
-    def visit(value: ir.Value) -> None:
-        if isinstance(value, ir.Global):
-            found.setdefault(value.name, value)
-        elif isinstance(value, ir.Const) and isinstance(value.value, ir.GlobalOffset):
-            visit(value.value.target)
-        elif isinstance(value, ir.Const) and isinstance(value.value, tuple):
-            for item in value.value:
-                visit(item)
-
-    for block in function.blocks:
-        for instr in block.instrs:
-            for operand in instr.operands:
-                if not isinstance(operand, ir.Instr):
-                    visit(operand)
-    return list(found.values())
 
 
 def value_bytes(type: str) -> int:

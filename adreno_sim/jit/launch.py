@@ -8,7 +8,6 @@ import struct
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Union
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from ..clc import ir
 from ..device import AccessCounts, StoreEvent
 from ..findings import Finding
 from . import arguments, context, layout, order
+from .bound import Bound, BoundBuffer, BoundImage
 from .compiled import CompiledKernel
 from .memory import ALIGNMENT, aligned
 from .results import findings_of, printed_text, store_events, with_left_out
@@ -34,33 +34,6 @@ _FLUSH = 0x8040  # MXCSR: flush results to zero, take denormal operands as zero
 _DEFAULT_MODE = 0x1F80  # MXCSR: round to nearest, all exceptions masked
 
 
-@dataclass(frozen=True)
-class BoundBuffer:
-    """`nbytes` of memory at `address`, a multiple of 128. Where the specialisation has a shadow: addresses of the valid bytes
-    and of the race cells."""
-
-    address: int
-    nbytes: int
-    valid: int = 0
-    cells: int = 0
-
-
-@dataclass(frozen=True)
-class BoundImage:
-    """An image's memory: extents in texels, pitches and size in bytes; shadows as of a buffer."""
-
-    address: int
-    width: int
-    height: int
-    depth_or_layers: int
-    row_pitch: int
-    slice_pitch: int
-    nbytes: int
-    valid: int = 0
-    cells: int = 0
-
-
-Bound = Union[BoundBuffer, BoundImage, bytes, None]
 Triple = tuple[int, int, int]
 
 

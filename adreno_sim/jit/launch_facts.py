@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ..clc import ir
 from ..hashed_once import HashedOnce
-from .launch import Bound, BoundBuffer, BoundImage
+from .bound import Bound, BoundBuffer, BoundImage
 from .specialisation import ImageArg, Specialisation
 
 Triple = tuple[int, int, int]

@@ -6,14 +6,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..clc import ir, library
+from ..clc.cfg import reverse_postorder
+from ..clc.unsupported import unsupported
 from ..findings import Kind
 from . import access, layout
 from .calls import emitter_of
-from .cfg import Graph, ScopeOf, Segment, reverse_postorder
+from .cfg import Graph, ScopeOf, Segment
 from .emit import Emitter, instruction
 from .provenance import ALIGNED, Key, Object, Provenance, Ptr, is_pointer
 from .sites import Site
-from .unit import Unit, unsupported
+from .unit import Unit
 from .vectors import element_bytes
 
 

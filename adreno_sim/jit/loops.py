@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..clc import ir
-from .cfg import Graph, ScopeOf, Segment, back_edges, reverse_postorder
+from ..clc.cfg import reverse_postorder
+from .cfg import Graph, ScopeOf, Segment, back_edges
 
 _SHORT = 1 << 22
 """Iterations (of a loop with all counted loops inside it) that may run between two looks at the watchdog."""

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..base.errors import UnsupportedError
 from ..clc import ir
+from ..clc.queries import globals_of, object_align, private_bytes
 from ..findings import Kind
 from . import (  # noqa: F401 (most are here for what they register)
     access,
@@ -34,7 +35,7 @@ from .cfg import Graph
 from .collectives import combine_function, is_collective
 from .group import diverged_function, group_function, stopped_function, watched_function, worker_functions
 from .inlining import inlined
-from .kernel import STACK_LIMIT, KernelEmitter, KernelPlan, globals_of, object_align, private_bytes, value_bytes
+from .kernel import STACK_LIMIT, KernelEmitter, KernelPlan, value_bytes
 from .loops import is_short
 from .provenance import Provenance
 from .regions import Region, RegionPlan

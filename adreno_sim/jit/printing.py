@@ -9,6 +9,7 @@ import re
 import struct
 
 from ..clc import ir
+from ..clc.unsupported import unsupported
 from . import context, layout
 from .access import address_number
 from .calls import call
@@ -16,7 +17,7 @@ from .constants import data_bytes
 from .emit import Emitter
 from .halves import extended
 from .provenance import is_pointer
-from .unit import PrintCall, unsupported
+from .unit import PrintCall
 
 HEADER = 3
 

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..clc import ir
+from ..clc.queries import globals_of, private_bytes
 from . import layout
 from .accesses import IMAGE, touches_memory
 from .context_bounds import Context
 from .index_forms import IndexForms
-from .kernel import globals_of, private_bytes
 from .launch_facts import LaunchFacts
 from .linear import Linear
 from .provenance import Key, Provenance, is_pointer

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from ..clc import ir
+from ..clc.unsupported import unsupported
 from .calls import family
 from .emit import Emitter
 from .kernel import KernelEmitter
-from .unit import unsupported
 from .workitems import emit_query
 
 

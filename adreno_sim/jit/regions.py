@@ -10,7 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ..clc import ir
-from .cfg import Graph, Segment, Split, reverse_postorder
+from ..clc.cfg import reverse_postorder
+from .cfg import Graph, Segment, Split
 from .loops import polled_edges
 from .shift_amounts import written_amount
 

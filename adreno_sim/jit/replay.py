@@ -21,10 +21,11 @@ from ..device import AccessCounts
 from . import cache, launch
 from .accesses import touches_memory
 from .barrier_intervals import arrays_kept_apart
+from .bound import Bound, BoundBuffer, BoundImage
 from .compiled import CompiledKernel, specialise
 from .effects import read_arguments, written_arguments
 from .kernel_memo import KernelMemo
-from .launch import Bound, BoundBuffer, BoundImage, RawResult
+from .launch import RawResult
 from .launch_facts import LaunchFacts, facts_of
 from .proofs import prove
 from .specialisation import Proofs, Specialisation

@@ -149,8 +149,3 @@ class Unit:
                 *(f"!{n} = distinct !{{!{n}, !2}}" for n in range(_FIRST_LOOP, _FIRST_LOOP + self.unrolled)),
             ]
         )
-
-
-def unsupported(what: str, place: ir.Place) -> UnsupportedError:
-    """The error for a construct this engine does not run, by name and place."""
-    return UnsupportedError(f"unsupported: {what} at {place.line}:{place.column}")

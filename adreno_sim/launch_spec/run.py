@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from ..allow import AllowEntry, apply
+from ..backends.open import open_device
 from ..base.errors import AdrenoSimError, DeviceError
-from ..device import Device, Kernel, LaunchResult, Watch, open_device, refuse_checks
+from ..device import Device, Kernel, LaunchResult, Watch, refuse_checks
 from ..findings import Finding, Kind
 from ..golden.compare import Comparison, compare
 from ..report.launch_report import LaunchOutput, LaunchReport

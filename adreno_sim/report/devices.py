@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from itertools import count
 from typing import IO, Any
 
+from ..backends.open import open_device
 from ..base.errors import AdrenoSimError
-from ..device import DeviceInfo, open_device
+from ..device import DeviceInfo
 
 SCHEMA = "adreno-sim/devices/1"
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from ...backends.open import open_device
 from ...base.errors import AdrenoSimError, UnsupportedError
 from ...base.specs import TensorSpec
-from ...device import Device, open_device
+from ...device import Device
 from ..compat import import_tvm, shape_values, type_of, var_name
 from ..passes.plan_coefficient import Placement, Planned, place_tensors
 from ..tvmread import memory_scope

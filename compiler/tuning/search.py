@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from ...backends.open import announce_devices, open_device
 from ...base.errors import AdrenoSimError, OptionError, UnsupportedError
-from ...device import Device, announce_devices, open_device
+from ...device import Device
 from ...report import encode
 from ..compat import import_tvm
 from ..importers import load_model

@@ -15,12 +15,13 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 import handmade
 import numpy as np
 
+from adreno_sim.backends.open import open_device
 from adreno_sim.base.errors import BuildError, DeviceError
 from adreno_sim.base.specs import BufferSpec, ImageSpec, Local, Sampler
 from adreno_sim.compiler.artifact import CompiledModel
 from adreno_sim.compiler.observer import Observer
 from adreno_sim.compiler.vm import run
-from adreno_sim.device import Device, open_device
+from adreno_sim.device import Device
 
 F32 = "float32"
 SCALE = """

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from adreno_sim.device import open_device
+from adreno_sim.backends.open import open_device
 
 CHECKS = Path(__file__).with_name("opencl_checks.py")
 

@@ -13,7 +13,7 @@ import pytest
 from adreno_sim.clc.program import FrontEndTarget, compile_source
 from adreno_sim.jit import launch, replay
 from adreno_sim.jit.accesses import touches_memory
-from adreno_sim.jit.launch import BoundBuffer, BoundImage
+from adreno_sim.jit.bound import BoundBuffer, BoundImage
 from adreno_sim.jit.launch_facts import facts_of
 from adreno_sim.jit.proofs import prove
 from adreno_sim.jit.specialisation import BufferArg, ImageArg, LocalArg, ScalarArg, Specialisation

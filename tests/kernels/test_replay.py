@@ -8,7 +8,7 @@ import pytest
 
 from adreno_sim.clc.program import FrontEndTarget, compile_source
 from adreno_sim.jit import launch, replay
-from adreno_sim.jit.launch import BoundBuffer
+from adreno_sim.jit.bound import BoundBuffer
 from adreno_sim.jit.specialisation import BufferArg, Specialisation
 
 CASES = {

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from oracle import Buffer
 
+from adreno_sim.backends.open import open_device
 from adreno_sim.base.errors import UnsupportedError
 from adreno_sim.base.specs import BufferSpec
 from adreno_sim.clc.program import FrontEndTarget
 from adreno_sim.clc.wide_vectors import name_upper_lanes
-from adreno_sim.device import open_device
 
 WAVE = 8
 QCOM = FrontEndTarget(

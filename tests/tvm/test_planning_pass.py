@@ -9,6 +9,7 @@ import pytest
 
 tvm = pytest.importorskip("tvm")
 
+from adreno_sim.backends.open import open_device  # noqa: E402
 from adreno_sim.base.errors import AdrenoSimError, UnsupportedError  # noqa: E402
 from adreno_sim.compiler import vm  # noqa: E402
 from adreno_sim.compiler.artifact import CompiledModel  # noqa: E402
@@ -20,7 +21,6 @@ from adreno_sim.compiler.plan.apply import replan  # noqa: E402
 from adreno_sim.compiler.plan.planning_pass import plan_memory, with_planner  # noqa: E402
 from adreno_sim.compiler.plan.rules import DeviceRules  # noqa: E402
 from adreno_sim.compiler.targets import make_target  # noqa: E402
-from adreno_sim.device import open_device  # noqa: E402
 from adreno_sim.golden.model_reference import ModelReference  # noqa: E402
 
 pytestmark = pytest.mark.tvm

@@ -13,7 +13,7 @@ from ...base.specs import ImageSpec, Local, Sampler
 from ...clc import ir
 from ...clc.layout import size_of
 from ...findings import Access, Finding, Kind
-from ...jit.launch import BoundBuffer, BoundImage
+from ...jit.bound import BoundBuffer, BoundImage
 from ...jit.specialisation import ArgSpec, BufferArg, ImageArg, LocalArg, SamplerArg, ScalarArg
 from ...memory import StorageView
 from .program import SimKernel, kind_of

@@ -12,7 +12,7 @@ import numpy as np
 from ...base.errors import UnsupportedError
 from ...clc import ir
 from ...host_memory import available_bytes
-from ...jit.launch import BoundBuffer, BoundImage
+from ...jit.bound import BoundBuffer, BoundImage
 from ...jit.memory import aligned
 from ...jit.shadow.grain import Grains, argument_grains
 from ...jit.specialisation import ArgSpec, BufferArg, ImageArg, ShadowSpec

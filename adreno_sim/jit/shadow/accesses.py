@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ...clc import ir
+from ...clc.queries import private_bytes
 from ...findings import Kind
 from .. import access, arguments, context, layout
 from ..access_hooks import AccessHooks
 from ..image_refs import ImageRef
-from ..kernel import KernelEmitter, private_bytes
+from ..kernel import KernelEmitter
 from ..provenance import Object, Ptr
 from ..sites import Site
 from ..specialisation import BufferArg, ImageArg, ShadowSpec

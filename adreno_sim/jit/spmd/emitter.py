@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...clc import ir
+from ...clc.queries import object_align, private_bytes
 from .. import access, layout, undefined
 from ..emit import INSTRUCTIONS
-from ..kernel import object_align, private_bytes
 from ..provenance import Object, is_pointer
 from ..regions import Region
 from ..shift_amounts import written_amount

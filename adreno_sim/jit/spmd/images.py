@@ -13,11 +13,11 @@ from .. import constants, layout, texels
 from .. import images as scalar_images
 from ..image_access import clamped, coordinate_site, coordinate_values
 from ..image_refs import NO_SAMPLER, ImageRef, image_of, sampler_of
+from ..pointers import LanePtr
 from ..provenance import Ptr
 from ..text import Text, scaled
 from . import memory
 from . import vector_text as vt
-from .values import LanePtr
 
 if TYPE_CHECKING:
     from .emitter import SpmdEmitter

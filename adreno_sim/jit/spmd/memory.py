@@ -7,12 +7,13 @@ from dataclasses import replace
 from ...clc import ir
 from .. import access, layout, subobjects
 from ..calls import suffix
+from ..pointers import LanePtr
 from ..provenance import Ptr, stride_of
 from ..subobjects import Step
 from ..text import Text
 from . import vector_text as vt
 from . import words
-from .values import LanePtr, LaneValues
+from .values import LaneValues
 
 _I64 = ir.Int(64)
 

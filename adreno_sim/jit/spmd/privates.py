@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 
 from ...clc import ir
+from ...clc.queries import object_align, private_bytes
 from .. import layout
-from ..kernel import object_align, private_bytes
 from ..provenance import Provenance, is_pointer
 from .tile import Unsuitable
 

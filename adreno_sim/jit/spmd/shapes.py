@@ -13,14 +13,16 @@ from math import gcd
 from typing import NamedTuple
 
 from ...clc import ir
-from ..cfg import Graph, ScopeOf, Segment, reverse_postorder
+from ...clc.cfg import reverse_postorder
+from ..cfg import Graph, ScopeOf, Segment
 from ..intervals import Grid, Intervals
 from ..loops import signed
+from ..pointers import Pattern
 from ..provenance import is_pointer, stride_of
 from ..specialisation import Specialisation
 from .privates import Privates
 from .structure import Loop, Structure
-from .tile import Pattern, Tile, Unsuitable
+from .tile import Tile, Unsuitable
 
 _SWEEPS = 40
 _CONVERSION = re.compile(r"convert_(u?)(char|short|int|long)")

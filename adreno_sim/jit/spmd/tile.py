@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..pointers import Pattern
 from ..specialisation import Specialisation
-
-Pattern = tuple[int, ...]
-"""One number per lane: by how much a lane's value is more than lane 0's."""
 
 
 class Unsuitable(Exception):

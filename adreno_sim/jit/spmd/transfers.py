@@ -6,13 +6,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ...clc import ir
+from ...clc.queries import private_bytes
 from .. import access, layout
 from ..calls import suffix
-from ..kernel import private_bytes
+from ..pointers import LanePtr
 from ..provenance import Ptr
 from . import vector_text as vt
 from .memory import addresses, checked, gather, load_elements, scatter, store_elements
-from .values import LanePtr, LaneValues
+from .values import LaneValues
 
 if TYPE_CHECKING:
     from .emitter import SpmdEmitter

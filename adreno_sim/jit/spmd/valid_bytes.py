@@ -16,6 +16,7 @@ from ...clc import ir
 from .. import arguments, layout
 from ..access_hooks import AccessHooks
 from ..accesses import targets, touches_memory
+from ..pointers import LanePtr
 from ..provenance import Object, Provenance, Ptr
 from ..shadow import validity
 from ..shadow.undefined import PADDING, VARIABLE, Undefined, depended_on
@@ -26,7 +27,6 @@ from . import transfers
 from . import vector_text as vt
 from .memory import load_elements, store_elements
 from .tile import Unsuitable
-from .values import LanePtr
 
 if TYPE_CHECKING:
     from ..image_refs import ImageRef

@@ -11,6 +11,7 @@ from .. import constants, layout
 from ..emit import INSTRUCTIONS
 from ..kernel import KernelEmitter, KernelPlan
 from ..notes import noted
+from ..pointers import LanePtr, Pattern
 from ..provenance import Ptr, is_pointer
 from ..regions import Region
 from ..sites import DEFINED, Site
@@ -18,7 +19,7 @@ from ..text import Text
 from . import vector_text as vt
 from .privates import Privates
 from .shapes import Shapes
-from .tile import Pattern, Tile, Unsuitable
+from .tile import Tile, Unsuitable
 
 if TYPE_CHECKING:
     from .valid_bytes import ValidPlan
@@ -40,21 +41,6 @@ class SpmdPlan(KernelPlan):
     @property
     def local_valid(self) -> int | None:
         return self.valid.local if self.valid is not None else None
-
-
-@dataclass(frozen=True)
-class LanePtr:
-    """Where each lane of a pointer is: `pointer`, plus a pattern of bytes, plus `index` (a vector) steps of `stride` bytes."""
-
-    pointer: Ptr
-    pattern: Pattern
-    index: str | None = None
-    bits: int = 64
-    stride: int = 1
-
-    @property
-    def uniform(self) -> bool:
-        return self.index is None and not any(self.pattern)
 
 
 class LaneValues(KernelEmitter):

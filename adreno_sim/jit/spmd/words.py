@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from ...clc import ir
 from .. import layout
+from ..pointers import LanePtr
 from . import vector_text as vt
-from .values import LanePtr, LaneValues
+from .values import LaneValues
 
 
 def word_of(elem: ir.Type, count: int) -> ir.Int | None:

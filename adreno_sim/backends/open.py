@@ -1,0 +1,37 @@
+"""Opens a device by its string: a simulated profile or a real OpenCL device."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import Any
+
+from ..base.errors import AdrenoSimError
+from ..device import Device
+
+
+def announce_devices(devices: Iterable[str]) -> None:
+    """Say which devices this process will open. OpenCL's loader is set up at the first `cl` device, for those known by then:
+    a later `cl:intel` is not found where only `cl:portable` was announced or opened."""
+    from .opencl.open import announce
+
+    announce([rest for text in devices for backend, _, rest in [text.partition(":")] if backend == "cl"])
+
+
+def open_device(device: str | None = None, **options: Any) -> Device:
+    """Open `sim:PROFILE[,key=value...]` or `cl[:PLATFORM[:DEVICE]]`; None = ADRENO_SIM_DEVICE, else sim:adreno-740.
+
+    Keyword options are RunOptions fields and win over keys in the string. Raises AdrenoSimError on an unknown
+    device, profile, key or value, naming what is there.
+    """
+    text = device or os.environ.get("ADRENO_SIM_DEVICE") or "sim:adreno-740"
+    backend, _, rest = text.partition(":")
+    if backend == "sim":
+        from .sim import open_sim
+
+        return open_sim(rest, **options)
+    if backend == "cl":
+        from .opencl import open_opencl
+
+        return open_opencl(rest, **options)
+    raise AdrenoSimError(f"device {text!r}: expected sim:PROFILE or cl[:PLATFORM[:DEVICE]]")
