@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TypeVar
+from collections.abc import Iterator, Sequence
+from typing import Any, Protocol, TypeVar
 
-from . import ir
 from .ir import Block, Const, Function, Instr, Value
 
 _Item = TypeVar("_Item")
@@ -156,7 +155,7 @@ class _Linked(Protocol):
     """A node of a graph of control flow."""
 
     @property
-    def successors(self: Node) -> Sequence[Node]: ...
+    def successors(self) -> Sequence[Any]: ...
 
 
 Node = TypeVar("Node", bound=_Linked)

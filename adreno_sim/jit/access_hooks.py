@@ -8,7 +8,7 @@ follows.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from ..clc import ir
 
@@ -16,6 +16,19 @@ if TYPE_CHECKING:
     from .image_refs import ImageRef
     from .pointers import LanePtr
     from .provenance import Ptr
+
+
+class LocalShadow(Protocol):
+    """What the code around regions must know of the shadow of a group's local memory: offsets in the arena, and bytes."""
+
+    @property
+    def local_bytes(self) -> int: ...
+    @property
+    def local_valid(self) -> int: ...
+    @property
+    def local_cells(self) -> int: ...
+    @property
+    def local_cell_bytes(self) -> int: ...
 
 
 class AccessHooks:

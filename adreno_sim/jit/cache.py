@@ -22,7 +22,6 @@ from . import objects
 
 if TYPE_CHECKING:
     from .launch_facts import LaunchFacts
-    from .module import ModuleText
     from .specialisation import Specialisation
 
 T = TypeVar("T")
@@ -81,17 +80,6 @@ def module_name(kernel: ir.Function, key: Specialisation, identity: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def load_module(name: str) -> ModuleText | None:
-    """The module stored under `name`, or None."""
-    module: ModuleText | None = _unpacked("modules", name)
-    return module
-
-
-def store_module(name: str, module: ModuleText) -> None:
-    """Keep `module` under `name` if possible."""
-    _pack("modules", name, module)
-
-
 def found_of_launch(
     kind: str,
     find: Callable[[ir.Function, Specialisation, LaunchFacts], T],
@@ -107,14 +95,15 @@ def found_of_launch(
         return find(kernel, key, facts)
     text = "\0".join((kernel.digest, disk_cache.code_digest("clc", "jit"), spelled(key), spelled(facts)))
     name = hashlib.sha256(text.encode()).hexdigest()
-    found: T | None = _unpacked(kind, name)
+    found: T | None = load_value(kind, name)
     if found is None:
         found = find(kernel, key, facts)
-        _pack(kind, name, found)
+        store_value(kind, name, found)
     return found
 
 
-def _unpacked(kind: str, name: str) -> Any:
+def load_value(kind: str, name: str) -> Any:
+    """The value stored as `name` among the entries of `kind`, or None."""
     data = disk_cache.load(disk_cache.folder(kind) / name)
     if data is None:
         return None
@@ -124,7 +113,8 @@ def _unpacked(kind: str, name: str) -> Any:
         return None
 
 
-def _pack(kind: str, name: str, value: object) -> None:
+def store_value(kind: str, name: str, value: object) -> None:
+    """Keep `value` as `name` among the entries of `kind` if possible."""
     disk_cache.store(disk_cache.folder(kind) / name, zlib.compress(pickle.dumps(value), _FAST))
 
 

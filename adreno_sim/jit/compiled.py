@@ -54,11 +54,11 @@ def specialise(module: ir.Module, kernel: ir.Function, key: Specialisation, *, k
 @collector_paused()
 def _compile(kernel: ir.Function, key: Specialisation, keep: bool) -> CompiledKernel:
     name = cache.module_name(kernel, key, objects.machine().identity) if keep else ""
-    module = cache.load_module(name) if name else None
+    module: ModuleText | None = cache.load_value("modules", name) if name else None
     if module is None:
         module = emit_module(kernel, key)
         if name:
-            cache.store_module(name, module)
+            cache.store_value("modules", name, module)
     if not module.text:
         raise Unsuitable(module.reason)
     loaded = cache.linked(module.text, "worker", keep)

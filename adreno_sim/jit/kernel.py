@@ -24,7 +24,7 @@ from .unit import Unit
 from .workitems import AXES, WorkItem
 
 if TYPE_CHECKING:
-    from .shadow.plan import ShadowPlan
+    from .access_hooks import LocalShadow
 
 PARAMETERS = (
     "ptr %ctx, ptr noalias %args, ptr noalias %mem, ptr noalias %arena, i64 %gx, i64 %gy, i64 %gz, i64 %gl, i64 %first, i64 %last"
@@ -49,7 +49,7 @@ class KernelPlan:
     private: dict[int, tuple[int, int]] = field(default_factory=dict)  # alloca: arena offset, stride per work-item
     kept: dict[int, list[int]] = field(default_factory=dict)  # value: arena offset per part
     collective: dict[int, list[int]] = field(default_factory=dict)  # split number: arena offsets of operands and result
-    shadow: ShadowPlan | None = None  # at level full
+    shadow: LocalShadow | None = None  # at level full
 
     @property
     def single(self) -> bool:

@@ -15,7 +15,7 @@ from ..base.errors import AdrenoSimError, DeviceError
 from ..clc import ir
 from ..device import AccessCounts, StoreEvent
 from ..findings import Finding
-from . import arguments, context, layout, order
+from . import arguments, context, layout, order_tables
 from .bound import Bound, BoundBuffer, BoundImage
 from .compiled import CompiledKernel
 from .memory import ALIGNMENT, aligned
@@ -277,8 +277,8 @@ class _Full:
     def __init__(self, compiled: CompiledKernel, launch: _Launch, seed: int, first_tick: int, threads: int):
         key = compiled.key
         self.compiled, self.words = compiled, launch.words
-        count = order.items_in_table(compiled.module.flat, key.items, key.wave_size)
-        self.turns, self.items = order.tables(launch.groups, count, seed)
+        count = order_tables.items_in_table(compiled.module.flat, key.items, key.wave_size)
+        self.turns, self.items = order_tables.tables(launch.groups, count, seed)
         self.ticks = np.full(launch.groups, np.iinfo(np.uint64).max, np.uint64)
         workers = min(threads, launch.groups) if _groups_keep_apart(compiled) and worth_help(compiled, launch.groups) else 1
         self.races = np.zeros((workers, context.RACE_CAPACITY, context.RACE_WORDS), np.uint64)

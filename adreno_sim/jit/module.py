@@ -117,7 +117,7 @@ def _emit(kernel: ir.Function, key: Specialisation, planner: Planner, writer: Wr
         what = f"{memory} bytes of private and local memory for one work-group of kernel {plan.unit.kernel.name}"
         raise UnsupportedError(f"unsupported: {what}: expected at most {MOST_GROUP_MEMORY}")
     polls = not is_short(kernel)
-    straight = plan.shadow.texel_writes.straight() if plan.shadow is not None else frozenset()
+    straight = plan.shadow.texel_writes.straight() if isinstance(plan.shadow, ShadowPlan) else frozenset()
     sites, notes = tuple(unit.table.sites), tuple(unit.notes)
     return ModuleText(text, memory, sites, tuple(unit.prints), notes, polls, unit.may_fail, plan.flat, straight, lanes=plan.lanes)
 
@@ -150,7 +150,7 @@ def _plan(unit: Unit, kernel: ir.Function) -> KernelPlan:
 
 def _emitter(plan: KernelPlan, region: Region) -> KernelEmitter:
     e = KernelEmitter(plan, region)
-    if plan.shadow is not None:
+    if isinstance(plan.shadow, ShadowPlan):
         e.hooks = Shadow(e, plan.shadow)
     return e
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .pointers import Pattern
 from .provenance import Ptr
+
+Pattern = tuple[int, ...]
+"""One number per lane: by how much a lane's value is more than lane 0's."""
 
 
 @dataclass(frozen=True)
@@ -21,7 +23,3 @@ class LanePtr:
     @property
     def uniform(self) -> bool:
         return self.index is None and not any(self.pattern)
-
-
-Pattern = tuple[int, ...]
-"""One number per lane: by how much a lane's value is more than lane 0's."""
