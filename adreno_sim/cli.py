@@ -231,13 +231,14 @@ def refuse_unwritable(path: str | None) -> None:
 
 def write_report(report: Report, args: argparse.Namespace) -> None:
     """Show the report, and write it in every form that was asked for."""
+    from .base import json_io
     from .report import check_html, encode, text
 
     text.show(report, sys.stderr if args.json == "-" else sys.stdout, args.notes)
     if args.json == "-":
-        encode.print_json(encode.report_to_json(report), sys.stdout)
+        json_io.print_json(encode.report_to_json(report), sys.stdout)
     elif args.json:
-        encode.write_json(args.json, encode.report_to_json(report))
+        json_io.write_json(args.json, encode.report_to_json(report))
     if args.html:
         check_html.write_html(args.html, report)
     sources = {f"{name}.cl": source for name, source in report.sources.items()}

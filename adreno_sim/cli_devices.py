@@ -39,8 +39,9 @@ def add(commands: Any) -> None:
 
 
 def _devices(args: argparse.Namespace) -> int:
+    from .base import json_io
     from .cli import refuse_unwritable
-    from .report import devices, encode, profile_text
+    from .report import devices, profile_text
 
     refuse_unwritable(args.json)
     if args.profile is None:
@@ -50,11 +51,11 @@ def _devices(args: argparse.Namespace) -> int:
         profile = load_profile(args.profile)
         data, show = profile_text.to_json(profile), lambda: profile_text.show(profile, sys.stdout)
     if args.json == "-":
-        encode.print_json(data, sys.stdout)
+        json_io.print_json(data, sys.stdout)
         return 0
     show()
     if args.json:
-        encode.write_json(args.json, data)
+        json_io.write_json(args.json, data)
     return 0
 
 

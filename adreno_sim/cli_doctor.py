@@ -38,10 +38,11 @@ def add(commands: Any) -> None:
 
 def _doctor(args: argparse.Namespace) -> int:
     from .backends.open import open_device
+    from .base import json_io
     from .base.errors import AdrenoSimError
     from .cli import refuse_unwritable
     from .compiler.compat import import_tvm
-    from .report import doctor_text, encode
+    from .report import doctor_text
 
     refuse_unwritable(args.json)
     import_tvm()  # says first what is wrong with the installation
@@ -61,9 +62,9 @@ def _doctor(args: argparse.Namespace) -> int:
     found = examine(open_device(args.device), step, only)
     step("")
     if args.json and args.json != "-":
-        encode.write_json(args.json, found.as_json())
+        json_io.write_json(args.json, found.as_json())
     doctor_text.show(found, sys.stderr if args.json == "-" else sys.stdout)
     if args.json == "-":
-        encode.print_json(found.as_json(), sys.stdout)
+        json_io.print_json(found.as_json(), sys.stdout)
     failed = not found.ok or (args.strict and bool(found.present))
     return EXIT_FINDINGS if failed else EXIT_OK

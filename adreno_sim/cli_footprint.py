@@ -204,7 +204,7 @@ def _json(footprint: Footprint, trials: Sequence[Trial]) -> dict[str, Any]:
 
 
 def _write(footprint: Footprint, args: argparse.Namespace, trials: Sequence[Trial]) -> None:
-    from .report.encode import plain_json, write_json
+    from .base.json_io import plain_json, write_json
 
     if args.json and args.json != "-":
         write_json(args.json, plain_json(_json(footprint, trials)))
@@ -234,8 +234,9 @@ def _write(footprint: Footprint, args: argparse.Namespace, trials: Sequence[Tria
 
 
 def _show(footprint: Footprint, args: argparse.Namespace, old: Any, trials: Sequence[Trial]) -> None:
+    from .base import json_io
     from .compiler.plan.difference import difference
-    from .report import encode, footprint_markdown, footprint_text
+    from .report import footprint_markdown, footprint_text
 
     change = None if old is None else difference(old, footprint)
     if args.markdown:
@@ -249,7 +250,7 @@ def _show(footprint: Footprint, args: argparse.Namespace, old: Any, trials: Sequ
 
         trial_text.show(trials, _device(args).info.name, file)
     if args.json == "-":
-        encode.print_json(encode.plain_json(_json(footprint, trials)), sys.stdout)
+        json_io.print_json(json_io.plain_json(_json(footprint, trials)), sys.stdout)
 
 
 def _judge(footprint: Footprint, args: argparse.Namespace, trials: Sequence[Trial]) -> int:

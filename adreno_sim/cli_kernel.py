@@ -82,23 +82,25 @@ def _kernel(args: argparse.Namespace) -> int:
 
 
 def _write(report: LaunchReport, args: argparse.Namespace) -> None:
-    from .report import encode, launch_encode, launch_text
+    from .base import json_io
+    from .report import launch_encode, launch_text
 
     launch_text.show(report, sys.stderr if args.json == "-" else sys.stdout, args.explain)
     data = launch_encode.to_json(report)
     if args.json == "-":
-        encode.print_json(data, sys.stdout)
+        json_io.print_json(data, sys.stdout)
     elif args.json:
-        encode.write_json(args.json, data)
+        json_io.write_json(args.json, data)
     write_outputs(args, report.findings, report.allowed)
 
 
 def write_outputs(args: argparse.Namespace, findings: Any, allowed: Any, sources: Any = None) -> None:
     """SARIF and annotations, where asked for. sources: see `sarif.to_sarif`."""
-    from .report import annotations, encode, sarif
+    from .base import json_io
+    from .report import annotations, sarif
 
     if args.annotations:
         file = sys.stderr if args.json == "-" else sys.stdout
         print(*annotations.lines(findings), sep="\n", end="\n" if findings else "", file=file)
     if args.sarif:
-        encode.write_json(args.sarif, sarif.to_sarif(findings, allowed, sources))
+        json_io.write_json(args.sarif, sarif.to_sarif(findings, allowed, sources))

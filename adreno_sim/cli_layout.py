@@ -67,10 +67,11 @@ def _numbers(text: str, separator: str, count: int, what: str, form: str) -> lis
 
 
 def _layout(args: argparse.Namespace) -> int:
+    from .base import json_io
     from .cli import refuse_unwritable
     from .cli_devices import load_profile
     from .image import layout_svg
-    from .report import encode, layout_text
+    from .report import layout_text
 
     for file in (args.json, args.svg):
         refuse_unwritable(file)
@@ -79,14 +80,14 @@ def _layout(args: argparse.Namespace) -> int:
     coordinates = [_coordinate(args.kind, text) for text in args.at]
     shown = layout_text.LayoutReport.of(spec, profile, args.rule, coordinates, args.byte)
     if args.json == "-":
-        encode.print_json(layout_text.to_json(shown), sys.stdout)
+        json_io.print_json(layout_text.to_json(shown), sys.stdout)
     else:
         layout_text.show(shown, sys.stdout)
     if args.json not in (None, "-"):
-        encode.write_json(args.json, layout_text.to_json(shown))
+        json_io.write_json(args.json, layout_text.to_json(shown))
     if args.svg:
         title = f"{spec.kind} {spec.order} {spec.channel_type} on {profile.name} ({shown.rule})"
-        encode.write_text(args.svg, layout_svg(shown.layouts[shown.rule], title))
+        json_io.write_text(args.svg, layout_svg(shown.layouts[shown.rule], title))
     return 0
 
 

@@ -57,9 +57,9 @@ def _runs(text: str) -> int:
 
 def _precision(args: argparse.Namespace) -> int:
     from .backends.open import open_device
+    from .base import json_io
     from .cli import refuse_unwritable
     from .compiler.precision.report import precision
-    from .report import encode
 
     for file in (args.json, args.save):
         refuse_unwritable(file)
@@ -71,13 +71,13 @@ def _precision(args: argparse.Namespace) -> int:
     if args.save and compiled is not None:
         compiled.save(args.save)
     if args.json and args.json != "-":
-        encode.write_json(args.json, encode.plain_json(report.as_json()))
+        json_io.write_json(args.json, json_io.plain_json(report.as_json()))
     file = sys.stderr if args.json == "-" else sys.stdout
     _show(report, file)
     if args.save and compiled is None:
         print(f"nothing was written to {args.save}", file=file)
     if args.json == "-":
-        encode.print_json(encode.plain_json(report.as_json()), sys.stdout)
+        json_io.print_json(json_io.plain_json(report.as_json()), sys.stdout)
     return EXIT_OK if report.ok else EXIT_FINDINGS
 
 

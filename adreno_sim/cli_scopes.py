@@ -45,9 +45,10 @@ def add(commands: Any) -> None:
 
 def _scopes(args: argparse.Namespace) -> int:
     from .backends.open import open_device
+    from .base import json_io
     from .cli import refuse_unwritable
     from .compiler.scopes.report import scope_stages, script
-    from .report import encode, scope_html, scope_text
+    from .report import scope_html, scope_text
 
     if args.stage is not None:
         cli_options.refuse(args, ("--all", "--html", "--json"), "is for the report; --stage prints a module instead")
@@ -66,8 +67,8 @@ def _scopes(args: argparse.Namespace) -> int:
     if args.html:
         scope_html.write_html(args.html, report)
     if args.json and args.json != "-":
-        encode.write_json(args.json, report.as_json())
+        json_io.write_json(args.json, report.as_json())
     scope_text.show(report, sys.stderr if args.json == "-" else sys.stdout, args.all)
     if args.json == "-":
-        encode.print_json(report.as_json(), sys.stdout)
+        json_io.print_json(report.as_json(), sys.stdout)
     return EXIT_OK if report.ok else EXIT_FINDINGS

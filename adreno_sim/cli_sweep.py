@@ -101,20 +101,21 @@ def _sweep(args: argparse.Namespace) -> int:
 
 def _write(done: Sweep, args: argparse.Namespace) -> None:
     """Every form that was asked for."""
-    from .report import encode, sarif, sweep_findings, sweep_markdown
+    from .base import json_io
+    from .report import sarif, sweep_findings, sweep_markdown
 
     if args.json == "-":
-        encode.print_json(done.as_json(), sys.stdout)
+        json_io.print_json(done.as_json(), sys.stdout)
     elif args.json:
-        encode.write_json(args.json, done.as_json())
+        json_io.write_json(args.json, done.as_json())
     if args.annotations:
         print(*sweep_findings.annotation_lines(done), sep="\n", file=sys.stderr if args.json == "-" else sys.stdout)
     if args.sarif:
-        encode.write_json(args.sarif, sarif.to_sarif(sweep_findings.findings(done)))
+        json_io.write_json(args.sarif, sarif.to_sarif(sweep_findings.findings(done)))
     if args.code_quality:
-        encode.write_json(args.code_quality, sweep_findings.code_quality(done))
+        json_io.write_json(args.code_quality, sweep_findings.code_quality(done))
     if args.markdown:
-        encode.write_text(args.markdown, sweep_markdown.text(done))
+        json_io.write_text(args.markdown, sweep_markdown.text(done))
 
 
 def _refuse(args: argparse.Namespace, devices: Iterable[str]) -> None:

@@ -52,9 +52,10 @@ def add(commands: Any) -> None:
 
 
 def _tune(args: argparse.Namespace) -> int:
+    from .base import json_io
     from .cli import refuse_unwritable
     from .compiler.tuning.search import tune
-    from .report import encode, tune_text
+    from .report import tune_text
 
     refuse_unwritable(args.json)
     only = tuple(name for name in args.only.split(",") if name)
@@ -64,10 +65,10 @@ def _tune(args: argparse.Namespace) -> int:
         step=_say if sys.stderr.isatty() else lambda _task, _trial: None,
     )  # fmt: skip
     if args.json and args.json != "-":
-        encode.write_json(args.json, report.as_json())
+        json_io.write_json(args.json, report.as_json())
     tune_text.show(report, sys.stderr if args.json == "-" else sys.stdout, args.all)
     if args.json == "-":
-        encode.print_json(report.as_json(), sys.stdout)
+        json_io.print_json(report.as_json(), sys.stdout)
     return EXIT_OK if report.ok else EXIT_FINDINGS
 
 

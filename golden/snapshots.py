@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..base.errors import AdrenoSimError
-from ..report.encode import plain_json, write_json
+from ..base.json_io import plain_json, write_json
 from ..report.model import Report
 
 SCHEMA = "adreno-sim/snapshots/1"

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..base.errors import AdrenoSimError
+from ..base.json_io import write_json, write_text
 from ..base.specs import ImageSpec, Local, Sampler
 from ..findings import Finding
 from ..launch_spec.data import DTYPES
 from ..launch_spec.scalars import SCALARS
 from ..launch_spec.write import WrittenArgument, WrittenLaunch, write_folder
 from ..report import check_html
-from ..report.encode import finding_to_json, write_json, write_text
+from ..report.encode import finding_to_json
 from .results import safe_name
 
 if TYPE_CHECKING:

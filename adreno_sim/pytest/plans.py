@@ -12,9 +12,10 @@ from .results import PREFIX
 from .settings import Settings
 
 if TYPE_CHECKING:
-    from ..compiler.plan.memory_plan import MemoryPlan, PlanSummary
+    from ..compiler.plan.memory_plan import MemoryPlan
     from ..compiler.plan.rules import DeviceRules
     from ..device import Device
+    from ..report.plan_summary import PlanSummary
 
 
 class PlanFigures:

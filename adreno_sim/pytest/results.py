@@ -63,8 +63,9 @@ def attach(folder: Path, test: str, report: Report) -> Path:
 
     What an earlier run left there goes away.
     """
+    from ..base.json_io import write_json
     from ..report.check_html import write_html
-    from ..report.encode import report_to_json, write_json
+    from ..report.encode import report_to_json
 
     place = folder / safe_name(test)
     shutil.rmtree(place, ignore_errors=True)

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
+from ..base.json_io import write_text
 from ..findings import Finding, Severity
 from . import finding_text, offload_text
 from .allow_text import allow_lines
-from .encode import write_text
 from .text import output_line, plan_line
 
 if TYPE_CHECKING:

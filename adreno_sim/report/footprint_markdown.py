@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from .encode import write_text
+from ..base.json_io import write_text
 from .footprint_text import MOST_CHANGES
 from .markdown import cell, table
 

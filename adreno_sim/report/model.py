@@ -10,7 +10,7 @@ from ..device import AccessCounts
 from ..findings import Finding, Severity
 
 if TYPE_CHECKING:
-    from ..compiler.plan.memory_plan import PlanSummary
+    from .plan_summary import PlanSummary
 
 EXIT_OK, EXIT_FINDINGS, EXIT_USAGE, EXIT_UNSUPPORTED, EXIT_INTERNAL = 0, 1, 2, 3, 4
 

@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from ..base.errors import UnsupportedError
-from .encode import write_bytes
+from ..base.json_io import write_bytes
 from .plan_picture import Line, Picture, Rect, Scene, Text, scene_of
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import os
 from html import escape
 from typing import TYPE_CHECKING
 
-from .encode import write_text
+from ..base.json_io import write_text
 
 if TYPE_CHECKING:
     from ..compiler.scopes.report import Call, ScopeReport

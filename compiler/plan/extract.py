@@ -10,16 +10,9 @@ from ...base.errors import AdrenoSimError
 from ...base.specs import BufferSpec, TensorSpec
 from ...device import Device
 from ...image import format_of
+from ...report.plan_summary import PlanSummary
 from .lifetimes import Lifetimes, TensorLife, trace
-from .memory_plan import (
-    FixedTensor,
-    MemoryPlan,
-    PlannedStorage,
-    PlannedTensor,
-    PlannedWorkspace,
-    PlanSummary,
-    SymbolRange,
-)
+from .memory_plan import FixedTensor, MemoryPlan, PlannedStorage, PlannedTensor, PlannedWorkspace, SymbolRange
 
 if TYPE_CHECKING:
     from ..artifact import CompiledModel

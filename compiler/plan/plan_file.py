@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ...base.errors import AdrenoSimError
-from ...report.encode import write_text
+from ...base.json_io import write_text
 from ..serial import SchemaError, decode, encode
 from .memory_plan import MemoryPlan, PlannedTensor
 from .problem import MAX_BYTES

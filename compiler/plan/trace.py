@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from ...base.errors import AdrenoSimError
-from ...report.encode import write_json, write_text
+from ...base.json_io import write_json, write_text
 from ..serial import SchemaError, decode, encode
 from .problem import Item, Problem
 

@@ -9,8 +9,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from ...base import json_io
 from ...base.errors import AdrenoSimError
-from ...report import encode
 from ..artifact import CompiledModel
 from ..compat import import_tvm
 from .cost import NANOSECOND, Cost
@@ -49,7 +49,7 @@ def make_builder(judge: Judge, folder: str | os.PathLike[str], measured: Measure
                 return ms.builder.BuilderResult(None, str(built))
             copies = judge.needless(schedule)
             beside = {"copies": sorted(copies), "cost": asdict(judge.cost_of(built, copies))}
-            encode.write_json(_beside(name), encode.plain_json(beside))
+            json_io.write_json(_beside(name), json_io.plain_json(beside))
             return ms.builder.BuilderResult(name, None)
 
     return derived(AdrenoBuilder)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ...report import encode
+from ...base import json_io
 from .cost import LABEL
 
 SCHEMA = "adreno-sim/tune/1"
@@ -95,7 +95,7 @@ class TuneReport:
             for task in self.tasks
         ]
         head = {"schema": SCHEMA, "ok": self.ok, "timed": self.timed}
-        return encode.plain_json({**head, **asdict(self), "tasks": tasks})
+        return json_io.plain_json({**head, **asdict(self), "tasks": tasks})
 
 
 def ranking(timed_on: str) -> str:

@@ -14,8 +14,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ...base import json_io
 from ...base.errors import AdrenoSimError
-from ...report import encode
 from .metaschedule import meta_schedule
 from .variants import KEY
 
@@ -84,7 +84,7 @@ class TuningStore:
         lost = [line for key, line in lines.items() if key not in records]
         if lost:
             self.lines = [line for line in self.lines if line not in lost]
-            encode.write_text(self.path / TRIALS, "".join(_text(line) for line in self.lines))
+            json_io.write_text(self.path / TRIALS, "".join(_text(line) for line in self.lines))
         for key, seconds in records.items():
             if key not in lines:
                 rejected = {"accepted": False, "stage": "run", "reason": ENDED}
@@ -126,7 +126,7 @@ class TuningStore:
             if others:
                 self.close()
                 raise AdrenoSimError(f"{self.path} holds {others[0]} and is no tuning folder: give a new or empty one")
-            encode.write_json(file, {"schema": SCHEMA, **encode.plain_json(wanted)})
+            json_io.write_json(file, {"schema": SCHEMA, **json_io.plain_json(wanted)})
         try:
             found = json.loads(file.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
@@ -135,7 +135,7 @@ class TuningStore:
         if not isinstance(found, dict) or found.get("schema") != SCHEMA:
             self.close()
             raise AdrenoSimError(f"{file}: expected an object of schema {SCHEMA!r}")
-        for name, value in encode.plain_json(wanted or {}).items():
+        for name, value in json_io.plain_json(wanted or {}).items():
             if found.get(name) != value:
                 self.close()
                 raise AdrenoSimError(
@@ -154,7 +154,7 @@ class TuningStore:
                 data = file.read_bytes()
                 whole = data[: data.rfind(b"\n") + 1]
                 if whole != data:
-                    encode.write_bytes(file, whole)
+                    json_io.write_bytes(file, whole)
 
     def _read(self) -> list[Line]:
         file = self.path / TRIALS
@@ -200,4 +200,4 @@ def key_of(trace: Any) -> tuple[str, ...]:
 
 
 def _text(line: Line) -> str:
-    return json.dumps(encode.plain_json(line), ensure_ascii=False, allow_nan=False) + "\n"
+    return json.dumps(json_io.plain_json(line), ensure_ascii=False, allow_nan=False) + "\n"

@@ -9,11 +9,12 @@ import pytest
 import referencing
 
 from adreno_sim import AdrenoSimError, schemas
-from adreno_sim.compiler.plan.memory_plan import PlanSummary
+from adreno_sim.base import json_io
 from adreno_sim.findings import Access, Finding, Kind, WorkItem
 from adreno_sim.report import encode, finding_text, text
 from adreno_sim.report.merge import FindingList
 from adreno_sim.report.model import AccessReport, InputReport, KernelReport, OutputReport, Report
+from adreno_sim.report.plan_summary import PlanSummary
 
 ITEM = WorkItem((5, 1, 0), (1, 1, 0), (1, 0, 0))
 WRITE = Finding(
@@ -115,7 +116,7 @@ def test_finding_text_names_place_work_item_access_and_stores():
 @pytest.mark.parametrize("findings", [(), (WRITE, NOTE, WRONG)])
 def test_json_fits_its_schema(findings, tmp_path):
     report = make(findings)
-    encode.write_json(tmp_path / "report.json", encode.report_to_json(report))
+    json_io.write_json(tmp_path / "report.json", encode.report_to_json(report))
     data = json.loads((tmp_path / "report.json").read_text())
     validator("report").validate(data)
     for finding in data["findings"]:
@@ -162,10 +163,10 @@ def lines_of(report):
 
 def test_unwritable_json_leaves_nothing(tmp_path):
     with pytest.raises(AdrenoSimError, match="cannot write"):
-        encode.write_json(tmp_path / "missing" / "report.json", {})
+        json_io.write_json(tmp_path / "missing" / "report.json", {})
     (tmp_path / "folder").mkdir()
     with pytest.raises(AdrenoSimError, match="cannot write"):
-        encode.write_json(tmp_path / "folder", {})
+        json_io.write_json(tmp_path / "folder", {})
     assert [path.name for path in tmp_path.iterdir()] == ["folder"]
 
 

@@ -11,8 +11,9 @@ import referencing
 
 from adreno_sim import schemas
 from adreno_sim.allow import Allowed, AllowEntry
+from adreno_sim.base import json_io
 from adreno_sim.findings import Access, Finding, Kind, WorkItem
-from adreno_sim.report import annotations, encode, explain, launch_encode, launch_text, rules, sarif
+from adreno_sim.report import annotations, explain, launch_encode, launch_text, rules, sarif
 from adreno_sim.report.launch_report import LaunchOutput, LaunchReport
 
 ITEM = WorkItem((5, 1, 0), (1, 1, 0), (1, 0, 0))
@@ -320,5 +321,5 @@ def test_text_says_what_was_announced_and_what_was_not():
 
 
 def test_json_of_a_launch_is_written_whole(tmp_path):
-    encode.write_json(tmp_path / "x.json", launch_encode.to_json(report(findings=[WRITE])))
+    json_io.write_json(tmp_path / "x.json", launch_encode.to_json(report(findings=[WRITE])))
     assert json.loads((tmp_path / "x.json").read_text())["findings"][0]["kind"] == "out-of-bounds-write"

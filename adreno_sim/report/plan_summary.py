@@ -1,0 +1,27 @@
+"""What a memory plan adds up to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class PlanSummary:
+    """Totals in bytes. planned: sum of storages as planned; right: the same with right sizes; live_lower_bound: max over
+    time of the sum of right sizes of live tensors (no plan can be smaller); unplanned: storages the planner left alone.
+    workspace: the most that one call takes for itself.
+    """
+
+    storages: int
+    tensors: int
+    planned: int
+    right: int
+    live_lower_bound: int
+    unplanned: int
+    constants: int
+    workspace: int = 0
+
+    @property
+    def inflation(self) -> float:
+        """planned / right; 1.0 for an empty plan."""
+        return self.planned / self.right if self.right else 1.0
