@@ -31,7 +31,7 @@ def add(commands: Any) -> None:
 
 def _bundle(args: argparse.Namespace) -> int:
     from .base.errors import AdrenoSimError
-    from .cli import refuse_unwritable
+    from .cli_output import refuse_unwritable
     from .report import progress
 
     if Path(args.output).suffix != ".asim":

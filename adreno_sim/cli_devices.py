@@ -40,7 +40,7 @@ def add(commands: Any) -> None:
 
 def _devices(args: argparse.Namespace) -> int:
     from .base import json_io
-    from .cli import refuse_unwritable
+    from .cli_output import refuse_unwritable
     from .report import devices, profile_text
 
     refuse_unwritable(args.json)

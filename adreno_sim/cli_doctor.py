@@ -40,7 +40,7 @@ def _doctor(args: argparse.Namespace) -> int:
     from .backends.open import open_device
     from .base import json_io
     from .base.errors import AdrenoSimError
-    from .cli import refuse_unwritable
+    from .cli_output import refuse_unwritable
     from .compiler.compat import import_tvm
     from .report import doctor_text
 

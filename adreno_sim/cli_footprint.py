@@ -104,7 +104,7 @@ def _bound(text: str) -> tuple[str, tuple[int, int]]:
 
 def _footprint(args: argparse.Namespace) -> int:
     from .base.errors import AdrenoSimError
-    from .cli import refuse_unwritable
+    from .cli_output import refuse_unwritable
     from .compiler.plan.difference import read_old
     from .compiler.plan.footprint import measure, planner_names
     from .compiler.plan.graphs import graph_plans

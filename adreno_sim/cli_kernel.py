@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import cli_cache
+from .cli_output import add_outputs, write_outputs
 
 if TYPE_CHECKING:
     from .report.launch_report import LaunchReport
@@ -54,15 +55,9 @@ def add(commands: Any) -> None:
     parser.set_defaults(run=_kernel)
 
 
-def add_outputs(parser: argparse.ArgumentParser) -> None:
-    """Options of every command with findings; `write_outputs` does what they say."""
-    parser.add_argument("--sarif", metavar="FILE", help="write the findings as SARIF 2.1.0")
-    parser.add_argument("--annotations", action="store_true", help="print the findings as ::error file=,line=:: lines")
-
-
 def _kernel(args: argparse.Namespace) -> int:
     from .allow import find_config
-    from .cli import refuse_unwritable
+    from .cli_output import refuse_unwritable
     from .launch_spec.read import read_launch
     from .launch_spec.run import run_launch
 
@@ -92,15 +87,3 @@ def _write(report: LaunchReport, args: argparse.Namespace) -> None:
     elif args.json:
         json_io.write_json(args.json, data)
     write_outputs(args, report.findings, report.allowed)
-
-
-def write_outputs(args: argparse.Namespace, findings: Any, allowed: Any, sources: Any = None) -> None:
-    """SARIF and annotations, where asked for. sources: see `sarif.to_sarif`."""
-    from .base import json_io
-    from .report import annotations, sarif
-
-    if args.annotations:
-        file = sys.stderr if args.json == "-" else sys.stdout
-        print(*annotations.lines(findings), sep="\n", end="\n" if findings else "", file=file)
-    if args.sarif:
-        json_io.write_json(args.sarif, sarif.to_sarif(findings, allowed, sources))

@@ -68,8 +68,8 @@ def _numbers(text: str, separator: str, count: int, what: str, form: str) -> lis
 
 def _layout(args: argparse.Namespace) -> int:
     from .base import json_io
-    from .cli import refuse_unwritable
     from .cli_devices import load_profile
+    from .cli_output import refuse_unwritable
     from .image import layout_svg
     from .report import layout_text
 

@@ -58,7 +58,7 @@ def _runs(text: str) -> int:
 def _precision(args: argparse.Namespace) -> int:
     from .backends.open import open_device
     from .base import json_io
-    from .cli import refuse_unwritable
+    from .cli_output import refuse_unwritable
     from .compiler.precision.report import precision
 
     for file in (args.json, args.save):

@@ -17,7 +17,7 @@ exit code: as of check: 1 where something failed (and was written), 0 where noth
 
 def add(commands: Any) -> None:
     """Register the command."""
-    from .cli import add_check_arguments
+    from .cli_check import add_check_arguments
 
     parser = commands.add_parser(
         "reproduce",
@@ -33,7 +33,7 @@ def add(commands: Any) -> None:
 
 
 def _reproduce(args: argparse.Namespace) -> int:
-    from .cli import run_check, write_report
+    from .cli_check import run_check, write_report
     from .launch_spec.write import refuse_taken
 
     refuse_taken(Path(args.to))

@@ -46,7 +46,7 @@ def add(commands: Any) -> None:
 def _scopes(args: argparse.Namespace) -> int:
     from .backends.open import open_device
     from .base import json_io
-    from .cli import refuse_unwritable
+    from .cli_output import refuse_unwritable
     from .compiler.scopes.report import scope_stages, script
     from .report import scope_html, scope_text
 

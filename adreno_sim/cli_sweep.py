@@ -68,7 +68,7 @@ def _count(text: str) -> int:
 
 
 def _sweep(args: argparse.Namespace) -> int:
-    from .cli import refuse_unwritable
+    from .cli_output import refuse_unwritable
     from .compiler.compile_options import CompileOptions
     from .report import sweep_text
     from .sweep.case import cases

@@ -53,7 +53,7 @@ def add(commands: Any) -> None:
 
 def _tune(args: argparse.Namespace) -> int:
     from .base import json_io
-    from .cli import refuse_unwritable
+    from .cli_output import refuse_unwritable
     from .compiler.tuning.search import tune
     from .report import tune_text
 

@@ -57,7 +57,7 @@ def verify_results(mod: IRModule, target: Target | str, ref_target: Target | str
 
 
 def _verify(mod: IRModule, inputs: Sequence[np.ndarray], target: Any, device: Device, name: str) -> None:
-    from ..pytest.results import failure_text
+    from ..report.plain_text import failure_text
     from .check import check
 
     __tracebackhide__ = True

@@ -58,7 +58,9 @@ class AdrenoCheck:
         return report
 
     def _describe(self, report: Report, model: Any, inputs: Any, options: dict[str, Any]) -> str:
-        text = results.failure_text(report)
+        from ..report.plain_text import failure_text
+
+        text = failure_text(report)
         if self._settings.output is None:
             return text
         folder = results.attach(self._settings.output, self._node.nodeid, report)

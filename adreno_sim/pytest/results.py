@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from ..report.model import Report
 
 PREFIX = "adreno."
-MOST_FINDINGS = 3
-"""Findings shown of a failed check; the attachment has them all."""
 
 
 def properties(device: str, report: Report) -> list[tuple[str, object]]:
@@ -38,19 +36,6 @@ def properties(device: str, report: Report) -> list[tuple[str, object]]:
     if report.plan is not None:
         values |= {"plan-bytes": report.plan.planned, "plan-right-bytes": report.plan.right}
     return [(PREFIX + name, value) for name, value in values.items()]
-
-
-def failure_text(report: Report) -> str:
-    """A failed check in a few lines: the verdict, the worst findings with kernel, line and index, how many more there are."""
-    from ..report import finding_text
-
-    found = sorted((f for f in report.findings if f.severity > 0), key=lambda finding: -finding.severity)
-    lines = [f"{report.model} on {report.device} ({report.target}, {report.pipeline}): {report.verdict}"]
-    for finding in found[:MOST_FINDINGS]:
-        lines += finding_text.lines(finding)
-    if len(found) > MOST_FINDINGS:
-        lines.append(f"and {len(found) - MOST_FINDINGS} more findings")
-    return "\n".join(lines)
 
 
 def told(folder: Path, text: str) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ..base.json_io import write_text
 from ..findings import Finding, Severity
 from . import finding_text, offload_text
-from .allow_text import allow_lines
+from .plain_text import allow_lines
 from .text import output_line, plan_line
 
 if TYPE_CHECKING:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
 from .. import fidelity
-from ..allow import describe_expired
+from ..allow import Allowed, describe_expired
 from ..base.json_io import plain_json
 from ..base.version import __version__
 from ..findings import Finding
+from . import encode
 from .model import Report
 
 REPORT_SCHEMA = "adreno-sim/report/1"
@@ -17,7 +19,7 @@ REPORT_SCHEMA = "adreno-sim/report/1"
 
 def report_to_json(report: Report) -> dict[str, Any]:
     """The report as JSON-ready data; infinities and NaN as the strings "inf", "-inf", "nan"."""
-    from .allow_text import allowed_to_json
+    from .encode import allowed_to_json
 
     kernels = [{**asdict(kernel), "status": kernel.status} for kernel in report.kernels]
     data = {
@@ -83,3 +85,16 @@ def finding_to_json(finding: Finding) -> dict[str, Any]:
     if finding.detail:
         data["detail"] = dict(finding.detail)
     return plain_json(data)
+
+
+def allowed_to_json(allowed: Iterable[Allowed]) -> list[dict[str, Any]]:
+    """Accepted findings, each with the reason and the last day of its entry."""
+    return [
+        {
+            "finding": encode.finding_to_json(item.finding),
+            "reason": item.entry.reason,
+            "expires": item.entry.expires.isoformat(),
+            "entry": item.entry.where,
+        }
+        for item in allowed
+    ]

@@ -9,8 +9,7 @@ from .. import fidelity
 from ..allow import describe_expired
 from ..base.json_io import plain_json
 from ..base.version import __version__
-from .allow_text import allowed_to_json
-from .encode import finding_to_json
+from .encode import allowed_to_json, finding_to_json
 from .launch_report import LaunchReport
 
 SCHEMA = "adreno-sim/launch-report/1"

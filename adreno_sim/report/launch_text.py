@@ -7,8 +7,8 @@ from typing import IO
 
 from ..findings import Finding
 from . import explain, finding_text
-from .allow_text import allow_lines
 from .launch_report import LaunchOutput, LaunchReport
+from .plain_text import allow_lines
 from .text import STYLE
 
 

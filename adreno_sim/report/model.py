@@ -273,6 +273,6 @@ class Report:
         return next((finding for finding in self.findings if finding.kind.label == "wrong-value"), None)
 
     def __str__(self) -> str:
-        from .text import plain
+        from .plain_text import plain
 
         return plain(self)

@@ -7,9 +7,9 @@ from typing import IO, TYPE_CHECKING
 
 from ..findings import Severity
 from . import finding_text, offload_text
-from .allow_text import allow_lines
 from .console import open_console
 from .model import KernelReport, OutputReport, PeerReport, Report, ScopeSummary
+from .plain_text import allow_lines
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -18,15 +18,6 @@ STYLE = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.NOTE: 
 STATUS_STYLE = {"ok": "green", "wrong": "bold red", "vacuous": "yellow", "part": "", "unchecked": "yellow"}
 SHOWN = 3
 """Tensors named for each reason; the JSON has them all."""
-
-
-def plain(report: Report) -> str:
-    """The report without its table: findings of the highest severity first, what was not checked, the verdict."""
-    found = sorted(report.findings, key=lambda finding: -finding.severity)
-    out = [line for finding in found for line in finding_text.lines(finding)]
-    out += allow_lines(report.allowed, report.expired)
-    out += [f"not checked: {sentence}" for sentence in report.unchecked]
-    return "\n".join([*out, report.verdict])
 
 
 def show(report: Report, file: IO[str], notes: bool = False) -> None:
