@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from ..base.errors import AdrenoSimError, OptionError, UnsupportedError
 from ..mlops.policy import OffloadPolicy
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
     from .clml.partition import Offload
     from .clml.subgraph import Subgraph
-    from .tuning.apply import Tuned
 
 PipelineName = Literal["fixed", "stock"]
 
@@ -68,6 +67,16 @@ class Lowered:
     tuned: Mapping[str, str] = field(default_factory=dict)
 
 
+class ScheduleSource(Protocol):
+    """Schedules that go before TVM's own. first_schedule: name of the pass before which no function is scheduled yet.
+    applied: what became of each function, filled while passes run."""
+
+    first_schedule: str
+    applied: dict[str, str]
+
+    def add_passes(self, passes: list[Pass]) -> list[Pass]: ...
+
+
 def lower(
     mod: IRModule,
     target: str | Target,
@@ -75,7 +84,7 @@ def lower(
     without: Sequence[str] = (),
     limits: Mapping[str, Any] | None = None,
     offload: OffloadPolicy | None = None,
-    tuned: Tuned | None = None,
+    tuned: ScheduleSource | None = None,
     planner: Pass | None = None,
 ) -> Lowered:
     """Lower `mod` for an Adreno target.
@@ -155,7 +164,7 @@ def _lower_relax(
     target: Target,
     fixes: Sequence[Fix],
     clml: Offload | None = None,
-    tuned: Tuned | None = None,
+    tuned: ScheduleSource | None = None,
     planner: Pass | None = None,
     watch: Snapshot | None = None,
 ) -> tuple[IRModule, IRModule]:
