@@ -6,14 +6,12 @@ later turn of a loop computes anew has gone by that edge again.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from ..clc import ir
 from .context_bounds import Context
-from .linear import Linear
-
-if TYPE_CHECKING:
-    from .index_forms import IndexForms
+from .dominators import Dominators
+from .linear import Atoms, Linear
 
 _INVERSE = {
     "eq": "ne", "ne": "eq", "slt": "sge", "sge": "slt", "sle": "sgt", "sgt": "sle", "ult": "uge", "uge": "ult", "ule": "ugt",
@@ -24,10 +22,23 @@ _DEPTH = 24
 """Conditions nested deeper than this are not looked into."""
 
 
+class Forms(Protocol):
+    """What conditions are read from: linear expressions of values, and what holds where an instruction is."""
+
+    @property
+    def atoms(self) -> Atoms: ...
+    @property
+    def dominators(self) -> Dominators: ...
+    @property
+    def block_of(self) -> dict[int, ir.Block]: ...
+    def form(self, value: ir.Value) -> Linear: ...
+    def context(self, instr: ir.Instr) -> Context: ...
+
+
 class Conditions:
     """The conditions of one kernel. Contexts are made when first asked for."""
 
-    def __init__(self, forms: IndexForms):
+    def __init__(self, forms: Forms):
         self._forms = forms
         self._contexts: dict[int, Context] = {}
         self._trail: list[int] = []

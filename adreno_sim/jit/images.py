@@ -16,7 +16,8 @@ from . import layout, texels
 from .calls import call, family
 from .emit import Emitter
 from .image_access import address_of, offset_of, out_of_range, read_at, report_coordinate
-from .image_refs import NO_SAMPLER, ImageRef, image_of, sampler_of
+from .image_operands import NO_SAMPLER, image_of, sampler_of
+from .image_refs import ImageRef
 from .sampling import sample
 from .sites import Site
 

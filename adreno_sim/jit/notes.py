@@ -7,18 +7,25 @@ first occurrence and its values are those that reporting code finds.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from . import context
 from .sites import Site
 from .text import Text
 
 if TYPE_CHECKING:
-    from .emit import Emitter
     from .unit import Unit
 
 
-def noted(e: Emitter, t: Text, site: Site, times: str | int, first: Callable[[], tuple[str, str, Sequence[str | int]]]) -> None:
+class Reporter(Protocol):
+    """What writes code that reports: its unit, and the group and local id (i64) of the work-item at hand."""
+
+    @property
+    def unit(self) -> Unit: ...
+    def item(self, t: Text) -> tuple[str, str]: ...
+
+
+def noted(e: Reporter, t: Text, site: Site, times: str | int, first: Callable[[], tuple[str, str, Sequence[str | int]]]) -> None:
     """Write into `t` (cold code of a region) that `site` fires `times` (i64), for work-items none of which is before `e.item`.
 
     `first` writes into `t` the group, local id and values of the first of them.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ...clc import ir
 from ...findings import Kind
 from .. import layout
-from ..image_refs import image_of
+from ..image_operands import image_of
 from ..sites import Site
 from .undefined import CHOSEN, PADDING, READ, VARIABLE, depended_on, sources_of_lane
 from .uses import chooses, lane_number

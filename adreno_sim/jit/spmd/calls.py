@@ -17,7 +17,7 @@ from .library import vector_function
 from .tile import Unsuitable
 
 if TYPE_CHECKING:
-    from .emitter import SpmdEmitter
+    from .values import LaneValues
 
 _ELEMENTWISE_MODULES = {m.__name__ for m in (conversions, floats, integers, relations)}
 _UNFIT = re.compile(
@@ -32,7 +32,7 @@ _TRUTHS = {
 }  # fmt: skip
 
 
-def heavy(e: SpmdEmitter, instr: ir.Instr) -> bool:
+def heavy(e: LaneValues, instr: ir.Instr) -> bool:
     """Whether a call had better not run without lanes: memory at one place, functions of the library, lanes in turn."""
     assert instr.callee is not None
     name = instr.callee.name
@@ -42,7 +42,7 @@ def heavy(e: SpmdEmitter, instr: ir.Instr) -> bool:
     return emit is None or emit.__module__ not in _ELEMENTWISE_MODULES
 
 
-def emit(e: SpmdEmitter, instr: ir.Instr) -> None:
+def emit(e: LaneValues, instr: ir.Instr) -> None:
     assert instr.callee is not None
     name = instr.callee.name
     if _UNFIT.fullmatch(name):
@@ -51,7 +51,7 @@ def emit(e: SpmdEmitter, instr: ir.Instr) -> None:
         _vector_access(e, instr)
     elif _LANE_IDS.fullmatch(name) and e.shapes.of(instr).pattern is None:
         e.in_turn(instr)
-    elif e._scalar(instr) and not any(_own_memory(e, v) for v in instr.operands) and not _writes(instr):
+    elif e.is_scalar(instr) and not any(_own_memory(e, v) for v in instr.operands) and not _writes(instr):
         INSTRUCTIONS["call"](e, instr)
     elif name.startswith("read_image"):
         images.read(e, instr)
@@ -61,7 +61,7 @@ def emit(e: SpmdEmitter, instr: ir.Instr) -> None:
         _vector(e, instr)
 
 
-def _own_memory(e: SpmdEmitter, value: ir.Value) -> bool:
+def _own_memory(e: LaneValues, value: ir.Value) -> bool:
     """Whether an operand leads each lane to other memory."""
     return is_pointer(value) and (not e.uniform(value) or e.privates.is_private(value))
 
@@ -71,7 +71,7 @@ def _writes(instr: ir.Instr) -> bool:
     return isinstance(instr.type, ir.Void) and instr.callee is not None and instr.callee.name.startswith(("v", "write_image"))
 
 
-def _vector(e: SpmdEmitter, instr: ir.Instr) -> None:
+def _vector(e: LaneValues, instr: ir.Instr) -> None:
     assert instr.callee is not None
     name, emitter = instr.callee.name, emitter_of(instr.callee.name)
     single = not isinstance(instr.operands[0].type, ir.Vector)
@@ -97,7 +97,7 @@ def _matching(instr: ir.Instr) -> bool:
     return all(layout.lanes_of(v.type) in (1, count) for v in instr.operands) and not any(is_pointer(v) for v in instr.operands)
 
 
-def _select(e: SpmdEmitter, instr: ir.Instr) -> None:
+def _select(e: LaneValues, instr: ir.Instr) -> None:
     """The built-in select on scalars: by zero or not."""
     a, b, by = instr.operands
     condition = e.components(by)[0]
@@ -107,7 +107,7 @@ def _select(e: SpmdEmitter, instr: ir.Instr) -> None:
     e.define_lanes(instr, [e.body.op(f"select <{e.count} x i1> {flags}, {spelled} {y}, {spelled} {x}")])
 
 
-def _library(e: SpmdEmitter, instr: ir.Instr) -> None:
+def _library(e: LaneValues, instr: ir.Instr) -> None:
     """A function of the library: as a function of vectors where it is straight code, else lane after lane."""
     assert instr.callee is not None
     name = library.scalar_of(instr.callee)
@@ -129,7 +129,7 @@ def _library(e: SpmdEmitter, instr: ir.Instr) -> None:
     e.define_lanes(instr, results)
 
 
-def _vector_access(e: SpmdEmitter, instr: ir.Instr) -> None:
+def _vector_access(e: LaneValues, instr: ir.Instr) -> None:
     """vloadN and vstoreN."""
     storing = isinstance(instr.type, ir.Void)
     index, pointer = instr.operands[-2:]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...clc import ir
-from ...clc.queries import object_align, private_bytes
+from ...clc.queries import private_bytes
 from .. import access, layout, undefined
 from ..emit import INSTRUCTIONS
 from ..provenance import Object, is_pointer
@@ -15,6 +15,7 @@ from ..text import Text
 from . import calls, memory, small, transfers
 from . import vector_text as vt
 from .loops import LoopFlow
+from .private_room import fill_room, room_of, tile_number
 from .structure import Loop, Structure
 from .tile import Unsuitable
 from .valid_bytes import ValidBytes
@@ -81,44 +82,14 @@ class SpmdEmitter(LoopFlow):
     def _step(self, axis: int) -> int:
         return self.tile.size[axis]
 
-    def _chunk(self, t: Text) -> str:
-        """The number of the tile in its group."""
-        counts = self.tile.count(self.unit.key.local_size)
-        result = "0"
-        for axis in (2, 1, 0):
-            if result != "0":
-                result = t.op(f"mul i64 {result}, {counts[axis]}")
-            if counts[axis] > 1:
-                own = t.op(f"udiv i64 {self.item_ids.local[axis]}, {self.tile.size[axis]}")
-                result = own if result == "0" else t.op(f"add i64 {result}, {own}")
-        return result
-
     def _private(self, key):
         instr = self.privates.named(key[1])
         name = instr.name or "private variable"
-        return Object(key, name, "private", self.private_room(instr, self.plan.private), private_bytes(instr))
-
-    def private_room(self, instr: ir.Instr, placed: dict[int, tuple[int, int]]) -> str:
-        """The address of what all lanes have of a private variable: on the stack, or in the arena where it is `placed`."""
-        whole = self.privates.slot(instr) * self.count
-        if id(instr) not in placed:
-            return self.prologue.op(f"alloca [{whole} x i8], align {object_align(whole)}")
-        offset, stride = placed[id(instr)]
-        start = self.prologue.op(f"getelementptr i8, ptr %arena, i64 {offset}")
-        if not stride:
-            return start
-        slot = self.opening.op(f"mul i64 {self._chunk(self.opening)}, {stride}")
-        return self.opening.op(f"getelementptr i8, ptr {start}, i64 {slot}")
+        return Object(key, name, "private", room_of(self, instr, self.plan.private), private_bytes(instr))
 
     def _zero(self, instr: ir.Instr) -> None:
-        self.fill_private(self.opening, instr, self.object(("alloca", id(instr))).base, "0")
+        fill_room(self, self.opening, instr, self.object(("alloca", id(instr))).base, "0")
         self.hooks.opening(instr)
-
-    def fill_private(self, t: Text, instr: ir.Instr, base: str, byte: str) -> None:
-        """Every byte of what all lanes have of a private variable, or of its shadow, becomes `byte`."""
-        fill = self.unit.declare("llvm.memset.p0.i64", "void", "ptr, i8, i64, i1")
-        whole = self.privates.slot(instr) * self.count
-        t.do(f"call {fill}(ptr align {min(128, whole & -whole)} {base}, i8 {byte}, i64 {whole}, i1 false)")
 
     # What lives across barriers: per tile the parts of each value, lane 0's only where that says all
 
@@ -154,7 +125,7 @@ class SpmdEmitter(LoopFlow):
 
     def _kept_at(self, t: Text, offset: int, type: str) -> str:
         base = t.op(f"getelementptr i8, ptr %arena, i64 {offset}")
-        return t.op(f"getelementptr [{part_bytes(type)} x i8], ptr {base}, i64 {self._chunk(t)}")
+        return t.op(f"getelementptr [{part_bytes(type)} x i8], ptr {base}, i64 {tile_number(self, t)}")
 
     def leave_at(self, segment) -> None:
         split, t = segment.split, self.body
@@ -197,7 +168,7 @@ class SpmdEmitter(LoopFlow):
             self._block(instr)
         elif instr.op == "gep" and not all(self.uniform(v) for v in instr.operands):
             memory.gep(self, instr)
-        elif self._scalar(instr):
+        elif self.is_scalar(instr):
             INSTRUCTIONS[instr.op](self, instr)
         else:
             self._vector(instr)
@@ -210,12 +181,6 @@ class SpmdEmitter(LoopFlow):
             INSTRUCTIONS[instr.op](self, instr)
         else:
             self.in_turn(instr)
-
-    def _scalar(self, instr: ir.Instr) -> bool:
-        """Whether computing an instruction for lane 0 gives all lanes."""
-        if any(self.varies(v) for v in instr.operands):
-            return False
-        return isinstance(instr.type, ir.Void) or self.shapes.of(instr).pattern is not None
 
     def _vector(self, instr: ir.Instr) -> None:
         op = instr.op

@@ -12,7 +12,8 @@ from ...image.formats import ORDERS, Format
 from .. import constants, layout, texels
 from .. import images as scalar_images
 from ..image_access import clamped, coordinate_site, coordinate_values
-from ..image_refs import NO_SAMPLER, ImageRef, image_of, sampler_of
+from ..image_operands import NO_SAMPLER, image_of, sampler_of
+from ..image_refs import ImageRef
 from ..pointers import LanePtr
 from ..provenance import Ptr
 from ..text import Text, scaled
@@ -20,7 +21,7 @@ from . import memory
 from . import vector_text as vt
 
 if TYPE_CHECKING:
-    from .emitter import SpmdEmitter
+    from .values import LaneValues
 
 _INT = ir.Int(32)
 
@@ -28,7 +29,7 @@ _INT = ir.Int(32)
 class Coordinate:
     """A coordinate along one dimension: a scalar for lane 0 with a pattern, or a vector."""
 
-    def __init__(self, e: SpmdEmitter, value: ir.Value | None, whole: ir.Value, at: int):
+    def __init__(self, e: LaneValues, value: ir.Value | None, whole: ir.Value, at: int):
         self.pattern = (0,) * e.count
         self.scalar: str | None = None
         if value is not None and not e.varies(value):
@@ -58,7 +59,7 @@ class Coordinate:
         own = t.op(f"extractelement {spelled} {vt.numbers(_INT, self.pattern)}, i32 {lane}")
         return t.op(f"add i32 {self.scalar}, {own}")
 
-    def lanes(self, e: SpmdEmitter) -> str:
+    def lanes(self, e: LaneValues) -> str:
         return vt.moved(e.body, _INT, self.scalar, self.pattern) if self.scalar is not None else self.vector
 
 
@@ -81,11 +82,11 @@ def _plain(format: Format) -> bool:
     return not format.srgb and "x" not in ORDERS.get(format.order, "")
 
 
-def _coordinates(e: SpmdEmitter, image: ImageRef, where: ir.Value) -> list[Coordinate]:
+def _coordinates(e: LaneValues, image: ImageRef, where: ir.Value) -> list[Coordinate]:
     return [Coordinate(e, _element(where, at), where, at) for at in range(image.dimensions)]
 
 
-def read(e: SpmdEmitter, instr: ir.Instr) -> None:
+def read(e: LaneValues, instr: ir.Instr) -> None:
     assert instr.callee is not None
     image = image_of(e, instr.operands[0], instr)
     sampled = isinstance(instr.operands[1].type, ir.Sampler)
@@ -124,7 +125,7 @@ def read(e: SpmdEmitter, instr: ir.Instr) -> None:
     e.define_lanes(instr, _colour(e, image.format, suffix, parts, outside, addressing))
 
 
-def _clamp(e: SpmdEmitter, image: ImageRef, coordinates: list[Coordinate], at: int) -> None:
+def _clamp(e: LaneValues, image: ImageRef, coordinates: list[Coordinate], at: int) -> None:
     """A coordinate kept inside the image."""
     one = coordinates[at]
     if one.uniform:
@@ -136,7 +137,7 @@ def _clamp(e: SpmdEmitter, image: ImageRef, coordinates: list[Coordinate], at: i
     coordinates[at].vector = _clamped_lanes(e, vector, image.extent(at))
 
 
-def _clamped_lanes(e: SpmdEmitter, vector: str, extent: str) -> str:
+def _clamped_lanes(e: LaneValues, vector: str, extent: str) -> str:
     t, spelled = e.body, f"<{e.count} x i32>"
     last = vt.splat(t, _INT, t.op(f"sub i32 {extent}, 1"), e.count)
     name = f"v{e.count}i32"
@@ -146,7 +147,7 @@ def _clamped_lanes(e: SpmdEmitter, vector: str, extent: str) -> str:
     return t.op(f"call {high}({spelled} {raised}, {spelled} {last})")
 
 
-def _row(e: SpmdEmitter, image: ImageRef, coordinates: list[Coordinate]) -> tuple[str, Callable[[], list[str]]] | None:
+def _row(e: LaneValues, image: ImageRef, coordinates: list[Coordinate]) -> tuple[str, Callable[[], list[str]]] | None:
     """An i1: all lanes read texels in range that lie in one row; and how to read them. None where they never do."""
     if not coordinates[0].row or not all(c.uniform for c in coordinates[1:]):
         return None
@@ -158,7 +159,7 @@ def _row(e: SpmdEmitter, image: ImageRef, coordinates: list[Coordinate]) -> tupl
     return inside, lambda: _fetch(e, image, coordinates, None)
 
 
-def _pointer(e: SpmdEmitter, image: ImageRef, coordinates: list[Coordinate], base: str) -> LanePtr:
+def _pointer(e: LaneValues, image: ImageRef, coordinates: list[Coordinate], base: str) -> LanePtr:
     """Where the texels of the lanes are in what begins at `base` and is laid out as the image."""
     t, index = e.body, None
     pattern = (0,) * e.count
@@ -181,7 +182,7 @@ def _pointer(e: SpmdEmitter, image: ImageRef, coordinates: list[Coordinate], bas
     return LanePtr(Ptr(base, 0, 0), pattern, index)
 
 
-def _apart(e: SpmdEmitter, image: ImageRef, coordinates: list[Coordinate], addressing: str) -> tuple[list[str], str | None]:
+def _apart(e: LaneValues, image: ImageRef, coordinates: list[Coordinate], addressing: str) -> tuple[list[str], str | None]:
     """The stored channels of each lane's texel, and the lanes that are out of range."""
     t = e.body
     if e.unit.proven(e.current) or (addressing == "none" and not e.unit.checked):
@@ -199,7 +200,7 @@ def _apart(e: SpmdEmitter, image: ImageRef, coordinates: list[Coordinate], addre
     return _fetch(e, image, coordinates, mask), outside
 
 
-def _note(e: SpmdEmitter, image: ImageRef, coordinates: list[Coordinate], outside: str) -> None:
+def _note(e: LaneValues, image: ImageRef, coordinates: list[Coordinate], outside: str) -> None:
     """Report the lanes whose read the addressing mode makes defined."""
 
     def values(t: Text, lane: str) -> list[str]:
@@ -208,7 +209,7 @@ def _note(e: SpmdEmitter, image: ImageRef, coordinates: list[Coordinate], outsid
     e.note_lanes(outside, coordinate_site(e, image, Kind.CLAMPED_READ), values)
 
 
-def _outside(e: SpmdEmitter, image: ImageRef, coordinates: list[Coordinate]) -> str:
+def _outside(e: LaneValues, image: ImageRef, coordinates: list[Coordinate]) -> str:
     t, result, same = e.body, "", ""
     for at, one in enumerate(coordinates):
         if one.uniform:
@@ -227,7 +228,7 @@ def _outside(e: SpmdEmitter, image: ImageRef, coordinates: list[Coordinate]) -> 
 # Texels
 
 
-def _fetch(e: SpmdEmitter, image: ImageRef, coordinates: list[Coordinate], mask: str | None) -> list[str]:
+def _fetch(e: LaneValues, image: ImageRef, coordinates: list[Coordinate], mask: str | None) -> list[str]:
     """The stored channels, one vector each."""
     e.hooks.reading_texels(image, lambda base: _pointer(e, image, coordinates, base), mask)
     where = _pointer(e, image, coordinates, image.field("address"))
@@ -235,7 +236,7 @@ def _fetch(e: SpmdEmitter, image: ImageRef, coordinates: list[Coordinate], mask:
     return memory.load_elements(e, where, layout.elem_of(texels.stored_type(format)), format.channels, mask, 1)
 
 
-def _colour(e: SpmdEmitter, format: Format, suffix: str, stored: list[str], outside: str | None, addressing: str) -> list[str]:
+def _colour(e: LaneValues, format: Format, suffix: str, stored: list[str], outside: str | None, addressing: str) -> list[str]:
     """Red, green, blue and alpha from the stored channels."""
     type = e.wide(texels.stored_type(format))
     lane = texels._LANES[suffix]
@@ -258,7 +259,7 @@ def _colour(e: SpmdEmitter, format: Format, suffix: str, stored: list[str], outs
     ]
 
 
-def write(e: SpmdEmitter, instr: ir.Instr) -> None:
+def write(e: LaneValues, instr: ir.Instr) -> None:
     image = image_of(e, instr.operands[0], instr)
     format, suffix = image.format, scalar_images._suffix(instr)
     if not _plain(format):
@@ -283,7 +284,7 @@ def write(e: SpmdEmitter, instr: ir.Instr) -> None:
     memory.store_elements(e, target(image.field("address")), elem, stored, mask, 1)
 
 
-def _stored(e: SpmdEmitter, format: Format, suffix: str, colour: list[str]) -> list[str]:
+def _stored(e: LaneValues, format: Format, suffix: str, colour: list[str]) -> list[str]:
     """The channels as they are stored."""
     type = e.wide(texels.stored_type(format))
     wide = e.wide(texels._LANES[suffix])

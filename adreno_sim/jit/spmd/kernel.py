@@ -15,7 +15,7 @@ from .emitter import SpmdEmitter, part_bytes
 from .privates import Privates
 from .shapes import Shapes
 from .tile import Unsuitable
-from .valid_bytes import valid_plan
+from .valid_plan import valid_plan
 from .values import SpmdPlan
 
 STACK_FACTOR = 8

@@ -13,10 +13,11 @@ from ..pointers import LanePtr
 from ..provenance import Ptr
 from . import vector_text as vt
 from .memory import addresses, checked, gather, load_elements, scatter, store_elements
+from .private_room import fill_room
 from .values import LaneValues
 
 if TYPE_CHECKING:
-    from .emitter import SpmdEmitter
+    from .values import LaneValues
 
 
 def load(e: LaneValues, instr: ir.Instr, pointer: ir.Value, where: LanePtr, align: int) -> None:
@@ -72,7 +73,7 @@ def store_at(
     store_elements(e, own(e, where, variable), elem, parts, mask, align)
 
 
-def fill(e: SpmdEmitter, instr: ir.Instr, variable: ir.Instr) -> None:
+def fill(e: LaneValues, instr: ir.Instr, variable: ir.Instr) -> None:
     """memset or memcpy of a whole private variable, lanes side by side or lane by lane."""
     granule = e.privates.granule(variable) or 1
     word = ir.Int(8 * granule)
@@ -80,7 +81,7 @@ def fill(e: SpmdEmitter, instr: ir.Instr, variable: ir.Instr) -> None:
     target, t = e.lane_ptr(variable), e.body
     if instr.op == "memset" and e.mask is None:
         e.hooks.filling_lanes(variable)
-        e.fill_private(t, variable, target.pointer.base, e.value(source))
+        fill_room(e, t, variable, target.pointer.base, e.value(source))
         return
     origin, mask = None, None
     if instr.op != "memset" and not e.uniform(source):

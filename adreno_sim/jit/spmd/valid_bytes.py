@@ -9,79 +9,32 @@ the launch is run again by code that reports (`jit.replay`).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ...clc import ir
 from .. import arguments, layout
 from ..access_hooks import AccessHooks
-from ..accesses import targets, touches_memory
 from ..pointers import LanePtr
-from ..provenance import Object, Provenance, Ptr
+from ..provenance import Object, Ptr
 from ..shadow import validity
-from ..shadow.undefined import PADDING, VARIABLE, Undefined, depended_on
-from ..shadow.uses import Uses
 from ..specialisation import BufferArg, ImageArg
-from ..unit import Unit
 from . import transfers
 from . import vector_text as vt
 from .memory import load_elements, store_elements
+from .private_room import fill_room, room_of
 from .tile import Unsuitable
+from .valid_plan import ValidPlan
 
 if TYPE_CHECKING:
     from ..image_refs import ImageRef
-    from .emitter import SpmdEmitter
-
-
-@dataclass
-class ValidPlan:
-    """What regions of a kernel share: how values are used, and where valid bytes lie in the arena.
-
-    local: of all local memory of a group. private: of the variables that lie in the arena themselves, by id.
-    """
-
-    uses: Uses
-    local: int
-    private: dict[int, tuple[int, int]] = field(default_factory=dict)
-
-
-def valid_plan(unit: Unit, kernel: ir.Function, provenance: Provenance) -> ValidPlan:
-    """Raises Unsuitable where there is more to look for than valid bytes."""
-    for param, arg in zip(kernel.params, unit.key.args, strict=True):
-        if isinstance(arg, (BufferArg, ImageArg)) and arg.shadow is not None and arg.shadow.cell_words:
-            raise Unsuitable(f"{param.name}, which work-items may race for")
-    _check_local(unit, kernel, provenance)
-    uses = Uses(kernel)
-    _check_variables(kernel, Undefined(kernel, uses))
-    return ValidPlan(uses, unit.reserve_arena(unit.local_bytes))
-
-
-def _check_local(unit: Unit, kernel: ir.Function, provenance: Provenance) -> None:
-    """Local arrays must be proven to be free of races."""
-    for instr in (i for block in kernel.blocks for i in block.instrs if touches_memory(i)):
-        for target in targets(instr):
-            key = None if isinstance(ir.type_of(target), ir.Image) else provenance.key(target)
-            if key is None or key in unit.key.proofs.apart:
-                continue
-            kind, which = key
-            if kind in ("global", "param") and which in unit.local_offsets:
-                raise Unsuitable("local memory that work-items may race for")
-
-
-def _check_variables(kernel: ir.Function, undefined: Undefined) -> None:
-    """No use of a value may be one of a variable without a value; nor may a store leave bytes of what it writes unwritten."""
-    for instr in (i for block in kernel.blocks for i in block.instrs):
-        stores = instr.op == "store" or (instr.callee is not None and instr.callee.name.startswith(("vstore", "write_image")))
-        for operand in depended_on(instr, undefined):
-            reasons = frozenset().union(*undefined.lanes(operand).values())
-            if VARIABLE in reasons or (stores and PADDING in reasons):
-                raise Unsuitable("a variable that may have no value")
+    from .values import LaneValues
 
 
 class ValidBytes(AccessHooks):
     """Hooks for one region's emitter."""
 
-    def __init__(self, e: SpmdEmitter, plan: ValidPlan):
+    def __init__(self, e: LaneValues, plan: ValidPlan):
         self.e, self.plan = e, plan
         self._private: dict[object, str] = {}
 
@@ -129,7 +82,7 @@ class ValidBytes(AccessHooks):
             validity.mark(self.e.body, self.e.body.op(f"getelementptr i8, ptr {base}, i64 {offset}"), type, [])
 
     def opening(self, variable: ir.Instr) -> None:
-        self.e.fill_private(self.e.opening, variable, self._private_base(variable), "0")
+        fill_room(self.e, self.e.opening, variable, self._private_base(variable), "0")
 
     # All lanes
 
@@ -146,7 +99,7 @@ class ValidBytes(AccessHooks):
             transfers.store_at(self.e, shadow, variable, word, [self._valid(word)] * count, mask, 1)
 
     def filling_lanes(self, variable: ir.Instr) -> None:
-        self.e.fill_private(self.e.body, variable, self._private_base(variable), "1")
+        fill_room(self.e, self.e.body, variable, self._private_base(variable), "1")
 
     def reading_texels(self, image: ImageRef, where: Callable[[str], LanePtr], mask: str | None) -> None:
         base = self._image(image)
@@ -231,7 +184,7 @@ class ValidBytes(AccessHooks):
 
     def _private_base(self, variable: ir.Instr) -> str:
         if id(variable) not in self._private:
-            self._private[id(variable)] = self.e.private_room(variable, self.plan.private)
+            self._private[id(variable)] = room_of(self.e, variable, self.plan.private)
         return self._private[id(variable)]
 
 

@@ -22,7 +22,7 @@ from .shapes import Shapes
 from .tile import Tile, Unsuitable
 
 if TYPE_CHECKING:
-    from .valid_bytes import ValidPlan
+    from .valid_plan import ValidPlan
 
 
 @dataclass
@@ -113,6 +113,12 @@ class LaneValues(KernelEmitter):
             for slot, part in zip(self.slots[id(instr)], parts, strict=True):
                 self.body.do(f"store {self.spelled(instr.type)} {part}, ptr {slot}")
             del self.lanes[id(instr)]
+
+    def is_scalar(self, instr: ir.Instr) -> bool:
+        """Whether computing an instruction for lane 0 gives all lanes."""
+        if any(self.varies(v) for v in instr.operands):
+            return False
+        return isinstance(instr.type, ir.Void) or self.shapes.of(instr).pattern is not None
 
     def lane_ptr(self, value: ir.Value) -> LanePtr:
         """Where the lanes of a pointer are."""
