@@ -10,7 +10,7 @@ import numpy as np
 from ..clc import ir
 from ..device import StoreEvent
 from ..findings import Access, Finding, Kind, WorkItem
-from . import context, printing
+from . import context, layout, printing
 from .sites import Site
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ def printed_text(compiled: CompiledKernel, words: np.ndarray, used: int) -> str:
     at, data = 0, words[: min(used // 8, len(words))].tolist()
     while at < len(data):
         call = compiled.module.prints[data[at]]
-        count = sum(printing.layout.lanes_of(t) for t in call.arguments)
+        count = sum(layout.lanes_of(t) for t in call.arguments)
         end = at + printing.HEADER + count
         if end > len(data):
             break
