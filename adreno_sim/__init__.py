@@ -13,21 +13,21 @@ from .base.version import __version__ as __version__
 if TYPE_CHECKING:
     from .backends.open import open_device
     from .base.errors import AdrenoSimError, UnsupportedError
+    from .base.run_options import RunOptions
     from .base.specs import TensorSpec
-    from .compiler.check import check
-    from .report.model import Report
-    from .run_options import RunOptions
+    from .compiler.check.check import check
+    from .results.model import Report
 
 __all__ = ["AdrenoSimError", "Report", "RunOptions", "TensorSpec", "UnsupportedError", "check", "open_device"]
 
 _HOME = {
-    "AdrenoSimError": "device",
-    "Report": "report.model",
-    "RunOptions": "device",
-    "TensorSpec": "device",
-    "UnsupportedError": "device",
-    "check": "compiler.check",
-    "open_device": "device",
+    "AdrenoSimError": "base.errors",
+    "Report": "results.model",
+    "RunOptions": "base.run_options",
+    "TensorSpec": "base.specs",
+    "UnsupportedError": "base.errors",
+    "check": "compiler.check.check",
+    "open_device": "backends.open",
 }
 
 

@@ -15,10 +15,10 @@ import numpy as np
 
 from ..backends.open import announce_devices, open_device
 from ..base.errors import AdrenoSimError, UnsupportedError
-from ..device import Device
-from ..pytest.settings import current
-from .compat import import_tvm
-from .importers import load_model
+from ..base.pytest_settings import current
+from ..device.protocol import Device
+from .importers.load import load_model
+from .tvm_bridge.versions import import_tvm
 
 if TYPE_CHECKING:
     from tvm import IRModule
@@ -57,14 +57,14 @@ def verify_results(mod: IRModule, target: Target | str, ref_target: Target | str
 
 
 def _verify(mod: IRModule, inputs: Sequence[np.ndarray], target: Any, device: Device, name: str) -> None:
-    from ..report.plain_text import failure_text
-    from .check import check
+    from ..results.plain_text import failure_text
+    from .check.check import check
 
     __tracebackhide__ = True
     try:
         report = check(mod, inputs, device=device, target=target, pipeline=current().pipeline)
     except UnsupportedError as error:
-        from ..pytest.outcomes import unsupported
+        from ..base.pytest_outcomes import unsupported
 
         unsupported(name, error)
     if not report.ok:
@@ -73,8 +73,8 @@ def _verify(mod: IRModule, inputs: Sequence[np.ndarray], target: Any, device: De
 
 def build_and_run(mod: IRModule, inputs: Sequence[np.ndarray], tgt: Target | str) -> tuple[np.ndarray, ...]:
     """Compile `mod` for `tgt` and run it on the first device of the test run; its outputs, also a single one, as a tuple."""
-    from .compiling import compile_model
-    from .vm import run
+    from .compile import compile_model
+    from .run.vm import run
 
     device, _ = _devices()[0]
     compiled = compile_model(mod, target=tgt, pipeline=_pipeline(), limits=device.info.limits, ml=device.info.ml)

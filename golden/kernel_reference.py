@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..compiler.compat import import_tvm
+from ..compiler.tvm_bridge.versions import import_tvm
 from . import result_cache
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..base.errors import AdrenoSimError
-from ..compiler.compat import import_tvm
+from ..compiler.tvm_bridge.versions import import_tvm
 from . import result_cache
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import disk_cache
+from ..base import disk_cache
 
 MOST_BYTES = 256 << 20
 """Larger results are not kept: reading them back would cost as much as computing them."""

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .compare import compare
+from ..results.comparison import compare
 from .kernel_reference import Argument
 from .model_reference import ModelReference
 
 if TYPE_CHECKING:
-    from ..compiler.clml.subgraph import Subgraph
+    from .subgraph import Subgraph
 
 
 class SubgraphReference:

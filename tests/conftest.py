@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from adreno_sim.golden.snapshots import SnapshotFile
+from adreno_sim.results.snapshots import SnapshotFile
 
 sys.path.insert(0, str(Path(__file__).parent))  # importlib mode leaves the shared `oracle` module off the path
 

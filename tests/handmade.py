@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from adreno_sim.compiler import hostir as h
-from adreno_sim.compiler.artifact import CompiledModel, KernelCode, KernelParamInfo, TensorInfo, TupleInfo
+from adreno_sim.compiler.artifact import hostir as h
+from adreno_sim.compiler.artifact.model import CompiledModel, KernelCode, KernelParamInfo, TensorInfo, TupleInfo
 
 ADD_ONE = """
 __kernel void add_one(__global float* restrict y, __global const float* restrict x, int n) {

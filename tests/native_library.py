@@ -15,11 +15,11 @@ from pathlib import Path
 import llvmlite.binding as llvm
 import numpy as np
 
-import adreno_sim.clc
-from adreno_sim.clc.driver import FrontEndTarget, run_clang
-from adreno_sim.clc.options import BuildOptions
+import adreno_sim.frontend
+from adreno_sim.frontend.driver import FrontEndTarget, run_clang
+from adreno_sim.frontend.options import BuildOptions
 
-LIBRARY = Path(adreno_sim.clc.__file__).parent / "library"
+LIBRARY = Path(adreno_sim.frontend.__file__).parent / "library"
 DTYPES = {
     "char": np.int8, "uchar": np.uint8, "short": np.int16, "ushort": np.uint16, "int": np.int32, "uint": np.uint32,
     "long": np.int64, "ulong": np.uint64, "half": np.float16, "float": np.float32, "double": np.float64,

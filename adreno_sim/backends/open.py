@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..base.errors import AdrenoSimError
-from ..device import Device
+from ..device.protocol import Device
 
 
 def announce_devices(devices: Iterable[str]) -> None:

@@ -26,7 +26,7 @@ class UnsupportedError(AdrenoSimError):
 
 
 class BuildError(AdrenoSimError):
-    """A kernel that does not compile. `diagnostics` are clc.diagnostics.Diagnostic where the backend has them."""
+    """A kernel that does not compile. `diagnostics` are frontend.diagnostics.Diagnostic where the backend has them."""
 
     def __init__(self, message: str, diagnostics: Sequence[object] = ()):
         super().__init__(message)

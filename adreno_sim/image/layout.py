@@ -23,7 +23,7 @@ from ..base.specs import ImageSpec
 from .formats import format_of
 
 if TYPE_CHECKING:
-    from ..profiles import Profile
+    from ..profiles.profile import Profile
 
 DEFAULT_ALIGNMENT = 64
 HARDWARE_PIXELS = 64

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from ..base.errors import AdrenoSimError, DeviceError
+from ..base.rejected_call import refused_call
 from ..base.specs import BufferSpec, Local, Storage, View
-from ..device import Device, KernelParam
+from ..device.protocol import Device, KernelParam
 from ..findings import Finding
 from ..image.formats import CHANNEL_TYPES, ORDERS
-from ..refusals import refused_call
 from . import scalars
 from .model import ArgumentSpec, BufferArgument, ImageArgument, LaunchSpec, LocalArgument, SamplerArgument, ScalarArgument
 

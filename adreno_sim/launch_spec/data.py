@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..base.errors import AdrenoSimError
-from .tables import MISSING, Table, is_number, is_whole, shown
+from ..base.toml_tables import MISSING, Table, is_number, is_whole, shown
 
 GENERATORS = ("zeros", "ones", "arange", "random", "constant", "unwritten")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 
+from ..base.toml_tables import Table
 from ..findings import Finding, Kind
-from .tables import Table
 
 KINDS = tuple(kind.label for kind in Kind)
 

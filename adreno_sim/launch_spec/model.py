@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Union
 
-from ..allow import AllowEntry
+from ..base.allow import AllowEntry
 from ..base.specs import ImageSpec, Sampler
 from .data import Data
 from .expected import ExpectedFinding

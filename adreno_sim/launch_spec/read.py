@@ -7,11 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ..allow import read_entries
+from ..base.allow import read_entries
 from ..base.errors import AdrenoSimError
+from ..base.run_options import make_options
 from ..base.specs import ImageSpec, Sampler
+from ..base.toml_tables import MISSING, Table, load_toml
 from ..image.formats import CHANNEL_TYPES, ORDERS
-from ..run_options import make_options
 from . import scalars
 from .data import DTYPES, read_data
 from .expected import ExpectedFinding, read_expected
@@ -27,7 +28,6 @@ from .model import (
     SamplerArgument,
     ScalarArgument,
 )
-from .tables import MISSING, Table, load_toml
 
 IMAGE_KINDS = ("image1d", "image1d_buffer", "image1d_array", "image2d", "image2d_array", "image3d")
 ADDRESSING = ("none", "clamp_to_edge", "clamp", "repeat", "mirrored_repeat")

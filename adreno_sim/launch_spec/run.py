@@ -11,16 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from ..allow import AllowEntry, apply
 from ..backends.open import open_device
+from ..base.allow import AllowEntry, apply
+from ..base.bounded_read import read_text
 from ..base.errors import AdrenoSimError, DeviceError
-from ..device import Device, Kernel, LaunchResult, Watch, refuse_checks
+from ..device.protocol import Device, Kernel, LaunchResult, Watch, refuse_checks
 from ..findings import Finding, Kind
-from ..golden.compare import Comparison, compare
-from ..report.launch_report import LaunchOutput, LaunchReport
-from ..report.merge import FindingList
-from ..report.stores import described
-from ..text_file import read_text
+from ..results.comparison import Comparison, compare
+from ..results.launch_report import LaunchOutput, LaunchReport
+from ..results.merge import FindingList
+from ..results.stores import described
 from .bind import Bound, Refused, check_names, elements, refusal
 from .expected import match
 from .model import BufferArgument, ImageArgument, LaunchSpec, OutputSpec

@@ -14,8 +14,8 @@ import numpy as np
 
 from ..base.errors import DeviceError, UnsupportedError
 from ..base.specs import BufferSpec, Storage, View, ViewSpec
+from ..profiles.ml import MLCapabilities
 from . import environment
-from .capabilities import MLCapabilities
 from .environment import Settings
 from .graph import Graph, Node
 from .onchip import BufferPool, MemoryPlan, layouts, plan, spec_of

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .capabilities import MLCapabilities
+from ..profiles.ml import MLCapabilities
 from .graph import Graph, Node
 from .kinds import kind_of
 from .tensors import MLTensorSpec

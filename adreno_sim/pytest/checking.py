@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from ..base import pytest_outcomes
 from ..base.errors import AdrenoSimError, UnsupportedError
-from . import outcomes, results
-from .settings import Settings
+from ..base.pytest_settings import Settings
+from . import results
 
 if TYPE_CHECKING:
-    from ..device import Device
-    from ..report.model import Report
+    from ..device.protocol import Device
+    from ..results.model import Report
 
 
 class AdrenoCheck:
@@ -37,28 +38,28 @@ class AdrenoCheck:
         """
         report = self.report(model, inputs, **options)
         if not report.ok:
-            outcomes.fail(self._describe(report, model, inputs, options))
+            pytest_outcomes.fail(self._describe(report, model, inputs, options))
         self._compare(report, snapshot)
         return report
 
     def report(self, model: Any, inputs: Any = None, *, snapshot: bool | str = False, **options: Any) -> Report:
         """The same, but the report need not be ok: for tests that expect findings."""
-        from ..compiler.check import check
+        from ..compiler.check.check import check
 
         options = self._with_pipeline(model, options)
         model = str(model) if isinstance(model, Path) else model
         try:
             report = check(model, inputs, device=self.device, **options)
         except UnsupportedError as error:
-            outcomes.unsupported(self._text, error)
+            pytest_outcomes.unsupported(self._text, error)
         except AdrenoSimError as error:
-            outcomes.fail(str(error))
+            pytest_outcomes.fail(str(error))
         self._node.user_properties += results.properties(self._text, report)
         self._compare(report, snapshot)
         return report
 
     def _describe(self, report: Report, model: Any, inputs: Any, options: dict[str, Any]) -> str:
-        from ..report.plain_text import failure_text
+        from ..results.plain_text import failure_text
 
         text = failure_text(report)
         if self._settings.output is None:
@@ -70,7 +71,7 @@ class AdrenoCheck:
 
     def _reproduce(self, folder: Path, model: Any, inputs: Any, options: dict[str, Any]) -> None:
         """Check once more, keeping what launches are given (too slow for every check), to write the one that fails."""
-        from ..compiler.check import check
+        from ..compiler.check.check import check
 
         again = {**self._with_pipeline(model, options), "reproduce": folder}
         with contextlib.suppress(AdrenoSimError):
@@ -78,13 +79,13 @@ class AdrenoCheck:
 
     def _with_pipeline(self, model: Any, options: dict[str, Any]) -> dict[str, Any]:
         """The options, and the test run's pipeline for a model that is to be compiled."""
-        from ..compiler.artifact import is_compiled
+        from ..compiler.artifact.model import is_compiled
 
         return options if is_compiled(model) else {"pipeline": self._settings.pipeline, **options}
 
     def _compare(self, report: Report, snapshot: bool | str) -> None:
         """Against the snapshot of this name; False = none."""
-        from ..golden.snapshots import SnapshotFile, summarise
+        from ..results.snapshots import SnapshotFile, summarise
 
         if not snapshot:
             return
@@ -96,4 +97,4 @@ class AdrenoCheck:
         difference = file.difference(name, summarise(report))
         file.save()
         if difference:
-            outcomes.fail(f"{difference}\n(--adreno-update records it)")
+            pytest_outcomes.fail(f"{difference}\n(--adreno-update records it)")

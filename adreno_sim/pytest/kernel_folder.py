@@ -17,8 +17,8 @@ from ..findings import Finding
 from ..launch_spec.data import DTYPES
 from ..launch_spec.scalars import SCALARS
 from ..launch_spec.write import WrittenArgument, WrittenLaunch, write_folder
-from ..report import check_html
-from ..report.encode import finding_to_json
+from ..render.report import html
+from ..results.encode import finding_to_json
 from .results import safe_name
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def attach(folder: Path, test: str, device: str, launch: WrittenLaunch, findings
     data = {"test": test, "device": device, "message": said, "findings": [finding_to_json(finding) for finding in findings]}
     write_json(place / "report.json", data)
     write_text(place / "report.txt", said + "\n")
-    write_text(place / "report.html", check_html.of_launch(f"{test} on {device}", findings, launch.source, said.splitlines()[0]))
+    write_text(place / "report.html", html.of_launch(f"{test} on {device}", findings, launch.source, said.splitlines()[0]))
     with contextlib.suppress(AdrenoSimError):
         write_folder(place / "reproduce", launch)
     return place

@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from ..base import pytest_outcomes
 from ..base.errors import AdrenoSimError, UnsupportedError
+from ..base.pytest_settings import Settings
 from ..base.specs import BufferSpec, ImageSpec
 from ..findings import Finding, Severity
-from ..report import finding_text
-from . import kernel_folder, outcomes, results
-from .settings import Settings
+from ..results import finding_text
+from . import kernel_folder, results
 
 if TYPE_CHECKING:
     from ..base.specs import Storage, View
-    from ..device import Device, Kernel, LaunchResult
+    from ..device.protocol import Device, Kernel, LaunchResult
 
 
 @dataclass(frozen=True)
@@ -92,14 +93,14 @@ class AdrenoKernel:
         try:
             result = run(source, args, global_size, local_size, kernel, options)
         except UnsupportedError as error:
-            outcomes.unsupported(self._text, error)
+            pytest_outcomes.unsupported(self._text, error)
         except AdrenoSimError as error:
-            outcomes.fail(str(error))
+            pytest_outcomes.fail(str(error))
         finally:
             run.close()
         if said := self._wrong(result, expect):
             launch = (source, args, global_size, local_size, kernel, options, self._text)
-            outcomes.fail(self._attached(said, launch, result.findings))
+            pytest_outcomes.fail(self._attached(said, launch, result.findings))
         return result
 
     def _wrong(self, result: KernelResult, expect: Sequence[str]) -> str:

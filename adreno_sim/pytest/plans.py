@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from ..base import pytest_outcomes
 from ..base.errors import AdrenoSimError, UnsupportedError
-from . import outcomes
+from ..base.pytest_settings import Settings
 from .results import PREFIX
-from .settings import Settings
 
 if TYPE_CHECKING:
-    from ..compiler.plan.memory_plan import MemoryPlan
+    from ..compiler.artifact.memory_plan import MemoryPlan
     from ..compiler.plan.rules import DeviceRules
-    from ..device import Device
-    from ..report.plan_summary import PlanSummary
+    from ..device.protocol import Device
+    from ..results.plan_summary import PlanSummary
 
 
 class PlanFigures:
@@ -55,7 +55,7 @@ class PlanFigures:
             try:
                 self._bytes[planner] = self._measured(planner)
             except AdrenoSimError as error:
-                outcomes.fail(str(error))
+                pytest_outcomes.fail(str(error))
             self._node.user_properties.append((f"{PREFIX}plan-bytes.{planner}", self._bytes[planner]))
         return self._bytes[planner]
 
@@ -87,8 +87,8 @@ class AdrenoPlan:
 
         Skips the test where TVM cannot compile the model for the target, fails it for bad input or symbolic shapes.
         """
-        from ..compiler.artifact import is_compiled
-        from ..compiler.compiling import compile_model
+        from ..compiler.artifact.model import is_compiled
+        from ..compiler.compile import compile_model
         from ..compiler.plan.rules import DeviceRules
 
         if not is_compiled(model):
@@ -97,9 +97,9 @@ class AdrenoPlan:
         try:
             compiled = compile_model(model, target=target, limits=info.limits, ml=info.ml, **options)
         except UnsupportedError as error:
-            outcomes.unsupported(self._text, error)
+            pytest_outcomes.unsupported(self._text, error)
         except AdrenoSimError as error:
-            outcomes.fail(str(error))
+            pytest_outcomes.fail(str(error))
         if compiled.plan is None:
-            outcomes.fail(f"{compiled.name}: its input shapes are symbolic, so no plan has a size (shapes=...)")
+            pytest_outcomes.fail(f"{compiled.name}: its input shapes are symbolic, so no plan has a size (shapes=...)")
         return PlanFigures(compiled.plan, DeviceRules.of_device(self._device), self._node)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..base.errors import AdrenoSimError
 
 if TYPE_CHECKING:
-    from ..device import Device, DeviceInfo
+    from ..device.protocol import Device, DeviceInfo
 
 FEATURES = {
     "fp16": ("cl_khr_fp16",),

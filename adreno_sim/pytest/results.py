@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ..report.model import Report
+    from ..results.model import Report
 
 PREFIX = "adreno."
 
@@ -49,8 +49,8 @@ def attach(folder: Path, test: str, report: Report) -> Path:
     What an earlier run left there goes away.
     """
     from ..base.json_io import write_json
-    from ..report.check_html import write_html
-    from ..report.encode import report_to_json
+    from ..render.report.html import write_html
+    from ..results.encode import report_to_json
 
     place = folder / safe_name(test)
     shutil.rmtree(place, ignore_errors=True)

@@ -32,7 +32,7 @@ def load(name: str) -> dict[str, Any]:
     "bundle" describes model.json of a saved bundle; it is made from the dataclasses that the file is read into.
     """
     if name == "bundle":
-        from ..compiler.artifact import bundle_schema
+        from ..compiler.artifact.model import bundle_schema
 
         return bundle_schema()
     text = resources.files(__package__).joinpath(f"{name}.json").read_text(encoding="utf-8")

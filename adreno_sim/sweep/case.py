@@ -11,7 +11,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from ..allow import find_config
+from ..base.allow import find_config
 from ..base.errors import AdrenoSimError
 from ..base.version import __version__
 

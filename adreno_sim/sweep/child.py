@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from .. import isolation
+from ..base import isolation
 from ..findings import Kind
 from .case import Case, Outcome, Result
 

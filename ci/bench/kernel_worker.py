@@ -17,7 +17,7 @@ from serving import serve
 
 from adreno_sim import AdrenoSimError, open_device
 from adreno_sim.base.specs import ImageSpec, Local
-from adreno_sim.device import Device, Kernel
+from adreno_sim.device.protocol import Device, Kernel
 
 
 class Worker:

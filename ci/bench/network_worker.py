@@ -14,10 +14,10 @@ import numpy as np
 from serving import serve
 
 from adreno_sim import open_device
-from adreno_sim.compiler.artifact import CompiledModel
-from adreno_sim.compiler.observer import LaunchCall, Observer
-from adreno_sim.compiler.vm import VirtualMachine
-from adreno_sim.device import Kernel, LaunchResult
+from adreno_sim.compiler.artifact.model import CompiledModel
+from adreno_sim.compiler.run.observer import LaunchCall, Observer
+from adreno_sim.compiler.run.vm import VirtualMachine
+from adreno_sim.device.protocol import Kernel, LaunchResult
 
 Seconds = dict[str, float]
 Watching = TypeVar("Watching", bound=Observer)

@@ -16,11 +16,11 @@ import onnx
 from serving import serve
 
 from adreno_sim import AdrenoSimError
-from adreno_sim.compiler.compat import import_tvm
-from adreno_sim.compiler.extract import extract
-from adreno_sim.compiler.importers import Model, load_model
-from adreno_sim.compiler.inputs import make_inputs
-from adreno_sim.compiler.pipeline import lower
+from adreno_sim.compiler.extract.module import extract
+from adreno_sim.compiler.importers.inputs import make_inputs
+from adreno_sim.compiler.importers.load import Model, load_model
+from adreno_sim.compiler.lower.pipeline import lower
+from adreno_sim.compiler.tvm_bridge.versions import import_tvm
 
 LANES = 32
 """Most elements of the innermost loop that a schedule makes a vector of: two registers of AVX-512 in float."""

@@ -13,8 +13,8 @@ from typing import Any
 
 from ...base.errors import UnsupportedError
 from ...mlops.graph import Entry, Graph, Node
-from .. import tvmread as read
-from ..compat import import_tvm
+from ..tvm_bridge import read
+from ..tvm_bridge.versions import import_tvm
 from .describe import describe, static_shape, tensor_dtype
 
 NAME = "relax.ext.openclml"

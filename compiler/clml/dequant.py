@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from ...base.errors import UnsupportedError
-from ...mlops.capabilities import MLCapabilities
 from ...mlops.matrix import NIBBLES, dequantise
-from .. import tvmread as read
-from ..compat import import_tvm
+from ...profiles.ml import MLCapabilities
+from ..tvm_bridge import read
+from ..tvm_bridge.versions import import_tvm
 from .describe import describe, static_shape, tensor_dtype
 
 NAME = "openclml.dequant_matmul"

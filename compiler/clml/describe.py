@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from ...base.errors import UnsupportedError
-from .. import tvmread as read
+from ..tvm_bridge import read
 
 PREFIX = "openclml."
 

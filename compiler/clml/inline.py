@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Mapping
 from typing import Any
 
-from .. import tvmread as read
-from ..compat import import_tvm
+from ..tvm_bridge import read
+from ..tvm_bridge.versions import import_tvm
 
 Emit = Callable[[Any], Any]
 

@@ -11,24 +11,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...base.errors import UnsupportedError
-from ...mlops.capabilities import NEWEST, MLCapabilities
+from ...golden.subgraph import OperatorModule, Subgraph
 from ...mlops.engine import check_graph
 from ...mlops.graph import Graph
 from ...mlops.kinds import kind_of
 from ...mlops.policy import OffloadPolicy, flops
-from .. import tvmread as read
-from ..artifact import OffloadDecision
-from ..compat import import_tvm, tvm_series
+from ...profiles.ml import NEWEST, MLCapabilities
+from ..artifact.model import OffloadDecision
 from ..passes.fold_layouts import fold_layouts
 from ..passes.private_function import inline_private_functions
-from ..stages import clone
+from ..tvm_bridge import read
+from ..tvm_bridge.pass_pipelines import clone
+from ..tvm_bridge.versions import import_tvm, tvm_series
 from . import codegen
 from .dequant import dequant_table
+from .fallback import left_over
 from .inline import alone, put_back, renamed
-from .left import left_over
 from .patterns import pattern_table
 from .prepare import end_normalisations, turn_weights
-from .subgraph import OperatorModule, Subgraph
 
 if TYPE_CHECKING:
     from tvm import IRModule

@@ -15,11 +15,11 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from ...base.errors import UnsupportedError
-from ...mlops.capabilities import MLCapabilities
 from ...mlops.engine import check_graph
 from ...mlops.graph import Entry, Graph, Node
-from .. import tvmread as read
-from ..compat import import_tvm
+from ...profiles.ml import MLCapabilities
+from ..tvm_bridge import read
+from ..tvm_bridge.versions import import_tvm
 from .describe import Description, describe, static_shape, tensor_dtype
 
 BINARY = ("add", "subtract", "multiply", "divide", "maximum", "minimum")

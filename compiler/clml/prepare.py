@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .. import tvmread as read
-from ..compat import import_tvm
+from ..tvm_bridge import read
+from ..tvm_bridge.versions import import_tvm
 from .describe import attributes, constant_of
 
 if TYPE_CHECKING:

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from ...base.errors import AdrenoSimError, UnsupportedError
-from ...device import Device
-from ..check import check
-from ..compat import import_tvm
+from ...device.protocol import Device
+from ..check.check import check
+from ..lower.targets import make_target
 from ..passes.registry import FIXES
-from ..targets import make_target
+from ..tvm_bridge.versions import import_tvm
 from . import models, own_texture
 
 if TYPE_CHECKING:
-    from ..artifact import CompiledModel
+    from ..artifact.model import CompiledModel
 
 OK = "ok"
 
@@ -98,7 +98,7 @@ def plan(build: Callable[[], Any]) -> Verdict:
 
 
 def _compile(module: Any, target: str, device: Device, pipeline: str, without: tuple[str, ...]) -> CompiledModel:
-    from ..compiling import compile_model
+    from ..compile import compile_model
 
     kind: Literal["stock", "fixed"] = "stock" if pipeline == "stock" else "fixed"
     return compile_model(module, target=target, pipeline=kind, without_fix=without, limits=device.info.limits)

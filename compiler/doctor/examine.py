@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass
 from importlib import metadata
 from typing import Any
 
-from ...device import Device
-from ..compat import import_tvm, tvm_series
+from ...device.protocol import Device
+from ..tvm_bridge.versions import import_tvm, tvm_series
 from .defects import ABSENT, DEFECTS, OK, Defect, mends
 
 SCHEMA = "adreno-sim/doctor/1"

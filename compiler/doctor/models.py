@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..compat import import_tvm, tensor_type
+from ..tvm_bridge.versions import import_tvm, tensor_type
 
 IMAGE = (1, 8, 9, 7)
 """No multiple of a work-group, two channel blocks."""

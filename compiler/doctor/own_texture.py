@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from ...base.errors import AdrenoSimError
-from ...device import Device
-from ..compat import import_tvm
-from ..pipeline import reason, tir_triple
-from ..targets import make_target
+from ...device.protocol import Device
+from ..lower.pipeline import reason, tir_triple
+from ..lower.targets import make_target
+from ..tvm_bridge.versions import import_tvm
 
 SHAPE = (2, 9, 7, 4)
 """Channel blocks, height, width, lanes: texels of an image array."""
@@ -56,8 +56,8 @@ def lowered_by_tvm(function: Any) -> str:
 
 
 def _run(device: Device) -> str:
+    from ..run.vm import run
     from ..tuning.candidate import compile_function
-    from ..vm import run
 
     try:
         compiled = compile_function(scheduled(), limits=device.info.limits).compiled

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from ...base.errors import AdrenoSimError, UnsupportedError
-from ..compat import constant_array, import_tvm, type_of
 from ..scopes.demand import sizes
-from ..tvmread import key, kind
+from ..tvm_bridge.read import key, kind
+from ..tvm_bridge.versions import constant_array, import_tvm, type_of
 from .int4 import pack_int4, packed_byte, packed_element
 from .numbering import CONVOLUTIONS, function_of, layers, skipped
 from .recast import cast

@@ -13,8 +13,8 @@ from contextvars import ContextVar, Token
 from typing import TYPE_CHECKING, Any
 
 from ...base.errors import AdrenoSimError
-from ..compat import import_tvm
-from ..tvmread import key
+from ..tvm_bridge.read import key
+from ..tvm_bridge.versions import import_tvm
 from .numbering import layers, skipped
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ...base.errors import AdrenoSimError
-from ..compat import import_tvm, var_name
 from ..scopes.demand import bindings, op_name
-from ..tvmread import kind
+from ..tvm_bridge.read import kind
+from ..tvm_bridge.versions import import_tvm, var_name
 
 CONVOLUTIONS = ("relax.nn.conv2d",)
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ...base.errors import AdrenoSimError
-from ..compat import constant_array, import_tvm, type_of
-from ..tvmread import key, kind
+from ..tvm_bridge.read import key, kind
+from ..tvm_bridge.versions import constant_array, import_tvm, type_of
 from .numbering import CONVOLUTIONS, full_names, function_of, layers, skipped
 
 WITH_OUT_DTYPE = {

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..compat import import_tvm, shape_values, type_of
+from ..tvm_bridge.versions import import_tvm, shape_values, type_of
 from .fold_layouts import apply_index_map
 from .relax_calls import rewrite_calls
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..compat import constant_array, import_tvm, shape_values, type_of
+from ..tvm_bridge.versions import constant_array, import_tvm, shape_values, type_of
 from .base import ALL_VERSIONS, Fix
 from .relax_calls import before_layout, rewrite_calls
 

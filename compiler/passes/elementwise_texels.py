@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..compat import constant_array, import_tvm, shape_values, type_of
+from ..tvm_bridge.versions import constant_array, import_tvm, shape_values, type_of
 from .base import ALL_VERSIONS, Fix
 from .cancel_layouts import TRANSFORM, cancel_layouts, from_texels, to_texels, undoes
 from .constant_rank import BINARY

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..compat import constant_array, import_tvm, shape_values, type_of
-from ..tvmread import dtype_of
+from ..tvm_bridge.read import dtype_of
+from ..tvm_bridge.versions import constant_array, import_tvm, shape_values, type_of
 
 if TYPE_CHECKING:
     from tvm.ir.transform import Pass

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..compat import import_tvm
+from ..tvm_bridge.versions import import_tvm
 from .base import ALL_VERSIONS, Fix
 from .relax_calls import rewrite_calls
 

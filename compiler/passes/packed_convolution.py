@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..compat import import_tvm, type_arguments, type_of
 from ..schedules.blocks import schedule_rule
 from ..schedules.packed_convolution import packed_conv2d
 from ..schedules.packed_rule import schedule_packed
+from ..tvm_bridge.versions import import_tvm, type_arguments, type_of
 from .base import ALL_VERSIONS, Fix
 from .placing import LEGALIZE, SCHEDULE, before_first, before_last
 

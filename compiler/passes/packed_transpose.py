@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..compat import import_tvm, shape_values, type_of
 from ..schedules.packed_convolution import CONV2D_TRANSPOSE, LANES, packed_conv2d_transpose
+from ..tvm_bridge.versions import import_tvm, shape_values, type_of
 from .base import ALL_VERSIONS, Fix
 from .cancel_layouts import cancel_layouts, from_texels, to_texels, weight_to_texels
 from .placing import LAYOUT, after_first

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..compat import import_tvm, shape_values, type_of
+from ..tvm_bridge.versions import import_tvm, shape_values, type_of
 from .base import ALL_VERSIONS, Fix
 from .relax_calls import before_layout, rewrite_calls
 

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...base.specs import ImageSpec, TensorSpec
-from ..compat import import_tvm, shape_values, tvm_series, type_of
+from ..tvm_bridge.versions import import_tvm, shape_values, tvm_series, type_of
 from .base import ALL_VERSIONS, Fix
-from .token_pool import Life, plan_storages
+from .static_plan import Life, plan_storages
 
 if TYPE_CHECKING:
     from tvm.ir.transform import Pass

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..compat import import_tvm
 from ..schedules.blocks import accumulate_texel, blocks_of, inline_producers, is_reduction, iter_kinds, schedule_rule
+from ..tvm_bridge.versions import import_tvm
 from .base import ALL_VERSIONS, Fix
 from .placing import SCHEDULE, before_first
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..compat import import_tvm
-from ..tvmread import kind
+from ..tvm_bridge.read import kind
+from ..tvm_bridge.versions import import_tvm
 from .base import ALL_VERSIONS, Fix
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..compat import import_tvm
 from ..schedules.blocks import blocks_of
-from ..tvmread import buffer_info, buffer_param, key, kind, loaded_buffer
+from ..tvm_bridge.read import buffer_info, buffer_param, key, kind, loaded_buffer
+from ..tvm_bridge.versions import import_tvm
 from .relax_calls import rewrite_calls
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...base.errors import AdrenoSimError
-from ..compat import tvm_series
+from ..tvm_bridge.versions import tvm_series
 from . import (
     constant_rank,
     elementwise_texels,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..compat import import_tvm
+from ..tvm_bridge.versions import import_tvm
 from .placing import LAYOUT, before_first
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..compat import import_tvm, type_arguments, type_of
-from ..tvmread import memory_scope
+from ..tvm_bridge.read import memory_scope
+from ..tvm_bridge.versions import import_tvm, type_arguments, type_of
 from .base import ALL_VERSIONS, Fix
 from .relax_calls import rewrite_calls
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Any
 
-from ..compat import import_tvm
 from ..schedules.blocks import (
     accumulate_texel,
     bind_block,
@@ -21,6 +20,7 @@ from ..schedules.blocks import (
     schedule_rule,
     writes_texture,
 )
+from ..tvm_bridge.versions import import_tvm
 from .base import ALL_VERSIONS, Fix
 from .placing import SCHEDULE, before_last
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ..compat import dtype_of, import_tvm
+from ..tvm_bridge.versions import dtype_of, import_tvm
 from .base import Fix
 
 if TYPE_CHECKING:

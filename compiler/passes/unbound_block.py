@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..compat import import_tvm
 from ..schedules.blocks import bind_block, blocks_of
+from ..tvm_bridge.versions import import_tvm
 from .base import ALL_VERSIONS, Fix
 from .placing import SCHEDULE, after_last
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ...base.errors import AdrenoSimError, UnsupportedError
-from ..artifact import ENTRY, CompiledModel
-from ..hostir import AllocStorage, AllocTensor, Branch, Instruction, Kill, ShapeLiteral
-from ..validate import walk
+from ..artifact.hostir import AllocStorage, AllocTensor, Branch, Instruction, Kill, ShapeLiteral
+from ..artifact.memory_plan import MemoryPlan
+from ..artifact.model import ENTRY, CompiledModel
+from ..artifact.validate import walk
 from .allocation import Allocation
 from .audit import audit
 from .extract import extract_plan
 from .inline import inlined
-from .memory_plan import MemoryPlan
 from .plan_file import read_plan
 from .planners import plan as run_planner
 from .problem import Problem

@@ -14,7 +14,7 @@ from .problem import round_up
 from .replan import allocation_of, under
 
 if TYPE_CHECKING:
-    from .memory_plan import MemoryPlan, PlannedStorage, PlannedTensor
+    from ..artifact.memory_plan import MemoryPlan, PlannedStorage, PlannedTensor
     from .rules import DeviceRules
 
 SHARES: dict[str, Callable[[TensorSpec], tuple[str, ...]]] = {

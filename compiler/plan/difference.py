@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Any, Union
 
 from ...base.errors import AdrenoSimError
-from ..serial import SchemaError, decode
+from ..artifact.memory_plan import MemoryPlan
+from ..artifact.serial import SchemaError, decode
 from .footprint import SCHEMA, Footprint
-from .memory_plan import MemoryPlan
 from .plan_file import SCHEMA as PLAN_SCHEMA
 from .plan_file import plan_from_json, read_object
 from .problem import Item

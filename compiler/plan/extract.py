@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Literal
 
 from ...base.errors import AdrenoSimError
 from ...base.specs import BufferSpec, TensorSpec
-from ...device import Device
+from ...device.protocol import Device
 from ...image import format_of
-from ...report.plan_summary import PlanSummary
+from ...results.plan_summary import PlanSummary
+from ..artifact.memory_plan import FixedTensor, MemoryPlan, PlannedStorage, PlannedTensor, PlannedWorkspace, SymbolRange
 from .lifetimes import Lifetimes, TensorLife, trace
-from .memory_plan import FixedTensor, MemoryPlan, PlannedStorage, PlannedTensor, PlannedWorkspace, SymbolRange
 
 if TYPE_CHECKING:
-    from ..artifact import CompiledModel
+    from ..artifact.model import CompiledModel
 
 Size = Callable[[TensorSpec], int]
 

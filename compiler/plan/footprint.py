@@ -11,13 +11,13 @@ from typing import Any
 from ...base.errors import AdrenoSimError, UnsupportedError
 from ...base.version import __version__
 from ...findings import Finding
-from ...report.encode import finding_to_json
+from ...results.encode import finding_to_json
+from ..artifact.memory_plan import MemoryPlan
 from . import planners
 from .allocation import Allocation
 from .audit import audit
 from .compare import Row, row
 from .graphs import GraphPlan
-from .memory_plan import MemoryPlan
 from .plan_file import SCHEMA as PLAN_SCHEMA
 from .plan_file import plan_from_json, plan_to_json, read_object
 from .problem import Problem

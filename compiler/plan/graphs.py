@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ...mlops import environment
-from ...mlops.capabilities import MLCapabilities
 from ...mlops.graph import Graph, parse
 from ...mlops.kinds import kind_of
 from ...mlops.onchip import BufferPool, MemoryPlan, Place, plan
+from ...profiles.ml import MLCapabilities
 
 if TYPE_CHECKING:
-    from ..artifact import CompiledModel
+    from ..artifact.model import CompiledModel
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,7 @@ import numpy as np
 
 from ...base.errors import AdrenoSimError
 from ...base.specs import TensorSpec
-from .. import hostrun
-from ..artifact import ENTRY
-from ..hostir import (
+from ..artifact.hostir import (  # fmt: skip
     AllocHeap,
     AllocStorage,
     AllocTensor,
@@ -38,14 +36,16 @@ from ..hostir import (
     ShapeLiteral,
     ShapeOf,
     ToDevice,
-)  # fmt: skip
-from ..runtime import HeapValue
+)
+from ..artifact.memory_plan import RUNTIME_COPY, PlannedWorkspace
+from ..artifact.model import ENTRY
+from ..run import host_functions
+from ..run.values import HeapValue
 from .inline import inlined
-from .memory_plan import RUNTIME_COPY, PlannedWorkspace
 from .workspaces import Argument, workspaces
 
 if TYPE_CHECKING:
-    from ..artifact import CompiledModel
+    from ..artifact.model import CompiledModel
 
 
 @dataclass
@@ -256,7 +256,7 @@ def _call_host(tracer: _Tracer, i: CallHost) -> None:
     function = tracer.model.host_functions[i.function]
     args = [tracer.get(operand) for operand in i.args]
     if function.on_host:
-        hostrun.call_on_host(function, [arg for arg in args if isinstance(arg, (HeapValue, int, float))])
+        host_functions.call_on_host(function, [arg for arg in args if isinstance(arg, (HeapValue, int, float))])
         return
     pairs = list(zip(function.params, args, strict=True))
     for param, arg in pairs:  # reads first: an argument that is read and written was to hold something before

@@ -10,8 +10,8 @@ from typing import Any
 
 from ...base.errors import AdrenoSimError
 from ...base.json_io import write_text
-from ..serial import SchemaError, decode, encode
-from .memory_plan import MemoryPlan, PlannedTensor
+from ..artifact.memory_plan import MemoryPlan, PlannedTensor
+from ..artifact.serial import SchemaError, decode, encode
 from .problem import MAX_BYTES
 
 SCHEMA = "adreno-sim/plan/1"

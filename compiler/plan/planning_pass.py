@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from ...backends.open import open_device
 from ...base.errors import AdrenoSimError, UnsupportedError
 from ...base.specs import TensorSpec
-from ...device import Device
-from ..compat import import_tvm, shape_values, type_of, var_name
+from ...device.protocol import Device
 from ..passes.plan_coefficient import Placement, Planned, place_tensors
-from ..tvmread import memory_scope
+from ..tvm_bridge.read import memory_scope
+from ..tvm_bridge.versions import import_tvm, shape_values, type_of, var_name
 from .allocation import Allocation
 from .planners import find, plan
 from .problem import Item, Problem

@@ -13,8 +13,8 @@ from ...base.errors import AdrenoSimError
 from ...base.specs import ImageSpec, TensorSpec
 
 if TYPE_CHECKING:
+    from ..artifact.memory_plan import MemoryPlan, PlannedTensor
     from .extract import Size
-    from .memory_plan import MemoryPlan, PlannedTensor
 
 MAX_BYTES = 2**63 - 1
 """The largest size of anything: what a signed 64-bit size holds."""

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from ...base.specs import TensorSpec
+from ..artifact.memory_plan import MemoryPlan, PlannedStorage, PlannedTensor
 from .allocation import Allocation
 from .extract import summarise
-from .memory_plan import MemoryPlan, PlannedStorage, PlannedTensor
 from .problem import Item, Problem
 from .rules import DeviceRules
 

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...base.specs import BufferSpec, ImageSpec, TensorSpec
-from ...device import Device
+from ...device.protocol import Device
 from ...image import format_of, layout_of
-from ...profiles import Profile
+from ...profiles.profile import Profile
 from .problem import Item, Problem, from_plan
 
 if TYPE_CHECKING:
-    from .memory_plan import MemoryPlan
+    from ..artifact.memory_plan import MemoryPlan
 
 IMAGE_LIMITS = {"width": "IMAGE2D_MAX_WIDTH", "height": "IMAGE2D_MAX_HEIGHT", "depth_or_layers": "IMAGE_MAX_ARRAY_SIZE"}
 """Extent of an image2d_array -> the device limit on it."""

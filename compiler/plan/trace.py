@@ -11,7 +11,7 @@ from typing import Any, TextIO
 
 from ...base.errors import AdrenoSimError
 from ...base.json_io import write_json, write_text
-from ..serial import SchemaError, decode, encode
+from ..artifact.serial import SchemaError, decode, encode
 from .problem import Item, Problem
 
 SCHEMA = "adreno-sim/trace/1"

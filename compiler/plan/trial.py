@@ -10,8 +10,8 @@ import numpy as np
 
 from ...base.errors import AdrenoSimError, DeviceError
 from ...base.specs import BufferSpec, Storage, TensorSpec, ViewSpec
-from ...device import Device
-from .memory_plan import RUNTIME_COPY, MemoryPlan, PlannedTensor
+from ...device.protocol import Device
+from ..artifact.memory_plan import RUNTIME_COPY, MemoryPlan, PlannedTensor
 
 CHUNK = 1 << 24
 """Bytes written at a time. A driver may take memory only when it is written to."""

@@ -10,9 +10,9 @@ import numpy as np
 from ...base.errors import AdrenoSimError
 from ...base.specs import IMAGE_CHANNEL_TYPE, ImageSpec, TensorSpec
 from ...image import format_of
-from ..hostir import AllocBuffer, AllocImage, BufferParam, For, HostFunction, IfThen, Let, Param, Stmt, Var
-from ..scalars import Scope, evaluate, integer
-from .memory_plan import PlannedWorkspace
+from ..artifact.hostir import AllocBuffer, AllocImage, BufferParam, For, HostFunction, IfThen, Let, Param, Stmt, Var
+from ..artifact.memory_plan import PlannedWorkspace
+from ..run.scalars import Scope, evaluate, integer
 
 Argument = Union[TensorSpec, np.ndarray, int, float, None]
 """An argument of a call: a tensor, the shape heap, a scalar, or unknown."""

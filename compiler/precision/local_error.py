@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from ...base.errors import UnsupportedError
-from ..compat import constant_array, import_tvm, shape_values, type_of, var_name
 from ..layers.numbering import function_of, layers
 from ..layers.recast import cast, remade
-from ..tvmread import key, kind
+from ..tvm_bridge.read import key, kind
+from ..tvm_bridge.versions import constant_array, import_tvm, shape_values, type_of, var_name
 
 
 @dataclass(frozen=True)

@@ -7,16 +7,16 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from ...base.errors import AdrenoSimError
-from ...device import Device
-from ..importers import Model, load_model
+from ...device.protocol import Device
+from ..importers.load import Model, load_model
 from ..layers.numbering import full_names
 from ..layers.recast import numeric, recast
 from .local_error import LayerError, local_errors, relative_error
 from .search import Search, search
 
 if TYPE_CHECKING:
-    from ..artifact import CompiledModel
-    from ..check_prepare import Outputs
+    from ..artifact.model import CompiledModel
+    from ..check.prepare import Outputs
 
 SCHEMA = "adreno-sim/precision/1"
 
@@ -66,8 +66,8 @@ def precision(
     are judged one by one there; the whole network runs on `device` with the fixed pipeline. Errors as `check`.
     """
     from ...golden.model_reference import ModelReference
-    from ..check_prepare import choose_inputs
-    from ..compile_options import CompileOptions
+    from ..check.prepare import choose_inputs
+    from ..lower.compile_options import CompileOptions
 
     if not 0 < bound < float("inf"):
         raise AdrenoSimError(f"bound {bound}: expected a positive number, as 0.01")
@@ -110,8 +110,8 @@ class _Network:
 
     def error(self, skip: frozenset[int]) -> float:
         """Largest error of any output."""
-        from .. import vm
-        from ..compiling import compile_model
+        from ..compile import compile_model
+        from ..run import vm
 
         dtype, out_dtype, names = self.how
         module = recast(self.model.module, dtype, out_dtype, names, sorted(skip))

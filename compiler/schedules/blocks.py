@@ -6,8 +6,8 @@ import contextlib
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..compat import import_tvm
-from ..tvmread import BufferInfo, buffer_info
+from ..tvm_bridge.read import BufferInfo, buffer_info
+from ..tvm_bridge.versions import import_tvm
 
 if TYPE_CHECKING:
     from tvm.ir.transform import Pass

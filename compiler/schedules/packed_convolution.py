@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..compat import import_tvm
+from ..tvm_bridge.versions import import_tvm
 
 LANES = 4
 """Channels of a texel."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..compat import import_tvm
-from ..tvmread import kind, walk
+from ..tvm_bridge.read import kind, walk
+from ..tvm_bridge.versions import import_tvm
 from .blocks import accumulate_texel, blocks_of, inline_producers, is_reduction
 from .packed_convolution import CONV2D, CONV2D_TRANSPOSE
 

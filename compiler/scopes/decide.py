@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..compat import type_of
-from ..tvmread import key, kind
+from ..tvm_bridge.read import key, kind
+from ..tvm_bridge.versions import type_of
 from .demand import Ask, Demand, bindings, callee, is_tensor
 from .rules import GLOBAL
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..compat import import_tvm, shape_values, tvm_series, type_of
-from ..tvmread import key, memory_scope
+from ..tvm_bridge.read import key, memory_scope
+from ..tvm_bridge.versions import import_tvm, shape_values, tvm_series, type_of
 from .decide import Decision, decide, last
 from .demand import Ask, Demand, Limits, collect, is_tensor, op_name, operands
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..compat import shape_values, type_of, var_name
-from ..tvmread import key, kind
+from ..tvm_bridge.read import key, kind
+from ..tvm_bridge.versions import shape_values, type_of, var_name
 from .rules import GLOBAL, OPAQUE, reads_textures, texture_scope
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from ..compat import import_tvm, type_of
-from ..tvmread import key, kind, memory_scope
+from ..tvm_bridge.read import key, kind, memory_scope
+from ..tvm_bridge.versions import import_tvm, type_of
 from .define import typed
 from .demand import bindings, op_name, operands
 from .rules import GLOBAL, is_texture

@@ -6,8 +6,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ..compat import import_tvm, type_of, var_name
-from ..tvmread import buffer_param, key, kind, memory_scope
+from ..tvm_bridge.read import buffer_param, key, kind, memory_scope
+from ..tvm_bridge.versions import import_tvm, type_of, var_name
 from .demand import bindings, callee, is_tensor, op_name, operands, sizes
 from .fold import foldable
 from .rules import GLOBAL, is_texture

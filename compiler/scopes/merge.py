@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..compat import import_tvm
-from ..tvmread import key
+from ..tvm_bridge.read import key
+from ..tvm_bridge.versions import import_tvm
 from .demand import op_name
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..tvmread import kind
+from ..tvm_bridge.read import kind
 
 GLOBAL = "global"
 COMM_REDUCE = 3

@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ..artifact import CompiledModel
-from ..compat import import_tvm, tensor_type, tvm_series
-from ..extract import extract
-from ..hostir import HostFunction
-from ..pipeline import PipelineName, lower
-from ..targets import make_target
+from ..artifact.hostir import HostFunction
+from ..artifact.model import CompiledModel
+from ..extract.module import extract
+from ..lower.pipeline import PipelineName, lower
+from ..lower.targets import make_target
+from ..tuned.tasks import params_of
+from ..tvm_bridge.versions import import_tvm, tensor_type, tvm_series
 from .footprint import Footprint, footprints
-from .tasks import params_of
 
 if TYPE_CHECKING:
     from tvm import IRModule

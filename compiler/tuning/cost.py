@@ -25,7 +25,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from ...device import Device
+from ...device.protocol import Device
 from .footprint import WIDE, Footprint
 
 TEXTURE, BUFFER, LOCAL = 1.0, 2.0, 0.5

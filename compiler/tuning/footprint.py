@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from .. import tvmread as read
-from ..hostir import BufferRef, Const, HostFunction, Launch
+from ..artifact.hostir import BufferRef, Const, HostFunction, Launch
+from ..tvm_bridge import read
 
 WIDE = 16
 """Bytes of a full access: 128 bits."""

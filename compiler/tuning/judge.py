@@ -12,25 +12,25 @@ from typing import Any
 import numpy as np
 
 from ...base.errors import AdrenoSimError, DeviceError, UnsupportedError
-from ...device import Device, LaunchResult
+from ...base.progress import Progress
+from ...base.rejected_call import refused_call
+from ...device.protocol import Device, LaunchResult
 from ...findings import Finding, Kind, Severity
-from ...golden.compare import TOLERANCE, compare
 from ...golden.kernel_reference import KernelReference
-from ...refusals import refused_call
-from ...report.progress import Progress
-from ..artifact import CompiledModel
-from ..check_golden import LiveGolden
-from ..check_kernels import FirstWrong, KernelObserver
-from ..compat import import_tvm
-from ..observer import LaunchCall, Observer
-from ..pipeline import PipelineName
-from ..vm import VirtualMachine
-from .anchor import find_anchor
-from .cancel import staged_params
+from ...results.comparison import TOLERANCE, compare
+from ..artifact.model import CompiledModel
+from ..check.golden import LiveGolden
+from ..check.kernels import FirstWrong, KernelObserver
+from ..lower.pipeline import PipelineName
+from ..run.observer import LaunchCall, Observer
+from ..run.vm import VirtualMachine
+from ..tuned.anchor import find_anchor
+from ..tuned.cancel import staged_params
+from ..tuned.tasks import Task, params_of
+from ..tvm_bridge.versions import import_tvm
 from .candidate import TASK, Candidate, compile_function
 from .cost import Cost, Machine, cost
 from .limits import broken_limits
-from .tasks import Task, params_of
 
 REPEATS = 5
 """Timed runs of a candidate on a real device, after one that is not."""

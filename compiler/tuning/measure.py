@@ -11,11 +11,11 @@ from typing import Any
 
 from ...base import json_io
 from ...base.errors import AdrenoSimError
-from ..artifact import CompiledModel
-from ..compat import import_tvm
+from ..artifact.model import CompiledModel
+from ..tuned.metaschedule import derived, meta_schedule
+from ..tvm_bridge.versions import import_tvm
 from .cost import NANOSECOND, Cost
 from .judge import Judge, Rejection, Verdict
-from .metaschedule import derived, meta_schedule
 
 
 class Measured:

@@ -14,19 +14,19 @@ import numpy as np
 
 from ...backends.open import announce_devices, open_device
 from ...base.errors import AdrenoSimError, OptionError, UnsupportedError
-from ...device import Device
-from ...report import encode
-from ..compat import import_tvm
-from ..importers import load_model
-from ..pipeline import PipelineName, chosen
-from ..targets import make_target
+from ...device.protocol import Device
+from ...results import encode
+from ..importers.load import load_model
+from ..lower.pipeline import PipelineName, chosen
+from ..lower.targets import make_target
+from ..tuned.metaschedule import derived, meta_schedule, quiet_logger, without_tensor_intrinsics
+from ..tuned.store import TuningStore, decisions_of, digest_of, key_of, variant_of
+from ..tuned.tasks import Task, find_tasks
+from ..tvm_bridge.versions import import_tvm
 from .judge import Judge, Rejection, Verdict
 from .measure import Measured, make_builder, make_runner, rank
-from .metaschedule import derived, meta_schedule, quiet_logger, without_tensor_intrinsics
 from .report import TaskReport, Trial, TuneReport, ranking, trials_of
 from .space import space_generator
-from .store import TuningStore, decisions_of, digest_of, key_of, variant_of
-from .tasks import Task, find_tasks
 
 BATCH = 4
 """Candidates the search picks at a time."""

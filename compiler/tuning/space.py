@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...base.errors import UnsupportedError
-from ..compat import import_tvm
 from ..schedules.blocks import inline_consumers, inline_producers
-from .anchor import LANES, Anchor, find_anchor
-from .metaschedule import meta_schedule
-from .variants import KEY, Variant, variants
+from ..tuned.anchor import LANES, Anchor, find_anchor
+from ..tuned.metaschedule import meta_schedule
+from ..tuned.variants import KEY, Variant, variants
+from ..tvm_bridge.versions import import_tvm
 
 STAGE_THREADS = 64
 """Work-items of a group that copies an operand into a texture."""

@@ -9,8 +9,8 @@ import pytest
 from adreno_sim.compiler.plan.footprint import measure
 from adreno_sim.compiler.plan.problem import Item, Problem, from_lifetimes
 from adreno_sim.compiler.plan.rules import DeviceRules
-from adreno_sim.profiles import load
-from adreno_sim.report.plan_html import write_html
+from adreno_sim.profiles.profile import load
+from adreno_sim.render.plan.html import write_html
 
 pytestmark = pytest.mark.browser
 

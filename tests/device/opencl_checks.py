@@ -18,10 +18,10 @@ import numpy as np
 from adreno_sim.backends.open import open_device
 from adreno_sim.base.errors import BuildError, DeviceError
 from adreno_sim.base.specs import BufferSpec, ImageSpec, Local, Sampler
-from adreno_sim.compiler.artifact import CompiledModel
-from adreno_sim.compiler.observer import Observer
-from adreno_sim.compiler.vm import run
-from adreno_sim.device import Device
+from adreno_sim.compiler.artifact.model import CompiledModel
+from adreno_sim.compiler.run.observer import Observer
+from adreno_sim.compiler.run.vm import run
+from adreno_sim.device.protocol import Device
 
 F32 = "float32"
 SCALE = """

@@ -34,8 +34,8 @@ def run_bundle(opencl_child, tmp_path_factory):
 
 
 def compiled(module, target, pipeline="fixed"):
-    from adreno_sim.compiler.extract import extract
-    from adreno_sim.compiler.pipeline import lower
+    from adreno_sim.compiler.extract.module import extract
+    from adreno_sim.compiler.lower.pipeline import lower
 
     return extract(lower(module, target, pipeline))
 
@@ -101,7 +101,7 @@ def test_branches(models, run_bundle, device, taken):
 
 
 def test_a_texture_allocated_inside_a_function(models, run_bundle, device):
-    from adreno_sim.compiler.hostir import AllocImage
+    from adreno_sim.compiler.artifact.hostir import AllocImage
 
     model = compiled(models.InnerTexture, "texture")
     (alloc,) = [stmt for stmt in model.host_functions["f"].body if isinstance(stmt, AllocImage)]
@@ -124,7 +124,7 @@ def light_model(name):
 
 @pytest.mark.skipif(not onnx_installed, reason="onnx is not installed")
 def test_squeezenet_on_pocl_equals_onnx_runtime(models, run_bundle):
-    from adreno_sim.compiler.importers import load_model
+    from adreno_sim.compiler.importers.load import load_model
     from adreno_sim.golden.model_reference import has_onnxruntime, run_onnx
 
     if not has_onnxruntime():

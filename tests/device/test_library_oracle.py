@@ -9,7 +9,7 @@ import oracle
 import pytest
 from native_library import DTYPES, native
 
-from adreno_sim.clc.library import _UNIT_OF
+from adreno_sim.frontend.builtin_library import _UNIT_OF
 
 SPECIAL = np.array(
     [

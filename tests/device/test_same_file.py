@@ -114,7 +114,7 @@ def run(pytester, monkeypatch):
         monkeypatch.setenv("PYTHONPATH", str(folder), prepend=os.pathsep)
     pytester.makepyfile(test_users=USERS_FILE, models=MODEL)
     pytester.makeini("[pytest]\npythonpath = .")
-    plugin = () if INSTALLED else ("-p", "adreno_sim.pytest_plugin")
+    plugin = () if INSTALLED else ("-p", "adreno_sim.pytest.plugin")
     return lambda *devices: pytester.runpytest_subprocess(*plugin, "-rs", *(f"--adreno-device={text}" for text in devices))
 
 
@@ -153,7 +153,7 @@ def test_one_device_alone(run, name):
 def test_the_command_names_them_all(opencl_child):
     if not THERE:
         pytest.skip("no OpenCL driver")
-    code = "import sys; from adreno_sim.cli import main; sys.exit(main(['devices']))"
+    code = "import sys; from adreno_sim.cli.main import main; sys.exit(main(['devices']))"
     shown = opencl_child("cl", code=code, env={drivers.VARIABLE: "", drivers.OURS: ""}).stdout
     assert all(re.search(rf"^  cl:{name} ", shown, re.MULTILINE) for name in THERE), shown
 
@@ -164,7 +164,7 @@ def test_plans_allocated_for_real(opencl_child, name, tmp_path):
         pytest.skip(f"{name} is not installed")
     path = tmp_path / "model.asim"
     handmade.texture().save(path)
-    code = "import sys; from adreno_sim.cli import main; sys.exit(main(sys.argv[2:]))"
+    code = "import sys; from adreno_sim.cli.main import main; sys.exit(main(sys.argv[2:]))"
     args = ["footprint", str(path), "--measure", "--planners", "tvm-fixed,tflite", "--json", str(tmp_path / "out.json")]
     done = opencl_child("cl", *args, "--device", f"cl:{name}", code=code)
     assert done.returncode == 0, done.stdout + done.stderr

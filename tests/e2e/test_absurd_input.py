@@ -137,8 +137,8 @@ CASES: dict[str, tuple[str, str, int, str]] = {
 CHILD = """
 import contextlib, io, json, resource, sys, time
 resource.setrlimit(resource.RLIMIT_AS, (LIMIT, LIMIT))
-from adreno_sim.cli import main
-from adreno_sim.clc import driver
+from adreno_sim.cli.main import main
+from adreno_sim.frontend import driver
 driver._MEMORY_LIMIT = 1 << 29
 for name in json.load(open("names.json")):
     told, out, start = io.StringIO(), io.StringIO(), time.perf_counter()

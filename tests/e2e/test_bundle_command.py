@@ -12,8 +12,8 @@ import pytest
 
 import adreno_sim
 from adreno_sim.base.errors import AdrenoSimError
-from adreno_sim.cli import main
-from adreno_sim.compiler.artifact import CompiledModel
+from adreno_sim.cli.main import main
+from adreno_sim.compiler.artifact.model import CompiledModel
 
 pytestmark = [pytest.mark.e2e, pytest.mark.tvm]
 
@@ -26,7 +26,7 @@ class Blocked:
             raise ImportError(f"{name} is blocked")
 
 sys.meta_path.insert(0, Blocked())
-from adreno_sim.cli import main
+from adreno_sim.cli.main import main
 sys.exit(main(sys.argv[1:]))
 """
 

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from adreno_sim import disk_cache
-from adreno_sim.cli import main
+from adreno_sim.base import disk_cache
+from adreno_sim.cli.main import main
 
 pytestmark = pytest.mark.e2e
 

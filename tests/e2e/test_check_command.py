@@ -14,7 +14,7 @@ import referencing
 
 import adreno_sim
 from adreno_sim import schemas
-from adreno_sim.cli import main
+from adreno_sim.cli.main import main
 
 README = Path(__file__).parents[2] / "README.md"
 COMMANDS = [
@@ -40,7 +40,7 @@ def check(capsys, *args):
 def expected_code(command):
     """1 where the texture store's defect shows. TVM 0.25 stores right, and its own pipeline does not get this far. OpenCL ML is
     for TVM 0.27."""
-    from adreno_sim.compiler.compat import tvm_series
+    from adreno_sim.compiler.tvm_bridge.versions import tvm_series
 
     if "clml" in command:
         return 0 if tvm_series() == "0.27" else 3
@@ -131,7 +131,7 @@ def test_given_inputs_are_used(small_onnx, tmp_path, capsys):
 @pytest.mark.tvm
 def test_a_saved_bundle_runs_without_tvm_to_the_same_bits(small_onnx, tmp_path):
     report = adreno_sim.check(small_onnx, device="sim:adreno-740", save=tmp_path / "small.asim")
-    block = "import sys; sys.modules['tvm'] = sys.modules['tvm_ffi'] = None; from adreno_sim.cli import main; "
+    block = "import sys; sys.modules['tvm'] = sys.modules['tvm_ffi'] = None; from adreno_sim.cli.main import main; "
     block += "sys.exit(main(sys.argv[1:]))"
     command = [sys.executable, "-c", block, "check", str(tmp_path / "small.asim"), "--json", "-", "--device", "sim:adreno-740"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
@@ -230,7 +230,7 @@ def test_a_bug_of_ours_is_one_line_too(capsys, monkeypatch):
     def broken(*args, **kwargs):
         raise ZeroDivisionError("oops")
 
-    monkeypatch.setattr("adreno_sim.compiler.check.check", broken)
+    monkeypatch.setattr("adreno_sim.compiler.check.check.check", broken)
     monkeypatch.delenv("ADRENO_SIM_TRACEBACK", raising=False)
     code, _, err = check(capsys, "x.onnx")
     assert code == 4 and err.count("\n") == 1 and "ZeroDivisionError: oops" in err and "ADRENO_SIM_TRACEBACK" in err

@@ -161,7 +161,7 @@ def test_the_recipes_only_call_the_script(path):
 
 
 def test_the_matrix_is_what_there_is():
-    from adreno_sim.profiles import names
+    from adreno_sim.profiles.profile import names
 
     matrix = yaml(WORKFLOW)["jobs"]["check"]["strategy"]["matrix"]
     (other,) = yaml(PIPELINE)["adreno-check"]["parallel"]["matrix"]

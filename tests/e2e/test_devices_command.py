@@ -9,10 +9,11 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from adreno_sim import profiles, schemas
+from adreno_sim import schemas
 from adreno_sim.base.specs import ImageSpec
-from adreno_sim.cli import main
+from adreno_sim.cli.main import main
 from adreno_sim.image import layout_of
+from adreno_sim.profiles import profile as profiles
 
 
 def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:

@@ -22,7 +22,7 @@ import numpy as np
 import pytest
 
 import adreno_sim
-from adreno_sim.cli import _parser, main
+from adreno_sim.cli.main import _parser, main
 
 pytestmark = pytest.mark.e2e
 
@@ -159,7 +159,7 @@ def _expanded(word: str) -> list[str]:
 
 def _plugin() -> list[str]:
     installed = any(entry.name == "adreno_sim" for entry in entry_points(group="pytest11"))
-    return [] if installed else ["-p", "adreno_sim.pytest_plugin"]
+    return [] if installed else ["-p", "adreno_sim.pytest.plugin"]
 
 
 def skipped(command: Command, slow: bool) -> bool:
@@ -194,7 +194,7 @@ def test_a_page(page, place, request):
 
 
 def _module():
-    from adreno_sim.compiler.importers import load_model
+    from adreno_sim.compiler.importers.load import load_model
 
     return load_model("model.onnx").module
 

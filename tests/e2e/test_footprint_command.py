@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import adreno_sim
-from adreno_sim.cli import main
-from adreno_sim.compiler import vm
-from adreno_sim.compiler.compiling import compile_model
+from adreno_sim.cli.main import main
+from adreno_sim.compiler.compile import compile_model
 from adreno_sim.compiler.plan.apply import replan
 from adreno_sim.compiler.plan.rules import DeviceRules
+from adreno_sim.compiler.run import vm
 
 pytestmark = [pytest.mark.e2e, pytest.mark.tvm]
 
@@ -37,7 +37,7 @@ def test_a_model_from_onnx(small_onnx, capsys, tmp_path, target):
 
 
 def test_stock_plans_what_planner_tvm_says(small_onnx, capsys, tmp_path):
-    from adreno_sim.compiler.compat import tvm_series
+    from adreno_sim.compiler.tvm_bridge.versions import tvm_series
 
     if tvm_series() == "0.25":
         pytest.skip("TVM 0.25's own pipeline does not compile this network")

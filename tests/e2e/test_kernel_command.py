@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from adreno_sim.cli import main
+from adreno_sim.cli.main import main
 
 pytestmark = pytest.mark.e2e
 
@@ -155,7 +155,7 @@ def test_variables_too_large_for_any_machine_are_refused(folder, capsys):
 @pytest.fixture
 def stock(small_onnx, tmp_path, monkeypatch):
     """A model whose texture store is wrong: TVM's own pipeline from 0.26 on."""
-    from adreno_sim.compiler.compat import tvm_series
+    from adreno_sim.compiler.tvm_bridge.versions import tvm_series
 
     if tvm_series() == "0.25":
         pytest.skip("TVM 0.25 stores textures right")

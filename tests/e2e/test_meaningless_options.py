@@ -8,11 +8,11 @@ import handmade
 import pytest
 
 import adreno_sim
-from adreno_sim import cli_options
 from adreno_sim.base.errors import OptionError
-from adreno_sim.cli import main
-from adreno_sim.compiler.compile_options import COMPILING, CompileOptions
-from adreno_sim.compiler.compiling import compile_model
+from adreno_sim.cli import options as cli_options
+from adreno_sim.cli.main import main
+from adreno_sim.compiler.compile import compile_model
+from adreno_sim.compiler.lower.compile_options import COMPILING, CompileOptions
 
 pytestmark = pytest.mark.e2e
 
@@ -118,7 +118,7 @@ def test_in_python_by_the_names_of_keywords():
 
 def test_the_seed_also_orders_work_items(monkeypatch):
     """Where `check` opens the device; by default, the device's own option stands."""
-    from adreno_sim.compiler import check as module
+    from adreno_sim.compiler.check import check as module
 
     opened = []
 
@@ -133,7 +133,7 @@ def test_the_seed_also_orders_work_items(monkeypatch):
 
 
 def test_what_is_given_is_passed_on():
-    from adreno_sim.cli import _parser
+    from adreno_sim.cli.main import _parser
 
     args = _parser().parse_args(
         ["check", "m.onnx", "--shape", "x=1x2", "--without-fix", "a,b", "--without-fix", "c", "--seed", "0"]

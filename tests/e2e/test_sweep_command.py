@@ -17,8 +17,8 @@ import pytest
 import adreno_sim
 from adreno_sim import schemas
 from adreno_sim.base.errors import AdrenoSimError
-from adreno_sim.cli import main
-from adreno_sim.cli_sweep import devices_of
+from adreno_sim.cli.main import main
+from adreno_sim.cli.sweep import devices_of
 from adreno_sim.sweep.case import cases
 
 pytestmark = pytest.mark.e2e

@@ -10,12 +10,8 @@ import oracle
 import pytest
 
 from adreno_sim.base.specs import Sampler
-from adreno_sim.clc.program import FrontEndTarget, compile_source
-from adreno_sim.device import StoreEvent
-from adreno_sim.findings import Finding
-from adreno_sim.image.formats import CHANNEL_TYPES
-from adreno_sim.jit import launch, replay
-from adreno_sim.jit.specialisation import (
+from adreno_sim.device.protocol import StoreEvent
+from adreno_sim.engine.abi.specialization import (
     BufferArg,
     Emitter,
     ImageArg,
@@ -25,6 +21,10 @@ from adreno_sim.jit.specialisation import (
     Specialisation,
     bounds_of_grid,
 )
+from adreno_sim.engine.run import launch, optimistic
+from adreno_sim.findings import Finding
+from adreno_sim.frontend.program import FrontEndTarget, compile_source
+from adreno_sim.image.formats import CHANNEL_TYPES
 
 
 @dataclass
@@ -158,7 +158,7 @@ class Engine:
         if watch is not None:
             start = memories[watch[0]].address + watch[1]
             span = (start, start + watch[2])
-        raw = replay.run(
+        raw = optimistic.run(
             module, function, key, total, offset, bounds,
             threads=threads, timeout=timeout, watch_range=span, work_dim=len(global_size),
         )  # fmt: skip

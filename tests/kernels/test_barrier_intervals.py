@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 import adreno_sim
 from adreno_sim.base.specs import BufferSpec
-from adreno_sim.jit import barrier_intervals, replay
+from adreno_sim.engine.prove import local_races
+from adreno_sim.engine.run import optimistic
 
 HEAD = """kernel void k(global int *a, global const int *b) {
   local int s[64]; local int t[64];
@@ -97,7 +98,7 @@ KERNELS = {  # what a group of 8 by 2 does; whether nobody can race in `s`
 
 def run(body: str) -> list[tuple[str, int, int, str]]:
     """Kind, line, count and message of what a launch finds."""
-    replay._prepared.clear()
+    optimistic._prepared.clear()
     device = adreno_sim.open_device("sim:reference", checks="full", cache=False)
     views = [device.view(device.allocate(512), BufferSpec(512, "int32")) for _ in range(2)]
     device.write(views[1], np.arange(128, dtype=np.int32))
@@ -111,10 +112,10 @@ def test_what_is_kept_apart(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     told: list[Any] = []
 
     def noted(*args: Any) -> frozenset[Any]:
-        told.append(barrier_intervals.arrays_kept_apart(*args))
+        told.append(local_races.arrays_kept_apart(*args))
         return frozenset()
 
-    monkeypatch.setattr(replay, "arrays_kept_apart", noted)
+    monkeypatch.setattr(optimistic, "arrays_kept_apart", noted)
     kinds = {kind for kind, *_ in run(body)}
     assert any(str(which).endswith("s") for kind, which in told[0]) is expected
     assert not expected or not kinds & {"data-race", "same-value-race"}
@@ -147,5 +148,5 @@ def test_random_kernels_give_the_same_findings_with_and_without(lines: list[str]
     body = "int n = 0;\n" + "\n".join(lines)
     with_proof = run(body)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(replay, "arrays_kept_apart", lambda *_: frozenset())
+        patch.setattr(optimistic, "arrays_kept_apart", lambda *_: frozenset())
         assert with_proof == run(body)

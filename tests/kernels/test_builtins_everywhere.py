@@ -14,10 +14,10 @@ import pytest
 
 import adreno_sim
 from adreno_sim.base.specs import BufferSpec
-from adreno_sim.clc import library
-from adreno_sim.clc.program import FrontEndTarget, compile_source
-from adreno_sim.jit import calls
-from adreno_sim.jit import compiled as _registers_the_emitters  # noqa: F401
+from adreno_sim.engine.emit import builtin_registry
+from adreno_sim.engine.run import compiled_kernel as _registers_the_emitters  # noqa: F401
+from adreno_sim.frontend import builtin_library
+from adreno_sim.frontend.program import FrontEndTarget, compile_source
 
 ITEMS = 16
 DTYPES = {
@@ -204,7 +204,11 @@ def test_somebody_emits_every_builtin(kind, width):
     module = compile_source(source, "-cl-std=CL3.0", target=FrontEndTarget(300))
     called = {instr.callee for block in module.kernels["k"].blocks for instr in block.instrs if instr.callee}
     assert len(called) > 15
-    missing = [callee.mangled for callee in called if not calls.emitter_of(callee.name) and not library.scalar_of(callee)]
+    missing = [
+        callee.mangled
+        for callee in called
+        if not builtin_registry.emitter_of(callee.name) and not builtin_library.scalar_of(callee)
+    ]
     assert not missing
 
 

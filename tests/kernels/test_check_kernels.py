@@ -7,11 +7,8 @@ import pytest
 
 from adreno_sim import AdrenoSimError, open_device
 from adreno_sim.base.errors import BuildError
-from adreno_sim.compiler.artifact import CompiledModel, KernelCode, KernelParamInfo, TensorInfo
-from adreno_sim.compiler.check import check
-from adreno_sim.compiler.check_golden import LiveGolden
-from adreno_sim.compiler.check_kernels import FirstWrong, KernelObserver
-from adreno_sim.compiler.hostir import (
+from adreno_sim.base.progress import Progress
+from adreno_sim.compiler.artifact.hostir import (
     AllocStorage,
     AllocTensor,
     BufferParam,
@@ -25,9 +22,12 @@ from adreno_sim.compiler.hostir import (
     ShapeLiteral,
     VMFunction,
 )
-from adreno_sim.compiler.vm import run
+from adreno_sim.compiler.artifact.model import CompiledModel, KernelCode, KernelParamInfo, TensorInfo
+from adreno_sim.compiler.check.check import check
+from adreno_sim.compiler.check.golden import LiveGolden
+from adreno_sim.compiler.check.kernels import FirstWrong, KernelObserver
+from adreno_sim.compiler.run.vm import run
 from adreno_sim.findings import Kind
-from adreno_sim.report.progress import Progress
 
 N = 64
 

@@ -12,12 +12,12 @@ import jsonschema
 import pytest
 
 from adreno_sim import schemas
-from adreno_sim.cli import main
+from adreno_sim.cli.main import main
 from adreno_sim.findings import Kind
 from adreno_sim.launch_spec.read import read_launch, variant_names
 from adreno_sim.launch_spec.run import run_launch
-from adreno_sim.report import finding_text
-from adreno_sim.report.launch_report import LaunchReport
+from adreno_sim.results import finding_text
+from adreno_sim.results.launch_report import LaunchReport
 
 if sys.version_info >= (3, 11):
     import tomllib

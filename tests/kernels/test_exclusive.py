@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 import adreno_sim
 from adreno_sim.backends.sim import device as sim_device
 from adreno_sim.base.specs import BufferSpec, ImageSpec
-from adreno_sim.device import Device
-from adreno_sim.jit.exclusive import exclusive_arguments
+from adreno_sim.device.protocol import Device
+from adreno_sim.engine.prove.single_writer import exclusive_arguments
 
 HEAD = """kernel void k(global int *a, global const int *b, write_only image2d_t t) {
   int i = get_global_id(0), l = get_local_id(0), g = get_group_id(0), y = get_global_id(1); """

@@ -10,7 +10,7 @@ import pytest
 
 import adreno_sim
 from adreno_sim.base.specs import BufferSpec, ImageSpec, Local
-from adreno_sim.device import Device, LaunchResult
+from adreno_sim.device.protocol import Device, LaunchResult
 
 OPTIONS = "-cl-std=CL2.0"
 

@@ -12,12 +12,12 @@ import pytest
 
 import adreno_sim
 from adreno_sim.base.specs import BufferSpec, ImageSpec, Local
-from adreno_sim.device import Device
+from adreno_sim.device.protocol import Device
+from adreno_sim.engine.run import launch, optimistic
+from adreno_sim.engine.run.compiled_kernel import CompiledKernel
+from adreno_sim.engine.run.launch import RawResult
 from adreno_sim.findings import Finding
-from adreno_sim.jit import launch, replay
-from adreno_sim.jit.compiled import CompiledKernel
-from adreno_sim.jit.launch import RawResult
-from adreno_sim.memory import StorageView
+from adreno_sim.memory.storage import StorageView
 
 ITEMS, GROUP = 64, 16
 
@@ -70,7 +70,7 @@ def launched(emitter: str, source: str, given: Sequence[Any], monkeypatch: pytes
         runs.append(compiled.module.lanes > 1 and not result.failed)
         return result
 
-    monkeypatch.setattr(replay, "launch", SimpleNamespace(run=run))
+    monkeypatch.setattr(optimistic, "launch", SimpleNamespace(run=run))
     device = adreno_sim.open_device("sim:reference", checks="full", cache=False, emitter=emitter)
     args = [argument(device, one) for one in given]
     found = device.launch(device.build(source, "-cl-std=CL2.0")["k"], (ITEMS,), (GROUP,), args).findings

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from oracle import Buffer, Scalar
 
-from adreno_sim.clc.program import FrontEndTarget, compile_source
-from adreno_sim.jit.barriers import Scopes
-from adreno_sim.jit.cfg import Graph
-from adreno_sim.jit.guards import Guard, guard_of
-from adreno_sim.jit.regions import RegionPlan
+from adreno_sim.engine.analysis.active_items import Guard, guard_of
+from adreno_sim.engine.analysis.parallel_regions import RegionPlan
+from adreno_sim.engine.analysis.segments import Graph
+from adreno_sim.engine.emit.sync_points import Scopes
+from adreno_sim.frontend.program import FrontEndTarget, compile_source
 
 SIZE = (32, 4)
 """Local size of a group; `l` and `m` are the ids along x and y."""

@@ -7,8 +7,8 @@ import oracle
 import pytest
 from oracle import Buffer, Image, Local, Sampler, Scalar
 
+from adreno_sim.engine.run import launch, optimistic
 from adreno_sim.image.formats import CHANNEL_TYPES
-from adreno_sim.jit import launch, replay
 
 _RNG = np.random.default_rng(23)
 READ = {"FLOAT": "f", "HALF_FLOAT": "f", "UNORM_INT8": "f", "SIGNED_INT16": "i", "UNSIGNED_INT8": "ui"}
@@ -36,9 +36,9 @@ def both(engine, monkeypatch):
     def outcome(source, global_size, local_size, args, *, vectors=True, again=False, **options):
         results = {}
         for limit in (-1, 1 << 20):
-            monkeypatch.setattr(replay, "SNAPSHOT_LIMIT", limit)
+            monkeypatch.setattr(optimistic, "SNAPSHOT_LIMIT", limit)
             for emitter in ("scalar", "spmd"):
-                monkeypatch.setattr(replay, "_prepared", type(replay._prepared)())
+                monkeypatch.setattr(optimistic, "_prepared", type(optimistic._prepared)())
                 runs.clear()
                 results[limit, emitter] = engine.run_with(emitter, source, "k", global_size, local_size, args, **options)
                 flags = [sticky for sticky, _ in runs]

@@ -10,13 +10,13 @@ import numpy as np
 import oracle
 import pytest
 
-from adreno_sim.clc.program import FrontEndTarget, compile_source
-from adreno_sim.jit import launch, replay
-from adreno_sim.jit.accesses import touches_memory
-from adreno_sim.jit.bound import BoundBuffer, BoundImage
-from adreno_sim.jit.launch_facts import facts_of
-from adreno_sim.jit.proofs import prove
-from adreno_sim.jit.specialisation import BufferArg, ImageArg, LocalArg, ScalarArg, Specialisation
+from adreno_sim.engine.abi.bound import BoundBuffer, BoundImage
+from adreno_sim.engine.abi.launch_facts import facts_of
+from adreno_sim.engine.abi.specialization import BufferArg, ImageArg, LocalArg, ScalarArg, Specialisation
+from adreno_sim.engine.prove.in_range import prove
+from adreno_sim.engine.run import launch, optimistic
+from adreno_sim.frontend.program import FrontEndTarget, compile_source
+from adreno_sim.ir.memory_ops import touches_memory
 
 LOCAL, ITEMS = 16, 64
 HEAD = """__kernel void k(__global int *a, __global int *b, int n, uint u) {
@@ -296,7 +296,7 @@ def findings(engine, monkeypatch, source: str, elements: int, fast: bool) -> tup
     if fast:
         result = engine.run(source, "k", (ITEMS,), (LOCAL,), args, threads=1)
     else:
-        monkeypatch.setattr(replay, "run", reporting_run)
+        monkeypatch.setattr(optimistic, "run", reporting_run)
         result = engine.run_with("scalar", source, "k", (ITEMS,), (LOCAL,), args, threads=1)
         monkeypatch.undo()
     return result.findings, result.outputs
@@ -304,7 +304,7 @@ def findings(engine, monkeypatch, source: str, elements: int, fast: bool) -> tup
 
 def reporting_run(module, kernel, key, *args, keep=True, **options):
     """What `replay.run` stands for: code that looks at every access and reports at once."""
-    return launch.run(replay.specialise(module, kernel, key, keep=keep), *args, **options)
+    return launch.run(optimistic.specialise(module, kernel, key, keep=keep), *args, **options)
 
 
 @pytest.mark.parametrize("name", RULES)
@@ -476,7 +476,7 @@ def launched(sizes: tuple[int, int], n: int = 7, items: int = ITEMS, local: int 
     if local is not None:
         args, specs = [args[0], None], (BufferArg(), LocalArg(local))  # type: ignore[list-item]
     key = Specialisation(local_size=(LOCAL, 1, 1), args=specs, uniform=items % LOCAL == 0)  # type: ignore[arg-type]
-    result = replay.run(CHANGING, kernel, key, (items, 1, 1), (0, 0, 0), args, threads=1)
+    result = optimistic.run(CHANGING, kernel, key, (items, 1, 1), (0, 0, 0), args, threads=1)
     assert owner is not None
     return sorted(f.kind.label for f in result.findings)
 

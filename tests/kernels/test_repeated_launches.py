@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 import adreno_sim
 from adreno_sim.backends.sim.arguments import scalar_bytes
-from adreno_sim.backends.sim.plan import likeness
+from adreno_sim.backends.sim.launch_config import likeness
 from adreno_sim.base.errors import DeviceError
 from adreno_sim.base.specs import BufferSpec, ImageSpec, Local, Sampler
-from adreno_sim.clc import ir
-from adreno_sim.jit.specialisation import BufferArg, Specialisation
+from adreno_sim.engine.abi.specialization import BufferArg, Specialisation
+from adreno_sim.ir import ir
 
 LEVELS = ["off", "bounds", "full"]
 N = 64

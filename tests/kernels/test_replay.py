@@ -6,10 +6,10 @@ import numpy as np
 import oracle
 import pytest
 
-from adreno_sim.clc.program import FrontEndTarget, compile_source
-from adreno_sim.jit import launch, replay
-from adreno_sim.jit.bound import BoundBuffer
-from adreno_sim.jit.specialisation import BufferArg, Specialisation
+from adreno_sim.engine.abi.bound import BoundBuffer
+from adreno_sim.engine.abi.specialization import BufferArg, Specialisation
+from adreno_sim.engine.run import launch, optimistic
+from adreno_sim.frontend.program import FrontEndTarget, compile_source
 
 CASES = {
     "in place, past the end": "a[i] = a[i] * 2 + a[i + 3];",
@@ -25,8 +25,8 @@ CASES = {
 
 
 def outcome(engine, monkeypatch, body: str, fast: bool):
-    monkeypatch.setattr(replay, "SNAPSHOT_LIMIT", 1 << 20 if fast else -1)
-    monkeypatch.setattr(replay, "_prepared", type(replay._prepared)())
+    monkeypatch.setattr(optimistic, "SNAPSHOT_LIMIT", 1 << 20 if fast else -1)
+    monkeypatch.setattr(optimistic, "_prepared", type(optimistic._prepared)())
     source = f"__kernel void k(__global int *a, __global int *b) {{ int i = get_global_id(0); {body} }}"
     values = np.arange(64, dtype=np.int32)
     a, b = oracle.Buffer(values), oracle.Buffer(values[::-1] // 3 * 4)
@@ -57,8 +57,8 @@ def test_views_that_overlap_are_restored():
         memory.view(np.int32)[:] = np.arange(1024)
         args = [BoundBuffer(address, 64), BoundBuffer(address, 64)]
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(replay, "SNAPSHOT_LIMIT", limit)
-            found = replay.run(module, kernel, key, (16, 1, 1), (0, 0, 0), args, threads=1).findings
+            patch.setattr(optimistic, "SNAPSHOT_LIMIT", limit)
+            found = optimistic.run(module, kernel, key, (16, 1, 1), (0, 0, 0), args, threads=1).findings
         results.append((memory.copy(), found))
     np.testing.assert_array_equal(results[0][0], results[1][0])
     assert results[0][1] == results[1][1] and results[0][1][0].access.offset == 64
@@ -76,8 +76,8 @@ def test_only_what_is_read_and_written_is_copied():
         ("__global int *p = i > 3 ? a : b; *p = 1; b[1] = *p;", [(1024, 64), (2048, 64)], [(1024, 64), (1056, 64)]),
     ):
         _, kernel, _ = compiled(body)
-        assert replay.snapshot_ranges(kernel, args) == copied, body
-        assert replay.snapshot_ranges(kernel, overlapping) == shared, body
+        assert optimistic.snapshot_ranges(kernel, args) == copied, body
+        assert optimistic.snapshot_ranges(kernel, overlapping) == shared, body
 
 
 def test_what_failed_once_reports_at_once(monkeypatch):
@@ -88,7 +88,7 @@ def test_what_failed_once_reports_at_once(monkeypatch):
     monkeypatch.setattr(launch, "run", lambda *a, **k: runs.append(a[0].key.sticky) or run(*a, **k))
     for _ in range(2):
         args = [BoundBuffer(address, 64), BoundBuffer(address, 64)]
-        assert replay.run(module, kernel, key, (16, 1, 1), (0, 0, 0), args).findings
+        assert optimistic.run(module, kernel, key, (16, 1, 1), (0, 0, 0), args).findings
     assert runs == [True, False, False] and memory is not None
 
 
@@ -96,7 +96,7 @@ def test_an_endless_loop_past_a_failed_check_is_stopped_and_both_are_told():
     module, kernel, key = compiled("int x = a[i + 1000]; while (x == 0) x = b[0]; a[i] = x;")
     memory, address = launch.aligned(256)
     args = [BoundBuffer(address, 64), BoundBuffer(address + 128, 64)]
-    found = replay.run(module, kernel, key, (16, 1, 1), (0, 0, 0), args, timeout=0.3).findings
+    found = optimistic.run(module, kernel, key, (16, 1, 1), (0, 0, 0), args, timeout=0.3).findings
     assert {f.kind.label for f in found} == {"out-of-bounds-read", "watchdog"} and not memory.any()
 
 
@@ -104,7 +104,7 @@ def test_an_unsigned_counter_that_falls_below_zero_is_stopped():
     module, kernel, key = compiled("for (uint j = 9; j >= 0u; --j) a[i] += j;")
     memory, address = launch.aligned(256)
     args = [BoundBuffer(address, 64), BoundBuffer(address + 128, 64)]
-    found = replay.run(module, kernel, key, (16, 1, 1), (0, 0, 0), args, timeout=0.3).findings
+    found = optimistic.run(module, kernel, key, (16, 1, 1), (0, 0, 0), args, timeout=0.3).findings
     assert [f.kind.label for f in found] == ["watchdog"] and memory.any()
 
 
@@ -123,9 +123,9 @@ def test_executed_accesses_are_counted(body, items, executed, proven):
     owner, address = launch.aligned(512)
     args = [BoundBuffer(address, 64), BoundBuffer(address + 256, 64)]
     for threads in (1, 2):
-        counts = replay.run(module, kernel, key, (items, 1, 1), (0, 0, 0), args, threads=threads).accesses
+        counts = optimistic.run(module, kernel, key, (items, 1, 1), (0, 0, 0), args, threads=threads).accesses
         assert owner is not None and counts is not None
         assert (counts.executed, counts.executed_proven) == (executed, proven)
-    plain = replay.run(module, kernel, compiled(body)[2], (items, 1, 1), (0, 0, 0), args).accesses
+    plain = optimistic.run(module, kernel, compiled(body)[2], (items, 1, 1), (0, 0, 0), args).accesses
     assert plain is not None and plain.executed is None and plain.places == counts.places
     assert (plain.proven_places == plain.places) == (executed == proven)

@@ -12,12 +12,12 @@ import pytest
 from adreno_sim import AdrenoSimError, open_device, schemas
 from adreno_sim.base.errors import DeviceError
 from adreno_sim.base.specs import BufferSpec, ImageSpec
-from adreno_sim.cli import main
-from adreno_sim.compiler.artifact import KernelCode, KernelParamInfo
-from adreno_sim.compiler.check_reproduce import Reproducer, Snapshot, written_launch
-from adreno_sim.compiler.hostir import BufferParam, BufferRef, Const, HostFunction, Launch
-from adreno_sim.compiler.observer import FunctionCall, LaunchCall
-from adreno_sim.device import LaunchResult
+from adreno_sim.cli.main import main
+from adreno_sim.compiler.artifact.hostir import BufferParam, BufferRef, Const, HostFunction, Launch
+from adreno_sim.compiler.artifact.model import KernelCode, KernelParamInfo
+from adreno_sim.compiler.check.reproduce import Reproducer, Snapshot, written_launch
+from adreno_sim.compiler.run.observer import FunctionCall, LaunchCall
+from adreno_sim.device.protocol import LaunchResult
 from adreno_sim.findings import Finding, Kind
 from adreno_sim.launch_spec.read import read_launch
 from adreno_sim.launch_spec.run import run_launch
@@ -103,7 +103,7 @@ def test_a_wrong_value_comes_back(tmp_path):
 
 
 def _plain(path):
-    from adreno_sim.launch_spec.tables import load_toml
+    from adreno_sim.base.toml_tables import load_toml
 
     return json.loads(json.dumps(load_toml(path)))
 
@@ -173,7 +173,7 @@ def test_a_folder_appears_whole_or_not_at_all(tmp_path):
     "value", ["", 'a "b" \\ \n\t\x01\x7f', "ünï 😀", True, 3, -1.5e-30, float("inf"), float("-inf"), [1, [2.5]], {"file": "x"}]
 )
 def test_values_as_toml(value, tmp_path):
-    from adreno_sim.launch_spec.tables import load_toml
+    from adreno_sim.base.toml_tables import load_toml
 
     path = tmp_path / "x.toml"
     path.write_text(f"v = {toml_value(value)}\nn = {toml_value(float('nan'))}\n", encoding="utf-8")

@@ -5,7 +5,7 @@ import pytest
 
 import adreno_sim
 from adreno_sim.base.specs import BufferSpec, ImageSpec, Local, Sampler, TensorSpec
-from adreno_sim.device import Watch
+from adreno_sim.device.protocol import Watch
 from adreno_sim.findings import Kind
 
 RNG = np.random.default_rng(11)

@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 from oracle import Buffer, Image, Local, Scalar
 
-from adreno_sim.clc.program import FrontEndTarget, compile_source
-from adreno_sim.jit import compiled, module, objects
-from adreno_sim.jit.specialisation import BufferArg, Proofs, ScalarArg, Specialisation
+from adreno_sim.engine import codegen
+from adreno_sim.engine.abi.specialization import BufferArg, Proofs, ScalarArg, Specialisation
+from adreno_sim.engine.llvm import objects
+from adreno_sim.engine.run import compiled_kernel
+from adreno_sim.frontend.program import FrontEndTarget, compile_source
 
 HEAD = """__kernel void k(__global const int* a, __global int* r, int n) {
   int x = get_global_id(0), l = get_local_id(0), v = a[x];
@@ -45,11 +47,11 @@ def test_control_flow(engine, name, local):
     assert result.outputs[1].any()
 
 
-def module_of(body: str, **key: object) -> module.ModuleText:
+def module_of(body: str, **key: object) -> codegen.ModuleText:
     made = compile_source(HEAD + body + " }", "", target=FrontEndTarget())
     args = (BufferArg(), BufferArg(), ScalarArg(4))
     options = {"local_size": (64, 1, 1), "checks": "off", "emitter": "spmd", **key}
-    return module.emit_module(made.kernels["k"], Specialisation(args=args, **options))
+    return codegen.emit_module(made.kernels["k"], Specialisation(args=args, **options))
 
 
 @pytest.mark.parametrize(
@@ -91,7 +93,7 @@ def test_the_same_bits_on_smaller_processors(engine, monkeypatch, cpu, features)
     args += [Buffer(np.zeros((48, 4), np.float32)), Image(rng.standard_normal((1, 4, 8, 4)).astype(np.float32))]
     here = engine.run(MIXED, "k", (48,), (24,), args, checks="off").outputs
     monkeypatch.setattr(objects, "_machine", objects.Machine(cpu, features))
-    monkeypatch.setattr(compiled, "_compiled", type(compiled._compiled)())
+    monkeypatch.setattr(compiled_kernel, "_compiled", type(compiled_kernel._compiled)())
     there = engine.run(MIXED, "k", (48,), (24,), args, checks="off").outputs
     for one, other in zip(here, there, strict=True):
         assert one.tobytes() == other.tobytes()

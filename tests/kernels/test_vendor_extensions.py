@@ -10,8 +10,8 @@ from oracle import Buffer
 from adreno_sim.backends.open import open_device
 from adreno_sim.base.errors import UnsupportedError
 from adreno_sim.base.specs import BufferSpec
-from adreno_sim.clc.program import FrontEndTarget
-from adreno_sim.clc.wide_vectors import name_upper_lanes
+from adreno_sim.frontend.program import FrontEndTarget
+from adreno_sim.frontend.wide_vectors import name_upper_lanes
 
 WAVE = 8
 QCOM = FrontEndTarget(

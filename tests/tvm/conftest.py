@@ -11,7 +11,7 @@ import pytest
 
 import adreno_sim
 from adreno_sim.base.errors import AdrenoSimError, UnsupportedError
-from adreno_sim.compiler.compat import tvm_series
+from adreno_sim.compiler.tvm_bridge.versions import tvm_series
 
 pytest.importorskip("tvm")
 collect_ignore_glob = [] if tvm_series() == "0.27" else ["test_clml_*.py"]  # refused there: see test_targets.py

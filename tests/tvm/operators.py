@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from adreno_sim.compiler.compat import import_tvm, tensor_type
+from adreno_sim.compiler.tvm_bridge.versions import import_tvm, tensor_type
 
 tvm = import_tvm()
 relax = tvm.relax

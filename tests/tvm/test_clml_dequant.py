@@ -8,8 +8,8 @@ import pytest
 
 import adreno_sim
 from adreno_sim.compiler.clml.partition import Offload
-from adreno_sim.mlops.capabilities import NEWEST, MLCapabilities
 from adreno_sim.mlops.policy import OffloadPolicy
+from adreno_sim.profiles.ml import NEWEST, MLCapabilities
 
 pytestmark = pytest.mark.tvm
 

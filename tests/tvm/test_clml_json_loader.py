@@ -14,9 +14,9 @@ from clml_modules import IMAGE, constant, conv, module, nn, norm
 from tvm import relax
 
 from adreno_sim.compiler.clml.partition import Offload
-from adreno_sim.mlops.capabilities import NEWEST, MLCapabilities
 from adreno_sim.mlops.graph import parse
 from adreno_sim.mlops.policy import OffloadPolicy
+from adreno_sim.profiles.ml import NEWEST, MLCapabilities
 
 HERE = Path(__file__).parent / "clml_loader"
 TVM, FFI = Path(tvm.__file__).parent, Path(tvm_ffi.__file__).parent

@@ -19,11 +19,12 @@ from tvm import relax
 import adreno_sim
 from adreno_sim import schemas
 from adreno_sim.base.errors import UnsupportedError
-from adreno_sim.compiler.artifact import CompiledModel
-from adreno_sim.compiler.bundle import make_bundle
-from adreno_sim.compiler.compiling import compile_model
+from adreno_sim.compiler.artifact.model import CompiledModel
+from adreno_sim.compiler.check.bundle import make_bundle
+from adreno_sim.compiler.compile import compile_model
 from adreno_sim.compiler.plan.graphs import graph_plans
-from adreno_sim.report import encode, offload_text
+from adreno_sim.render.report import offload_text
+from adreno_sim.results import encode
 
 pytestmark = pytest.mark.tvm
 

@@ -7,8 +7,8 @@ import pytest
 
 import adreno_sim
 from adreno_sim.compiler.clml.partition import Offload
-from adreno_sim.mlops.capabilities import NEWEST, MLCapabilities
 from adreno_sim.mlops.policy import OffloadPolicy
+from adreno_sim.profiles.ml import NEWEST, MLCapabilities
 
 pytestmark = pytest.mark.tvm
 
@@ -68,7 +68,7 @@ def test_operator_in_half(name, accumulate, adreno):
 
 
 def test_sums_in_float32_are_asked_for_in_the_graph():
-    from adreno_sim.compiler.compiling import compile_model
+    from adreno_sim.compiler.compile import compile_model
     from adreno_sim.mlops.graph import parse
 
     for accumulate, expected in (("float32", "float32"), ("float16", None)):

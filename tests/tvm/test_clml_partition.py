@@ -14,9 +14,9 @@ from tvm.relax.backend.adreno.clml import AppendReshapeToBNRewriterPass, clml_pa
 from adreno_sim.compiler.clml import codegen, is_clml_runtime_enabled, partition_for_clml
 from adreno_sim.compiler.clml.partition import Offload
 from adreno_sim.compiler.clml.patterns import table_names
-from adreno_sim.mlops.capabilities import NEWEST, MLCapabilities
 from adreno_sim.mlops.graph import parse
 from adreno_sim.mlops.policy import OffloadPolicy
+from adreno_sim.profiles.ml import NEWEST, MLCapabilities
 
 pytestmark = pytest.mark.tvm
 

@@ -10,11 +10,11 @@ import jsonschema
 import pytest
 
 from adreno_sim import schemas
-from adreno_sim.cli import main
-from adreno_sim.compiler.compat import SUPPORTED, tvm_series
+from adreno_sim.cli.main import main
 from adreno_sim.compiler.doctor import defects
 from adreno_sim.compiler.doctor.examine import examine
 from adreno_sim.compiler.passes.registry import FIXES
+from adreno_sim.compiler.tvm_bridge.versions import SUPPORTED, tvm_series
 
 pytestmark = pytest.mark.tvm
 

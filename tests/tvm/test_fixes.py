@@ -9,11 +9,11 @@ import pytest
 from operators import IMAGE, OPERATORS, C, conv, graph, op, relax, weight
 
 import adreno_sim
-from adreno_sim.compiler.compat import tvm_series
-from adreno_sim.compiler.extract import extract
+from adreno_sim.compiler.extract.module import extract
+from adreno_sim.compiler.lower.pipeline import lower
 from adreno_sim.compiler.passes import registry
-from adreno_sim.compiler.pipeline import lower
 from adreno_sim.compiler.plan.extract import extract_plan
+from adreno_sim.compiler.tvm_bridge.versions import tvm_series
 
 pytestmark = pytest.mark.tvm
 

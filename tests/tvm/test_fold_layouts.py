@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from operators import OPERATORS
 
-from adreno_sim.compiler import pipeline
-from adreno_sim.compiler.compat import constant_array, import_tvm
-from adreno_sim.compiler.extract import extract
-from adreno_sim.compiler.stages import Snapshot, watching, with_own_constants
-from adreno_sim.compiler.targets import make_target
+from adreno_sim.compiler.extract.module import extract
+from adreno_sim.compiler.lower import pipeline
+from adreno_sim.compiler.lower.targets import make_target
+from adreno_sim.compiler.tvm_bridge.pass_pipelines import Snapshot, watching, with_own_constants
+from adreno_sim.compiler.tvm_bridge.versions import constant_array, import_tvm
 
 pytestmark = pytest.mark.tvm
 

@@ -9,8 +9,8 @@ from operators import OPERATORS
 from test_operators import NOT_IN
 
 import adreno_sim
-from adreno_sim.compiler.compat import tvm_series
-from adreno_sim.device import Device
+from adreno_sim.compiler.tvm_bridge.versions import tvm_series
+from adreno_sim.device.protocol import Device
 from adreno_sim.findings import Severity
 
 pytestmark = pytest.mark.tvm

@@ -9,9 +9,9 @@ import pytest
 import relax_models
 
 import adreno_sim
-from adreno_sim.compiler.artifact import CompiledModel
-from adreno_sim.compiler.bundle import make_bundle
-from adreno_sim.compiler.half_storage import output_bound, with_storage
+from adreno_sim.compiler.artifact.model import CompiledModel
+from adreno_sim.compiler.check.bundle import make_bundle
+from adreno_sim.compiler.importers.fp16_storage import output_bound, with_storage
 
 pytestmark = pytest.mark.tvm
 

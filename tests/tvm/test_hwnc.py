@@ -13,9 +13,9 @@ from tvm.script import relax as R  # noqa: E402
 
 import adreno_sim  # noqa: E402
 from adreno_sim import AdrenoSimError, UnsupportedError  # noqa: E402
-from adreno_sim.compiler import vm  # noqa: E402
-from adreno_sim.compiler.compiling import compile_model  # noqa: E402
+from adreno_sim.compiler.compile import compile_model  # noqa: E402
 from adreno_sim.compiler.layers import convert_hwnc, pack_int4, unpack_int4  # noqa: E402
+from adreno_sim.compiler.run import vm  # noqa: E402
 
 pytestmark = pytest.mark.tvm
 

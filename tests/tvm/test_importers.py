@@ -12,8 +12,8 @@ from onnx import TensorProto, helper
 from operators import OPERATORS
 
 from adreno_sim import AdrenoSimError, UnsupportedError
-from adreno_sim.compiler.importers import Model, ModelInput, load_model
-from adreno_sim.compiler.inputs import make_inputs
+from adreno_sim.compiler.importers.inputs import make_inputs
+from adreno_sim.compiler.importers.load import Model, ModelInput, load_model
 
 pytestmark = pytest.mark.tvm
 
@@ -130,7 +130,7 @@ def test_python_files_without_a_module(tmp_path: Path, text: str, message: str) 
 
 
 def test_a_module_needs_main() -> None:
-    from adreno_sim.compiler.compat import import_tvm
+    from adreno_sim.compiler.tvm_bridge.versions import import_tvm
 
     with pytest.raises(AdrenoSimError, match="no Relax function 'main'; its functions are none"):
         load_model(import_tvm().IRModule({}))

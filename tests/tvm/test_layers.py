@@ -15,13 +15,13 @@ from tvm.script import relax as R  # noqa: E402
 
 import adreno_sim  # noqa: E402
 from adreno_sim import AdrenoSimError, schemas  # noqa: E402
-from adreno_sim.cli import main  # noqa: E402
-from adreno_sim.compiler.compat import type_of  # noqa: E402
+from adreno_sim.cli.main import main  # noqa: E402
 from adreno_sim.compiler.layers import LayoutConfig, convert_layout, count_layers, layer_names, recast  # noqa: E402
 from adreno_sim.compiler.precision.local_error import LayerError, local_errors, relative_error  # noqa: E402
 from adreno_sim.compiler.precision.search import search  # noqa: E402
 from adreno_sim.compiler.scopes.demand import bindings, op_name  # noqa: E402
-from adreno_sim.compiler.tvmread import kind  # noqa: E402
+from adreno_sim.compiler.tvm_bridge.read import kind  # noqa: E402
+from adreno_sim.compiler.tvm_bridge.versions import type_of  # noqa: E402
 from adreno_sim.golden.model_reference import ModelReference  # noqa: E402
 
 pytestmark = pytest.mark.tvm
@@ -173,7 +173,7 @@ def test_layout_config(network):
 
 @pytest.mark.parametrize("pipeline", ["fixed", "stock"])
 def test_the_pipeline_heeds_the_scope(network, pipeline):
-    from adreno_sim.compiler.pipeline import lower
+    from adreno_sim.compiler.lower.pipeline import lower
 
     mod, _, _ = network
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from adreno_sim.compiler.compat import import_tvm
-from adreno_sim.compiler.pipeline import lower
+from adreno_sim.compiler.lower.pipeline import lower
+from adreno_sim.compiler.tvm_bridge.versions import import_tvm
 
 pytestmark = pytest.mark.tvm
 

@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 
 from adreno_sim import open_device
-from adreno_sim.compiler import vm
-from adreno_sim.compiler.compat import tvm_series
-from adreno_sim.compiler.compiling import compile_model
-from adreno_sim.compiler.observer import Observer
+from adreno_sim.compiler.compile import compile_model
 from adreno_sim.compiler.plan.apply import replan
 from adreno_sim.compiler.plan.audit import audit
+from adreno_sim.compiler.plan.figures import FOLDER
 from adreno_sim.compiler.plan.plan_file import read_plan, write_plan
 from adreno_sim.compiler.plan.rules import DeviceRules
+from adreno_sim.compiler.run import vm
+from adreno_sim.compiler.run.observer import Observer
+from adreno_sim.compiler.tvm_bridge.versions import tvm_series
 from adreno_sim.findings import Severity
-from adreno_sim.golden.plan_figures import FOLDER
 
 onnx = pytest.importorskip("onnx")
 LIGHT = Path(onnx.__file__).parent / "backend" / "test" / "data" / "light"

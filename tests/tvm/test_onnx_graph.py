@@ -12,8 +12,8 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from adreno_sim import AdrenoSimError
-from adreno_sim.compiler.onnx_graph import simplify
-from adreno_sim.compiler.onnx_weights import seed_placeholders
+from adreno_sim.compiler.importers.onnx_graph import simplify
+from adreno_sim.compiler.importers.onnx_weights import seed_placeholders
 
 pytestmark = pytest.mark.tvm
 

@@ -9,7 +9,7 @@ import pytest
 from operators import OPERATORS
 
 import adreno_sim
-from adreno_sim.compiler.compat import tvm_series
+from adreno_sim.compiler.tvm_bridge.versions import tvm_series
 
 pytestmark = pytest.mark.tvm
 

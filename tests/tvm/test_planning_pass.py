@@ -11,16 +11,16 @@ tvm = pytest.importorskip("tvm")
 
 from adreno_sim.backends.open import open_device  # noqa: E402
 from adreno_sim.base.errors import AdrenoSimError, UnsupportedError  # noqa: E402
-from adreno_sim.compiler import vm  # noqa: E402
-from adreno_sim.compiler.artifact import CompiledModel  # noqa: E402
+from adreno_sim.compiler.artifact.model import CompiledModel  # noqa: E402
 from adreno_sim.compiler.doctor.models import residual  # noqa: E402
-from adreno_sim.compiler.extract import extract  # noqa: E402
+from adreno_sim.compiler.extract.module import extract  # noqa: E402
+from adreno_sim.compiler.lower.pipeline import lower, relax_passes  # noqa: E402
+from adreno_sim.compiler.lower.targets import make_target  # noqa: E402
 from adreno_sim.compiler.passes.registry import choose  # noqa: E402
-from adreno_sim.compiler.pipeline import lower, relax_passes  # noqa: E402
 from adreno_sim.compiler.plan.apply import replan  # noqa: E402
 from adreno_sim.compiler.plan.planning_pass import plan_memory, with_planner  # noqa: E402
 from adreno_sim.compiler.plan.rules import DeviceRules  # noqa: E402
-from adreno_sim.compiler.targets import make_target  # noqa: E402
+from adreno_sim.compiler.run import vm  # noqa: E402
 from adreno_sim.golden.model_reference import ModelReference  # noqa: E402
 
 pytestmark = pytest.mark.tvm

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import adreno_sim
-from adreno_sim.compiler.compat import tvm_series
+from adreno_sim.compiler.tvm_bridge.versions import tvm_series
 
 pytest_plugins = ["pytester"]
 pytestmark = pytest.mark.tvm
@@ -78,7 +78,7 @@ def run(pytester, monkeypatch):
     monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
     pytester.makeini("[pytest]\npythonpath = .")
     pytester.makepyfile(models=MODELS, test_checks=CHECKS, test_style=TVM_STYLE)
-    plugin = () if INSTALLED else ("-p", "adreno_sim.pytest_plugin")
+    plugin = () if INSTALLED else ("-p", "adreno_sim.pytest.plugin")
     return lambda *args: pytester.runpytest_subprocess(*plugin, *args)
 
 

@@ -9,7 +9,7 @@ from tvm import relax
 import adreno_sim
 from adreno_sim import AdrenoSimError
 from adreno_sim.golden import model_reference, operators
-from adreno_sim.golden.compare import compare
+from adreno_sim.results.comparison import compare
 
 pytestmark = pytest.mark.tvm
 op = relax.op.nn

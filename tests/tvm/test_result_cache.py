@@ -10,7 +10,7 @@ from tvm.ir import IRModule
 from tvm.script import ir as I
 from tvm.script import tirx as T
 
-from adreno_sim import disk_cache
+from adreno_sim.base import disk_cache
 from adreno_sim.golden import result_cache
 from adreno_sim.golden.kernel_reference import KernelReference
 from adreno_sim.golden.model_reference import ModelReference, has_onnxruntime, run_onnx

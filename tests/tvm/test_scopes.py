@@ -15,18 +15,18 @@ from tvm.script import relax as R  # noqa: E402
 
 import adreno_sim  # noqa: E402
 from adreno_sim import schemas  # noqa: E402
-from adreno_sim.cli import main  # noqa: E402
-from adreno_sim.compiler.compat import type_of, var_name  # noqa: E402
+from adreno_sim.cli.main import main  # noqa: E402
+from adreno_sim.compiler.explain.scope_stages import LAST, run_stages  # noqa: E402
+from adreno_sim.compiler.explain.scopes import scope_stages, script  # noqa: E402
+from adreno_sim.compiler.lower.pipeline import relax_passes  # noqa: E402
+from adreno_sim.compiler.lower.targets import make_target  # noqa: E402
 from adreno_sim.compiler.passes.registry import choose  # noqa: E402
-from adreno_sim.compiler.pipeline import relax_passes  # noqa: E402
 from adreno_sim.compiler.scopes.demand import bindings, callee, op_name  # noqa: E402
 from adreno_sim.compiler.scopes.invariants import violations  # noqa: E402
-from adreno_sim.compiler.scopes.report import scope_stages, script  # noqa: E402
 from adreno_sim.compiler.scopes.rules import reads_textures, texture_scope  # noqa: E402
-from adreno_sim.compiler.scopes.stages import LAST, run_stages  # noqa: E402
-from adreno_sim.compiler.stages import with_own_constants  # noqa: E402
-from adreno_sim.compiler.targets import make_target  # noqa: E402
-from adreno_sim.compiler.tvmread import kind, memory_scope  # noqa: E402
+from adreno_sim.compiler.tvm_bridge.pass_pipelines import with_own_constants  # noqa: E402
+from adreno_sim.compiler.tvm_bridge.read import kind, memory_scope  # noqa: E402
+from adreno_sim.compiler.tvm_bridge.versions import type_of, var_name  # noqa: E402
 
 pytestmark = pytest.mark.tvm
 
@@ -201,9 +201,9 @@ def test_consumers_that_disagree_and_the_copies_they_cost():
 @pytest.mark.parametrize("rule", ["tvm", "fewest-copies"])
 def test_scoped_modules_compute_the_same(rule, monkeypatch):
     """The whole check with this project's scoping in the place of TVM's pass."""
-    from adreno_sim.compiler import pipeline
+    from adreno_sim.compiler.explain.scope_stages import annotate_scopes
+    from adreno_sim.compiler.lower import pipeline
     from adreno_sim.compiler.scopes.fold import fold_scope_changes
-    from adreno_sim.compiler.scopes.stages import annotate_scopes
 
     original = pipeline.relax_passes
 
@@ -290,7 +290,8 @@ def test_bad_input(tmp_path, capsys, args, code, said):
 def test_a_check_says_which_tensors_are_buffers_and_why(adreno, capsys):
     """As the scoping report has it, for each tensor; nothing for a target without textures."""
     from adreno_sim.compiler.doctor.models import mean_in_texture
-    from adreno_sim.report import encode, text
+    from adreno_sim.render.report import text
+    from adreno_sim.results import encode
 
     report = adreno_sim.check(mean_in_texture(), device=adreno)
     _, scopes = scope_stages(mean_in_texture())

@@ -6,9 +6,9 @@ import pytest
 from operators import OPERATORS
 
 import adreno_sim
-from adreno_sim.compiler.compat import import_tvm
-from adreno_sim.compiler.pipeline import lower, split_sources
-from adreno_sim.compiler.targets import TAGS, make_target, shorthand
+from adreno_sim.compiler.lower.pipeline import lower, split_sources
+from adreno_sim.compiler.lower.targets import TAGS, make_target, shorthand
+from adreno_sim.compiler.tvm_bridge.versions import import_tvm
 
 pytestmark = pytest.mark.tvm
 

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from adreno_sim.compiler.compat import import_tvm, tensor_type
-from adreno_sim.compiler.extract import extract
-from adreno_sim.compiler.pipeline import lower
+from adreno_sim.compiler.extract.module import extract
+from adreno_sim.compiler.lower.pipeline import lower
+from adreno_sim.compiler.run.vm import run
 from adreno_sim.compiler.schedules.blocks import bind_threads
-from adreno_sim.compiler.vm import run
+from adreno_sim.compiler.tvm_bridge.versions import import_tvm, tensor_type
 
 pytestmark = pytest.mark.tvm
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from adreno_sim.base.errors import AdrenoSimError, UnsupportedError
-from adreno_sim.cli import main
-from adreno_sim.compiler import torch_import
-from adreno_sim.compiler.importers import load_model
+from adreno_sim.cli.main import main
+from adreno_sim.compiler.importers import torch as torch_import
+from adreno_sim.compiler.importers.load import load_model
 
 pytestmark = pytest.mark.tvm
 

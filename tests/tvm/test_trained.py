@@ -11,11 +11,11 @@ import onnxruntime
 import pytest
 
 import adreno_sim
-from adreno_sim.compiler.extract import extract
-from adreno_sim.compiler.importers import load_model
-from adreno_sim.compiler.inputs import make_inputs
-from adreno_sim.compiler.pipeline import lower
-from adreno_sim.compiler.vm import run
+from adreno_sim.compiler.extract.module import extract
+from adreno_sim.compiler.importers.inputs import make_inputs
+from adreno_sim.compiler.importers.load import load_model
+from adreno_sim.compiler.lower.pipeline import lower
+from adreno_sim.compiler.run.vm import run
 
 pytestmark = [pytest.mark.tvm, pytest.mark.slow]
 

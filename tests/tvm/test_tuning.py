@@ -19,23 +19,24 @@ from tvm import relax  # noqa: E402
 import adreno_sim  # noqa: E402
 from adreno_sim import schemas  # noqa: E402
 from adreno_sim.base.errors import AdrenoSimError, UnsupportedError  # noqa: E402
-from adreno_sim.cli import main  # noqa: E402
+from adreno_sim.cli.main import main  # noqa: E402
 from adreno_sim.compiler.doctor.models import conv, module, weight  # noqa: E402
+from adreno_sim.compiler.lower.targets import make_target  # noqa: E402
 from adreno_sim.compiler.passes.registry import choose  # noqa: E402
 from adreno_sim.compiler.schedules.blocks import blocks_of  # noqa: E402
-from adreno_sim.compiler.targets import make_target  # noqa: E402
-from adreno_sim.compiler.tuning import metaschedule, space  # noqa: E402
-from adreno_sim.compiler.tuning.apply import Tuned  # noqa: E402
-from adreno_sim.compiler.tuning.cancel import cancel_copies  # noqa: E402
+from adreno_sim.compiler.tuned import metaschedule  # noqa: E402
+from adreno_sim.compiler.tuned.apply import Tuned  # noqa: E402
+from adreno_sim.compiler.tuned.cancel import cancel_copies  # noqa: E402
+from adreno_sim.compiler.tuned.store import TRIALS, TuningStore  # noqa: E402
+from adreno_sim.compiler.tuned.tasks import find_tasks  # noqa: E402
+from adreno_sim.compiler.tuned.variants import KEY  # noqa: E402
+from adreno_sim.compiler.tuning import space  # noqa: E402
 from adreno_sim.compiler.tuning.candidate import compile_function  # noqa: E402
 from adreno_sim.compiler.tuning.cost import Machine, cost  # noqa: E402
 from adreno_sim.compiler.tuning.footprint import Footprint  # noqa: E402
 from adreno_sim.compiler.tuning.judge import Judge, Rejection, Verdict  # noqa: E402
 from adreno_sim.compiler.tuning.measure import make_builder, make_runner  # noqa: E402
 from adreno_sim.compiler.tuning.search import tune  # noqa: E402
-from adreno_sim.compiler.tuning.store import TRIALS, TuningStore  # noqa: E402
-from adreno_sim.compiler.tuning.tasks import find_tasks  # noqa: E402
-from adreno_sim.compiler.tuning.variants import KEY  # noqa: E402
 
 pytestmark = pytest.mark.tvm
 

@@ -5,7 +5,7 @@ import datetime
 import pytest
 
 from adreno_sim import AdrenoSimError
-from adreno_sim.allow import AllowEntry, apply, describe_expired, find_config
+from adreno_sim.base.allow import AllowEntry, apply, describe_expired, find_config
 from adreno_sim.findings import Finding, Kind
 
 DAY = datetime.date(2027, 6, 30)

@@ -14,11 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adreno_sim.base.errors import AdrenoSimError
-from adreno_sim.compiler import hostir as h
-from adreno_sim.compiler.artifact import CompiledModel
+from adreno_sim.compiler.artifact import hostir as h
+from adreno_sim.compiler.artifact.model import CompiledModel
+from adreno_sim.compiler.artifact.serial import SchemaError, decode, encode
+from adreno_sim.compiler.artifact.validate import validate
 from adreno_sim.compiler.plan.extract import extract_plan
-from adreno_sim.compiler.serial import SchemaError, decode, encode
-from adreno_sim.compiler.validate import validate
 
 MODELS = {"symbolic": handmade.symbolic, "texture": handmade.texture, "branch": handmade.branch}
 
@@ -121,7 +121,7 @@ def test_any_flipped_or_lost_byte_is_an_error_or_harmless(data, tmp_path_factory
 
 def signed(path, change):
     """Rewrite a member and the digests with it: a bundle made by another program."""
-    from adreno_sim.compiler.artifact import _digests
+    from adreno_sim.compiler.artifact.model import _digests
 
     def both(members):
         change(members)
@@ -193,8 +193,8 @@ def test_a_bundle_loads_without_tvm(tmp_path):
     code = f"""
 import sys
 sys.modules["tvm"] = None
-from adreno_sim.compiler import vm
-from adreno_sim.compiler.artifact import CompiledModel
+from adreno_sim.compiler.run import vm
+from adreno_sim.compiler.artifact.model import CompiledModel
 print(CompiledModel.load({str(tmp_path / "m.adsim")!r}).name)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)

@@ -10,8 +10,8 @@ import handmade
 import pytest
 
 from adreno_sim.base.errors import BuildError
-from adreno_sim.compiler.builds import AHEAD, Builds
-from adreno_sim.device import DeviceInfo
+from adreno_sim.compiler.run.builds import AHEAD, Builds
+from adreno_sim.device.protocol import DeviceInfo
 
 
 @dataclass

@@ -7,8 +7,8 @@ import jsonschema
 import pytest
 
 from adreno_sim import schemas
-from adreno_sim.compiler.artifact import CompiledModel, KernelCode, KernelParamInfo, TensorInfo
-from adreno_sim.compiler.hostir import BufferParam, BufferRef, Const, HostFunction, Launch, Reg, Return, VMFunction
+from adreno_sim.compiler.artifact.hostir import BufferParam, BufferRef, Const, HostFunction, Launch, Reg, Return, VMFunction
+from adreno_sim.compiler.artifact.model import CompiledModel, KernelCode, KernelParamInfo, TensorInfo
 
 
 @pytest.fixture

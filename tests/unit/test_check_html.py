@@ -3,8 +3,8 @@
 from html.parser import HTMLParser
 
 from adreno_sim.findings import Access, Finding, Kind, WorkItem
-from adreno_sim.report import check_html
-from adreno_sim.report.model import KernelReport, OutputReport, Report
+from adreno_sim.render.report import html
+from adreno_sim.results.model import KernelReport, OutputReport, Report
 
 SOURCE = "kernel void conv(global float* y) {\n  if (1 < 2 && 1) y[0] = 1; // </pre><script>\n}\n"
 
@@ -51,7 +51,7 @@ def report():
 
 
 def test_the_page_of_a_check():
-    page = Page(check_html.of_report(report()))
+    page = Page(html.of_report(report()))
     assert page.texts["title"] == "net<img src=x> on adreno-740"
     assert page.texts["summary"].index("wrong-value: a < b") < page.texts["summary"].index("plan-inflated")
     assert page.texts["mark"] == "    2   if (1 < 2 && 1) y[0] = 1; // </pre><script>"
@@ -63,5 +63,5 @@ def test_the_page_of_a_check():
 
 
 def test_the_page_of_a_launch():
-    page = Page(check_html.of_launch("t", [Finding(Kind.DATA_RACE, "two", "conv", 99, 1)], SOURCE, "error: data-race: two"))
+    page = Page(html.of_launch("t", [Finding(Kind.DATA_RACE, "two", "conv", 99, 1)], SOURCE, "error: data-race: two"))
     assert page.texts["strong"] == "error: data-race: two" and "mark" not in page.texts

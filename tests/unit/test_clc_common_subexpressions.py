@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from adreno_sim.clc.program import FrontEndTarget, compile_source
+from adreno_sim.frontend.program import FrontEndTarget, compile_source
 
 
 def ops(body: str) -> Counter[str]:

@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 
 from adreno_sim.base.errors import AdrenoSimError, BuildError
-from adreno_sim.clc import driver
-from adreno_sim.clc.diagnostics import parse_diagnostics
-from adreno_sim.clc.driver import FrontEndTarget, run_clang
-from adreno_sim.clc.options import parse_options
-from adreno_sim.clc.program import compile_source
+from adreno_sim.frontend import driver
+from adreno_sim.frontend.diagnostics import parse_diagnostics
+from adreno_sim.frontend.driver import FrontEndTarget, run_clang
+from adreno_sim.frontend.options import parse_options
+from adreno_sim.frontend.program import compile_source
 
 GOOD = "__kernel void k(__global int *a) { a[get_global_id(0)] = 1; }"
 TARGET = FrontEndTarget()
@@ -136,7 +136,7 @@ def test_nothing_is_written(tmp_path: Path) -> None:
     home.mkdir()
     work.mkdir()
     home.chmod(0o500)
-    program = f"from adreno_sim.clc.program import *\ncompile_source({GOOD!r}, target=FrontEndTarget())"
+    program = f"from adreno_sim.frontend.program import *\ncompile_source({GOOD!r}, target=FrontEndTarget())"
     root = str(Path(driver.__file__).parents[2])
     environment = {
         "HOME": str(home),

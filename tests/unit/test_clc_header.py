@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from adreno_sim.clc import ir
-from adreno_sim.clc.program import FrontEndTarget, compile_source
+from adreno_sim.frontend.program import FrontEndTarget, compile_source
+from adreno_sim.ir import ir
 
 PRAGMA = "#pragma OPENCL EXTENSION cl_khr_fp16 : enable\n"
 FULL = FrontEndTarget(300, fp64=True)

@@ -7,9 +7,10 @@ from collections import Counter
 import pytest
 
 from adreno_sim.base.errors import UnsupportedError
-from adreno_sim.clc import inline, ir
-from adreno_sim.clc.ir import UNDEF, Array, Const, Event, Float, GlobalOffset, Image, Instr, Int, Pointer, Sampler, Struct, Vector
-from adreno_sim.clc.program import FrontEndTarget, compile_source
+from adreno_sim.frontend.passes import inline
+from adreno_sim.frontend.program import FrontEndTarget, compile_source
+from adreno_sim.ir import ir
+from adreno_sim.ir.ir import UNDEF, Array, Const, Event, Float, GlobalOffset, Image, Instr, Int, Pointer, Sampler, Struct, Vector
 
 HALF = "#pragma OPENCL EXTENSION cl_khr_fp16 : enable\n"
 TARGET = FrontEndTarget(300, fp64=True)

@@ -10,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adreno_sim.base.errors import UnsupportedError
-from adreno_sim.clc import ir, library, library_cache
-from adreno_sim.clc.mangling import demangle
+from adreno_sim.frontend import builtin_library, library_cache
+from adreno_sim.frontend.mangling import demangle
+from adreno_sim.ir import ir
 
-PLAIN_UNITS = sorted(set(library._UNITS) - library._POINTER_UNITS)
+PLAIN_UNITS = sorted(set(builtin_library._UNITS) - builtin_library._POINTER_UNITS)
 INTRINSICS = {"fma", "sqrt", "fabs", "floor", "trunc", "copysign"}
 BRANCHING = {
     "sin",
@@ -35,11 +36,11 @@ BRANCHING = {
 def fresh(tmp_path, monkeypatch):
     """An empty cache in memory and on disk; the folder of the latter."""
     monkeypatch.setenv("ADRENO_SIM_CACHE_DIR", str(tmp_path))
-    library._texts.cache_clear()
-    library._functions.clear()
+    builtin_library._texts.cache_clear()
+    builtin_library._functions.clear()
     yield tmp_path / "library"
-    library._texts.cache_clear()
-    library._functions.clear()
+    builtin_library._texts.cache_clear()
+    builtin_library._functions.clear()
 
 
 def instructions(function: ir.Function) -> list[ir.Instr]:
@@ -48,14 +49,14 @@ def instructions(function: ir.Function) -> list[ir.Instr]:
 
 @pytest.mark.parametrize("unit", PLAIN_UNITS)
 def test_units_define_what_the_table_says(unit):
-    defined = {demangle(name).name for name in library._texts(library._Unit(unit))}
-    assert defined == set(library._UNITS[unit].split())
+    defined = {demangle(name).name for name in builtin_library._texts(builtin_library._Unit(unit))}
+    assert defined == set(builtin_library._UNITS[unit].split())
 
 
 @pytest.mark.parametrize("unit", PLAIN_UNITS)
 def test_every_function_reads_calls_only_simple_intrinsics_and_does_not_branch(unit):
-    names = list(library._texts(library._Unit(unit)))
-    for name, function in library.functions(names).items():
+    names = list(builtin_library._texts(builtin_library._Unit(unit)))
+    for name, function in builtin_library.functions(names).items():
         code = instructions(function)
         called = {instr.callee.name for instr in code if instr.callee}
         assert {re.fullmatch(r"llvm\.(\w+)\..*", callee)[1] for callee in called} <= INTRINSICS, name
@@ -82,7 +83,7 @@ def test_second_results_go_to_every_address_space(name, second, space):
     first = "ff" if name == "remquo" else "f"
     mangled = f"_Z{len(name)}{name}{first}{POINTERS[space]}{second}"
     assert demangle(mangled).args[-1].startswith(space)
-    function = library.functions([mangled])[mangled]
+    function = builtin_library.functions([mangled])[mangled]
     (store,) = [instr for instr in instructions(function) if instr.op == "store"]
     assert store.operands[1] is function.params[-1]
 
@@ -91,8 +92,8 @@ def test_second_results_go_to_every_address_space(name, second, space):
     "mangled", ["_Z6sincosDv4_fPU3AS1S_", "_Z5frexpDv3_DhPU3AS4Dv3_i", "_Z6remquoDv16_fS_PDv16_i", "_Z4modfDv2_DhPU3AS3S_"]
 )
 def test_second_results_of_vectors_are_functions_of_their_own(mangled):
-    assert library.scalar_of(demangle(mangled)) == mangled
-    assert library.functions([mangled])[mangled].name == mangled
+    assert builtin_library.scalar_of(demangle(mangled)) == mangled
+    assert builtin_library.functions([mangled])[mangled].name == mangled
 
 
 @pytest.mark.parametrize(
@@ -121,39 +122,39 @@ def test_second_results_of_vectors_are_functions_of_their_own(mangled):
     ],
 )
 def test_scalar_of(mangled, scalar):
-    assert library.scalar_of(demangle(mangled)) == scalar
+    assert builtin_library.scalar_of(demangle(mangled)) == scalar
 
 
 def test_what_is_missing_is_refused_by_name():
     with pytest.raises(UnsupportedError, match=r"unsupported: exp\(double\)"):
-        library.functions(["_Z3expd"])
+        builtin_library.functions(["_Z3expd"])
     with pytest.raises(UnsupportedError, match=r"unsupported: no_such_name\(float\)"):
-        library.functions(["_Z12no_such_namef"])
+        builtin_library.functions(["_Z12no_such_namef"])
 
 
 def test_the_same_function_is_read_once():
-    assert library.functions(["_Z3expf"])["_Z3expf"] is library.functions(["_Z3expf"])["_Z3expf"]
+    assert builtin_library.functions(["_Z3expf"])["_Z3expf"] is builtin_library.functions(["_Z3expf"])["_Z3expf"]
 
 
 def test_a_unit_is_compiled_once_and_then_found_on_disk(fresh, monkeypatch):
-    first = library.functions(["_Z3erff"])["_Z3erff"]
+    first = builtin_library.functions(["_Z3erff"])["_Z3erff"]
     assert len(list(fresh.iterdir())) == 1
-    monkeypatch.setattr(library, "_compile", lambda unit: pytest.fail("compiled again"))
-    library._texts.cache_clear()
-    library._functions.clear()
-    second = library.functions(["_Z3erff"])["_Z3erff"]
+    monkeypatch.setattr(builtin_library, "_compile", lambda unit: pytest.fail("compiled again"))
+    builtin_library._texts.cache_clear()
+    builtin_library._functions.clear()
+    second = builtin_library.functions(["_Z3erff"])["_Z3erff"]
     assert [instr.op for instr in instructions(second)] == [instr.op for instr in instructions(first)]
 
 
 @pytest.mark.parametrize("damage", ["", "garbage", None])
 def test_a_damaged_entry_is_made_again(fresh, damage):
-    library.functions(["_Z3erff"])
+    builtin_library.functions(["_Z3erff"])
     (entry,) = fresh.iterdir()
     whole = entry.read_text()
     entry.write_text(whole[:-40] if damage is None else damage)
-    library._texts.cache_clear()
-    library._functions.clear()
-    assert library.functions(["_Z3erff"])["_Z3erff"].blocks
+    builtin_library._texts.cache_clear()
+    builtin_library._functions.clear()
+    assert builtin_library.functions(["_Z3erff"])["_Z3erff"].blocks
     assert entry.read_text() == whole
 
 
@@ -174,5 +175,5 @@ def test_texts_come_back_as_they_were(tmp_path_factory, text):
 
 
 def test_the_polynomials_are_those_of_their_script():
-    script = runpy.run_path(str(library._FOLDER / "coefficients.py"))
-    assert (library._FOLDER / "coefficients.h").read_text() == script["text"]()
+    script = runpy.run_path(str(builtin_library._FOLDER / "coefficients.py"))
+    assert (builtin_library._FOLDER / "coefficients.h").read_text() == script["text"]()

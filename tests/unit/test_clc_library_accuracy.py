@@ -13,7 +13,7 @@ import pytest
 from mpmath import mp, mpf
 from native_library import native
 
-from adreno_sim.clc.library import _UNIT_OF
+from adreno_sim.frontend.builtin_library import _UNIT_OF
 
 OWN = 0.51
 ULP = {

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from native_library import native
 
-from adreno_sim.clc.library import _UNIT_OF
+from adreno_sim.frontend.builtin_library import _UNIT_OF
 
 EVERY = np.arange(65536, dtype=np.uint16).view(np.float16)
 WIDE = EVERY.astype(np.float64)

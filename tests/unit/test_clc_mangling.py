@@ -7,9 +7,9 @@ import re
 
 import pytest
 
-from adreno_sim.clc.driver import FrontEndTarget, run_clang
-from adreno_sim.clc.mangling import demangle
-from adreno_sim.clc.options import parse_options
+from adreno_sim.frontend.driver import FrontEndTarget, run_clang
+from adreno_sim.frontend.mangling import demangle
+from adreno_sim.frontend.options import parse_options
 
 TABLE = {
     "_Z11read_imagef20ocl_image2d_array_ro11ocl_samplerDv4_i": ("read_imagef", "image2d_array_ro", "sampler", "int4"),

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from adreno_sim.base.errors import BuildError, DeviceError
-from adreno_sim.clc.options import parse_options
-from adreno_sim.clc.program import FrontEndTarget, compile_source
+from adreno_sim.frontend.options import parse_options
+from adreno_sim.frontend.program import FrontEndTarget, compile_source
 
 
 def test_macros_and_folders_keep_their_order() -> None:

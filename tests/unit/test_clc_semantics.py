@@ -17,11 +17,11 @@ from typing import Any
 import llvmlite.binding as llvm
 import pytest
 
-from adreno_sim.clc import ir
-from adreno_sim.clc.driver import FrontEndTarget, run_clang
-from adreno_sim.clc.layout import field_offset, size_of
-from adreno_sim.clc.options import parse_options
-from adreno_sim.clc.program import compile_functions
+from adreno_sim.frontend.driver import FrontEndTarget, run_clang
+from adreno_sim.frontend.options import parse_options
+from adreno_sim.frontend.program import compile_functions
+from adreno_sim.ir import ir
+from adreno_sim.ir.layout import field_offset, size_of
 
 TARGET = FrontEndTarget()
 

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adreno_sim.base.errors import UnsupportedError
-from adreno_sim.clc import ir
-from adreno_sim.clc.ir import UNDEF, Array, Const, Float, Global, GlobalOffset, Int, Pointer, Struct, Vector
-from adreno_sim.clc.layout import align_of, field_offset, size_of
-from adreno_sim.clc.text import TextReader
+from adreno_sim.frontend.llvm_reader.types import TextReader
+from adreno_sim.ir import ir
+from adreno_sim.ir.ir import UNDEF, Array, Const, Float, Global, GlobalOffset, Int, Pointer, Struct, Vector
+from adreno_sim.ir.layout import align_of, field_offset, size_of
 
 SPIR = "e-i64:64-v16:16-v24:32-v32:32-v48:64-v96:128-v192:256-v256:256-v512:512-v1024:1024-G1"
 

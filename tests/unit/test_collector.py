@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from adreno_sim.collector import collector_paused
+from adreno_sim.base.gc_pause import collector_paused
 
 
 def test_it_is_as_it_was_afterwards():

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from adreno_sim.golden.compare import CHUNK, TOLERANCE, compare, ulp_distance, vacuity
+from adreno_sim.results.comparison import CHUNK, TOLERANCE, compare, ulp_distance, vacuity
 
 NORMAL = np.random.default_rng(0).standard_normal((4, 5, 6)).astype("float32")
 

@@ -9,7 +9,7 @@ import adreno_sim
 from adreno_sim.backends.sim.limits import choose_local
 from adreno_sim.base.errors import AdrenoSimError, BuildError, DeviceError
 from adreno_sim.base.specs import BufferSpec, ImageSpec, Local, Sampler
-from adreno_sim.profiles import load
+from adreno_sim.profiles.profile import load
 
 SOURCE = """
 typedef struct { int a; char b; } Pair;

@@ -6,8 +6,8 @@ import pytest
 
 import adreno_sim
 from adreno_sim.base.errors import AdrenoSimError
-from adreno_sim.device import Device
-from adreno_sim.run_options import RunOptions, make_options
+from adreno_sim.base.run_options import RunOptions, make_options
+from adreno_sim.device.protocol import Device
 
 
 def test_a_device_string_with_options_and_profile_fields():

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from adreno_sim import disk_cache
+from adreno_sim.base import disk_cache
 from adreno_sim.base.errors import AdrenoSimError
 
 
@@ -122,7 +122,7 @@ def test_a_folder_that_vanishes_under_many_writers_costs_nothing(base):
 
 CHILD = """
 import sys
-from adreno_sim import disk_cache
+from adreno_sim.base import disk_cache
 for number in range(150):
     place = disk_cache.folder("a") / str(number % 11)
     disk_cache.store(place, str(number % 11).encode() * 3000)

@@ -11,14 +11,14 @@ import referencing
 from adreno_sim import schemas
 from adreno_sim.base.errors import AdrenoSimError
 from adreno_sim.base.specs import TensorSpec
-from adreno_sim.cli import main
+from adreno_sim.cli.main import main
 from adreno_sim.compiler.plan import trace as trace_file
 from adreno_sim.compiler.plan.extract import extract_bounded, extract_plan
+from adreno_sim.compiler.plan.figures import FOLDER
 from adreno_sim.compiler.plan.plan_file import plan_from_json, plan_to_json, read_plan, write_plan
 from adreno_sim.compiler.plan.problem import Item, Problem
 from adreno_sim.compiler.plan.rules import DeviceRules
-from adreno_sim.golden.plan_figures import FOLDER
-from adreno_sim.profiles import load
+from adreno_sim.profiles.profile import load
 
 TRACE = "id,lower,upper,size\na,0,3,64\nb,0,2,32\nc,2,4,32\nd,3,5,64\n"
 """a and b, then a and c, then c and d: never more than 96 bytes; in storages of their own 192."""

@@ -5,7 +5,7 @@ import itertools
 import pytest
 from markdown_it import MarkdownIt
 
-from adreno_sim.cli import main
+from adreno_sim.cli.main import main
 
 OLD = "id,lower,upper,size\na,0,3,64\nb,0,2,32\nc,2,4,32\nd,3,5,64\n"
 NEW = OLD.replace("b,0,2,32", "b,0,2,96")

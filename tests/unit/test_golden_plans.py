@@ -9,12 +9,12 @@ import json
 import pytest
 
 from adreno_sim.compiler.plan.audit import audit
+from adreno_sim.compiler.plan.figures import FOLDER, figures, regressions
 from adreno_sim.compiler.plan.footprint import measure
 from adreno_sim.compiler.plan.plan_file import read_plan
 from adreno_sim.compiler.plan.rules import DeviceRules
-from adreno_sim.golden.plan_figures import FOLDER, figures, regressions
-from adreno_sim.golden.snapshots import SnapshotFile
-from adreno_sim.profiles import load
+from adreno_sim.profiles.profile import load
+from adreno_sim.results.snapshots import SnapshotFile
 
 NETWORKS = sorted(path.stem for path in FOLDER.glob("*.json") if path.stem != "figures")
 DEVICES = {"adreno-740": None, "adreno-740 pixels": "pixels", "adreno-740 hardware": "hardware", "adreno-630": None}

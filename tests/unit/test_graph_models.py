@@ -9,11 +9,11 @@ import pytest
 
 import adreno_sim
 from adreno_sim.base.errors import AdrenoSimError, DeviceError, UnsupportedError
-from adreno_sim.compiler import hostir as h
-from adreno_sim.compiler.artifact import CompiledModel, GraphCode, OffloadDecision, TensorInfo
+from adreno_sim.compiler.artifact import hostir as h
+from adreno_sim.compiler.artifact.model import CompiledModel, GraphCode, OffloadDecision, TensorInfo
+from adreno_sim.compiler.artifact.validate import validate
 from adreno_sim.compiler.plan.extract import extract_plan
-from adreno_sim.compiler.validate import validate
-from adreno_sim.compiler.vm import run
+from adreno_sim.compiler.run.vm import run
 from adreno_sim.mlops.graph import Entry, Graph, Node
 
 SHAPE = (1, 4, 3, 5)

@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adreno_sim import image, profiles
+from adreno_sim import image
 from adreno_sim.base.errors import DeviceError
 from adreno_sim.base.specs import ImageSpec
 from adreno_sim.image.drawing import layout_svg
+from adreno_sim.profiles import profile
 
 FORMATS = [
     image.Format(order, kind)
@@ -41,27 +42,27 @@ def test_nothing_heavy_is_imported():
     ],
 )
 def test_bytes_rule_is_tvms_formula(width, height, layers, channel_type, row_pitch, nbytes):
-    layout = image.layout_of(ImageSpec("image2d_array", width, height, layers, "RGBA", channel_type), profiles.load("adreno-740"))
+    layout = image.layout_of(ImageSpec("image2d_array", width, height, layers, "RGBA", channel_type), profile.load("adreno-740"))
     assert (layout.row_pitch, layout.slice_pitch, layout.nbytes) == (row_pitch, row_pitch * height, nbytes)
 
 
 # Khronos: the alignment is in pixels. 28 -> 64 pixels of 16 bytes; hardware adds layers at multiples of 4096.
 def test_pixels_and_hardware_rules_by_hand():
-    spec, device = ImageSpec("image2d_array", 28, 5, 3), profiles.load("adreno-740")
+    spec, device = ImageSpec("image2d_array", 28, 5, 3), profile.load("adreno-740")
     pixels, hardware = image.layout_of(spec, device, "pixels"), image.layout_of(spec, device, "hardware")
     assert (pixels.row_pitch, pixels.slice_pitch, pixels.nbytes) == (1024, 5120, 15360)
     assert (hardware.row_pitch, hardware.slice_pitch, hardware.nbytes) == (1024, 8192, 24576)
 
 
 def test_the_rule_is_the_profiles_unless_another_is_asked_for():
-    spec, device = ImageSpec("image2d", 28, 5), profiles.load("adreno-740").with_values({"pitch_rule": "pixels"})
+    spec, device = ImageSpec("image2d", 28, 5), profile.load("adreno-740").with_values({"pitch_rule": "pixels"})
     assert image.layout_of(spec, device).row_pitch == 1024
     assert image.layout_of(spec, device, "bytes").row_pitch == 448
     assert image.layout_of(spec).row_pitch == 448
 
 
 def test_a_pitch_of_the_users():
-    layout = image.layout_of(ImageSpec("image2d_array", 4, 2, 2, row_pitch=80, slice_pitch=256), profiles.load("adreno-740"))
+    layout = image.layout_of(ImageSpec("image2d_array", 4, 2, 2, row_pitch=80, slice_pitch=256), profile.load("adreno-740"))
     assert (layout.row_pitch, layout.slice_pitch, layout.nbytes) == (80, 256, 512)
 
 
@@ -82,7 +83,7 @@ def test_a_pitch_of_the_users():
 )
 def test_impossible_images_are_refused_with_opencls_code(spec, code):
     with pytest.raises(DeviceError) as refused:
-        image.layout_of(spec, profiles.load("adreno-740"))
+        image.layout_of(spec, profile.load("adreno-740"))
     assert refused.value.code == code
 
 
@@ -96,8 +97,8 @@ def layouts(draw):
     height = draw(extent) if kind in ("image2d", "image2d_array", "image3d") else 1
     layers = draw(extent) if kind in ("image1d_array", "image2d_array", "image3d") else 1
     spec = ImageSpec(kind, width, height, layers, texel_format.order, texel_format.channel_type)
-    device = profiles.load(draw(st.sampled_from(["adreno-740", "adreno-630", "reference"])))
-    return image.layout_of(spec, device, draw(st.sampled_from(profiles.PITCH_RULES))), texel_format
+    device = profile.load(draw(st.sampled_from(["adreno-740", "adreno-630", "reference"])))
+    return image.layout_of(spec, device, draw(st.sampled_from(profile.PITCH_RULES))), texel_format
 
 
 def all_texels(layout):
@@ -128,7 +129,7 @@ def test_bytes_that_are_no_texel_are_padding(case):
 
 
 def test_coordinates_outside_have_no_address():
-    layout = image.layout_of(ImageSpec("image2d", 8, 4), profiles.load("adreno-740"))
+    layout = image.layout_of(ImageSpec("image2d", 8, 4), profile.load("adreno-740"))
     assert image.offsets_of(layout, [[7, 3, 0], [8, 2, 0], [-1, 0, 0], [0, 4, 0], [0, 0, 1]]).tolist() == [
         3 * 128 + 112,
         -1,
@@ -231,7 +232,7 @@ def test_srgb_is_written_to_the_nearest_byte(values):
 
 
 def test_the_drawing_shows_rows_padding_and_layers():
-    layout = image.layout_of(ImageSpec("image2d_array", 28, 40, 9), profiles.load("adreno-740"), "hardware")
+    layout = image.layout_of(ImageSpec("image2d_array", 28, 40, 9), profile.load("adreno-740"), "hardware")
     svg = layout_svg(layout, "conv <0>")
     root = xml.etree.ElementTree.fromstring(svg)
     texts = ["".join(node.itertext()) for node in root.iter("{http://www.w3.org/2000/svg}text")]

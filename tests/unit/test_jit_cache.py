@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 
 from adreno_sim.base.errors import AdrenoSimError, UnsupportedError
-from adreno_sim.clc.program import FrontEndTarget, compile_source
-from adreno_sim.jit import cache, compiled, objects
-from adreno_sim.jit.specialisation import BufferArg, LocalArg, ScalarArg, Specialisation, bounds_of_grid
+from adreno_sim.engine.abi.specialization import BufferArg, LocalArg, ScalarArg, Specialisation, bounds_of_grid
+from adreno_sim.engine.caching import compiled_cache
+from adreno_sim.engine.llvm import objects
+from adreno_sim.engine.run import compiled_kernel
+from adreno_sim.frontend.program import FrontEndTarget, compile_source
 
 SOURCE = "__kernel void k(__global float* a, int n) { a[get_global_id(0)] = n; }"
 
@@ -16,18 +18,18 @@ SOURCE = "__kernel void k(__global float* a, int n) { a[get_global_id(0)] = n; }
 def fresh(tmp_path, monkeypatch):
     """An empty cache on disk, and none in memory."""
     monkeypatch.setenv("ADRENO_SIM_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(compiled, "_compiled", type(compiled._compiled)())
+    monkeypatch.setattr(compiled_kernel, "_compiled", type(compiled_kernel._compiled)())
     built: list[str] = []
     compile_text = objects.Machine.compile
     monkeypatch.setattr(objects.Machine, "compile", lambda self, text: built.append(text) or compile_text(self, text))
     return tmp_path / "objects", built
 
 
-def specialise(keep: bool = True, local: int = 8) -> compiled.CompiledKernel:
-    compiled._compiled.clear()
+def specialise(keep: bool = True, local: int = 8) -> compiled_kernel.CompiledKernel:
+    compiled_kernel._compiled.clear()
     module = compile_source(SOURCE, "", target=FrontEndTarget())
     key = Specialisation(local_size=(local, 1, 1), args=(BufferArg(), ScalarArg(4)))
-    return compiled.specialise(module, module.kernels["k"], key, keep=keep)
+    return compiled_kernel.specialise(module, module.kernels["k"], key, keep=keep)
 
 
 def test_a_second_process_finds_the_object(fresh):
@@ -54,7 +56,7 @@ def test_an_entry_that_is_whole_but_no_object_is_replaced(fresh):
     folder, built = fresh
     specialise()
     (entry,) = folder.iterdir()
-    cache.store(entry.name, b"this is no object file")
+    compiled_cache.store(entry.name, b"this is no object file")
     specialise()
     assert len(built) == 2
 
@@ -71,8 +73,8 @@ def test_nothing_is_written_when_the_cache_is_off_or_cannot_be_written(fresh, mo
 def test_memory_keeps_the_same_object():
     module = compile_source(SOURCE, "", target=FrontEndTarget())
     key = Specialisation(local_size=(4, 1, 1), args=(BufferArg(), ScalarArg(4)))
-    first = compiled.specialise(module, module.kernels["k"], key)
-    assert compiled.specialise(module, module.kernels["k"], key) is first
+    first = compiled_kernel.specialise(module, module.kernels["k"], key)
+    assert compiled_kernel.specialise(module, module.kernels["k"], key) is first
 
 
 def test_arguments_that_do_not_fit_are_refused_by_name():
@@ -83,14 +85,14 @@ def test_arguments_that_do_not_fit_are_refused_by_name():
         ((BufferArg(), ScalarArg(8)), "expected 4 bytes, got 8"),
     ):
         with pytest.raises(AdrenoSimError, match=text):
-            compiled.specialise(module, module.kernels["k"], Specialisation(local_size=(1, 1, 1), args=args))
+            compiled_kernel.specialise(module, module.kernels["k"], Specialisation(local_size=(1, 1, 1), args=args))
 
 
 def test_what_is_not_supported_is_refused_by_name_and_place():
     source = "int strange(int);\n__kernel void k(__global int* a) {\n  a[0] = strange(3);\n}"
     module = compile_source(source, "", target=FrontEndTarget())
     with pytest.raises(UnsupportedError, match=r"unsupported: strange.* at 3:"):
-        compiled.specialise(module, module.kernels["k"], Specialisation(local_size=(1, 1, 1), args=(BufferArg(),)))
+        compiled_kernel.specialise(module, module.kernels["k"], Specialisation(local_size=(1, 1, 1), args=(BufferArg(),)))
 
 
 def test_bounds_of_a_grid_are_powers_of_two_that_hold_it():
@@ -101,5 +103,5 @@ def test_bounds_of_a_grid_are_powers_of_two_that_hold_it():
 def test_each_check_level_has_code_of_its_own():
     module = compile_source(SOURCE, "", target=FrontEndTarget())
     keys = [Specialisation(local_size=(1, 1, 1), args=(BufferArg(), ScalarArg(4)), checks=c) for c in ("off", "bounds", "full")]
-    codes = [compiled.specialise(module, module.kernels["k"], key) for key in keys]
+    codes = [compiled_kernel.specialise(module, module.kernels["k"], key) for key in keys]
     assert len({code.module.text for code in codes}) == 3

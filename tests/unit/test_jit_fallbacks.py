@@ -8,8 +8,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from adreno_sim.jit import objects
-from adreno_sim.jit.fallbacks import needed
+from adreno_sim.engine.llvm import objects
+from adreno_sim.engine.llvm.soft_float import needed
 
 LOOPS = """
 declare float @llvm.fma.f32(float, float, float)

@@ -13,19 +13,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adreno_sim.clc import ir
-from adreno_sim.clc.program import FrontEndTarget, compile_source
-from adreno_sim.jit.barriers import Scopes
-from adreno_sim.jit.cfg import Graph
-from adreno_sim.jit.context_bounds import Context
-from adreno_sim.jit.index_forms import IndexForms, bits_of
-from adreno_sim.jit.intervals import Grid, Intervals
-from adreno_sim.jit.launch_facts import LaunchFacts
-from adreno_sim.jit.linear import Atoms, Linear
-from adreno_sim.jit.loops import signed
-from adreno_sim.jit.regions import RegionPlan
-from adreno_sim.jit.simplex import multipliers
-from adreno_sim.jit.specialisation import BufferArg, ScalarArg, Specialisation
+from adreno_sim.engine.abi.launch_facts import LaunchFacts
+from adreno_sim.engine.abi.specialization import BufferArg, ScalarArg, Specialisation
+from adreno_sim.engine.analysis.affine import IndexForms, bits_of
+from adreno_sim.engine.analysis.bounds import Context
+from adreno_sim.engine.analysis.intervals import Grid, Intervals
+from adreno_sim.engine.analysis.linear import Atoms, Linear
+from adreno_sim.engine.analysis.loop_bounds import signed
+from adreno_sim.engine.analysis.lp import multipliers
+from adreno_sim.engine.analysis.parallel_regions import RegionPlan
+from adreno_sim.engine.analysis.segments import Graph
+from adreno_sim.engine.emit.sync_points import Scopes
+from adreno_sim.frontend.program import FrontEndTarget, compile_source
+from adreno_sim.ir import ir
 
 LOCAL, GROUPS, STEPS = (4, 2, 1), (3, 2, 1), 4000
 NUMBERS = {"n": 5, "m": -3}

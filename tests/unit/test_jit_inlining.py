@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from adreno_sim.jit.inlining import LARGE, SMALL, inlined
+from adreno_sim.engine.llvm.inlining import LARGE, SMALL, inlined
 
 
 def function(name: str, lines: int, *calls: str, attributes: str = "#0") -> str:

@@ -6,13 +6,13 @@ import itertools
 
 import pytest
 
-from adreno_sim.clc import ir
-from adreno_sim.clc.program import FrontEndTarget, compile_source
-from adreno_sim.jit.barriers import Scopes
-from adreno_sim.jit.cfg import Graph
-from adreno_sim.jit.intervals import Grid, Intervals
-from adreno_sim.jit.loops import _iterations, is_short, signed
-from adreno_sim.jit.regions import RegionPlan
+from adreno_sim.engine.analysis.intervals import Grid, Intervals
+from adreno_sim.engine.analysis.loop_bounds import _iterations, is_short, signed
+from adreno_sim.engine.analysis.parallel_regions import RegionPlan
+from adreno_sim.engine.analysis.segments import Graph
+from adreno_sim.engine.emit.sync_points import Scopes
+from adreno_sim.frontend.program import FrontEndTarget, compile_source
+from adreno_sim.ir import ir
 
 ANY = (-(2**31), 2**31 - 1)
 HEAD = "__kernel void k(__global int* a, int n) { int l = get_local_id(0), g = get_group_id(0), x = get_global_id(0); "

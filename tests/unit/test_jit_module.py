@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from adreno_sim.base.errors import UnsupportedError
-from adreno_sim.clc import ir
-from adreno_sim.jit import launch
-from adreno_sim.jit.compiled import specialise
-from adreno_sim.jit.specialisation import BufferArg, Specialisation
+from adreno_sim.engine.abi.specialization import BufferArg, Specialisation
+from adreno_sim.engine.run import launch
+from adreno_sim.engine.run.compiled_kernel import specialise
+from adreno_sim.ir import ir
 
 F32, I64 = ir.Float(32), ir.Int(64)
 GLOBAL = ir.Pointer(ir.GLOBAL)

@@ -13,8 +13,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from adreno_sim.jit import cache, team
-from adreno_sim.jit.memory import aligned
+from adreno_sim.engine.caching import compiled_cache
+from adreno_sim.engine.run import worker_pool
+from adreno_sim.engine.run.aligned_memory import aligned
 
 CODE = """
 @codes = constant [2 x ptr] [ptr @count, ptr @linger]
@@ -47,7 +48,7 @@ end:
 @pytest.fixture(scope="module")
 def codes() -> tuple[int, int]:
     """Addresses of the two functions above."""
-    loaded = cache.linked(CODE, "codes")
+    loaded = compiled_cache.linked(CODE, "codes")
     KEPT.append(loaded)
     return tuple(int(n) for n in np.ctypeslib.as_array((np.ctypeslib.ctypes.c_size_t * 2).from_address(loaded.address)))
 
@@ -62,7 +63,7 @@ def words(count: int) -> tuple[np.ndarray, int]:
 
 @pytest.mark.parametrize("size", [1, 2, 5])
 def test_every_call_is_made_once_in_memory_of_its_own(codes, size):
-    mine = team.borrow(size)
+    mine = worker_pool.borrow(size)
     own, own_memory = words(8)
     for turn in range(50):
         counter, at = words(1)
@@ -70,25 +71,25 @@ def test_every_call_is_made_once_in_memory_of_its_own(codes, size):
         taken = mine.share([(codes[0], at, seen_at)] * size, 64, (codes[0], at, seen_at), own_memory)
         assert counter[0] == size + 1 and 0 <= taken <= size
         assert len(set(seen.tolist())) == size + 1 and own_memory in seen, turn
-    team.give_back(mine)
+    worker_pool.give_back(mine)
     assert own[0] == 2**64 - 1
-    assert team.borrow(size) is mine
-    team.give_back(mine)
+    assert worker_pool.borrow(size) is mine
+    worker_pool.give_back(mine)
 
 
 def test_a_team_does_fewer_calls_than_it_has_threads(codes):
-    mine = team.borrow(5)
+    mine = worker_pool.borrow(5)
     counter, at = words(1)
     _seen, seen_at = words(3)
     _, memory = words(8)
     mine.share([(codes[0], at, seen_at)] * 2, 64, (codes[0], at, seen_at), memory)
-    team.give_back(mine)
+    worker_pool.give_back(mine)
     assert counter[0] == 3
 
 
 def test_calls_that_no_thread_begins_with_are_made_by_the_launching_one(codes, monkeypatch):
     monkeypatch.setattr(threading.Thread, "start", lambda self: None)
-    alone = team.Team(3)
+    alone = worker_pool.Team(3)
     counter, at = words(1)
     seen, seen_at = words(8)
     _, memory = words(8)
@@ -104,12 +105,12 @@ def test_threads_keep_off_the_processor_of_the_launching_one(monkeypatch):
     allowed = os.sched_getaffinity(0)
     if len(allowed) < 2:
         pytest.skip("needs two processors")
-    mine = team.Team(2)
+    mine = worker_pool.Team(2)
     processors = [min(allowed), max(allowed)]
     _, memory = words(8)
     call = (0, 0, 0)
     monkeypatch.setattr(mine, "_native", SimpleNamespace(share=lambda *a: 2, offer=lambda *a: None))
-    monkeypatch.setattr(team, "_processor", lambda: processors[0])
+    monkeypatch.setattr(worker_pool, "_processor", lambda: processors[0])
 
     def masks() -> list[set[int]]:
         return [os.sched_getaffinity(thread.native_id) for thread in mine._threads]
@@ -126,7 +127,7 @@ def test_threads_keep_off_the_processor_of_the_launching_one(monkeypatch):
 
 
 def test_waiting_ends_with_the_calls_or_with_the_time(codes):
-    mine = team.borrow(2)
+    mine = worker_pool.borrow(2)
     counter, at = words(4)
     flag, flag_at = words(1)
     start = time.perf_counter()
@@ -136,7 +137,7 @@ def test_waiting_ends_with_the_calls_or_with_the_time(codes):
     threading.Timer(0.2, flag.fill, [1]).start()
     assert mine.wait(2, 60.0) and time.perf_counter() - start < 20
     mine.finish(2)
-    team.give_back(mine)
+    worker_pool.give_back(mine)
     assert counter[0] == 2
 
 
@@ -144,12 +145,12 @@ def test_several_threads_launch_at_the_same_time(codes):
     def launches(number: int) -> None:
         _, memory = words(8)
         for turn in range(100):
-            mine = team.borrow(1 + (turn + number) % 3)
+            mine = worker_pool.borrow(1 + (turn + number) % 3)
             counter, at = words(1)
             _seen, seen_at = words(8)
             mine.share([(codes[0], at, seen_at)] * mine.size, 64, (codes[0], at, seen_at), memory)
             good.append(counter[0] == mine.size + 1)
-            team.give_back(mine)
+            worker_pool.give_back(mine)
 
     good: list[bool] = []
     threads = [threading.Thread(target=launches, args=(number,)) for number in range(4)]
@@ -158,7 +159,7 @@ def test_several_threads_launch_at_the_same_time(codes):
     for thread in threads:
         thread.join()
     assert good == [True] * 400
-    assert len(team._idle[os.getpid(), 3]) <= 4
+    assert len(worker_pool._idle[os.getpid(), 3]) <= 4
 
 
 def script(text: str) -> str:
@@ -168,7 +169,7 @@ def script(text: str) -> str:
     import numpy as np
     import adreno_sim
     from adreno_sim.device import BufferSpec
-    from adreno_sim.jit import workers
+    from adreno_sim.engine.run import workers
     workers._WORTH_HELP = 0.0
     SOURCE = '''kernel void add(global int *a) { a[get_global_id(0)] += 1; }
     kernel void endless(global int *a, int n) { while (n) a[0] += n; }'''

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from adreno_sim.jit.kernel_memo import KernelMemo
+from adreno_sim.engine.caching.kernel_memo import KernelMemo
 
 
 def kernel() -> Any:

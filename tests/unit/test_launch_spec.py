@@ -201,8 +201,8 @@ TOML_KEYS = ["kind", "name", "dtype", "count", "data", "storage", "offset", "wid
 def test_any_tables_are_read_or_refused_in_one_line(argument, rest):
     from pathlib import Path
 
+    from adreno_sim.base.toml_tables import Table
     from adreno_sim.launch_spec.read import _launch
-    from adreno_sim.launch_spec.tables import Table
 
     try:
         _launch(Table({"global_size": [1], "argument": [argument], **rest}, "x.toml"), Path("x.toml"))

@@ -5,11 +5,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adreno_sim import host_memory, image
+from adreno_sim import image
+from adreno_sim.base import host_memory
 from adreno_sim.base.errors import DeviceError
 from adreno_sim.base.specs import BufferSpec, ImageSpec
-from adreno_sim.memory import PAGE, Block, DeviceMemory, Storage, StorageView, after_write, before_access, poison_word
-from adreno_sim.pool import PagedPool, TexturePool
+from adreno_sim.memory.pool import PagedPool, TexturePool
+from adreno_sim.memory.storage import PAGE, Block, DeviceMemory, Storage, StorageView, after_write, before_access, poison_word
 
 
 def memory(total=1 << 20, max_alloc=1 << 19):
@@ -56,7 +57,7 @@ def test_what_the_host_does_not_have_is_refused(monkeypatch):
     with pytest.raises(DeviceError, match="the host has only") as refused:
         device.take(1 << 40)
     assert refused.value.code == "CL_MEM_OBJECT_ALLOCATION_FAILURE" and device.reserved == 0
-    monkeypatch.setattr("adreno_sim.memory.available_bytes", lambda: 65 << 20)
+    monkeypatch.setattr("adreno_sim.memory.storage.available_bytes", lambda: 65 << 20)
     with pytest.raises(DeviceError, match="the host has only"):
         device.take(65 << 20)
     assert device.take(PAGE).nbytes == PAGE

@@ -3,7 +3,7 @@
 import pytest
 
 from adreno_sim.backends.opencl.signature import parse
-from adreno_sim.device import KernelParam
+from adreno_sim.device.protocol import KernelParam
 
 SOURCE = """
 // kernel void f(int not_this);

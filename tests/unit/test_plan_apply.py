@@ -8,17 +8,17 @@ import pytest
 
 from adreno_sim import open_device
 from adreno_sim.base.errors import AdrenoSimError, UnsupportedError
-from adreno_sim.compiler import hostir as h
-from adreno_sim.compiler import vm
-from adreno_sim.compiler.artifact import CompiledModel, TensorInfo
-from adreno_sim.compiler.observer import Observer
+from adreno_sim.compiler.artifact import hostir as h
+from adreno_sim.compiler.artifact.model import CompiledModel, TensorInfo
 from adreno_sim.compiler.plan import planners
 from adreno_sim.compiler.plan.apply import apply, replan
 from adreno_sim.compiler.plan.extract import extract_plan
 from adreno_sim.compiler.plan.plan_file import write_plan
 from adreno_sim.compiler.plan.replan import plan_of
 from adreno_sim.compiler.plan.rules import DeviceRules
-from adreno_sim.profiles import load
+from adreno_sim.compiler.run import vm
+from adreno_sim.compiler.run.observer import Observer
+from adreno_sim.profiles.profile import load
 
 RULES = DeviceRules.of_profile(load("adreno-740"))
 SHAPE = (2, 3, 5, 4)

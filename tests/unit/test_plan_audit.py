@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from adreno_sim.compiler.plan.audit import audit
 from adreno_sim.compiler.plan.extract import extract_plan
 from adreno_sim.compiler.plan.rules import DeviceRules
-from adreno_sim.profiles import load
+from adreno_sim.profiles.profile import load
 
 RULES = DeviceRules.of_profile(load("adreno-740"))
 PIXELS = DeviceRules.of_profile(load("adreno-740"), "pixels")

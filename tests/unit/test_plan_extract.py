@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from adreno_sim.base.errors import AdrenoSimError
 from adreno_sim.base.specs import TensorSpec
-from adreno_sim.compiler import hostir as h
-from adreno_sim.compiler.artifact import TensorInfo
+from adreno_sim.compiler.artifact import hostir as h
+from adreno_sim.compiler.artifact.memory_plan import PlannedTensor
+from adreno_sim.compiler.artifact.model import TensorInfo
 from adreno_sim.compiler.plan.extract import extract_plan, live_lower_bound, row_aligned
-from adreno_sim.compiler.plan.memory_plan import PlannedTensor
 
 
 def lives(plan):

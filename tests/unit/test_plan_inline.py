@@ -8,16 +8,16 @@ import pytest
 
 from adreno_sim import open_device
 from adreno_sim.base.errors import UnsupportedError
-from adreno_sim.compiler import hostir as h
-from adreno_sim.compiler import vm
-from adreno_sim.compiler.artifact import CompiledModel
-from adreno_sim.compiler.observer import Observer
+from adreno_sim.compiler.artifact import hostir as h
+from adreno_sim.compiler.artifact.model import CompiledModel
+from adreno_sim.compiler.artifact.validate import walk
 from adreno_sim.compiler.plan.apply import replan
 from adreno_sim.compiler.plan.extract import extract_plan
 from adreno_sim.compiler.plan.inline import inlined
 from adreno_sim.compiler.plan.rules import DeviceRules
-from adreno_sim.compiler.validate import walk
-from adreno_sim.profiles import load
+from adreno_sim.compiler.run import vm
+from adreno_sim.compiler.run.observer import Observer
+from adreno_sim.profiles.profile import load
 
 RULES = DeviceRules.of_profile(load("adreno-740"))
 

@@ -7,14 +7,14 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from adreno_sim.base.errors import AdrenoSimError
-from adreno_sim.cli import main
+from adreno_sim.cli.main import main
 from adreno_sim.compiler.plan import planners
 from adreno_sim.compiler.plan.footprint import measure
 from adreno_sim.compiler.plan.problem import Item, Problem, from_lifetimes
 from adreno_sim.compiler.plan.rules import DeviceRules
-from adreno_sim.profiles import load
-from adreno_sim.report import plan_html, plan_png, plan_svg
-from adreno_sim.report.plan_picture import CROWDED, Line, Picture, Rect, Text, scene_of, ticks
+from adreno_sim.profiles.profile import load
+from adreno_sim.render.plan import html, png, svg
+from adreno_sim.render.plan.picture import CROWDED, Line, Picture, Rect, Text, scene_of, ticks
 
 SVG = "{http://www.w3.org/2000/svg}"
 NASTY = '</script><img src="x">&'
@@ -53,7 +53,7 @@ def test_plan_and_bound_are_two_lines_where_they_differ():
 
 
 def test_svg_is_well_formed_and_names_tensors():
-    root = ET.fromstring(plan_svg.svg(scene_of(picture())))
+    root = ET.fromstring(svg.svg(scene_of(picture())))
     titles = [element.text or "" for element in root.iter(f"{SVG}title")]
     assert len(titles) == 3 and titles[2].startswith(NASTY)
     assert not [element for element in root.iter() if "href" in "".join(element.attrib)]
@@ -63,7 +63,7 @@ def test_png_has_the_colours():
     image = pytest.importorskip("PIL.Image")
     import io
 
-    drawn = image.open(io.BytesIO(plan_png.png(scene_of(picture())))).convert("RGB")
+    drawn = image.open(io.BytesIO(png.png(scene_of(picture())))).convert("RGB")
     colours = {colour for _, colour in drawn.getcolors(1 << 20)}
     close = {name: min(sum(abs(a - b) for a, b in zip(c, rgb, strict=True)) for c in colours)
              for name, rgb in {"red line": (0xD1, 0x24, 0x2F), "paper": (255, 255, 255)}.items()}  # fmt: skip
@@ -81,13 +81,13 @@ def test_ticks(low, high, about, expected):
 def test_nothing_to_draw():
     scene = scene_of(Picture(planners.plan("arena", Problem(())), "empty", "bytes"))
     assert tensors(scene) == []
-    assert ET.fromstring(plan_svg.svg(scene)).tag == f"{SVG}svg"
+    assert ET.fromstring(svg.svg(scene)).tag == f"{SVG}svg"
 
 
 def test_a_crowded_picture_stays_small():
     problem = from_lifetimes([(str(n), n, n + 2, 64) for n in range(CROWDED * 3)])
     scene = scene_of(Picture(planners.plan("arena", problem), "crowd", "bytes"))
-    assert len(plan_svg.svg(scene)) < 200_000
+    assert len(svg.svg(scene)) < 200_000
     covered = [shape for shape in scene.shapes if isinstance(shape, Rect) and shape.fill == "#b07aa1"]
     assert max(shape.width for shape in covered) > 1000  # what is too small to see is there as a band
     assert any(isinstance(shape, Line) and len(shape.points) > 100 for shape in scene.shapes)
@@ -98,7 +98,7 @@ def measured():
 
 
 def test_the_page_asks_for_nothing():
-    page = plan_html.page(measured(), "arena")
+    page = html.page(measured(), "arena")
     assert not re.search(r"""(src|href|url|import)\s*[=(]\s*["']?(https?:|//)""", page) and "@" not in re.sub(
         r"[\w.]+@media", "", page
     )
@@ -108,7 +108,7 @@ def test_the_page_asks_for_nothing():
     assert [t[0] for t in data["tensors"]] == ["a", NASTY] and data["planner"] == "arena"
     assert [p["planner"] for p in data["plans"]] == ["naive", "arena"] and data["plans"][0]["bases"] == [0, 1024]
     with pytest.raises(AdrenoSimError, match="planner 'tvm' has no plan to draw"):
-        plan_html.page(measured(), "tvm")
+        html.page(measured(), "tvm")
 
 
 def test_files_from_the_command_line(tmp_path, capsys):

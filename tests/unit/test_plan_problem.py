@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adreno_sim.base.errors import AdrenoSimError
+from adreno_sim.compiler.artifact.memory_plan import MemoryPlan, PlannedStorage, PlannedTensor
 from adreno_sim.compiler.plan import trace
 from adreno_sim.compiler.plan.extract import row_aligned
-from adreno_sim.compiler.plan.memory_plan import MemoryPlan, PlannedStorage, PlannedTensor
 from adreno_sim.compiler.plan.problem import Item, Problem, from_lifetimes, from_plan
-from adreno_sim.report.plan_summary import PlanSummary
+from adreno_sim.results.plan_summary import PlanSummary
 
 TEXTURE = Item("t", 50176, 0, 2, "global.texture", "float32", (1, 4, 28, 28, 4), 50176)
 

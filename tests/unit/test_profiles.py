@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from adreno_sim import profiles
 from adreno_sim.base.errors import AdrenoSimError
+from adreno_sim.profiles import profile as profiles
 
 DEVICES = [
     "505", "506", "530", "540", "618", "630", "640", "643", "650", "660", "680", "690",

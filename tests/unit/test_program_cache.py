@@ -5,12 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from adreno_sim import disk_cache, open_device
+from adreno_sim import open_device
+from adreno_sim.base import disk_cache
 from adreno_sim.base.errors import BuildError
 from adreno_sim.base.specs import BufferSpec
-from adreno_sim.clc import driver, program
-from adreno_sim.jit import cache, compiled, exclusive, replay
-from adreno_sim.jit.specialisation import BufferArg, Specialisation
+from adreno_sim.engine.abi.specialization import BufferArg, Specialisation
+from adreno_sim.engine.caching import compiled_cache
+from adreno_sim.engine.prove import single_writer
+from adreno_sim.engine.run import compiled_kernel, optimistic
+from adreno_sim.frontend import driver, program
 
 SOURCE = """
 __constant float table[4] = {1, 2, 3, 4};
@@ -30,7 +33,7 @@ def steps(tmp_path, monkeypatch):
     """Runs of clang and of the code generator, by name, on an empty cache."""
     monkeypatch.setenv("ADRENO_SIM_CACHE_DIR", str(tmp_path))
     done: list[str] = []
-    for module, name in ((program, "run_clang"), (compiled, "emit_module")):
+    for module, name in ((program, "run_clang"), (compiled_kernel, "emit_module")):
         whole = getattr(module, name)
 
         def counted(*args, whole=whole, name=name, **keywords):
@@ -44,9 +47,9 @@ def steps(tmp_path, monkeypatch):
 def forget() -> None:
     """As in a new process."""
     program._cache.clear()
-    compiled._compiled.clear()
-    replay._prepared.clear()
-    exclusive._known.clear()
+    compiled_kernel._compiled.clear()
+    optimistic._prepared.clear()
+    single_writer._known.clear()
 
 
 def run(device_text: str = "sim:adreno-740") -> tuple[np.ndarray, list[tuple[str, str, str]], list[bool]]:
@@ -123,7 +126,7 @@ def test_a_program_that_does_not_compile_is_not_kept(steps):
 
 
 def test_other_options_and_other_targets_are_other_programs():
-    from adreno_sim.clc.program_cache import name_of
+    from adreno_sim.frontend.program_cache import name_of
 
     target = driver.FrontEndTarget()
     made = [name_of(SOURCE, "", target), name_of(SOURCE, "-DA=1", target), name_of(SOURCE + " ", "", target)]
@@ -134,6 +137,10 @@ def test_other_options_and_other_targets_are_other_programs():
 
 def test_a_specialisation_is_spelled_alike_whatever_the_order_of_its_sets():
     one, two = (Specialisation(local_size=(1, 1, 1), args=(BufferArg(),)) for _ in range(2))
-    assert cache.spelled(one) == cache.spelled(two) != cache.spelled(Specialisation(local_size=(2, 1, 1), args=(BufferArg(),)))
+    assert (
+        compiled_cache.spelled(one)
+        == compiled_cache.spelled(two)
+        != compiled_cache.spelled(Specialisation(local_size=(2, 1, 1), args=(BufferArg(),)))
+    )
     many = [8 * n for n in range(50)]
-    assert cache.spelled(frozenset(many)) == cache.spelled(frozenset(reversed(many)))
+    assert compiled_cache.spelled(frozenset(many)) == compiled_cache.spelled(frozenset(reversed(many)))

@@ -27,23 +27,23 @@ def test_python_names():
 
 
 def test_options_of_check():
-    from adreno_sim.compiler.check_prepare import CheckOptions
+    from adreno_sim.compiler.check.prepare import CheckOptions
 
     assert listed("Options of `check`:", "## Commands") == {field.name for field in fields(CheckOptions)}
 
 
 def test_commands():
-    from adreno_sim.cli import _parser
+    from adreno_sim.cli.main import _parser
 
     (commands,) = [action for action in _parser()._actions if action.dest == "COMMAND" or action.choices]
     assert listed("## Commands", "their options") == set(commands.choices)
 
 
 def test_schemas_and_fixtures():
-    from adreno_sim import pytest_plugin
+    from adreno_sim.pytest import plugin
 
     assert listed("## Files", "they lie") - {"1"} == {*schemas.NAMES, "bundle"}
-    fixtures = {name for name in vars(pytest_plugin) if name.startswith("adreno_")}
+    fixtures = {name for name in vars(plugin) if name.startswith("adreno_")}
     assert listed("## pytest", "the options") == fixtures | {"adreno"}
 
 

@@ -96,7 +96,7 @@ def run(pytester):
     pytester.makepyfile(test_kernels=KERNELS)
 
     def call(*args):
-        plugin = () if INSTALLED else ("-p", "adreno_sim.pytest_plugin")
+        plugin = () if INSTALLED else ("-p", "adreno_sim.pytest.plugin")
         return pytester.runpytest_subprocess("--strict-markers", "--strict-config", *plugin, *args)
 
     return call
@@ -233,6 +233,6 @@ def test_own_devices_are_judged_too(run, pytester):
 
 
 def test_loading_the_plugin_is_light():
-    code = "import sys, pytest, adreno_sim.pytest_plugin; print({'numpy', 'numba', 'llvmlite', 'tvm', 'rich'} & set(sys.modules))"
+    code = "import sys, pytest, adreno_sim.pytest.plugin; print({'numpy', 'numba', 'llvmlite', 'tvm', 'rich'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert done.stdout.strip() == "set()", done.stderr

@@ -11,10 +11,11 @@ import referencing
 from adreno_sim import AdrenoSimError, schemas
 from adreno_sim.base import json_io
 from adreno_sim.findings import Access, Finding, Kind, WorkItem
-from adreno_sim.report import encode, finding_text, text
-from adreno_sim.report.merge import FindingList
-from adreno_sim.report.model import AccessReport, InputReport, KernelReport, OutputReport, Report
-from adreno_sim.report.plan_summary import PlanSummary
+from adreno_sim.render.report import text
+from adreno_sim.results import encode, finding_text
+from adreno_sim.results.merge import FindingList
+from adreno_sim.results.model import AccessReport, InputReport, KernelReport, OutputReport, Report
+from adreno_sim.results.plan_summary import PlanSummary
 
 ITEM = WorkItem((5, 1, 0), (1, 1, 0), (1, 0, 0))
 WRITE = Finding(

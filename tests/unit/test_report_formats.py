@@ -10,11 +10,14 @@ import pytest
 import referencing
 
 from adreno_sim import schemas
-from adreno_sim.allow import Allowed, AllowEntry
 from adreno_sim.base import json_io
+from adreno_sim.base.allow import Allowed, AllowEntry
 from adreno_sim.findings import Access, Finding, Kind, WorkItem
-from adreno_sim.report import annotations, explain, launch_encode, launch_text, rules, sarif
-from adreno_sim.report.launch_report import LaunchOutput, LaunchReport
+from adreno_sim.render.launch import encode
+from adreno_sim.render.launch import text as launch_text
+from adreno_sim.render.report import annotations, explain, sarif
+from adreno_sim.results import rules
+from adreno_sim.results.launch_report import LaunchOutput, LaunchReport
 
 ITEM = WorkItem((5, 1, 0), (1, 1, 0), (1, 0, 0))
 WRITE = Finding(
@@ -286,7 +289,7 @@ WRONG = LaunchOutput("out", False, "", 2, 8, float("inf"), 3, 1)
 )
 def test_launch_reports_as_json_text_and_exit_code(made, code):
     assert made.exit_code == code and made.ok is (code == 0)
-    data = launch_encode.to_json(made)
+    data = encode.to_json(made)
     validator().validate(json.loads(json.dumps(data, allow_nan=False)))
     assert data["exit_code"] == code and data["verdict"] == made.verdict
     for explained in (False, True):
@@ -321,5 +324,5 @@ def test_text_says_what_was_announced_and_what_was_not():
 
 
 def test_json_of_a_launch_is_written_whole(tmp_path):
-    json_io.write_json(tmp_path / "x.json", launch_encode.to_json(report(findings=[WRITE])))
+    json_io.write_json(tmp_path / "x.json", encode.to_json(report(findings=[WRITE])))
     assert json.loads((tmp_path / "x.json").read_text())["findings"][0]["kind"] == "out-of-bounds-write"

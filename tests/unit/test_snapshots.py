@@ -6,8 +6,8 @@ import pytest
 
 from adreno_sim import AdrenoSimError
 from adreno_sim.findings import Finding, Kind
-from adreno_sim.golden.snapshots import SnapshotFile, summarise
-from adreno_sim.report.model import KernelReport, Report
+from adreno_sim.results.model import KernelReport, Report
+from adreno_sim.results.snapshots import SnapshotFile, summarise
 
 
 def make():

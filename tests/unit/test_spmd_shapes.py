@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from adreno_sim.clc import ir
-from adreno_sim.clc.program import FrontEndTarget, compile_source
-from adreno_sim.jit.provenance import Provenance
-from adreno_sim.jit.specialisation import BufferArg, ScalarArg, Specialisation
-from adreno_sim.jit.spmd.privates import Privates
-from adreno_sim.jit.spmd.shapes import Shape, Shapes
-from adreno_sim.jit.spmd.tile import Tile, Unsuitable, choose, widths
+from adreno_sim.engine.abi.specialization import BufferArg, ScalarArg, Specialisation
+from adreno_sim.engine.vector.lane_shapes import Shape, Shapes
+from adreno_sim.engine.vector.privates import Privates
+from adreno_sim.engine.vector.tile import Tile, Unsuitable, choose, widths
+from adreno_sim.frontend.program import FrontEndTarget, compile_source
+from adreno_sim.ir import ir
+from adreno_sim.ir.provenance import Provenance
 
 HEAD = """__kernel void k(__global int* a, int n) {
   int l = get_local_id(0), y = get_local_id(1), g = get_group_id(0), x = get_global_id(0);

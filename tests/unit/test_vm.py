@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from adreno_sim.base.errors import AdrenoSimError, BuildError, DeviceError
+from adreno_sim.base.run_options import RunOptions
 from adreno_sim.base.specs import BufferSpec
-from adreno_sim.compiler import hostir as h
-from adreno_sim.compiler.artifact import TensorInfo
-from adreno_sim.compiler.observer import Observer, Observers
-from adreno_sim.compiler.vm import VirtualMachine, run
-from adreno_sim.device import DeviceInfo, LaunchResult
-from adreno_sim.run_options import RunOptions
+from adreno_sim.compiler.artifact import hostir as h
+from adreno_sim.compiler.artifact.model import TensorInfo
+from adreno_sim.compiler.run.observer import Observer, Observers
+from adreno_sim.compiler.run.vm import VirtualMachine, run
+from adreno_sim.device.protocol import DeviceInfo, LaunchResult
 
 
 @dataclass(eq=False)

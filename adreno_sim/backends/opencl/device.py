@@ -11,14 +11,14 @@ import pyopencl as cl
 import pyopencl._cl as raw
 
 from ...base.errors import DeviceError, UnsupportedError, ViewTooLargeError  # fmt: skip
+from ...base.run_options import RunOptions
 from ...base.specs import Argument, BufferSpec, ImageSpec, Storage, View, ViewSpec
-from ...device import Kernel, LaunchResult, MLProgram, PoolStats, Watch
+from ...device.protocol import Kernel, LaunchResult, MLProgram, PoolStats, Watch
 from ...findings import Finding, Kind
 from ...image import format_of
-from ...memory import align_up
-from ...mlops.capabilities import why_no_graphs
+from ...memory.storage import align_up
 from ...mlops.graph import Graph
-from ...run_options import RunOptions
+from ...profiles.ml import why_no_graphs
 from . import program as programs
 from .errors import translated
 from .info import can_view_image, device_info

@@ -6,7 +6,7 @@ from typing import Any
 
 import pyopencl as cl
 
-from ...device import DeviceInfo
+from ...device.protocol import DeviceInfo
 
 LIMITS = (
     "MAX_COMPUTE_UNITS", "MAX_WORK_GROUP_SIZE", "MAX_WORK_ITEM_SIZES", "MAX_WORK_ITEM_DIMENSIONS", "MAX_PARAMETER_SIZE",

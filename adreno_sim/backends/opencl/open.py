@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...base.errors import AdrenoSimError
-from ...run_options import make_options
+from ...base.run_options import make_options
 from . import drivers
 
 if TYPE_CHECKING:

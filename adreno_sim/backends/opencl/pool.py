@@ -6,8 +6,8 @@ from typing import Any
 
 import pyopencl as cl
 
-from ...device import PoolStats
-from ...memory import PAGE, align_up
+from ...device.protocol import PoolStats
+from ...memory.storage import PAGE, align_up
 from .errors import code_name, translated
 
 FULL = ("CL_MEM_OBJECT_ALLOCATION_FAILURE", "CL_OUT_OF_RESOURCES", "CL_OUT_OF_HOST_MEMORY")

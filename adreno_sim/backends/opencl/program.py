@@ -12,7 +12,7 @@ import pyopencl as cl
 
 from ...base.errors import BuildError, DeviceError
 from ...base.specs import Argument, BufferSpec, Local, Sampler
-from ...device import KernelParam
+from ...device.protocol import KernelParam
 from . import signature
 from .errors import code_name, translated
 from .memory import OpenCLView

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from ...device import KernelParam
+from ...device.protocol import KernelParam
 
 _NOISE = re.compile(r"//[^\n]*|/\*.*?\*/|__attribute__\s*\(\(.*?\)\)", re.DOTALL)
 _WORDS = {"const", "restrict", "__restrict", "volatile", "struct", "global", "local", "constant", "private"}

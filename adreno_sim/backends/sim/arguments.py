@@ -10,12 +10,12 @@ import numpy as np
 
 from ...base.errors import DeviceError
 from ...base.specs import ImageSpec, Local, Sampler
-from ...clc import ir
-from ...clc.layout import size_of
+from ...engine.abi.bound import BoundBuffer, BoundImage
+from ...engine.abi.specialization import ArgSpec, BufferArg, ImageArg, LocalArg, SamplerArg, ScalarArg
 from ...findings import Access, Finding, Kind
-from ...jit.bound import BoundBuffer, BoundImage
-from ...jit.specialisation import ArgSpec, BufferArg, ImageArg, LocalArg, SamplerArg, ScalarArg
-from ...memory import StorageView
+from ...ir import ir
+from ...ir.layout import size_of
+from ...memory.storage import StorageView
 from .program import SimKernel, kind_of
 
 ADDRESSING = ("none", "clamp_to_edge", "clamp", "repeat", "mirrored_repeat")

@@ -10,30 +10,30 @@ from typing import Any
 import numpy as np
 
 from ...base.errors import DeviceError, UnsupportedError
+from ...base.run_options import RunOptions
 from ...base.specs import Argument, BufferSpec, ImageSpec, View, ViewSpec
 from ...base.specs import Storage as AnyStorage
-from ...clc.driver import FrontEndTarget
-from ...clc.program import compile_source, open_source
-from ...device import DeviceInfo, Kernel, LaunchResult, PoolStats, StoreEvent, Watch
+from ...device.protocol import DeviceInfo, Kernel, LaunchResult, PoolStats, StoreEvent, Watch
+from ...engine.abi.launch_facts import facts_of
+from ...engine.abi.specialization import Specialisation, bounds_of_grid
+from ...engine.caching.kernel_memo import KernelMemo
+from ...engine.prove.single_writer import exclusive_arguments
+from ...engine.run import optimistic
+from ...engine.run.launch import RawResult
 from ...findings import Finding
-from ...jit import replay
-from ...jit.exclusive import exclusive_arguments
-from ...jit.kernel_memo import KernelMemo
-from ...jit.launch import RawResult
-from ...jit.launch_facts import facts_of
-from ...jit.specialisation import Specialisation, bounds_of_grid
-from ...memory import Block, DeviceMemory, Storage, StorageView, after_write, before_access, copy_marks
-from ...mlops.capabilities import why_no_graphs
+from ...frontend.driver import FrontEndTarget
+from ...frontend.program import compile_source, open_source
+from ...memory.pool import PagedPool, TexturePool
+from ...memory.storage import Block, DeviceMemory, Storage, StorageView, after_write, before_access, copy_marks
 from ...mlops.engine import Program, Workspace
 from ...mlops.graph import Graph
-from ...pool import PagedPool, TexturePool
-from ...profiles import Profile
-from ...run_options import RunOptions
+from ...profiles.ml import why_no_graphs
+from ...profiles.profile import Profile
 from . import limits
+from .argument_shadows import Shadows, specs_alone
 from .arguments import bind_argument, check_arguments, overlaps, specialise_argument
-from .plan import Plan, likeness
+from .launch_config import Plan, likeness
 from .program import SimKernel, SimProgram, analyse
-from .shadows import Shadows, specs_alone
 from .views import ViewMaker
 
 
@@ -259,7 +259,7 @@ class SimDevice:
         if self._shadows:
             pieces = self._shadows.plan(kernel, args, plan.exclusive, plan.alone)
             bound, key = self._shadows.bind(pieces, args, bound), plan.key_with(pieces)
-        result = replay.run(
+        result = optimistic.run(
             kernel.module,
             kernel.function,
             key,

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 from ...base.errors import DeviceError, ViewTooLargeError
 from ...base.specs import BufferSpec, ImageSpec, Local
-from ...clc import ir
-from ...clc.layout import size_of
 from ...image import Layout
-from ...memory import StorageView
-from ...profiles import Profile
+from ...ir import ir
+from ...ir.layout import size_of
+from ...memory.storage import StorageView
+from ...profiles.profile import Profile
 from .program import SimKernel
 
 Size = tuple[int, int, int]

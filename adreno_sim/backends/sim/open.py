@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ... import profiles
 from ...base.errors import AdrenoSimError
-from ...run_options import NAMES, make_options
+from ...base.run_options import NAMES, make_options
+from ...profiles import profile
 from .device import SimDevice
 
 
@@ -17,7 +17,7 @@ def open_sim(text: str = "", **options: Any) -> SimDevice:
     Raises AdrenoSimError naming what exists.
     """
     name, *pairs = text.split(",")
-    name = name.strip() or profiles.DEFAULT
+    name = name.strip() or profile.DEFAULT
     given: dict[str, Any] = {}
     changes: dict[str, Any] = {}
     for pair in pairs:
@@ -27,10 +27,10 @@ def open_sim(text: str = "", **options: Any) -> SimDevice:
         if key in NAMES:
             given[key] = value
         elif key == "wave_size":
-            changes["wave_sizes"] = profiles.parse_value(name, "wave_sizes", value)
-        elif key in profiles.FIELDS:
-            changes[key] = profiles.parse_value(name, key, value)
+            changes["wave_sizes"] = profile.parse_value(name, "wave_sizes", value)
+        elif key in profile.FIELDS:
+            changes[key] = profile.parse_value(name, key, value)
         else:
-            known = (*NAMES, "wave_size", *profiles.FIELDS)
-            raise AdrenoSimError(f"device sim:{text}: there is no key {key!r}{profiles.suggest(key, known)}")
-    return SimDevice(profiles.load(name).with_values(changes), make_options(given | options))
+            known = (*NAMES, "wave_size", *profile.FIELDS)
+            raise AdrenoSimError(f"device sim:{text}: there is no key {key!r}{profile.suggest(key, known)}")
+    return SimDevice(profile.load(name).with_values(changes), make_options(given | options))

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ...base.errors import AdrenoSimError
-from ...clc import ir
-from ...clc.layout import size_of
-from ...device import KernelParam
-from ...jit.effects import read_params, written_params
-from ...jit.shadow.grain import argument_grains
+from ...device.protocol import KernelParam
+from ...engine.shadow.granularity import argument_grains
+from ...ir import ir
+from ...ir.layout import size_of
+from ...ir.mod_ref import read_params, written_params
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,9 +11,9 @@ from ...base.errors import DeviceError, ViewTooLargeError
 from ...base.specs import BufferSpec, ImageSpec
 from ...findings import Finding, Kind
 from ...image import format_of, layout_of
-from ...memory import Block, DeviceMemory, Storage, StorageView
-from ...pool import TexturePool
-from ...profiles import Profile
+from ...memory.pool import TexturePool
+from ...memory.storage import Block, DeviceMemory, Storage, StorageView
+from ...profiles.profile import Profile
 from . import limits
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from adreno_sim.run_options import Checks
+from adreno_sim.base.run_options import Checks
 
 _AVOID = {
     "pocl": frozenset[str](),

@@ -10,10 +10,10 @@ import numpy as np
 import oracle
 
 import adreno_sim
+from adreno_sim.base.run_options import Checks
 from adreno_sim.base.specs import BufferSpec, ImageSpec, Local, Sampler
-from adreno_sim.device import Device, Kernel
+from adreno_sim.device.protocol import Device, Kernel
 from adreno_sim.findings import Severity
-from adreno_sim.run_options import Checks
 
 from .case import Built, Case
 

@@ -10,7 +10,7 @@ from fuzz.campaign import judge_of, numbered
 from fuzz.judge import program, same
 
 import adreno_sim
-from adreno_sim.memory import StorageView
+from adreno_sim.memory.storage import StorageView
 
 SEED = 1
 PART = 8

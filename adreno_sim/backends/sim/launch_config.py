@@ -1,0 +1,71 @@
+"""What launches of one kernel have in common whose sizes and arguments are alike: checked, chosen and found out once.
+
+Arguments are alike where everything a check or the machine code may ask about them is the same, but for where views lie.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from ...base.specs import Local, Sampler
+from ...engine.abi.launch_facts import LaunchFacts
+from ...engine.abi.specialization import ShadowSpec, Specialisation
+from ...memory.storage import StorageView
+from .argument_shadows import Piece, specialised
+from .limits import Size
+
+
+@dataclass
+class Plan:
+    """total, group: global and local size. key: the specialisation without shadows. checked: the arguments as the kernel
+    reads them, None for views, whose positions are `views`; `written` are those the kernel may change.
+
+    exclusive, alone (level full): see `engine.prove.single_writer`, `shadows.specs_alone`.
+    """
+
+    total: Size
+    group: Size
+    key: Specialisation
+    facts: LaunchFacts
+    checked: tuple[Any, ...]
+    views: tuple[int, ...]
+    written: tuple[int, ...]
+    exclusive: frozenset[int] = frozenset()
+    alone: dict[int, ShadowSpec] = field(default_factory=dict)
+    _keys: dict[tuple[tuple[int, ShadowSpec], ...], Specialisation] = field(default_factory=dict)
+
+    def key_with(self, pieces: Mapping[int, Piece]) -> Specialisation:
+        """The specialisation for arguments with these shadows."""
+        asked = tuple((index, piece.spec) for index, piece in pieces.items())
+        if not asked:
+            return self.key
+        if asked not in self._keys:
+            args = tuple(specialised(arg, pieces.get(index)) for index, arg in enumerate(self.key.args))
+            self._keys[asked] = replace(self.key, args=args)
+        return self._keys[asked]
+
+
+def likeness(args: Sequence[Any]) -> tuple[Any, ...] | None:
+    """A key that arguments share only if they are alike; None for arguments no kernel takes."""
+    told = tuple(map(_told, args))
+    return None if None in told else told
+
+
+def _told(arg: Any) -> Any:
+    if isinstance(arg, StorageView):
+        return arg.shape
+    if isinstance(arg, (np.generic, np.ndarray)):
+        return (str, arg.dtype.str, arg.tobytes()) if arg.dtype.kind in "biuf" else None
+    if isinstance(arg, (bool, int)):
+        return type(arg), arg
+    if isinstance(arg, float):
+        return float, arg.hex()
+    if isinstance(arg, Local):
+        return (Local, arg.nbytes) if isinstance(arg.nbytes, int) else None
+    if isinstance(arg, Sampler):
+        return arg if isinstance(arg.addressing, str) and isinstance(arg.filter, str) else None
+    return bytes(arg) if isinstance(arg, (bytes, bytearray)) else None

@@ -1,0 +1,178 @@
+"""Bytes kept on disk between processes, in one folder for each kind of entry.
+
+An entry begins with the digest of its own bytes: one that is damaged, cut short or unreadable counts as absent. Writing
+is atomic, and failing to write (a full or read-only disk) is no error: the bytes are made again next time. The folder is
+kept below a limit: what was not used for longest goes first, and losing an entry that another process is about to read
+costs it no more than making the bytes again.
+
+Environment: ADRENO_SIM_CACHE=off uses no disk at all; ADRENO_SIM_CACHE_DIR is the folder (default: the user's cache folder);
+ADRENO_SIM_CACHE_MB is the limit in MiB (default 1024).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import os
+import tempfile
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import platformdirs
+
+from .errors import AdrenoSimError
+
+SWITCH, FOLDER, LIMIT = "ADRENO_SIM_CACHE", "ADRENO_SIM_CACHE_DIR", "ADRENO_SIM_CACHE_MB"
+DEFAULT_LIMIT = 1024
+TRIMMED = 0.8
+"""Part of the limit that is left after old entries were removed."""
+_STALE = 3600.0
+"""Seconds after which a temporary file belongs to a process that died."""
+_TEMPORARY = ".tmp-"
+_SIZE, _UNIT = ".size", 1024
+"""A file as long as all entries are thought to be together, in units of so many bytes, rounded up for each entry. Every
+writer makes it longer: appending is atomic, so that no lock is needed and no folder read to know when old entries must go."""
+
+
+def enabled() -> bool:
+    """Whether anything is read from or written to disk."""
+    return os.environ.get(SWITCH, "").lower() not in ("off", "0", "no", "false")
+
+
+@contextlib.contextmanager
+def turned_off() -> Iterator[None]:
+    """Use no disk meanwhile, in this process and those it starts."""
+    before = os.environ.get(SWITCH)
+    os.environ[SWITCH] = "off"
+    try:
+        yield
+    finally:
+        del os.environ[SWITCH]
+        if before is not None:
+            os.environ[SWITCH] = before
+
+
+def root() -> Path:
+    """The folder of all entries."""
+    return Path(os.environ.get(FOLDER) or platformdirs.user_cache_dir("adreno-sim"))
+
+
+def folder(kind: str) -> Path:
+    """The folder of one kind of entry."""
+    return root() / kind
+
+
+def limit() -> int:
+    """Bytes the folder may hold. AdrenoSimError for a value that is no number."""
+    text = os.environ.get(LIMIT) or str(DEFAULT_LIMIT)
+    if not text.isdigit():
+        raise AdrenoSimError(f"{LIMIT}={text}: expected a number of MiB")
+    return int(text) << 20
+
+
+def load(place: Path) -> bytes | None:
+    """The bytes stored at `place`, or None."""
+    if not enabled():
+        return None
+    try:
+        digest, _, data = place.read_bytes().partition(b"\n")
+        os.utime(place)  # by this the oldest are known
+    except OSError:
+        return None
+    return data if digest == _digest(data) else None
+
+
+def store(place: Path, data: bytes) -> None:
+    """Keep `data` at `place` if possible."""
+    if not enabled():
+        return
+    with contextlib.suppress(OSError):
+        place.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=place.parent, prefix=_TEMPORARY)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(_digest(data) + b"\n" + data)
+            os.replace(temporary, place)
+        except OSError:
+            os.unlink(temporary)
+            return
+        _keep_small(place.parents[1], len(data))
+
+
+def _keep_small(base: Path, written: int) -> None:
+    """Count an entry of `written` bytes, and look at the folder itself where it is too large by that count, or has none."""
+    most = limit()
+    handle = os.open(base / _SIZE, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+    try:
+        known = os.fstat(handle).st_size
+        os.write(handle, bytes(-(-written // _UNIT)))
+    finally:
+        os.close(handle)
+    if known == 0 or known * _UNIT + written > most:
+        trim(base, most)
+
+
+def trim(base: Path, most: int) -> None:
+    """Remove the entries under `base` that were not used for longest until a part of `most` bytes is left, if there are more."""
+    found = sorted(_entries(base))
+    total = sum(size for _, size, _ in found)
+    goal = most * TRIMMED if total > most else most
+    for used, size, path in found:
+        temporary = path.name.startswith(_TEMPORARY)
+        if used < time.time() - _STALE if temporary else total > goal:
+            with contextlib.suppress(OSError):
+                path.unlink()
+                total -= size
+    with contextlib.suppress(OSError):
+        os.truncate(base / _SIZE, -(-total // _UNIT))
+
+
+def _entries(base: Path) -> Iterator[tuple[float, int, Path]]:
+    """When it was last used, bytes, and path of every file under `base`."""
+    for parent, _, names in os.walk(base):
+        for name in names:
+            if name == _SIZE:
+                continue
+            path = Path(parent, name)
+            with contextlib.suppress(OSError):  # another process may remove it
+                status = path.stat()
+                yield status.st_mtime, status.st_size, path
+
+
+def usage() -> dict[str, tuple[int, int]]:
+    """By kind: number of entries, and bytes."""
+    found: dict[str, tuple[int, int]] = {}
+    for _, size, path in _entries(root()):
+        kind = path.relative_to(root()).parts[0]
+        count, total = found.get(kind, (0, 0))
+        found[kind] = count + 1, total + size
+    return dict(sorted(found.items()))
+
+
+def clear(kinds: Iterable[str]) -> int:
+    """Remove all entries of these kinds; bytes that are free now."""
+    freed = 0
+    for kind in kinds:
+        for _, size, path in list(_entries(folder(kind))):
+            with contextlib.suppress(OSError):
+                path.unlink()
+                freed += size
+    return freed
+
+
+@functools.cache
+def code_digest(*packages: str) -> str:
+    """A digest of all files of these folders of this package: results of other code are other results."""
+    sum = hashlib.sha256()
+    base = Path(__file__).parents[1]
+    for package in packages:
+        for path in sorted((base / package).rglob("*")):
+            if path.is_file() and "__pycache__" not in path.parts:
+                sum.update(f"{path.relative_to(base)}\0".encode() + path.read_bytes() + b"\0")
+    return sum.hexdigest()
+
+
+def _digest(data: bytes) -> bytes:
+    return hashlib.sha256(data).hexdigest().encode()

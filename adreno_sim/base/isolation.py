@@ -1,0 +1,111 @@
+"""Run a command of this program in a process of its own, with a time limit: a driver that hangs or crashes takes only that.
+
+The child writes the name of each step to a file as it begins; what it was at is known even where it could say no more.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from ..findings import Finding, Kind
+
+DEFAULT_LIMIT = 600.0
+"""Seconds that an isolated run may take."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of a command that can run isolated."""
+    parser.add_argument(
+        "--isolate", action="store_true", help="run in a process of its own: a driver's crash or hang is a finding"
+    )
+    limit = f"of --isolate, in seconds (default: {DEFAULT_LIMIT:g})"
+    parser.add_argument("--time-limit", type=seconds, metavar="S", help=limit)
+    parser.add_argument("--progress-file", help=argparse.SUPPRESS)
+
+
+def seconds(text: str) -> float:
+    """A command line's number of seconds, more than 0."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r}: expected seconds, as 60")
+    return value
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How the process ended: its exit code, or the finding that stands for a crash or a time-out."""
+
+    code: int
+    finding: Finding | None = None
+
+
+def run(arguments: Sequence[str], limit: float, output: IO[bytes] | None = None) -> Outcome:
+    """`adreno-sim ARGUMENTS --progress-file FILE` in a process of its own, killed with all it started after `limit` seconds.
+
+    output: a file for what it prints (default: this process's own). It ends when this process does, however that ends.
+    """
+    with tempfile.TemporaryDirectory(prefix="adreno-sim-") as folder:
+        noted = Path(folder) / "progress"
+        command = [sys.executable, "-m", "adreno_sim", *arguments, "--progress-file", str(noted)]
+        with subprocess.Popen(
+            command,
+            start_new_session=True,
+            env=_environment(),
+            stdin=subprocess.PIPE,  # never written to: it closes when this process is gone
+            stdout=output,
+            stderr=output and subprocess.STDOUT,
+        ) as process:
+            try:
+                code = process.wait(timeout=limit)
+            except subprocess.TimeoutExpired:
+                _kill(process)
+                return Outcome(1, Finding(Kind.DEVICE_HUNG, f"did not end within {limit:g} s; it was at {_at(noted)}"))
+            except BaseException:
+                _kill(process)
+                raise
+        if code < 0:
+            return Outcome(1, Finding(Kind.DEVICE_CRASHED, f"ended by {signal.Signals(-code).name}; it was at {_at(noted)}"))
+        return Outcome(code)
+
+
+def end_with_parent() -> None:
+    """In the isolated process: end, with all that was started, when the process that waits for it is gone."""
+
+    def watch() -> None:
+        while os.read(0, 1):  # not sys.stdin, whose lock a thread must not hold when the interpreter ends
+            pass
+        os.killpg(0, signal.SIGKILL)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def _environment() -> dict[str, str]:
+    """This process's, with the package on the path also where it is not installed."""
+    home = str(Path(__file__).parents[2])
+    path = os.pathsep.join(filter(None, [home, os.environ.get("PYTHONPATH", "")]))
+    return {**os.environ, "PYTHONPATH": path}
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def _at(noted: Path) -> str:
+    """The step that had begun last."""
+    return noted.read_text(encoding="utf-8") if noted.exists() else "its start"

@@ -1,0 +1,158 @@
+"""TOML tables read key by key: each wrong, missing or unknown entry is one line naming file, table and key."""
+
+from __future__ import annotations
+
+import difflib
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from .bounded_read import read_text
+from .errors import AdrenoSimError
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+MISSING: Any = object()
+"""Default of a key that must be there."""
+
+LARGEST = 1 << 63
+"""Whole numbers stay below it: sizes and counts fit 64 bits."""
+
+_SHOWN = 60
+
+
+def _one_line(text: str) -> str:
+    """The text with line breaks and other control characters, which TOML allows in keys, spelled out."""
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text)
+
+
+def load_toml(path: Path) -> dict[str, Any]:
+    """The TOML file at `path`. Raises AdrenoSimError where it cannot be read or is not TOML."""
+    try:
+        return tomllib.loads(read_text(path))
+    except OSError as error:
+        raise AdrenoSimError(f"{path}: cannot be read: {error.strerror or error}") from None
+    except UnicodeDecodeError:
+        raise AdrenoSimError(f"{path}: not a TOML file: not UTF-8 text") from None
+    except tomllib.TOMLDecodeError as error:
+        raise AdrenoSimError(f"{path}: not a TOML file: {error}") from None
+    except RecursionError:
+        raise AdrenoSimError(f"{path}: not a TOML file: nested too deeply") from None
+
+
+class Table:
+    """One table of a file. Every key that is asked for counts as known; `finish` refuses what is left.
+
+    `name` is how the table is told in errors, "" for the file itself.
+    """
+
+    def __init__(self, data: Mapping[str, Any], file: Path | str, name: str = ""):
+        self._data, self.file, self.name = data, file, name
+        self._asked: set[str] = set()
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._data
+
+    def error(self, key: str, message: str) -> AdrenoSimError:
+        where = [str(self.file), self.name, key]
+        return AdrenoSimError(_one_line(": ".join(part for part in where if part) + f": {message}"))
+
+    def expected(self, key: str, what: str) -> NoReturn:
+        raise self.error(key, f"expected {what}, got {shown(self._data[key])}")
+
+    def get(self, key: str, default: Any, what: str) -> Any:
+        """The value as it is; `what` describes it where it is missing."""
+        self._asked.add(key)
+        if key in self._data:
+            return self._data[key]
+        if default is MISSING:
+            raise self.error(key, f"missing: expected {what}")
+        return default
+
+    def text(self, key: str, default: Any = MISSING, choices: Sequence[str] = ()) -> Any:
+        """A string, one of `choices` where there are any."""
+        what = f"one of {', '.join(choices)}" if choices else "text"
+        value = self.get(key, default, what)
+        if value is not default and (not isinstance(value, str) or (choices and value not in choices)):
+            close = difflib.get_close_matches(str(value), choices, n=1)
+            self.expected(key, what + (f" (did you mean {close[0]}?)" if close and isinstance(value, str) else ""))
+        return value
+
+    def whole(self, key: str, default: Any = MISSING, least: int = 0) -> Any:
+        """A whole number of at least `least`."""
+        what = f"a whole number of {least} or more"
+        value = self.get(key, default, what)
+        if value is not default and not (is_whole(value) and least <= value < LARGEST):
+            self.expected(key, what)
+        return value
+
+    def number(self, key: str, default: Any = MISSING, least: float | None = None) -> Any:
+        """A number, infinities and NaN included unless there is a least."""
+        what = "a number" if least is None else f"a number of {least:g} or more"
+        value = self.get(key, default, what)
+        if value is not default and (not is_number(value) or (least is not None and not value >= least)):
+            self.expected(key, what)
+        return value
+
+    def flag(self, key: str, default: Any = MISSING) -> Any:
+        value = self.get(key, default, "true or false")
+        if value is not default and not isinstance(value, bool):
+            self.expected(key, "true or false")
+        return value
+
+    def wholes(self, key: str, default: Any = MISSING, least: int = 0, lengths: Sequence[int] = (1, 2, 3)) -> Any:
+        """A list of whole numbers, of one of `lengths`."""
+        what = f"a list of {lengths[0]} to {lengths[-1]} whole numbers, each {least} or more"
+        value = self.get(key, default, what)
+        if value is not default:
+            fits = isinstance(value, list) and len(value) in lengths and all(is_whole(v) and least <= v < LARGEST for v in value)
+            if not fits:
+                self.expected(key, what)
+            value = tuple(value)
+        return value
+
+    def table(self, key: str, name: str = "") -> Table:
+        """A sub-table, empty where there is none."""
+        value = self.get(key, {}, "a table")
+        if not isinstance(value, dict):
+            self.expected(key, "a table")
+        return Table(value, self.file, name or f"[{self._prefix()}{key}]")
+
+    def tables(self, key: str) -> list[Table]:
+        """The tables of an array of tables, called `[[key]] N`, from 1; none where the key is missing."""
+        value = self.get(key, [], "an array of tables")
+        if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+            self.expected(key, f"tables written [[{self._prefix()}{key}]]")
+        return [Table(item, self.file, f"[[{self._prefix()}{key}]] {n}") for n, item in enumerate(value, 1)]
+
+    def names(self) -> list[str]:
+        return list(self._data)
+
+    def finish(self) -> None:
+        """Refuse keys nobody asked for."""
+        for key in self._data:
+            if key not in self._asked:
+                close = difflib.get_close_matches(key, self._asked, n=1)
+                hint = f" (did you mean {close[0]}?)" if close else ""
+                raise self.error(key[:_SHOWN], f"no such key{hint}; there are: {', '.join(sorted(self._asked))}")
+
+    def _prefix(self) -> str:
+        return self.name.strip("[]") + "." if self.name.startswith("[") and not self.name.startswith("[[") else ""
+
+
+def is_whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def shown(value: object) -> str:
+    """A value as short text for an error."""
+    text = repr(value)
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."

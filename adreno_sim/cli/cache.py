@@ -1,0 +1,82 @@
+"""`adreno-sim cache`: what is kept on disk between runs, and `--no-cache` for the commands that use it."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+CONTENTS = {
+    "library": "built-in functions as IR",
+    "programs": "what builds say about their kernels",
+    "proofs": "accesses that are in range for certain, by kernel and launch",
+    "exclusive": "arguments of which no byte is written twice, by kernel and launch",
+    "modules": "generated LLVM text by kernel and launch",
+    "objects": "machine code",
+    "golden": "reference results",
+}
+"""Kinds of entries."""
+
+DETAILS = """\
+environment: ADRENO_SIM_CACHE_DIR is the folder, ADRENO_SIM_CACHE_MB its limit in MiB (default 1024; what was not used for
+longest goes first), ADRENO_SIM_CACHE=off leaves the disk alone, as --no-cache does.
+"""
+
+
+def add(commands: Any) -> None:
+    """Register the command."""
+    parser = commands.add_parser(
+        "cache",
+        help="show or clear what is kept on disk between runs",
+        description="Show the folder of compiled kernels and reference results, or clear it.",
+        epilog=DETAILS,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--clear", action="store_true", help="remove every entry")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.set_defaults(run=_cache)
+
+
+def add_option(parser: argparse.ArgumentParser) -> None:
+    """--no-cache, which `main` heeds for every command."""
+    parser.add_argument("--no-cache", action="store_true", help="neither use nor fill the cache on disk (see the command cache)")
+
+
+@contextmanager
+def as_wanted(args: argparse.Namespace) -> Iterator[None]:
+    """No cache on disk while this lasts, if the command line says so; processes started meanwhile have none either."""
+    if not getattr(args, "no_cache", False):
+        yield
+        return
+    from ..base import disk_cache
+
+    with disk_cache.turned_off():
+        yield
+
+
+def _cache(args: argparse.Namespace) -> int:
+    import json
+
+    from ..base import disk_cache
+
+    freed = disk_cache.clear(CONTENTS) if args.clear else None
+    usage = disk_cache.usage()
+    total = sum(size for _, size in usage.values())
+    if args.json:
+        kinds = {kind: {"entries": count, "bytes": size} for kind, (count, size) in usage.items()}
+        print(
+            json.dumps({"folder": str(disk_cache.root()), "limit": disk_cache.limit(), "bytes": total, "kinds": kinds}, indent=2)
+        )
+        return 0
+    state = "" if disk_cache.enabled() else f" (off: {disk_cache.SWITCH} is set)"
+    print(f"{disk_cache.root()}{state}: {_bytes(total)} of at most {_bytes(disk_cache.limit())}")
+    if freed is not None:
+        print(f"{_bytes(freed)} removed")
+    for kind, (count, size) in usage.items():
+        print(f"  {kind:9} {count:6} entries {_bytes(size):>10}  {CONTENTS.get(kind, '')}")
+    return 0
+
+
+def _bytes(count: int) -> str:
+    return f"{count / (1 << 20):.1f} MiB"

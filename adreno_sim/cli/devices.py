@@ -1,0 +1,74 @@
+"""`adreno-sim devices`: simulated profiles and real OpenCL devices; one profile with where each of its values comes from."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ..profiles.profile import Profile
+
+DETAILS = """\
+NAME is a built-in profile (adreno-740), a device string (sim:adreno-740,pitch_rule=pixels), a .toml file with one table
+[profile.NAME] (`base` names a built-in profile, `given` holds the values that differ), or the output of `clinfo --json`
+on a device as a .json file. Both kinds of files serve as devices too: --device sim:mine.toml.
+
+    [profile.mine]
+    base = "adreno-740"
+    without_extensions = ["cl_khr_fp16"]
+    given = { LOCAL_MEM_SIZE = 16384, wave_sizes = [64] }
+
+each value is marked: sourced (read in a public dump or table), inferred (not found; from a related device), given (yours)
+"""
+
+
+def add(commands: Any) -> None:
+    """Register the command."""
+    parser = commands.add_parser(
+        "devices",
+        help="list simulated profiles and real OpenCL devices, or show one profile",
+        description="List simulated profiles and the OpenCL devices that installed drivers offer, each with what it lacks; "
+        "or show every value of one profile, and whether it is sourced, inferred or given.",
+        epilog=DETAILS,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--profile", metavar="NAME", help="show this profile (built-in, .toml, or .json of clinfo)")
+    parser.add_argument("--json", metavar="FILE", help="write it as JSON (- = standard output)")
+    parser.set_defaults(run=_devices)
+
+
+def _devices(args: argparse.Namespace) -> int:
+    from ..base import json_io
+    from ..render.devices import listing, profile_text
+    from .output import refuse_unwritable
+
+    refuse_unwritable(args.json)
+    if args.profile is None:
+        found = listing.collect()
+        data, show = listing.to_json(found), lambda: listing.show(found, sys.stdout)
+    else:
+        profile = load_profile(args.profile)
+        data, show = profile_text.to_json(profile), lambda: profile_text.show(profile, sys.stdout)
+    if args.json == "-":
+        json_io.print_json(data, sys.stdout)
+        return 0
+    show()
+    if args.json:
+        json_io.write_json(args.json, data)
+    return 0
+
+
+def load_profile(name: str | None) -> Profile:
+    """A profile by the name of a built-in one, its file, or a device string with its changes; None: the default."""
+    from ..backends.open import open_device
+    from ..backends.sim.device import SimDevice
+    from ..base.errors import AdrenoSimError
+    from ..profiles.profile import DEFAULT, load
+
+    if name is None or not name.startswith("sim"):
+        return load(name or DEFAULT)
+    device = open_device(name)
+    if not isinstance(device, SimDevice):
+        raise AdrenoSimError(f"{name}: expected a simulated device")
+    return device.profile

@@ -1,0 +1,70 @@
+"""`adreno-sim doctor`: which known defects the installed TVM has, and whether the mends hold."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from . import cache
+
+EXIT_OK, EXIT_FINDINGS = 0, 1
+
+DETAILS = """\
+Small models are compiled and run on the device: with TVM's passes alone, with every mend but the one for the
+defect, and with all mends (the fixed pipeline, which check uses by default). Takes about half a minute.
+
+exit code: 0 the fixed pipeline is right on every model, with --strict also TVM's own; 1 it is not; 2 usage, or a TVM that
+cannot be imported safely; 3 unsupported version of TVM
+"""
+
+
+def add(commands: Any) -> None:
+    """Register the command."""
+    parser = commands.add_parser(
+        "doctor",
+        help="which known defects the installed TVM has, and whether the mends hold",
+        description="Compile and check a small model for each known defect of TVM's Adreno path.",
+        epilog=DETAILS,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--device", metavar="DEVICE", help="as of check (default: ADRENO_SIM_DEVICE, else sim:adreno-740)")
+    parser.add_argument("--only", metavar="NAME,...", default="", help="look at these defects only")
+    parser.add_argument("--strict", action="store_true", help="a defect that is present counts, mended or not")
+    parser.add_argument("--json", metavar="FILE", help="write everything as JSON (- = standard output)")
+    cache.add_option(parser)
+    parser.set_defaults(run=_doctor)
+
+
+def _doctor(args: argparse.Namespace) -> int:
+    from ..backends.open import open_device
+    from ..base import json_io
+    from ..base.errors import AdrenoSimError
+    from ..compiler.tvm_bridge.versions import import_tvm
+    from ..render.doctor import text
+    from .output import refuse_unwritable
+
+    refuse_unwritable(args.json)
+    import_tvm()  # says first what is wrong with the installation
+    from ..compiler.doctor.defects import DEFECTS
+    from ..compiler.doctor.examine import examine
+
+    known = [defect.name for defect in DEFECTS]
+    only = tuple(name for name in args.only.split(",") if name)
+    for name in only:
+        if name not in known:
+            raise AdrenoSimError(f"defect {name!r}: expected one of {', '.join(known)}")
+
+    def step(name: str) -> None:
+        if sys.stderr.isatty():
+            print(f"\r\033[K{name}", end="", file=sys.stderr, flush=True)
+
+    found = examine(open_device(args.device), step, only)
+    step("")
+    if args.json and args.json != "-":
+        json_io.write_json(args.json, found.as_json())
+    text.show(found, sys.stderr if args.json == "-" else sys.stdout)
+    if args.json == "-":
+        json_io.print_json(found.as_json(), sys.stdout)
+    failed = not found.ok or (args.strict and bool(found.present))
+    return EXIT_FINDINGS if failed else EXIT_OK

@@ -1,0 +1,275 @@
+"""`adreno-sim footprint`: plans of a model's memory side by side, pictures of one, limits to hold in CI."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..base import isolation
+from . import options as cli_options
+
+if TYPE_CHECKING:
+    from ..compiler.artifact.memory_plan import MemoryPlan
+    from ..compiler.artifact.model import CompiledModel
+    from ..compiler.plan.footprint import Footprint
+    from ..compiler.plan.problem import Problem
+    from ..compiler.plan.rules import DeviceRules
+    from ..compiler.plan.trial import Trial
+    from ..device.protocol import Device
+    from ..profiles.ml import MLCapabilities
+
+EXIT_OK, EXIT_FINDINGS = 0, 1
+
+DETAILS = """\
+SOURCE is a model (.onnx, .pt2, .py, .asim), a plan or footprint written before (.json), or a trace of lifetimes and sizes
+(.csv with columns id,lower,upper,size, or .json).
+
+planners: naive, tvm, tvm-fixed, relay-1d2d, texture-pool, unified, tflite, tflite-arena, tflite-objects, tflite-size,
+tflite-breadth, arena; and optimal, which all leaves out: it may take minutes, and needs adreno-sim[solver]
+
+exit code: 0 ok; 1 a plan over --budget or --max-ratio, or no valid plan; 2 usage or bad input; 3 unsupported
+"""
+
+MODEL_OPTIONS = (*cli_options.COMPILE, "--shape")
+"""What says how a model is compiled."""
+
+UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
+
+
+def add(commands: Any) -> None:
+    """Register the command."""
+    parser = commands.add_parser(
+        "footprint",
+        help="compare memory plans of a model, draw one, hold limits",
+        description="Extract the memory plan of a model, let planners place the same tensors, compare their bytes.",
+        epilog=DETAILS,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("source", metavar="SOURCE", help="a model, plan or trace")
+    parser.add_argument(
+        "--planners",
+        default="tvm,tvm-fixed,arena",
+        metavar="NAME,...",
+        help="planners to compare, or all (default: tvm,tvm-fixed,arena)",
+    )
+    cli_options.add(parser, *cli_options.COMPILE, "--shape")
+    parser.add_argument("--device", metavar="DEVICE", help="profile name or device string (default: ADRENO_SIM_DEVICE, ...)")
+    parser.add_argument("--pitch-rule", choices=("bytes", "pixels", "hardware"), help="row pitch (default: the device's)")
+    parser.add_argument(
+        "--bound", action="append", default=[], type=_bound, metavar="SYMBOL=LOW:HIGH", help="of an open dimension"
+    )
+    parser.add_argument("--seconds", type=isolation.seconds, metavar="S", help="for the planner optimal (default: 60)")
+    parser.add_argument("--budget", type=_bytes, metavar="SIZE", help="as 64MB: exit code 1 if the smallest plan is larger")
+    parser.add_argument("--max-ratio", type=_ratio, metavar="R", help="as 1.1: exit code 1 if the smallest is above R x bound")
+    parser.add_argument("--compare", metavar="OLD.json", help="say which tensors make the difference to an older footprint")
+    measure = "also allocate every plan on the device, write it and make its views: what the driver takes and refuses"
+    parser.add_argument("--measure", action="store_true", help=measure)
+    parser.add_argument("--markdown", metavar="FILE", help="write the comparison as Markdown tables, with --compare the change")
+    parser.add_argument("--json", metavar="FILE", help="write the figures and the plan (- = standard output)")
+    parser.add_argument("--plan-json", metavar="FILE", help="write the plan that --draw names; check --plan runs it")
+    parser.add_argument("--draw", metavar="PLANNER", help="the plan to draw or write (default: the smallest)")
+    parser.add_argument("--html", metavar="FILE", help="one page: memory over time, every tensor, every planner")
+    parser.add_argument("--svg", metavar="FILE", help="the picture alone")
+    parser.add_argument("--png", metavar="FILE", help="the picture as pixels (needs Pillow)")
+    parser.set_defaults(run=_footprint)
+
+
+def _bytes(text: str) -> int:
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([A-Za-z]*)", text.strip())
+    if not match or match[2].upper() not in UNITS:
+        raise argparse.ArgumentTypeError(f"{text!r}: expected a size, as 64MB or 64MiB")
+    return int(float(match[1]) * UNITS[match[2].upper()])
+
+
+def _ratio(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 1 <= value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r}: expected a number of 1 or more, as 1.1")
+    return value
+
+
+def _bound(text: str) -> tuple[str, tuple[int, int]]:
+    match = re.fullmatch(r"(.+)=(\d+):(\d+)", text)
+    if not match:
+        raise argparse.ArgumentTypeError(f"{text!r}: expected SYMBOL=LOW:HIGH, as n=1:8")
+    return match[1], (int(match[2]), int(match[3]))
+
+
+def _footprint(args: argparse.Namespace) -> int:
+    from ..base.errors import AdrenoSimError
+    from ..compiler.plan.difference import read_old
+    from ..compiler.plan.footprint import measure, planner_names
+    from ..compiler.plan.graphs import graph_plans
+    from .output import refuse_unwritable
+
+    files = [args.json, args.markdown, args.plan_json, args.html, args.svg, args.png]
+    for file in files:
+        refuse_unwritable(file)
+    if len(set(filter(None, files))) < len(list(filter(None, files))):
+        raise AdrenoSimError("two outputs have the same file name")
+    names = planner_names(args.planners)
+    if args.draw is not None and args.draw not in (*names, "as compiled"):
+        raise AdrenoSimError(f"--draw {args.draw}: expected one of the planners compared: {', '.join(names)}")
+    if "optimal" not in names:
+        cli_options.refuse(args, ("--seconds",), "is for the planner optimal, which --planners does not name")
+    if not (args.plan_json or args.html or args.svg or args.png):
+        cli_options.refuse(args, ("--draw",), "is for --html, --svg, --png and --plan-json, none of which is asked for")
+    old = read_old(args.compare) if args.compare else None
+    rules = _rules(args)
+    options = {"optimal": {"seconds": args.seconds}} if args.seconds else {}
+    source, model = _source(args, rules)
+    footprint = measure(source, rules, names, Path(args.source).name, options)
+    if model is not None:
+        footprint = replace(footprint, graphs=graph_plans(model, _ml(rules)))
+    trials = _measure(footprint, args) if args.measure else []
+    _write(footprint, args, trials)
+    _show(footprint, args, old, trials)
+    return _judge(footprint, args, trials)
+
+
+def _measure(footprint: Footprint, args: argparse.Namespace) -> list[Trial]:
+    """Every plan tried on the device, one after the other, each on a device that was opened for it."""
+    from ..compiler.plan.replan import plan_of
+    from ..compiler.plan.trial import try_plan
+
+    options = {} if args.pitch_rule is None else {"pitch_rule": args.pitch_rule}
+    return [
+        try_plan(plan_of(allocation, footprint.plan), _device(args, **options), allocation.planner)
+        for allocation in footprint.allocations
+        if allocation is not None
+    ]
+
+
+def _device(args: argparse.Namespace, **options: Any) -> Device:
+    from ..backends.open import open_device
+
+    text = args.device
+    return open_device(text if text is None or text.partition(":")[0] in ("sim", "cl") else f"sim:{text}", **options)
+
+
+def _rules(args: argparse.Namespace) -> DeviceRules:
+    from ..base.errors import AdrenoSimError
+    from ..compiler.plan.rules import DeviceRules
+
+    rules = DeviceRules.of_device(_device(args))
+    if args.pitch_rule is None:
+        return rules
+    if rules.profile is None:
+        raise AdrenoSimError(f"--pitch-rule {args.pitch_rule}: {rules.device} is a real device, which has its own")
+    return DeviceRules.of_profile(rules.profile, args.pitch_rule)
+
+
+def _source(args: argparse.Namespace, rules: DeviceRules) -> tuple[MemoryPlan | Problem, CompiledModel | None]:
+    """What is to be placed: read from a plan or trace, else extracted from the compiled model, which comes along."""
+    from ..compiler.plan.extract import extract_bounded, extract_plan
+    from ..compiler.plan.footprint import read_source
+    from ..compiler.plan.problem import Problem
+
+    given = read_source(args.source)
+    if given is not None:
+        kind = "trace" if isinstance(given, Problem) else "plan"
+        cli_options.refuse(
+            args, (*MODEL_OPTIONS, "--bound"), f"is for models; {args.source} is a {kind}, whose tensors are known"
+        )
+        if isinstance(given, Problem):
+            cli_options.refuse(
+                args, ("--pitch-rule",), f"is for tensors with shapes; {args.source} is a trace, which gives sizes"
+            )
+        return given, None
+    model = _model(args, rules)
+    symbolic = any(isinstance(dim, str) for info in model.inputs for dim in info.shape)
+    return extract_bounded(model, dict(args.bound)) if symbolic or args.bound else extract_plan(model), model
+
+
+def _ml(rules: DeviceRules) -> MLCapabilities | None:
+    return rules.profile.ml if rules.profile is not None else None
+
+
+def _model(args: argparse.Namespace, rules: DeviceRules) -> CompiledModel:
+    """The model compiled for the device; a bundle as it is."""
+    from ..compiler.compile import compile_model
+
+    return compile_model(args.source, limits=rules.limits, ml=_ml(rules), **cli_options.given(args, *MODEL_OPTIONS))
+
+
+def _json(footprint: Footprint, trials: Sequence[Trial]) -> dict[str, Any]:
+    return footprint.as_json() | ({"measured": [asdict(trial) for trial in trials]} if trials else {})
+
+
+def _write(footprint: Footprint, args: argparse.Namespace, trials: Sequence[Trial]) -> None:
+    from ..base.json_io import plain_json, write_json
+
+    if args.json and args.json != "-":
+        write_json(args.json, plain_json(_json(footprint, trials)))
+    chosen = footprint.of(args.draw) if args.draw else footprint.smallest
+    if not (args.plan_json or args.html or args.svg or args.png):
+        return
+    from ..base.errors import AdrenoSimError
+
+    if chosen is None:
+        raise AdrenoSimError("there is no valid plan to write or draw")
+    if args.plan_json:
+        from ..compiler.plan.plan_file import write_plan
+        from ..compiler.plan.replan import plan_of
+
+        write_plan(args.plan_json, plan_of(chosen, footprint.plan))
+    if args.html or args.svg or args.png:
+        from ..render.plan import html, png, svg
+        from ..render.plan.picture import Picture
+
+        picture = Picture(chosen, footprint.source, footprint.rule)
+        if args.svg:
+            svg.write_svg(args.svg, picture)
+        if args.png:
+            png.write_png(args.png, picture)
+        if args.html:
+            html.write_html(args.html, footprint, chosen.planner)
+
+
+def _show(footprint: Footprint, args: argparse.Namespace, old: Any, trials: Sequence[Trial]) -> None:
+    from ..base import json_io
+    from ..compiler.plan.difference import difference
+    from ..render.plan import footprint_markdown, footprint_text
+
+    change = None if old is None else difference(old, footprint)
+    if args.markdown:
+        footprint_markdown.write_markdown(args.markdown, footprint, change)
+    file = sys.stderr if args.json == "-" else sys.stdout
+    footprint_text.show(footprint, file, args.budget)
+    if change is not None:
+        footprint_text.show_difference(change, file)
+    if trials:
+        from ..render.plan import trial_text
+
+        trial_text.show(trials, _device(args).info.name, file)
+    if args.json == "-":
+        json_io.print_json(json_io.plain_json(_json(footprint, trials)), sys.stdout)
+
+
+def _judge(footprint: Footprint, args: argparse.Namespace, trials: Sequence[Trial]) -> int:
+    """Exit code; limits hold for the smallest plan, of the planners named, that is valid and fits the device.
+
+    A plan that should fit, and that the device refused when it was tried, is a failure too.
+    """
+    ok = [row for row in footprint.rows if not row.skipped and not row.violations and row.fits]
+    best = min((row for row in ok if row.planner != "as compiled"), key=lambda row: row.total, default=None)
+    failures = []
+    if best is None:
+        failures.append("no planner gave a valid plan that fits the device")
+    elif args.budget is not None and best.total > args.budget:
+        failures.append(f"{best.planner}: {best.total:,} bytes, above the budget of {args.budget:,}")
+    if best is not None and args.max_ratio is not None and best.ratio > args.max_ratio:
+        failures.append(f"{best.planner}: {best.ratio:.3f} times the lower bound, above {args.max_ratio:g}")
+    good = {row.planner for row in ok}
+    failures += [f"{t.planner}: refused by the device: {t.blamed[0].message}" for t in trials if t.blamed and t.planner in good]
+    for failure in failures:
+        print(f"failed: {failure}", file=sys.stderr if args.json == "-" else sys.stdout)
+    return EXIT_FINDINGS if failures else EXIT_OK

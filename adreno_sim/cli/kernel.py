@@ -1,0 +1,89 @@
+"""`adreno-sim kernel`: run and check one hand-written kernel as a launch file says."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from . import cache
+from .output import add_outputs, write_outputs
+
+if TYPE_CHECKING:
+    from ..results.launch_report import LaunchReport
+
+DETAILS = """\
+SPEC.toml gives the work sizes, the arguments in order, and what is expected:
+
+    global_size = [64]
+    [[argument]]
+    kind = "buffer"             # or image2d, image3d, ..., scalar, local, sampler
+    dtype = "float32"
+    data = {fill = "random", seed = 1}
+    count = 64
+    [[output]]
+    argument = 0
+    data = {file = "expected.npy"}
+
+exit code: 0 ok; 1 findings: errors, wrong outputs, with --strict also warnings, or findings other than the launch file
+expects; 2 usage or bad input, as a kernel that does not compile; 3 unsupported
+"""
+
+
+def add(commands: Any) -> None:
+    """Register the command."""
+    parser = commands.add_parser(
+        "kernel",
+        help="run and check one hand-written kernel",
+        description="Run one OpenCL C kernel on a device as a launch file says, report what is wrong with it.",
+        epilog=DETAILS,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("file", nargs="?", metavar="FILE.cl", help="the kernel (default: the launch file's source)")
+    parser.add_argument("--launch", required=True, metavar="SPEC.toml", help="what to run it with")
+    parser.add_argument("--variant", default="", metavar="NAME", help="with the keys of [variant.NAME] in the launch file")
+    parser.add_argument(
+        "--device", metavar="DEVICE", help="as of check (default: the launch file's, else ADRENO_SIM_DEVICE, ...)"
+    )
+    parser.add_argument("--checks", choices=("off", "bounds", "full"), help="default: the launch file's, else bounds")
+    parser.add_argument("--strict", action="store_true", help="warnings count as errors")
+    parser.add_argument("--explain", action="store_true", help="show findings under their source lines")
+    parser.add_argument("--json", metavar="FILE", help="write the report as JSON (- = standard output)")
+    add_outputs(parser)
+    cache.add_option(parser)
+    parser.set_defaults(run=_kernel)
+
+
+def _kernel(args: argparse.Namespace) -> int:
+    from ..base.allow import find_config
+    from ..launch_spec.read import read_launch
+    from ..launch_spec.run import run_launch
+    from .output import refuse_unwritable
+
+    for file in (args.json, args.sarif):
+        refuse_unwritable(file)
+    report = run_launch(
+        read_launch(Path(args.launch), args.variant),
+        Path(args.file) if args.file else None,
+        device=args.device,
+        checks=args.checks,
+        allow=find_config(Path.cwd()),
+        strict=args.strict,
+        variant=args.variant,
+    )
+    _write(report, args)
+    return report.exit_code
+
+
+def _write(report: LaunchReport, args: argparse.Namespace) -> None:
+    from ..base import json_io
+    from ..render.launch import encode, text
+
+    text.show(report, sys.stderr if args.json == "-" else sys.stdout, args.explain)
+    data = encode.to_json(report)
+    if args.json == "-":
+        json_io.print_json(data, sys.stdout)
+    elif args.json:
+        json_io.write_json(args.json, data)
+    write_outputs(args, report.findings, report.allowed)

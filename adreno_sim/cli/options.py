@@ -1,0 +1,145 @@
+"""Options that several commands share: how a model is compiled, and with which inputs.
+
+None has a default here: what was not given is not passed on, so that defaults stand in one place (`CompileOptions`), and what
+was given is known, and refused where it means nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+FLOATS = ("float32", "float16")
+
+
+def shape_argument(text: str) -> tuple[str, tuple[int, ...]]:
+    """NAME=DxDx... as (name, sizes)."""
+    name, equals, dims = text.rpartition("=")
+    sizes = dims.split("x")
+    if not equals or not name or not all(re.fullmatch("[0-9]{1,10}", size) and 0 < int(size) < 2**31 for size in sizes):
+        raise argparse.ArgumentTypeError(f"{text!r}: expected NAME=DxDx..., as data=1x3x224x224, each below 2^31")
+    return name, tuple(int(size) for size in sizes)
+
+
+def count(text: str) -> int:
+    """A number, 0 or more."""
+    if not text.isdigit():
+        raise argparse.ArgumentTypeError(f"{text!r}: expected a number, 0 or more")
+    return int(text)
+
+
+OPTIONS: dict[str, dict[str, Any]] = {
+    "--target": {
+        "metavar": "TARGET",
+        "help": "texture, buffer, clml, clml-texture, or a tag of TVM's (default: texture)",
+    },
+    "--pipeline": {
+        "choices": ("fixed", "stock"),
+        "help": "fixed: TVM's passes with known defects mended (default); stock: TVM's alone",
+    },
+    "--without-fix": {
+        "action": "append",
+        "metavar": "NAME[,NAME...]",
+        "help": "leave a mend of the fixed pipeline out, to see its defect (adreno-sim doctor names them)",
+    },
+    "--dtype": {
+        "choices": FLOATS,
+        "help": "float16: store tensors in half; outputs may then differ by 2^-8 * sqrt(layers) (default: as the model is)",
+    },
+    "--accumulate": {
+        "choices": FLOATS,
+        "help": "with --dtype float16: what convolutions and matrix products sum in (default: float32)",
+    },
+    "--clml-min-flops": {
+        "type": count,
+        "metavar": "N",
+        "help": "with --target clml: offload subgraphs of at least N operations (default: a cost model decides)",
+    },
+    "--clml-min-operators": {
+        "type": count,
+        "metavar": "N",
+        "help": "with --target clml: offload subgraphs of at least N operators (default: 1)",
+    },
+    "--tuned": {"metavar": "DIR", "help": "use schedules that adreno-sim tune found, before TVM's own"},
+    "--shape": {
+        "action": "append",
+        "type": shape_argument,
+        "metavar": "NAME=DxDx...",
+        "help": "full shape of an input whose dimensions the model leaves open",
+    },
+    "--seed": {"type": count, "metavar": "N", "help": "of weights and inputs that are not given (default: 0)"},
+    "--input": {"metavar": "FILE", "help": "inputs: .npz by name; .npy or a picture for a model with one input"},
+}
+"""Flag -> what argparse is told of it."""
+
+COMPILE = (
+    "--target", "--pipeline", "--without-fix", "--dtype", "--accumulate", "--clml-min-flops", "--clml-min-operators", "--tuned",
+)  # fmt: skip
+"""How a model becomes kernels."""
+
+
+SEED_OF_RUNS = "of weights and inputs that are not given, and of the order of work-items at level full (default: 0)"
+"""What --seed is where kernels run."""
+
+
+def add(parser: argparse.ArgumentParser, *flags: str, **helps: str) -> None:
+    """Register these of OPTIONS. helps: what to say of some, where that is something else."""
+    for flag in flags:
+        said = {"help": helps[_destination(flag)]} if _destination(flag) in helps else {}
+        parser.add_argument(flag, **{**OPTIONS[flag], **said})
+
+
+KEYWORDS = {"--shape": "shapes", "--input": "inputs", "--to": "reproduce", "--kernel": "reproduce_kernel"}
+"""Flag -> the keyword of the Python functions, where that is another word."""
+
+_VALUES: dict[str, Callable[[Any], Any]] = {
+    "--without-fix": lambda texts: tuple(name for text in texts for name in text.split(",") if name),
+    "--shape": dict,
+}
+"""Flag -> what makes the keyword's value of the parsed one."""
+
+
+def given(args: argparse.Namespace, *flags: str) -> dict[str, Any]:
+    """Those of the flags that the command line has, as keywords of the Python functions."""
+    values = {flag: value for flag in flags if (value := _value(args, flag)) is not None}
+    return {KEYWORDS.get(flag, _destination(flag)): _VALUES.get(flag, _same)(value) for flag, value in values.items()}
+
+
+def arguments(args: argparse.Namespace, *flags: str) -> list[str]:
+    """Those of the flags that the command line has, as it has them, for another command line."""
+    found: list[str] = []
+    for flag in flags:
+        value = _value(args, flag)
+        for one in [] if value is None else value if isinstance(value, list) else [value]:
+            found += [flag, str(one)]
+    return found
+
+
+def refuse(args: argparse.Namespace, flags: Iterable[str], reason: str) -> None:
+    """AdrenoSimError for the first of the flags that the command line has: it would say nothing here."""
+    from ..base.errors import AdrenoSimError
+
+    for flag in flags:
+        value = _value(args, flag)
+        if not (value is None or value is False or value == []):
+            raise AdrenoSimError(f"{flag}: {reason}")
+
+
+def flag_of(keyword: str) -> str:
+    """The flag that stands for a keyword of the Python functions."""
+    flags = {name: flag for flag, name in KEYWORDS.items()}
+    return flags.get(keyword) or "--" + keyword.replace("_", "-")
+
+
+def _value(args: argparse.Namespace, flag: str) -> Any:
+    return getattr(args, _destination(flag))
+
+
+def _destination(flag: str) -> str:
+    return flag.removeprefix("--").replace("-", "_")
+
+
+def _same(value: Any) -> Any:
+    return value

@@ -1,0 +1,39 @@
+"""Files that commands write: refused before the work where they cannot be written; SARIF and annotations of any findings."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+
+def refuse_unwritable(path: str | None) -> None:
+    """Say before the work, not after it, that a file cannot be written."""
+    from ..base.errors import AdrenoSimError
+
+    if path in (None, "-"):
+        return
+    target = Path(str(path))
+    if target.is_dir() or not os.access(target.parent, os.W_OK):
+        reason = "is a folder" if target.is_dir() else f"folder {target.parent} does not exist or is not writable"
+        raise AdrenoSimError(f"cannot write {target}: {reason}")
+
+
+def add_outputs(parser: argparse.ArgumentParser) -> None:
+    """Options of every command with findings; `write_outputs` does what they say."""
+    parser.add_argument("--sarif", metavar="FILE", help="write the findings as SARIF 2.1.0")
+    parser.add_argument("--annotations", action="store_true", help="print the findings as ::error file=,line=:: lines")
+
+
+def write_outputs(args: argparse.Namespace, findings: Any, allowed: Any, sources: Any = None) -> None:
+    """SARIF and annotations, where asked for. sources: see `sarif.to_sarif`."""
+    from ..base import json_io
+    from ..render.report import annotations, sarif
+
+    if args.annotations:
+        file = sys.stderr if args.json == "-" else sys.stdout
+        print(*annotations.lines(findings), sep="\n", end="\n" if findings else "", file=file)
+    if args.sarif:
+        json_io.write_json(args.sarif, sarif.to_sarif(findings, allowed, sources))

@@ -1,0 +1,107 @@
+"""`adreno-sim precision`: how wrong each layer gets in float16, and which to leave alone to stay within a bound."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import IO, TYPE_CHECKING, Any
+
+from . import cache, options
+
+if TYPE_CHECKING:
+    from ..compiler.precision.report import PrecisionReport
+
+EXIT_OK, EXIT_FINDINGS = 0, 1
+
+DETAILS = """\
+Errors are the largest |difference| over max(|value|, rms), against the unchanged network on TVM's llvm target. Each layer
+is judged alone, on the operands it has in the unchanged network; then the whole network is run on the device with the
+worst layers left in their own type, as few as keep its outputs within the bound.
+
+exit code: 0 the bound is met; 1 it is not; 2 usage or bad input; 3 unsupported
+"""
+
+
+def add(commands: Any) -> None:
+    """Register the command."""
+    parser = commands.add_parser(
+        "precision",
+        help="error of every layer in float16, and which layers to leave in float32",
+        description="Recast a model's convolutions and matrix products, measure the error, search what to leave alone.",
+        epilog=DETAILS,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("model", metavar="MODEL", help="a model (.onnx, .pt2, .py)")
+    parser.add_argument("--dtype", default="float16", metavar="TYPE", help="of the operands (default: float16)")
+    parser.add_argument(
+        "--out-dtype", default="float32", metavar="TYPE", help="of results and sums (default: float32, which Adreno has at hand)"
+    )
+    parser.add_argument(
+        "--ops", default="nn.conv2d,matmul", metavar="NAME,...", help="operators to recast (default: nn.conv2d,matmul)"
+    )
+    parser.add_argument("--bound", type=float, default=0.01, metavar="E", help="largest error of an output (default: 0.01)")
+    parser.add_argument("--runs", type=_runs, default=12, metavar="N", help="runs of the whole network at most (default: 12)")
+    parser.add_argument("--device", metavar="DEVICE", help="as of check (default: ADRENO_SIM_DEVICE, else sim:adreno-740)")
+    options.add(parser, "--target", "--input", "--shape", "--seed")
+    parser.add_argument("--save", metavar="FILE.asim", help="save the model compiled with the layers found")
+    parser.add_argument("--json", metavar="FILE", help="write the figures (- = standard output)")
+    cache.add_option(parser)
+    parser.set_defaults(run=_precision)
+
+
+def _runs(text: str) -> int:
+    if not text.isdigit() or int(text) < 2:
+        raise argparse.ArgumentTypeError(f"{text!r}: expected 2 or more")
+    return int(text)
+
+
+def _precision(args: argparse.Namespace) -> int:
+    from ..backends.open import open_device
+    from ..base import json_io
+    from ..compiler.precision.report import precision
+    from .output import refuse_unwritable
+
+    for file in (args.json, args.save):
+        refuse_unwritable(file)
+    report, compiled = precision(
+        args.model, args.input, device=open_device(args.device), dtype=args.dtype, out_dtype=args.out_dtype,
+        ops=[name for name in args.ops.split(",") if name], bound=args.bound, most_runs=args.runs,
+        **options.given(args, "--target", "--shape", "--seed"),
+    )  # fmt: skip
+    if args.save and compiled is not None:
+        compiled.save(args.save)
+    if args.json and args.json != "-":
+        json_io.write_json(args.json, json_io.plain_json(report.as_json()))
+    file = sys.stderr if args.json == "-" else sys.stdout
+    _show(report, file)
+    if args.save and compiled is None:
+        print(f"nothing was written to {args.save}", file=file)
+    if args.json == "-":
+        json_io.print_json(json_io.plain_json(report.as_json()), sys.stdout)
+    return EXIT_OK if report.ok else EXIT_FINDINGS
+
+
+def _show(report: PrecisionReport, file: IO[str]) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(file=file, highlight=False)
+    skipped = set(report.skip or ())
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for title in ("layer", "name", "operator", "result", "rms", "error alone", "kept"):
+        table.add_column(title, justify="right" if title in ("layer", "rms", "error alone") else "left")
+    for layer in report.layers:
+        shape = "x".join(map(str, layer.shape))
+        kept = "yes" if layer.number in skipped else ""
+        table.add_row(str(layer.number), layer.name, layer.operator, shape, f"{layer.rms:.3g}", f"{layer.error:.2e}", kept)
+    console.print(f"{report.model}: {report.dtype} operands, {report.out_dtype} results, on {report.device}", markup=False)
+    console.print(table)
+    for skip, error in report.tried:
+        layers = f"layers {', '.join(map(str, skip))} kept" if skip else "every layer recast"
+        console.print(f"error of the network {error:.2e}: {layers}", soft_wrap=True, markup=False)
+    if report.skip is None:
+        console.print(f"failed: nothing tried stays within {report.bound:g}", markup=False)
+        return
+    left = f"leave layers {', '.join(map(str, report.skip))}" if report.skip else "recast every layer"
+    console.print(f"ok: {left}; error {report.error:.2e}, bound {report.bound:g}", soft_wrap=True, markup=False)

@@ -1,0 +1,74 @@
+"""`adreno-sim scopes`: which storage scope every tensor of a model gets, who asked for it, and what is copied."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from . import options
+
+EXIT_OK, EXIT_FINDINGS = 0, 1
+
+DETAILS = """\
+The pipeline's texture scoping, stage by stage. --stage NAME prints the module as that stage left it; --stage list names them.
+
+exit code: 0 ok; 1 scopes disagree (a use that expects another scope than its tensor has, a texture that is not five
+dimensions with 4 innermost); 2 usage or bad input; 3 unsupported. Needless copies are warnings.
+"""
+
+
+def add(commands: Any) -> None:
+    """Register the command."""
+    parser = commands.add_parser(
+        "scopes",
+        help="show which tensors become textures, who asked for it, and what is copied",
+        description="Run the texture scoping of TVM's Adreno pipeline on a model and show its decisions.",
+        epilog=DETAILS,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("model", metavar="MODEL", help="a model (.onnx, .pt2, .py)")
+    options.add(parser, "--target", "--pipeline", "--shape")
+    parser.add_argument("--device", metavar="DEVICE", help="whose image limits hold (default: ADRENO_SIM_DEVICE, ...)")
+    parser.add_argument(
+        "--rule",
+        default="tvm",
+        choices=("tvm", "fewest-copies"),
+        help="where consumers disagree: as TVM's pass settles it (default), or the scope most ask for, copies merged",
+    )
+    parser.add_argument("--stage", metavar="NAME", help="print the module after this stage (list: their names)")
+    parser.add_argument("--all", action="store_true", help="list every tensor, not only textures and what is contested")
+    parser.add_argument("--html", metavar="FILE", help="one page: the graph coloured by scope")
+    parser.add_argument("--json", metavar="FILE", help="write everything as JSON (- = standard output)")
+    parser.set_defaults(run=_scopes)
+
+
+def _scopes(args: argparse.Namespace) -> int:
+    from ..backends.open import open_device
+    from ..base import json_io
+    from ..compiler.explain.scopes import scope_stages, script
+    from ..render.scopes import html, text
+    from .output import refuse_unwritable
+
+    if args.stage is not None:
+        options.refuse(args, ("--all", "--html", "--json"), "is for the report; --stage prints a module instead")
+    for file in (args.json, args.html):
+        refuse_unwritable(file)
+    limits = open_device(args.device).info.limits
+    staged, report = scope_stages(
+        args.model, rule=args.rule, limits=limits, **options.given(args, "--target", "--pipeline", "--shape")
+    )
+    if args.stage == "list":
+        print("\n".join(staged.modules))
+        return EXIT_OK
+    if args.stage is not None:
+        print(script(staged.at(args.stage)))
+        return EXIT_OK
+    if args.html:
+        html.write_html(args.html, report)
+    if args.json and args.json != "-":
+        json_io.write_json(args.json, report.as_json())
+    text.show(report, sys.stderr if args.json == "-" else sys.stdout, args.all)
+    if args.json == "-":
+        json_io.print_json(report.as_json(), sys.stdout)
+    return EXIT_OK if report.ok else EXIT_FINDINGS

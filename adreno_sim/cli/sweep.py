@@ -1,0 +1,175 @@
+"""`adreno-sim sweep`: many models on many devices, resumable, each check in a process of its own."""
+
+from __future__ import annotations
+
+import argparse
+import fnmatch
+import os
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..base import isolation
+from . import cache, options
+
+if TYPE_CHECKING:
+    from ..sweep.run import Sweep
+
+COMPILE = ("--pipeline", "--without-fix", "--dtype", "--accumulate")
+"""What says how every model is compiled."""
+
+DETAILS = """\
+Every model is checked on every device for every target, each in a process of its own: one that crashes or hangs is a line
+of the table. Results lie in a folder (--results); run again after a kill, the sweep goes on where it was. A case is done
+again where its model, options, or the version of adreno-sim or TVM changed. A bundle (.asim) has its own target, and is one
+case for each device; options that say how to compile are refused where one is among the models.
+
+exit code: that of the worst case: 1 findings, crashes, time-outs; 2 bad input; 3 unsupported; 0 ok
+"""
+
+
+def add(commands: Any) -> None:
+    """Register the command."""
+    parser = commands.add_parser(
+        "sweep",
+        help="check many models on many devices at once, resumable",
+        description="Check every model on every device for every target.",
+        epilog=DETAILS,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("models", nargs="+", metavar="MODEL", help="models (.onnx, .pt2, .py, .asim)")
+    devices = "profiles by name or pattern ('adreno-7*'), or device strings (default: ADRENO_SIM_DEVICE, else adreno-740)"
+    parser.add_argument("--profiles", "--devices", nargs="+", default=[], metavar="DEVICE", help=devices)
+    parser.add_argument("--targets", nargs="+", default=[], metavar="TARGET", help="as of check, several (default: texture)")
+    jobs = "checks at a time on this machine (default: half its processors)"
+    parser.add_argument("--jobs", type=_count, metavar="N", help=jobs)
+    parser.add_argument("--scheduler", default="", metavar="ADDRESS", help="run on the workers of this Dask scheduler")
+    parser.add_argument("--results", default="adreno-sweep", metavar="FOLDER", help="default: adreno-sweep")
+    parser.add_argument("--fresh", action="store_true", help="run every case, also those done before")
+    parser.add_argument("--retry", action="store_true", help="run cases once more whose process crashed, hung or broke")
+    parser.add_argument("--json", metavar="FILE", help="write the table as JSON (- = standard output)")
+    parser.add_argument("--sarif", metavar="FILE", help="write the findings as SARIF 2.1.0, at the models' files")
+    parser.add_argument("--code-quality", metavar="FILE", help="write the findings as GitLab's Code Quality report")
+    parser.add_argument("--markdown", metavar="FILE", help="write the table as Markdown")
+    parser.add_argument("--annotations", action="store_true", help="print the findings as ::error file=,line=:: lines")
+    limit = f"seconds for each case (default: {isolation.DEFAULT_LIMIT:g})"
+    parser.add_argument("--time-limit", type=isolation.seconds, default=isolation.DEFAULT_LIMIT, metavar="S", help=limit)
+    options.add(parser, *COMPILE, "--seed", seed=options.SEED_OF_RUNS)
+    parser.add_argument("--checks", choices=("off", "bounds", "full"), help="as of check (default: bounds)")
+    parser.add_argument("--strict", action="store_true", help="warnings count as errors")
+    cache.add_option(parser)
+    parser.set_defaults(run=_sweep)
+
+
+def _count(text: str) -> int:
+    if not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r}: expected a number of 1 or more")
+    return int(text)
+
+
+def _sweep(args: argparse.Namespace) -> int:
+    from ..compiler.lower.compile_options import CompileOptions
+    from ..render.sweep import text as sweep_text
+    from ..sweep.case import cases
+    from ..sweep.run import sweep
+    from ..sweep.store import Store
+    from .output import refuse_unwritable
+
+    if args.scheduler:
+        options.refuse(args, ("--jobs",), "is for this machine; a Dask scheduler runs as many as its workers have threads")
+        options.refuse(args, ("--no-cache",), "is for this machine; set ADRENO_SIM_CACHE=off where the workers run")
+    for file in (args.json, args.sarif, args.code_quality, args.markdown):
+        refuse_unwritable(file)
+    devices = devices_of(args.profiles)
+    _refuse(args, devices)
+    todo = cases(args.models, devices, _split(args.targets) or [str(CompileOptions().target)], _options(args))
+    shown = sys.stderr if args.json == "-" else sys.stdout
+    done = sweep(
+        todo,
+        Store(Path(args.results)),
+        limit=args.time_limit,
+        jobs=args.jobs or max(1, (os.cpu_count() or 1) // 2),
+        scheduler=args.scheduler,
+        fresh=args.fresh,
+        retry=args.retry,
+        told=lambda case, result: print(sweep_text.line(case, result), file=sys.stderr, flush=True),
+    )
+    sweep_text.show(done, shown)
+    _write(done, args)
+    return done.exit_code
+
+
+def _write(done: Sweep, args: argparse.Namespace) -> None:
+    """Every form that was asked for."""
+    from ..base import json_io
+    from ..render.report import sarif
+    from ..render.sweep import findings, markdown
+
+    if args.json == "-":
+        json_io.print_json(done.as_json(), sys.stdout)
+    elif args.json:
+        json_io.write_json(args.json, done.as_json())
+    if args.annotations:
+        print(*findings.annotation_lines(done), sep="\n", file=sys.stderr if args.json == "-" else sys.stdout)
+    if args.sarif:
+        json_io.write_json(args.sarif, sarif.to_sarif(findings.findings(done)))
+    if args.code_quality:
+        json_io.write_json(args.code_quality, findings.code_quality(done))
+    if args.markdown:
+        json_io.write_text(args.markdown, markdown.text(done))
+
+
+def _refuse(args: argparse.Namespace, devices: Iterable[str]) -> None:
+    """Say before the first case what no case, or not every one, could heed."""
+    from ..base.errors import OptionError
+    from ..compiler.lower.compile_options import CompileOptions
+
+    if args.fresh:
+        options.refuse(args, ("--retry",), "runs some cases once more, and --fresh every one")
+    bundles = [model for model in args.models if Path(model).suffix == ".asim"]
+    for model in bundles[:1]:
+        options.refuse(args, COMPILE, f"{model} is compiled already; sweep bundles apart from models")
+    if len(bundles) == len(args.models):
+        options.refuse(args, ("--targets",), "every model is a bundle, compiled already")
+    CompileOptions.of(options.given(args, *COMPILE), None)
+    for device in devices if args.checks not in (None, "off") else ():
+        if device.partition(":")[0] == "cl":
+            raise OptionError("checks", f"{args.checks}: {device} is a real device, which does not look at accesses")
+
+
+def _options(args: argparse.Namespace) -> list[str]:
+    return options.arguments(args, *COMPILE, "--seed", "--checks") + (["--strict"] if args.strict else [])
+
+
+def devices_of(texts: Iterable[str]) -> list[str]:
+    """Device strings from profiles, patterns of them, and device strings; each once.
+
+    Raises AdrenoSimError for an unknown profile, and for a pattern that none fits.
+    """
+    from ..profiles import profile
+
+    found: dict[str, None] = {}
+    for text in _split(texts):
+        backend, _, rest = text.partition(":")
+        if backend == "cl":
+            found[text] = None
+            continue
+        name, comma, keys = (rest if backend == "sim" else text).partition(",")
+        names = profile.names() if name == "all" else fnmatch.filter(profile.names(), name)
+        if not names:
+            profile.load(name)  # a user's file, or an error that says what there is
+        found.update(dict.fromkeys(f"sim:{known}{comma}{keys}" for known in names or [name]))
+    return list(found) or [os.environ.get("ADRENO_SIM_DEVICE") or "sim:adreno-740"]
+
+
+def _split(texts: Iterable[str]) -> list[str]:
+    """Items of lists with commas; KEY=VALUE belongs to the device string before it."""
+    items: list[str] = []
+    for text in texts:
+        for part in filter(None, text.split(",")):
+            if "=" in part and items:
+                items[-1] += f",{part}"
+            else:
+                items.append(part)
+    return items

@@ -1,0 +1,189 @@
+"""The Device protocol, what both backends take and return, and `open_device`.
+
+Sizes are bytes unless a name says otherwise; image extents are texels. Work sizes are (x, y, z) with 1 for
+unused dimensions. Names and error codes are OpenCL's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from ..base.errors import OptionError
+from ..base.run_options import RunOptions
+from ..base.specs import Argument, Storage, View, ViewSpec
+from ..findings import Finding
+
+if TYPE_CHECKING:
+    from ..mlops.engine import GraphRun
+    from ..mlops.graph import Graph
+    from ..mlops.onchip import MemoryPlan
+    from ..profiles.ml import MLCapabilities
+
+
+@dataclass(frozen=True)
+class KernelParam:
+    """What a kernel expects.
+
+    kind: "buffer", "image", "sampler", "local" or "scalar". spelled: the type in the source. access: of images.
+    """
+
+    name: str
+    kind: str
+    spelled: str
+    access: str = "none"
+
+
+class Kernel(Protocol):
+    @property
+    def name(self) -> str: ...
+    @property
+    def params(self) -> Sequence[KernelParam]: ...
+
+
+class MLProgram(Protocol):
+    """A graph of OpenCL ML operators made ready on a device; `close` ends it."""
+
+    @property
+    def graph(self) -> Graph: ...
+    @property
+    def plan(self) -> MemoryPlan: ...
+    @property
+    def tuned(self) -> str: ...
+    def run(self, inputs: Sequence[View], outputs: Sequence[View]) -> GraphRun: ...
+    def trace(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]: ...
+    def close(self) -> None: ...
+
+
+class Program(Protocol):
+    def __getitem__(self, name: str) -> Kernel: ...
+    def kernel_names(self) -> list[str]: ...
+
+
+@dataclass(frozen=True)
+class Watch:
+    """Ask a launch to record every store that touches `nbytes` at `offset` of `view`'s logical (dense) element order."""
+
+    view: View
+    element: int  # index into the flattened dense array
+
+
+@dataclass(frozen=True)
+class StoreEvent:
+    """One store seen by a Watch: place, work-item, value written to the element, and its order among the events."""
+
+    line: int
+    column: int
+    work_item: object  # findings.WorkItem
+    value: float | int
+    order: int
+
+
+@dataclass(frozen=True)
+class AccessCounts:
+    """Accesses to memory of a launch at level bounds. Those proven in range for certain are not looked at while it runs.
+
+    places: instructions that touch memory. executed, executed_proven: how often they ran, None where it was not counted.
+    """
+
+    places: int
+    proven_places: int
+    executed: int | None = None
+    executed_proven: int | None = None
+
+
+@dataclass
+class LaunchResult:
+    """findings of one launch; device_seconds where the backend times launches; stores where a Watch was set.
+
+    printed: what the kernel's printf wrote, where the backend captures it. accesses: where the backend checks them.
+    """
+
+    findings: list[Finding] = field(default_factory=list)
+    device_seconds: float | None = None
+    stores: list[StoreEvent] = field(default_factory=list)
+    printed: str = ""
+    accesses: AccessCounts | None = None
+
+
+@dataclass(frozen=True)
+class DeviceInfo:
+    """What a device is and can do.
+
+    limits: OpenCL names without CL_DEVICE_ ("IMAGE2D_MAX_WIDTH", "MAX_WORK_GROUP_SIZE", ...).
+    lacks: sentences, each a thing this backend cannot do and what happens instead.
+    ml: OpenCL ML as far as this backend runs it; None = it runs no graphs.
+    checks_accesses, records_stores: it looks at every memory access, and honours a Watch. builds_in_parallel: `build` may be
+    called by several threads at once, and gains by it.
+    """
+
+    name: str
+    backend: str  # "sim" or "cl"
+    version: str
+    extensions: frozenset[str]
+    limits: Mapping[str, Any]
+    lacks: tuple[str, ...] = ()
+    checks_accesses: bool = True
+    records_stores: bool = True
+    builds_in_parallel: bool = False
+    ml: MLCapabilities | None = None
+
+
+@dataclass(frozen=True)
+class PoolStats:
+    """Bytes of the memory pool: in use by storages, reserved (in use + kept free), and the peaks of both."""
+
+    used: int
+    reserved: int
+    peak_used: int
+    peak_reserved: int
+
+
+@runtime_checkable
+class Device(Protocol):
+    """A simulated or real OpenCL device. Every call raises DeviceError with OpenCL's code where a driver would fail."""
+
+    @property
+    def info(self) -> DeviceInfo: ...
+    @property
+    def options(self) -> RunOptions: ...
+    def allocate(self, nbytes: int) -> Storage: ...
+    def free(self, storage: Storage) -> None: ...
+    def view(self, storage: Storage, spec: ViewSpec, offset: int = 0) -> View: ...
+    def view_nbytes(self, spec: ViewSpec) -> int:
+        """Bytes of storage a view of `spec` needs on this device, pitch padding included."""
+        ...
+
+    def build(self, source: str, options: str = "") -> Program: ...
+    def launch(
+        self, kernel: Kernel, global_size: Sequence[int], local_size: Sequence[int] | None, args: Sequence[Argument],
+        *, watch: Watch | None = None,
+    ) -> LaunchResult: ...  # fmt: skip
+    def build_graph(self, graph: Graph, constants: Mapping[str, np.ndarray], name: str = "") -> MLProgram:
+        """Make a graph of OpenCL ML operators ready. UnsupportedError where the device, or one of its operators, is without."""
+        ...
+
+    def write(self, view: View, array: np.ndarray) -> None: ...
+    def read(self, view: View) -> np.ndarray:
+        """Dense elements in logical order: shape (count,) for buffers, (layers, height, width, channels) for images."""
+        ...
+
+    def copy(self, source: View, target: View) -> None: ...
+    def discard(self, view: View) -> None:
+        """What `view` holds is of no use any more: a device that watches accesses makes that seen where it is read."""
+        ...
+
+    def finish(self) -> None: ...
+    def pool_stats(self) -> PoolStats: ...
+    def take_warnings(self) -> list[Finding]:
+        """Findings about the device rather than one launch (an image over a buffer emulated with copies, ...), once each."""
+        ...
+
+
+def refuse_checks(device: Device, checks: str | None) -> None:
+    """OptionError where a level that was asked for by name says nothing: on a device that looks at no accesses."""
+    if checks not in (None, "off") and not device.info.checks_accesses:
+        raise OptionError("checks", f"{checks}: {device.info.name} is a real device, which does not look at accesses")

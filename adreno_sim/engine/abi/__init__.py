@@ -1,0 +1,1 @@
+"""What a launch and its machine code agree on: arguments, context block, specialization, facts."""

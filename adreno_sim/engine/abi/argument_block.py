@@ -1,0 +1,64 @@
+"""Where each kernel argument lies in the argument block, and what the kernel expects of it."""
+
+from __future__ import annotations
+
+import functools
+
+from ...base.errors import AdrenoSimError
+from ...ir import ir, llvm_types
+from .specialization import ArgSpec, BufferArg, ImageArg, LocalArg, SamplerArg, ScalarArg, Specialisation
+
+BUFFER_BYTES = 16  # address, length
+IMAGE_FIELDS = ("address", "width", "height", "depth_or_layers", "row_pitch", "slice_pitch")
+
+
+SHADOW_BYTES = 16  # addresses of the valid bytes and of the race cells
+
+
+def shadow_offset(arg: ArgSpec) -> int:
+    """Where the addresses of an argument's shadows lie in its part of the argument block."""
+    return BUFFER_BYTES if isinstance(arg, BufferArg) else 8 * len(IMAGE_FIELDS)
+
+
+def slot_bytes(arg: ArgSpec) -> int:
+    """Bytes of the argument block that `arg` takes."""
+    if isinstance(arg, (BufferArg, ImageArg)):
+        return shadow_offset(arg) + (SHADOW_BYTES if arg.shadow is not None else 0)
+    return llvm_types.align_up(arg.nbytes, 128) if isinstance(arg, ScalarArg) else 0
+
+
+@functools.lru_cache(maxsize=1024)
+def slots(args: tuple[ArgSpec, ...]) -> tuple[list[int], int]:
+    """The offset of each argument, and the size of the block. Scalars are aligned to 128 bytes for the widest vectors."""
+    offsets, end = [], 0
+    for arg in args:
+        end = llvm_types.align_up(end, 128 if isinstance(arg, ScalarArg) else 8)
+        offsets.append(end)
+        end += slot_bytes(arg)
+    return offsets, max(end, 8)
+
+
+def expected_kind(param: ir.Param) -> type:
+    """The class of ArgSpec a parameter takes."""
+    if isinstance(param.type, ir.Image):
+        return ImageArg
+    if isinstance(param.type, ir.Sampler):
+        return SamplerArg
+    if isinstance(param.type, ir.Pointer):
+        return LocalArg if param.type.space == ir.LOCAL else BufferArg
+    return ScalarArg
+
+
+def check_arguments(kernel: ir.Function, key: Specialisation) -> None:
+    """Refuse a specialisation that does not fit the kernel: wrong count, kind or size. Raises AdrenoSimError."""
+    if len(key.args) != len(kernel.params):
+        raise AdrenoSimError(f"kernel {kernel.name}: expected {len(kernel.params)} arguments, got {len(key.args)}")
+    for param, arg in zip(kernel.params, key.args, strict=True):
+        name = f"kernel {kernel.name}, argument {param.index} ({param.name})"
+        wanted = expected_kind(param)
+        if not isinstance(arg, wanted):
+            raise AdrenoSimError(f"{name}: expected {wanted.__name__}, got {type(arg).__name__}")
+        if isinstance(arg, ScalarArg) and arg.nbytes != llvm_types.size_of(param.type):
+            raise AdrenoSimError(f"{name}: expected {llvm_types.size_of(param.type)} bytes, got {arg.nbytes}")
+        if isinstance(arg, ImageArg) and isinstance(param.type, ir.Image) and arg.kind != param.type.kind:
+            raise AdrenoSimError(f"{name}: expected {param.type.kind}, got {arg.kind}")

@@ -1,0 +1,68 @@
+"""The block of memory through which a launch and its machine code talk: where each field lies.
+
+Everything is a 64-bit word. The same constants serve the emitter (as byte offsets) and `launch` (as word indices).
+"""
+
+from __future__ import annotations
+
+from ..llvm.text import Text
+
+NEXT_GROUP = 0  # counter from which workers take chunks
+STOP = 8  # set to end the launch early: watchdog or interrupt; own cache line, as loops poll it
+GROUP_COUNT = 16
+CHUNK = 17
+NUM_GROUPS = 18  # three words
+GLOBAL_OFFSET = 21  # three words
+GLOBAL_SIZE = 24  # three words
+WORK_DIM = 27
+SITES = 28  # address of the site records
+WATCH_LOW = 29
+WATCH_HIGH = 30
+WATCH_EVENTS = 31  # address
+WATCH_COUNT = 32  # counter
+WATCH_CAPACITY = 33
+PRINT_BUFFER = 34  # address
+PRINT_USED = 35  # counter, bytes asked for (may exceed the capacity)
+PRINT_CAPACITY = 36
+CONTROL_WORD = 37  # bits of MXCSR to set while kernels run
+STICKY = 38  # set when a check failed in code that does not report
+EXECUTED = 39  # accesses, where they are counted
+EXECUTED_PROVEN = 40  # those of them that were proven in range
+LEFT_OUT = 41  # set when a worker found groups to do, but the launch stopped
+
+# Level full. A tick counts the times a worker began with a region; words hold it in the upper half, as race cells do.
+LAUNCH_TICK = 48  # the first tick of this launch
+NOW = 49  # the tick of the region that runs
+SINCE_LOCAL = 50  # the first tick since work-items of the group last met with a fence for local memory
+SINCE_GLOBAL = 51  # the same for global memory and images
+GROUP_TICK = 52  # the first tick of this group
+GROUP_ORDER = 53  # address: for each turn the linear number of the group (32 bits)
+ITEM_ORDER = 54  # address: for each turn the local id of the work-item (32 bits)
+TICKS = 55  # address: the first tick of the group of each turn
+RACES = 56  # address of the race records
+RACE_COUNT = 57
+WORDS = 64
+
+# One record per site: how often it fired, and the first occurrence in the order (group, work-item).
+SITE_COUNT, SITE_LOCK, SITE_ORDER, SITE_GROUP, SITE_LOCAL, SITE_VALUES = 0, 1, 2, 3, 4, 5
+SITE_VALUE_COUNT = 8
+SITE_WORDS = 16
+
+# One race record: pair of accesses and how they clash, occurrences, those that left the value as it was, and the first
+# occurrence in the order (group, work-item) as in a site record, with the cell that told of the earlier access.
+RACE_KEY, RACE_HITS, RACE_SAME, RACE_ORDER, RACE_GROUP, RACE_LOCAL, RACE_BEFORE, RACE_VALUES = 0, 1, 2, 3, 4, 5, 6, 8
+RACE_WORDS = 16
+RACE_CAPACITY = 1024
+
+# One watch event: site, group, local, value bits.
+EVENT_WORDS = 4
+
+
+def field(t: Text, word: int, base: str = "%ctx") -> str:
+    """The address of a context word."""
+    return t.op(f"getelementptr i8, ptr {base}, i64 {word * 8}")
+
+
+def read(t: Text, word: int, type: str = "i64") -> str:
+    """A context word that does not change during a launch."""
+    return t.op(f"load {type}, ptr {field(t, word)}, align 8, !invariant.load !1")

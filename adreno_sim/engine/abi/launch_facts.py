@@ -1,0 +1,59 @@
+"""What a launch fixes that an analysis of the kernel may rely on: its grid, integer arguments, and the sizes of its objects."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ...base.cached_hash import HashedOnce
+from ...ir import ir
+from .bound import Bound, BoundBuffer, BoundImage
+from .specialization import ImageArg, Specialisation
+
+Triple = tuple[int, int, int]
+
+
+@dataclass(frozen=True)
+class LaunchFacts(HashedOnce):
+    """One launch: its grid, and per argument what there is to know.
+
+    arguments: bytes of a buffer, (width, height, depth or layers) of an image, the bytes themselves of an integer or vector of
+    integers passed by value, None for the rest.
+    """
+
+    local_size: Triple
+    groups: Triple
+    global_size: Triple
+    offset: Triple
+    uniform: bool
+    wave_size: int
+    arguments: tuple[int | Triple | bytes | None, ...]
+
+    __hash__ = HashedOnce.__hash__
+
+
+def facts_of(
+    kernel: ir.Function, key: Specialisation, global_size: Sequence[int], offset: Sequence[int], args: Sequence[Bound]
+) -> LaunchFacts:
+    """The facts of a launch of `kernel` with `args`."""
+    groups = tuple(-(-whole // part) for whole, part in zip(global_size, key.local_size, strict=True))
+    known = tuple(map(_known, kernel.params, args))
+    return LaunchFacts(key.local_size, groups, tuple(global_size), tuple(offset), key.uniform, key.wave_size, known)  # type: ignore[arg-type]
+
+
+def _known(param: ir.Param, arg: Bound) -> int | Triple | bytes | None:
+    if isinstance(arg, BoundBuffer):
+        return arg.nbytes
+    if isinstance(arg, BoundImage):
+        return arg.width, arg.height, arg.depth_or_layers
+    elem = param.type.elem if isinstance(param.type, ir.Vector) else param.type
+    return arg if isinstance(arg, bytes) and isinstance(elem, ir.Int) else None
+
+
+def extents_of(arg: ImageArg, extents: Triple) -> tuple[int, ...]:
+    """How many texels (or layers) there are along each coordinate of an access."""
+    width, height, depth = extents
+    return {
+        "image1d": (width,), "image1d_buffer": (width,), "image1d_array": (width, depth), "image2d": (width, height),
+        "image2d_array": (width, height, depth), "image3d": (width, height, depth),
+    }.get(arg.kind, ())  # fmt: skip

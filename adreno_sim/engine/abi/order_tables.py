@@ -1,0 +1,39 @@
+"""Tables of the order in which groups and work-items are scheduled at level full: random, and the same for a seed."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+
+from ...base.errors import UnsupportedError
+
+MOST_GROUPS = 1 << 25
+"""Work-groups of a launch at level full: the order of their turns and the ticks of each are tables."""
+
+
+_SMALL = 1 << 14  # entries of tables that are kept: nobody changes them
+
+
+def tables(groups: int, items: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """For each turn the group, and for each turn in a group the work-item (or lane of a sub-group).
+
+    Raises UnsupportedError for more than MOST_GROUPS groups.
+    """
+    if groups > MOST_GROUPS:
+        raise UnsupportedError(f"unsupported: {groups} work-groups at level full: expected at most {MOST_GROUPS}; see --checks")
+    return (_small if groups + items <= _SMALL else _tables)(groups, items, seed)
+
+
+def _tables(groups: int, items: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    chance = np.random.RandomState(seed & 0xFFFFFFFF)  # numpy keeps its sequences the same for ever
+    return chance.permutation(groups).astype(np.uint32), chance.permutation(items).astype(np.uint32)
+
+
+_small = functools.lru_cache(maxsize=256)(_tables)
+"""Making a generator takes as long as a short launch."""
+
+
+def items_in_table(plan_is_flat: bool, items: int, wave: int) -> int:
+    """Entries of the table of work-items: a region runs the whole group, or with sub-groups one of these."""
+    return min(items, wave) if plan_is_flat else items

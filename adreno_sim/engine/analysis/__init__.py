@@ -1,0 +1,1 @@
+"""Analyses of a kernel: uniformity, intervals, affine forms, path conditions, loops, regions."""

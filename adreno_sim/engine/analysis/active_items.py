@@ -1,0 +1,118 @@
+"""Regions in which only the first work-items along an axis do anything, as every step of a tree reduction is.
+
+`if (get_local_id(0) < 16) ...; barrier(...)`: the loop over work-items may end at 16, because the others reach the same
+barrier without touching anything.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...ir import ir
+from .parallel_regions import Region, RegionPlan
+from .segments import Segment
+
+_SILENT_OPS = {
+    "add", "sub", "mul", "and", "or", "xor", "shl", "lshr", "ashr", "icmp", "fcmp", "trunc", "zext", "sext", "select", "phi",
+    "gep", "bitcast", "addrspacecast", "freeze", "extractelement", "insertelement", "shufflevector", "fadd", "fsub", "fmul",
+}  # fmt: skip
+"""Operations that neither touch memory nor report anything."""
+
+
+@dataclass(frozen=True)
+class Guard:
+    """Work-items whose local id along `axis` is `bound` (> 0) or more do nothing."""
+
+    axis: int
+    bound: int
+
+
+def guard_of(plan: RegionPlan, region: Region) -> Guard | None:
+    """The guard of a region, if it begins with one and everybody leaves it by the same split."""
+    first = region.order[0]
+    last = first.block.instrs[-1]
+    if region.number == 0 or first.split is not None or last.op != "condbr" or not all(map(_silent, first.instrs[:-1])):
+        return None  # region 0 also gives private variables their zeros
+    ends = {s.split.number if s.split else 0 for s in region.order if s.split or not s.successors}
+    if len(ends) != 1 or not _leaves_quietly(first.successors[1]) or _keeps_anything_new(plan, region):
+        return None
+    return _bound(last.operands[0])
+
+
+def _silent(instr: ir.Instr) -> bool:
+    return instr.op in _SILENT_OPS or (instr.callee is not None and _is_id(instr))
+
+
+def _is_id(instr: ir.Instr) -> bool:
+    assert instr.callee is not None
+    return instr.callee.name in ("get_local_id", "get_group_id", "get_global_id", "get_local_size", "convert_int")
+
+
+def _leaves_quietly(segment: Segment) -> bool:
+    """Whether the way from `segment` is straight to a split or the end, and does nothing."""
+    seen: set[Segment] = set()
+    while segment not in seen:
+        seen.add(segment)
+        if segment.split is not None:
+            return all(map(_silent, segment.instrs))
+        if not all(map(_silent, segment.instrs[:-1])):
+            return False
+        last = segment.block.instrs[-1]
+        if last.op != "br":
+            return last.op == "ret"
+        segment = segment.successors[0]
+    return False
+
+
+def _keeps_anything_new(plan: RegionPlan, region: Region) -> bool:
+    """Whether a value computed here lives on behind the split: then every work-item has to compute it."""
+    splits = [s.split for s in region.order if s.split is not None]
+    return any(split.instr.operands and split.scope == "wave" for split in splits) or any(
+        id(value) in region.defined for split in splits for value in plan.kept_at(split)
+    )
+
+
+def _bound(condition: ir.Value) -> Guard | None:
+    """The guard that holds where `condition` can be true."""
+    if not isinstance(condition, ir.Instr):
+        return None
+    if condition.op in ("zext", "sext", "freeze"):
+        return _bound(condition.operands[0])
+    if condition.op == "and" and condition.type == ir.Int(1):
+        return _bound(condition.operands[0]) or _bound(condition.operands[1])
+    if condition.op == "select" and _is_false(condition.operands[2]):
+        return _bound(condition.operands[0]) or _bound(condition.operands[1])
+    return _compared(condition) if condition.op == "icmp" else None
+
+
+def _compared(test: ir.Instr) -> Guard | None:
+    left, right = test.operands
+    if not (isinstance(right, ir.Const) and isinstance(right.value, int)):
+        return None
+    if test.pred == "ne" and right.value == 0:
+        return _bound(left)
+    axis = _local_axis(left)
+    limit = {"slt": right.value, "ult": right.value, "sle": right.value + 1, "ule": right.value + 1}.get(test.pred)
+    if test.pred == "eq":
+        limit = right.value + 1
+    return Guard(axis, limit) if axis is not None and limit is not None and 0 < limit <= 1024 else None
+
+
+def _local_axis(value: ir.Value) -> int | None:
+    """The axis whose local id `value` is, by way of conversions that keep it: every id fits 31 bits, but not a byte."""
+    while isinstance(value, ir.Instr):
+        if isinstance(value.type, ir.Int) and value.type.bits < 32:
+            return None
+        if value.op in ("trunc", "zext", "sext") or (value.callee is not None and value.callee.name == "convert_int"):
+            value = value.operands[0]
+            continue
+        if value.callee is not None and value.callee.name == "get_local_id":
+            axis = value.operands[0]
+            if isinstance(axis, ir.Const) and isinstance(axis.value, int) and axis.value < 3:
+                return axis.value
+        return None
+    return None
+
+
+def _is_false(value: ir.Value) -> bool:
+    return isinstance(value, ir.Const) and value.value == 0

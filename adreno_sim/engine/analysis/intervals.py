@@ -1,0 +1,269 @@
+"""Which integer operations of a kernel cannot wrap, by intervals: constants, ids within the grid, counted loops.
+
+Only what is proven here may carry `nsw`: it lets LLVM see that an index that is widened to 64 bits still grows by one
+per iteration, and so vectorise. Nothing is assumed of arguments or of memory.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ...ir import ir
+from ..abi.specialization import Specialisation
+from .loop_bounds import counted_exits, signed, step_of
+from .segments import Segment, back_edges
+
+Interval = tuple[int, int]
+Rule = Callable[..., "Interval | None"]
+_SWEEPS = 4
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Bounds of the ids of a launch: local size, and groups along each axis (None: not bounded)."""
+
+    local: tuple[int, int, int]
+    groups: tuple[int, int, int] | None
+
+    @staticmethod
+    def of(key: Specialisation) -> Grid:
+        return Grid(key.local_size, key.most_groups)
+
+    def call(self, instr: ir.Instr) -> Interval | None:
+        """What a work-item function can give."""
+        assert instr.callee is not None
+        name = instr.callee.name
+        if name not in _QUERIES:
+            return None
+        if not instr.operands or not isinstance(instr.operands[0], ir.Const) or not isinstance(instr.operands[0].value, int):
+            return None
+        axis = instr.operands[0].value
+        if axis > 2:
+            return (0, 1)
+        size, groups = self.local[axis], self.groups[axis] if self.groups else None
+        if name in ("get_local_id", "get_local_size", "get_enqueued_local_size"):
+            return (0, size - 1) if name == "get_local_id" else (1, size)
+        if groups is None:
+            return None
+        return {
+            "get_group_id": (0, groups - 1), "get_num_groups": (1, groups),
+            "get_global_id": (0, groups * size - 1), "get_global_size": (1, groups * size),
+        }[name]  # fmt: skip
+
+
+_PLAIN_CONVERSION = re.compile(r"convert_u?(char|short|int|long)")
+_QUERIES = {
+    "get_local_id", "get_local_size", "get_enqueued_local_size", "get_group_id", "get_num_groups", "get_global_id",
+    "get_global_size",
+}  # fmt: skip
+
+
+def _bits(instr: ir.Instr) -> int:
+    assert isinstance(instr.type, ir.Int)
+    return instr.type.bits
+
+
+def full(bits: int) -> Interval:
+    return -(1 << (bits - 1)), (1 << (bits - 1)) - 1
+
+
+class Intervals:
+    """The signed interval of every integer value in one region, and which operations are exact."""
+
+    def __init__(self, order: list[Segment], grid: Grid):
+        self._grid = grid
+        self._known: dict[int, Interval] = {}
+        self._exact: set[int] = set()
+        self._inductions = self._bounded_counters(order)
+        instrs = [i for s in order for i in s.instrs if isinstance(i.type, ir.Int) and i.type.bits > 1]
+        self._own = {id(i) for i in instrs}
+        self._pinned: set[int] = set()
+        self._steps = self._steps_of_counters(order)
+        for _ in range(_SWEEPS):
+            if not self._sweep(instrs):
+                break
+        else:
+            self._widen(instrs)
+
+    def exact(self, instr: ir.Instr) -> bool:
+        """Whether an add, sub, mul or shl gives the mathematical result as a signed number, on every execution."""
+        return id(instr) in self._exact
+
+    def of(self, value: ir.Value) -> Interval:
+        """The interval of an integer value."""
+        assert isinstance(value.type, ir.Int)
+        bits = value.type.bits
+        if isinstance(value, ir.Const):
+            number = signed(value.value, bits) if isinstance(value.value, int) else 0
+            return number, number
+        return self._known.get(id(value), full(bits)) if isinstance(value, ir.Instr) else full(bits)
+
+    def _bounded_counters(self, order: list[Segment]) -> dict[int, tuple[ir.Instr, ir.Value, str, int]]:
+        """Counters by id: phi, bound, the comparison under which the loop goes on, step."""
+        found: dict[int, tuple[ir.Instr, ir.Value, str, int]] = {}
+        for head in {t for _, t in back_edges(order)}:
+            for phi, bound, stays, step in counted_exits(head, order):
+                found[id(phi)] = (phi, bound, stays, step)
+        return found
+
+    def _sweep(self, instrs: list[ir.Instr]) -> bool:
+        """One pass over all instructions; whether anything changed."""
+        changed = False
+        for instr in instrs:
+            before = self._known.get(id(instr))
+            now = self._transfer(instr)
+            if now != before:
+                self._known[id(instr)] = now
+                changed = True
+        return changed
+
+    def _widen(self, instrs: list[ir.Instr]) -> None:
+        """What still moves has no bound: phis that are no counters, then everything once more until it holds."""
+        unstable = {id(i) for i in instrs if i.op == "phi" and id(i) not in self._inductions}
+        for instr in instrs:
+            self._known[id(instr)] = full(_bits(instr))
+        self._pinned = unstable
+        for _ in range(len(instrs) + 1):
+            if not self._sweep(instrs):
+                return
+
+    def _transfer(self, instr: ir.Instr) -> Interval:
+        bits = _bits(instr)
+        low, high = full(bits)
+        raw = self._raw(instr, bits)
+        fits = raw is not None and low <= raw[0] and raw[1] <= high
+        if instr.op in ("add", "sub", "mul", "shl"):
+            (self._exact.add if fits else self._exact.discard)(id(instr))
+        return raw if fits and raw is not None else (low, high)
+
+    def _raw(self, instr: ir.Instr, bits: int) -> Interval | None:
+        """The mathematical result, which may not fit the type; None: anything."""
+        if instr.op == "phi":
+            return self._phi(instr)
+        if instr.op == "call":
+            return self._call(instr)
+        if id(instr) in self._steps:
+            step = self._stepped(*self._inductions[self._steps[id(instr)]])
+            return step or _RULES[instr.op](*map(self.of, instr.operands))
+        if instr.op == "select":
+            return _union([self.of(v) for v in instr.operands[1:]])
+        operands = [self.of(v) for v in instr.operands if isinstance(v.type, ir.Int)]
+        rule = _RULES.get(instr.op)
+        return rule(*operands) if rule and len(operands) == len(instr.operands) else None
+
+    def _phi(self, instr: ir.Instr) -> Interval | None:
+        counter = self._inductions.get(id(instr))
+        if counter is not None:
+            step = self._stepped(*counter)
+            return step and _union([step, *map(self.of, _starts(instr))])
+        if id(instr) in self._pinned:
+            return None
+        ready = [v for v in instr.operands if id(v) in self._known or id(v) not in self._own]
+        return _union([self.of(v) for v in ready]) if ready else None
+
+    def _stepped(self, phi: ir.Instr, bound: ir.Value, stays: str, step: int) -> Interval | None:
+        """A counter after its step: the test held before, so that it is at most one step past the bound. None: could wrap."""
+        start, end = _union([self.of(v) for v in _starts(phi)]), self.of(bound)
+        if stays[0] == "u" and (end[0] < 0 or start[0] < 0):
+            return None
+        slack = step if stays.endswith("e") else step - (1 if step > 0 else -1)
+        low, high = (start[0] + step, end[1] + slack) if step > 0 else (end[0] + slack, start[1] + step)
+        least, most = full(_bits(phi))
+        if stays[0] == "u" and low < 0:
+            return None  # an unsigned counter going down may pass below zero
+        return (min(low, high), max(low, high)) if least <= min(low, high) and max(low, high) <= most else None
+
+    def _call(self, instr: ir.Instr) -> Interval | None:
+        """Work-item functions, and plain conversions of what is not negative."""
+        assert instr.callee is not None
+        if _PLAIN_CONVERSION.fullmatch(instr.callee.name) and isinstance(instr.operands[0].type, ir.Int):
+            source = self.of(instr.operands[0])
+            return source if source[0] >= 0 else None
+        return self._grid.call(instr)
+
+    def _steps_of_counters(self, order: list[Segment]) -> dict[int, int]:
+        """Operations that step a counter, outside the header whose test they follow: id of the phi by id."""
+        heads = {id(i): s for s in order for i in s.instrs if id(i) in self._inductions}
+        found = {}
+        for number, head in heads.items():
+            phi = self._inductions[number][0]
+            for value in phi.operands:
+                if step_of(value, phi) is not None and not any(value is i for i in head.instrs):
+                    found[id(value)] = number
+        return {n: p for n, p in found.items() if n in self._own}
+
+
+def _starts(phi: ir.Instr) -> list[ir.Value]:
+    """What a counter begins with: every operand but its own step."""
+    return [v for v in phi.operands if step_of(v, phi) is None]
+
+
+def _union(intervals: list[Interval]) -> Interval:
+    return min(i[0] for i in intervals), max(i[1] for i in intervals)
+
+
+def _product(a: Interval, b: Interval) -> Interval:
+    corners = [x * y for x in a for y in b]
+    return min(corners), max(corners)
+
+
+def _shifted(a: Interval, by: Interval) -> Interval | None:
+    return _product(a, (1 << by[0], 1 << by[1])) if by[0] >= 0 and by[1] < 63 else None
+
+
+def _quotient(a: Interval, b: Interval) -> Interval | None:
+    if b[0] <= 0:
+        return None
+    corners = [abs(x) // y * (1 if x >= 0 else -1) for x in a for y in b]
+    return min([*corners, 0] if a[0] <= 0 <= a[1] else corners), max(corners)
+
+
+def _rest(a: Interval, b: Interval) -> Interval | None:
+    if b[0] <= 0:
+        return None
+    most = b[1] - 1
+    return (0 if a[0] >= 0 else max(a[0], -most)), (0 if a[1] < 0 else min(a[1], most))
+
+
+def _unsigned(rule: Rule) -> Rule:
+    """The rule of an unsigned operation: that of the signed one where no operand can be negative."""
+    return lambda a, b: rule(a, b) if a[0] >= 0 and b[0] >= 0 else None
+
+
+def _conjunction(a: Interval, b: Interval) -> Interval | None:
+    positive = [i[1] for i in (a, b) if i[0] >= 0]
+    return (0, min(positive)) if positive else None
+
+
+def _disjunction(a: Interval, b: Interval) -> Interval | None:
+    return (0, (1 << max(a[1], b[1]).bit_length()) - 1) if a[0] >= 0 and b[0] >= 0 else None
+
+
+def _right(a: Interval, by: Interval) -> Interval | None:
+    if by[0] < 0 or by[1] > 63:
+        return None
+    corners = [x >> y for x in a for y in by]
+    return min(corners), max(corners)
+
+
+_RULES: dict[str, Rule] = {
+    "add": lambda a, b: (a[0] + b[0], a[1] + b[1]),
+    "sub": lambda a, b: (a[0] - b[1], a[1] - b[0]),
+    "mul": _product,
+    "shl": _shifted,
+    "sdiv": _quotient,
+    "srem": _rest,
+    "udiv": _unsigned(_quotient),
+    "urem": _unsigned(_rest),
+    "and": _conjunction,
+    "or": _disjunction,
+    "xor": _disjunction,
+    "ashr": _right,
+    "lshr": _unsigned(_right),
+    "sext": lambda a: a,
+    "zext": lambda a: a if a[0] >= 0 else None,
+    "trunc": lambda a: a,
+    "freeze": lambda a: a,
+}

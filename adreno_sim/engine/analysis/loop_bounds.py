@@ -1,0 +1,248 @@
+"""Which loops are finite for certain and short enough to need no watchdog."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ...ir import ir
+from ...ir.cfg import reverse_postorder
+from .segments import Graph, ScopeOf, Segment, back_edges
+
+_SHORT = 1 << 22
+"""Iterations (of a loop with all counted loops inside it) that may run between two looks at the watchdog."""
+
+_GREW = {"slt", "sle", "ult", "ule"}
+_SHRANK = {"sgt", "sge", "ugt", "uge"}
+_INVERSE = {"slt": "sge", "sge": "slt", "sle": "sgt", "sgt": "sle", "ult": "uge", "uge": "ult", "ule": "ugt", "ugt": "ule",
+            "eq": "ne", "ne": "eq"}  # fmt: skip
+
+
+def is_short(function: ir.Function) -> bool:
+    """Whether a work-item is sure to come to its end, or to a place where it is given up, without a look at the stop flag: no
+    loop needs one, those included in which work-items meet."""
+    return not polled_edges(reverse_postorder(Graph(function, ScopeOf()).entry))
+
+
+def polled_edges(order: list[Segment]) -> set[tuple[Segment, Segment]]:
+    """Back edges on which the machine code must look at the stop flag."""
+    edges = back_edges(order)
+    predecessors: dict[Segment, list[Segment]] = {}
+    for segment in order:
+        for successor in segment.successors:
+            predecessors.setdefault(successor, []).append(segment)
+    bodies: dict[Segment, set[Segment]] = {}
+    for tail, head in edges:
+        bodies.setdefault(head, {head}).update(_body(tail, head, predecessors))
+    trips = {head: trip_count(head, body) for head, body in bodies.items()}
+    return {(tail, head) for tail, head in edges if not _short(head, bodies, trips)}
+
+
+def _body(tail: Segment, head: Segment, predecessors: dict[Segment, list[Segment]]) -> set[Segment]:
+    body, work = {head}, [tail]
+    while work:
+        segment = work.pop()
+        if segment not in body:
+            body.add(segment)
+            work += predecessors.get(segment, [])
+    return body
+
+
+def _short(head: Segment, bodies: dict[Segment, set[Segment]], trips: dict[Segment, int | None]) -> bool:
+    total = trips[head]
+    if total is None:
+        return False
+    for other in bodies[head]:
+        if other is not head:
+            total *= max(trips.get(other) or 1, 1)  # one of unknown length looks at the flag itself
+    return total <= _SHORT
+
+
+def counted_exits(head: Segment, order: list[Segment]) -> Iterator[tuple[ir.Instr, ir.Value, str, int]]:
+    """Counters that the test in the loop's own header bounds: phi, bound, the comparison under which the loop goes on, step."""
+    predecessors: dict[Segment, list[Segment]] = {}
+    for segment in order:
+        for successor in segment.successors:
+            predecessors.setdefault(successor, []).append(segment)
+    body: set[Segment] = set()
+    for tail, target in back_edges(order):
+        if target is head:
+            body |= _body(tail, head, predecessors)
+    blocks = {id(s.block) for s in body}
+    last = head.block.instrs[-1]
+    if last.op != "condbr" or head.split is not None or all(s in body for s in head.successors):
+        return
+    test = last.operands[0]
+    if not isinstance(test, ir.Instr) or test.op != "icmp":
+        return
+    stays = test.pred if head.successors[0] in body else _INVERSE[test.pred]
+    counter = _counter(head, test.operands[0], blocks)
+    if counter is None or counter.phi is not test.operands[0]:
+        return
+    if (stays in _GREW and counter.step > 0) or (stays in _SHRANK and counter.step < 0):
+        bound = test.operands[1]
+        if isinstance(bound, ir.Const) or not any(bound is i for s in body for i in s.instrs):
+            yield counter.phi, bound, stays, counter.step
+
+
+def trip_count(head: Segment, body: set[Segment]) -> int | None:
+    """Iterations of a loop counted from a constant by a constant to a constant; None if it is not of that form."""
+    blocks = {id(s.block) for s in body}
+    for segment in body:
+        if not any(s not in body for s in segment.successors):
+            continue
+        count = _counted_exit(head, segment, body, blocks)
+        if count is not None:
+            return count
+    return None
+
+
+def _counted_exit(head: Segment, exit: Segment, body: set[Segment], blocks: set[int]) -> int | None:
+    # Only an exit that every iteration passes bounds the loop: the header's own, or the one before the back edge.
+    last = exit.block.instrs[-1]
+    passes = exit is head or (exit.successors.count(head) == 1 and sum(head in s.successors for s in body) == 1)
+    if not passes or last.op != "condbr" or exit.split is not None:
+        return None
+    test = last.operands[0]
+    if not isinstance(test, ir.Instr) or test.op != "icmp":
+        return None
+    stays = test.pred if exit.successors[0] in body else _INVERSE[test.pred]
+    value, bound = test.operands
+    halvings = _halvings(head, value, bound, blocks, stays)
+    if halvings is not None:
+        return halvings
+    counter = _counter(head, value, blocks)
+    if counter is None or not isinstance(counter.phi.type, ir.Int):
+        return None
+    begin, end = _run(counter.start, bound, stays)
+    if begin is None or end is None:
+        return None
+    if not isinstance(counter.start, ir.Const) and not (exit is head and value is counter.phi):
+        return None  # a step before the first test could wrap
+    return _iterations(begin, counter.step, end, stays, counter.phi.type.bits)
+
+
+def _run(start: ir.Value, bound: ir.Value, stays: str) -> tuple[int | None, int | None]:
+    """Constants between which a counter turns at least as often as from `start` to `bound`."""
+    if stays in ("slt", "sle"):
+        return _ends(start)[0], _ends(bound)[1]
+    if stays in ("sgt", "sge"):
+        return _ends(start)[1], _ends(bound)[0]
+    values = [v.value if isinstance(v, ir.Const) and isinstance(v.value, int) else None for v in (start, bound)]
+    return values[0], values[1]
+
+
+def _ends(value: ir.Value) -> tuple[int | None, int | None]:
+    """The least and the largest a value may be, as signed: read off constants, local ids, and the function min and max."""
+    if isinstance(value, ir.Const) and isinstance(value.value, int) and isinstance(value.type, ir.Int):
+        number = signed(value.value, value.type.bits)
+        return number, number
+    if not isinstance(value, ir.Instr):
+        return None, None
+    call = value.operands[0] if value.op == "trunc" else value
+    callee = call.callee if isinstance(call, ir.Instr) else None
+    if callee is not None and callee.name == "get_local_id":
+        return (0, None) if isinstance(value.type, ir.Int) and value.type.bits >= 32 else (None, None)
+    if callee is None or callee.name not in ("min", "max") or call is not value or callee.args[:1] not in (("int",), ("long",)):
+        return None, None
+    lows, highs = zip(*map(_ends, value.operands), strict=True)
+    known = [end for end in (lows if callee.name == "max" else highs) if end is not None]
+    if callee.name == "max":
+        return max(known, default=None), max(highs) if None not in highs else None
+    return min(lows) if None not in lows else None, min(known, default=None)
+
+
+@dataclass(frozen=True)
+class _Counter:
+    """An induction variable: `phi` begins at `start` and grows by the constant `step`."""
+
+    phi: ir.Instr
+    start: ir.Value
+    step: int
+
+
+def _counter(head: Segment, value: ir.Value, blocks: set[int]) -> _Counter | None:
+    """The induction variable that `value` is, or is one step ahead of; None if it is none."""
+    for phi in head.block.instrs:
+        if phi.op != "phi":
+            return None
+        inside = [v for v, b in zip(phi.operands, phi.blocks, strict=True) if id(b) in blocks]
+        outside = [v for v, b in zip(phi.operands, phi.blocks, strict=True) if id(b) not in blocks]
+        if len(inside) != 1 or len(outside) != 1 or not isinstance(phi.type, ir.Int):
+            continue
+        step = inside[0]
+        if value is not phi and value is not step:
+            continue
+        amount = step_of(step, phi)
+        if amount is not None:
+            return _Counter(phi, outside[0], amount)
+    return None
+
+
+def _halvings(head: Segment, value: ir.Value, bound: ir.Value, blocks: set[int], stays: str) -> int | None:
+    """Iterations of a loop that shifts or divides a variable, which is `value` before or after that, until nothing is left."""
+    if not isinstance(bound, ir.Const) or not isinstance(bound.value, int):
+        return None
+    for phi in head.block.instrs:
+        if phi.op != "phi":
+            return None
+        inside = [v for v, b in zip(phi.operands, phi.blocks, strict=True) if id(b) in blocks]
+        if len(inside) != 1 or not isinstance(phi.type, ir.Int) or (value is not phi and value is not inside[0]):
+            continue
+        rests = _rests(inside[0], phi)
+        if rests and not any(_holds(stays, rest, bound.value, phi.type.bits) for rest in rests):
+            return phi.type.bits + 2
+    return None
+
+
+def _rests(value: ir.Value, phi: ir.Instr) -> tuple[int, ...]:
+    """What `phi` becomes where `value`, a part of it, takes its place again and again; nothing where that never ends."""
+    if not isinstance(value, ir.Instr) or len(value.operands) != 2 or value.operands[0] is not phi:
+        return ()
+    amount = value.operands[1]
+    if not (isinstance(amount, ir.Const) and isinstance(amount.value, int) and isinstance(phi.type, ir.Int)):
+        return ()
+    if value.op in ("lshr", "ashr") and 1 <= amount.value < phi.type.bits:
+        return (0,) if value.op == "lshr" else (0, -1)
+    divided = value.op == "udiv" or (value.op == "sdiv" and signed(amount.value, phi.type.bits) > 0)
+    return (0,) if divided and amount.value >= 2 else ()
+
+
+def _holds(pred: str, left: int, right: int, bits: int) -> bool:
+    """A comparison of two constants."""
+    mask = (1 << bits) - 1
+    a, b = (signed(left, bits), signed(right, bits)) if pred[0] == "s" else (left & mask, right & mask)
+    return {"eq": a == b, "ne": a != b, "lt": a < b, "le": a <= b, "gt": a > b, "ge": a >= b}[pred.lstrip("su")]
+
+
+def step_of(value: ir.Value, phi: ir.Instr) -> int | None:
+    """By how much `value` is more than `phi`, where it is `phi` plus or minus a constant."""
+    if not isinstance(value, ir.Instr) or value.op not in ("add", "sub") or value.operands[0] is not phi:
+        return None
+    amount = value.operands[1]
+    if not (isinstance(amount, ir.Const) and isinstance(amount.value, int) and isinstance(phi.type, ir.Int)):
+        return None
+    number = signed(amount.value, phi.type.bits)
+    return number if value.op == "add" else -number
+
+
+def signed(value: int, bits: int) -> int:
+    value &= (1 << bits) - 1
+    return value - (1 << bits) if value >> (bits - 1) else value
+
+
+def _iterations(start: int, step: int, bound: int, stays: str, bits: int) -> int | None:
+    """Upper bound on the iterations of `for (i = start; i <stays> bound; i += step)`; None if it may not end."""
+    if stays[0] == "s" or stays == "ne":
+        start, bound = signed(start, bits), signed(bound, bits)
+    distance = bound - start
+    if stays == "ne":
+        ends = step != 0 and distance % step == 0 and distance // step >= 1
+        return distance // step + 1 if ends else None
+    if (stays in _GREW and step > 0) or (stays in _SHRANK and step < 0):
+        if abs(bound) > (1 << (bits - 2)) or abs(step) > (1 << (bits - 3)):
+            return None  # could step over the end of the type and go on
+        if stays[0] == "u" and step < 0 and bound + (stays == "ugt") < -step:
+            return None  # could pass below zero, which is above every bound
+        return max(0, distance // step) + 2
+    return None

@@ -1,0 +1,137 @@
+"""Regions: the code between two places where work-items meet, and the values they keep meanwhile.
+
+Region 0 starts at the kernel's entry, region n behind split n. A region's function runs every work-item up to the next
+split it reaches. Values that live across a split are kept per work-item in the worker's arena, laid out
+[value][work-item].
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ...ir import ir
+from ...ir.cfg import reverse_postorder
+from .loop_bounds import polled_edges
+from .segments import Graph, Segment, Split
+from .shift_amounts import written_amount
+
+
+def always_at_hand(value: ir.Value) -> bool:
+    """Values every region computes for itself: constants, arguments, memory objects."""
+    return not isinstance(value, ir.Instr) or value.op == "alloca" or is_sampler(value)
+
+
+def is_sampler(value: ir.Value) -> bool:
+    return isinstance(value.type, ir.Sampler)
+
+
+@dataclass(eq=False)
+class Region:
+    """Segments reachable from one resume point without crossing a split, in reverse postorder.
+
+    live_in: values from earlier regions. defined: ids of the instructions this region may execute.
+    """
+
+    number: int
+    order: list[Segment]
+    polled: set[tuple[Segment, Segment]]
+    live_in: list[ir.Instr] = field(default_factory=list)
+    defined: set[int] = field(default_factory=set)
+
+    @property
+    def redefined(self) -> list[ir.Instr]:
+        """Values that come in and may be computed anew: they need a stack slot."""
+        return [v for v in self.live_in if id(v) in self.defined]
+
+
+class RegionPlan:
+    """The regions of a kernel, and what lives into each."""
+
+    def __init__(self, graph: Graph):
+        self.graph = graph
+        self.live = _liveness(graph)
+        self.regions = [self._region(0, graph.entry, [])]
+        for split in graph.splits:
+            assert split.resume is not None
+            self.regions.append(self._region(split.number, split.resume, self.live[split.resume]))
+
+    def crossing(self) -> list[ir.Instr]:
+        """Every value that lives across some split, in a stable order."""
+        seen: dict[int, ir.Instr] = {}
+        for split in self.graph.splits:
+            seen.update((id(v), v) for v in self.kept_at(split))
+        return list(seen.values())
+
+    def kept_at(self, split: Split) -> list[ir.Instr]:
+        """What work-items keep at `split`: all that lives behind it but the split's own result."""
+        assert split.resume is not None
+        return [v for v in self.live[split.resume] if v is not split.instr]
+
+    def _region(self, number: int, start: Segment, live_in: list[ir.Instr]) -> Region:
+        order = reverse_postorder(start)
+        defined = {id(i) for s in order for i in s.instrs}
+        return Region(number, order, polled_edges(order), live_in, defined)
+
+
+def _uses(segment: Segment) -> list[ir.Value]:
+    """Operands the segment reads itself, its split's included, and what checks of shifts look at; phi operands count for the
+    edges."""
+    used = [v for i in segment.instrs if i.op != "phi" for v in i.operands]
+    used += [v for i in segment.instrs if (v := written_amount(i)) is not None]
+    return used + (segment.split.instr.operands if segment.split else [])
+
+
+def _edge_uses(segment: Segment) -> list[ir.Value]:
+    return [
+        value
+        for successor in segment.successors
+        for phi in successor.instrs
+        if phi.op == "phi"
+        for value, block in zip(phi.operands, phi.blocks, strict=True)
+        if block is segment.block
+    ]
+
+
+def _liveness(graph: Graph) -> dict[Segment, list[ir.Instr]]:
+    """Values that live into each segment (backward data flow; crossing splits). Nothing where no work-items meet."""
+    if not graph.splits:
+        return {}
+    touched = {s: _touched(s) for s in graph.segments}
+    live: dict[Segment, dict[int, ir.Instr]] = {s: {} for s in graph.segments}
+    changed = True
+    while changed:
+        changed = False
+        for segment in reversed(graph.segments):
+            now = _live_in(segment, live, *touched[segment])
+            if len(now) != len(live[segment]):
+                live[segment] = now
+                changed = True
+    order = _order(graph)
+    return {s: sorted(values.values(), key=order) for s, values in live.items()}
+
+
+def _touched(segment: Segment) -> tuple[dict[int, ir.Instr], list[int]]:
+    """What a segment uses of other segments and its own, and what it computes."""
+    uses = [*_edge_uses(segment), *_uses(segment)]
+    used = {id(value): value for value in uses if isinstance(value, ir.Instr) and not always_at_hand(value)}
+    return used, [id(instr) for instr in segment.instrs]
+
+
+def _live_in(
+    segment: Segment, live: dict[Segment, dict[int, ir.Instr]], used: dict[int, ir.Instr], defined: list[int]
+) -> dict[int, ir.Instr]:
+    now: dict[int, ir.Instr] = {}
+    after = [segment.split.resume] if segment.split and segment.split.resume else segment.successors
+    for successor in after:
+        now.update(live[successor])
+    if segment.split is not None:
+        now.pop(id(segment.split.instr), None)
+    now.update(used)
+    for instr in defined:
+        now.pop(instr, None)
+    return now
+
+
+def _order(graph: Graph):
+    number = {id(i): n for n, i in enumerate(i for s in graph.segments for i in s.block.instrs)}
+    return lambda value: number[id(value)]

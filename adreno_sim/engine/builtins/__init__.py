@@ -1,0 +1,16 @@
+"""What each instruction and built-in function becomes: a file for each family. Importing this package registers them all."""
+
+from . import (  # noqa: F401
+    arith,
+    atomics,
+    conversions,
+    dot_products,
+    floats,
+    images,
+    integers,
+    library_calls,
+    printf,
+    relations,
+    unsupported,
+    vectors,
+)

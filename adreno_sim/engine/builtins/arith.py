@@ -1,0 +1,198 @@
+"""Arithmetic, comparisons, casts and vector shuffles. Everything is defined: division by zero gives 0 and a finding,
+shift amounts count modulo the width, conversions saturate, undefined lanes are lane 0."""
+
+from __future__ import annotations
+
+from ...findings import Kind
+from ...ir import ir, llvm_types
+from ...ir.provenance import is_pointer
+from ...ir.unsupported import unsupported
+from ..emit.access import address_number
+from ..emit.emitter import Emitter, instruction
+from ..emit.half_arithmetic import is_half, narrowed, widened
+from ..emit.undefined_behaviour import overflowing_division, overwide_amount, report_lanes
+from ..llvm import constants
+
+
+def ints(type: ir.Type, value: int) -> str:
+    """The integer constant `value` in every lane of `type`."""
+    return constants.splat(type, str(value))
+
+
+@instruction("add", "sub", "mul", "and", "or", "xor")
+def _plain(e: Emitter, instr: ir.Instr) -> None:
+    a, b = instr.operands
+    flag = " nsw" if e.exact(instr) else ""
+    e.define(instr, e.body.op(f"{instr.op}{flag} {e.typed(a)}, {e.value(b)}"))
+
+
+@instruction("shl", "lshr", "ashr")
+def _shift(e: Emitter, instr: ir.Instr) -> None:
+    a, b = instr.operands
+    bits = _bits(instr.type)
+    spelled = llvm_types.spell(instr.type)
+    overwide_amount(e, instr)
+    amount = e.value(b)
+    if not (isinstance(b, ir.Const) and isinstance(b.value, int) and b.value < bits):
+        amount = e.body.op(f"and {spelled} {amount}, {ints(instr.type, bits - 1)}")
+    flag = " nsw" if e.exact(instr) else ""
+    e.define(instr, e.body.op(f"{instr.op}{flag} {e.typed(a)}, {amount}"))
+
+
+def _bits(type: ir.Type) -> int:
+    elem = llvm_types.elem_of(type)
+    assert isinstance(elem, (ir.Int, ir.Float))
+    return elem.bits
+
+
+@instruction("udiv", "urem", "sdiv", "srem")
+def _divide(e: Emitter, instr: ir.Instr) -> None:
+    a, b = instr.operands
+    left, right = e.value(a), e.value(b)
+    e.define(instr, divided(e, instr.op, instr.type, left, right, b))
+
+
+def divided(e: Emitter, op: str, type: ir.Type, left: str, right: str, source: ir.Value) -> str:
+    """A division that cannot trap: by zero gives 0 (and a finding), the smallest number by -1 gives itself, remainder 0."""
+    t, spelled = e.body, llvm_types.spell(type)
+    if _harmless(source, op):
+        return t.op(f"{op} {spelled} {left}, {right}")
+    zero, one = ints(type, 0), ints(type, 1)
+    flags = llvm_types.spell(llvm_types.with_elem(type, ir.Int(1)))
+    by_zero = t.op(f"icmp eq {spelled} {right}, {zero}")
+    unsafe = by_zero
+    report_lanes(e, type, by_zero, Kind.DIVISION_BY_ZERO)
+    if op[0] == "s":
+        overflow = overflowing_division(e, type, left, right)
+        unsafe = t.op(f"or {flags} {by_zero}, {overflow}")
+        if op == "sdiv":
+            report_lanes(e, type, overflow, Kind.DIVISION_OVERFLOW)
+    divisor = t.op(f"select {flags} {unsafe}, {spelled} {one}, {spelled} {right}")
+    result = t.op(f"{op} {spelled} {left}, {divisor}")
+    return t.op(f"select {flags} {by_zero}, {spelled} {zero}, {spelled} {result}")
+
+
+def _harmless(divisor: ir.Value, op: str) -> bool:
+    if not isinstance(divisor, ir.Const):
+        return False
+    lanes = divisor.value if isinstance(divisor.value, tuple) else (divisor,)
+    bits = _bits(divisor.type)
+    all_ones = (1 << bits) - 1
+    return all(isinstance(c.value, int) and c.value & all_ones not in (0, all_ones) for c in lanes)
+
+
+@instruction("fadd", "fsub", "fmul", "fdiv")
+def _float(e: Emitter, instr: ir.Instr) -> None:
+    a, b = instr.operands
+    if is_half(instr.type):
+        left, right = widened(e, instr.type, e.value(a)), widened(e, instr.type, e.value(b))
+        wide = llvm_types.spell(llvm_types.with_elem(instr.type, ir.Float(32)))
+        e.define(instr, narrowed(e, instr.type, e.body.op(f"{instr.op} {wide} {left}, {right}")))
+        return
+    e.define(instr, e.body.op(f"{instr.op} {e.typed(a)}, {e.value(b)}"))
+
+
+@instruction("fneg")
+def _negate(e: Emitter, instr: ir.Instr) -> None:
+    operand = instr.operands[0]
+    word = llvm_types.spell(llvm_types.with_elem(instr.type, ir.Int(_bits(instr.type))))
+    spelled = llvm_types.spell(instr.type)
+    if not is_half(instr.type):
+        e.define(instr, e.body.op(f"fneg {spelled} {e.value(operand)}"))
+        return
+    pattern = e.body.op(f"bitcast {spelled} {e.value(operand)} to {word}")
+    type = llvm_types.with_elem(instr.type, ir.Int(16))
+    flipped = e.body.op(f"xor {word} {pattern}, {ints(type, 0x8000)}")
+    e.define(instr, e.body.op(f"bitcast {word} {flipped} to {spelled}"))
+
+
+@instruction("icmp")
+def _icmp(e: Emitter, instr: ir.Instr) -> None:
+    a, b = instr.operands
+    if is_pointer(a) or is_pointer(b):
+        left, right = address_number(e, e.pointer(a)), address_number(e, e.pointer(b))
+        e.define(instr, e.body.op(f"icmp {instr.pred} i64 {left}, {right}"))
+        return
+    e.define(instr, e.body.op(f"icmp {instr.pred} {e.typed(a)}, {e.value(b)}"))
+
+
+@instruction("fcmp")
+def _fcmp(e: Emitter, instr: ir.Instr) -> None:
+    a, b = instr.operands
+    left, right, spelled = e.value(a), e.value(b), llvm_types.spell(a.type)
+    if is_half(a.type):
+        left, right = widened(e, a.type, left), widened(e, a.type, right)
+        spelled = llvm_types.spell(llvm_types.with_elem(a.type, ir.Float(32)))
+    e.define(instr, e.body.op(f"fcmp {instr.pred} {spelled} {left}, {right}"))
+
+
+@instruction("select")
+def _select(e: Emitter, instr: ir.Instr) -> None:
+    condition, a, b = instr.operands
+    if not isinstance(instr.type, ir.Pointer):
+        e.define(instr, e.body.op(f"select {e.typed(condition)}, {e.typed(a)}, {e.typed(b)}"))
+        return
+    chosen = e.value(condition)
+    pairs = zip(e.part_types(instr), e.parts(a, like=instr), e.parts(b, like=instr), strict=True)
+    e.define_parts(instr, [e.body.op(f"select i1 {chosen}, {type} {x}, {type} {y}") for type, x, y in pairs])
+
+
+@instruction("freeze", "bitcast", "addrspacecast")
+def _cast(e: Emitter, instr: ir.Instr) -> None:
+    source = instr.operands[0]
+    if isinstance(instr.type, ir.Pointer):
+        e.define_pointer(instr, e.pointer(source))
+    elif instr.op == "freeze" or source.type == instr.type:
+        e.define(instr, e.value(source))
+    else:
+        e.define(instr, e.body.op(f"bitcast {e.typed(source)} to {llvm_types.spell(instr.type)}"))
+
+
+@instruction("trunc", "zext", "sext")
+def _resize(e: Emitter, instr: ir.Instr) -> None:
+    e.define(instr, e.body.op(f"{instr.op} {e.typed(instr.operands[0])} to {llvm_types.spell(instr.type)}"))
+
+
+@instruction("extractelement")
+def _extract(e: Emitter, instr: ir.Instr) -> None:
+    vector, index = instr.operands
+    e.define(instr, e.body.op(f"extractelement {e.typed(vector)}, {_lane(e, vector.type, index)}"))
+
+
+@instruction("insertelement")
+def _insert(e: Emitter, instr: ir.Instr) -> None:
+    vector, value, index = instr.operands
+    e.define(instr, e.body.op(f"insertelement {e.typed(vector)}, {e.typed(value)}, {_lane(e, vector.type, index)}"))
+
+
+def _lane(e: Emitter, vector: ir.Type, index: ir.Value) -> str:
+    """A lane number that is in range, whatever the source computes."""
+    count = llvm_types.lanes_of(vector)
+    if isinstance(index, ir.Const):
+        return f"i32 {index.value % count if isinstance(index.value, int) else 0}"
+    spelled = llvm_types.spell(index.type)
+    return f"{spelled} {e.body.op(f'urem {spelled} {e.value(index)}, {count}')}"
+
+
+@instruction("shufflevector")
+def _shuffle(e: Emitter, instr: ir.Instr) -> None:
+    a, b = instr.operands
+    mask = ", ".join(f"i32 {max(lane, 0)}" for lane in instr.mask)
+    e.define(instr, e.body.op(f"shufflevector {e.typed(a)}, {e.typed(b)}, <{len(instr.mask)} x i32> <{mask}>"))
+
+
+@instruction("extractvalue")
+def _extract_value(e: Emitter, instr: ir.Instr) -> None:
+    if isinstance(instr.type, ir.Pointer):
+        raise unsupported("a pointer inside a struct value", instr.place)
+    path = ", ".join(map(str, instr.indices))
+    e.define(instr, e.body.op(f"extractvalue {e.typed(instr.operands[0])}, {path}"))
+
+
+@instruction("insertvalue")
+def _insert_value(e: Emitter, instr: ir.Instr) -> None:
+    whole, value = instr.operands
+    if is_pointer(value):
+        raise unsupported("a pointer inside a struct value", instr.place)
+    path = ", ".join(map(str, instr.indices))
+    e.define(instr, e.body.op(f"insertvalue {e.typed(whole)}, {e.typed(value)}, {path}"))

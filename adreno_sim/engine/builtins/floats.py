@@ -1,0 +1,195 @@
+"""Built-in functions of floats that are one machine operation or a few; and min, max, clamp of any type."""
+
+from __future__ import annotations
+
+from ...ir import ir, llvm_types
+from ..emit.builtin_registry import call, family, intrinsic, matched, signed
+from ..emit.emitter import Emitter
+from ..emit.half_arithmetic import is_half, narrowed, widened
+from .arith import ints
+
+_FLOAT = ir.Float(32)
+_DOUBLE = ir.Float(64)
+
+
+def is_float(type: ir.Type) -> bool:
+    return isinstance(llvm_types.elem_of(type), ir.Float)
+
+
+# Floats
+
+
+def fused(e: Emitter, type: ir.Type, a: str, b: str, c: str) -> str:
+    """a*b+c rounded once. Halves go through double: the product is exact there, and the sum has digits enough."""
+    if not is_half(type):
+        return intrinsic(e, "fma", type, a, b, c)
+    wide, spelled = llvm_types.with_elem(type, _DOUBLE), llvm_types.spell(llvm_types.with_elem(type, _FLOAT))
+    double = llvm_types.spell(wide)
+    x, y, z = (e.body.op(f"fpext {spelled} {widened(e, type, v)} to {double}") for v in (a, b, c))
+    total = e.body.op(f"fadd {double} {e.body.op(f'fmul {double} {x}, {y}')}, {z}")
+    return narrowed_from_double(e, type, total)
+
+
+def narrowed_from_double(e: Emitter, type: ir.Type, value: str) -> str:
+    """Double to half `type` with one rounding: by way of a float rounded to odd."""
+    return narrowed(e, type, rounded_to_odd(e, type, value))
+
+
+def rounded_to_odd(e: Emitter, type: ir.Type, value: str) -> str:
+    """Double to float, rounded to odd, so that a later rounding to fewer digits sees what was lost."""
+    t = e.body
+    word, wide = ir.Int(32), ir.Float(64)
+    double, single = llvm_types.spell(llvm_types.with_elem(type, wide)), llvm_types.spell(llvm_types.with_elem(type, _FLOAT))
+    words, flags = llvm_types.with_elem(type, word), llvm_types.spell(llvm_types.with_elem(type, ir.Int(1)))
+    spelled = llvm_types.spell(words)
+    near = t.op(f"fptrunc {double} {value} to {single}")
+    back = t.op(f"fpext {single} {near} to {double}")
+    pattern = t.op(f"bitcast {single} {near} to {spelled}")
+    inexact = t.op(f"fcmp one {double} {back}, {value}")
+    size = intrinsic(e, "fabs", llvm_types.with_elem(type, wide), value)
+    found = intrinsic(e, "fabs", llvm_types.with_elem(type, wide), back)
+    past = t.op(f"fcmp ogt {double} {found}, {size}")
+    step = t.op(f"sext {flags} {past} to {spelled}")
+    toward_zero = t.op(f"add {spelled} {pattern}, {step}")
+    odd = t.op(f"or {spelled} {toward_zero}, {ints(words, 1)}")
+    chosen = t.op(f"select {flags} {inexact}, {spelled} {odd}, {spelled} {pattern}")
+    return t.op(f"bitcast {spelled} {chosen} to {single}")
+
+
+@call("fma")
+def _fma(e: Emitter, instr: ir.Instr) -> None:
+    e.define(instr, fused(e, instr.type, *(e.value(v) for v in instr.operands)))
+
+
+@call("mad")
+@family(r"llvm\.fmuladd\..*")
+def _contractible(e: Emitter, instr: ir.Instr) -> None:
+    """a*b+c of one expression: fused where the launch contracts. Halves are rounded twice, as Adreno has no half FMA."""
+    a, b, c = (e.value(v) for v in instr.operands)
+    if is_half(instr.type):
+        x, y, z = (widened(e, instr.type, v) for v in (a, b, c))
+        spelled = llvm_types.spell(llvm_types.with_elem(instr.type, _FLOAT))
+        product = narrowed(e, instr.type, e.body.op(f"fmul {spelled} {x}, {y}"))
+        total = e.body.op(f"fadd {spelled} {widened(e, instr.type, product)}, {z}")
+        e.define(instr, narrowed(e, instr.type, total))
+    elif e.contracts:
+        e.define(instr, fused(e, instr.type, a, b, c))
+    else:
+        spelled = llvm_types.spell(instr.type)
+        e.define(instr, e.body.op(f"fadd {spelled} {e.body.op(f'fmul {spelled} {a}, {b}')}, {c}"))
+
+
+@family(r"llvm\.fma\..*")
+def _llvm_fma(e: Emitter, instr: ir.Instr) -> None:
+    _fma(e, instr)
+
+
+_ROUNDING = {"floor": "floor", "ceil": "ceil", "trunc": "trunc", "rint": "roundeven", "sqrt": "sqrt", "round": "round"}
+
+
+@call("floor", "ceil", "trunc", "rint", "sqrt", "round", "half_sqrt", "native_sqrt")
+@family(r"llvm\.(floor|ceil|trunc|rint|nearbyint|roundeven|round|sqrt)\..*")
+def _unary(e: Emitter, instr: ir.Instr) -> None:
+    assert instr.callee is not None
+    name = instr.callee.name.removeprefix("half_").removeprefix("native_")
+    if name.startswith("llvm."):
+        name = {"nearbyint": "rint", "roundeven": "rint"}.get(name.split(".")[1], name.split(".")[1])
+    operand = e.value(instr.operands[0])
+    if is_half(instr.type):
+        wide = intrinsic(e, _ROUNDING[name], llvm_types.with_elem(instr.type, _FLOAT), widened(e, instr.type, operand))
+        e.define(instr, narrowed(e, instr.type, wide))
+    else:
+        e.define(instr, intrinsic(e, _ROUNDING[name], instr.type, operand))
+
+
+@call("fabs")
+@family(r"llvm\.fabs\..*")
+def _fabs(e: Emitter, instr: ir.Instr) -> None:
+    bits = bits_of(instr.type)
+    words = llvm_types.with_elem(instr.type, ir.Int(bits))
+    spelled = llvm_types.spell(words)
+    pattern = e.body.op(f"bitcast {e.typed(instr.operands[0])} to {spelled}")
+    kept = e.body.op(f"and {spelled} {pattern}, {ints(words, (1 << (bits - 1)) - 1)}")
+    e.define(instr, e.body.op(f"bitcast {spelled} {kept} to {llvm_types.spell(instr.type)}"))
+
+
+@call("copysign")
+@family(r"llvm\.copysign\..*")
+def _copysign(e: Emitter, instr: ir.Instr) -> None:
+    bits = bits_of(instr.type)
+    words = llvm_types.with_elem(instr.type, ir.Int(bits))
+    spelled, t = llvm_types.spell(words), e.body
+    a, b = (t.op(f"bitcast {e.typed(v)} to {spelled}") for v in instr.operands)
+    size = t.op(f"and {spelled} {a}, {ints(words, (1 << (bits - 1)) - 1)}")
+    sign = t.op(f"and {spelled} {b}, {ints(words, 1 << (bits - 1))}")
+    e.define(instr, t.op(f"bitcast {spelled} {t.op(f'or {spelled} {size}, {sign}')} to {llvm_types.spell(instr.type)}"))
+
+
+def compared(e: Emitter, predicate: str, type: ir.Type, a: str, b: str) -> str:
+    """fcmp lanes of `type`, halves by way of float."""
+    spelled = llvm_types.spell(type)
+    if is_half(type):
+        a, b, spelled = widened(e, type, a), widened(e, type, b), llvm_types.spell(llvm_types.with_elem(type, _FLOAT))
+    return e.body.op(f"fcmp {predicate} {spelled} {a}, {b}")
+
+
+def chosen(e: Emitter, flags: str, type: ir.Type, a: str, b: str) -> str:
+    """select lane by lane."""
+    lanes, spelled = llvm_types.spell(llvm_types.with_elem(type, ir.Int(1))), llvm_types.spell(type)
+    return e.body.op(f"select {lanes} {flags}, {spelled} {a}, {spelled} {b}")
+
+
+def number_min_max(e: Emitter, type: ir.Type, a: str, b: str, least: bool) -> str:
+    """fmin or fmax: of a NaN and a number, the number."""
+    better = compared(e, "olt" if least else "ogt", type, b, a)
+    first_nan = compared(e, "uno", type, a, a)
+    flags = llvm_types.spell(llvm_types.with_elem(type, ir.Int(1)))
+    return chosen(e, e.body.op(f"or {flags} {better}, {first_nan}"), type, b, a)
+
+
+@call("fmin", "fmax")
+@family(r"llvm\.(minnum|maxnum)\..*")
+def _fmin(e: Emitter, instr: ir.Instr) -> None:
+    assert instr.callee is not None
+    a, b = (matched(e, v, instr.type) for v in instr.operands)
+    e.define(instr, number_min_max(e, instr.type, a, b, "min" in instr.callee.name))
+
+
+def bits_of(type: ir.Type) -> int:
+    elem = llvm_types.elem_of(type)
+    assert isinstance(elem, (ir.Int, ir.Float))
+    return elem.bits
+
+
+# Both kinds
+
+
+@call("min", "max")
+def _min(e: Emitter, instr: ir.Instr) -> None:
+    assert instr.callee is not None
+    a, b = (matched(e, v, instr.type) for v in instr.operands)
+    least = instr.callee.name == "min"
+    if is_float(instr.type):  # min: y < x ? y : x; max: x < y ? y : x
+        better = compared(e, "olt", instr.type, *((b, a) if least else (a, b)))
+        e.define(instr, chosen(e, better, instr.type, b, a))
+    else:
+        e.define(instr, intrinsic(e, ("s" if signed(instr) else "u") + ("min" if least else "max"), instr.type, a, b))
+
+
+@call("clamp")
+def _clamp(e: Emitter, instr: ir.Instr) -> None:
+    value, low, high = (matched(e, v, instr.type) for v in instr.operands)
+    if is_float(instr.type):  # fmin(fmax(x, low), high)
+        raised = number_min_max(e, instr.type, value, low, least=False)
+        e.define(instr, number_min_max(e, instr.type, raised, high, least=True))
+    else:
+        sign = "s" if signed(instr) else "u"
+        raised = intrinsic(e, f"{sign}max", instr.type, value, low)
+        e.define(instr, intrinsic(e, f"{sign}min", instr.type, raised, high))
+
+
+@family(r"llvm\.(assume|expect|lifetime\..*|experimental\.noalias.*|dbg\..*|prefetch.*|trap|donothing|sideeffect)(\..*)?")
+def _without_meaning(e: Emitter, instr: ir.Instr) -> None:
+    """Promises to the optimiser: not taken, since they may be wrong."""
+    if not isinstance(instr.type, ir.Void):
+        e.define(instr, e.value(instr.operands[0]))

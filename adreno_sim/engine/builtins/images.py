@@ -1,0 +1,156 @@
+"""read_image, write_image and image queries.
+
+An access in range is one address computation and one load or store; everything else is cold code. Out of range, the
+addressing mode decides: CLAMP gives the border colour, CLAMP_TO_EDGE the nearest texel, both with a note; NONE (and a
+read without sampler) is a finding and gives 0; a write is dropped with a finding.
+"""
+
+from __future__ import annotations
+
+import re
+
+from ...base.specs import Sampler
+from ...findings import Kind
+from ...ir import ir, llvm_types
+from ..emit.builtin_registry import call, family
+from ..emit.diagnostic_sites import Site
+from ..emit.emitter import Emitter
+from ..emit.image_operands import NO_SAMPLER, image_of, sampler_of
+from ..emit.image_refs import ImageRef
+from . import texels
+from .image_access import address_of, offset_of, out_of_range, read_at, report_coordinate
+from .sampling import sample
+
+_NAME = re.compile(r"(?:read|write)_image(f|h|i|ui)")
+
+
+@family(r"read_image(f|h|i|ui)")
+def _read(e: Emitter, instr: ir.Instr) -> None:
+    assert instr.callee is not None
+    image = image_of(e, instr.operands[0], instr)
+    suffix = _suffix(instr)
+    sampled = isinstance(instr.operands[1].type, ir.Sampler)
+    sampler = sampler_of(e, instr.operands[1], instr) if sampled else NO_SAMPLER
+    where = instr.operands[2 if sampled else 1]
+    _check_format(e, image, suffix, write=False)
+    if isinstance(llvm_types.elem_of(where.type), ir.Float):
+        colour = sample(e, image, suffix, sampler, coordinates(e, image, where))
+    else:
+        sampler = _for_integers(e, image, sampler)
+        colour = read_at(e, image, suffix, sampler, coordinates(e, image, where), sampled, instr)
+    e.hooks.was_read(instr)
+    e.define(instr, colour)
+
+
+@family(r"write_image(f|h|i|ui)")
+def _write(e: Emitter, instr: ir.Instr) -> None:
+    image = image_of(e, instr.operands[0], instr)
+    suffix, colour = _suffix(instr), e.value(instr.operands[-1])
+    _check_format(e, image, suffix, write=True)
+    where = coordinates(e, image, instr.operands[1])
+    t = e.body
+    done = t.fresh("written")
+    outside = out_of_range(e, image, where) if e.unit.checked and not e.unit.proven(instr) else None
+    if outside is not None:
+        failed, ok = t.fresh("outside"), t.fresh("ok")
+        e.failing(outside, failed, ok)
+        cold = t.aside()
+        cold.block(failed)
+        report_coordinate(e, cold, image, Kind.IMAGE_WRITE_OUT_OF_RANGE, where)
+        cold.jump(done)
+        t.put_aside(cold)
+        t.block(ok)
+    offset = offset_of(e, image, where)
+    texels.store(
+        e, image.format, suffix, address_of(e, image, offset), colour,
+        lambda type, stored: e.hooks.writing_texel(image, where, offset, type, stored),
+    )  # fmt: skip
+    t.jump(done)
+    t.block(done)
+
+
+def _suffix(instr: ir.Instr) -> str:
+    assert instr.callee is not None
+    match = _NAME.fullmatch(instr.callee.name)
+    assert match is not None
+    return match[1]
+
+
+def coordinates(e: Emitter, image: ImageRef, value: ir.Value) -> list[str]:
+    """The coordinates an access uses, one operand each (i32 or float)."""
+    if not isinstance(value.type, ir.Vector):
+        return [e.value(value)]
+    return [e.body.op(f"extractelement {e.typed(value)}, i32 {lane}") for lane in range(image.dimensions)]
+
+
+def _check_format(e: Emitter, image: ImageRef, suffix: str, write: bool) -> None:
+    """A function that does not fit the format: one finding per place, known when compiling."""
+    if write and image.format.srgb and not e.unit.key.srgb_writes and e.unit.checked:
+        what = f"{image.param.name}, an image of {image.format.order}, is written: undefined without cl_khr_srgb_image_writes"
+        e.unit.note(Site(Kind.FORMAT_MISMATCH, e.place, view=image.param.name, text=f"{what}, which the device does not have"))
+    if texels.fits(image.format, suffix, write) or not e.unit.checked:
+        return
+    function = f"{'write' if write else 'read'}_image{suffix}"
+    what = f"{function} on {image.param.name}, an image of {image.format.order} {image.format.channel_type}, is undefined"
+    if texels.passes_bits(image.format, suffix):
+        e.unit.note(Site(Kind.REINTERPRETED_FORMAT, e.place, view=image.param.name, text=f"{what}; its bits pass unchanged here"))
+    else:
+        e.unit.note(Site(Kind.FORMAT_MISMATCH, e.place, view=image.param.name, text=f"{what}; stored bits are cut or extended"))
+
+
+def _for_integers(e: Emitter, image: ImageRef, sampler: Sampler) -> Sampler:
+    """The sampler as integer coordinates use it; what is undefined with them is reported and taken as NONE, NEAREST."""
+    proper = not sampler.normalized and sampler.filter == "nearest" and not sampler.addressing.endswith("repeat")
+    if proper:
+        return sampler
+    if e.unit.checked:
+        text = (
+            f"{image.param.name} is read at integer coordinates with a sampler that needs float ones "
+            f"(normalized={sampler.normalized}, {sampler.addressing}, {sampler.filter}): undefined"
+        )
+        e.unit.note(Site(Kind.UNDEFINED_SAMPLER, e.place, view=image.param.name, text=text))
+    return NO_SAMPLER
+
+
+# Queries
+
+
+@call("get_image_width", "get_image_height", "get_image_depth", "get_image_array_size")
+def _extent(e: Emitter, instr: ir.Instr) -> None:
+    assert instr.callee is not None
+    image = image_of(e, instr.operands[0], instr)
+    name = {"width": "width", "height": "height"}.get(instr.callee.name.rpartition("_")[2], "depth_or_layers")
+    value = image.field(name)
+    e.define(instr, value if instr.type == ir.Int(64) else e.body.op(f"trunc i64 {value} to {llvm_types.spell(instr.type)}"))
+
+
+@call("get_image_dim")
+def _dimensions(e: Emitter, instr: ir.Instr) -> None:
+    """Width and height, and depth for a 3D image, in an int2 or int4."""
+    image = image_of(e, instr.operands[0], instr)
+    result = "zeroinitializer"
+    for place in range(3 if image.kind == "image3d" else 2):
+        item = image.extent(place)
+        result = e.body.op(f"insertelement {llvm_types.spell(instr.type)} {result}, i32 {item}, i32 {place}")
+    e.define(instr, result)
+
+
+_CHANNEL_TYPES = {
+    "SNORM_INT8": 0x10D0, "SNORM_INT16": 0x10D1, "UNORM_INT8": 0x10D2, "UNORM_INT16": 0x10D3, "SIGNED_INT8": 0x10D7,
+    "SIGNED_INT16": 0x10D8, "SIGNED_INT32": 0x10D9, "UNSIGNED_INT8": 0x10DA, "UNSIGNED_INT16": 0x10DB,
+    "UNSIGNED_INT32": 0x10DC, "HALF_FLOAT": 0x10DD, "FLOAT": 0x10DE,
+}  # fmt: skip
+_ORDERS = {
+    "R": 0x10B0, "A": 0x10B1, "RG": 0x10B2, "RA": 0x10B3, "RGBA": 0x10B5, "BGRA": 0x10B6, "ARGB": 0x10B7,
+    "INTENSITY": 0x10B8, "LUMINANCE": 0x10B9, "sRGB": 0x10BF, "sRGBx": 0x10C0, "sRGBA": 0x10C1, "sBGRA": 0x10C2, "ABGR": 0x10C3,
+}  # fmt: skip
+
+
+@call("get_image_channel_data_type")
+def _channel_type(e: Emitter, instr: ir.Instr) -> None:
+    e.define(instr, str(_CHANNEL_TYPES[image_of(e, instr.operands[0], instr).format.channel_type]))
+
+
+@call("get_image_channel_order")
+def _order(e: Emitter, instr: ir.Instr) -> None:
+    e.define(instr, str(_ORDERS[image_of(e, instr.operands[0], instr).format.order]))

@@ -1,0 +1,158 @@
+"""Integer built-in functions."""
+
+from __future__ import annotations
+
+from ...ir import ir, llvm_types
+from ..emit.builtin_registry import call, family, intrinsic, signed, suffix
+from ..emit.emitter import Emitter
+from .arith import ints
+from .floats import bits_of
+
+
+@call("abs")
+def _abs(e: Emitter, instr: ir.Instr) -> None:
+    operand = e.value(instr.operands[0])
+    if not signed(instr):
+        e.define(instr, operand)
+        return
+    spelled = llvm_types.spell(instr.type)
+    negative = e.body.op(f"sub {spelled} {llvm_types.zero(instr.type)}, {operand}")
+    e.define(instr, intrinsic(e, "umin", instr.type, operand, negative))
+
+
+@call("abs_diff")
+def _abs_diff(e: Emitter, instr: ir.Instr) -> None:
+    a, b = (e.value(v) for v in instr.operands)
+    sign, spelled = ("s" if signed(instr) else "u"), llvm_types.spell(instr.type)
+    high, low = intrinsic(e, f"{sign}max", instr.type, a, b), intrinsic(e, f"{sign}min", instr.type, a, b)
+    e.define(instr, e.body.op(f"sub {spelled} {high}, {low}"))
+
+
+@call("add_sat", "sub_sat")
+def _saturating(e: Emitter, instr: ir.Instr) -> None:
+    assert instr.callee is not None
+    name = ("s" if signed(instr) else "u") + instr.callee.name.replace("_", ".")
+    e.define(instr, intrinsic(e, name, instr.type, *(e.value(v) for v in instr.operands)))
+
+
+@family(r"llvm\.([su](add|sub)\.sat|[su](min|max)|ctpop|bswap|bitreverse|fsh[lr])\..*")
+def _passed_on(e: Emitter, instr: ir.Instr) -> None:
+    assert instr.callee is not None
+    name = instr.callee.name.removeprefix("llvm.").rpartition(".")[0]
+    e.define(instr, intrinsic(e, name, instr.type, *(e.value(v) for v in instr.operands)))
+
+
+@family(r"llvm\.(abs|ctlz|cttz)\..*")
+def _never_poison(e: Emitter, instr: ir.Instr) -> None:
+    assert instr.callee is not None
+    _counted(e, instr, instr.callee.name.split(".")[1])
+
+
+def _counted(e: Emitter, instr: ir.Instr, name: str) -> None:
+    spelled = llvm_types.spell(instr.type)
+    callee = e.unit.declare(f"llvm.{name}.{suffix(instr.type)}", spelled, f"{spelled}, i1")
+    e.define(instr, e.body.op(f"call {callee}({spelled} {e.value(instr.operands[0])}, i1 false)"))
+
+
+@call("clz")
+def _clz(e: Emitter, instr: ir.Instr) -> None:
+    _counted(e, instr, "ctlz")
+
+
+@call("ctz")
+def _ctz(e: Emitter, instr: ir.Instr) -> None:
+    _counted(e, instr, "cttz")
+
+
+@call("popcount")
+def _popcount(e: Emitter, instr: ir.Instr) -> None:
+    e.define(instr, intrinsic(e, "ctpop", instr.type, e.value(instr.operands[0])))
+
+
+@call("rotate")
+def _rotate(e: Emitter, instr: ir.Instr) -> None:
+    value, amount = (e.value(v) for v in instr.operands)
+    e.define(instr, intrinsic(e, "fshl", instr.type, value, value, amount))
+
+
+def _wide(e: Emitter, instr: ir.Instr, values: list[ir.Value]) -> tuple[str, list[str]]:
+    """The operands in twice the bits, extended by their sign, and the spelling of that type."""
+    bits = bits_of(instr.type)
+    wide = llvm_types.spell(instr.type).replace(f"i{bits}", f"i{2 * bits}")
+    word = "sext" if signed(instr) else "zext"
+    return wide, [e.body.op(f"{word} {e.typed(v)} to {wide}") for v in values]
+
+
+def _constant_like(wide: str, value: int) -> str:
+    if not wide.startswith("<"):
+        return str(value)
+    count, elem = wide[1:-1].split(" x ")
+    return "<" + ", ".join([f"{elem} {value}"] * int(count)) + ">"
+
+
+def _high_product(e: Emitter, instr: ir.Instr) -> str:
+    wide, (a, b) = _wide(e, instr, instr.operands[:2])
+    product = e.body.op(f"mul {wide} {a}, {b}")
+    high = e.body.op(f"lshr {wide} {product}, {_constant_like(wide, bits_of(instr.type))}")
+    return e.body.op(f"trunc {wide} {high} to {llvm_types.spell(instr.type)}")
+
+
+@call("mul_hi")
+def _mul_hi(e: Emitter, instr: ir.Instr) -> None:
+    e.define(instr, _high_product(e, instr))
+
+
+@call("mad_hi")
+def _mad_hi(e: Emitter, instr: ir.Instr) -> None:
+    e.define(instr, e.body.op(f"add {llvm_types.spell(instr.type)} {_high_product(e, instr)}, {e.value(instr.operands[2])}"))
+
+
+@call("mad_sat")
+def _mad_sat(e: Emitter, instr: ir.Instr) -> None:
+    bits, spelled, t = bits_of(instr.type), llvm_types.spell(instr.type), e.body
+    wide, (a, b, c) = _wide(e, instr, instr.operands)
+    low, high = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if signed(instr) else (0, (1 << bits) - 1)
+    total = t.op(f"add {wide} {t.op(f'mul {wide} {a}, {b}')}, {c}")
+    sign = "s" if signed(instr) else "u"
+    if isinstance(instr.type, ir.Vector):
+        lanes = f"v{instr.type.count}i{2 * bits}"
+    else:
+        lanes = f"i{2 * bits}"
+    for name, bound in ((f"{sign}max", low), (f"{sign}min", high)):
+        callee = e.unit.declare(f"llvm.{name}.{lanes}", wide, f"{wide}, {wide}")
+        total = t.op(f"call {callee}({wide} {total}, {wide} {_constant_like(wide, bound)})")
+    e.define(instr, t.op(f"trunc {wide} {total} to {spelled}"))
+
+
+@call("hadd", "rhadd")
+def _average(e: Emitter, instr: ir.Instr) -> None:
+    assert instr.callee is not None
+    wide, (a, b) = _wide(e, instr, instr.operands)
+    total = e.body.op(f"add {wide} {a}, {b}")
+    if instr.callee.name == "rhadd":
+        total = e.body.op(f"add {wide} {total}, {_constant_like(wide, 1)}")
+    half = e.body.op(f"lshr {wide} {total}, {_constant_like(wide, 1)}")
+    e.define(instr, e.body.op(f"trunc {wide} {half} to {llvm_types.spell(instr.type)}"))
+
+
+@call("mul24", "mad24")
+def _product24(e: Emitter, instr: ir.Instr) -> None:
+    """The product of the low 24 bits (outside their range the result is the implementation's to choose)."""
+    assert instr.callee is not None
+    spelled, t = llvm_types.spell(instr.type), e.body
+    word = "ashr" if signed(instr) else "lshr"
+    eight = ints(instr.type, 8)
+    low = [t.op(f"{word} {spelled} {t.op(f'shl {spelled} {e.value(v)}, {eight}')}, {eight}") for v in instr.operands[:2]]
+    product = t.op(f"mul {spelled} {low[0]}, {low[1]}")
+    if instr.callee.name == "mad24":
+        product = t.op(f"add {spelled} {product}, {e.value(instr.operands[2])}")
+    e.define(instr, product)
+
+
+@call("upsample")
+def _upsample(e: Emitter, instr: ir.Instr) -> None:
+    high, low = instr.operands
+    spelled, t = llvm_types.spell(instr.type), e.body
+    shift = ints(instr.type, bits_of(high.type))
+    top = t.op(f"shl {spelled} {t.op(f'zext {e.typed(high)} to {spelled}')}, {shift}")
+    e.define(instr, t.op(f"or {spelled} {top}, {t.op(f'zext {e.typed(low)} to {spelled}')}"))

@@ -1,0 +1,80 @@
+"""Colours of sRGB images: linear in kernels, on the curve of the sRGB standard in memory (OpenCL C 3.0, section 8.3.1).
+
+Reading looks the byte up; writing looks for the byte whose range holds the value, so that both are the nearest there is.
+Alpha is linear.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from ...ir import ir
+from ..emit.emitter import Emitter
+from ..emit.unit import Unit
+from ..llvm import constants
+
+COMPONENTS = "rgb"
+"""Those on the curve."""
+
+
+def linear(byte: float) -> float:
+    """What a stored byte means, 0 to 1."""
+    value = byte / 255
+    return value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4
+
+
+def edge(byte: int) -> float:
+    """The least float from which `byte` (1 to 255) is nearer than the byte below it."""
+    exact = linear(byte - 0.5)
+    nearest = np.float32(exact)
+    return float(nearest if float(nearest) >= exact else np.nextafter(nearest, np.float32(1)))
+
+
+def decoded(e: Emitter, byte: str) -> str:
+    """A stored byte (i8) as a linear float."""
+    index = e.body.op(f"zext i8 {byte} to i64")
+    return e.body.op(f"load float, ptr {_element(e, _table(e.unit, '@srgb.linear', map(linear, range(256))), index)}, align 4")
+
+
+def encoded(e: Emitter, value: str) -> str:
+    """The byte (i8) that a linear float is stored as; NaN and what is negative become 0, what is above 1 becomes 255."""
+    edges = _table(e.unit, "@srgb.edges", map(edge, range(1, 256)))
+    if "@srgb.encode" not in e.unit.emitted:
+        e.unit.emitted.add("@srgb.encode")
+        e.unit.functions.append(_ENCODE.format(edges=edges))
+    return e.body.op(f"call i8 @srgb.encode(float {value})")
+
+
+def _element(e: Emitter, table: str, index: str) -> str:
+    return e.body.op(f"getelementptr float, ptr {table}, i64 {index}")
+
+
+def _table(unit: Unit, name: str, values: Iterable[float]) -> str:
+    if name not in unit.globals:
+        items = ", ".join(f"float {constants.number(ir.Float(32), value)}" for value in values)
+        count = items.count("float")
+        unit.globals[name] = f"{name} = internal constant [{count} x float] [{items}], align 4"
+    return name
+
+
+_ENCODE = """define internal i8 @srgb.encode(float %value) #2 {{
+entry:
+  br label %halve
+halve:
+  %at = phi i64 [ 0, %entry ], [ %next, %halve ]
+  %step = phi i64 [ 128, %entry ], [ %half, %halve ]
+  %try = add i64 %at, %step
+  %index = sub i64 %try, 1
+  %where = getelementptr float, ptr {edges}, i64 %index
+  %edge = load float, ptr %where, align 4
+  %above = fcmp oge float %value, %edge
+  %next = select i1 %above, i64 %try, i64 %at
+  %half = lshr i64 %step, 1
+  %done = icmp eq i64 %half, 0
+  br i1 %done, label %found, label %halve
+found:
+  %byte = trunc i64 %next to i8
+  ret i8 %byte
+}}"""

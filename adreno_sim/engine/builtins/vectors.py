@@ -1,0 +1,168 @@
+"""vload and vstore, with halves and rounding; shuffle; async copies and prefetch."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from ...findings import Kind
+from ...ir import ir, llvm_types
+from ...ir.provenance import Ptr
+from ..emit import access
+from ..emit.access import block_operation
+from ..emit.builtin_registry import call, family
+from ..emit.emitter import Emitter
+from ..llvm.text import scaled
+from .conversions import resized
+
+_HALF, _FLOAT = ir.Float(16), ir.Float(32)
+
+
+def element(e: Emitter, pointer: ir.Value, index: ir.Value, stride: int) -> Ptr:
+    """The pointer moved by `index` (a size_t, wrapping) steps of `stride` bytes."""
+    number = index.value if isinstance(index, ir.Const) and isinstance(index.value, int) else e.value(index)
+    return access.moved(e, e.pointer(pointer), number, stride)
+
+
+@family(r"vload(2|3|4|8|16)")
+def _vload(e: Emitter, instr: ir.Instr) -> None:
+    assert isinstance(instr.type, ir.Vector)
+    index, pointer = instr.operands
+    size = llvm_types.size_of(instr.type.elem)
+    source = element(e, pointer, index, size * instr.type.count)
+    e.define(instr, access.read(e, source, instr.type, size, instr=instr))
+
+
+@family(r"vstore(2|3|4|8|16)")
+def _vstore(e: Emitter, instr: ir.Instr) -> None:
+    data, index, pointer = instr.operands
+    assert isinstance(data.type, ir.Vector)
+    size = llvm_types.size_of(data.type.elem)
+    target = element(e, pointer, index, size * data.type.count)
+    access.write(e, target, data.type, e.value(data), size, value=data)
+
+
+_HALF_ACCESS = re.compile(r"v(?:load|store)(a?)_half(\d*)(_rt[ezpn])?")
+
+
+def _half_place(e: Emitter, name: str, index: ir.Value, pointer: ir.Value, lanes: int) -> tuple[Ptr, int, str]:
+    """Where a vload_half or vstore_half goes: pointer, alignment it claims, rounding suffix. vloada_half3 steps by 4."""
+    match = _HALF_ACCESS.fullmatch(name)
+    assert match is not None
+    aligned = bool(match[1])
+    step = 2 * (4 if aligned and lanes == 3 else lanes)
+    return element(e, pointer, index, step), (step if aligned else 2), match[3] or ""
+
+
+@family(r"vloada?_half(2|3|4|8|16)?")
+def _vload_half(e: Emitter, instr: ir.Instr) -> None:
+    assert instr.callee is not None
+    index, pointer = instr.operands
+    source, align, _ = _half_place(e, instr.callee.name, index, pointer, llvm_types.lanes_of(instr.type))
+    halves = llvm_types.with_elem(instr.type, _HALF)
+    e.define(instr, resized(e, halves, instr.type, access.read(e, source, halves, align, instr=instr), ""))
+
+
+@family(r"vstorea?_half(2|3|4|8|16)?(_rt[ezpn])?")
+def _vstore_half(e: Emitter, instr: ir.Instr) -> None:
+    assert instr.callee is not None
+    data, index, pointer = instr.operands
+    target, align, mode = _half_place(e, instr.callee.name, index, pointer, llvm_types.lanes_of(data.type))
+    halves = llvm_types.with_elem(data.type, _HALF)
+    access.write(e, target, halves, resized(e, data.type, halves, e.value(data), mode), align, value=data)
+
+
+@call("shuffle", "shuffle2")
+def _shuffle(e: Emitter, instr: ir.Instr) -> None:
+    """Lanes picked by the low bits of a mask vector."""
+    *sources, mask = instr.operands
+    t = e.body
+    lanes = llvm_types.lanes_of(sources[0].type)
+    total = lanes * len(sources)
+    vector, operand = sources[0].type, e.value(sources[0])
+    assert isinstance(vector, ir.Vector)
+    if len(sources) == 2:
+        order = ", ".join(f"i32 {i}" for i in range(total))
+        both = f"{llvm_types.spell(vector)} {operand}, {e.typed(sources[1])}"
+        operand = t.op(f"shufflevector {both}, <{total} x i32> <{order}>")
+    wide = llvm_types.spell(ir.Vector(vector.elem, total))
+    result, elem = llvm_types.zero(instr.type), llvm_types.spell(vector.elem)
+    index_type = llvm_types.spell(llvm_types.elem_of(mask.type))
+    for lane in range(llvm_types.lanes_of(instr.type)):
+        raw = t.op(f"extractelement {e.typed(mask)}, i32 {lane}")
+        index = t.op(f"and {index_type} {raw}, {total - 1}")
+        item = t.op(f"extractelement {wide} {operand}, {index_type} {index}")
+        result = t.op(f"insertelement {llvm_types.spell(instr.type)} {result}, {elem} {item}, i32 {lane}")
+    e.define(instr, result)
+
+
+@call("async_work_group_copy", "async_work_group_strided_copy")
+def _async_copy(e: Emitter, instr: ir.Instr) -> None:
+    """Done at once, by the group's first work-item; wait_group_events is where the others meet it."""
+    assert instr.callee is not None
+    target, source, count = instr.operands[:3]
+    size = element_bytes(instr.callee.args[1])
+    t = e.body
+    first, after = t.fresh("first"), t.fresh("copied")
+    own = e.item(t)[1]
+    t.branch(t.op(f"icmp eq i64 {own}, 0"), first, after)
+    t.block(first)
+    number = e.value(count)
+    if instr.callee.name == "async_work_group_copy":
+        _copy_block(e, e.pointer(target), e.pointer(source), number, size)
+    else:
+        _copy_strided(e, instr, number, size)
+    t.jump(after)
+    t.block(after)
+    e.define(instr, e.value(instr.operands[-1]))
+
+
+def element_bytes(spelled: str) -> int:
+    """Bytes of the element in a pointer spelling such as "const __global float4*"."""
+    name = spelled.rstrip("* ").split()[-1]
+    match = re.fullmatch(r"u?(char|short|int|long|half|float|double)(\d*)", name)
+    if match is None:
+        return 1
+    size = {"char": 1, "short": 2, "half": 2, "int": 4, "float": 4, "long": 8, "double": 8}[match[1]]
+    lanes = int(match[2] or 1)
+    return size * (4 if lanes == 3 else lanes)
+
+
+def _copy_block(e: Emitter, target: Ptr, source: Ptr, count: str, size: int) -> None:
+    nbytes = scaled(e.body, count, size)
+    move = e.unit.declare("llvm.memmove.p0.p0.i64", "void", "ptr, ptr, i64, i1")
+    to, origin = e.address(target), e.address(source)
+    checks = [(target, Kind.OUT_OF_BOUNDS_WRITE), (source, Kind.OUT_OF_BOUNDS_READ)]
+    block_operation(e, checks, nbytes, 0, f"call {move}(ptr {to}, ptr {origin}, i64 {nbytes}, i1 false)", to)
+
+
+def _copy_strided(e: Emitter, instr: ir.Instr, count: str, size: int) -> None:
+    """Element by element: global memory strides, local memory is dense."""
+    target, source, _, stride = instr.operands[:4]
+    t = e.body
+    from_global = isinstance(source.type, ir.Pointer) and source.type.space != ir.LOCAL
+    before, head, body, done = t.label, t.fresh("copy"), t.fresh("one"), t.fresh("done")
+    t.jump(head)
+    t.block(head)
+    line = len(t.lines)
+    index = f"%t{next(t.names)}"
+    t.lines.append("")
+    t.branch(t.op(f"icmp ult i64 {index}, {count}"), body, done)
+    t.block(body)
+    far = t.op(f"mul i64 {index}, {e.value(stride)}")
+    steps = {id(source): far if from_global else index, id(target): index if from_global else far}
+    to, origin = (
+        replace(access.moved(e, p, steps[id(v)], size), align=1)
+        for v, p in ((target, e.pointer(target)), (source, e.pointer(source)))
+    )
+    bits = ir.Int(8 * size)
+    access.write(e, to, bits, access.read(e, origin, bits, 1), 1)
+    following = t.op(f"add i64 {index}, 1")
+    t.lines[line] = f"  {index} = phi i64 [ 0, %{before} ], [ {following}, %{t.label} ]"
+    t.jump(head)
+    t.block(done)
+
+
+@call("prefetch")
+def _prefetch(e: Emitter, instr: ir.Instr) -> None:
+    """A hint; nothing to do."""

@@ -1,0 +1,1 @@
+"""What is kept of kernels: in memory for as long as the process lives, and on disk."""

@@ -1,0 +1,131 @@
+"""Compiled kernels kept on disk between processes.
+
+Object code is named by the digest of the LLVM text it was made from and of everything else that decides the code: kernels
+of the same text share it. What is known of a kernel besides is named by the digest of its source and specialisation, so
+that one that was compiled before needs no text, and what is proven of a launch by the launch's facts as well.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import pickle
+import zlib
+from collections.abc import Callable, Set
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from ...base import disk_cache
+from ...ir import ir
+from ..llvm import objects
+
+if TYPE_CHECKING:
+    from ..abi.launch_facts import LaunchFacts
+    from ..abi.specialization import Specialisation
+
+T = TypeVar("T")
+
+_FAST = 1
+"""zlib's level: text shrinks eightfold in a millisecond."""
+
+
+def folder() -> Path:
+    """Where object code lies."""
+    return disk_cache.folder("objects")
+
+
+def name_of(text: str, identity: str) -> str:
+    """The entry that holds the object code of `text` for the machine `identity`."""
+    return hashlib.sha256(f"{identity}\0{text}".encode()).hexdigest() + ".o"
+
+
+def load(name: str) -> bytes | None:
+    """Object code stored under `name`, or None."""
+    return disk_cache.load(folder() / name) or None
+
+
+def store(name: str, code: bytes) -> None:
+    """Keep `code` under `name` if possible."""
+    disk_cache.store(folder() / name, code)
+
+
+def discard(name: str) -> None:
+    """Remove an entry that turned out useless."""
+    with contextlib.suppress(OSError):
+        (folder() / name).unlink()
+
+
+def linked(text: str, symbol: str, keep: bool = True) -> objects.Loaded:
+    """The machine code of a module in this process: made now unless it is on disk, where `keep` says to look and to keep it."""
+    machine = objects.machine()
+    name = name_of(text, machine.identity)
+    code = load(name) if keep else None
+    if code is not None:
+        try:
+            return machine.load(code, symbol)
+        except RuntimeError:  # written by something that only looked like this version
+            discard(name)
+    code = machine.compile(text)
+    if keep:
+        store(name, code)
+    return machine.load(code, symbol)
+
+
+def module_name(kernel: ir.Function, key: Specialisation, identity: str) -> str:
+    """The entry of what `kernel` compiles to for `key`; "" for a kernel of unknown origin."""
+    if not kernel.digest:
+        return ""
+    text = "\0".join((kernel.digest, disk_cache.code_digest("ir", "image", "frontend", "engine"), identity, spelled(key)))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def found_of_launch(
+    kind: str,
+    find: Callable[[ir.Function, Specialisation, LaunchFacts], T],
+    kernel: ir.Function,
+    key: Specialisation,
+    facts: LaunchFacts,
+) -> T:
+    """What `find` says of launches of `kernel`: as it is stored among the entries of `kind`, else found now and stored.
+
+    Where it is stored, nothing looks at the kernel's body, which would have to be compiled.
+    """
+    if not kernel.digest:  # of unknown origin
+        return find(kernel, key, facts)
+    text = "\0".join((kernel.digest, disk_cache.code_digest("ir", "image", "frontend", "engine"), spelled(key), spelled(facts)))
+    name = hashlib.sha256(text.encode()).hexdigest()
+    found: T | None = load_value(kind, name)
+    if found is None:
+        found = find(kernel, key, facts)
+        store_value(kind, name, found)
+    return found
+
+
+def load_value(kind: str, name: str) -> Any:
+    """The value stored as `name` among the entries of `kind`, or None."""
+    data = disk_cache.load(disk_cache.folder(kind) / name)
+    if data is None:
+        return None
+    try:
+        return pickle.loads(zlib.decompress(data))
+    except Exception:  # whole, but not what this version writes
+        return None
+
+
+def store_value(kind: str, name: str, value: object) -> None:
+    """Keep `value` as `name` among the entries of `kind` if possible."""
+    disk_cache.store(disk_cache.folder(kind) / name, zlib.compress(pickle.dumps(value), _FAST))
+
+
+def spelled(value: object) -> str:
+    """A text that two values share only if they are equal: sets in order, unlike `repr`."""
+    if is_dataclass(value):
+        parts = [f"{field.name}={spelled(getattr(value, field.name))}" for field in fields(value)]
+    elif isinstance(value, (tuple, list)):
+        parts = [spelled(item) for item in value]
+    elif isinstance(value, Set):
+        parts = sorted(map(spelled, value))
+    else:
+        return repr(value)
+    return f"{type(value).__name__}({', '.join(parts)})"

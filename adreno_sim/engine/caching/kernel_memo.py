@@ -1,0 +1,39 @@
+"""What is known of kernels, for as long as the process lives: made once for each kernel and whatever else it depends on."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from typing import Generic, TypeVar
+
+from ...ir import ir
+
+T = TypeVar("T")
+
+
+class KernelMemo(Generic[T]):
+    """At most `kept` values of one kind, the one made first going first. Safe to use from several threads."""
+
+    def __init__(self, kept: int = 1024) -> None:
+        self._kept = kept
+        self._lock = threading.Lock()
+        self._known: OrderedDict[tuple[Hashable, ...], tuple[ir.Function, T]] = OrderedDict()
+
+    def get(self, kernel: ir.Function, *key: Hashable, make: Callable[[], T]) -> T:
+        """The value for `kernel` and `key`; where two threads make it at once, both get the same one."""
+        asked = id(kernel), *key
+        with self._lock:
+            known = self._known.get(asked)
+        if known is None:
+            made = kernel, make()  # holds the kernel, so that its id stays its own
+            with self._lock:
+                known = self._known.setdefault(asked, made)
+                while len(self._known) > self._kept:
+                    self._known.popitem(last=False)
+        return known[1]
+
+    def clear(self) -> None:
+        """Forget everything."""
+        with self._lock:
+            self._known.clear()

@@ -1,0 +1,163 @@
+"""A kernel and a specialisation in, the text of an LLVM module and what its reports mean out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ..base.errors import UnsupportedError
+from ..findings import Kind
+from ..ir import ir, llvm_types
+from ..ir.provenance import Provenance
+from ..ir.queries import globals_of, object_align, private_bytes
+from . import builtins, vector  # noqa: F401 (built-ins register themselves)
+from .abi import argument_block
+from .abi.specialization import LocalArg, Specialisation
+from .analysis.loop_bounds import is_short
+from .analysis.parallel_regions import Region, RegionPlan
+from .analysis.segments import Graph
+from .emit import sync_points
+from .emit.collectives import combine_function, is_collective
+from .emit.diagnostic_sites import Site, raise_function, report_function
+from .emit.group import diverged_function, group_function, stopped_function, watched_function, worker_functions
+from .emit.region import STACK_LIMIT, KernelEmitter, KernelPlan, value_bytes
+from .emit.unit import PrintCall, Unit
+from .llvm import objects
+from .llvm.inlining import inlined
+from .shadow import Shadow, ShadowPlan, runtime
+
+MOST_GROUP_MEMORY = 1 << 30
+"""Bytes that a work-group's private and local variables may take; each worker holds as many."""
+
+
+@dataclass(frozen=True)
+class ModuleText:
+    """LLVM text of a compiled kernel; `memory` bytes of private memory per worker; what sites and prints mean.
+
+    `notes` are findings that are certain: every launch has them. `polls`: some loop is not proven short. `may_fail`: sticky
+    code has a check left. `flat`: regions run a sub-group at a time. `straight` (level full): pairs of sites of texel writes
+    of which the second always follows. `lanes`: work-items that run as one vector, 1 where the code is
+    that of one; `reason` then says why. No `text` where sticky code was asked for at level full, which is vectors or nothing.
+    """
+
+    text: str
+    memory: int
+    sites: tuple[Site, ...]
+    prints: tuple[PrintCall, ...]
+    notes: tuple[Site, ...]
+    polls: bool
+    may_fail: bool
+    flat: bool = False
+    straight: frozenset[tuple[int, int]] = frozenset()
+    lanes: int = 1
+    reason: str = ""
+
+
+def emit_module(kernel: ir.Function, key: Specialisation) -> ModuleText:
+    """Emit `kernel` for `key`. Raises UnsupportedError by name and place, AdrenoSimError where `key` does not fit."""
+    argument_block.check_arguments(kernel, key)
+    reason = "asked for" if key.emitter == "scalar" or key.count else vector.refusal(kernel, key)
+    if not reason:
+        try:
+            return _emit(kernel, key, vector.plan, vector.region_functions)
+        except vector.Unsuitable as unsuitable:
+            reason = str(unsuitable)
+    if key.full and key.sticky:
+        return ModuleText("", 0, (), (), (), False, False, reason=reason)
+    return replace(_emit(kernel, key, _plan, _regions), reason=reason)
+
+
+Planner = Callable[[Unit, ir.Function], KernelPlan]
+Writer = Callable[[Any], list[str]]
+
+
+def _emit(kernel: ir.Function, key: Specialisation, planner: Planner, writer: Writer) -> ModuleText:
+    unit = Unit(key, kernel)
+    unit.functions.append(report_function(key.items))
+    if key.sticky:
+        unit.functions.append(raise_function())
+    _reserve_local(unit, kernel)
+    plan = planner(unit, kernel)
+    first = len(unit.table.sites)
+    for split in plan.regions.graph.splits:
+        unit.table.sites.append(Site(Kind.DIVERGENT_BARRIER, split.instr.place, "split", size=split.number))
+    unit.functions.append(diverged_function(first))
+    unit.functions.append(stopped_function(len(unit.table.sites)))
+    unit.table.sites += [Site(Kind.WATCHDOG, split.instr.place) for split in plan.regions.graph.splits]
+    if key.watch:
+        unit.functions.append(watched_function())
+    unit.functions += writer(plan)
+    for number in plan.collective:
+        unit.functions.append(combine_function(plan, number))
+    if plan.shadow is not None:
+        unit.functions += runtime.functions(plan)
+    unit.functions += [group_function(plan), worker_functions(plan)]
+    if plan.lanes > 1:
+        unit.functions = inlined(unit.functions)
+    text, memory = (objects.VECTORS if plan.lanes > 1 else "") + unit.text(), unit.local_bytes + unit.arena_bytes + 128
+    if memory > MOST_GROUP_MEMORY:
+        what = f"{memory} bytes of private and local memory for one work-group of kernel {plan.unit.kernel.name}"
+        raise UnsupportedError(f"unsupported: {what}: expected at most {MOST_GROUP_MEMORY}")
+    polls = not is_short(kernel)
+    straight = plan.shadow.texel_writes.straight() if isinstance(plan.shadow, ShadowPlan) else frozenset()
+    sites, notes = tuple(unit.table.sites), tuple(unit.notes)
+    return ModuleText(text, memory, sites, tuple(unit.prints), notes, polls, unit.may_fail, plan.flat, straight, lanes=plan.lanes)
+
+
+def _regions(plan: KernelPlan) -> list[str]:
+    return [_emitter(plan, region).emit() for region in plan.regions.regions]
+
+
+def _reserve_local(unit: Unit, kernel: ir.Function) -> None:
+    """Lay out all local memory first: its size decides where the arena begins."""
+    for param, arg in zip(kernel.params, unit.key.args, strict=True):
+        if isinstance(arg, LocalArg):
+            unit.reserve_local(param.index, arg.nbytes)
+    for variable in globals_of(kernel):
+        if variable.space == ir.LOCAL:
+            unit.reserve_local(variable.name, llvm_types.size_of(variable.type))
+
+
+def _plan(unit: Unit, kernel: ir.Function) -> KernelPlan:
+    graph = Graph(kernel, sync_points.Scopes())
+    regions = RegionPlan(graph)
+    flat = any(s.scope == "wave" for s in graph.splits)
+    plan = KernelPlan(unit, Provenance(kernel), regions, flat, argument_block.slots(unit.key.args)[0])
+    if unit.key.full:
+        plan.shadow = ShadowPlan(plan, kernel)
+    _place_private(plan, kernel)
+    _place_kept(plan)
+    return plan
+
+
+def _emitter(plan: KernelPlan, region: Region) -> KernelEmitter:
+    e = KernelEmitter(plan, region)
+    if isinstance(plan.shadow, ShadowPlan):
+        e.hooks = Shadow(e, plan.shadow)
+    return e
+
+
+def _place_private(plan: KernelPlan, kernel: ir.Function) -> None:
+    """Private variables go to the arena if work-items take turns, or if the stack could not hold them."""
+    variables = [i for i in kernel.blocks[0].instrs if i.op == "alloca"]
+    items = 1 if plan.single else plan.unit.key.items
+    if plan.single and sum(map(private_bytes, variables)) <= STACK_LIMIT:
+        return
+    for instr in variables:
+        size = private_bytes(instr)
+        stride = llvm_types.align_up(size, object_align(size))
+        plan.private[id(instr)] = (plan.unit.reserve_arena(stride * items), 0 if plan.single else stride)
+
+
+def _place_kept(plan: KernelPlan) -> None:
+    emitter = _emitter(plan, plan.regions.regions[0])
+    items = plan.unit.key.items
+    splits = plan.regions.graph.splits
+    for value in [*plan.regions.crossing()]:
+        plan.kept[id(value)] = [plan.unit.reserve_arena(items * value_bytes(t)) for t in emitter.part_types(value)]
+    for split in splits:
+        if is_collective(split.instr):
+            types = [llvm_types.spell(v.type) for v in [*split.instr.operands, split.instr]]
+            plan.collective[split.number] = [plan.unit.reserve_arena(items * value_bytes(t)) for t in types]
+            plan.kept[id(split.instr)] = plan.collective[split.number][-1:]

@@ -1,0 +1,1 @@
+"""Code of one work-item and of its work-group, with checks: the scalar emitter."""

@@ -1,0 +1,349 @@
+"""Loads, stores and address arithmetic: the one place where memory is touched, and where every access is checked.
+
+A failing read gives zero, a failing write is dropped, both report and the kernel goes on. An access inside its object
+but not aligned for its type reports and is done bytewise (atomics are dropped: they could cross a cache line).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from ...findings import Kind
+from ...ir import ir, llvm_types
+from ...ir.provenance import ALIGNED, Ptr, is_pointer, stride_of
+from ...ir.unsupported import unsupported
+from ..abi import context
+from ..llvm.text import added, scaled
+from .diagnostic_sites import Site
+from .emitter import Emitter, instruction
+from .inner_bounds import Step, check_steps
+
+Body = Callable[[str], str]
+"""Writes the access itself, given the address and alignment as `ptr ..., align n` needs them; returns the value read."""
+
+
+def place_of(e: Emitter, pointer: Ptr, kind: Kind, size: int) -> Site:
+    """The site of an access of `size` bytes through `pointer`."""
+    return Site(kind, e.place, "offset", pointer.object.name if pointer.object else "", size)
+
+
+def values_of(e: Emitter, pointer: Ptr, t: object = None) -> tuple[str | int, str | int, str]:
+    """What an "offset" site reports: offset, length, base address."""
+    text = t if t is not None else e.body
+    return pointer.offset, pointer.length, text.op(f"ptrtoint ptr {pointer.base} to i64")  # type: ignore[attr-defined]
+
+
+def out_of_bounds(e: Emitter, pointer: Ptr, size: int) -> str | None:
+    """An i1 that holds where `size` bytes at `pointer` are not all inside its object; None if they are for certain."""
+    if not e.unit.checked or e.unit.proven(e.current):
+        return None
+    if isinstance(pointer.length, int):
+        room = max(0, pointer.length - size + 1)
+        if isinstance(pointer.offset, int):
+            return None if 0 <= pointer.offset < room else "true"
+        return e.body.op(f"icmp uge i64 {pointer.offset}, {room}")
+    return e.body.op(f"icmp uge i64 {pointer.offset}, {_room(e, pointer, size)}")
+
+
+def _room(e: Emitter, pointer: Ptr, size: int) -> str:
+    """How many start offsets leave `size` bytes: length - size + 1, and 0 where the object is too small."""
+    if size == 1:
+        return str(pointer.length)
+    subtract = e.unit.declare("llvm.usub.sat.i64", "i64", "i64, i64")
+    if pointer.object is None:
+        return e.body.op(f"call {subtract}(i64 {pointer.length}, i64 {size - 1})")
+    known = e.limits.get((pointer.base, size))
+    if known is None:
+        known = e.prologue.op(f"call {subtract}(i64 {pointer.length}, i64 {size - 1})")
+        e.limits[pointer.base, size] = known
+    return known
+
+
+def misaligned(e: Emitter, pointer: Ptr, align: int) -> str | None:
+    """An i1 that holds where the offset is no multiple of `align`; None if it always is."""
+    if not e.unit.checked or pointer.align >= align:
+        return None
+    if isinstance(pointer.offset, int):
+        return "true" if pointer.offset % align else None
+    return e.body.op(f"icmp ne i64 {e.body.op(f'and i64 {pointer.offset}, {align - 1}')}, 0")
+
+
+def access(e: Emitter, pointer: Ptr, size: int, write: bool, type: str | None, zero: str, body: Body) -> str:
+    """Do `body` where the access is in bounds. Returns its value, or `zero` where it is not (reads)."""
+    bad = out_of_bounds(e, pointer, size)
+    if bad is None:
+        return body(e.address(pointer))
+    t = e.body
+    failed, ok, done = t.fresh("oob"), t.fresh("ok"), t.fresh("done")
+    e.failing(bad, failed, ok)
+    cold = t.aside()
+    cold.block(failed)
+    kind = Kind.OUT_OF_BOUNDS_WRITE if write else Kind.OUT_OF_BOUNDS_READ
+    e.report(cold, place_of(e, pointer, kind, size), *values_of(e, pointer, cold))
+    cold.jump(done)
+    t.put_aside(cold)
+    t.block(ok)
+    result = body(e.address(pointer))
+    last = t.label
+    t.jump(done)
+    t.block(done)
+    return t.op(f"phi {type} [ {zero}, %{failed} ], [ {result}, %{last} ]") if type else ""
+
+
+def check_alignment(e: Emitter, pointer: Ptr, align: int, size: int) -> int:
+    """Report a misaligned access; returns the alignment that is known to hold."""
+    wrong = misaligned(e, pointer, align)
+    if wrong is not None:
+        e.report_if(wrong, place_of(e, pointer, Kind.MISALIGNED_ACCESS, size), *values_of(e, pointer))
+    return align if pointer.align >= align else 1
+
+
+def read(e: Emitter, pointer: Ptr, type: ir.Type, align: int, volatile: bool = False, instr: ir.Instr | None = None) -> str:
+    """A checked load of a value of `type` (no pointer) that the source says is aligned to `align`.
+
+    `instr`: whose result has the lanes that are loaded.
+    """
+    size, spelled = llvm_types.store_size(type), llvm_types.spell(type)
+    known = check_alignment(e, pointer, align, size)
+    word = "load volatile" if volatile and shared(pointer) else "load"
+
+    def body(address: str) -> str:
+        e.hooks.reading(pointer, type, instr)
+        return e.body.op(f"{word} {spelled}, ptr {address}, align {known}")
+
+    result = access(e, pointer, size, False, spelled, llvm_types.zero(type), body)
+    e.hooks.was_read(instr)
+    return result
+
+
+def write(
+    e: Emitter, pointer: Ptr, type: ir.Type, operand: str, align: int, volatile: bool = False, value: ir.Value | None = None
+) -> None:
+    """A checked store; `operand` was made of `value` lane by lane."""
+    size = llvm_types.store_size(type)
+    known = check_alignment(e, pointer, align, size)
+    word = "store volatile" if volatile and shared(pointer) else "store"
+
+    def body(address: str) -> str:
+        e.hooks.writing(pointer, type, operand, value)
+        e.body.do(f"{word} {llvm_types.spell(type)} {operand}, ptr {address}, align {known}")
+        stored(e, address, size)
+        return ""
+
+    access(e, pointer, size, True, None, "", body)
+
+
+def shared(pointer: Ptr) -> bool:
+    """Whether other threads may see the object: local and private memory belong to one worker, `volatile` means nothing there."""
+    return pointer.object is None or pointer.object.kind not in ("local", "private")
+
+
+def stored(e: Emitter, address: str, size: int | str) -> None:
+    """Called after every store, atomic or block write of `size` bytes at `address`: the watch."""
+    if not e.unit.key.watch:
+        return
+    t = e.body
+    low, high = context.read(t, context.WATCH_LOW), context.read(t, context.WATCH_HIGH)
+    start = t.op(f"ptrtoint ptr {address} to i64")
+    end = t.op(f"add i64 {start}, {size}")
+    touches = t.op(f"and i1 {t.op(f'icmp ult i64 {start}, {high}')}, {t.op(f'icmp ugt i64 {end}, {low}')}")
+    seen, on = t.fresh("watch"), t.fresh("on")
+    t.branch(touches, seen, on, unlikely=True)
+    cold = t.aside()
+    cold.block(seen)
+    group, local = e.item(cold)
+    site = e.unit.table.add(Site(Kind.WRONG_VALUE, e.place, "store"))
+    cold.do(f"call void @watched(ptr %ctx, i64 {site}, i64 {group}, i64 {local})")
+    cold.jump(on)
+    t.put_aside(cold)
+    t.block(on)
+
+
+def natural(type: ir.Type, align: int) -> int:
+    """The alignment a load or store of `type` claims: the instruction's, at most the type's own."""
+    return min(align or llvm_types.align_of(type), llvm_types.align_of(type))
+
+
+@instruction("alloca")
+def _alloca(e: Emitter, instr: ir.Instr) -> None:
+    target = e.object(("alloca", id(instr)))
+    e.define_pointer(instr, Ptr(target.base, target.length, 0, ALIGNED, target))
+
+
+@instruction("load")
+def _load(e: Emitter, instr: ir.Instr) -> None:
+    pointer = e.pointer(instr.operands[0])
+    if isinstance(instr.type, ir.Pointer):
+        word = read(e, pointer, ir.Int(64), natural(instr.type, instr.align), instr.volatile)
+        e.define_pointer(instr, looked_up(e, word))
+        return
+    if isinstance(instr.type, (ir.Array, ir.Struct, ir.Image, ir.Sampler)):
+        raise unsupported(f"load of a {instr.type}", instr.place)
+    if isinstance(instr.type, ir.Int) and instr.type.bits == 1:
+        byte = read(e, pointer, ir.Int(8), 1, instr.volatile, instr)
+        e.define(instr, e.body.op(f"trunc i8 {byte} to i1"))
+        return
+    e.define(instr, read(e, pointer, instr.type, natural(instr.type, instr.align), instr.volatile, instr))
+
+
+@instruction("store")
+def _store(e: Emitter, instr: ir.Instr) -> None:
+    value, target = instr.operands
+    pointer = e.pointer(target)
+    type: ir.Type = value.type
+    if isinstance(value, ir.Param) and isinstance(type, ir.Struct):
+        _store_argument(e, value, pointer)
+        return
+    if is_pointer(value):
+        operand = address_number(e, e.pointer(value))
+        type = ir.Int(64)
+    elif isinstance(type, (ir.Array, ir.Struct, ir.Image, ir.Sampler)):
+        raise unsupported(f"store of a {type}", instr.place)
+    elif isinstance(type, ir.Int) and type.bits == 1:
+        operand = e.body.op(f"zext i1 {e.value(value)} to i8")
+        type = ir.Int(8)
+    else:
+        operand = e.value(value)
+    write(e, pointer, type, operand, natural(type, instr.align), instr.volatile, value)
+
+
+def _store_argument(e: Emitter, param: ir.Param, target: Ptr) -> None:
+    """Copy a struct argument to the variable that holds it."""
+    move = e.unit.declare("llvm.memmove.p0.p0.i64", "void", "ptr, ptr, i64, i1")
+    source = e.argument_address(param)
+    e.hooks.filling(target, llvm_types.size_of(param.type))
+    e.body.do(f"call {move}(ptr {e.address(target)}, ptr {source}, i64 {llvm_types.size_of(param.type)}, i1 false)")
+
+
+def address_number(e: Emitter, pointer: Ptr) -> str:
+    """The machine address as an i64."""
+    return e.body.op(f"ptrtoint ptr {e.address(pointer)} to i64")
+
+
+def looked_up(e: Emitter, number: str) -> Ptr:
+    """A pointer from an address of unknown origin: the object that holds it, or none (then every access fails)."""
+    t = e.body
+    base, length, offset = "null", "0", number
+    for key in e.candidates():
+        target = e.object(key)
+        low = t.op(f"ptrtoint ptr {target.base} to i64")
+        distance = t.op(f"sub i64 {number}, {low}")
+        inside = t.op(f"icmp ult i64 {distance}, {target.length}")
+        base = t.op(f"select i1 {inside}, ptr {target.base}, ptr {base}")
+        length = t.op(f"select i1 {inside}, i64 {target.length}, i64 {length}")
+        offset = t.op(f"select i1 {inside}, i64 {distance}, i64 {offset}")
+    return Ptr(base, length, offset)
+
+
+def moved(e: Emitter, pointer: Ptr, index: str | int, stride: int) -> Ptr:
+    """The pointer `index` steps of `stride` bytes further; sums wrap."""
+    if isinstance(index, int):
+        distance: str | int = index * stride
+        if distance == 0:
+            return pointer
+        address = e.body.op(f"getelementptr i8, ptr {e.address(pointer)}, i64 {distance}")
+        low = distance & -distance  # type: ignore[operator]
+    else:
+        distance = scaled(e.body, index, stride)
+        address = e.body.op(f"getelementptr [{stride} x i8], ptr {e.address(pointer)}, i64 {index}")
+        low = stride & -stride
+    offset = added(e.body, pointer.offset, distance)
+    return Ptr(pointer.base, pointer.length, offset, min(pointer.align, low), pointer.object, address)
+
+
+@instruction("gep")
+def _gep(e: Emitter, instr: ir.Instr) -> None:
+    pointer, type = e.pointer(instr.operands[0]), instr.elem
+    assert type is not None
+    steps, parent = [], None
+    for number, index in enumerate(instr.operands[1:]):
+        if number and isinstance(type, ir.Struct):
+            assert isinstance(index, ir.Const) and isinstance(index.value, int)
+            pointer = moved(e, pointer, 1, llvm_types.field_offset(type, index.value))
+            parent, type = type, type.fields[index.value]
+            continue
+        array, at = type, _index(e, index)
+        stride, type = stride_of(number, type)
+        pointer = moved(e, pointer, at, stride)
+        if number:
+            steps.append(Step(number, array, parent, at))
+        parent = None
+    check_steps(e, instr, steps, pointer)
+    e.define_pointer(instr, replace(pointer, align=e.provenance.align(instr)))
+
+
+def _index(e: Emitter, index: ir.Value) -> str | int:
+    """A gep index as i64, sign-extended."""
+    assert isinstance(index.type, ir.Int)
+    if isinstance(index, ir.Const):
+        number = index.value if isinstance(index.value, int) else 0
+        bits = index.type.bits
+        return number - (1 << bits) if number >> (bits - 1) else number
+    operand = e.value(index)
+    return operand if index.type.bits == 64 else e.body.op(f"sext {index.type} {operand} to i64")
+
+
+@instruction("ptrtoint")
+def _ptrtoint(e: Emitter, instr: ir.Instr) -> None:
+    number = address_number(e, e.pointer(instr.operands[0]))
+    narrow = isinstance(instr.type, ir.Int) and instr.type.bits < 64
+    e.define(instr, e.body.op(f"trunc i64 {number} to {instr.type}") if narrow else number)
+
+
+@instruction("inttoptr")
+def _inttoptr(e: Emitter, instr: ir.Instr) -> None:
+    source = instr.operands[0]
+    number = e.value(source)
+    if isinstance(source.type, ir.Int) and source.type.bits < 64:
+        number = e.body.op(f"zext {source.type} {number} to i64")
+    e.define_pointer(instr, looked_up(e, number))
+
+
+def range_check(e: Emitter, pointer: Ptr, nbytes: str) -> str:
+    """An i1 that holds where `nbytes` (i64 operand) bytes at `pointer` are not all inside its object."""
+    t = e.body
+    past = t.op(f"icmp ugt i64 {pointer.offset}, {pointer.length}")
+    rest = t.op(f"sub i64 {pointer.length}, {pointer.offset}")
+    return t.op(f"or i1 {past}, {t.op(f'icmp ugt i64 {nbytes}, {rest}')}")
+
+
+@instruction("memcpy", "memmove", "memset")
+def _block(e: Emitter, instr: ir.Instr) -> None:
+    target, source, length = instr.operands
+    nbytes = e.value(length)
+    if isinstance(length.type, ir.Int) and length.type.bits < 64:
+        nbytes = e.body.op(f"zext {length.type} {nbytes} to i64")
+    known = length.value if isinstance(length, ir.Const) and isinstance(length.value, int) else 0
+    flag = "true" if instr.volatile else "false"
+    to = e.pointer(target)
+    checks = [(to, Kind.OUT_OF_BOUNDS_WRITE)]
+    if instr.op == "memset":
+        fill = e.unit.declare("llvm.memset.p0.i64", "void", "ptr, i8, i64, i1")
+        rest = f"i8 {e.value(source)}"
+    else:
+        fill = e.unit.declare("llvm.memmove.p0.p0.i64", "void", "ptr, ptr, i64, i1")
+        origin = e.pointer(source)
+        checks.append((origin, Kind.OUT_OF_BOUNDS_READ))
+        rest = f"ptr {e.address(origin)}"
+    block_operation(e, checks, nbytes, known, f"call {fill}(ptr {e.address(to)}, {rest}, i64 {nbytes}, i1 {flag})", e.address(to))
+
+
+def block_operation(e: Emitter, checks: list[tuple[Ptr, Kind]], nbytes: str, known: int, call: str, written: str) -> None:
+    """Do `call` on `nbytes` bytes (`known` where constant, else 0) if every pointer has room; else report and skip it."""
+    t = e.body
+    done = t.fresh("done")
+    for pointer, kind in checks if e.unit.checked and not e.unit.proven(e.current) else []:
+        failed, ok = t.fresh("oob"), t.fresh("ok")
+        e.failing(range_check(e, pointer, nbytes), failed, ok)
+        cold = t.aside()
+        cold.block(failed)
+        e.report(cold, place_of(e, pointer, kind, known), *values_of(e, pointer, cold), nbytes)
+        cold.jump(done)
+        t.put_aside(cold)
+        t.block(ok)
+    e.hooks.moving(checks[0][0], checks[1][0] if len(checks) > 1 else None, nbytes)
+    t.do(call)
+    stored(e, written, nbytes)
+    t.jump(done)
+    t.block(done)

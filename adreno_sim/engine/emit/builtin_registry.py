@@ -1,0 +1,77 @@
+"""Built-in functions: which module emits which, by source name. What nobody emits comes from the library, lane by lane."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from ...ir import ir, llvm_types
+from .emitter import Emitter
+
+Call = Callable[[Emitter, ir.Instr], None]
+
+CALLS: dict[str, Call] = {}
+FAMILIES: list[tuple[re.Pattern[str], Call]] = []
+
+
+def call(*names: str) -> Callable[[Call], Call]:
+    """Register the decorated function as the emitter of the built-ins `names`."""
+
+    def register(function: Call) -> Call:
+        for name in names:
+            CALLS[name] = function
+        return function
+
+    return register
+
+
+def family(pattern: str) -> Callable[[Call], Call]:
+    """Register the decorated function for every built-in whose whole name matches `pattern`."""
+
+    def register(function: Call) -> Call:
+        FAMILIES.append((re.compile(pattern), function))
+        return function
+
+    return register
+
+
+def emitter_of(name: str) -> Call | None:
+    """Who emits the built-in `name` directly; None if the library has to supply it."""
+    found = CALLS.get(name)
+    if found is None:
+        found = next((function for pattern, function in FAMILIES if pattern.fullmatch(name)), None)
+        if found is not None:
+            CALLS[name] = found
+    return found
+
+
+def intrinsic(e: Emitter, name: str, type: ir.Type, *operands: str) -> str:
+    """Call an LLVM intrinsic whose operands and result all have `type`, as `llvm.name.type`."""
+    spelled = llvm_types.spell(type)
+    callee = e.unit.declare(f"llvm.{name}.{suffix(type)}", spelled, ", ".join([spelled] * len(operands)))
+    return e.body.op(f"call {callee}({', '.join(f'{spelled} {o}' for o in operands)})")
+
+
+def suffix(type: ir.Type) -> str:
+    """How LLVM spells a type inside the name of an intrinsic: v4f32, i64, f16."""
+    elem = llvm_types.elem_of(type)
+    assert isinstance(elem, (ir.Int, ir.Float))
+    base = f"{'i' if isinstance(elem, ir.Int) else 'f'}{elem.bits}"
+    return f"v{type.count}{base}" if isinstance(type, ir.Vector) else base
+
+
+def signed(instr: ir.Instr, argument: int = 0) -> bool:
+    """Whether the source type of an integer argument is signed; the IR's types do not say."""
+    assert instr.callee is not None
+    return not instr.callee.args[argument].rpartition(" ")[2].startswith("u")
+
+
+def matched(e: Emitter, value: ir.Value, type: ir.Type) -> str:
+    """The operand, repeated in every lane where `type` is a vector and the value is not (max(float4, float))."""
+    operand = e.value(value)
+    if not isinstance(type, ir.Vector) or isinstance(value.type, ir.Vector):
+        return operand
+    spelled = llvm_types.spell(type)
+    first = e.body.op(f"insertelement {spelled} zeroinitializer, {llvm_types.spell(value.type)} {operand}, i32 0")
+    zeros = f"<{type.count} x i32> zeroinitializer"
+    return e.body.op(f"shufflevector {spelled} {first}, {spelled} zeroinitializer, {zeros}")

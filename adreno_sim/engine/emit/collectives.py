@@ -1,0 +1,260 @@
+"""Sub-group and work-group collective functions: every work-item leaves its operands, one loop over the lanes combines
+them and leaves each its result, and the next region begins."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from ...base.errors import UnsupportedError
+from ...ir import ir, llvm_types
+from ..llvm.constants import float_bits
+from ..llvm.text import Text
+from .region import KernelPlan, value_bytes
+from .sync_points import PLAIN, is_split
+
+_FOLD = re.compile(r"(?:sub|work)_group_(?P<how>reduce|scan_inclusive|scan_exclusive)_(?P<what>add|min|max)")
+
+
+def is_collective(instr: ir.Instr) -> bool:
+    """Whether a split gives its work-items a value."""
+    assert instr.callee is not None
+    return is_split(instr.callee.name) and instr.callee.name not in PLAIN
+
+
+class _Combiner:
+    """Writes `@combine.N(arena, first, last)` for one collective; `slots` are arena offsets of operands, then result."""
+
+    def __init__(self, plan: KernelPlan, number: int):
+        self.plan = plan
+        self.instr = plan.regions.graph.splits[number - 1].instr
+        self.slots = plan.collective[number]
+        self.t = Text()
+
+    def slot(self, which: int, type: ir.Type, lane: str) -> str:
+        base = self.t.op(f"getelementptr i8, ptr %arena, i64 {self.slots[which]}")
+        return self.t.op(f"getelementptr [{value_bytes(llvm_types.spell(type))} x i8], ptr {base}, i64 {lane}")
+
+    def operand(self, which: int, lane: str) -> str:
+        type = self.instr.operands[which].type
+        return self.t.op(f"load {llvm_types.spell(type)}, ptr {self.slot(which, type, lane)}, align 1")
+
+    def give(self, value: str, lane: str) -> None:
+        where = self.slot(len(self.slots) - 1, self.instr.type, lane)
+        self.t.do(f"store {llvm_types.spell(self.instr.type)} {value}, ptr {where}, align 1")
+
+    def loop(self, body: Callable[[str, str], str], start: str, type: str) -> str:
+        """`acc = body(lane, acc)` for every lane from %first to %last; the final `acc`."""
+        t = self.t
+        head, before = t.fresh("lane"), t.label
+        end = t.fresh("end")
+        t.jump(head)
+        t.block(head)
+        lane, acc = f"%t{next(t.names)}", f"%t{next(t.names)}"
+        line = len(t.lines)
+        t.lines += ["", ""]
+        result = body(lane, acc)
+        following = t.op(f"add i64 {lane}, 1")
+        more = t.op(f"icmp ult i64 {following}, %last")
+        t.lines[line] = f"  {lane} = phi i64 [ %first, %{before} ], [ {following}, %{t.label} ]"
+        t.lines[line + 1] = f"  {acc} = phi {type} [ {start}, %{before} ], [ {result}, %{t.label} ]"
+        t.branch(more, head, end)
+        t.block(end)
+        return result
+
+
+def combine_function(plan: KernelPlan, number: int) -> str:
+    """The text of `@combine.N`. Raises UnsupportedError for a collective that is not known."""
+    c = _Combiner(plan, number)
+    assert c.instr.callee is not None
+    name = c.instr.callee.name
+    fold = _FOLD.fullmatch(name)
+    if fold is not None:
+        _fold(c, fold["how"], fold["what"])
+    else:
+        emit = _OTHERS.get(re.sub(r"^(intel_)?(sub|work)_group_", "", name))
+        if emit is None:
+            place = c.instr.place
+            raise UnsupportedError(f"unsupported: {name} at {place.line}:{place.column}")
+        emit(c)
+    body = "\n".join(c.t.lines)
+    return (
+        f"define internal void @combine.{number}(ptr noalias %arena, i64 %first, i64 %last) #0 {{\nentry:\n{body}\n  ret void\n}}"
+    )
+
+
+def _identity(type: ir.Type, what: str, is_signed: bool) -> str:
+    if isinstance(type, ir.Float):
+        infinite = {16: 0x7C00, 32: 0x7F800000, 64: 0x7FF0000000000000}[type.bits]
+        sign = 1 << (type.bits - 1)
+        return float_bits(type.bits, {"add": 0, "min": infinite, "max": infinite | sign}[what])
+    assert isinstance(type, ir.Int)
+    least, most = (-(1 << (type.bits - 1)), (1 << (type.bits - 1)) - 1) if is_signed else (0, (1 << type.bits) - 1)
+    return str({"add": 0, "min": most, "max": least}[what])
+
+
+def _folded(c: _Combiner, type: ir.Type, what: str, is_signed: bool, a: str, b: str) -> str:
+    t, spelled = c.t, llvm_types.spell(type)
+    if isinstance(type, ir.Float):
+        if type.bits == 16:
+            a, b = (t.op(f"fpext half {v} to float") for v in (a, b))
+            wide = _folded(c, ir.Float(32), what, is_signed, a, b)
+            return t.op(f"fptrunc float {wide} to half")
+        if what == "add":
+            return t.op(f"fadd {spelled} {a}, {b}")
+        better = t.op(f"fcmp {'olt' if what == 'min' else 'ogt'} {spelled} {b}, {a}")
+    elif what == "add":
+        return t.op(f"add {spelled} {a}, {b}")
+    else:
+        better = t.op(f"icmp {'s' if is_signed else 'u'}{'lt' if what == 'min' else 'gt'} {spelled} {b}, {a}")
+    return t.op(f"select i1 {better}, {spelled} {b}, {spelled} {a}")
+
+
+def _fold(c: _Combiner, how: str, what: str) -> None:
+    """In the order of the lanes, so that float results do not depend on anything."""
+    assert c.instr.callee is not None
+    type, is_signed = c.instr.type, not c.instr.callee.args[0].startswith("u")
+    spelled = llvm_types.spell(type)
+
+    def step(lane: str, acc: str) -> str:
+        total = _folded(c, type, what, is_signed, acc, c.operand(0, lane))
+        if how != "reduce":
+            c.give(total if how == "scan_inclusive" else acc, lane)
+        return total
+
+    total = c.loop(step, _identity(type, what, is_signed), spelled)
+    if how == "reduce":
+        _give_all(c, total)
+
+
+def _give_all(c: _Combiner, value: str) -> None:
+    def step(lane: str, acc: str) -> str:
+        c.give(value, lane)
+        return acc
+
+    c.loop(step, "0", "i64")
+
+
+def _flag(c: _Combiner, lane: str) -> str:
+    type = c.instr.operands[0].type
+    return c.t.op(f"icmp ne {llvm_types.spell(type)} {c.operand(0, lane)}, {llvm_types.zero(type)}")
+
+
+def _all(c: _Combiner) -> None:
+    total = c.loop(lambda lane, acc: c.t.op(f"and i1 {acc}, {_flag(c, lane)}"), "true", "i1")
+    _give_all(c, c.t.op(f"zext i1 {total} to {llvm_types.spell(c.instr.type)}"))
+
+
+def _any(c: _Combiner) -> None:
+    total = c.loop(lambda lane, acc: c.t.op(f"or i1 {acc}, {_flag(c, lane)}"), "false", "i1")
+    _give_all(c, c.t.op(f"zext i1 {total} to {llvm_types.spell(c.instr.type)}"))
+
+
+def _lane_at(c: _Combiner, index: str) -> str:
+    """Lane `index` of the sub-group, kept inside it."""
+    t = c.t
+    count = t.op("sub i64 %last, %first")
+    return t.op(f"add i64 %first, {t.op(f'urem i64 {index}, {count}')}")
+
+
+def _index(c: _Combiner, which: int, lane: str) -> str:
+    type = c.instr.operands[which].type
+    value = c.operand(which, lane)
+    return value if type == ir.Int(64) else c.t.op(f"zext {llvm_types.spell(type)} {value} to i64")
+
+
+def _broadcast(c: _Combiner) -> None:
+    """A sub-group broadcast names a lane; a work-group broadcast names local ids along x, y, z."""
+    sizes, index = c.plan.unit.key.local_size, "0"
+    for which in range(len(c.instr.operands) - 1, 0, -1):
+        scaled = c.t.op(f"mul i64 {index}, {sizes[which - 1]}")
+        index = c.t.op(f"add i64 {scaled}, {_index(c, which, '%first')}")
+    _give_all(c, c.operand(0, _lane_at(c, index)))
+
+
+def _broadcast_first(c: _Combiner) -> None:
+    _give_all(c, c.operand(0, "%first"))
+
+
+def _shuffled(source: Callable[[_Combiner, str], str]) -> Callable[[_Combiner], None]:
+    """A shuffle whose lane number, relative to the first, `source` computes."""
+
+    def emit(c: _Combiner) -> None:
+        def step(lane: str, acc: str) -> str:
+            c.give(c.operand(0, _lane_at(c, source(c, lane))), lane)
+            return acc
+
+        c.loop(step, "0", "i64")
+
+    return emit
+
+
+def _relative(op: str) -> Callable[[_Combiner, str], str]:
+    def source(c: _Combiner, lane: str) -> str:
+        own = c.t.op(f"sub i64 {lane}, %first")
+        return c.t.op(f"{op} i64 {own}, {_index(c, 1, lane)}")
+
+    return source
+
+
+def _shuffled_within(op: str) -> Callable[[_Combiner], None]:
+    """Qualcomm's shuffle: the sub-group in segments of `width` lanes (operand 2; 0 = all of it), and a value (operand 3)
+    for a lane whose source lies outside its own segment or among lanes that are not there."""
+
+    def emit(c: _Combiner) -> None:
+        t, spelled = c.t, llvm_types.spell(c.instr.type)
+        count = t.op("sub i64 %last, %first")
+
+        def step(lane: str, acc: str) -> str:
+            own = t.op(f"sub i64 {lane}, %first")
+            source = t.op(f"{op} i64 {own}, {_index(c, 1, lane)}")
+            given = _index(c, 2, lane)
+            width = t.op(f"select i1 {t.op(f'icmp eq i64 {given}, 0')}, i64 {count}, i64 {given}")
+            there = t.op(f"icmp eq i64 {t.op(f'udiv i64 {own}, {width}')}, {t.op(f'udiv i64 {source}, {width}')}")
+            there = t.op(f"and i1 {there}, {t.op(f'icmp ult i64 {source}, {count}')}")
+            value = c.operand(0, _lane_at(c, source))
+            c.give(t.op(f"select i1 {there}, {spelled} {value}, {spelled} {c.operand(3, lane)}"), lane)
+            return acc
+
+        c.loop(step, "0", "i64")
+
+    return emit
+
+
+def _elect(c: _Combiner) -> None:
+    def step(lane: str, acc: str) -> str:
+        first = c.t.op(f"icmp eq i64 {lane}, %first")
+        c.give(c.t.op(f"zext i1 {first} to {llvm_types.spell(c.instr.type)}"), lane)
+        return acc
+
+    c.loop(step, "0", "i64")
+
+
+def _ballot(c: _Combiner) -> None:
+    """One bit per lane in a uint4."""
+    t = c.t
+
+    def step(lane: str, acc: str) -> str:
+        own = t.op(f"sub i64 {lane}, %first")
+        bit = t.op(f"shl i128 {t.op(f'zext i1 {_flag(c, lane)} to i128')}, {t.op(f'zext i64 {own} to i128')}")
+        return t.op(f"or i128 {acc}, {bit}")
+
+    total = c.loop(step, "0", "i128")
+    _give_all(c, t.op(f"bitcast i128 {total} to <4 x i32>"))
+
+
+_OTHERS: dict[str, Callable[[_Combiner], None]] = {
+    "all": _all,
+    "any": _any,
+    "broadcast": _broadcast,
+    "broadcast_first": _broadcast_first,
+    "elect": _elect,
+    "ballot": _ballot,
+    "shuffle": _shuffled(lambda c, lane: _index(c, 1, lane)),
+    "shuffle_xor": _shuffled(_relative("xor")),
+    "shuffle_up": _shuffled(_relative("sub")),
+    "shuffle_down": _shuffled(_relative("add")),
+    "qcom_sub_group_shuffle_xor": _shuffled_within("xor"),
+    "qcom_sub_group_shuffle_up": _shuffled_within("sub"),
+    "qcom_sub_group_shuffle_down": _shuffled_within("add"),
+}

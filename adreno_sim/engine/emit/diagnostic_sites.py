@@ -1,0 +1,126 @@
+"""Sites: the places of a kernel that can report something, numbered; and the machine code that reports."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...findings import Kind
+from ...ir import ir
+from ..abi import context
+from ..llvm.text import UNLIKELY
+
+
+@dataclass(frozen=True)
+class Site:
+    """One check in the source. `values` reported with it mean, by `shape`:
+
+    "offset": byte offset, object length, object address; `size` is the access's, `view` the object where known.
+    "coordinate": x, y, layer, width, height, layers (as many as `dimensions`, twice); `view` is the image.
+    "index": the index. "line": nothing. "split": where work-items of a group are; `size` is the split's number.
+    """
+
+    kind: Kind
+    place: ir.Place
+    shape: str = "line"
+    view: str = ""
+    size: int = 0
+    dimensions: int = 0
+    text: str = ""
+
+
+IN_PLACE = (Kind.WATCHDOG, Kind.DIVERGENT_BARRIER)
+"""Kinds that sticky code reports as any other does: they end the group, and come from where no access is."""
+
+DEFINED = (Kind.CLAMPED_READ,)
+"""Kinds of what is defined, and may happen in every launch: sticky code counts them in place (`emit.event_counters`)."""
+
+
+class SiteTable:
+    """Sites in order of their numbers; equal sites share one."""
+
+    def __init__(self) -> None:
+        self.sites: list[Site] = []
+        self._number: dict[Site, int] = {}
+
+    def add(self, site: Site) -> int:
+        number = self._number.get(site)
+        if number is None:
+            number = self._number[site] = len(self.sites)
+            self.sites.append(site)
+        return number
+
+
+def raise_function() -> str:
+    """`@raise(ctx, flag)`: where `flag` (i8) is set, mark the launch as failed and let no further group begin."""
+    return f"""
+define internal void @raise(ptr %ctx, i8 %flag) #3 {{
+entry:
+  %set = icmp ne i8 %flag, 0
+  br i1 %set, label %mark, label %done{UNLIKELY}
+mark:
+  %sticky = getelementptr i8, ptr %ctx, i64 {context.STICKY * 8}
+  %stop = getelementptr i8, ptr %ctx, i64 {context.STOP * 8}
+  store atomic i64 1, ptr %sticky monotonic, align 8
+  store atomic i64 1, ptr %stop monotonic, align 8
+  br label %done
+done:
+  ret void
+}}
+"""
+
+
+_VALUES = ", ".join(f"i64 %v{i}" for i in range(6))
+
+
+def report_function(items: int) -> str:
+    """`@report(ctx, site, group, local, six values)`: count, and keep the occurrence that is first in work-item order.
+    `@first(...)`, with the same arguments, only keeps it.
+
+    Threads race, so "first" is by (group, local) and not by time: what is reported does not depend on scheduling.
+    """
+
+    def word(name: str, index: int) -> str:
+        return f"  {name} = getelementptr i8, ptr %rec, i64 {index * 8}\n"
+
+    stores = "".join(f"{word(f'%p{i}', context.SITE_VALUES + i)}  store i64 %v{i}, ptr %p{i}, align 8\n" for i in range(6))
+    record = f"""  %where = getelementptr i8, ptr %ctx, i64 {context.SITES * 8}
+  %sites = load ptr, ptr %where, align 8
+  %at = mul i64 %site, {context.SITE_WORDS * 8}
+  %rec = getelementptr i8, ptr %sites, i64 %at"""
+    return f"""
+define internal void @report(ptr %ctx, i64 %site, i64 %group, i64 %local, {_VALUES}) #1 {{
+entry:
+{record}
+  %seen = atomicrmw add ptr %rec, i64 1 monotonic
+  call void @first(ptr %ctx, i64 %site, i64 %group, i64 %local, {_VALUES})
+  ret void
+}}
+
+define internal void @first(ptr %ctx, i64 %site, i64 %group, i64 %local, {_VALUES}) #1 {{
+entry:
+{record}
+  %major = mul i64 %group, {items}
+  %key = add i64 %major, %local
+{word("%porder", context.SITE_ORDER)}{word("%plock", context.SITE_LOCK)}  %old = load atomic i64, ptr %porder monotonic, align 8
+  %earlier = icmp ult i64 %key, %old
+  br i1 %earlier, label %lock, label %done
+lock:
+  %got = cmpxchg ptr %plock, i64 0, i64 1 acquire monotonic
+  %mine = extractvalue {{ i64, i1 }} %got, 1
+  br i1 %mine, label %locked, label %lock
+locked:
+  %again = load atomic i64, ptr %porder monotonic, align 8
+  %still = icmp ult i64 %key, %again
+  br i1 %still, label %keep, label %unlock
+keep:
+  store atomic i64 %key, ptr %porder monotonic, align 8
+{word("%pgroup", context.SITE_GROUP)}  store i64 %group, ptr %pgroup, align 8
+{word("%plocal", context.SITE_LOCAL)}  store i64 %local, ptr %plocal, align 8
+{stores}  br label %unlock
+unlock:
+  store atomic i64 0, ptr %plock release, align 8
+  br label %done
+done:
+  ret void
+}}
+"""

@@ -1,0 +1,342 @@
+"""Emits one LLVM function from segments of kernel IR: values, phis, memory objects, and dispatch over instructions.
+
+What single instructions become is written in the modules that register themselves in `INSTRUCTIONS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from ...ir import ir, llvm_types
+from ...ir.provenance import NULL, Key, Object, Provenance, Ptr, is_pointer
+from ...ir.unsupported import unsupported
+from ..analysis.segments import Segment
+from ..llvm import constants
+from ..llvm.text import Text
+from .diagnostic_sites import DEFINED, IN_PLACE, Site
+from .event_counters import noted
+from .instrumentation import AccessHooks
+from .unit import Unit
+
+
+@dataclass(frozen=True)
+class PendingPhi:
+    """A phi whose edges are not all written yet: per part its line in the body, its name and its type."""
+
+    lines: list[int]
+    names: list[str]
+    types: list[str]
+
+
+Instruction = Callable[["Emitter", ir.Instr], None]
+INSTRUCTIONS: dict[str, Instruction] = {}
+
+
+def instruction(*ops: str) -> Callable[[Instruction], Instruction]:
+    """Register the decorated function as the emitter of kernel IR operations `ops`."""
+
+    def register(function: Instruction) -> Instruction:
+        for op in ops:
+            INSTRUCTIONS[op] = function
+        return function
+
+    return register
+
+
+class Emitter:
+    """State of one function being written.
+
+    `body` is the code of a work-item (or library call), `prologue` what comes before its loop; names are shared.
+    A value is one operand, or for pointers the parts that are not known statically: offset, or base, length and offset.
+    """
+
+    def __init__(self, unit: Unit, function: ir.Function, provenance: Provenance):
+        self.unit = unit
+        self.function = function
+        self.provenance = provenance
+        self.prologue = Text()
+        self.body = Text(self.prologue.names)
+        self.values: dict[int, str] = {}
+        self.pointers: dict[int, Ptr] = {}
+        self.slots: dict[int, list[str]] = {}  # values redefined on some paths: one stack slot per part
+        self.objects: dict[Key, Object] = {}
+        self.limits: dict[tuple[str, int], str] = {}
+        self.place = ir.NOWHERE
+        self.hooks = AccessHooks()
+        self.current: ir.Instr | None = None
+        self.contracts = unit.key.contract == "on"
+        self.exact: Callable[[ir.Instr], bool] = lambda instr: False
+        self._phis: dict[int, PendingPhi] = {}
+        self._edges: dict[int, list[tuple[str, list[str]]]] = {}
+
+    @property
+    def users(self) -> dict[int, list[ir.Instr]]:
+        """The instructions that have a value as an operand, by its `id`."""
+        return self.unit.users(self.function)
+
+    # Hooks that kernels and library functions define differently.
+
+    def object_of(self, key: Key) -> Object:
+        """The memory object of a static pointer, with its operands available in this function."""
+        raise NotImplementedError
+
+    def parameter(self, param: ir.Param) -> str:
+        """The operand of an argument passed by value."""
+        raise NotImplementedError
+
+    def argument_address(self, param: ir.Param) -> str:
+        """Where a struct argument's bytes lie."""
+        raise NotImplementedError
+
+    def candidates(self) -> Iterable[Key]:
+        """Objects that a pointer of unknown origin may point into."""
+        return ()
+
+    def item(self, t: Text) -> tuple[str, str]:
+        """Operands (i64) of the linear group number and local id, for reports from `t`."""
+        return "0", "0"
+
+    def tally(self, instr: ir.Instr) -> None:
+        """Called before each instruction, for what counts how often it runs."""
+
+    def leave(self, value: str | None) -> None:
+        """End this work-item (or return `value` from a library function)."""
+        raise NotImplementedError
+
+    # Values
+
+    def value(self, value: ir.Value) -> str:
+        """The operand of a value that is no pointer."""
+        if isinstance(value, ir.Const):
+            return constants.text(value)
+        known = self.values.get(id(value))
+        if known is not None:
+            return known
+        if isinstance(value, ir.Param):
+            self.values[id(value)] = self.parameter(value)
+            return self.values[id(value)]
+        return self.load_slots(value)[0]
+
+    def typed(self, value: ir.Value) -> str:
+        return f"{llvm_types.spell(value.type)} {self.value(value)}"
+
+    def pointer(self, value: ir.Value) -> Ptr:
+        """The emitted form of a pointer value."""
+        known = self.pointers.get(id(value))
+        if known is not None:
+            return known
+        if isinstance(value, ir.Instr) and value.op != "alloca":
+            return self.rebuilt(value, self.load_slots(value))
+        offset = value.value.offset if isinstance(value, ir.Const) and isinstance(value.value, ir.GlobalOffset) else 0
+        key = self.provenance.key(value)
+        assert key is not None, f"{value} has no known object"
+        target = self.object(key)
+        return Ptr(target.base, target.length, offset, self.provenance.align(value), target)
+
+    def object(self, key: Key) -> Object:
+        if key not in self.objects:
+            self.objects[key] = Object(NULL, "null", "null", "null", 0) if key == NULL else self.object_of(key)
+        return self.objects[key]
+
+    def address(self, pointer: Ptr) -> str:
+        """The machine address as a `ptr` operand."""
+        if pointer.address is not None:
+            return pointer.address
+        if pointer.offset == 0:
+            return pointer.base
+        return self.body.op(f"getelementptr i8, ptr {pointer.base}, i64 {pointer.offset}")
+
+    def part_types(self, value: ir.Value) -> list[str]:
+        """LLVM types of the parts that stand for a value."""
+        if is_pointer(value):
+            return ["ptr", "i64", "i64"] if self.provenance.key(value) is None else ["i64"]
+        return [llvm_types.spell(value.type), *self.hooks.mask_types(value)]
+
+    def parts(self, value: ir.Value, like: ir.Value | None = None) -> list[str]:
+        """Operands of a value's parts, in the form that `like` (default: itself) has."""
+        if not is_pointer(value):
+            return [self.value(value), *self.hooks.masks(value, like)]
+        pointer = self.pointer(value)
+        if self.provenance.key(like if like is not None else value) is None:
+            return [pointer.base, str(pointer.length), str(pointer.offset)]
+        return [str(pointer.offset)]
+
+    def rebuilt(self, value: ir.Value, parts: list[str]) -> Ptr:
+        """The pointer that `parts` stand for."""
+        align = self.provenance.align(value)
+        key = self.provenance.key(value)
+        if key is None:
+            return Ptr(parts[0], parts[1], parts[2], align)
+        target = self.object(key)
+        return Ptr(target.base, target.length, parts[0], align, target)
+
+    def define(self, instr: ir.Instr, operand: str) -> None:
+        """Bind the result of a non-pointer instruction."""
+        self.values[id(instr)] = operand
+        self._store_slots(instr, [operand, *self.hooks.masks(instr)])
+
+    def define_pointer(self, instr: ir.Instr, pointer: Ptr) -> None:
+        self.pointers[id(instr)] = pointer
+        if id(instr) in self.slots:
+            self._store_slots(instr, self.parts(instr))
+
+    def define_parts(self, instr: ir.Instr, parts: list[str]) -> None:
+        """Bind a value from its parts, as a phi or a reload gives them."""
+        if isinstance(instr.type, ir.Pointer):
+            self.pointers[id(instr)] = self.rebuilt(instr, parts)
+        else:
+            self.values[id(instr)] = parts[0]
+            self.hooks.bind(instr, parts[1:])
+        self._store_slots(instr, parts)
+
+    def _store_slots(self, instr: ir.Instr, parts: list[str]) -> None:
+        slots = self.slots.get(id(instr))
+        if slots is None:
+            return
+        for slot, type, part in zip(slots, self.part_types(instr), parts, strict=True):
+            self.body.do(f"store {type} {part}, ptr {slot}")
+        self.values.pop(id(instr), None)
+        self.pointers.pop(id(instr), None)
+        self.hooks.forget(instr)
+
+    def load_slots(self, value: ir.Value) -> list[str]:
+        slots = self.slots[id(value)]
+        return [self.body.op(f"load {type}, ptr {slot}") for slot, type in zip(slots, self.part_types(value), strict=True)]
+
+    # Reports
+
+    def report(self, t: Text, site: Site, *values: str | int) -> None:
+        """Write into `t` (cold code) the report of `site` with up to six values; sticky code only raises its flag,
+        but for what is defined."""
+        if self.unit.sticky and site.kind not in (*IN_PLACE, *DEFINED):
+            self.unit.may_fail = True
+            t.do("store i8 1, ptr %sticky")
+            return
+        if self.unit.sticky and site.kind in DEFINED:
+            noted(self, t, site, 1, lambda: (*self.item(t), values))
+            return
+        group, local = self.item(t)
+        number = self.unit.table.add(site)
+        rest = ", ".join(f"i64 {v}" for v in [*values, *[0] * (6 - len(values))])
+        t.do(f"call void @report(ptr %ctx, i64 {number}, i64 {group}, i64 {local}, {rest})")
+
+    def report_if(self, condition: str, site: Site, *values: str | int) -> None:
+        """Report `site` where the i1 `condition` holds, and go on."""
+        if not self.unit.checked:
+            return
+        bad, on = self.body.fresh("bad"), self.body.fresh("on")
+        self.failing(condition, bad, on)
+        cold = self.body.aside()
+        cold.block(bad)
+        self.report(cold, site, *values)
+        cold.jump(on)
+        self.body.put_aside(cold)
+        self.body.block(on)
+
+    def at_work(self, type: ir.Type, flags: str) -> str:
+        """`flags` (i1 lanes like those of `type`) where a lane is there at all; here each is part of one work-item's value."""
+        return flags
+
+    def failing(self, condition: str, failed: str, ok: str) -> None:
+        """Branch on a check. Sticky code says nothing of likelihood, so that LLVM may turn the branch into a mask."""
+        self.body.branch(condition, failed, ok, unlikely=not self.unit.sticky)
+
+    # Code
+
+    def emit_segments(self, order: list[Segment], polled: set[tuple[Segment, Segment]]) -> None:
+        """Write the segments of one region; phis are completed at the end, when all their edges exist."""
+        for segment in order:
+            self.body.block(segment.label)
+            phis = segment.start == 0
+            for instr in segment.instrs:
+                if phis and instr.op != "phi":
+                    self._flush_phis(segment)
+                    phis = False
+                self.place, self.current = instr.place, instr
+                self.hooks.before(instr)
+                self.tally(instr)
+                self._instruction(instr)
+            if phis:
+                self._flush_phis(segment)
+            if segment.split is not None:
+                self.place = segment.split.instr.place
+                self.hooks.before(segment.split.instr)
+                self.leave_at(segment)
+            else:
+                self._terminator(segment, polled)
+        self._complete_phis()
+
+    def leave_at(self, segment: Segment) -> None:
+        """End the region at the segment's split."""
+        raise NotImplementedError
+
+    def _instruction(self, instr: ir.Instr) -> None:
+        if instr.op in ("br", "condbr", "switch", "ret", "unreachable"):
+            return
+        if instr.op == "phi":
+            self._phi(instr)
+            return
+        emitter = INSTRUCTIONS.get(instr.op)
+        if emitter is None:
+            raise unsupported(f"instruction {instr.op}", instr.place)
+        emitter(self, instr)
+
+    def _phi(self, instr: ir.Instr) -> None:
+        types = self.part_types(instr)
+        pending = PendingPhi([], [], types)
+        for _ in types:
+            pending.names.append(f"%t{next(self.body.names)}")
+            pending.lines.append(len(self.body.lines))
+            self.body.lines.append("")
+        self._phis[id(instr)] = pending
+        if id(instr) not in self.slots:  # nothing may stand between phis: slots are written behind the last
+            self.define_parts(instr, pending.names)
+
+    def _flush_phis(self, segment: Segment) -> None:
+        """Store phis that have slots, after the last phi of the block."""
+        for instr in segment.block.instrs:
+            if instr.op != "phi":
+                return
+            if id(instr) in self.slots:
+                self.define_parts(instr, self._phis[id(instr)].names)
+
+    def _terminator(self, segment: Segment, polled: set[tuple[Segment, Segment]]) -> None:
+        last = segment.block.instrs[-1]
+        self.place = last.place
+        if last.op in ("ret", "unreachable"):
+            self.leave(self.value(last.operands[0]) if last.operands else None)
+            return
+        if any((segment, s) in polled for s in segment.successors):
+            self.poll(last.place)
+        self._feed_phis(segment)
+        targets = [s.label for s in segment.successors]
+        if last.op == "br":
+            self.body.jump(targets[0])
+        elif last.op == "condbr":
+            self.body.branch(self.value(last.operands[0]), targets[0], targets[1])
+        else:
+            type = llvm_types.spell(last.operands[0].type)
+            cases = " ".join(f"{type} {c}, label %{t}" for c, t in zip(last.cases, targets[1:], strict=True))
+            self.body.do(f"switch {type} {self.value(last.operands[0])}, label %{targets[0]} [ {cases} ]")
+
+    def poll(self, place: ir.Place) -> None:
+        """Look at the stop flag; end the work-item if it is set."""
+
+    def _feed_phis(self, segment: Segment) -> None:
+        block = segment.block
+        edges = []
+        for successor in segment.successors:
+            for phi in successor.block.instrs:
+                if phi.op != "phi":
+                    break
+                incoming = phi.operands[next(i for i, b in enumerate(phi.blocks) if b is block)]
+                edges.append((phi, self.parts(incoming, like=phi)))
+        for phi, parts in edges:  # the label only now: loading parts may have begun a block
+            self._edges.setdefault(id(phi), []).append((self.body.label, parts))
+
+    def _complete_phis(self) -> None:
+        for number, phi in self._phis.items():
+            for part, (line, name, type) in enumerate(zip(phi.lines, phi.names, phi.types, strict=True)):
+                pairs = ", ".join(f"[ {parts[part]}, %{label} ]" for label, parts in self._edges[number])
+                self.body.lines[line] = f"  {name} = phi {type} {pairs}"

@@ -1,0 +1,70 @@
+"""What sticky code says of what is defined: a worker counts occurrences for itself, and adds them up when it ends.
+
+Reads outside an image may be a good part of what a kernel does, so this costs no call and no shared counter. Number,
+first occurrence and its values are those that reporting code finds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from ..abi import context
+from ..llvm.text import Text
+from .diagnostic_sites import Site
+
+if TYPE_CHECKING:
+    from .unit import Unit
+
+
+class Reporter(Protocol):
+    """What writes code that reports: its unit, and the group and local id (i64) of the work-item at hand."""
+
+    @property
+    def unit(self) -> Unit: ...
+    def item(self, t: Text) -> tuple[str, str]: ...
+
+
+def noted(e: Reporter, t: Text, site: Site, times: str | int, first: Callable[[], tuple[str, str, Sequence[str | int]]]) -> None:
+    """Write into `t` (cold code of a region) that `site` fires `times` (i64), for work-items none of which is before `e.item`.
+
+    `first` writes into `t` the group, local id and values of the first of them.
+    """
+    number = e.unit.table.add(site)
+    count = t.op(f"getelementptr i8, ptr %arena, i64 {e.unit.tally(number)}")
+    before = t.op(f"load i64, ptr {count}, align 8")
+    t.do(f"store i64 {t.op(f'add i64 {before}, {times}')}, ptr {count}, align 8")
+    group, local = e.item(t)
+    least = t.op(f"add i64 {t.op(f'mul i64 {group}, {e.unit.key.items}')}, {local}")
+    order = t.op(f"load atomic i64, ptr {_word(t, number, context.SITE_ORDER)} monotonic, align 8")
+    keep, on = t.fresh("keep"), t.fresh("on")
+    t.branch(t.op(f"icmp ult i64 {least}, {order}"), keep, on, unlikely=True)
+    t.block(keep)
+    group, local, values = first()
+    rest = ", ".join(f"i64 {v}" for v in [*values, *[0] * (6 - len(values))])
+    t.do(f"call void @first(ptr %ctx, i64 {number}, i64 {group}, i64 {local}, {rest})")
+    t.jump(on)
+    t.block(on)
+
+
+def opening(unit: Unit) -> list[str]:
+    """Lines at a worker's start: its counts are zero."""
+    t = Text(prefix="noted.")
+    for offset in unit.tallies.values():
+        t.do(f"store i64 0, ptr {t.op(f'getelementptr i8, ptr %arena, i64 {offset}')}, align 8")
+    return t.lines
+
+
+def closing(unit: Unit) -> list[str]:
+    """Lines at its end: they are added to the launch's."""
+    t = Text(prefix="told.")
+    for number, offset in unit.tallies.items():
+        total = t.op(f"load i64, ptr {t.op(f'getelementptr i8, ptr %arena, i64 {offset}')}, align 8")
+        t.op(f"atomicrmw add ptr {_word(t, number, context.SITE_COUNT)}, i64 {total} monotonic")
+    return t.lines
+
+
+def _word(t: Text, number: int, word: int) -> str:
+    """Where a word of a site's record is."""
+    records = context.read(t, context.SITES, "ptr")
+    return t.op(f"getelementptr i8, ptr {records}, i64 {(number * context.SITE_WORDS + word) * 8}")

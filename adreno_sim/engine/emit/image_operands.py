@@ -1,0 +1,49 @@
+"""Which image and which sampler an operand stands for."""
+
+from __future__ import annotations
+
+from ...base.specs import Sampler
+from ...image.formats import format_of
+from ...ir import ir
+from ...ir.unsupported import unsupported
+from ..abi.specialization import ImageArg, SamplerArg
+from .emitter import Emitter
+from .image_refs import AXES, ImageRef
+from .region import KernelEmitter
+
+NO_SAMPLER = Sampler(False, "none", "nearest")
+"""What a read without a sampler means."""
+
+_ADDRESSING = ("none", "clamp_to_edge", "clamp", "repeat", "mirrored_repeat")
+
+
+def image_of(e: Emitter, value: ir.Value, instr: ir.Instr) -> ImageRef:
+    """The image an operand stands for."""
+    if not isinstance(value, ir.Param) or not isinstance(e, KernelEmitter):
+        raise unsupported("an image that is no kernel argument", instr.place)
+    arg = e.unit.key.args[value.index]
+    assert isinstance(arg, ImageArg)
+    if arg.kind not in AXES:
+        raise unsupported(f"images of kind {arg.kind}", instr.place)
+    return ImageRef(e, value, arg.kind, format_of(arg.order, arg.channel_type))
+
+
+def sampler_of(e: Emitter, value: ir.Value, instr: ir.Instr) -> Sampler:
+    """The sampler an operand stands for; it is always known when compiling."""
+    if isinstance(value, ir.Param):
+        arg = e.unit.key.args[value.index]
+        assert isinstance(arg, SamplerArg)
+        return arg.sampler
+    if isinstance(value, ir.Instr) and value.callee is not None and value.callee.name == "__translate_sampler_initializer":
+        bits = value.operands[0]
+        if isinstance(bits, ir.Const) and isinstance(bits.value, int):
+            return decoded(bits.value, instr)
+    raise unsupported("a sampler that is neither a constant nor a kernel argument", instr.place)
+
+
+def decoded(bits: int, instr: ir.Instr) -> Sampler:
+    """A sampler from the bits of its CLK_ constants (bit 0 normalised, bits 1-3 addressing, bits 4-5 filter)."""
+    addressing, filter = bits >> 1 & 7, bits >> 4 & 3
+    if addressing >= len(_ADDRESSING) or filter not in (1, 2):
+        raise unsupported(f"sampler value {bits:#x}", instr.place)
+    return Sampler(bool(bits & 1), _ADDRESSING[addressing], "nearest" if filter == 1 else "linear")

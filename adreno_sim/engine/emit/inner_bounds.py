@@ -1,0 +1,96 @@
+"""Arrays inside larger objects: rows of a private or local array, arrays that are fields of a struct.
+
+An index beyond such an array lands in the next row or field. It stays inside the object, whose bounds are what accesses
+are checked against; only the type that the source indexes says that it is wrong. Checked is what is subscripted as an
+array (`t[i][j]`, `s.a[j]`) and accessed there; pointer arithmetic from its first element is free to go on, and so is the
+last field of a struct with at most one element, which stands for as many as there are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...findings import Kind
+from ...ir import ir, llvm_types
+from ...ir.provenance import Ptr
+from .diagnostic_sites import Site
+from .emitter import Emitter
+
+
+@dataclass(frozen=True)
+class Step:
+    """One index of a gep: its position among them, the array it goes into, the struct that this is a field of, the index."""
+
+    level: int
+    array: ir.Type
+    parent: ir.Type | None
+    index: str | int
+
+
+def check_steps(e: Emitter, gep: ir.Instr, steps: list[Step], pointer: Ptr) -> None:
+    """Report every index with which `gep`, whose result is `pointer`, leaves an array but not the object."""
+    if not e.unit.checked:
+        return
+    nbytes = _accessed(e, gep)
+    for step in steps if nbytes is not None else ():
+        if isinstance(step.array, ir.Array) and not _is_whole(gep, step.level) and not _is_open_ended(gep, step):
+            _check(e, step.array, step.index, nbytes if step.level == len(gep.operands) - 2 else 0, pointer)
+
+
+def _check(e: Emitter, array: ir.Array, index: str | int, nbytes: int | None, pointer: Ptr) -> None:
+    element = llvm_types.size_of(array.elem)
+    last = (array.count * element - (nbytes or element)) // element
+    if (isinstance(index, int) and 0 <= index <= last) or (e.unit.proven(e.current) and last == array.count - 1):
+        return
+    beyond = "true" if last < 0 else e.body.op(f"icmp ugt i64 {index}, {last}")
+    inside = e.body.op(f"icmp ult i64 {pointer.offset}, {pointer.length}")
+    text = f"index {{index}} of an array of {array.count}: the access leaves that array, though not the object it is part of"
+    site = Site(Kind.SUB_OBJECT_OVERRUN, e.place, "index", size=nbytes or element, text=text)
+    e.report_if(e.body.op(f"and i1 {beyond}, {inside}"), site, index)
+
+
+def _is_whole(gep: ir.Instr, level: int) -> bool:
+    """Whether the array is all of a variable: the bounds of the object are its bounds."""
+    pointer, first = gep.operands[0], gep.operands[1]
+    variable = (isinstance(pointer, ir.Instr) and pointer.op == "alloca") or _is_global(pointer)
+    return variable and level == 1 and isinstance(first, ir.Const) and first.value == 0
+
+
+def _is_global(pointer: ir.Value) -> bool:
+    if isinstance(pointer, ir.Const) and isinstance(pointer.value, ir.GlobalOffset):
+        return pointer.value.offset == 0
+    return isinstance(pointer, ir.Global)
+
+
+def _is_open_ended(gep: ir.Instr, step: Step) -> bool:
+    assert isinstance(step.array, ir.Array)
+    parent = step.parent or (_struct_of(gep.operands[0]) if step.level == 1 else None)
+    return step.array.count <= 1 and isinstance(parent, ir.Struct) and parent.fields[-1] == step.array
+
+
+def _struct_of(pointer: ir.Value) -> ir.Type | None:
+    """The struct of which `pointer` is the address of a field; clang makes that a gep of its own."""
+    if not isinstance(pointer, ir.Instr) or pointer.op != "gep":
+        return None
+    type, parent = pointer.elem, None
+    for index in pointer.operands[2:]:
+        parent = type
+        if isinstance(type, ir.Struct):
+            assert isinstance(index, ir.Const) and isinstance(index.value, int)
+            type = type.fields[index.value]
+        else:
+            type = type.elem if isinstance(type, (ir.Array, ir.Vector)) else None
+    return parent
+
+
+def _accessed(e: Emitter, gep: ir.Instr) -> int | None:
+    """Bytes that a load or store accesses at the result, 0 where that is left to another gep or a call; None if nothing does."""
+    found = None
+    for user in e.users.get(id(gep), ()):
+        if user.op == "load":
+            found = max(found or 0, llvm_types.size_of(user.type))
+        elif user.op == "store" and user.operands[1] is gep:
+            found = max(found or 0, llvm_types.size_of(user.operands[0].type))
+        elif (user.op == "call" and user.operands) or (user.op == "gep" and _accessed(e, user) is not None):
+            found = found or 0
+    return found

@@ -1,0 +1,372 @@
+"""Emits the function of one region of a kernel: its memory objects, its loops over work-items, how work-items leave."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from ...findings import Kind
+from ...ir import ir, llvm_types
+from ...ir.memory_ops import touches_memory
+from ...ir.provenance import Key, Object, Provenance
+from ...ir.queries import globals_of, object_align, private_bytes
+from ..abi import context
+from ..abi.specialization import NOTHING, LocalArg
+from ..analysis.active_items import guard_of
+from ..analysis.intervals import Grid, Intervals
+from ..analysis.parallel_regions import Region, RegionPlan
+from ..analysis.segments import Segment
+from ..llvm.text import Text
+from . import item_order
+from .diagnostic_sites import Site
+from .emitter import Emitter
+from .unit import Unit
+from .work_items import AXES, WorkItem
+
+if TYPE_CHECKING:
+    from .instrumentation import LocalShadow
+
+PARAMETERS = (
+    "ptr %ctx, ptr noalias %args, ptr noalias %mem, ptr noalias %arena, i64 %gx, i64 %gy, i64 %gz, i64 %gl, i64 %first, i64 %last"
+)
+ARGUMENTS = "ptr %ctx, ptr %args, ptr %mem, ptr %arena, i64 %gx, i64 %gy, i64 %gz, i64 %gl, i64 %first, i64 %last"
+STACK_LIMIT = 8192
+"""Bytes of private arrays one work-item may keep on the worker's stack."""
+
+ABANDONED = -1
+"""What a region returns when its group must not go on: work-items disagreed, or the launch was stopped."""
+
+
+@dataclass
+class KernelPlan:
+    """What all regions of a kernel agree on: the regions, and where private objects and kept values lie in the arena."""
+
+    unit: Unit
+    provenance: Provenance
+    regions: RegionPlan
+    flat: bool  # sub-group functions: regions run ranges of flattened local ids
+    args: list[int] = field(default_factory=list)
+    private: dict[int, tuple[int, int]] = field(default_factory=dict)  # alloca: arena offset, stride per work-item
+    kept: dict[int, list[int]] = field(default_factory=dict)  # value: arena offset per part
+    collective: dict[int, list[int]] = field(default_factory=dict)  # split number: arena offsets of operands and result
+    shadow: LocalShadow | None = None  # at level full
+
+    @property
+    def single(self) -> bool:
+        return len(self.regions.regions) == 1
+
+    @property
+    def lanes(self) -> int:
+        """Work-items that run at once."""
+        return 1
+
+    @property
+    def local_valid(self) -> int | None:
+        """Where the valid bytes of local memory begin in the arena; None below level full."""
+        return self.shadow.local_valid if self.shadow is not None else None
+
+
+class KernelEmitter(Emitter):
+    """One region's function: `i64 @region.N(...)`, the number of the split every work-item reached, 0 at the kernel's end."""
+
+    def __init__(self, plan: KernelPlan, region: Region):
+        super().__init__(plan.unit, plan.unit.kernel, plan.provenance)
+        self.plan = plan
+        self.region = region
+        self.item_ids = WorkItem(self)
+        self.exits: list[tuple[str, int]] = []
+        self._fields: dict[tuple[int, int], str] = {}
+        self._narrow: dict[tuple[int, int], str] = {}
+        self.stacked = [
+            i for b in self.function.blocks[:1] for i in b.instrs if i.op == "alloca" and id(i) not in plan.private
+        ]  # fmt: skip
+
+    # Memory objects
+
+    def object_of(self, key: Key) -> Object:
+        kind, which = key
+        if kind == "param":
+            return self._argument(next(p for p in self.function.params if p.index == which))
+        if kind == "alloca":
+            return self._private(key)
+        variable = next(g for g in self.plan_globals() if g.name == which)
+        size = llvm_types.size_of(variable.type)
+        if variable.space == ir.LOCAL:
+            return Object(key, variable.name, "local", self._in_memory(self.unit.reserve_local(variable.name, size)), size)
+        return Object(key, variable.name, "constant", self.unit.constant_data(variable), size)
+
+    def plan_globals(self) -> list[ir.Global]:
+        return globals_of(self.function)
+
+    def _in_memory(self, offset: int) -> str:
+        return self.prologue.op(f"getelementptr i8, ptr %mem, i64 {offset}")
+
+    def _argument(self, param: ir.Param) -> Object:
+        arg = self.unit.key.args[param.index]
+        if isinstance(arg, LocalArg):
+            base = self._in_memory(self.unit.reserve_local(param.index, arg.nbytes))
+            return Object(("param", param.index), param.name, "local", base, arg.nbytes)
+        base = self.argument_field(param.index, 0, "ptr")
+        return Object(("param", param.index), param.name, "buffer", base, self.argument_field(param.index, 8))
+
+    def argument_field(self, index: int, offset: int, type: str = "i64") -> str:
+        """A field of an argument's slot, loaded in the prologue on first use."""
+        if (index, offset) not in self._fields:
+            at = self.prologue.op(f"getelementptr i8, ptr %args, i64 {self.plan.args[index] + offset}")
+            self._fields[index, offset] = self.prologue.op(f"load {type}, ptr {at}, align 8, !invariant.load !1")
+        return self._fields[index, offset]
+
+    def narrow_field(self, index: int, offset: int) -> str:
+        """A field of an argument's slot as i32."""
+        if (index, offset) not in self._narrow:
+            self._narrow[index, offset] = self.prologue.op(f"trunc i64 {self.argument_field(index, offset)} to i32")
+        return self._narrow[index, offset]
+
+    def parameter(self, param: ir.Param) -> str:
+        if isinstance(param.type, ir.Int) and param.type.bits == 1:
+            return self.prologue.op(f"trunc i8 {self.argument_field(param.index, 0, 'i8')} to i1")
+        return self.argument_field(param.index, 0, llvm_types.spell(param.type))
+
+    def argument_address(self, param: ir.Param) -> str:
+        """Where an argument passed by value lies, as a struct's bytes are copied from."""
+        return self.prologue.op(f"getelementptr i8, ptr %args, i64 {self.plan.args[param.index]}")
+
+    def _private(self, key: Key) -> Object:
+        instr = next(i for i in self.function.blocks[0].instrs if id(i) == key[1])
+        size = private_bytes(instr)
+        name = instr.name or "private variable"
+        if id(instr) not in self.plan.private:
+            base = self.prologue.op(f"alloca [{size} x i8], align {object_align(size)}")
+            return Object(key, name, "private", base, size)
+        offset, stride = self.plan.private[id(instr)]
+        start = self.prologue.op(f"getelementptr i8, ptr %arena, i64 {offset}")
+        if stride:
+            slot = self.opening.op(f"mul i64 {self.slot}, {stride}")
+            start = self.opening.op(f"getelementptr i8, ptr {start}, i64 {slot}")
+        return Object(key, name, "private", start, size)
+
+    def candidates(self) -> Iterable[Key]:
+        for param in self.function.params:
+            if isinstance(param.type, ir.Pointer):
+                yield ("param", param.index)
+        yield from (("global", g.name) for g in self.plan_globals())
+        yield from (("alloca", id(i)) for i in self.function.blocks[0].instrs if i.op == "alloca")
+
+    # Work-items
+
+    def item(self, t: Text) -> tuple[str, str]:
+        return "%gl", self.item_ids.slot(t)
+
+    def emit(self) -> str:
+        """The whole function as text."""
+        self.opening = Text(self.prologue.names, label="item")
+        proven = self.unit.key.proofs != NOTHING
+        self.exact = self.unit.exact if proven else Intervals(self.region.order, Grid.of(self.unit.key)).exact
+        for name in self._counters:
+            self.prologue.lines += [f"  %{name} = alloca i64", f"  store i64 0, ptr %{name}"]
+        if self.unit.sticky:  # one flag per run of the region: a register, which LLVM can keep through vectorised loops
+            self.prologue.lines += ["  %sticky = alloca i8", "  store i8 0, ptr %sticky"]
+        name = f"region.{self.region.number}"
+        if self.plan.shadow is not None:
+            head, tail = item_order.item_loop(self)
+        elif self.plan.flat:
+            head, tail = self._flat_loop()
+        else:
+            head, tail = self._nested_loops()
+        self.slot = self.item_ids.slot(self.opening)
+        self._open_item()
+        self.emit_segments(self.region.order, self.region.polled)
+        self._close_item()
+        tail += self._raised() + self._result()
+        lines = [f"define internal i64 @{name}({PARAMETERS}) #0 {{", "entry:", *self.prologue.lines, "  br label %begin"]
+        lines += [*head, "item:", *self.opening.lines, f"  br label %{self.region.order[0].label}"]
+        lines += [*self.body.lines, *tail, *self.body.cold, "}"]
+        return "\n".join(lines)
+
+    def _nested_loops(self) -> tuple[list[str], list[str]]:
+        """Loops over the axes that have any, z, y, x."""
+        axes = [a for a in (2, 1, 0) if self._looped(a)]
+        head, tail = ["begin:"], ["latch:"]
+        before = "begin"
+        for axis in axes:
+            name = AXES[axis]
+            head += [f"  br label %loop.{name}", f"loop.{name}:"]
+            head.append(f"  %l{name} = phi i64 [ 0, %{before} ], [ %l{name}.next, %latch.{name} ]")
+            self.item_ids.local[axis] = f"%l{name}"
+            before = f"loop.{name}"
+        head.append("  br label %item")
+        for axis in reversed(axes):
+            name = AXES[axis]
+            tail += [f"  br label %latch.{name}", f"latch.{name}:", f"  %l{name}.next = add i64 %l{name}, {self._step(axis)}"]
+            tail.append(f"  %l{name}.more = icmp ult i64 %l{name}.next, {self._loop_end(axis)}")
+            tail.append(f"  br i1 %l{name}.more, label %loop.{name}, label %end.{name}")
+            tail.append(f"end.{name}:")
+        return head, tail
+
+    def _looped(self, axis: int) -> bool:
+        """Whether there is a loop along `axis`: one work-item needs none."""
+        return not (self.unit.key.uniform and self.unit.key.local_size[axis] == 1)
+
+    def _step(self, axis: int) -> int:
+        """Work-items along `axis` that one pass of the loops takes."""
+        return 1
+
+    def _loop_end(self, axis: int) -> str:
+        """How far the loop along `axis` runs: over the group, or as far as anything is done."""
+        guard = guard_of(self.plan.regions, self.region)
+        size = self.item_ids.size(axis)
+        if guard is None or guard.axis != axis:
+            return size
+        if self.unit.key.uniform:
+            return str(min(guard.bound, self.unit.key.local_size[axis]))
+        least = self.unit.declare("llvm.umin.i64", "i64", "i64, i64")
+        return self.prologue.op(f"call {least}(i64 {size}, i64 {guard.bound})")
+
+    def _flat_loop(self) -> tuple[list[str], list[str]]:
+        """One loop over flattened local ids from %first to %last."""
+        t = self.opening
+        head = [
+            "begin:",
+            "  br label %loop",
+            "loop:",
+            "  %l = phi i64 [ %first, %begin ], [ %l.next, %latch ]",
+            "  br label %item",
+        ]
+        sizes = [self.item_ids.size(axis) for axis in range(3)]
+        self.item_ids.local[0] = t.op(f"urem i64 %l, {sizes[0]}")
+        rest = t.op(f"udiv i64 %l, {sizes[0]}")
+        self.item_ids.local[1] = t.op(f"urem i64 {rest}, {sizes[1]}")
+        self.item_ids.local[2] = t.op(f"udiv i64 {rest}, {sizes[1]}")
+        tail = ["latch:", "  %l.next = add i64 %l, 1", "  %l.more = icmp ult i64 %l.next, %last"]
+        return head, [*tail, "  br i1 %l.more, label %loop, label %end", "end:"]
+
+    @property
+    def _ends(self) -> set[int]:
+        """Where work-items may be when they leave: one place is agreement without asking."""
+        return {number for _, number in self.exits} or {0}
+
+    @property
+    def _counters(self) -> dict[str, int]:
+        """Counters of accesses by name, and where the launch adds them up."""
+        return {"executed": context.EXECUTED, "executed.proven": context.EXECUTED_PROVEN} if self.unit.key.count else {}
+
+    def tally(self, instr: ir.Instr) -> None:
+        if self.unit.key.count and touches_memory(instr):
+            for name in ("executed", "executed.proven") if self.unit.proven(instr) else ("executed",):
+                before = self.body.op(f"load i64, ptr %{name}")
+                self.body.do(f"store i64 {self.body.op(f'add i64 {before}, 1')}, ptr %{name}")
+
+    def _flush(self, t: Text) -> None:
+        """Hand the region's flag and counters to the launch, on the way out."""
+        for name, word in self._counters.items():
+            total = t.op(f"load i64, ptr %{name}")
+            t.op(f"atomicrmw add ptr {context.field(t, word)}, i64 {total} monotonic")
+        if self.unit.sticky:
+            t.do(f"call void @raise(ptr %ctx, i8 {t.op('load i8, ptr %sticky')})")
+
+    def _raised(self) -> list[str]:
+        t = Text(self.prologue.names)
+        self._flush(t)
+        return t.lines
+
+    def _result(self) -> list[str]:
+        if len(self._ends) == 1:
+            return [f"  ret i64 {self._ends.pop()}"]
+        return ["  %agreed.last = load i64, ptr %agreed", "  ret i64 %agreed.last"]
+
+    def _open_item(self) -> None:
+        """Bring in what lives across splits; in the first region, give private variables their zeros."""
+        for value in self.region.redefined:
+            self.slots[id(value)] = [self.prologue.op(f"alloca {t}, align 16") for t in self.part_types(value)]
+        body, self.body = self.body, self.opening
+        for value in self.region.live_in:
+            self.define_parts(value, self._kept(value))
+        for instr in self.function.blocks[0].instrs:
+            if instr.op == "alloca" and (self.region.number == 0 or id(instr) not in self.plan.private):
+                self._zero(instr)
+        self.body = body
+
+    def _zero(self, instr: ir.Instr) -> None:
+        target = self.object(("alloca", id(instr)))
+        fill = self.unit.declare("llvm.memset.p0.i64", "void", "ptr, i8, i64, i1")
+        align = object_align(int(target.length))
+        self.opening.do(f"call {fill}(ptr align {align} {target.base}, i8 0, i64 {target.length}, i1 false)")
+        self.hooks.opening(instr)
+
+    def arena_slot(self, t: Text, offset: int, type: str) -> str:
+        """The address of this work-item's entry in the arena array of `type` at `offset`."""
+        base = t.op(f"getelementptr i8, ptr %arena, i64 {offset}")
+        return t.op(f"getelementptr [{value_bytes(type)} x i8], ptr {base}, i64 {self.slot}")
+
+    def _kept(self, value: ir.Instr) -> list[str]:
+        offsets, types = self.plan.kept[id(value)], self.part_types(value)
+        return [self._load_kept(offset, type) for offset, type in zip(offsets, types, strict=True)]
+
+    def _load_kept(self, offset: int, type: str) -> str:
+        return self.opening.op(f"load {type}, ptr {self.arena_slot(self.opening, offset, type)}, align 1")
+
+    def leave_at(self, segment: Segment) -> None:
+        split = segment.split
+        assert split is not None
+        t = self.body
+        for value in self.plan.regions.kept_at(split):
+            if id(value) in self.region.defined:
+                for offset, type, part in zip(self.plan.kept[id(value)], self.part_types(value), self.parts(value), strict=True):
+                    t.do(f"store {type} {part}, ptr {self.arena_slot(t, offset, type)}, align 1")
+        for offset, operand in zip(self.plan.collective.get(split.number, []), split.instr.operands, strict=False):
+            t.do(f"store {self.typed(operand)}, ptr {self.arena_slot(t, offset, llvm_types.spell(operand.type))}, align 1")
+        self.exits.append((t.label, split.number))
+        t.jump("left")
+
+    def leave(self, value: str | None) -> None:
+        self.exits.append((self.body.label, 0))
+        self.body.jump("left")
+
+    def _close_item(self) -> None:
+        """Where every work-item ends: the first says where it got to, the others must agree."""
+        t = self.body
+        t.block("left")
+        if len(self._ends) == 1:
+            t.jump("latch")
+            return
+        self.prologue.do("%agreed = alloca i64")
+        self.prologue.do("store i64 -2, ptr %agreed")
+        number = t.op("phi i64 " + ", ".join(f"[ {n}, %{label} ]" for label, n in self.exits))
+        agreed = t.op("load i64, ptr %agreed")
+        other = t.op(f"icmp ne i64 {agreed}, {number}")
+        differs = t.op(f"and i1 {other}, {t.op(f'icmp ne i64 {agreed}, -2')}")
+        t.branch(differs, "diverged", "agree", unlikely=True)
+        t.block("agree")
+        t.do(f"store i64 {number}, ptr %agreed")
+        t.jump("latch")
+        cold = t.aside()
+        cold.block("diverged")
+        group, local = self.item(cold)
+        self._flush(cold)
+        cold.do(f"call void @diverged(ptr %ctx, i64 {group}, i64 {local}, i64 {number}, i64 {agreed})")
+        cold.do(f"ret i64 {ABANDONED}")
+        t.put_aside(cold)
+
+    def poll(self, place: ir.Place) -> None:
+        t = self.body
+        flag = t.op(f"load atomic i64, ptr {context.field(self.prologue, context.STOP)} monotonic, align 8")
+        stop, on = t.fresh("stop"), t.fresh("on")
+        t.branch(t.op(f"icmp ne i64 {flag}, 0"), stop, on, unlikely=True)
+        cold = t.aside()
+        cold.block(stop)
+        self._flush(cold)
+        self.report(cold, Site(Kind.WATCHDOG, place))
+        cold.do(f"ret i64 {ABANDONED}")
+        t.put_aside(cold)
+        t.block(on)
+
+
+def value_bytes(type: str) -> int:
+    """Bytes kept for a part of LLVM type `type` (vectors of 3 packed, i1 in a byte each way)."""
+    if type == "ptr":
+        return 8
+    if type.startswith("<"):
+        count, elem = type[1:-1].split(" x ")
+        return max(1, int(count) * {"i1": 1}.get(elem, value_bytes(elem)))
+    return {"i1": 1, "half": 2, "float": 4, "double": 8}.get(type) or max(1, int(type[1:]) // 8)

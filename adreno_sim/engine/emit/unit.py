@@ -1,0 +1,152 @@
+"""One LLVM module under construction: what its functions share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ...base.errors import UnsupportedError
+from ...ir import ir, llvm_types
+from ..abi.specialization import Specialisation
+from ..llvm import constants
+from . import diagnostic_sites
+
+MOST_CONSTANT_DATA = 16 << 20
+"""Bytes that one program-scope constant may have: they become part of the machine code."""
+
+
+_FIRST_LOOP = 3
+"""Number of the first loop's metadata."""
+
+
+@dataclass(frozen=True)
+class PrintCall:
+    """A printf in the source: its format, and per argument the type spelling and bytes it has in the record."""
+
+    format: str
+    arguments: tuple[ir.Type, ...]
+    strings: tuple[str | None, ...]
+
+
+@dataclass
+class Unit:
+    """Declarations, constant data, library functions and sites of one module.
+
+    `checked` is False at level "off". `local_bytes` and `arena_bytes` size a worker's private memory: local memory
+    first, then what work-items keep across barriers, and in `tallies` the worker's counts of sites. `may_fail`: sticky code
+    has a check that may raise the flag.
+    """
+
+    key: Specialisation
+    kernel: ir.Function
+    table: diagnostic_sites.SiteTable = field(default_factory=diagnostic_sites.SiteTable)
+    functions: list[str] = field(default_factory=list)
+    declarations: dict[str, str] = field(default_factory=dict)
+    globals: dict[str, str] = field(default_factory=dict)
+    prints: list[PrintCall] = field(default_factory=list)
+    notes: dict[diagnostic_sites.Site, None] = field(default_factory=dict)
+    emitted: set[str] = field(default_factory=set)
+    local_offsets: dict[object, int] = field(default_factory=dict)
+    local_bytes: int = 0
+    arena_bytes: int = 0
+    tallies: dict[int, int] = field(default_factory=dict)
+    may_fail: bool = False
+    unrolled: int = 0
+    _users: dict[int, dict[int, list[ir.Instr]]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        proofs = self.key.proofs
+        numbered = enumerate(i for b in self.kernel.blocks for i in b.instrs)
+        pairs = [(n, id(i)) for n, i in numbered if n in proofs.in_range or n in proofs.exact]
+        self._in_range = {i for n, i in pairs if n in proofs.in_range}
+        self._exact = {i for n, i in pairs if n in proofs.exact}
+
+    @property
+    def checked(self) -> bool:
+        return self.key.checks != "off"
+
+    @property
+    def sticky(self) -> bool:
+        """Whether a failed check raises the launch's flag in place of reporting."""
+        return self.key.sticky
+
+    def proven(self, instr: ir.Instr | None) -> bool:
+        """Whether every access that `instr` makes is in range for certain."""
+        return id(instr) in self._in_range
+
+    def exact(self, instr: ir.Instr) -> bool:
+        """Whether an integer operation gives the mathematical result as a signed number, on every execution."""
+        return id(instr) in self._exact
+
+    def users(self, function: ir.Function) -> dict[int, list[ir.Instr]]:
+        """The instructions of a function that have a value as an operand, by its `id`: once for all emitters of its regions."""
+        if id(function) not in self._users:
+            found = self._users[id(function)] = {}
+            for instr in (i for block in function.blocks for i in block.instrs):
+                for operand in instr.operands:
+                    found.setdefault(id(operand), []).append(instr)
+        return self._users[id(function)]
+
+    def declare(self, name: str, result: str, arguments: str) -> str:
+        """Declare an LLVM intrinsic once; returns "result @name" for a call."""
+        self.declarations.setdefault(name, f"declare {result} @{name}({arguments})")
+        return f"{result} @{name}"
+
+    def constant_data(self, variable: ir.Global) -> str:
+        """The operand of a program-scope constant, defined in this module."""
+        name = f"@data.{len(self.globals)}"
+        if variable.name not in self.globals:
+            size = llvm_types.size_of(variable.type)
+            if size > MOST_CONSTANT_DATA:
+                what = f"{size} bytes of program-scope data in {variable.name}"
+                raise UnsupportedError(f"unsupported: {what}: expected at most {MOST_CONSTANT_DATA}")
+            data = constants.data_bytes(variable.initializer, variable.type)
+            body = "".join(f"\\{byte:02X}" for byte in data)
+            self.globals[variable.name] = f'{name} = internal constant [{len(data)} x i8] c"{body}", align 128'
+        return self.globals[variable.name].split(" ", 1)[0]
+
+    def reserve_local(self, owner: object, nbytes: int) -> int:
+        """Offset of `nbytes` of local memory for `owner`, the same at every call."""
+        if owner not in self.local_offsets:
+            self.local_offsets[owner] = self.local_bytes
+            self.local_bytes += llvm_types.align_up(nbytes, 128)
+        return self.local_offsets[owner]
+
+    def reserve_arena(self, nbytes: int) -> int:
+        """Offset in the arena of `nbytes` that a worker keeps for the group it runs."""
+        start = self.arena_bytes
+        self.arena_bytes += llvm_types.align_up(nbytes, 128)
+        return start
+
+    def tally(self, site: int) -> int:
+        """Offset in the arena of a worker's count of a site."""
+        if site not in self.tallies:
+            self.tallies[site] = self.reserve_arena(8)
+        return self.tallies[site]
+
+    def unrolled_loop(self) -> str:
+        """What the jump back of a loop ends with that LLVM is to unroll as a whole."""
+        self.unrolled += 1
+        return f", !llvm.loop !{_FIRST_LOOP + self.unrolled - 1}"
+
+    def note(self, site: diagnostic_sites.Site) -> None:
+        """A finding that is certain when compiling: every launch reports it once."""
+        self.notes.setdefault(site)
+
+    def text(self) -> str:
+        flush = ' "denormal-fp-math"="preserve-sign,preserve-sign"' if self.key.flush_denormals else ""
+        return "\n".join(
+            [
+                *self.declarations.values(),
+                *self.globals.values(),
+                *self.functions,
+                f'attributes #0 = {{ nounwind "no-trapping-math"="true"{flush} }}',
+                "attributes #1 = { nounwind cold noinline }",
+                f"attributes #2 = {{ nounwind noinline{flush} }}",
+                f"attributes #3 = {{ nounwind alwaysinline{flush} }}",
+                f'attributes #4 = {{ nounwind alwaysinline "no-trapping-math"="true"{flush} }}',
+                '!0 = !{!"branch_weights", i32 1, i32 1048576}',
+                "!1 = !{}",
+                '!2 = !{!"llvm.loop.unroll.full"}',
+                *(f"!{n} = distinct !{{!{n}, !2}}" for n in range(_FIRST_LOOP, _FIRST_LOOP + self.unrolled)),
+            ]
+        )

@@ -1,0 +1,74 @@
+"""Kernel IR constants as LLVM text. What is undefined in the source becomes zero: LLVM must not draw conclusions from it."""
+
+from __future__ import annotations
+
+import struct
+
+from ...base.errors import UnsupportedError
+from ...ir import ir, llvm_types
+
+
+def float_bits(bits: int, pattern: int) -> str:
+    """A float constant from its IEEE bit pattern; NaN payloads survive."""
+    if bits == 16:
+        return f"0xH{pattern:04X}"
+    if bits == 64:
+        return f"0x{pattern:016X}"
+    if pattern & 0x7F800000 == 0x7F800000 and pattern & 0x7FFFFF:
+        return f"bitcast (i32 {pattern} to float)"
+    value = struct.unpack("<f", struct.pack("<I", pattern))[0]
+    return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
+
+
+def number(type: ir.Type, value: float) -> str:
+    """`value` as a constant of the float, half or double (vector) `type`."""
+    elem = llvm_types.elem_of(type)
+    if not isinstance(elem, ir.Float):
+        raise TypeError(f"expected a float type, got {type}")
+    code, word = {16: ("<e", "<H"), 32: ("<f", "<I"), 64: ("<d", "<Q")}[elem.bits]
+    return splat(type, float_bits(elem.bits, struct.unpack(word, struct.pack(code, value))[0]))
+
+
+def splat(type: ir.Type, text: str) -> str:
+    """The scalar constant `text` in every lane of `type`."""
+    if not isinstance(type, ir.Vector):
+        return text
+    item = f"{llvm_types.spell(type.elem)} {text}"
+    return "<" + ", ".join([item] * type.count) + ">"
+
+
+def text(const: ir.Const) -> str:
+    """The constant as an LLVM operand. Pointers are not handled here: they carry provenance."""
+    type, value = const.type, const.value
+    if value is ir.UNDEF or value is None:
+        return llvm_types.zero(type)
+    if isinstance(type, ir.Int) and isinstance(value, int):
+        return ("true" if value & 1 else "false") if type.bits == 1 else str(value)
+    if isinstance(type, ir.Float) and isinstance(value, int):
+        return float_bits(type.bits, value)
+    if isinstance(value, tuple):
+        body = ", ".join(f"{llvm_types.spell(v.type)} {text(v)}" for v in value)
+        if isinstance(type, ir.Vector):
+            return f"<{body}>"
+        if isinstance(type, ir.Array):
+            return f"[{body}]"
+        return f"<{{{body}}}>" if isinstance(type, ir.Struct) and type.packed else f"{{{body}}}"
+    raise UnsupportedError(f"unsupported: a constant of type {type} here")
+
+
+def data_bytes(const: ir.Const | None, type: ir.Type) -> bytes:
+    """A program-scope initialiser as the bytes it has in memory; undefined parts are zero."""
+    if const is None or const.value is None or const.value is ir.UNDEF:
+        return bytes(llvm_types.size_of(type))
+    value = const.value
+    if isinstance(value, int):
+        size = llvm_types.size_of(type)
+        return (value & ((1 << (8 * size)) - 1)).to_bytes(size, "little")
+    if not isinstance(value, tuple):
+        raise UnsupportedError("unsupported: a program-scope variable that holds an address")
+    out = bytearray(llvm_types.size_of(type))
+    for index, item in enumerate(value):
+        at = llvm_types.field_offset(type, index) if isinstance(type, ir.Struct) else index * llvm_types.size_of(item.type)
+        piece = data_bytes(item, item.type)
+        out[at : at + len(piece)] = piece
+    return bytes(out)

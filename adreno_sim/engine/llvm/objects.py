@@ -1,0 +1,109 @@
+"""LLVM: text in, object code out, object code into this process."""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import threading
+from dataclasses import dataclass
+from functools import cached_property
+
+import llvmlite
+import llvmlite.binding as llvm
+
+from . import soft_float
+from .passes import Passes
+
+PIPELINE = 4
+"""Counts changes to how text becomes object code; part of the key of cached objects."""
+
+VECTORS = "; vectors\n"
+"""How the text of a module begins whose code is in vectors."""
+
+_LOCK = threading.RLock()
+_NUMBER = itertools.count()
+
+
+class Machine:
+    """The processor as LLVM sees it (the host's, unless named), and the linker that loads object code. Use `machine()`."""
+
+    def __init__(self, cpu: str | None = None, features: str | None = None) -> None:
+        llvm.initialize_native_target()
+        llvm.initialize_native_asmprinter()
+        self.cpu = llvm.get_host_cpu_name() if cpu is None else cpu
+        self.features = llvm.get_host_cpu_features().flatten() if features is None else features
+        target = llvm.Target.from_default_triple()
+        self._machine = target.create_target_machine(cpu=self.cpu, features=self.features, opt=3, reloc="pic", codemodel="small")
+
+    @property
+    def identity(self) -> str:
+        """What object code depends on besides its text."""
+        return f"{llvmlite.__version__} {llvm.llvm_version_info} {PIPELINE} {self.cpu} {self.features}"
+
+    @cached_property
+    def _passes(self) -> Passes:
+        return Passes(self._machine)
+
+    @cached_property
+    def _linker(self) -> llvm.LLJIT:
+        return llvm.create_lljit_compiler(self._machine)
+
+    @cached_property
+    def _fallbacks(self) -> bytes:
+        """Object code of what this processor lacks; empty where it lacks nothing."""
+        return self.compile(soft_float.text()) if soft_float.needed(self.features) else b""
+
+    def compile(self, text: str) -> bytes:
+        """Object code of a module. Text that LLVM refuses is this project's error: RuntimeError."""
+        with _LOCK:
+            # Without the layout LLVM takes no integer width for native, and gives up on most loops.
+            header = f'target triple = "{self._machine.triple}"\ntarget datalayout = "{self._machine.target_data}"\n'
+            module = llvm.parse_assembly(header + text, llvm.create_context())
+            if text.startswith(VECTORS):
+                self._passes.run_on_vectors(module, text.count("\n"))
+            else:
+                self._passes.run(module)
+            return bytes(self._machine.emit_object(module))
+
+    def load(self, code: bytes, symbol: str) -> Loaded:
+        """Object code linked into this process; RuntimeError if it is damaged."""
+        with _LOCK:
+            library = llvm.JITLibraryBuilder().add_object_img(code).export_symbol(symbol)
+            if self._fallbacks:
+                library.add_object_img(self._fallbacks)
+            for name, function in _LIBC.items():
+                library.import_symbol(name, function)
+            tracker = library.link(self._linker, f"kernel{next(_NUMBER)}")
+            return Loaded(tracker, tracker[symbol])
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """Machine code in memory: it lives as long as this object. `address` is the exported function's."""
+
+    tracker: object
+    address: int
+
+
+def _address(function: object) -> int:
+    return ctypes.cast(function, ctypes.c_void_p).value or 0  # type: ignore[arg-type]
+
+
+_LIBC = {
+    "memmove": _address(ctypes.memmove),
+    "memcpy": _address(ctypes.memmove),
+    "memset": _address(ctypes.memset),
+    "syscall": _address(ctypes.CDLL(None).syscall),
+}
+"""All that machine code may call outside itself: what LLVM makes of long copies and fills, and what threads wait by."""
+
+_machine: Machine | None = None
+
+
+def machine() -> Machine:
+    """The one Machine of this process."""
+    global _machine
+    with _LOCK:
+        if _machine is None:
+            _machine = Machine()
+        return _machine

@@ -1,0 +1,70 @@
+"""LLVM text for vectors with one element per lane: constants, splats, masks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...ir import ir, llvm_types
+from . import constants
+from .text import Text
+
+
+def wide(type: ir.Type, lanes: int) -> ir.Vector:
+    """One element of scalar `type` per lane."""
+    assert isinstance(type, (ir.Int, ir.Float))
+    return ir.Vector(type, lanes)
+
+
+def numbers(type: ir.Type, values: Sequence[int]) -> str:
+    """A constant vector of integers of `type`."""
+    spelled = llvm_types.spell(type)
+    return "<" + ", ".join(f"{spelled} {v}" for v in values) + ">"
+
+
+def splat(t: Text, type: ir.Type, operand: str, lanes: int) -> str:
+    """The scalar `operand` of `type` in every lane."""
+    vector = wide(type, lanes)
+    if not operand.startswith("%"):
+        return constants.splat(vector, operand)
+    spelled = llvm_types.spell(vector)
+    first = t.op(f"insertelement {spelled} poison, {llvm_types.spell(type)} {operand}, i64 0")
+    return t.op(f"shufflevector {spelled} {first}, {spelled} poison, <{lanes} x i32> zeroinitializer")
+
+
+def moved(t: Text, type: ir.Type, operand: str, pattern: Sequence[int]) -> str:
+    """The scalar `operand` plus a constant per lane."""
+    lanes = len(pattern)
+    spread = splat(t, type, operand, lanes)
+    if not any(pattern):
+        return spread
+    return t.op(f"add {llvm_types.spell(wide(type, lanes))} {spread}, {numbers(type, pattern)}")
+
+
+def both(t: Text, a: str | None, b: str | None, lanes: int) -> str | None:
+    """The lanes in two masks; None is all lanes."""
+    if a is None or b is None:
+        return b if a is None else a
+    return t.op(f"and <{lanes} x i1> {a}, {b}")
+
+
+def negated(t: Text, mask: str, lanes: int) -> str:
+    return t.op(f"xor <{lanes} x i1> {mask}, splat (i1 true)")
+
+
+def text_of(mask: str | None) -> str:
+    """A mask as an operand."""
+    return "splat (i1 true)" if mask is None else mask
+
+
+def bits_of(t: Text, mask: str | None, lanes: int) -> str:
+    """A mask as an i32, lane 0 lowest."""
+    if mask is None:
+        return str((1 << lanes) - 1)
+    word = t.op(f"bitcast <{lanes} x i1> {mask} to i{lanes}")
+    return t.op(f"zext i{lanes} {word} to i32")
+
+
+def any_of(t: Text, mask: str, lanes: int) -> str:
+    """An i1: whether any lane is in the mask."""
+    word = t.op(f"bitcast <{lanes} x i1> {mask} to i{lanes}")
+    return t.op(f"icmp ne i{lanes} {word}, 0")

@@ -1,0 +1,249 @@
+"""Local arrays in which no two work-items can race: what happens to one between two barriers is either reading alone, or
+writing by work-items that keep apart, each of which reads only what it writes itself or what nobody writes.
+
+All work-items of a group pass the same barriers, so that accesses of different ones are unordered only where both can be
+reached from one barrier (or the start) without passing another; and without taking two ways at a branch that all take alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from ...ir import ir
+from ...ir.memory_ops import reads_plainly, targets, touches_memory
+from ...ir.provenance import Key
+from ..abi.launch_facts import LaunchFacts
+from ..abi.specialization import LocalArg, Specialisation
+from ..analysis.affine import IndexForms
+from ..analysis.linear import Linear
+from ..analysis.uniformity import Lockstep
+from .disjoint import Write, told_apart
+from .in_range import Analysis
+from .single_writer import read_of, write_of
+
+_LOCAL_FENCE = 1  # CLK_LOCAL_MEM_FENCE
+_MOST_WAYS = 64
+"""Ways from one barrier that are told apart; beyond, a branch that all take alike is one that may go either way."""
+
+
+@dataclass(frozen=True, eq=False)
+class Access:
+    """Of a local array: a plain write, or a read of which the offset is known or not; an access of another kind has neither."""
+
+    array: Key
+    write: Write | None
+    reads: bool
+    read: Write | None
+
+
+def arrays_kept_apart(function: ir.Function, key: Specialisation, facts: LaunchFacts) -> frozenset[Key]:
+    """The local arrays of a launch of `facts` in which there can be no race; none if the kernel is too deep to be looked at."""
+    try:
+        analysis = Analysis(function, key, facts)
+        accesses = _accesses(analysis, key)
+        return frozenset(_found(analysis.forms, accesses)) if accesses else frozenset()
+    except RecursionError:
+        return frozenset()
+
+
+def _accesses(analysis: Analysis, key: Specialisation) -> dict[int, list[Access]] | None:
+    """Accesses to local arrays by instruction. None where there may be others: through a pointer that may lead anywhere."""
+    found: dict[int, list[Access]] = {}
+    for block in analysis.forms.dominators.order:
+        for instr in block.instrs:
+            if not touches_memory(instr):
+                continue
+            for target in targets(instr):
+                if isinstance(ir.type_of(target), ir.Image):
+                    continue
+                place = analysis.key_of(target)
+                if place is None:
+                    return None
+                if _is_local(place, key, analysis):
+                    read, write = read_of(instr, analysis), write_of(instr, analysis)
+                    access = Access(place, _moved(write, analysis), reads_plainly(instr), _moved(read, analysis))
+                    found.setdefault(id(instr), []).append(access)
+    return found
+
+
+def _is_local(place: Key, key: Specialisation, analysis: Analysis) -> bool:
+    kind, which = place
+    if kind == "param":
+        assert isinstance(which, int)
+        return isinstance(key.args[which], LocalArg)
+    return kind == "global" and analysis.global_named(which).space == ir.LOCAL
+
+
+def _moved(write: Write | None, analysis: Analysis) -> Write | None:
+    """The write without the ids of the group in its offset: they are the same for all that share the array."""
+    if write is None:
+        return None
+    groups = {atom for axis in range(3) for atom in analysis.forms.group_id(axis).terms}
+    terms = {atom: coefficient for atom, coefficient in write.offset.terms.items() if atom not in groups}
+    return Write(write.instr, Linear(terms, write.offset.const), write.size)
+
+
+@dataclass(frozen=True)
+class Interval:
+    """The accesses from one barrier to the next ones on one way, and per atom that has one value for all work-items, as long
+    as no loop turns: ids of the instructions before that turn, and behind it."""
+
+    accesses: list[Access]
+    turning: dict[int, tuple[frozenset[int], frozenset[int]]] = field(default_factory=dict)
+
+    def shared(self, a: ir.Instr, b: ir.Instr) -> set[int]:
+        """The atoms that are the same for a work-item that does `a` and one that does `b`."""
+        return {atom for atom, sides in self.turning.items() if any(id(a) in s and id(b) in s for s in _alone(*sides))}
+
+
+def _alone(before: frozenset[int], behind: frozenset[int]) -> tuple[frozenset[int], frozenset[int]]:
+    return before - behind, behind - before
+
+
+def _found(forms: IndexForms, accesses: dict[int, list[Access]]) -> Iterator[Key]:
+    intervals = list(Ways(forms, accesses).intervals())
+    ids = [forms.local_id(axis) for axis in range(3)]
+    for array in {access.array for several in accesses.values() for access in several}:
+        if all(_quiet(forms, interval, array, ids) for interval in intervals):
+            yield array
+
+
+def _quiet(forms: IndexForms, interval: Interval, array: Key, ids: list[Linear]) -> bool:
+    """Whether the accesses to one array between two barriers cannot race: they all read, or work-items write apart, and read
+    what they write themselves or what nobody writes."""
+    here = [access for access in interval.accesses if access.array == array]
+    writes = [access.write for access in here if access.write is not None]
+    others = [access for access in here if access.write is None]
+    if not all(access.reads for access in others):
+        return False
+    if not writes:
+        return True
+    own: list[ir.Instr] = []
+    for read in (access.read for access in others):
+        if read is None:
+            return False
+        if any(write.offset.same(read.offset) and write.size == read.size for write in writes):
+            own.append(read.instr)
+        elif not all(
+            _elsewhere(forms, read, write, interval.shared(read.instr, write.instr))
+            or told_apart(forms, [write, read], ids) is not None
+            for write in writes
+        ):
+            return False
+    return told_apart(forms, writes, ids, own) is not None
+
+
+def _elsewhere(forms: IndexForms, read: Write, write: Write, shared: set[int]) -> bool:
+    """Whether whatever is read lies below or above whatever is written: as it is, or both moved by what they share."""
+    moves = [Linear({}, 0)]
+    moves += [Linear({a: c for a, c in one.offset.terms.items() if a in shared}, 0) for one in (read, write)]
+    for move in moves:
+        low, high = forms.context(read.instr).tight(read.offset.plus(move, -1))
+        least, most = forms.context(write.instr).tight(write.offset.plus(move, -1))
+        if high + read.size <= least or most + write.size <= low:
+            return True
+    return False
+
+
+Point = tuple[ir.Block, int]
+"""A block, and the number of an instruction in it."""
+
+
+class Ways:
+    """Where control gets from the start of a kernel and from each barrier without passing another."""
+
+    def __init__(self, forms: IndexForms, accesses: dict[int, list[Access]]):
+        self._forms, self._accesses = forms, accesses
+        self._order = forms.dominators.order
+        self._lockstep = Lockstep(forms.dominators)
+        self._deciding = {id(b) for b in self._order if self._lockstep.decides(b) and not self._comes_back(b)}
+        self._counters = dict(self._shared_counters())
+
+    def intervals(self) -> Iterator[Interval]:
+        starts: list[Point] = [(self._order[0], 0)]
+        starts += [(b, n + 1) for b in self._order for n, instr in enumerate(b.instrs) if _is_barrier(instr)]
+        for start in starts:
+            for choices in self._choices(start) if self._lockstep.holds(start[0]) else [{}]:
+                yield self._interval(start, choices)
+
+    def _interval(self, start: Point, choices: Mapping[int, ir.Block]) -> Interval:
+        passed = self._passed(start, choices)
+        reached = [access for instr in passed for access in self._accesses.get(id(instr), ())]
+        turning: dict[int, tuple[frozenset[int], frozenset[int]]] = {}
+        for atom, head in self._counters.items() if self._lockstep.holds(start[0]) else ():
+            before = self._passed(start, choices, head)
+            behind = self._passed((head, 0), choices) if any(i is head.instrs[0] for i in passed) else []
+            turning[atom] = frozenset(map(id, before)), frozenset(map(id, behind))
+        return Interval(list({id(access): access for access in reached}.values()), turning)
+
+    def _choices(self, start: Point) -> list[dict[int, ir.Block]]:
+        """What all work-items may choose at the branches that they take alike."""
+        done: list[dict[int, ir.Block]] = []
+        pending: list[dict[int, ir.Block]] = [{}]
+        while pending:
+            choices = pending.pop()
+            branch = next((b for b in self._ends(start, choices) if id(b) in self._deciding - choices.keys()), None)
+            if branch is None or len(done) + len(pending) >= _MOST_WAYS:
+                done.append(choices)
+            else:
+                ways = {id(way): way for way in branch.instrs[-1].blocks}.values()
+                pending += [{**choices, id(branch): way} for way in ways]
+        return done
+
+    def _shared_counters(self) -> Iterator[tuple[int, ir.Block]]:
+        """Atoms that are the value of a loop's phi which is the same for all work-items, and where that loop begins; there is a
+        barrier in every turn."""
+        for block in self._order:
+            looped = any(self._forms.dominators.dominates(block, p) for p in self._forms.dominators.predecessors[id(block)])
+            if not looped or self._comes_back(block):
+                continue
+            for phi in block.instrs:
+                if phi.op != "phi":
+                    break
+                if isinstance(phi.type, ir.Int) and self._lockstep.uniform(phi):
+                    form = self._forms.form(phi)
+                    if len(form.terms) == 1:
+                        yield next(iter(form.terms)), block
+
+    def _comes_back(self, block: ir.Block) -> bool:
+        """Whether control may come to `block` twice without passing a barrier."""
+        passed = self._passed((block, 0), {}, first=False)
+        return any(instr is block.instrs[0] for instr in passed)
+
+    def _ends(self, start: Point, choices: Mapping[int, ir.Block]) -> Iterator[ir.Block]:
+        """The blocks whose ends are reached."""
+        for instr in self._passed(start, choices):
+            if instr is self._forms.block_of[id(instr)].instrs[-1]:
+                yield self._forms.block_of[id(instr)]
+
+    def _passed(
+        self, start: Point, choices: Mapping[int, ir.Block], stop: ir.Block | None = None, first: bool = True
+    ) -> list[ir.Instr]:
+        """The instructions from `start` to barriers, on the ways chosen, that are reached without entering `stop`; `first`:
+        with those of the first block as it is begun with."""
+        found: list[ir.Instr] = []
+        seen: set[int] = set()
+        pending = [(start, first)]
+        while pending:
+            (block, number), counted = pending.pop()
+            for instr in block.instrs[number:]:
+                if _is_barrier(instr):
+                    break
+                if counted:
+                    found.append(instr)
+            else:
+                ways = [choices[id(block)]] if id(block) in choices else block.instrs[-1].blocks
+                for target in ways:
+                    if id(target) not in seen and target is not stop:
+                        seen.add(id(target))
+                        pending.append(((target, 0), True))
+        return found
+
+
+def _is_barrier(instr: ir.Instr) -> bool:
+    """Whether an instruction orders accesses to local memory of all work-items of a group."""
+    if instr.callee is None or instr.callee.name not in ("barrier", "work_group_barrier"):
+        return False
+    flags = instr.operands[0]
+    return isinstance(flags, ir.Const) and isinstance(flags.value, int) and bool(flags.value & _LOCAL_FENCE)

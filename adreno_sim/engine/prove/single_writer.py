@@ -1,0 +1,179 @@
+"""Which arguments a launch writes so that work-items keep apart (`prove.disjoint`) and nothing is overwritten that nobody read:
+each byte is written once, or each further write is of the same work-item and comes behind a read of what it replaces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import partial
+
+from ...ir import ir
+from ...ir.cfg import reached_from
+from ...ir.memory_ops import IMAGE, reads_plainly, targets, touches_memory
+from ..abi.launch_facts import LaunchFacts
+from ..abi.specialization import Specialisation
+from ..analysis.affine import IndexForms
+from ..analysis.linear import Linear
+from ..caching import compiled_cache
+from ..caching.kernel_memo import KernelMemo
+from .disjoint import Write, told_apart
+from .in_range import Analysis
+
+_COORDINATE = 1 << 40  # weight of a coordinate over the one before it: beyond any extent
+
+_known: KernelMemo[frozenset[int]] = KernelMemo()
+
+
+def exclusive_arguments(function: ir.Function, key: Specialisation, facts: LaunchFacts, *, keep: bool = False) -> frozenset[int]:
+    """Positions of the arguments in which a launch of `facts` can have no race and no overwritten store: each byte is written,
+    and perhaps read, by one work-item.
+
+    This looks at each argument alone: one whose memory another argument shares may be among them. `keep`: they are looked for
+    on disk first, and kept there.
+    """
+    found = partial(compiled_cache.found_of_launch, "exclusive", _all) if keep else _all
+    return _known.get(function, key, facts, make=lambda: found(function, key, facts))
+
+
+def _all(function: ir.Function, key: Specialisation, facts: LaunchFacts) -> frozenset[int]:
+    try:
+        return frozenset(_found(function, key, facts))
+    except RecursionError:  # nested too deeply to look at
+        return frozenset()
+
+
+@dataclass
+class Touched:
+    """The accesses to one argument, in the order of the kernel's blocks. `other`: there are some besides plain writes and reads
+    that are certain to be in range."""
+
+    writes: list[Write] = field(default_factory=list)
+    reads: list[Write] = field(default_factory=list)
+    other: bool = False
+
+
+def _found(function: ir.Function, key: Specialisation, facts: LaunchFacts) -> Iterator[int]:
+    analysis = Analysis(function, key, facts)
+    touched = _touched(analysis)
+    for param in function.params if touched is not None else ():
+        if touched is not None and _is_exclusive(analysis.forms, touched.get(param.index, Touched())):
+            yield param.index
+
+
+def _touched(analysis: Analysis) -> dict[int, Touched] | None:
+    """What is done to each argument; None where an access may lead anywhere."""
+    found: dict[int, Touched] = {}
+    for instr in (i for block in analysis.forms.dominators.order for i in block.instrs if touches_memory(i)):
+        write, read = write_of(instr, analysis), read_of(instr, analysis)
+        for target in targets(instr):
+            place = ("param", target.index) if isinstance(target, ir.Param) else analysis.key_of(target)
+            if place is None:
+                return None
+            kind, index = place
+            if kind != "param":
+                continue
+            assert isinstance(index, int)
+            known = found.setdefault(index, Touched())
+            known.other |= write is None and read is None
+            known.writes += [write] if write is not None else []
+            known.reads += [read] if read is not None else []
+    return found
+
+
+def write_of(instr: ir.Instr, analysis: Analysis) -> Write | None:
+    """A plain write that is certain to be in range, or None."""
+    if not analysis.in_range(instr):
+        return None
+    if instr.callee is not None and IMAGE.fullmatch(instr.callee.name):
+        return _texel(instr, analysis) if instr.callee.name.startswith("write") else None
+    plain = instr.op == "store" or (instr.callee is not None and instr.callee.name.startswith("vstore"))
+    spans = list(analysis.spans(instr)) if plain else []
+    if len(spans) != 1 or spans[0] is None:
+        return None
+    return Write(instr, spans[0].offset, spans[0].size)
+
+
+def _texel(instr: ir.Instr, analysis: Analysis) -> Write | None:
+    """The coordinates as one number: each is below `_COORDINATE`, so that different ones give different numbers."""
+    image, where = instr.operands[0], instr.operands[1]
+    if not isinstance(image, ir.Param):
+        return None
+    number = Linear.number(0)
+    for lane in range(len(analysis.forms.extents(image))):
+        number = number.plus(analysis.forms.form(where, lane), _COORDINATE**lane)
+    return Write(instr, number, 1)
+
+
+def read_of(instr: ir.Instr, analysis: Analysis) -> Write | None:
+    """A plain read of a buffer that is certain to be in range, or None."""
+    spans = list(analysis.spans(instr)) if reads_plainly(instr) and analysis.in_range(instr) else []
+    return Write(instr, spans[0].offset, spans[0].size) if len(spans) == 1 and spans[0] is not None else None
+
+
+def _is_exclusive(forms: IndexForms, touched: Touched) -> bool:
+    writes, reads = touched.writes, touched.reads
+    if touched.other or not all(any(_alike(read, write) for write in writes) for read in reads):
+        return False
+    ids = [number for axis in range(3) for number in (forms.local_id(axis), forms.group_id(axis))]
+    told = told_apart(forms, writes, ids, [read.instr for read in reads])
+    return told is not None and all(_once_or_behind_a_read(forms, write, touched, told) for write in writes)
+
+
+def _alike(a: Write, b: Write) -> bool:
+    return a.offset.same(b.offset) and a.size == b.size
+
+
+def _once_or_behind_a_read(forms: IndexForms, write: Write, touched: Touched, told: frozenset[int]) -> bool:
+    """Whether what a write replaces was read before, or there is nothing: it comes once, and never after another write."""
+    block = forms.block_of[id(write.instr)]
+    position = {id(instr): n for n, instr in enumerate(block.instrs)}
+    here = position[id(write.instr)]
+    others = [other for other in touched.writes if other is not write and _alike(other, write)]
+    since = max((n for o in others if (n := position.get(id(o.instr), here)) < here), default=-1)
+    if any(since < position.get(id(read.instr), -1) < here and _alike(read, write) for read in touched.reads):
+        return True
+    return _turns_told(forms, write, told) and not any(_follows(forms, write, other) for other in others)
+
+
+def _follows(forms: IndexForms, write: Write, other: Write) -> bool:
+    """Whether some way from `other` leads to `write`."""
+    here, there = forms.block_of[id(write.instr)], forms.block_of[id(other.instr)]
+    if here is there and here.instrs.index(other.instr) < here.instrs.index(write.instr):
+        return True
+    return here in reached_from(there)
+
+
+def _turns_told(forms: IndexForms, write: Write, told: frozenset[int]) -> bool:
+    """Whether the atoms that are told determine the turns of all loops around a write."""
+    loops = _loops_around(forms, forms.block_of[id(write.instr)])
+    turning = {id(forms.turns[atom]) for atom in told if atom in forms.turns}
+    return loops is not None and loops <= turning
+
+
+def _loops_around(forms: IndexForms, block: ir.Block) -> set[int] | None:
+    """Ids of the heads of all loops around `block`; None where control goes round without one that dominates the way."""
+    dominators = forms.dominators
+    position = {id(b): n for n, b in enumerate(dominators.order)}
+    heads: set[int] = set()
+    for tail in dominators.order:
+        for head in tail.instrs[-1].blocks:
+            if position[id(head)] > position[id(tail)]:
+                continue
+            if not dominators.dominates(head, tail):
+                return None
+            if id(block) in _body(forms, head, tail):
+                heads.add(id(head))
+    return heads
+
+
+def _body(forms: IndexForms, head: ir.Block, tail: ir.Block) -> set[int]:
+    """Ids of the blocks from which control gets to `tail` without passing `head`, and of `head`."""
+    body, pending = {id(head), id(tail)}, [tail]
+    while pending:
+        block = pending.pop()
+        for source in forms.dominators.predecessors[id(block)] if block is not head else ():
+            if id(source) not in body:
+                body.add(id(source))
+                pending.append(source)
+    return body

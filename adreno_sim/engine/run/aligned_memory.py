@@ -1,0 +1,17 @@
+"""Memory that machine code works in, on boundaries that suit every type."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...ir.provenance import ALIGNED as ALIGNMENT
+
+__all__ = ["ALIGNMENT", "aligned"]
+
+
+def aligned(nbytes: int) -> tuple[np.ndarray, int]:
+    """Zeroed memory of `nbytes` on a 128-byte boundary: the array that owns it, and the address."""
+    owner = np.zeros(nbytes + ALIGNMENT, np.uint8)
+    address = owner.ctypes.data
+    start = -address % ALIGNMENT
+    return owner[start : start + nbytes], address + start

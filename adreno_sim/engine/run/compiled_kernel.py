@@ -1,0 +1,66 @@
+"""A kernel compiled for one specialisation, from memory, from disk, or fresh."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...base.gc_pause import collector_paused
+from ...ir import ir
+from ..abi.specialization import Specialisation
+from ..caching import compiled_cache
+from ..caching.kernel_memo import KernelMemo
+from ..codegen import ModuleText, emit_module
+from ..llvm import objects
+from ..vector import Unsuitable
+from .workers import Pace
+
+Worker = Callable[[int, int, int], None]
+"""worker(context address, argument block address, private memory address); releases the GIL while it runs."""
+
+_SIGNATURE = ctypes.CFUNCTYPE(None, ctypes.c_size_t, ctypes.c_size_t, ctypes.c_size_t)
+
+
+@dataclass(frozen=True)
+class CompiledKernel:
+    """Machine code of `kernel` for `key`, and what is needed to run it and to read its reports. Keep it while it runs."""
+
+    kernel: ir.Function
+    key: Specialisation
+    module: ModuleText
+    worker: Worker
+    loaded: objects.Loaded
+    pace: Pace = field(default_factory=Pace)
+    spare: list[Any] = field(default_factory=list)  # memory of launches that are over
+
+    @property
+    def name(self) -> str:
+        return self.kernel.name
+
+
+_compiled: KernelMemo[CompiledKernel] = KernelMemo()
+
+
+def specialise(module: ir.Module, kernel: ir.Function, key: Specialisation, *, keep: bool = True) -> CompiledKernel:
+    """Compile `kernel` of `module`; the same object for the same kernel and key. `keep`: use the cache on disk.
+
+    Raises UnsupportedError naming what the engine does not run and where; AdrenoSimError if `key` does not fit; spmd.Unsuitable
+    where there is no sticky code at level full.
+    """
+    return _compiled.get(kernel, key, make=lambda: _compile(kernel, key, keep))
+
+
+@collector_paused()
+def _compile(kernel: ir.Function, key: Specialisation, keep: bool) -> CompiledKernel:
+    name = compiled_cache.module_name(kernel, key, objects.machine().identity) if keep else ""
+    module: ModuleText | None = compiled_cache.load_value("modules", name) if name else None
+    if module is None:
+        module = emit_module(kernel, key)
+        if name:
+            compiled_cache.store_value("modules", name, module)
+    if not module.text:
+        raise Unsuitable(module.reason)
+    loaded = compiled_cache.linked(module.text, "worker", keep)
+    return CompiledKernel(kernel, key, module, _SIGNATURE(loaded.address), loaded)

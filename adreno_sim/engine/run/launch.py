@@ -1,0 +1,326 @@
+"""Runs a compiled kernel: the context block, worker threads, the watchdog, and what comes back."""
+
+from __future__ import annotations
+
+import math
+import os
+import struct
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ...base.errors import AdrenoSimError, DeviceError
+from ...device.protocol import AccessCounts, StoreEvent
+from ...findings import Finding
+from ...ir import ir, llvm_types
+from ..abi import argument_block, context, order_tables
+from ..abi.bound import Bound, BoundBuffer, BoundImage
+from ..abi.specialization import BufferArg, ImageArg, ScalarArg
+from ..builtins.texels import texel_bytes
+from .aligned_memory import ALIGNMENT, aligned
+from .compiled_kernel import CompiledKernel
+from .race_findings import RaceRecords, race_findings, with_races
+from .results import findings_of, printed_text, store_events, with_left_out
+from .workers import Words, execute, execute_apart, worth_help
+
+EVENTS = 1 << 16
+PRINT_BYTES = 1 << 20
+_SPARE = 2
+_LAST = np.iinfo(np.uint64).max
+_NOTHING = np.zeros(0, np.uint64)
+_FLUSH = 0x8040  # MXCSR: flush results to zero, take denormal operands as zero
+_DEFAULT_MODE = 0x1F80  # MXCSR: round to nearest, all exceptions masked
+
+
+Triple = tuple[int, int, int]
+
+
+@dataclass
+class RawResult:
+    """What a launch left besides memory: findings, watched stores in order, printf's text, seconds its groups ran.
+
+    failed: a check of sticky code failed; then the rest says nothing, and groups may be missing. last_tick: of level full.
+    executed, executed_proven: accesses, where the code counts them; accesses: what is known of them (`replay` says so).
+    """
+
+    findings: list[Finding] = field(default_factory=list)
+    stores: list[StoreEvent] = field(default_factory=list)
+    printed: str = ""
+    seconds: float = 0.0
+    failed: bool = False
+    last_tick: int = 0
+    executed: int = 0
+    executed_proven: int = 0
+    accesses: AccessCounts | None = None
+
+
+def run(
+    compiled: CompiledKernel,
+    global_size: Sequence[int],
+    offset: Sequence[int],
+    args: Sequence[Bound],
+    *,
+    threads: int = 0,
+    timeout: float = 60.0,
+    seed: int = 0,
+    watch_range: tuple[int, int] | None = None,
+    work_dim: int = 3,
+    first_tick: int = 1,
+) -> RawResult:
+    """Run every work-group of `global_size` and wait. Memory behind `args` is used in place.
+
+    `args` are parallel to the kernel's parameters, None where the specialisation holds everything (local memory, samplers).
+    At level full groups and work-items take turns in an order that follows from `seed` (but for sticky code: there is some
+    only of kernels in which work-items cannot race), groups on one thread unless they
+    are certain not to meet: what a kernel with a race computes would depend on timing otherwise. Race cells must hold
+    nothing from `first_tick` (> 0) on; the result's `last_tick` is the last they hold then. Raises DeviceError where an
+    argument does not fit; a launch that runs longer than `timeout` seconds is stopped and has a finding of kind watchdog.
+    """
+    launch = _Launch(compiled, _three(global_size), _three(offset), args, watch_range, work_dim)
+    memory, words = launch.memory, launch.words
+    threads = 1 if watch_range is not None else threads or len(os.sched_getaffinity(0))
+    turns = compiled.key.full and not compiled.key.sticky
+    full = _Full(compiled, launch, seed, first_tick, threads) if turns else None
+    start = time.perf_counter()
+    if full is None or len(full.blocks) == 1:
+        execute(compiled, words, memory.context, memory.arguments, threads if full is None else 1, timeout)
+    else:
+        execute_apart(compiled, full.blocks, memory.arguments, timeout)
+        full.gather()
+    seconds = time.perf_counter() - start
+    found: list[Finding] = []
+    if memory.fired or compiled.module.notes:
+        found = findings_of(compiled, memory.sites, global_size, args, offset)
+    if words[context.LEFT_OUT] and not words[context.STICKY]:
+        found = with_left_out(compiled, found)
+    if full is not None:
+        found = with_races(found, full.findings(global_size, args, offset))
+    result = RawResult(
+        found,
+        store_events(compiled, launch.events, words[context.WATCH_COUNT], global_size, offset) if watch_range else [],
+        printed_text(compiled, launch.prints, words[context.PRINT_USED]) if compiled.module.prints else "",
+        seconds,
+        bool(words[context.STICKY]),
+        full.last_tick if full is not None else 0,
+        words[context.EXECUTED],
+        words[context.EXECUTED_PROVEN],
+    )
+    launch.release()
+    return result
+
+
+def _three(size: Sequence[int]) -> Triple:
+    x, y, z = size
+    return x, y, z
+
+
+def _check_grid(compiled: CompiledKernel, global_size: Sequence[int], offset: Sequence[int]) -> None:
+    """Code that relies on a bounded grid must not run on a larger one."""
+    key = compiled.key
+    groups = tuple(-(-whole // part) for whole, part in zip(global_size, key.local_size, strict=True))
+    if key.most_groups is not None and (any(offset) or any(g > m for g, m in zip(groups, key.most_groups, strict=True))):
+        raise AdrenoSimError(
+            f"kernel {compiled.name}: compiled for at most {key.most_groups} groups at offset 0, got {groups} at {tuple(offset)}"
+        )
+
+
+def _argument_block(compiled: CompiledKernel, args: Sequence[Bound]) -> bytes:
+    """The argument block as the machine code reads it; checks each argument against the specialisation."""
+    key, kernel = compiled.key, compiled.kernel
+    if len(args) != len(key.args):
+        raise DeviceError("CL_INVALID_KERNEL_ARGS", f"kernel {kernel.name}: expected {len(key.args)} arguments, got {len(args)}")
+    offsets, size = argument_block.slots(key.args)
+    block = bytearray(size)
+    for param, spec, at, arg in zip(kernel.params, key.args, offsets, args, strict=True):
+        if isinstance(spec, BufferArg):
+            data = _buffer(arg, kernel, param) + _shadows(spec, arg)
+        elif isinstance(spec, ImageArg):
+            data = _image(arg, spec, kernel, param) + _shadows(spec, arg)
+        elif isinstance(spec, ScalarArg):
+            if not isinstance(arg, bytes) or len(arg) != spec.nbytes:
+                where = _where(kernel, param)
+                raise DeviceError("CL_INVALID_ARG_SIZE", f"{where}: expected {spec.nbytes} bytes, got {arg!r:.60}")
+            data = arg
+        else:
+            continue
+        block[at : at + len(data)] = data
+    return bytes(block)
+
+
+def _where(kernel: ir.Function, param: ir.Param) -> str:
+    return f"kernel {kernel.name}, argument {param.index} ({param.name})"
+
+
+def _buffer(arg: Bound, kernel: ir.Function, param: ir.Param) -> bytes:
+    if not isinstance(arg, BoundBuffer):
+        raise DeviceError("CL_INVALID_ARG_VALUE", f"{_where(kernel, param)}: expected a buffer, got {type(arg).__name__}")
+    if arg.address % ALIGNMENT and arg.nbytes:
+        where = _where(kernel, param)
+        raise DeviceError("CL_MISALIGNED_SUB_BUFFER_OFFSET", f"{where}: address {arg.address:#x} is no multiple of {ALIGNMENT}")
+    return struct.pack("<QQ", arg.address, arg.nbytes)
+
+
+def _image(arg: Bound, spec: ImageArg, kernel: ir.Function, param: ir.Param) -> bytes:
+    if not isinstance(arg, BoundImage):
+        raise DeviceError("CL_INVALID_ARG_VALUE", f"{_where(kernel, param)}: expected an image, got {type(arg).__name__}")
+    row = arg.width * texel_bytes(spec.order, spec.channel_type)
+    needed = (arg.depth_or_layers - 1) * arg.slice_pitch + (arg.height - 1) * arg.row_pitch + row
+    if min(arg.width, arg.height, arg.depth_or_layers) < 1 or needed > arg.nbytes:
+        where = _where(kernel, param)
+        raise DeviceError("CL_INVALID_IMAGE_SIZE", f"{where}: the image needs {needed} bytes, its view has {arg.nbytes}")
+    fields = (arg.address, arg.width, arg.height, arg.depth_or_layers, arg.row_pitch, arg.slice_pitch)
+    return struct.pack("<6Q", *fields)
+
+
+def _shadows(spec: BufferArg | ImageArg, arg: Bound) -> bytes:
+    if spec.shadow is None:
+        return b""
+    assert isinstance(arg, (BoundBuffer, BoundImage))
+    return struct.pack("<QQ", arg.valid, arg.cells)
+
+
+class _Memory:
+    """Context block, argument block and site records of one run at a time, in one piece, for one compiled kernel.
+
+    prepared: grid and arguments for which `image` holds the bytes as they are before the first group runs.
+    """
+
+    def __init__(self, compiled: CompiledKernel):
+        count = len(compiled.module.sites)
+        self.arguments_at = llvm_types.align_up(context.WORDS * 8, ALIGNMENT)
+        self.sites_at = llvm_types.align_up(self.arguments_at + argument_block.slots(compiled.key.args)[1], ALIGNMENT)
+        whole, self.context = aligned(self.sites_at + count * context.SITE_WORDS * 8)
+        self.arguments, self.sites_address = self.context + self.arguments_at, self.context + self.sites_at
+        self.sites = whole[self.sites_at :].view(np.uint64).reshape(count, context.SITE_WORDS)
+        self.bytes = memoryview(whole.data)
+        self.words = self.bytes[: context.WORDS * 8].cast("Q")
+        self.site_bytes = self.bytes[self.sites_at :]
+        self.sites[:, context.SITE_ORDER] = _LAST
+        self.quiet = self.image = bytes(self.bytes)
+        self.quiet_sites = bytes(self.site_bytes)
+        self.prepared: tuple[object, ...] | None = None
+
+    def prepare(
+        self, compiled: CompiledKernel, global_size: Triple, offset: Triple, args: Sequence[Bound], work_dim: int
+    ) -> None:
+        """Make everything ready for a run of this grid and these arguments. Errors as of `run`."""
+        asked = global_size, offset, list(args), work_dim
+        if asked != self.prepared:
+            block = _argument_block(compiled, args)
+            _check_grid(compiled, global_size, offset)
+            self.bytes[:] = self.quiet
+            groups = [-(-whole // part) for whole, part in zip(global_size, compiled.key.local_size, strict=True)]
+            fields = math.prod(groups), 1, *groups, *offset, *global_size, work_dim, self.sites_address
+            struct.pack_into(f"<{len(fields)}Q", self.bytes, context.GROUP_COUNT * 8, *fields)
+            self.words[context.CONTROL_WORD] = _DEFAULT_MODE | (_FLUSH if compiled.key.flush_denormals else 0)
+            self.bytes[self.arguments_at : self.arguments_at + len(block)] = block
+            self.image, self.prepared = bytes(self.bytes), asked
+        self.bytes[:] = self.image
+
+    @property
+    def fired(self) -> bool:
+        """Whether any site has something to tell."""
+        return self.site_bytes.tobytes() != self.quiet_sites
+
+
+class _Launch:
+    """One run's memory, and the buffers of watch and printf. `release` it where nothing of it is looked at any more: making it
+    anew takes as long as a short launch."""
+
+    def __init__(
+        self,
+        compiled: CompiledKernel,
+        global_size: Triple,
+        offset: Triple,
+        args: Sequence[Bound],
+        watch: tuple[int, int] | None,
+        work_dim: int,
+    ):
+        try:
+            memory: _Memory = compiled.spare.pop()
+        except IndexError:
+            memory = _Memory(compiled)
+        memory.prepare(compiled, global_size, offset, args, work_dim)
+        self._compiled, self.memory, self.words = compiled, memory, memory.words
+        self.groups = memory.words[context.GROUP_COUNT]
+        self.events = self.prints = _NOTHING
+        if watch:
+            self.events = np.zeros((EVENTS, context.EVENT_WORDS), np.uint64)
+            self._set(context.WATCH_LOW, *watch, _address(self.events), 0, len(self.events))
+        if compiled.module.prints:
+            self.prints = np.zeros(PRINT_BYTES // 8, np.uint64)
+            self._set(context.PRINT_BUFFER, _address(self.prints), 0, self.prints.nbytes)
+
+    def _set(self, first: int, *values: int) -> None:
+        for word, value in enumerate(values, first):
+            self.words[word] = value
+
+    def release(self) -> None:
+        """Leave the memory to the next launch of the same code."""
+        if len(self._compiled.spare) < _SPARE:
+            self._compiled.spare.append(self.memory)
+
+
+def _address(array: np.ndarray) -> int:
+    """Where the elements lie; 0 for none."""
+    return int(array.ctypes.data) if len(array) else 0
+
+
+class _Full:
+    """What a launch at level full has besides: the order of turns, the ticks of groups, and the race records.
+
+    blocks: context blocks, more than one where workers run groups side by side, each with a clock and race records of its own.
+    """
+
+    def __init__(self, compiled: CompiledKernel, launch: _Launch, seed: int, first_tick: int, threads: int):
+        key = compiled.key
+        self.compiled, self.words = compiled, launch.words
+        count = order_tables.items_in_table(compiled.module.flat, key.items, key.wave_size)
+        self.turns, self.items = order_tables.tables(launch.groups, count, seed)
+        self.ticks = np.full(launch.groups, np.iinfo(np.uint64).max, np.uint64)
+        workers = min(threads, launch.groups) if _groups_keep_apart(compiled) and worth_help(compiled, launch.groups) else 1
+        self.races = np.zeros((workers, context.RACE_CAPACITY, context.RACE_WORDS), np.uint64)
+        launch.words[context.LAUNCH_TICK] = first_tick << 32
+        launch.words[context.NOW] = (first_tick - 1) << 32
+        for word, table in ((context.GROUP_ORDER, self.turns), (context.ITEM_ORDER, self.items), (context.TICKS, self.ticks)):
+            launch.words[word] = table.ctypes.data
+        launch.words[context.RACES] = self.races[0].ctypes.data
+        self.bounds = [launch.groups * n // workers for n in range(workers + 1)]
+        self.blocks: list[tuple[Words, int]] = [(launch.words, launch.memory.context)]
+        if workers > 1:
+            self.blocks = [self._block(number) for number in range(workers)]
+
+    def _block(self, number: int) -> tuple[Words, int]:
+        """The context block of one worker of several."""
+        memory, address = aligned(self.words.nbytes)
+        words = memoryview(memory.data).cast("Q")
+        words[:] = self.words
+        words[context.NEXT_GROUP], words[context.GROUP_COUNT] = self.bounds[number], self.bounds[number + 1]
+        words[context.RACES] = self.races[number].ctypes.data
+        return words, address
+
+    def gather(self) -> None:
+        """What the workers' blocks hold, in the launch's."""
+        for word in (context.EXECUTED, context.EXECUTED_PROVEN):
+            self.words[word] = sum(words[word] for words, _ in self.blocks)
+        for word in (context.LEFT_OUT, context.NOW):
+            self.words[word] = max(words[word] for words, _ in self.blocks)
+
+    @property
+    def last_tick(self) -> int:
+        return self.words[context.NOW] >> 32
+
+    def findings(self, global_size: Sequence[int], args: Sequence[Bound], offset: Sequence[int]) -> list[Finding]:
+        parts = []
+        for (words, _), races, low, high in zip(self.blocks, self.races, self.bounds[:-1], self.bounds[1:], strict=True):
+            records = races[: words[context.RACE_COUNT]]
+            parts.append(RaceRecords(records, self.ticks[low:high], self.turns[low:high]))
+        return race_findings(self.compiled, parts, global_size, args, offset)
+
+
+def _groups_keep_apart(compiled: CompiledKernel) -> bool:
+    """Whether nothing that groups do can touch: no argument has race cells, and nothing is printed."""
+    shadows = [arg.shadow for arg in compiled.key.args if isinstance(arg, (BufferArg, ImageArg))]
+    return not compiled.module.prints and not any(shadow is not None and shadow.cell_words for shadow in shadows)

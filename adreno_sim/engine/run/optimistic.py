@@ -1,0 +1,181 @@
+"""A launch that is fast where nothing is wrong: accesses proven in range have no check, the other checks only raise a flag,
+and if one does the same launch runs once more, from the memory as it was before, with code that reports.
+
+A failed check has the same effect in both (a read gives zero, a write is dropped), so that memory, findings and printed text
+are those of the reporting code in every case. What is defined and only noted (`sites.DEFINED`) is no failed check: both count it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+
+from ...base.gc_pause import collector_paused
+from ...device.protocol import AccessCounts
+from ...ir import ir
+from ...ir.memory_ops import touches_memory
+from ...ir.mod_ref import read_arguments, written_arguments
+from ..abi.bound import Bound, BoundBuffer, BoundImage
+from ..abi.launch_facts import LaunchFacts, facts_of
+from ..abi.specialization import Proofs, Specialisation
+from ..caching import compiled_cache
+from ..caching.kernel_memo import KernelMemo
+from ..prove.in_range import prove
+from ..prove.local_races import arrays_kept_apart
+from ..vector import Unsuitable
+from . import launch
+from .compiled_kernel import CompiledKernel, specialise
+from .launch import RawResult
+
+SNAPSHOT_LIMIT = 64 << 20
+"""Bytes of memory that a launch copies for a replay; where it would take more, the code reports at once."""
+
+
+@dataclass
+class Prepared:
+    """What launches of one kernel, specialisation and facts share. `kernel` is held so that its id stays its own.
+
+    fast: sticky code, or at level off all there is, once it is compiled. failed: it had to be replayed before, or there is
+    none, and the code reports at once from then on.
+    places, proven: instructions that touch memory, and those of them proven in range.
+    """
+
+    kernel: ir.Function
+    key: Specialisation
+    places: int
+    proven: int
+    fast: CompiledKernel | None = None
+    failed: bool = False
+
+    @cached_property
+    def accesses(self) -> AccessCounts:
+        """What is known of accesses that are not counted."""
+        return AccessCounts(self.places, self.proven)
+
+
+_prepared: KernelMemo[Prepared] = KernelMemo()
+_effects: KernelMemo[tuple[frozenset[int], frozenset[int]]] = KernelMemo()
+
+
+def run(
+    module: ir.Module,
+    kernel: ir.Function,
+    key: Specialisation,
+    global_size: Sequence[int],
+    offset: Sequence[int],
+    args: Sequence[Bound],
+    *,
+    keep: bool = True,
+    facts: LaunchFacts | None = None,
+    **options: Any,
+) -> RawResult:
+    """Compile what is needed of `kernel` for `key`, and launch it as `launch.run` does (`options` are its own).
+
+    facts: of this launch, where they are known.
+    """
+
+    def code(key: Specialisation) -> CompiledKernel:
+        return specialise(module, kernel, key, keep=keep)
+
+    if key.watch:
+        return launch.run(code(key), global_size, offset, args, **options)
+    plan = prepared(kernel, key, facts or facts_of(kernel, key, global_size, offset, args), keep=keep)
+    if key.checks == "off":  # what is proven makes faster code still
+        plan.fast = plan.fast or code(plan.key)
+        return launch.run(plan.fast, global_size, offset, args, **options)
+    if not plan.failed and plan.fast is None:
+        try:
+            plan.fast = code(replace(plan.key, sticky=True))
+        except Unsuitable:
+            plan.failed = True
+    result = None
+    if not plan.failed and plan.fast is not None:
+        result = _run_fast(plan, plan.fast, global_size, offset, args, options)
+    if result is None or result.failed:
+        again = launch.run(code(plan.key), global_size, offset, args, **options)
+        again.seconds += result.seconds if result else 0.0
+        result = again
+    result.accesses = (
+        AccessCounts(plan.places, plan.proven, result.executed, result.executed_proven) if key.count else plan.accesses
+    )
+    return result
+
+
+def _run_fast(
+    plan: Prepared,
+    compiled: CompiledKernel,
+    global_size: Sequence[int],
+    offset: Sequence[int],
+    args: Sequence[Bound],
+    options: Any,
+) -> RawResult | None:
+    """Run sticky code; where it failed, memory is as it was before. None where that would take too large a copy."""
+    ranges = snapshot_ranges(plan.kernel, args) if compiled.module.may_fail else []
+    if sum(nbytes for _, nbytes in ranges) > SNAPSHOT_LIMIT:
+        return None
+    before = [_copied(*piece) for piece in ranges]
+    result = launch.run(compiled, global_size, offset, args, **options)
+    if result.failed:
+        plan.failed = True
+        for (address, _), data in zip(ranges, before, strict=True):
+            ctypes.memmove(address, data.ctypes.data, data.nbytes)
+    return result
+
+
+def prepared(kernel: ir.Function, key: Specialisation, facts: LaunchFacts, *, keep: bool = False) -> Prepared:
+    """What is proven of a launch; found again for a launch of the same facts, on disk too where `keep` says so."""
+    found = partial(compiled_cache.found_of_launch, "proofs", _proven) if keep else _proven
+
+    def make() -> Prepared:
+        places, proven, proofs = found(kernel, key, facts)
+        return Prepared(kernel, replace(key, proofs=proofs), places, proven)
+
+    return _prepared.get(kernel, key, facts, make=make)
+
+
+@collector_paused()
+def _proven(kernel: ir.Function, key: Specialisation, facts: LaunchFacts) -> tuple[int, int, Proofs]:
+    """Instructions that touch memory, how many of them are proven in range, and all proofs."""
+    places = {n for n, i in enumerate(i for block in kernel.blocks for i in block.instrs) if touches_memory(i)}
+    proofs = prove(kernel, key, facts)
+    if key.full:
+        proofs = replace(proofs, apart=arrays_kept_apart(kernel, key, facts))
+    return len(places), len(places & proofs.in_range), proofs
+
+
+def snapshot_ranges(kernel: ir.Function, args: Sequence[Bound]) -> list[tuple[int, int]]:
+    """Address and bytes of the arguments that the kernel may write and whose bytes it may also read, through any argument,
+    and of their valid bytes.
+
+    What it only writes needs no copy: the second run writes the same bytes again.
+    """
+    written, read = _effects_of(kernel)
+    sources = [_range(args[i]) for i in read]
+    found = []
+    for index in sorted(written):
+        low, size = _range(args[index])
+        if size and any(low < a + n and a < low + size for a, n in sources):
+            found.append((low, size))
+            valid = args[index].valid  # type: ignore[union-attr]
+            found += [(valid, size)] if valid else []
+    return found
+
+
+def _range(arg: Bound) -> tuple[int, int]:
+    return (arg.address, arg.nbytes) if isinstance(arg, (BoundBuffer, BoundImage)) else (0, 0)
+
+
+def _copied(address: int, nbytes: int) -> np.ndarray:
+    copy = np.empty(nbytes, np.uint8)
+    ctypes.memmove(copy.ctypes.data, address, nbytes)
+    return copy
+
+
+def _effects_of(kernel: ir.Function) -> tuple[frozenset[int], frozenset[int]]:
+    """Indices of the arguments that `kernel` may write, and of those it may read."""
+    return _effects.get(kernel, make=lambda: (written_arguments(kernel), read_arguments(kernel)))

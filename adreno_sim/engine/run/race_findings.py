@@ -1,0 +1,189 @@
+"""From race records to findings: one per pair of lines, however many statements and work-items clash there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...findings import Finding, Kind, WorkItem
+from ..abi import context
+from ..emit.diagnostic_sites import Site
+from ..shadow import race_cells
+from . import results
+
+if TYPE_CHECKING:
+    from .compiled_kernel import CompiledKernel
+
+
+@dataclass(frozen=True)
+class Clash:
+    """A record: two accesses, the later one's work-item and values, and the earlier one's work-item."""
+
+    how: int
+    later: Site
+    earlier: Site
+    count: int
+    same: int
+    order: int
+    item: WorkItem
+    other: WorkItem
+    values: list[int]
+
+    @property
+    def kind(self) -> Kind:
+        """A pair that ever leaves different values is an error."""
+        if self.how == race_cells.OVERWRITTEN:
+            return Kind.STORE_OVERWRITTEN
+        return Kind.SAME_VALUE_RACE if self.same == self.count else Kind.DATA_RACE
+
+
+@dataclass(frozen=True)
+class RaceRecords:
+    """Race records of one worker; the turns it ran: the first tick of each, and its group."""
+
+    records: np.ndarray
+    ticks: np.ndarray
+    turns: np.ndarray
+
+
+def with_races(found: list[Finding], races: list[Finding]) -> list[Finding]:
+    """All findings in the order of the source. A read that races with the very write it lacked is told once, as the race."""
+    racing = {(race.access.view, line) for race in races if race.access is not None for line in _reading_lines(race)}
+    kept = [
+        f
+        for f in found
+        if f.kind is not Kind.UNINITIALIZED_READ or f.access is None or (f.access.view, (f.file, f.line)) not in racing
+    ]
+    return sorted(kept + races, key=lambda f: (f.line, f.column, f.kind.label))
+
+
+def _reading_lines(race: Finding) -> list[tuple[str, int]]:
+    """File and line of the accesses of a race that read."""
+    reads = race.detail["reads"]
+    assert isinstance(reads, list)
+    return [(file, line) for file, line in reads]
+
+
+def race_findings(
+    compiled: CompiledKernel,
+    parts: Sequence[RaceRecords],
+    global_size: Sequence[int],
+    args: Sequence[Any],
+    offset: Sequence[int],
+) -> list[Finding]:
+    """Findings of the records of a launch."""
+    clashes = [_clash(compiled, record, part, global_size, offset) for part, record in _merged(parts)]
+    groups: dict[object, list[Clash]] = {}
+    for clash in clashes:
+        if clash.how != race_cells.OVERWRITTEN:
+            sides = frozenset((site.place.file, site.place.line) for site in (clash.later, clash.earlier))
+            groups.setdefault((_view(compiled, clash, args), sides), []).append(clash)
+        elif _is_dead_store(compiled, clash):
+            place = clash.later.place
+            groups.setdefault((_view(compiled, clash, args), place.file, place.line, place.column), []).append(clash)
+    return [_finding(compiled, group, args) for group in groups.values()]
+
+
+def _merged(parts: Sequence[RaceRecords]) -> list[tuple[RaceRecords, list[int]]]:
+    """One record for each pair of accesses, of all workers: its first occurrence, and how many there are."""
+    merged: dict[int, tuple[RaceRecords, list[int]]] = {}
+    for part in parts:
+        for record in part.records.tolist():
+            known = merged.get(record[context.RACE_KEY])
+            if known is None:
+                merged[record[context.RACE_KEY]] = part, record
+                continue
+            counts = [(word, record[word] + known[1][word]) for word in (context.RACE_HITS, context.RACE_SAME)]
+            first = min(known, (part, record), key=lambda pair: pair[1][context.RACE_ORDER])
+            for word, count in counts:
+                first[1][word] = count
+            merged[record[context.RACE_KEY]] = first
+    return list(merged.values())
+
+
+def _clash(
+    compiled: CompiledKernel,
+    record: list[int],
+    part: RaceRecords,
+    global_size: Sequence[int],
+    offset: Sequence[int],
+) -> Clash:
+    key, before = record[context.RACE_KEY], record[context.RACE_BEFORE]
+    sites = compiled.module.sites
+    turn = int(np.searchsorted(part.ticks, before & ~0xFFFFFFFF, side="right")) - 1
+    size = compiled.key.local_size
+    return Clash(
+        key >> 32,
+        sites[key >> 16 & race_cells.ACCESS],
+        sites[key & race_cells.ACCESS],
+        record[context.RACE_HITS],
+        record[context.RACE_SAME],
+        record[context.RACE_ORDER],
+        results.work_item(size, global_size, offset, record[context.RACE_GROUP], record[context.RACE_LOCAL]),
+        results.work_item(size, global_size, offset, int(part.turns[turn]), before >> 16 & 0xFFFF),
+        record[context.RACE_VALUES : context.RACE_VALUES + race_cells.VALUES],
+    )
+
+
+def _is_dead_store(compiled: CompiledKernel, clash: Clash) -> bool:
+    """Whether what was overwritten can have had no purpose: the same statement did it again, or, for a texel that the kernel
+    has no way to look at in between, one that always follows. An initial value that some later statement may replace is
+    ordinary style."""
+    first, second = clash.earlier, clash.later
+    if (first.place.file, first.place.line) == (second.place.file, second.place.line):
+        return True
+    sites = compiled.module.sites
+    return second.shape == "coordinate" and (sites.index(first), sites.index(second)) in compiled.module.straight
+
+
+def _view(compiled: CompiledKernel, clash: Clash, args: Sequence[Any]) -> str:
+    access = results.access_of(compiled, clash.later, clash.values, args)
+    return access.view if access is not None else ""
+
+
+def _finding(compiled: CompiledKernel, clashes: list[Clash], args: Sequence[Any]) -> Finding:
+    """One finding of clashes that differ only in columns and order."""
+    kind = max((clash.kind for clash in clashes), key=lambda k: k.severity)
+    first = min((clash for clash in clashes if clash.kind is kind), key=lambda clash: clash.order)
+    access = results.access_of(compiled, first.later, first.values, args)
+    assert access is not None
+    where = f"at {access.coordinate}" if access.coordinate is not None else f"at offset {access.offset}"
+    place, earlier = first.later.place, first.earlier.place
+    detail: dict[str, object] = {
+        "earlier": {
+            "line": earlier.line,
+            "column": earlier.column,
+            "file": earlier.file,
+            "access": first.earlier.text,
+            "global_id": list(first.other.global_id),
+        }
+    }
+    sides = [site for clash in clashes for site in (clash.later, clash.earlier)]
+    detail["reads"] = sorted({(site.place.file, site.place.line) for site in sides if site.text == "reads"})
+    if place.callers:
+        detail["callers"] = list(place.callers)
+    return Finding(
+        kind,
+        _message(first, access.view, where),
+        compiled.name,
+        place.line,
+        place.column,
+        first.item,
+        access,
+        sum(clash.count for clash in clashes),
+        file=place.file,
+        detail=detail,
+    )
+
+
+def _message(clash: Clash, view: str, where: str) -> str:
+    line = clash.earlier.place.line
+    if clash.kind is Kind.STORE_OVERWRITTEN:
+        return f"writes {view} {where} over another value that the same work-item wrote there in line {line} and nobody read"
+    other = f"work-item {clash.other.global_id} {clash.earlier.text} in line {line}"
+    apart = "no barrier orders them" if clash.item.group_id == clash.other.group_id else "they are of different groups"
+    same = "; the value stays the same" if clash.kind is Kind.SAME_VALUE_RACE else ""
+    return f"{clash.later.text} {view} {where}, which {other}: {apart}{same}"

@@ -1,0 +1,166 @@
+"""From what machine code recorded to findings, store events and printed text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...device.protocol import StoreEvent
+from ...findings import Access, Finding, Kind, WorkItem
+from ...ir import ir, llvm_types
+from ..abi import context
+from ..builtins import printf
+from ..emit.diagnostic_sites import Site
+
+if TYPE_CHECKING:
+    from .compiled_kernel import CompiledKernel
+
+_MEANING = {
+    Kind.OUT_OF_BOUNDS_READ: "reads {size} bytes at offset {offset} of {view}, which has {extent} bytes",
+    Kind.OUT_OF_BOUNDS_WRITE: "writes {size} bytes at offset {offset} of {view}, which has {extent} bytes",
+    Kind.MISALIGNED_ACCESS: "accesses {size} bytes at offset {offset} of {view}, not aligned for the type",
+    Kind.DIVISION_BY_ZERO: "integer division by zero; the result is taken as 0",
+    Kind.DIVISION_OVERFLOW: "the smallest integer divided by -1; the result is taken as that integer again",
+    Kind.OVERWIDE_SHIFT: "shift by the type's width or more; OpenCL C takes the amount modulo the width",
+    Kind.UNDEFINED_CONVERSION: "converts a float outside the integer's range; the nearest end is taken, 0 for NaN",
+    Kind.WATCHDOG: "still running when the launch's time was over",
+}
+
+
+def work_item(
+    key_size: tuple[int, int, int], global_size: Sequence[int], offset: Sequence[int], group: int, local: int
+) -> WorkItem:
+    """Ids from the linear group number and the local id flattened over the full local size."""
+    counts = [-(-whole // part) for whole, part in zip(global_size, key_size, strict=True)]
+    groups = (group % counts[0], group // counts[0] % counts[1], group // (counts[0] * counts[1]))
+    locals_ = (local % key_size[0], local // key_size[0] % key_size[1], local // (key_size[0] * key_size[1]))
+    ids = tuple(o + g * s + i for o, g, s, i in zip(offset, groups, key_size, locals_, strict=True))
+    return WorkItem((ids[0], ids[1], ids[2]), locals_, groups)
+
+
+def findings_of(
+    compiled: CompiledKernel,
+    records: np.ndarray,
+    global_size: Sequence[int],
+    args: Sequence[Any],
+    offset: Sequence[int] = (0, 0, 0),
+) -> list[Finding]:
+    """A finding per site that fired, in the order of the source."""
+    found = []
+    fired = records[:, context.SITE_COUNT].any()
+    for site, record in zip(compiled.module.sites, records.tolist() if fired else (), strict=False):
+        if record[context.SITE_COUNT]:
+            item = work_item(compiled.key.local_size, global_size, offset, record[context.SITE_GROUP], record[context.SITE_LOCAL])
+            values = record[context.SITE_VALUES : context.SITE_VALUES + context.SITE_VALUE_COUNT]
+            found.append(_finding(compiled, site, record[context.SITE_COUNT], item, values, args))
+    found += [_certain(compiled, note) for note in compiled.module.notes]
+    return sorted(found, key=lambda f: (f.line, f.column, f.kind.label))
+
+
+def with_left_out(compiled: CompiledKernel, found: list[Finding]) -> list[Finding]:
+    """The findings of a launch that ended before all its groups ran: it must not pass for one that has run."""
+    if any(finding.kind is Kind.WATCHDOG for finding in found):
+        return found
+    place = compiled.kernel.place
+    text = f"{_MEANING[Kind.WATCHDOG]}; not all of its work-groups have run"
+    return [*found, Finding(Kind.WATCHDOG, text, compiled.name, place.line, place.column, file=place.file)]
+
+
+def _certain(compiled: CompiledKernel, site: Site) -> Finding:
+    """A finding that was known when compiling: no work-item, counted once."""
+    access = Access(site.view, site.size) if site.view else None
+    return Finding(site.kind, site.text, compiled.name, site.place.line, site.place.column, None, access, file=site.place.file)
+
+
+def _finding(compiled: CompiledKernel, site: Site, count: int, item: WorkItem, values: list[int], args: Sequence[Any]) -> Finding:
+    access = access_of(compiled, site, values, args)
+    message = _message(compiled, site, access, values)
+    place = site.place
+    detail: dict[str, object] = {"callers": list(place.callers)} if place.callers else {}
+    return Finding(
+        site.kind, message, compiled.name, place.line, place.column, item, access, count, file=place.file, detail=detail
+    )  # fmt: skip
+
+
+def access_of(compiled: CompiledKernel, site: Site, values: list[int], args: Sequence[Any]) -> Access | None:
+    """The access that a site's values tell of; None where its shape holds none."""
+    if site.shape == "offset":
+        return _offset_access(compiled, site, values, args)
+    if site.shape == "coordinate":
+        coordinate = tuple(_signed(v, 32) for v in values[: site.dimensions])
+        return Access(site.view, site.size, None, coordinate, tuple(values[3 : 3 + site.dimensions]))
+    return None
+
+
+def _offset_access(compiled: CompiledKernel, site: Site, values: list[int], args: Sequence[Any]) -> Access:
+    offset, length, base = values[:3]
+    view = site.view or _named(compiled, base, args)
+    return Access(view, site.size or values[3], _signed(offset, 64), None, (length,))
+
+
+def _named(compiled: CompiledKernel, base: int, args: Sequence[Any]) -> str:
+    """The argument that lies at `base`."""
+    for param, arg in zip(compiled.kernel.params, args, strict=True):
+        if base and getattr(arg, "address", None) == base:
+            return param.name
+    return "no object" if not base else "private or local memory"
+
+
+def _message(compiled: CompiledKernel, site: Site, access: Access | None, values: list[int]) -> str:
+    if site.kind is Kind.DIVERGENT_BARRIER:
+        here, there = values[:2]
+        places = [_split_name(compiled, n) for n in (here, there)]
+        return f"work-items of one group part here: one {places[0]}, another {places[1]}; the group was ended"
+    if site.shape == "index":
+        return site.text.format(index=_signed(values[0], 64))
+    if site.text:
+        return site.text if access is None else site.text.format(**_fields(access))
+    return _MEANING[site.kind].format(**(_fields(access) if access else {}))
+
+
+def _fields(access: Access) -> dict[str, object]:
+    extent: object = access.extent
+    if access.coordinate is None and access.extent:
+        extent = access.extent[0]
+    return {"view": access.view, "size": access.size, "offset": access.offset, "coordinate": access.coordinate, "extent": extent}
+
+
+def _split_name(compiled: CompiledKernel, number: int) -> str:
+    if number == 0:
+        return "has ended"
+    site = next(s for s in compiled.module.sites if s.shape == "split" and s.size == number)
+    return f"waits at line {site.place.line}"
+
+
+def _signed(value: int, bits: int) -> int:
+    value &= (1 << bits) - 1
+    return value - (1 << bits) if value >> (bits - 1) else value
+
+
+def store_events(
+    compiled: CompiledKernel, events: np.ndarray, count: int, global_size: Sequence[int], offset: Sequence[int]
+) -> list[StoreEvent]:
+    """Stores into the watched range, in order. `value` is the watched bytes as an unsigned integer."""
+    result = []
+    for order, (site, group, local, bits) in enumerate(events[: min(count, len(events))].tolist()):
+        place: ir.Place = compiled.module.sites[site].place
+        item = work_item(compiled.key.local_size, global_size, offset, group, local)
+        result.append(StoreEvent(place.line, place.column, item, bits, order))
+    return result
+
+
+def printed_text(compiled: CompiledKernel, words: np.ndarray, used: int) -> str:
+    """printf's output: groups in order, within a group as printed."""
+    records: list[tuple[int, str]] = []
+    at, data = 0, words[: min(used // 8, len(words))].tolist()
+    while at < len(data):
+        call = compiled.module.prints[data[at]]
+        count = sum(llvm_types.lanes_of(t) for t in call.arguments)
+        end = at + printf.HEADER + count
+        if end > len(data):
+            break
+        records.append((data[at + 1], printf.formatted(call, data[at + printf.HEADER : end])))
+        at = end
+    return "".join(text for _, text in sorted(records, key=lambda record: record[0]))

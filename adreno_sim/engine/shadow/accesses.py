@@ -1,0 +1,401 @@
+"""The hooks of level full: every access checks and marks the shadow of its memory, every use of a value its definedness."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ...findings import Kind
+from ...ir import ir, llvm_types
+from ...ir.provenance import Object, Ptr
+from ...ir.queries import private_bytes
+from ..abi import argument_block, context
+from ..abi.specialization import BufferArg, ImageArg, ShadowSpec
+from ..emit import access
+from ..emit.diagnostic_sites import Site
+from ..emit.image_refs import ImageRef
+from ..emit.instrumentation import AccessHooks
+from ..emit.region import KernelEmitter
+from ..llvm.text import Text
+from . import init_shadow, race_cells
+from .races import Accessed, Cells, Races, site_of
+from .shadow_plan import CELL_BYTES, ShadowPlan
+from .uses import Demand, every
+from .values import Values
+
+Report = Callable[[Text, Site], None]
+"""Writes the report of a site into cold code, with the values that belong to its shape."""
+
+
+class Shadow(AccessHooks):
+    """Hooks for one region's emitter."""
+
+    def __init__(self, e: KernelEmitter, plan: ShadowPlan):
+        self.e, self.plan = e, plan
+        self.values = Values(e, plan)
+        self.races = Races(e)
+        self._private: dict[object, str] = {}
+
+    # Values that may be undefined
+
+    def before(self, instr: ir.Instr) -> None:
+        self.values.before(instr)
+
+    def mask_types(self, value: ir.Value) -> list[str]:
+        return self.values.types(value)
+
+    def masks(self, value: ir.Value, like: ir.Value | None = None) -> list[str]:
+        return self.values.parts(value, like)
+
+    def bind(self, instr: ir.Instr, masks: Sequence[str]) -> None:
+        self.values.bind(instr, masks)
+
+    def forget(self, instr: ir.Instr) -> None:
+        self.values.forget(instr)
+
+    def was_read(self, instr: ir.Instr | None) -> None:
+        if instr is not None:
+            self.values.take_read(instr)
+
+    # Memory
+
+    def reading(self, pointer: Ptr, type: ir.Type, instr: ir.Instr | None) -> None:
+        size = llvm_types.store_size(type)
+        what = self._accessed(pointer, size)
+        self._check(self._valid(pointer), type, instr, what)
+        self.races.note_read(self._cells(pointer, size), what, "reads")
+
+    def writing(self, pointer: Ptr, type: ir.Type, operand: str, value: ir.Value | None) -> None:
+        size = llvm_types.store_size(type)
+        valid = self._valid(pointer)
+        if valid is not None:
+            masks = self.values.parts(value) if value is not None else []
+            self._where_any(pointer, valid, lambda: init_shadow.mark(self.e.body, valid, type, masks))
+        here = self._cells(pointer, size)
+        if here is not None:
+            self.races.note_write(here, self._accessed(pointer, size), "writes", lambda t: self._same(t, pointer, type, operand))
+
+    def updating(self, pointer: Ptr, type: ir.Type, reads: bool, writes: bool) -> None:
+        size = llvm_types.store_size(type)
+        what, valid, here = self._accessed(pointer, size), self._valid(pointer), self._cells(pointer, size)
+        if reads:
+            self._check(valid, type, None, what)
+        if writes and valid is not None:
+            self._where_any(pointer, valid, lambda: init_shadow.mark(self.e.body, valid, type, []))
+        if writes and here is not None:
+            self.races.note_write(here, what, "updates", None, race_cells.ATOMIC)
+        elif here is not None:
+            self.races.note_read(here, what, "loads", race_cells.ATOMIC)
+
+    def filling(self, pointer: Ptr, nbytes: int) -> None:
+        valid = self._valid(pointer)
+        if valid is not None:
+            self._where_any(pointer, valid, lambda: init_shadow.fill(self.e.body, self.e.unit, valid, str(nbytes)))
+        here = self._cells(pointer, nbytes)
+        if here is not None:
+            self.races.note_write(here, self._accessed(pointer, nbytes), "writes", None)
+
+    def moving(self, target: Ptr, source: Ptr | None, nbytes: str) -> None:
+        """Validity moves along with the bytes: a copy is no use."""
+        t, unit = self.e.body, self.e.unit
+        valid, origin = self._valid(target), self._valid(source)
+        if valid is not None and origin is not None and not self._sure(source):
+            self._where_any(target, valid, lambda: self._move_from_somewhere(valid, origin, nbytes))
+        elif valid is not None:
+            self._where_any(target, valid, lambda: init_shadow.move(t, unit, valid, origin, nbytes))
+        known = int(nbytes) if nbytes.isdigit() else 0
+        if source is not None:
+            here = self._range(source, nbytes)
+            if here is not None:
+                self.races.note_read(here, self._accessed(source, known), "reads")
+        here = self._range(target, nbytes)
+        if here is not None:
+            self.races.note_write(here, self._accessed(target, known), "writes", None)
+
+    def _move_from_somewhere(self, valid: str, origin: str, nbytes: str) -> None:
+        """Valid bytes from `origin`, which is null where all are."""
+        t = self.e.body
+        some, none, on = t.fresh("some"), t.fresh("none"), t.fresh("on")
+        t.branch(t.op(f"icmp ne ptr {origin}, null"), some, none)
+        t.block(some)
+        init_shadow.move(t, self.e.unit, valid, origin, nbytes)
+        t.jump(on)
+        t.block(none)
+        init_shadow.fill(t, self.e.unit, valid, nbytes)
+        t.jump(on)
+        t.block(on)
+
+    # Images
+
+    def reading_texel(self, image: ImageRef, where: Sequence[str], offset: str, instr: ir.Instr | None) -> None:
+        spec = self._spec(image.param.index)
+        if spec is None:
+            return
+        what = self._texel(image, where)
+        valid = self.e.body.op(f"getelementptr i8, ptr {self._field(image.param.index, 0)}, i64 {offset}")
+        self._check_texel(valid, image, instr, what)
+        self.races.note_read(self._argument_cells(image.param.index, offset, image.format.texel_bytes), what, "reads")
+
+    def writing_texel(self, image: ImageRef, where: Sequence[str], offset: str, type: ir.Type, operand: str) -> None:
+        if self._spec(image.param.index) is None:
+            return
+        t = self.e.body
+        valid = t.op(f"getelementptr i8, ptr {self._field(image.param.index, 0)}, i64 {offset}")
+        init_shadow.mark(t, valid, type, [])
+        here = self._argument_cells(image.param.index, offset, image.format.texel_bytes)
+        if here is None:
+            return
+
+        def same(t: Text) -> str:
+            return self._same_bits(t, t.op(f"getelementptr i8, ptr {image.field('address')}, i64 {offset}"), type, operand)
+
+        number = self.races.note_write(here, self._texel(image, where), "writes", same)
+        self.plan.texel_writes.add(number, self.values.block_of_current())
+
+    def opening(self, variable: ir.Instr) -> None:
+        fill = self.e.unit.declare("llvm.memset.p0.i64", "void", "ptr, i8, i64, i1")
+        base = self._private_base(self.e.object(("alloca", id(variable))))
+        self.e.opening.do(f"call {fill}(ptr {base}, i8 0, i64 {private_bytes(variable)}, i1 false)")
+
+    # Where shadows lie
+
+    def _spec(self, index: int) -> ShadowSpec | None:
+        arg = self.e.unit.key.args[index]
+        return arg.shadow if isinstance(arg, (BufferArg, ImageArg)) else None
+
+    def _field(self, index: int, which: int) -> str:
+        """The address of an argument's valid bytes (0) or cells (1)."""
+        at = argument_block.shadow_offset(self.e.unit.key.args[index]) + 8 * which
+        return self.e.argument_field(index, at, "ptr")
+
+    def _base(self, target: Object) -> str | None:
+        """The valid bytes of an object; None where all are always valid."""
+        which = target.key[1]
+        if target.kind == "buffer":
+            assert isinstance(which, int)
+            return self._field(which, 0) if self._spec(which) is not None else None
+        if target.kind == "local":
+            return self.e.prologue.op(f"getelementptr i8, ptr %arena, i64 {self.plan.local_valid + self._local_offset(target)}")
+        return self._private_base(target) if target.kind == "private" else None
+
+    def _local_offset(self, target: Object) -> int:
+        return self.e.unit.local_offsets[target.key[1]]
+
+    def _private_base(self, target: Object) -> str:
+        which = target.key[1]
+        if which not in self._private:
+            assert isinstance(which, int)
+            self._private[which] = self._new_private(which, int(target.length))
+        return self._private[which]
+
+    def _new_private(self, which: int, size: int) -> str:
+        e = self.e
+        if which not in e.plan.private:
+            return e.prologue.op(f"alloca [{size} x i8], align 16")
+        _, stride = e.plan.private[which]
+        if which not in self.plan.private:
+            items = 1 if e.plan.single else e.unit.key.items
+            self.plan.private[which] = e.unit.reserve_arena((stride or size) * items)
+        start = e.prologue.op(f"getelementptr i8, ptr %arena, i64 {self.plan.private[which]}")
+        if not stride:
+            return start
+        slot = e.opening.op(f"mul i64 {e.slot}, {stride}")
+        return e.opening.op(f"getelementptr i8, ptr {start}, i64 {slot}")
+
+    def _sure(self, pointer: Ptr | None) -> bool:
+        """Whether it is known when compiling that the object has valid bytes."""
+        return pointer is not None and pointer.object is not None
+
+    def _valid(self, pointer: Ptr | None) -> str | None:
+        """The valid bytes of what a pointer leads to: None where nothing is recorded; perhaps null if not `_sure`."""
+        if pointer is None:
+            return None
+        t = self.e.body
+        if pointer.object is not None:
+            base = self._base(pointer.object)
+            return base if base is None or pointer.offset == 0 else t.op(f"getelementptr i8, ptr {base}, i64 {pointer.offset}")
+        base = "null"
+        for target in self._candidates():
+            shadow = self._base(target)
+            if shadow is not None:
+                hit = t.op(f"icmp eq ptr {pointer.base}, {target.base}")
+                moved = t.op(f"getelementptr i8, ptr {shadow}, i64 {pointer.offset}")
+                base = t.op(f"select i1 {hit}, ptr {moved}, ptr {base}")
+        return base
+
+    def _candidates(self) -> list[Object]:
+        return [self.e.object(key) for key in self.e.candidates()]
+
+    def _where_any(self, pointer: Ptr, valid: str, write: Callable[[], None]) -> None:
+        """Write code that needs `valid`, behind a test where it may be null."""
+        if self._sure(pointer):
+            write()
+            return
+        t = self.e.body
+        some, on = t.fresh("shadow"), t.fresh("on")
+        t.branch(t.op(f"icmp ne ptr {valid}, null"), some, on)
+        t.block(some)
+        write()
+        t.jump(on)
+        t.block(on)
+
+    def _cells(self, pointer: Ptr, size: int) -> Cells | None:
+        """The race cells of an access."""
+        target = pointer.object
+        if target is None:
+            return self._unknown_cells(pointer, size)
+        if target.kind == "buffer":
+            assert isinstance(target.key[1], int)
+            return self._argument_cells(target.key[1], str(pointer.offset), size)
+        if target.kind != "local" or target.key in self.e.unit.key.proofs.apart:
+            return None
+        return self._local_cells(target, str(pointer.offset), self._count(str(pointer.offset), size, self.plan.local_grain))
+
+    def _count(self, offset: str, size: int | str, grain: int) -> str | int:
+        """Cells that `size` bytes touch; accesses in the kernel are whole cells."""
+        if isinstance(size, int):
+            return max(1, size // grain)
+        t, shift = self.e.body, grain.bit_length() - 1
+        some = t.op(f"icmp ne i64 {size}, 0")
+        last = t.op(f"sub i64 {t.op(f'add i64 {offset}, {size}')}, 1")
+        span = t.op(f"sub i64 {t.op(f'lshr i64 {last}, {shift}')}, {t.op(f'lshr i64 {offset}, {shift}')}")
+        return t.op(f"select i1 {some}, i64 {t.op(f'add i64 {span}, 1')}, i64 0")
+
+    def _range(self, pointer: Ptr, nbytes: str) -> Cells | None:
+        """The race cells of `nbytes` bytes."""
+        size: int | str = int(nbytes) if nbytes.isdigit() else nbytes
+        target, offset = pointer.object, str(pointer.offset)
+        if target is None:
+            return self._unknown_cells(pointer, size)
+        if target.kind == "buffer":
+            assert isinstance(target.key[1], int)
+            return self._argument_cells(target.key[1], offset, size)
+        if target.kind != "local" or target.key in self.e.unit.key.proofs.apart:
+            return None
+        return self._local_cells(target, offset, self._count(offset, size, self.plan.local_grain))
+
+    def _argument_cells(self, index: int, offset: str, size: int | str) -> Cells | None:
+        spec = self._spec(index)
+        if spec is None or not spec.cell_words:
+            return None
+        count = self._count(offset, size, spec.grain)
+        address = self._cell_address(self._field(index, 1), offset, spec.grain, 8 * spec.cell_words)
+        limit, since = self.races.word(context.LAUNCH_TICK), self.races.word(context.SINCE_GLOBAL)
+        return Cells(address, count, 8 * spec.cell_words, limit, since, local=False, quiet=False)
+
+    def _local_cells(self, target: Object, offset: str, count: str | int) -> Cells:
+        start = self.plan.local_cells + self._local_offset(target) // self.plan.local_grain * CELL_BYTES
+        base = self.e.prologue.op(f"getelementptr i8, ptr %arena, i64 {start}")
+        since = self.races.word(context.SINCE_LOCAL)
+        address = self._cell_address(base, offset, self.plan.local_grain, CELL_BYTES)
+        return Cells(address, count, CELL_BYTES, since, since, local=True, quiet=True)
+
+    def _unknown_cells(self, pointer: Ptr, size: int | str) -> Cells:
+        """The cells of whichever object it is. Where none has any, a scratch cell that no comparison finds odd."""
+        t, prologue = self.e.body, self.e.prologue
+        count = self._count(str(pointer.offset), size, self.plan.local_grain)
+        room = CELL_BYTES * (count if isinstance(count, int) else 1)
+        scratch = prologue.op(f"alloca [{room} x i8], align 16")
+        init_shadow.clear(prologue, self.e.unit, scratch, room)
+        address, limit, since, found = scratch, "-1", "0", "false"
+        for target in self._candidates():
+            here = None
+            if target.kind == "buffer":
+                assert isinstance(target.key[1], int)
+                here = self._argument_cells(target.key[1], str(pointer.offset), size)
+            elif target.kind == "local":
+                here = self._local_cells(target, str(pointer.offset), count)
+            if here is None:
+                continue
+            hit = t.op(f"icmp eq ptr {pointer.base}, {target.base}")
+            address = t.op(f"select i1 {hit}, ptr {here.address}, ptr {address}")
+            limit = t.op(f"select i1 {hit}, i64 {here.limit}, i64 {limit}")
+            since = t.op(f"select i1 {hit}, i64 {here.since}, i64 {since}")
+            found = t.op(f"or i1 {hit}, {found}")
+        if not isinstance(count, int):
+            count = t.op(f"select i1 {found}, i64 {count}, i64 0")
+        return Cells(address, count, CELL_BYTES, limit, since, local=False, quiet=True)
+
+    def _cell_address(self, base: str, offset: str, grain: int, stride: int) -> str:
+        t, shift = self.e.body, grain.bit_length() - 1
+        if offset == "0":
+            return base
+        index = t.op(f"lshr i64 {offset}, {shift}") if shift else offset
+        return t.op(f"getelementptr [{stride} x i8], ptr {base}, i64 {index}")
+
+    # Findings
+
+    def _accessed(self, pointer: Ptr, size: int) -> Accessed:
+        view = pointer.object.name if pointer.object else ""
+        return Accessed("offset", view, size, 0, lambda t: access.values_of(self.e, pointer, t))
+
+    def _texel(self, image: ImageRef, where: Sequence[str]) -> Accessed:
+        def values(t: Text) -> list[str]:
+            found = [t.op(f"sext i32 {c} to i64") for c in where] + ["0"] * (3 - len(where))
+            return found + [t.op(f"sext i32 {image.extent(d)} to i64") for d in range(len(where))] + ["0"] * (3 - len(where))
+
+        return Accessed("coordinate", image.param.name, image.format.texel_bytes, len(where), values)
+
+    # Uninitialised reads
+
+    def _check(self, valid: str | None, type: ir.Type, instr: ir.Instr | None, what: Accessed) -> None:
+        if valid is None:
+            return
+        demand = self._demand(instr, type)
+        if not demand.any:
+            return
+        sure = what.view != ""
+        valid = init_shadow.present_or_set(self.e, valid, sure)
+        lanes = llvm_types.lanes_of(type)
+        if len(demand.hard) == lanes:
+            bad = init_shadow.any_missing(self.e.body, valid, type)
+        else:
+            flags = init_shadow.missing_lanes(self.e.body, valid, type)
+            bad = init_shadow.joined(self.e.body, [flags[lane] for lane in sorted(demand.hard)])
+            self.values.put_read(instr, {lane: flags[lane] for lane in demand.soft})
+        self._report_missing(bad, what)
+
+    def _check_texel(self, valid: str, image: ImageRef, instr: ir.Instr | None, what: Accessed) -> None:
+        """A texel is one thing: it counts as unwritten where any byte of it is."""
+        demand = self._demand(instr, None)
+        if not demand.any:
+            return
+        bad = init_shadow.any_missing(self.e.body, valid, ir.Vector(ir.Int(8), image.format.texel_bytes))
+        if instr is not None and demand.soft:
+            self.values.put_read(instr, dict.fromkeys(demand.soft, bad))
+        if demand.hard or instr is None:
+            self._report_missing(bad, what)
+
+    def _demand(self, instr: ir.Instr | None, type: ir.Type | None) -> Demand:
+        if instr is not None:
+            return self.plan.uses.demand(instr)
+        return every(ir.Const(type, None)) if type is not None else Demand(frozenset({0}))
+
+    def _report_missing(self, bad: str, what: Accessed) -> None:
+        if bad == "false":
+            return
+        t = self.e.body
+        missing, on = t.fresh("missing"), t.fresh("on")
+        t.branch(bad, missing, on, unlikely=True)
+        cold = t.aside()
+        cold.block(missing)
+        self.e.report(cold, site_of(self.e, Kind.UNINITIALIZED_READ, what, MISSING[what.shape]), *what.values(cold))
+        cold.jump(on)
+        t.put_aside(cold)
+        t.block(on)
+
+    def _same(self, t: Text, pointer: Ptr, type: ir.Type, operand: str) -> str:
+        """An i1: whether a store leaves memory as it is."""
+        return self._same_bits(t, t.op(f"getelementptr i8, ptr {pointer.base}, i64 {pointer.offset}"), type, operand)
+
+    @staticmethod
+    def _same_bits(t: Text, address: str, type: ir.Type, operand: str) -> str:
+        word = f"i{8 * llvm_types.store_size(type)}"
+        spelled = llvm_types.spell(type)
+        fresh = operand if spelled == word else t.op(f"bitcast {spelled} {operand} to {word}")
+        return t.op(f"icmp eq {word} {t.op(f'load {word}, ptr {address}, align 1')}, {fresh}")
+
+
+MISSING = {
+    "offset": "reads {size} bytes at offset {offset} of {view}, some of which nobody has written",
+    "coordinate": "reads {view} at {coordinate}, which nobody has written",
+}

@@ -1,0 +1,80 @@
+"""Time at level full: a tick passes whenever work-items begin with a region; fences move the point from which accesses of
+a group are unordered."""
+
+from __future__ import annotations
+
+from ...ir import ir
+from ..abi import context
+from ..analysis.segments import Split
+
+_LOCAL_FENCE, _GLOBAL_FENCES = 1, 6  # CLK_LOCAL_MEM_FENCE; CLK_GLOBAL_MEM_FENCE and CLK_IMAGE_MEM_FENCE
+_STEP = 1 << 32
+
+
+def fences(split: Split) -> tuple[bool, bool]:
+    """Whether a split orders accesses to local memory, and to global memory and images; both where the source leaves it open."""
+    assert split.instr.callee is not None
+    if "barrier" not in split.instr.callee.name or not split.instr.operands:
+        return True, True
+    flags = split.instr.operands[0]
+    if not isinstance(flags, ir.Const) or not isinstance(flags.value, int):
+        return True, True
+    return bool(flags.value & _LOCAL_FENCE), bool(flags.value & _GLOBAL_FENCES)
+
+
+def tick_function() -> str:
+    """`@shadow.tick(ctx)`: the next tick."""
+    return f"""
+define internal i64 @shadow.tick(ptr %ctx) #3 {{
+entry:
+  %p = getelementptr i8, ptr %ctx, i64 {context.NOW * 8}
+  %now = load i64, ptr %p, align 8
+  %next = add i64 %now, {_STEP}
+  store i64 %next, ptr %p, align 8
+  ret i64 %next
+}}
+"""
+
+
+def group_function() -> str:
+    """`@shadow.group(ctx, turn)`: a group begins."""
+    stores = "".join(
+        f"  %p{word} = getelementptr i8, ptr %ctx, i64 {word * 8}\n  store i64 %tick, ptr %p{word}, align 8\n"
+        for word in (context.GROUP_TICK, context.SINCE_LOCAL, context.SINCE_GLOBAL)
+    )
+    return f"""
+define internal void @shadow.group(ptr %ctx, i64 %turn) #3 {{
+entry:
+  %tick = call i64 @shadow.tick(ptr %ctx)
+{stores}  %pt = getelementptr i8, ptr %ctx, i64 {context.TICKS * 8}
+  %ticks = load ptr, ptr %pt, align 8
+  %slot = getelementptr i64, ptr %ticks, i64 %turn
+  store i64 %tick, ptr %slot, align 8
+  ret void
+}}
+"""
+
+
+def met_function(splits: list[Split]) -> str:
+    """`@shadow.met(ctx, split)`: all work-items of a group have met at a split."""
+    cases, blocks = "", ""
+    for split in splits:
+        local, far = fences(split)
+        words = [context.SINCE_LOCAL] * local + [context.SINCE_GLOBAL] * far
+        cases += f" i64 {split.number}, label %s{split.number}"
+        blocks += f"s{split.number}:\n"
+        for word in words:
+            name = f"%s{split.number}.{word}"
+            blocks += f"  {name} = getelementptr i8, ptr %ctx, i64 {word * 8}\n  store i64 %next, ptr {name}, align 8\n"
+        blocks += "  ret void\n"
+    return f"""
+define internal void @shadow.met(ptr %ctx, i64 %split) #3 {{
+entry:
+  %p = getelementptr i8, ptr %ctx, i64 {context.NOW * 8}
+  %now = load i64, ptr %p, align 8
+  %next = add i64 %now, {_STEP}
+  switch i64 %split, label %none [{cases} ]
+{blocks}none:
+  ret void
+}}
+"""

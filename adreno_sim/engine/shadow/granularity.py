@@ -1,0 +1,110 @@
+"""How finely a kernel's accesses divide memory: the unit in which races are looked for, so that no access shares one with
+bytes beside it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from ...ir import ir, llvm_types
+from ...ir.provenance import Key, Provenance, is_pointer
+from ..builtins.vectors import element_bytes
+
+MOST = 16
+
+
+@dataclass(frozen=True)
+class Grains:
+    """Bytes (a power of two) that divide the place and size of every access to an object.
+
+    `unknown`: some access is through a pointer that may lead anywhere; then all objects have one grain. `read`: what is read.
+    """
+
+    by_object: dict[Key, int]
+    least: int
+    unknown: bool
+    read: frozenset[Key]
+
+    def of(self, key: Key) -> int:
+        """The grain of one object."""
+        return self.least if self.unknown else self.by_object.get(key, MOST)
+
+
+def grains_of(function: ir.Function, provenance: Provenance | None = None) -> Grains:
+    """The grains of all objects of a function."""
+    provenance = provenance or Provenance(function)
+    by_object: dict[Key, int] = {}
+    least, unknown = MOST, False
+    read: set[Key] = set()
+    for block in function.blocks:
+        for instr in block.instrs:
+            for position, size in accesses(instr):
+                pointer = instr.operands[position]
+                grain = min(low_bit(size), provenance.align(pointer))
+                key = provenance.key(pointer)
+                least = min(least, grain)
+                if key is None:
+                    unknown = True
+                    continue
+                by_object[key] = min(by_object.get(key, MOST), grain)
+                if not only_writes(instr, position):
+                    read.add(key)
+    return Grains(by_object, least, unknown, frozenset(read))
+
+
+def argument_grains(function: ir.Function) -> Grains:
+    """`grains_of`, without a word of private and local objects."""
+
+    def found(function: ir.Function) -> Grains:
+        whole = grains_of(function)
+        by_object = {key: grain for key, grain in whole.by_object.items() if key[0] == "param"}
+        return replace(whole, by_object=by_object, read=frozenset(key for key in whole.read if key[0] == "param"))
+
+    return function.fact("argument_grains", found)
+
+
+def low_bit(value: int) -> int:
+    """The largest power of two up to MOST that divides `value`."""
+    return min(MOST, value & -value) if value else MOST
+
+
+def only_writes(instr: ir.Instr, position: int) -> bool:
+    """Whether the access through operand `position` reads nothing."""
+    if instr.op == "store" or (instr.op in ("memcpy", "memmove", "memset") and position == 0):
+        return True
+    name = instr.callee.name if instr.callee is not None else ""
+    return name.startswith("vstore") or (name.startswith("async_work_group") and position == 0)
+
+
+def accesses(instr: ir.Instr) -> list[tuple[int, int]]:
+    """(operand, bytes) of the accesses of an instruction; the bytes divide how far apart the pieces are."""
+    if instr.op == "load":
+        return [(0, _size(instr.type))]
+    if instr.op == "store":
+        value = instr.operands[0]
+        return [(1, 8 if is_pointer(value) else _size(value.type))]
+    if instr.op in ("atomicrmw", "cmpxchg"):
+        return [(0, _size(instr.operands[1].type))]
+    if instr.op in ("memcpy", "memmove", "memset"):
+        length = instr.operands[2]
+        size = length.value if isinstance(length, ir.Const) and isinstance(length.value, int) else 1
+        return [(0, size)] if instr.op == "memset" else [(0, size), (1, size)]
+    return _of_call(instr) if instr.op == "call" and instr.callee is not None else []
+
+
+def _of_call(instr: ir.Instr) -> list[tuple[int, int]]:
+    assert instr.callee is not None
+    name = instr.callee.name
+    pointers = [position for position, operand in enumerate(instr.operands) if is_pointer(operand)]
+    if name.startswith(("vload", "vstore")):
+        value = instr if name.startswith("vload") else instr.operands[0]
+        elem = 2 if "_half" in name else llvm_types.size_of(llvm_types.elem_of(value.type))
+        return [(position, elem * llvm_types.lanes_of(value.type)) for position in pointers]
+    if name.startswith("atom"):
+        return [(position, 4) for position in pointers]
+    if name in ("prefetch", "printf"):  # neither reads memory that is ever written
+        return []
+    return [(position, element_bytes(instr.callee.args[position])) for position in pointers]
+
+
+def _size(type: ir.Type) -> int:
+    return 8 if isinstance(type, (ir.Pointer, ir.Event)) else max(1, llvm_types.store_size(type))

@@ -1,0 +1,25 @@
+"""The functions that the code of level full calls."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from . import epochs, race_cells
+
+if TYPE_CHECKING:
+    from ..emit.region import KernelPlan
+
+
+def functions(plan: KernelPlan) -> list[str]:
+    """Their text, once per module."""
+    key = plan.unit.key
+    return [
+        race_cells.record_function(key.items),
+        race_cells.concurrent_function(key.wave_size if plan.flat else None),
+        race_cells.read_function(),
+        race_cells.write_function(),
+        race_cells.fill_function(),
+        epochs.tick_function(),
+        epochs.group_function(),
+        epochs.met_function([s for s in plan.regions.graph.splits if s.scope == "group"]),
+    ]

@@ -1,0 +1,77 @@
+"""What all regions of a kernel share at level full: analyses, and where shadows of local and private memory lie."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from ...ir import ir
+from ...ir.postdominators import always_reached
+from ...ir.provenance import Key
+from ..abi.specialization import LocalArg
+from .granularity import MOST, grains_of
+from .undefined_values import Undefined
+from .uses import Uses
+
+if TYPE_CHECKING:
+    from ..emit.region import KernelPlan
+
+CELL_BYTES = 32
+"""Of a cell for memory that is read and written."""
+
+
+@dataclass
+class TexelWrites:
+    """Texel writes of a kernel: by the number of their site, the blocks they stand in."""
+
+    kernel: ir.Function
+    blocks: dict[int, list[ir.Block]] = field(default_factory=dict)
+
+    def add(self, number: int, block: ir.Block) -> None:
+        self.blocks.setdefault(number, []).append(block)
+
+    def straight(self) -> frozenset[tuple[int, int]]:
+        """Pairs (earlier, later) of sites such that whoever does the first comes to the second."""
+        if len(self.blocks) < 2:
+            return frozenset()
+        reached = always_reached(self.kernel.blocks)
+        return frozenset(
+            (first, second)
+            for first, starts in self.blocks.items()
+            for second, ends in self.blocks.items()
+            if all(any(end in reached[start] for end in ends) for start in starts)
+        )
+
+
+class ShadowPlan:
+    """Shadows of a kernel, in the arena of a worker.
+
+    local_valid: for all local memory of the group, one byte per byte. local_cells: one cell per `local_grain` bytes.
+    private: the shadows of private variables that lie in the arena themselves (offset).
+    """
+
+    def __init__(self, plan: KernelPlan, kernel: ir.Function):
+        unit = plan.unit
+        self.uses = Uses(kernel)
+        self.undefined = Undefined(kernel, self.uses)
+        grains = grains_of(kernel, plan.provenance)
+        local = [grains.of(key) for key in grains.by_object if _is_local(key, unit.key.args)]
+        self.local_grain = grains.least if grains.unknown else min(local, default=MOST)
+        self.local_bytes = unit.local_bytes
+        self.local_valid = unit.reserve_arena(self.local_bytes)
+        self.local_cells = unit.reserve_arena(self.local_cell_bytes)
+        self.texel_writes = TexelWrites(kernel)
+        self.private: dict[int, int] = {}
+
+    @property
+    def local_cell_bytes(self) -> int:
+        return self.local_bytes // self.local_grain * CELL_BYTES
+
+
+def _is_local(key: Key, args: tuple[object, ...]) -> bool:
+    """Constants count as well: they are never written, and make nothing finer than it need be but rarely."""
+    kind, which = key
+    if kind == "param":
+        assert isinstance(which, int)
+        return isinstance(args[which], LocalArg)
+    return kind == "global"

@@ -1,0 +1,149 @@
+"""Values that may be undefined: private variables that promotion to SSA left without a value on some path, and reads whose
+result is only chosen, or has lanes replaced, before anything depends on it.
+
+Each such value carries an i1 per lane that is set where the lane is undefined. Copying, choosing and elementwise vector
+operations hand these on; everything else is a use, and a finding where one is set.
+"""
+
+from __future__ import annotations
+
+from ...ir import ir, llvm_types
+from .uses import ELEMENTWISE, Uses, chooses, lane_number
+
+VARIABLE, READ, CHOSEN, PADDING = "variable", "read", "chosen", "padding"
+"""Why a lane may be undefined: nothing was assigned; it was read from memory beside lanes that are replaced; it was read, and
+then chosen; it only fills up a wider vector."""
+
+Origins = dict[int, frozenset[str]]
+"""Lane -> why it may be undefined, for the lanes that may."""
+
+
+class Undefined:
+    """What may be undefined in a function.
+
+    `deferred`: ids of instructions that read memory and whose undefined lanes are reported where they are used.
+    `names`, `reads`: the variable, and the read, that a value (by id) stands for where that is known.
+    """
+
+    def __init__(self, function: ir.Function, uses: Uses):
+        self._lanes: dict[int, Origins] = {}
+        self.deferred: set[int] = set()
+        self.names: dict[int, str] = {}
+        self.reads: dict[int, ir.Instr] = {}
+        instrs = [i for block in function.blocks for i in block.instrs]
+        for instr in instrs:
+            soft = uses.demand(instr).soft if reads_memory(instr) else ()
+            if soft:
+                self.deferred.add(id(instr))
+                self._lanes[id(instr)] = {lane: frozenset({READ}) for lane in soft}
+                self.reads[id(instr)] = instr
+        changed = True
+        while changed:
+            changed = False
+            for instr in instrs:
+                changed = self._visit(instr) or changed
+
+    def lanes(self, value: ir.Value) -> Origins:
+        """The lanes of `value` that may be undefined."""
+        return _of_constant(value) if isinstance(value, ir.Const) else self._lanes.get(id(value), {})
+
+    def _visit(self, instr: ir.Instr) -> bool:
+        """Hand on what is known of the operands; whether that was news."""
+        if isinstance(instr.type, ir.Pointer):
+            return False
+        found = dict(self._lanes.get(id(instr), {}))
+        for lane, origins in self._handed_on(instr):
+            found[lane] = found.get(lane, frozenset()) | origins
+        if not found or found == self._lanes.get(id(instr)):
+            return False
+        self._lanes[id(instr)] = found
+        for source in instr.operands:
+            name = instr.name if instr.op == "phi" else self.names.get(id(source), "")
+            if name:
+                self.names.setdefault(id(instr), name)
+            if id(source) in self.reads:
+                self.reads.setdefault(id(instr), self.reads[id(source)])
+        return True
+
+    def _handed_on(self, instr: ir.Instr) -> list[tuple[int, frozenset[str]]]:
+        found: list[tuple[int, frozenset[str]]] = []
+        for lane in range(llvm_types.lanes_of(instr.type)):
+            for source in sources_of_lane(instr, lane):
+                if source is None:
+                    found.append((lane, frozenset({PADDING})))
+                elif (origins := self.lanes(source[0]).get(source[1])) is not None:
+                    found.append((lane, origins if chooses(instr) is None else _chosen(origins)))
+        return found
+
+
+def _chosen(origins: frozenset[str]) -> frozenset[str]:
+    return frozenset(CHOSEN if origin == READ else origin for origin in origins)
+
+
+def reads_memory(instr: ir.Instr) -> bool:
+    """Whether the result is what lies in memory or in an image, lane by lane."""
+    if isinstance(instr.type, ir.Pointer):
+        return False
+    if instr.op == "load":
+        return True
+    return instr.callee is not None and instr.callee.name.startswith(("vload", "read_image"))
+
+
+def copies(instr: ir.Instr) -> int:
+    """How many of the first operands are handed on without a use (of a choice, all but the condition)."""
+    if instr.op == "phi":
+        return len(instr.operands)
+    if instr.op in ("insertelement", "shufflevector"):
+        return 2
+    if instr.op in ("extractelement", "freeze"):
+        return 1
+    if instr.op == "bitcast":
+        return int(llvm_types.lanes_of(instr.type) == llvm_types.lanes_of(instr.operands[0].type))
+    return len(instr.operands) if instr.op in ELEMENTWISE and isinstance(instr.type, ir.Vector) else 0
+
+
+def depended_on(instr: ir.Instr, undefined: Undefined) -> list[ir.Value]:
+    """The operands that may be undefined and of which `instr` makes more than a copy or a choice."""
+    choice = chooses(instr)
+    if choice is not None:
+        operands = [choice[0]]
+    elif instr.op in ("insertvalue", "extractvalue"):
+        operands = []
+    else:
+        operands = instr.operands[copies(instr) :]
+    return [v for v in dict.fromkeys(operands) if undefined.lanes(v)]
+
+
+Source = tuple[ir.Value, int]
+
+
+def sources_of_lane(instr: ir.Instr, lane: int) -> list[Source | None]:
+    """(operand, lane) pairs whose being undefined makes `lane` of the result undefined; None for padding."""
+    choice = chooses(instr)
+    if choice is not None:
+        return [(value, lane) for value in choice[1:]]
+    if instr.op == "insertelement":
+        vector, item, index = instr.operands
+        at = lane_number(index, llvm_types.lanes_of(instr.type))
+        if at is None:
+            return [(vector, lane), (item, 0)]
+        return [(item, 0)] if at == lane else [(vector, lane)]
+    if instr.op == "extractelement":
+        vector, index = instr.operands
+        at = lane_number(index, llvm_types.lanes_of(vector.type))
+        return [(vector, at)] if at is not None else [(vector, n) for n in range(llvm_types.lanes_of(vector.type))]
+    if instr.op == "shufflevector":
+        a, b = instr.operands
+        source, count = instr.mask[lane], llvm_types.lanes_of(a.type)
+        return [None] if source < 0 else [(a, source) if source < count else (b, source - count)]
+    return [(value, lane) for value in instr.operands[: copies(instr)]]
+
+
+def _of_constant(value: ir.Const) -> Origins:
+    if not isinstance(value.type, (ir.Int, ir.Float, ir.Vector)):
+        return {}
+    if value.value is ir.UNDEF:
+        return {lane: frozenset({VARIABLE}) for lane in range(llvm_types.lanes_of(value.type))}
+    if isinstance(value.value, tuple):
+        return {lane: frozenset({VARIABLE}) for lane, item in enumerate(value.value) if item.value is ir.UNDEF}
+    return {}

@@ -1,0 +1,113 @@
+"""Which lanes of a value the kernel makes use of: reading a lane that is only moved about, or never looked at, is no defect."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...ir import ir, llvm_types
+
+Lanes = frozenset[int]
+
+
+@dataclass(frozen=True)
+class Demand:
+    """`hard`: lanes that something depends on in any case. `soft`: lanes that may be chosen, or replaced, before that."""
+
+    hard: Lanes = frozenset()
+    soft: Lanes = frozenset()
+
+    def __or__(self, other: Demand) -> Demand:
+        hard = self.hard | other.hard
+        return Demand(hard, (self.soft | other.soft) - hard)
+
+    @property
+    def any(self) -> Lanes:
+        return self.hard | self.soft
+
+
+ELEMENTWISE = {
+    "fadd", "fsub", "fmul", "fdiv", "fneg", "add", "sub", "mul", "and", "or", "xor", "shl", "lshr", "ashr",
+    "trunc", "zext", "sext", "fptrunc", "fpext", "fptoui", "fptosi", "uitofp", "sitofp",
+}  # fmt: skip
+"""Operations on vectors that keep lanes apart and that nothing depends on before a lane is taken."""
+
+
+def chooses(instr: ir.Instr) -> tuple[ir.Value, ir.Value, ir.Value] | None:
+    """(condition, value if set, value if not) of an instruction or built-in that selects."""
+    if instr.op == "select":
+        condition, yes, no = instr.operands
+        return condition, yes, no
+    if instr.callee is not None and instr.callee.name == "select":
+        no, yes, condition = instr.operands
+        return condition, yes, no
+    return None
+
+
+def lane_number(index: ir.Value, count: int) -> int | None:
+    """The lane that a constant index means; None where it varies."""
+    return index.value % count if isinstance(index, ir.Const) and isinstance(index.value, int) else None
+
+
+class Uses:
+    """Who uses each value of a function, and what is demanded of it."""
+
+    def __init__(self, function: ir.Function):
+        self._users: dict[int, list[tuple[ir.Instr, int]]] = {}
+        self._known: dict[int, Demand] = {}
+        for block in function.blocks:
+            for instr in block.instrs:
+                for position, operand in enumerate(instr.operands):
+                    self._users.setdefault(id(operand), []).append((instr, position))
+
+    def demand(self, value: ir.Value) -> Demand:
+        """What is demanded of the lanes of `value`."""
+        known = self._known.get(id(value))
+        if known is None:
+            self._known[id(value)] = every(value)  # what a cycle sees
+            known = Demand()
+            for user, position in self._users.get(id(value), ()):
+                known |= self._through(value, user, position)
+            self._known[id(value)] = known
+        return known
+
+    def _through(self, value: ir.Value, user: ir.Instr, position: int) -> Demand:
+        count = llvm_types.lanes_of(value.type)
+        choice = chooses(user)
+        if choice is not None and value is not choice[0]:
+            return Demand(soft=self.demand(user).any)
+        if user.op == "shufflevector":
+            return _moved(self.demand(user), _sources(user, position, count))
+        if user.op == "extractelement" and position == 0:
+            lane = lane_number(user.operands[1], count)
+            return every(value) if lane is None else _moved(self.demand(user), {0: lane})
+        if user.op == "insertelement" and position < 2:
+            return self._inserted(user, position)
+        if user.op in ("freeze", "bitcast") or (user.op in ELEMENTWISE and isinstance(value.type, ir.Vector)):
+            return self.demand(user) if llvm_types.lanes_of(user.type) == count else every(value)
+        return every(value)
+
+    def _inserted(self, user: ir.Instr, position: int) -> Demand:
+        count = llvm_types.lanes_of(user.type)
+        lane = lane_number(user.operands[2], count)
+        whole = self.demand(user)
+        if position == 1:
+            return whole if lane is None else _moved(whole, {lane: 0})
+        return Demand(soft=whole.any - {lane})
+
+
+def every(value: ir.Value) -> Demand:
+    """All lanes."""
+    return Demand(frozenset(range(llvm_types.lanes_of(value.type))))
+
+
+def _sources(shuffle: ir.Instr, position: int, count: int) -> dict[int, int]:
+    """Result lane -> lane of the operand at `position`, for the lanes that come from it."""
+    return {lane: source - position * count for lane, source in enumerate(shuffle.mask) if 0 <= source - position * count < count}
+
+
+def _moved(demand: Demand, sources: dict[int, int]) -> Demand:
+    def of(lanes: Lanes) -> Lanes:
+        return frozenset(sources[lane] for lane in lanes if lane in sources)
+
+    hard = of(demand.hard)
+    return Demand(hard, of(demand.soft) - hard)

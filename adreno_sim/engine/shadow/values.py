@@ -1,0 +1,173 @@
+"""Masks of values that may be undefined, one i1 per lane: carried along in machine code, and looked at where a value is used."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from ...findings import Kind
+from ...ir import ir, llvm_types
+from ..emit.diagnostic_sites import Site
+from ..emit.image_operands import image_of
+from .init_shadow import joined
+from .undefined_values import CHOSEN, PADDING, READ, VARIABLE, depended_on, sources_of_lane
+from .uses import chooses, lane_number
+
+if TYPE_CHECKING:
+    from ..emit.region import KernelEmitter
+    from .shadow_plan import ShadowPlan
+
+
+class Values:
+    """Masks in one region. Lanes that cannot be undefined are "false", which costs nothing."""
+
+    def __init__(self, e: KernelEmitter, plan: ShadowPlan):
+        self.e = e
+        self.undefined = plan.undefined
+        self.masks: dict[int, list[str]] = {}
+        self._read_slots: dict[int, dict[int, str]] = {}
+        self._current: ir.Instr | None = None
+        self._blocks = {id(i): block for block in e.function.blocks for i in block.instrs}
+
+    def block_of_current(self) -> ir.Block:
+        """The block of the instruction that is being emitted."""
+        return self._blocks[id(self._current)]
+
+    # Parts
+
+    def types(self, value: ir.Value) -> list[str]:
+        return ["i1"] * llvm_types.lanes_of(value.type) if self.undefined.lanes(value) and isinstance(value, ir.Instr) else []
+
+    def parts(self, value: ir.Value, like: ir.Value | None = None) -> list[str]:
+        return self.lanes(value) if self.types(value if like is None else like) else []
+
+    def bind(self, instr: ir.Instr, masks: Sequence[str]) -> None:
+        if masks:
+            self.masks[id(instr)] = list(masks)
+
+    def forget(self, instr: ir.Instr) -> None:
+        self.masks.pop(id(instr), None)
+
+    def lanes(self, value: ir.Value) -> list[str]:
+        """An operand per lane."""
+        maybe, count = self.undefined.lanes(value), llvm_types.lanes_of(value.type)
+        if not maybe:
+            return ["false"] * count
+        if isinstance(value, ir.Const):
+            return ["true" if lane in maybe else "false" for lane in range(count)]
+        if id(value) not in self.masks:
+            return self.e.load_slots(value)[1:]
+        return self.masks[id(value)]
+
+    # Reads whose lanes are looked at later
+
+    def put_read(self, instr: ir.Instr | None, flags: Mapping[int, str]) -> None:
+        """Keep what a read found of some lanes, where it is in bounds."""
+        if instr is None or id(instr) not in self.undefined.deferred:
+            return
+        for lane, flag in flags.items():
+            self.e.body.do(f"store i1 {flag}, ptr {self._read_slots[id(instr)][lane]}")
+
+    def take_read(self, instr: ir.Instr) -> None:
+        """The masks of a complete read."""
+        if id(instr) in self._read_slots:
+            slots = self._read_slots[id(instr)]
+            self.masks[id(instr)] = [
+                self.e.body.op(f"load i1, ptr {slots[lane]}") if lane in slots else "false"
+                for lane in range(llvm_types.lanes_of(instr.type))
+            ]
+
+    def _expect_read(self, instr: ir.Instr) -> None:
+        lanes = self.undefined.lanes(instr)
+        if id(instr) not in self._read_slots:
+            self._read_slots[id(instr)] = {lane: self.e.prologue.op("alloca i1") for lane in lanes}
+        for slot in self._read_slots[id(instr)].values():
+            self.e.body.do(f"store i1 false, ptr {slot}")
+
+    # Instructions
+
+    def before(self, instr: ir.Instr) -> None:
+        """Report undefined operands that `instr` depends on, and compute the masks of its result."""
+        self._current = instr
+        if instr.op == "phi":
+            return
+        if id(instr) in self.undefined.deferred:
+            self._expect_read(instr)
+            return
+        for operand in depended_on(instr, self.undefined):
+            self._report(operand, self._used_lanes(instr, operand))
+        if self.undefined.lanes(instr):
+            self.masks[id(instr)] = self._result(instr)
+
+    def _used_lanes(self, instr: ir.Instr, operand: ir.Value) -> list[int]:
+        """Lanes of an operand that matter: not those that a store to memory or an image takes along."""
+        maybe = self.undefined.lanes(operand)
+        if instr.op == "store" or (instr.callee is not None and instr.callee.name.startswith("vstore")):
+            return [lane for lane, why in maybe.items() if why & {VARIABLE, CHOSEN} and self._leaves(instr)]
+        if instr.callee is not None and instr.callee.name.startswith("write_image") and operand is instr.operands[-1]:
+            order = image_of(self.e, instr.operands[0], instr).format.order.lower().removeprefix("s")
+            kept = {"rgba".index(c) for c in order if c in "rgba"} or {0}
+            return [lane for lane in maybe if lane in kept]
+        return [lane for lane, why in maybe.items() if why != {PADDING}]
+
+    def _leaves(self, store: ir.Instr) -> bool:
+        """Whether a store puts its value where others may see it."""
+        key = self.e.provenance.key(store.operands[-1])
+        if key is None:
+            return False
+        return key[0] == "param" and self.e.object(key).kind == "buffer"
+
+    def _report(self, operand: ir.Value, lanes: list[int]) -> None:
+        masks = self.lanes(operand)
+        bad = joined(self.e.body, [masks[lane] for lane in lanes if masks[lane] != "false"])
+        if bad == "false":
+            return
+        read = self.undefined.reads.get(id(operand))
+        why = frozenset().union(*(self.undefined.lanes(operand)[lane] for lane in lanes))
+        if read is not None and why <= {READ, CHOSEN}:
+            self.e.report_if(bad, Site(Kind.UNINITIALIZED_READ, read.place, text="reads memory that nobody has written"))
+            return
+        name = self.undefined.names.get(id(operand), "") or "a private variable"
+        self.e.report_if(bad, Site(Kind.UNINITIALIZED_READ, self.e.place, text=f"uses {name}, to which nothing was assigned"))
+
+    def _result(self, instr: ir.Instr) -> list[str]:
+        choice = chooses(instr)
+        if choice is not None:
+            return self._chosen(instr, *choice)
+        if instr.op in ("insertelement", "extractelement"):
+            index = instr.operands[-1]
+            if lane_number(index, 1) is None:
+                return self._at_variable_lane(instr, index)
+        maybe = self.undefined.lanes(instr)
+        return [self._lane(instr, lane) if lane in maybe else "false" for lane in range(llvm_types.lanes_of(instr.type))]
+
+    def _lane(self, instr: ir.Instr, lane: int) -> str:
+        flags = ["true" if source is None else self.lanes(source[0])[source[1]] for source in sources_of_lane(instr, lane)]
+        return joined(self.e.body, [flag for flag in flags if flag != "false"])
+
+    def _chosen(self, instr: ir.Instr, condition: ir.Value, yes: ir.Value, no: ir.Value) -> list[str]:
+        t, spelled = self.e.body, llvm_types.spell(condition.type)
+        operand = self.e.value(condition)
+        flag = operand
+        if llvm_types.elem_of(condition.type) != ir.Int(1):  # the built-in: the top bit of a lane, any bit of a scalar
+            word = "slt" if isinstance(condition.type, ir.Vector) else "ne"
+            flag = t.op(f"icmp {word} {spelled} {operand}, {llvm_types.zero(condition.type)}")
+        result = []
+        for lane, (set_, clear) in enumerate(zip(self.lanes(yes), self.lanes(no), strict=True)):
+            if set_ == clear == "false":
+                result.append("false")
+                continue
+            one = flag
+            if isinstance(condition.type, ir.Vector):
+                one = t.op(f"extractelement <{condition.type.count} x i1> {flag}, i32 {lane}")
+            result.append(t.op(f"select i1 {one}, i1 {set_}, i1 {clear}"))
+        return result
+
+    def _at_variable_lane(self, instr: ir.Instr, index: ir.Value) -> list[str]:
+        t, spelled = self.e.body, llvm_types.spell(index.type)
+        vector = self.lanes(instr.operands[0])
+        hits = [t.op(f"icmp eq {spelled} {self.e.value(index)}, {lane}") for lane in range(len(vector))]
+        if instr.op == "extractelement":
+            return [joined(t, [t.op(f"and i1 {hit}, {mask}") for hit, mask in zip(hits, vector, strict=True) if mask != "false"])]
+        item = self.lanes(instr.operands[1])[0]
+        return [t.op(f"select i1 {hit}, i1 {item}, i1 {mask}") for hit, mask in zip(hits, vector, strict=True)]

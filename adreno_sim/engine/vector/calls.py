@@ -1,0 +1,152 @@
+"""Built-in functions on every lane: elementwise ones at once, memory and images in their own modules, the rest in turn."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ...frontend import builtin_library
+from ...ir import ir, llvm_types
+from ...ir.provenance import is_pointer
+from ..builtins import conversions, floats, integers, relations
+from ..emit.access import moved
+from ..emit.builtin_registry import emitter_of
+from ..emit.emitter import INSTRUCTIONS
+from . import images, memory, transfers
+from .library import vector_function
+from .tile import Unsuitable
+
+if TYPE_CHECKING:
+    from .values import LaneValues
+
+_ELEMENTWISE_MODULES = {m.__name__ for m in (conversions, floats, integers, relations)}
+_UNFIT = re.compile(
+    r"printf|atom.*|async_work_group\w*|prefetch|sub_group\w*|get_sub_group\w*|work_group_(all|any|broadcast|reduce\w*|scan\w*)"
+    r"|intel_sub_group\w*|\w*mem_fence|atomic_work_item_fence"
+)
+_LANE_IDS = re.compile(r"get_(local_id|global_id|local_linear_id|global_linear_id)")
+_VLOAD = re.compile(r"v(load|store)(2|3|4|8|16)")
+_TRUTHS = {
+    "isequal", "isnotequal", "isgreater", "isgreaterequal", "isless", "islessequal", "islessgreater", "isordered",
+    "isunordered", "isnan", "isinf", "isfinite", "isnormal", "signbit",
+}  # fmt: skip
+
+
+def heavy(e: LaneValues, instr: ir.Instr) -> bool:
+    """Whether a call had better not run without lanes: memory at one place, functions of the library, lanes in turn."""
+    assert instr.callee is not None
+    name = instr.callee.name
+    if name.startswith(("llvm.", "get_", "convert_", "as_")):
+        return False
+    emit = emitter_of(name)
+    return emit is None or emit.__module__ not in _ELEMENTWISE_MODULES
+
+
+def emit(e: LaneValues, instr: ir.Instr) -> None:
+    assert instr.callee is not None
+    name = instr.callee.name
+    if _UNFIT.fullmatch(name):
+        raise Unsuitable(f"{name}()")
+    if _VLOAD.fullmatch(name) and (e.shapes.of(instr).pattern is None or isinstance(instr.type, ir.Void)):
+        _vector_access(e, instr)
+    elif _LANE_IDS.fullmatch(name) and e.shapes.of(instr).pattern is None:
+        e.in_turn(instr)
+    elif e.is_scalar(instr) and not any(_own_memory(e, v) for v in instr.operands) and not _writes(instr):
+        INSTRUCTIONS["call"](e, instr)
+    elif name.startswith("read_image"):
+        images.read(e, instr)
+    elif name.startswith("write_image"):
+        images.write(e, instr)
+    else:
+        _vector(e, instr)
+
+
+def _own_memory(e: LaneValues, value: ir.Value) -> bool:
+    """Whether an operand leads each lane to other memory."""
+    return is_pointer(value) and (not e.uniform(value) or e.privates.is_private(value))
+
+
+def _writes(instr: ir.Instr) -> bool:
+    """Calls with an effect: each lane has its own, though all have the same operands."""
+    return isinstance(instr.type, ir.Void) and instr.callee is not None and instr.callee.name.startswith(("v", "write_image"))
+
+
+def _vector(e: LaneValues, instr: ir.Instr) -> None:
+    assert instr.callee is not None
+    name, emitter = instr.callee.name, emitter_of(instr.callee.name)
+    single = not isinstance(instr.operands[0].type, ir.Vector)
+    if emitter is None or (name == "dot" and isinstance(instr.type, ir.Float)):
+        _library(e, instr)
+    elif name in ("any", "all") or emitter.__module__ not in _ELEMENTWISE_MODULES or not _matching(instr):
+        e.in_turn(instr)
+    elif name == "select" and single:
+        _select(e, instr)
+    elif name in _TRUTHS and single and instr.type != ir.Int(1):
+        flags = e.on_components(instr, emitter)
+        spelled = e.spelled(instr.type)
+        e.define_lanes(instr, [e.body.op(f"sub {spelled} zeroinitializer, {flag}") for flag in flags])
+    else:
+        e.define_lanes(instr, e.on_components(instr, emitter))
+
+
+def _matching(instr: ir.Instr) -> bool:
+    """Whether every operand has as many components as the result, or one."""
+    count = llvm_types.lanes_of(instr.type)
+    if instr.callee is not None and instr.callee.name.startswith("as_"):
+        return llvm_types.lanes_of(instr.operands[0].type) == count
+    return all(llvm_types.lanes_of(v.type) in (1, count) for v in instr.operands) and not any(
+        is_pointer(v) for v in instr.operands
+    )
+
+
+def _select(e: LaneValues, instr: ir.Instr) -> None:
+    """The built-in select on scalars: by zero or not."""
+    a, b, by = instr.operands
+    condition = e.components(by)[0]
+    flags = e.body.op(f"icmp ne {e.spelled(by.type)} {condition}, zeroinitializer")
+    spelled = e.spelled(instr.type)
+    x, y = e.components(a)[0], e.components(b)[0]
+    e.define_lanes(instr, [e.body.op(f"select <{e.count} x i1> {flags}, {spelled} {y}, {spelled} {x}")])
+
+
+def _library(e: LaneValues, instr: ir.Instr) -> None:
+    """A function of the library: as a function of vectors where it is straight code, else lane after lane."""
+    assert instr.callee is not None
+    name = builtin_library.scalar_of(instr.callee)
+    if name is None or any(is_pointer(v) for v in instr.operands):
+        e.in_turn(instr)
+        return
+    function = vector_function(e.unit, builtin_library.functions([name])[name], e.count)
+    if function is None:
+        e.in_turn(instr)
+        return
+    total = llvm_types.lanes_of(instr.type)
+    parts = [e.components(v) for v in instr.operands]
+    if name == instr.callee.mangled:
+        e.define_lanes(instr, function.call(e, parts))
+        return
+    results = []
+    for at in range(total):
+        results += function.call(e, [p if len(p) == 1 else [p[at]] for p in parts])
+    e.define_lanes(instr, results)
+
+
+def _vector_access(e: LaneValues, instr: ir.Instr) -> None:
+    """vloadN and vstoreN."""
+    storing = isinstance(instr.type, ir.Void)
+    index, pointer = instr.operands[-2:]
+    type = instr.operands[0].type if storing else instr.type
+    assert isinstance(type, ir.Vector)
+    size = llvm_types.size_of(type.elem)
+    where = e.lane_ptr(pointer)
+    step = size * type.count
+    if e.uniform(index):
+        number = index.value if isinstance(index, ir.Const) and isinstance(index.value, int) else e.value(index)
+        where = replace(where, pointer=moved(e, where.pointer, number, step))
+    else:
+        where = memory.stepped(e, where, index, step)
+    if storing:
+        transfers.store(e, type, e.components(instr.operands[0]), pointer, where, size)
+    else:
+        transfers.load(e, instr, pointer, where, size)

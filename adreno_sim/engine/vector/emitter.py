@@ -1,0 +1,301 @@
+"""One region of a kernel for a vector of work-items: which instruction is done how."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ...ir import ir, llvm_types
+from ...ir.provenance import Object, is_pointer
+from ...ir.queries import private_bytes
+from ..analysis.parallel_regions import Region
+from ..analysis.shift_amounts import written_amount
+from ..emit import access, undefined_behaviour
+from ..emit.emitter import INSTRUCTIONS
+from ..llvm import vector_text as vt
+from ..llvm.text import Text
+from . import calls, memory, small, transfers
+from .init_checks import ValidBytes
+from .loops import LoopFlow
+from .private_room import fill_room, room_of, tile_number
+from .structure import Loop, Structure
+from .tile import Unsuitable
+from .values import SpmdPlan
+
+_ELEMENTWISE = {
+    "add", "sub", "mul", "and", "or", "xor", "shl", "lshr", "ashr", "fadd", "fsub", "fmul", "fdiv", "fneg", "fcmp", "fpext",
+    "fptrunc", "fptoui", "fptosi", "uitofp", "sitofp", "trunc", "zext", "sext", "udiv", "urem", "sdiv", "srem",
+}  # fmt: skip
+_HEAVY = {"memcpy", "memmove", "memset", "frem", "extractelement", "insertelement", "bitcast", "icmp"}
+"""Instructions that may be done lane after lane."""
+_UNFIT = {"atomicrmw": "atomic operations", "cmpxchg": "atomic operations", "fence": "memory fences"}
+
+
+class SpmdEmitter(LoopFlow):
+    """Writes `i64 @region.N(...)` like KernelEmitter, a tile of work-items at a time."""
+
+    def __init__(self, plan: SpmdPlan, region: Region):
+        super().__init__(plan, region)
+        if plan.valid is not None:
+            self.hooks = ValidBytes(self, plan.valid)
+        self.structure = Structure(region.order)
+        mixed = self.structure.mark(self.shapes.divides)
+        for segment in mixed:
+            for phi in self._phis_of(segment):
+                same = all(v is phi.operands[0] for v in phi.operands)
+                if self.shapes.of(phi).pattern is not None and not same:
+                    raise Unsuitable("control flow that looks different between two barriers")
+        for value in region.redefined:
+            if self._left_divergently(value):
+                raise Unsuitable("a value of a divergent loop that is kept across a barrier")
+
+    # Around the region
+
+    def emit_segments(self, order, polled) -> None:
+        self.mask = self._first_mask = self._remaining()
+        self.exact = self._exact
+        self.emit_region()
+
+    def _exact(self, instr: ir.Instr) -> bool:
+        """As for one work-item, where one is at work of whose values this is computed: nothing is proven of the others."""
+        if not (self.unit.exact(instr) or self.shapes.exact(instr)):
+            return False
+        if all(self.shapes.of(value).uniform for value in (instr, *instr.operands)):
+            return self.mask in (None, self.nonempty)
+        return self.mask in (None, self._first_mask)  # lane 0 has work in every tile
+
+    def _remaining(self) -> str | None:
+        """The lanes that are work-items of the group; None if all are."""
+        t, mask = self.opening, None
+        for axis in range(3):
+            size = self.tile.size[axis]
+            if size == 1 or (self.unit.key.uniform and self.unit.key.local_size[axis] % size == 0):
+                continue
+            own = vt.moved(t, ir.Int(64), self.item_ids.local[axis], self.tile.pattern(axis))
+            limit = vt.splat(t, ir.Int(64), self.item_ids.size(axis), self.count)
+            mask = vt.both(t, mask, t.op(f"icmp ult <{self.count} x i64> {own}, {limit}"), self.count)
+        return mask
+
+    def _looped(self, axis: int) -> bool:
+        """One tile needs no loop."""
+        return self.tile.count(self.unit.key.local_size)[axis] > 1
+
+    def _step(self, axis: int) -> int:
+        return self.tile.size[axis]
+
+    def _private(self, key):
+        instr = self.privates.named(key[1])
+        name = instr.name or "private variable"
+        return Object(key, name, "private", room_of(self, instr, self.plan.private), private_bytes(instr))
+
+    def _zero(self, instr: ir.Instr) -> None:
+        fill_room(self, self.opening, instr, self.object(("alloca", id(instr))).base, "0")
+        self.hooks.opening(instr)
+
+    # What lives across barriers: per tile the parts of each value, lane 0's only where that says all
+
+    def _left_divergently(self, value: ir.Instr) -> bool:
+        loop = self.shapes.loop_of(value)
+        while loop is not None:
+            if loop.divergent:
+                return True
+            loop = loop.parent
+        return False
+
+    def kept_varies(self, value: ir.Instr) -> bool:
+        """Whether a value is kept as vectors."""
+        return self.shapes.of(value).pattern is None or self._left_divergently(value)
+
+    def kept_types(self, value: ir.Instr) -> list[str]:
+        return self.lane_types(value, self.kept_varies(value))
+
+    def _open_item(self) -> None:
+        for value in self.region.redefined:
+            self.slots[id(value)] = [self.prologue.op(f"alloca {t}, align 64") for t in self.part_types(value)]
+        body, self.body = self.body, self.opening
+        for value in self.region.live_in:
+            parts = [
+                self.opening.op(f"load {type}, ptr {self._kept_at(self.opening, offset, type)}, align 1")
+                for offset, type in zip(self.plan.kept[id(value)], self.kept_types(value), strict=True)
+            ]
+            self.bind(value, parts, self.kept_varies(value))
+        for instr in self.function.blocks[0].instrs:
+            if instr.op == "alloca" and (self.region.number == 0 or id(instr) not in self.plan.private):
+                self._zero(instr)
+        self.body = body
+
+    def _kept_at(self, t: Text, offset: int, type: str) -> str:
+        base = t.op(f"getelementptr i8, ptr %arena, i64 {offset}")
+        return t.op(f"getelementptr [{part_bytes(type)} x i8], ptr {base}, i64 {tile_number(self, t)}")
+
+    def leave_at(self, segment) -> None:
+        split, t = segment.split, self.body
+        for value in self.plan.regions.kept_at(split):
+            if id(value) in self.region.defined:
+                varying = self.kept_varies(value)
+                parts = self.lane_parts(value, varying)
+                for offset, type, part in zip(self.plan.kept[id(value)], self.kept_types(value), parts, strict=True):
+                    t.do(f"store {type} {part}, ptr {self._kept_at(t, offset, type)}, align 1")
+        self.exits.append((t.label, split.number))
+        t.jump("left")
+
+    def unrolls(self, loop: Loop, lines: list[str]) -> bool:
+        return small.unrolls(loop, self.structure, self.privates, lines)
+
+    # Instructions
+
+    def heavy(self, instr: ir.Instr) -> bool:
+        if instr.op in ("load", "store"):
+            pointer = instr.operands[-1]
+            if self.privates.is_private(pointer):
+                return not isinstance(pointer, ir.Instr) or (pointer.op != "alloca" and not _constant_way(pointer))
+            return self.shapes.of(pointer).uniform
+        if instr.op == "call":
+            return calls.heavy(self, instr)
+        return instr.op in _HEAVY
+
+    def simple(self, instr: ir.Instr) -> None:
+        if instr.op in _UNFIT:
+            raise Unsuitable(_UNFIT[instr.op])
+        if instr.op == "alloca":
+            INSTRUCTIONS["alloca"](self, instr)
+        elif instr.op == "load":
+            self._load(instr)
+        elif instr.op == "store":
+            self._store(instr)
+        elif instr.op == "call":
+            calls.emit(self, instr)
+        elif instr.op in ("memcpy", "memmove", "memset"):
+            self._block(instr)
+        elif instr.op == "gep" and not all(self.uniform(v) for v in instr.operands):
+            memory.gep(self, instr)
+        elif self.is_scalar(instr):
+            INSTRUCTIONS[instr.op](self, instr)
+        else:
+            self._vector(instr)
+
+    def _block(self, instr: ir.Instr) -> None:
+        variable = self.privates.filled(instr)
+        if variable is not None:
+            transfers.fill(self, instr, variable)
+        elif all(self.uniform(v) and not (is_pointer(v) and self.privates.is_private(v)) for v in instr.operands):
+            INSTRUCTIONS[instr.op](self, instr)
+        else:
+            self.in_turn(instr)
+
+    def _vector(self, instr: ir.Instr) -> None:
+        op = instr.op
+        if op in ("shl", "lshr", "ashr"):
+            self._check_amount(instr)
+        if op in _ELEMENTWISE or (op == "icmp" and not any(is_pointer(v) for v in instr.operands)):
+            self.define_lanes(instr, self.on_components(instr, INSTRUCTIONS[op]))
+        elif op == "select":
+            self._select(instr)
+        elif op in ("bitcast", "addrspacecast", "freeze"):
+            self._cast(instr)
+        elif op in ("extractelement", "insertelement", "shufflevector"):
+            self._rearranged(instr)
+        elif op in ("frem", "icmp"):
+            self.in_turn(instr)
+        else:
+            raise Unsuitable(f"instruction {op} on values that differ between work-items")
+
+    def _check_amount(self, instr: ir.Instr) -> None:
+        """A shift whose amount, as the source has it, is not below the width."""
+        source, width = written_amount(instr), undefined_behaviour._bits(instr.type)
+        if not self.unit.checked or source is None or undefined_behaviour._bits(source.type) <= (width - 1).bit_length():
+            return
+        spelled, elem = self.spelled(source.type), llvm_types.elem_of(source.type)
+        limit = vt.numbers(elem, [width] * self.count)
+        for part in self.components(source):
+            self.raise_lanes(self.body.op(f"icmp uge {spelled} {part}, {limit}"))
+
+    def _select(self, instr: ir.Instr) -> None:
+        condition, a, b = instr.operands
+        chosen = self.components(condition)
+        parts, others = self.lane_parts(a, True), self.lane_parts(b, True)
+        types = self.lane_types(instr, True)
+        if len(chosen) == 1:
+            chosen = chosen * len(parts)
+        flags = f"<{self.count} x i1>"
+        done = [
+            self.body.op(f"select {flags} {c}, {type} {x}, {type} {y}")
+            for c, type, x, y in zip(chosen, types, parts, others, strict=True)
+        ]
+        self.bind(instr, done, True)
+
+    def _cast(self, instr: ir.Instr) -> None:
+        source = instr.operands[0]
+        if is_pointer(instr):
+            self.define_lane_ptr(instr, self.lane_ptr(source))
+        elif instr.op == "freeze" or source.type == instr.type:
+            self.define_lanes(instr, self.components(source))
+        elif llvm_types.lanes_of(source.type) == llvm_types.lanes_of(instr.type):
+            self.define_lanes(instr, self.on_components(instr, INSTRUCTIONS["bitcast"]))
+        else:
+            self.in_turn(instr)
+
+    def _rearranged(self, instr: ir.Instr) -> None:
+        """Components are values of their own: taking them apart costs nothing."""
+        if instr.op == "shufflevector":
+            both = self.components(instr.operands[0]) + self.components(instr.operands[1])
+            self.define_lanes(instr, [both[max(lane, 0)] for lane in instr.mask])
+            return
+        vector, index = instr.operands[0], instr.operands[-1]
+        if not isinstance(index, ir.Const):
+            self.in_turn(instr)
+            return
+        parts = list(self.components(vector))
+        at = index.value % len(parts) if isinstance(index.value, int) else 0
+        if instr.op == "extractelement":
+            self.define_lanes(instr, [parts[at]])
+        else:
+            parts[at] = self.components(instr.operands[1])[0]
+            self.define_lanes(instr, parts)
+
+    # Memory
+
+    def _load(self, instr: ir.Instr) -> None:
+        pointer = instr.operands[0]
+        if isinstance(instr.type, (ir.Pointer, ir.Array, ir.Struct, ir.Image, ir.Sampler, ir.Event)):
+            raise Unsuitable(f"a load of a {instr.type}")
+        if not self.privates.is_private(pointer) and self.uniform(pointer):
+            INSTRUCTIONS["load"](self, instr)
+            return
+        transfers.load(self, instr, pointer, self.lane_ptr(pointer), access.natural(instr.type, instr.align))
+
+    def _store(self, instr: ir.Instr) -> None:
+        value, pointer = instr.operands
+        type = value.type
+        if is_pointer(value) or isinstance(type, (ir.Pointer, ir.Array, ir.Struct, ir.Image, ir.Sampler, ir.Event)):
+            raise Unsuitable(f"a store of a {type}")
+        if not self.privates.is_private(pointer) and self.uniform(pointer):
+            if self.uniform(value):
+                INSTRUCTIONS["store"](self, instr)
+                return
+            last = memory.last_lane(self, self.components(value), type)
+            INSTRUCTIONS["store"](self, replace(instr, operands=[self.stand_in(type, last), pointer]))
+            self.release()
+            return
+        transfers.store(self, type, self.components(value), pointer, self.lane_ptr(pointer), access.natural(type, instr.align))
+
+
+def _constant_way(pointer: ir.Instr) -> bool:
+    """Whether a pointer is a variable's address moved by constants only."""
+    while pointer.op in ("gep", "bitcast", "addrspacecast", "freeze"):
+        if not all(isinstance(v, ir.Const) for v in pointer.operands[1:]):
+            return False
+        source = pointer.operands[0]
+        if not isinstance(source, ir.Instr):
+            return False
+        pointer = source
+    return pointer.op == "alloca"
+
+
+def part_bytes(type: str) -> int:
+    """Bytes of a part in the arena."""
+    if type == "ptr":
+        return 8
+    if type.startswith("<"):
+        count, elem = type[1:-1].split(" x ")
+        return int(count) * part_bytes(elem)
+    return {"i1": 1, "half": 2, "float": 4, "double": 8}.get(type) or int(type[1:]) // 8

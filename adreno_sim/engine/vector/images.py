@@ -1,0 +1,297 @@
+"""read_image and write_image at integer coordinates for all lanes: a row of texels where they lie side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ...findings import Kind
+from ...image.formats import ORDERS, Format
+from ...ir import ir, llvm_types
+from ...ir.provenance import Ptr
+from ..builtins import images as scalar_images
+from ..builtins import texels
+from ..builtins.image_access import clamped, coordinate_site, coordinate_values
+from ..emit.image_operands import NO_SAMPLER, image_of, sampler_of
+from ..emit.image_refs import ImageRef
+from ..emit.pointers import LanePtr
+from ..llvm import constants
+from ..llvm import vector_text as vt
+from ..llvm.text import Text, scaled
+from . import memory
+
+if TYPE_CHECKING:
+    from .values import LaneValues
+
+_INT = ir.Int(32)
+
+
+class Coordinate:
+    """A coordinate along one dimension: a scalar for lane 0 with a pattern, or a vector."""
+
+    def __init__(self, e: LaneValues, value: ir.Value | None, whole: ir.Value, at: int):
+        self.pattern = (0,) * e.count
+        self.scalar: str | None = None
+        if value is not None and not e.varies(value):
+            self.scalar, self.pattern = e.value(value), e.pattern(value)
+            self._proper = not any(self.pattern) or e.shapes.whole(value, e.shapes.of(value))
+        else:
+            parts = e.components(value) if value is not None else e.components(whole)
+            self.vector = parts[0 if value is not None else at]
+            self._proper = False
+
+    @property
+    def uniform(self) -> bool:
+        return self.scalar is not None and not any(self.pattern)
+
+    @property
+    def row(self) -> bool:
+        """Whether lanes go along it one by one, without wrapping."""
+        return self._proper and self.pattern == tuple(range(len(self.pattern)))
+
+    def of(self, t: Text, lane: str) -> str:
+        """That of one lane (an i32)."""
+        spelled = f"<{len(self.pattern)} x i32>"
+        if self.scalar is None:
+            return t.op(f"extractelement {spelled} {self.vector}, i32 {lane}")
+        if not any(self.pattern):
+            return self.scalar
+        own = t.op(f"extractelement {spelled} {vt.numbers(_INT, self.pattern)}, i32 {lane}")
+        return t.op(f"add i32 {self.scalar}, {own}")
+
+    def lanes(self, e: LaneValues) -> str:
+        return vt.moved(e.body, _INT, self.scalar, self.pattern) if self.scalar is not None else self.vector
+
+
+def _element(value: ir.Value, at: int) -> ir.Value | None:
+    """The scalar that was put into component `at` of a vector; None where that is not seen."""
+    while isinstance(value, ir.Instr) and value.op == "insertelement" and isinstance(value.operands[2], ir.Const):
+        if value.operands[2].value == at:
+            return value.operands[1]
+        value = value.operands[0]
+    if isinstance(value, ir.Const) and isinstance(value.value, tuple):
+        item = value.value[at]
+        return item if isinstance(item, ir.Const) else None
+    if isinstance(value, ir.Const) and value.value is None and isinstance(value.type, ir.Vector):
+        return ir.Const(value.type.elem, 0)
+    return value if not isinstance(value.type, ir.Vector) else None
+
+
+def _plain(format: Format) -> bool:
+    """Whether every stored channel is a component, on no curve."""
+    return not format.srgb and "x" not in ORDERS.get(format.order, "")
+
+
+def _coordinates(e: LaneValues, image: ImageRef, where: ir.Value) -> list[Coordinate]:
+    return [Coordinate(e, _element(where, at), where, at) for at in range(image.dimensions)]
+
+
+def read(e: LaneValues, instr: ir.Instr) -> None:
+    assert instr.callee is not None
+    image = image_of(e, instr.operands[0], instr)
+    sampled = isinstance(instr.operands[1].type, ir.Sampler)
+    where = instr.operands[2 if sampled else 1]
+    if isinstance(llvm_types.elem_of(where.type), ir.Float) or not _plain(image.format):
+        e.in_turn(instr)
+        return
+    suffix = scalar_images._suffix(instr)
+    sampler = sampler_of(e, instr.operands[1], instr) if sampled else NO_SAMPLER
+    scalar_images._check_format(e, image, suffix, write=False)
+    addressing = scalar_images._for_integers(e, image, sampler).addressing
+    coordinates = _coordinates(e, image, where)
+    if sampled and image.layered and not e.unit.proven(e.current):
+        _clamp(e, image, coordinates, image.axes)
+    stored = _row(e, image, coordinates) if e.mask is None else None
+    if stored is None:
+        parts, outside = _apart(e, image, coordinates, addressing)
+        e.define_lanes(instr, _colour(e, image.format, suffix, parts, outside, addressing))
+        return
+    inside, row = stored
+    t = e.body
+    quick, slow, done = t.fresh("row"), t.fresh("apart"), t.fresh("read")
+    t.branch(inside, quick, slow)
+    t.block(quick)
+    near = row()
+    t.jump(done)
+    t.block(slow)
+    far, outside = _apart(e, image, coordinates, addressing)
+    slow_end = t.label
+    t.jump(done)
+    t.block(done)
+    type = e.spelled(texels.stored_type(image.format))
+    parts = [t.op(f"phi {type} [ {a}, %{quick} ], [ {b}, %{slow_end} ]") for a, b in zip(near, far, strict=True)]
+    if outside is not None:
+        outside = t.op(f"phi <{e.count} x i1> [ zeroinitializer, %{quick} ], [ {outside}, %{slow_end} ]")
+    e.define_lanes(instr, _colour(e, image.format, suffix, parts, outside, addressing))
+
+
+def _clamp(e: LaneValues, image: ImageRef, coordinates: list[Coordinate], at: int) -> None:
+    """A coordinate kept inside the image."""
+    one = coordinates[at]
+    if one.uniform:
+        assert one.scalar is not None
+        one.scalar = clamped(e, one.scalar, image.extent(at))
+        return
+    vector = one.lanes(e)
+    coordinates[at].scalar, coordinates[at].pattern = None, (0,) * e.count
+    coordinates[at].vector = _clamped_lanes(e, vector, image.extent(at))
+
+
+def _clamped_lanes(e: LaneValues, vector: str, extent: str) -> str:
+    t, spelled = e.body, f"<{e.count} x i32>"
+    last = vt.splat(t, _INT, t.op(f"sub i32 {extent}, 1"), e.count)
+    name = f"v{e.count}i32"
+    low = e.unit.declare(f"llvm.smax.{name}", spelled, f"{spelled}, {spelled}")
+    high = e.unit.declare(f"llvm.smin.{name}", spelled, f"{spelled}, {spelled}")
+    raised = t.op(f"call {low}({spelled} {vector}, {spelled} zeroinitializer)")
+    return t.op(f"call {high}({spelled} {raised}, {spelled} {last})")
+
+
+def _row(e: LaneValues, image: ImageRef, coordinates: list[Coordinate]) -> tuple[str, Callable[[], list[str]]] | None:
+    """An i1: all lanes read texels in range that lie in one row; and how to read them. None where they never do."""
+    if not coordinates[0].row or not all(c.uniform for c in coordinates[1:]):
+        return None
+    t, x = e.body, coordinates[0].scalar
+    room = t.op(f"sub i32 {image.extent(0)}, {e.count}")
+    inside = t.op(f"and i1 {t.op(f'icmp sge i32 {x}, 0')}, {t.op(f'icmp sle i32 {x}, {room}')}")
+    for at, one in enumerate(coordinates[1:], 1):
+        inside = t.op(f"and i1 {inside}, {t.op(f'icmp ult i32 {one.scalar}, {image.extent(at)}')}")
+    return inside, lambda: _fetch(e, image, coordinates, None)
+
+
+def _pointer(e: LaneValues, image: ImageRef, coordinates: list[Coordinate], base: str) -> LanePtr:
+    """Where the texels of the lanes are in what begins at `base` and is laid out as the image."""
+    t, index = e.body, None
+    pattern = (0,) * e.count
+    for one, pitch in zip(coordinates, image.pitches(), strict=True):
+        if one.scalar is not None and (one.uniform or (isinstance(pitch, int) and one.row)):
+            wide = t.op(f"sext i32 {one.scalar} to i64")
+            step = scaled(t, wide, pitch) if isinstance(pitch, int) else t.op(f"mul i64 {wide}, {pitch}")
+            base = t.op(f"getelementptr i8, ptr {base}, i64 {step}")
+            if not one.uniform:
+                assert isinstance(pitch, int)
+                pattern = tuple(p * pitch for p in one.pattern)
+            continue
+        vector = t.op(f"sext <{e.count} x i32> {one.lanes(e)} to <{e.count} x i64>")
+        spread = vt.splat(t, ir.Int(64), str(pitch), e.count)
+        step = t.op(f"mul <{e.count} x i64> {vector}, {spread}")
+        index = t.op(f"add <{e.count} x i64> {index}, {step}") if index else step
+    if index is not None and any(pattern):
+        index = t.op(f"add <{e.count} x i64> {index}, {vt.numbers(ir.Int(64), pattern)}")
+        pattern = (0,) * e.count
+    return LanePtr(Ptr(base, 0, 0), pattern, index)
+
+
+def _apart(e: LaneValues, image: ImageRef, coordinates: list[Coordinate], addressing: str) -> tuple[list[str], str | None]:
+    """The stored channels of each lane's texel, and the lanes that are out of range."""
+    t = e.body
+    if e.unit.proven(e.current) or (addressing == "none" and not e.unit.checked):
+        return _fetch(e, image, coordinates, e.mask), None
+    outside = _outside(e, image, coordinates)
+    if e.unit.checked and addressing == "none":
+        e.raise_lanes(outside)
+    elif e.unit.checked:
+        _note(e, image, coordinates, outside)
+    if addressing == "clamp_to_edge":
+        for at in range(len(coordinates)):
+            _clamp(e, image, coordinates, at)
+        return _fetch(e, image, coordinates, e.mask), None
+    mask = vt.both(t, e.mask, vt.negated(t, outside, e.count), e.count)
+    return _fetch(e, image, coordinates, mask), outside
+
+
+def _note(e: LaneValues, image: ImageRef, coordinates: list[Coordinate], outside: str) -> None:
+    """Report the lanes whose read the addressing mode makes defined."""
+
+    def values(t: Text, lane: str) -> list[str]:
+        return coordinate_values(t, image, [one.of(t, lane) for one in coordinates])
+
+    e.note_lanes(outside, coordinate_site(e, image, Kind.CLAMPED_READ), values)
+
+
+def _outside(e: LaneValues, image: ImageRef, coordinates: list[Coordinate]) -> str:
+    t, result, same = e.body, "", ""
+    for at, one in enumerate(coordinates):
+        if one.uniform:
+            out = t.op(f"icmp uge i32 {one.scalar}, {image.extent(at)}")
+            same = t.op(f"or i1 {same}, {out}") if same else out
+            continue
+        limit = vt.splat(t, _INT, image.extent(at), e.count)
+        out = t.op(f"icmp uge <{e.count} x i32> {one.lanes(e)}, {limit}")
+        result = t.op(f"or <{e.count} x i1> {result}, {out}") if result else out
+    if same:
+        spread = vt.splat(t, ir.Int(1), same, e.count)
+        result = t.op(f"or <{e.count} x i1> {result}, {spread}") if result else spread
+    return result
+
+
+# Texels
+
+
+def _fetch(e: LaneValues, image: ImageRef, coordinates: list[Coordinate], mask: str | None) -> list[str]:
+    """The stored channels, one vector each."""
+    e.hooks.reading_texels(image, lambda base: _pointer(e, image, coordinates, base), mask)
+    where = _pointer(e, image, coordinates, image.field("address"))
+    format = image.format
+    return memory.load_elements(e, where, llvm_types.elem_of(texels.stored_type(format)), format.channels, mask, 1)
+
+
+def _colour(e: LaneValues, format: Format, suffix: str, stored: list[str], outside: str | None, addressing: str) -> list[str]:
+    """Red, green, blue and alpha from the stored channels."""
+    type = e.wide(texels.stored_type(format))
+    lane = texels._LANES[suffix]
+    decode = texels._decoded if texels.fits(format, suffix, False) else texels._reinterpreted
+    channels = [decode(e, format, suffix, type, part) for part in stored]
+    one = texels._BORDER_ONE[suffix] if format.order != "A" else llvm_types.zero(lane)
+    vector = e.wide(lane)
+    colour = [constants.splat(vector, text) for text in [llvm_types.zero(lane)] * 3 + [one]]
+    sources = [(i, i) for i in range(4)] if format.order == "RGBA" else texels._components(format.order)
+    for place, channel in sources:
+        colour[place] = channels[channel]
+    if outside is None:
+        return colour
+    border = (
+        [texels._BORDER_ONE[suffix] if c else llvm_types.zero(lane) for c in format.border] if addressing == "clamp" else None
+    )
+    instead = [constants.splat(vector, border[at] if border else llvm_types.zero(lane)) for at in range(4)]
+    spelled = llvm_types.spell(vector)
+    return [
+        e.body.op(f"select <{e.count} x i1> {outside}, {spelled} {b}, {spelled} {c}")
+        for b, c in zip(instead, colour, strict=True)
+    ]
+
+
+def write(e: LaneValues, instr: ir.Instr) -> None:
+    image = image_of(e, instr.operands[0], instr)
+    format, suffix = image.format, scalar_images._suffix(instr)
+    if not _plain(format):
+        e.in_turn(instr)
+        return
+    scalar_images._check_format(e, image, suffix, write=True)
+    coordinates = _coordinates(e, image, instr.operands[1])
+    mask, t = e.mask, e.body
+    if e.unit.checked and not e.unit.proven(e.current):
+        outside = _outside(e, image, coordinates)
+        e.raise_lanes(outside)
+        mask = vt.both(t, mask, vt.negated(t, outside, e.count), e.count)
+    stored = _stored(e, format, suffix, e.components(instr.operands[-1]))
+
+    def target(base: str) -> LanePtr:
+        where = _pointer(e, image, coordinates, base)
+        one = where.index is None and not any(where.pattern)  # all lanes write one texel: the last one's stays
+        return replace(where, index="zeroinitializer") if one else where
+
+    e.hooks.writing_texels(image, target, mask)
+    elem = llvm_types.elem_of(texels.stored_type(format))
+    memory.store_elements(e, target(image.field("address")), elem, stored, mask, 1)
+
+
+def _stored(e: LaneValues, format: Format, suffix: str, colour: list[str]) -> list[str]:
+    """The channels as they are stored."""
+    type = e.wide(texels.stored_type(format))
+    wide = e.wide(texels._LANES[suffix])
+    components = colour if format.order == "RGBA" else [colour["rgba".index(c)] for c in ORDERS[format.order]]
+    if texels.fits(format, suffix, True):
+        return [texels._encoded(e, format, suffix, type, wide, c) for c in components]
+    return [texels._written_bits(e, type, wide, c, format.meaning in ("int", "snorm")) for c in components]

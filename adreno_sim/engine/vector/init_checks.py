@@ -1,0 +1,198 @@
+"""Level full in vectors, for launches that leave one thing to look for: reads of memory that nobody has written.
+
+Where work-items cannot race (no argument has race cells, local arrays are kept apart) and no use of a value can be one of a
+variable without a value, that is all that level full finds besides level bounds. Valid bytes of all lanes lie as the memory
+itself does, so that looking at them is the access once more, in the shadow. What is missing raises the launch's flag, and
+the launch is run again by code that reports (`run.optimistic`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ...ir import ir, llvm_types
+from ...ir.provenance import Object, Ptr
+from ..abi import argument_block
+from ..abi.specialization import BufferArg, ImageArg
+from ..emit.instrumentation import AccessHooks
+from ..emit.pointers import LanePtr
+from ..llvm import vector_text as vt
+from ..shadow import init_shadow
+from . import transfers
+from .init_check_plan import ValidPlan
+from .memory import load_elements, store_elements
+from .private_room import fill_room, room_of
+from .tile import Unsuitable
+
+if TYPE_CHECKING:
+    from ..emit.image_refs import ImageRef
+    from .values import LaneValues
+
+
+class ValidBytes(AccessHooks):
+    """Hooks for one region's emitter."""
+
+    def __init__(self, e: LaneValues, plan: ValidPlan):
+        self.e, self.plan = e, plan
+        self._private: dict[object, str] = {}
+
+    # One access that all lanes share, or one lane's in its turn
+
+    def reading(self, pointer: Ptr, type: ir.Type, instr: ir.Instr | None) -> None:
+        valid = self._address(pointer)
+        if valid is None:
+            return
+        wanted = self._wanted(llvm_types.lanes_of(type), instr)
+        if len(wanted) == llvm_types.lanes_of(type):
+            self._raise(init_shadow.any_missing(self.e.body, valid, type))
+        elif wanted:
+            flags = init_shadow.missing_lanes(self.e.body, valid, type)
+            self._raise(init_shadow.joined(self.e.body, [flags[lane] for lane in wanted]))
+
+    def writing(self, pointer: Ptr, type: ir.Type, operand: str, value: ir.Value | None) -> None:
+        valid = self._address(pointer)
+        if valid is not None:
+            init_shadow.mark(self.e.body, valid, type, [])
+
+    def updating(self, pointer: Ptr, type: ir.Type, reads: bool, writes: bool) -> None:
+        raise Unsuitable("atomic operations")
+
+    def filling(self, pointer: Ptr, nbytes: int) -> None:
+        valid = self._address(pointer)
+        if valid is not None:
+            init_shadow.fill(self.e.body, self.e.unit, valid, str(nbytes))
+
+    def moving(self, target: Ptr, source: Ptr | None, nbytes: str) -> None:
+        valid = self._address(target)
+        if valid is not None:
+            init_shadow.move(self.e.body, self.e.unit, valid, self._address(source) if source is not None else None, nbytes)
+
+    def reading_texel(self, image: ImageRef, where: Sequence[str], offset: str, instr: ir.Instr | None) -> None:
+        base = self._image(image)
+        if base is None or not self._wanted(4, instr):
+            return
+        valid = self.e.body.op(f"getelementptr i8, ptr {base}, i64 {offset}")
+        self._raise(init_shadow.any_missing(self.e.body, valid, ir.Vector(ir.Int(8), image.format.texel_bytes)))
+
+    def writing_texel(self, image: ImageRef, where: Sequence[str], offset: str, type: ir.Type, operand: str) -> None:
+        base = self._image(image)
+        if base is not None:
+            init_shadow.mark(self.e.body, self.e.body.op(f"getelementptr i8, ptr {base}, i64 {offset}"), type, [])
+
+    def opening(self, variable: ir.Instr) -> None:
+        fill_room(self.e, self.e.opening, variable, self._private_base(variable), "0")
+
+    # All lanes
+
+    def reading_lanes(self, where: LanePtr, variable: ir.Instr | None, elem: ir.Type, count: int, mask: str | None) -> None:
+        shadow, word = self._moved(where), _word(elem)
+        wanted = self._wanted(count, self.e.current)
+        if shadow is not None and wanted:
+            parts = transfers.load_at(self.e, shadow, variable, word, count, mask, 1)
+            self._check(word, [parts[lane] for lane in wanted], mask)
+
+    def writing_lanes(self, where: LanePtr, variable: ir.Instr | None, elem: ir.Type, count: int, mask: str | None) -> None:
+        shadow, word = self._moved(where), _word(elem)
+        if shadow is not None:
+            transfers.store_at(self.e, shadow, variable, word, [self._valid(word)] * count, mask, 1)
+
+    def filling_lanes(self, variable: ir.Instr) -> None:
+        fill_room(self.e, self.e.body, variable, self._private_base(variable), "1")
+
+    def reading_texels(self, image: ImageRef, where: Callable[[str], LanePtr], mask: str | None) -> None:
+        base = self._image(image)
+        if base is None or not self._wanted(4, self.e.current):
+            return
+        word, count = _texel_words(image)
+        self._check(word, load_elements(self.e, where(base), word, count, mask, 1), mask)
+
+    def writing_texels(self, image: ImageRef, where: Callable[[str], LanePtr], mask: str | None) -> None:
+        base = self._image(image)
+        if base is not None:
+            word, count = _texel_words(image)
+            store_elements(self.e, where(base), word, [self._valid(word)] * count, mask, 1)
+
+    # Looking
+
+    def _wanted(self, count: int, instr: ir.Instr | None) -> list[int]:
+        """The lanes of a value of `count` that are made use of."""
+        if instr is None or llvm_types.lanes_of(instr.type) != count:
+            return list(range(count))
+        return sorted(self.plan.uses.demand(instr).any)
+
+    def _valid(self, word: ir.Int) -> str:
+        """All bytes of a word valid, in every lane."""
+        return vt.numbers(word, [int.from_bytes(b"\1" * (word.bits // 8), "little")] * self.e.count)
+
+    def _check(self, word: ir.Int, parts: Sequence[str], mask: str | None) -> None:
+        """Raise the flag where a lane in `mask` has a word of which some byte is not valid."""
+        e, t = self.e, self.e.body
+        common = parts[0]
+        for part in parts[1:]:
+            common = t.op(f"and {e.spelled(word)} {common}, {part}")
+        bad = t.op(f"icmp ne {e.spelled(word)} {common}, {self._valid(word)}")
+        e.raise_lanes(bad if mask is e.mask else vt.both(t, bad, mask, e.count) or bad)
+
+    def _raise(self, bad: str) -> None:
+        if bad != "false":
+            self.e.raise_one(self.e.anywhere(bad), self.e.body)
+
+    # Where valid bytes lie
+
+    def _moved(self, where: LanePtr) -> LanePtr | None:
+        """The same place in the shadow of its object; None where all is always valid."""
+        base = self._base(where.pointer.object)
+        return None if base is None else replace(where, pointer=replace(where.pointer, base=base, address=None))
+
+    def _address(self, pointer: Ptr) -> str | None:
+        base = self._base(pointer.object)
+        if base is None:
+            return None
+        variable = self._variable(pointer.object)
+        if variable is not None and self.e.turn_lane:
+            base = self.e.lane_slot(base, variable, self.e.turn_lane)
+        return base if pointer.offset == 0 else self.e.body.op(f"getelementptr i8, ptr {base}, i64 {pointer.offset}")
+
+    def _base(self, target: Object | None) -> str | None:
+        """The valid bytes of an object; None where all are always valid."""
+        if target is None:
+            raise Unsuitable("a pointer whose object is not known when compiling")
+        variable = self._variable(target)
+        if variable is not None:
+            return self._private_base(variable)
+        if target.kind == "local":
+            offset = self.plan.local + self.e.unit.local_offsets[target.key[1]]
+            return self.e.prologue.op(f"getelementptr i8, ptr %arena, i64 {offset}")
+        if target.kind != "buffer":
+            return None
+        assert isinstance(target.key[1], int)
+        return self._argument(target.key[1])
+
+    def _image(self, image: ImageRef) -> str | None:
+        return self._argument(image.param.index)
+
+    def _argument(self, index: int) -> str | None:
+        arg = self.e.unit.key.args[index]
+        if not isinstance(arg, (BufferArg, ImageArg)) or arg.shadow is None:
+            return None
+        return self.e.argument_field(index, argument_block.shadow_offset(arg), "ptr")
+
+    def _variable(self, target: Object | None) -> ir.Instr | None:
+        return self.e.privates.named(target.key[1]) if target is not None and target.kind == "private" else None
+
+    def _private_base(self, variable: ir.Instr) -> str:
+        if id(variable) not in self._private:
+            self._private[id(variable)] = room_of(self.e, variable, self.plan.private)
+        return self._private[id(variable)]
+
+
+def _word(elem: ir.Type) -> ir.Int:
+    return ir.Int(8 * llvm_types.size_of(elem))
+
+
+def _texel_words(image: ImageRef) -> tuple[ir.Int, int]:
+    """The words that make up a texel, one for each channel."""
+    size = image.format.texel_bytes // image.format.channels
+    return ir.Int(8 * size), image.format.channels

@@ -1,0 +1,84 @@
+"""A kernel planned for the SPMD emitter: its tile, shapes, private variables, and what is kept across barriers."""
+
+from __future__ import annotations
+
+from ...ir import ir
+from ...ir.provenance import Provenance
+from ..abi import argument_block
+from ..analysis.parallel_regions import RegionPlan
+from ..analysis.segments import Graph
+from ..emit import sync_points
+from ..emit.collectives import is_collective
+from ..emit.region import STACK_LIMIT
+from ..emit.unit import Unit
+from ..llvm import objects
+from . import tile as tiles
+from .emitter import SpmdEmitter, part_bytes
+from .init_check_plan import valid_plan
+from .lane_shapes import Shapes
+from .privates import Privates
+from .tile import Unsuitable
+from .values import SpmdPlan
+
+STACK_FACTOR = 8
+"""How many times STACK_LIMIT the private variables of a tile may take on the worker's stack."""
+
+
+def plan(unit: Unit, kernel: ir.Function) -> SpmdPlan:
+    """The plan of `kernel` for the SPMD emitter. Raises Unsuitable, with the reason, where the scalar emitter must serve."""
+    key = unit.key
+    tile = tiles.choose(key, tiles.widths(objects.machine().features))
+    graph = Graph(kernel, sync_points.Scopes())
+    if any(split.scope == "wave" or is_collective(split.instr) for split in graph.splits):
+        raise Unsuitable("functions of a sub-group or work-group")
+    provenance = Provenance(kernel)
+    privates = Privates(kernel, provenance)
+    valid = valid_plan(unit, kernel, provenance) if key.full else None
+    shapes = Shapes(kernel, key, tile, privates)
+    _check_barriers(kernel, shapes)
+    slots = argument_block.slots(key.args)[0]
+    result = SpmdPlan(unit, provenance, RegionPlan(graph), False, slots, tile=tile, shapes=shapes, privates=privates, valid=valid)
+    _place_private(result, kernel)
+    _place_kept(result)
+    return result
+
+
+def _check_barriers(kernel: ir.Function, shapes: Shapes) -> None:
+    """Barriers must stand where all lanes come together."""
+    scope = sync_points.Scopes()
+    blocks = {id(b) for b in kernel.blocks if any(i.op == "call" and scope(i) for i in b.instrs)}
+    for loop, level in shapes.structure.levels.items():
+        for item in level.linear | ({level.entry} if loop is not None and loop.divergent else set()):
+            body = item.body if hasattr(item, "body") else {item}
+            if any(id(s.block) in blocks for s in body):
+                raise Unsuitable("a barrier in divergent control flow")
+
+
+def _place_private(plan: SpmdPlan, kernel: ir.Function) -> None:
+    variables = [i for i in kernel.blocks[0].instrs if i.op == "alloca"]
+    lanes = plan.tile.lanes
+    x, y, z = plan.tile.count(plan.unit.key.local_size)
+    total = sum(plan.privates.slot(i) for i in variables) * lanes * (1 if plan.valid is None else 2)
+    if plan.single and total <= STACK_LIMIT * STACK_FACTOR:
+        return
+    tiles_at_once = 1 if plan.single else x * y * z
+    for placed in (plan.private, *([plan.valid.private] if plan.valid is not None else [])):
+        for instr in variables:
+            stride = plan.privates.slot(instr) * lanes
+            placed[id(instr)] = (plan.unit.reserve_arena(stride * tiles_at_once), 0 if plan.single else stride)
+
+
+def _place_kept(plan: SpmdPlan) -> None:
+    crossing = plan.regions.crossing()
+    if not crossing:
+        return
+    emitter = SpmdEmitter(plan, plan.regions.regions[0])
+    x, y, z = plan.tile.count(plan.unit.key.local_size)
+    for value in crossing:
+        types = emitter.kept_types(value)
+        plan.kept[id(value)] = [plan.unit.reserve_arena(x * y * z * part_bytes(t)) for t in types]
+
+
+def region_functions(plan: SpmdPlan) -> list[str]:
+    """The text of every region."""
+    return [SpmdEmitter(plan, region).emit() for region in plan.regions.regions]

@@ -1,0 +1,424 @@
+"""How each value of a kernel differs between the lanes of a vector: not at all, by known numbers, or in any way.
+
+A value with a pattern is computed once, for lane 0; the other lanes are that plus a constant each. Sums may wrap: the
+pattern holds modulo the type's range. Where a value is widened or divided, it must hold without wrapping, which the
+intervals show; and for divisions the remainder of lane 0's value must be known.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from math import gcd
+from typing import NamedTuple
+
+from ...ir import ir
+from ...ir.cfg import reverse_postorder
+from ...ir.provenance import is_pointer, stride_of
+from ..abi.specialization import Specialisation
+from ..analysis.intervals import Grid, Intervals
+from ..analysis.loop_bounds import signed
+from ..analysis.segments import Graph, ScopeOf, Segment
+from ..emit.pointers import Pattern
+from .privates import Privates
+from .structure import Loop, Structure
+from .tile import Tile, Unsuitable
+
+_SWEEPS = 40
+_CONVERSION = re.compile(r"convert_(u?)(char|short|int|long)")
+_BITS = {"char": 8, "short": 16, "int": 32, "long": 64}
+_UNIFORM_CALLS = re.compile(
+    r"get_(group_id|global_size|local_size|num_groups|enqueued_local_size|global_offset|work_dim|max_sub_group_size"
+    r"|num_sub_groups|enqueued_num_sub_groups|image_\w+)|__translate_sampler_initializer"
+)
+_IDS = re.compile(r"get_(local_linear_id|global_linear_id|sub_group_\w+)")
+
+
+class Shape(NamedTuple):
+    """`pattern`: each lane's difference from lane 0; None: any. Lane 0's value is `rest` modulo `modulus` (0: exactly)."""
+
+    pattern: Pattern | None
+    modulus: int = 1
+    rest: int = 0
+
+    @property
+    def uniform(self) -> bool:
+        return self.pattern is not None and not any(self.pattern)
+
+
+VARYING = Shape(None)
+
+
+def _congruence(modulus: int, rest: int) -> tuple[int, int]:
+    return modulus, rest % modulus if modulus else rest
+
+
+class Shapes:
+    """The shape of every value of a kernel. Raises Unsuitable where a barrier stands in divergent control flow."""
+
+    def __init__(self, kernel: ir.Function, key: Specialisation, tile: Tile, privates: Privates):
+        self.tile = tile
+        self._key = key
+        self._privates = privates
+        self._zero = (0,) * tile.lanes
+        self.structure = Structure(_order_of(kernel))
+        self._intervals = Intervals(self.structure.order, Grid.of(key))
+        self._loop_of = {id(i): self.structure.innermost[s] for s in self.structure.order for i in s.instrs}
+        self._shapes: dict[int, Shape] = {}
+        self._fixed: dict[ir.Value, Shape] = {}
+        self._mixed: set[Segment] = set()
+        self._work = [(s, i) for s in self.structure.order for i in s.instrs]
+        self._users: dict[int, list[int]] = {}
+        self._abroad: set[int] = set()
+        for number, (_, instr) in enumerate(self._work):
+            for value in instr.operands:
+                if isinstance(value, ir.Instr):
+                    self._users.setdefault(id(value), []).append(number)
+                    if self._loop_of.get(id(value)) is not self._loop_of[id(instr)]:
+                        self._abroad.add(number)
+        due: Iterable[int] = range(len(self._work))
+        while True:
+            self._settle(due)
+            divergent = {loop for loop in self.structure.loops if loop.divergent}
+            mixed = self.structure.mark(self.divides)
+            if mixed <= self._mixed and divergent == {loop for loop in self.structure.loops if loop.divergent}:
+                break
+            self._mixed |= mixed
+            phis = (n for n, (segment, instr) in enumerate(self._work) if instr.op == "phi" and segment in self._mixed)
+            due = {*phis, *self._abroad}
+
+    def of(self, value: ir.Value) -> Shape:
+        """The shape of a value where it is defined."""
+        if isinstance(value, ir.Instr):
+            return self._shapes.get(id(value), VARYING)
+        found = self._fixed.get(value)
+        if found is None:
+            found = self._fixed[value] = self._given(value)
+        return found
+
+    def _given(self, value: ir.Value) -> Shape:
+        """The shape of what no instruction computes."""
+        if isinstance(value, ir.Const) and isinstance(value.value, int) and isinstance(value.type, ir.Int):
+            return Shape(self._zero, 0, signed(value.value, value.type.bits))
+        if not isinstance(value, ir.Const) and is_pointer(value):
+            return Shape(self._zero, 0, 0)
+        return Shape(self._zero)
+
+    def divides(self, branch: ir.Instr) -> bool:
+        """Whether lanes may part at a branch."""
+        return not self.seen_from(branch.operands[0], branch).uniform
+
+    def loop_of(self, value: ir.Instr) -> Loop | None:
+        """The innermost loop a value is computed in."""
+        return self._loop_of.get(id(value))
+
+    def seen_from(self, value: ir.Value, user: ir.Instr) -> Shape:
+        """The shape of an operand: lanes leave a divergent loop with values of different rounds."""
+        if isinstance(value, ir.Instr):
+            loop, there = self._loop_of.get(id(value)), self._loop_of.get(id(user))
+            if loop is there:
+                return self.of(value)
+            inside = []
+            while there is not None:
+                inside.append(there)
+                there = there.parent
+            while loop is not None and loop not in inside:
+                if loop.divergent:
+                    return VARYING
+                loop = loop.parent
+        return self.of(value)
+
+    def _settle(self, first: Iterable[int]) -> None:
+        """Sweep from the instructions numbered `first` until nothing changes; what is not known yet counts as agreeing with
+        anything. Shapes only ever become less, so that those found under fewer divergent branches are a start."""
+        due = bytearray(len(self._work))
+        for number in first:
+            due[number] = 1
+        for count in range(_SWEEPS * 2):
+            number = due.find(1)
+            if number < 0:
+                return
+            while number >= 0:
+                due[number] = 0
+                segment, instr = self._work[number]
+                fresh = self._transfer(segment, instr, count)
+                if fresh is not None and fresh != self._shapes.get(id(instr)):
+                    self._shapes[id(instr)] = fresh
+                    for user in self._users.get(id(instr), ()):
+                        due[user] = 1
+                number = due.find(1, number + 1)
+        if due.find(1) >= 0:
+            raise Unsuitable("shapes of values that do not settle")
+
+    def _transfer(self, segment: Segment, instr: ir.Instr, sweep: int) -> Shape | None:
+        if instr.op == "phi":
+            return self._phi(segment, instr, sweep)
+        if instr.op == "alloca":
+            return Shape(self._zero, 0, 0)
+        if any(isinstance(v, ir.Instr) and id(v) not in self._shapes for v in instr.operands):
+            return None
+        operands = [self.seen_from(v, instr) for v in instr.operands]
+        if instr.op == "call":
+            return self._call(instr, operands)
+        if instr.op == "load":
+            private = self._privates.is_private(instr.operands[0])
+            return Shape(self._zero) if operands[0].uniform and not private else VARYING
+        if instr.op == "gep":
+            return self._gep(instr, operands)
+        rule = _RULES.get(instr.op)
+        if rule is not None and isinstance(instr.type, ir.Int) and None not in [s.pattern for s in operands]:
+            return rule(self, instr, *operands)
+        if instr.op in ("bitcast", "addrspacecast", "freeze") and is_pointer(instr):
+            return operands[0]
+        if instr.op == "select":
+            return self._select(operands)
+        if instr.op in ("atomicrmw", "cmpxchg"):
+            return VARYING
+        return Shape(self._zero) if all(s.uniform for s in operands) else VARYING
+
+    def _phi(self, segment: Segment, instr: ir.Instr, sweep: int) -> Shape | None:
+        values = [v for v in instr.operands if v is not instr]
+        same = all(v is values[0] for v in values)
+        if segment in self._mixed and not same:
+            return VARYING
+        known = [self._edge_shape(v, segment) for v in values if not isinstance(v, ir.Instr) or id(v) in self._shapes]
+        if not known:
+            return None
+        if any(s.pattern != known[0].pattern for s in known):
+            return VARYING
+        if sweep > _SWEEPS:
+            return Shape(known[0].pattern)
+        modulus, rest = known[0].modulus, known[0].rest
+        for shape in known[1:]:
+            modulus, rest = _congruence(gcd(modulus, shape.modulus, abs(rest - shape.rest)), rest)
+        return Shape(known[0].pattern, modulus, rest)
+
+    def _edge_shape(self, value: ir.Value, segment: Segment) -> Shape:
+        """A value as it comes over an edge into `segment`."""
+        return self.seen_from(value, segment.block.instrs[0])
+
+    def _select(self, operands: list[Shape]) -> Shape:
+        condition, a, b = operands
+        if not condition.uniform or a.pattern is None or a.pattern != b.pattern:
+            return VARYING
+        return Shape(a.pattern, *_congruence(gcd(a.modulus, b.modulus, abs(a.rest - b.rest)), a.rest))
+
+    def _call(self, instr: ir.Instr, operands: list[Shape]) -> Shape:
+        assert instr.callee is not None
+        name = instr.callee.name
+        if name in ("get_local_id", "get_global_id"):
+            return self._id(instr, name)
+        if _UNIFORM_CALLS.fullmatch(name):
+            return self._query(instr, name)
+        if _IDS.fullmatch(name) or any(is_pointer(v) and self._privates.is_private(v) for v in instr.operands):
+            return VARYING
+        match = _CONVERSION.fullmatch(name)
+        source = instr.operands[0].type if instr.operands else None
+        if match and isinstance(source, ir.Int) and isinstance(instr.type, ir.Int) and operands[0].pattern is not None:
+            if instr.type.bits <= source.bits:
+                return _trunc(self, instr, operands[0])
+            return _widened(self, instr, operands[0])
+        return Shape(self._zero) if all(s.uniform for s in operands) else VARYING
+
+    def _id(self, instr: ir.Instr, name: str) -> Shape:
+        which = instr.operands[0]
+        if not isinstance(which, ir.Const) or not isinstance(which.value, int):
+            return VARYING
+        if which.value > 2:
+            return Shape(self._zero, 0, 0)
+        axis = which.value
+        step = self.tile.size[axis]
+        whole = self._key.local_size[axis]
+        if name == "get_global_id":
+            step = gcd(step, whole) if self._key.most_groups is not None else 1
+        elif self.tile.count(self._key.local_size)[axis] == 1:
+            return Shape(self.tile.pattern(axis), 0, 0)
+        return Shape(self.tile.pattern(axis), *_congruence(step, 0))
+
+    def _query(self, instr: ir.Instr, name: str) -> Shape:
+        which = instr.operands[0] if instr.operands else None
+        known = name == "get_enqueued_local_size" or (name == "get_local_size" and self._key.uniform)
+        if known and isinstance(which, ir.Const) and isinstance(which.value, int) and which.value < 3:
+            return Shape(self._zero, 0, self._key.local_size[which.value])
+        return Shape(self._zero)
+
+    def _gep(self, instr: ir.Instr, operands: list[Shape]) -> Shape:
+        if any(s.pattern is None for s in operands):
+            return VARYING
+        total = operands[0].pattern
+        assert total is not None and instr.elem is not None
+        type: ir.Type = instr.elem
+        for number, index in enumerate(instr.operands[1:]):
+            if number and isinstance(type, ir.Struct):
+                assert isinstance(index, ir.Const) and isinstance(index.value, int)
+                type = type.fields[index.value]
+                continue
+            stride, type = stride_of(number, type)
+            shape = operands[number + 1]
+            assert shape.pattern is not None
+            bits = index.type.bits if isinstance(index.type, ir.Int) else 64
+            if bits < 64 and not shape.uniform and not self.whole(index, shape):
+                return VARYING
+            total = tuple(a + stride * b for a, b in zip(total, shape.pattern, strict=True))
+        return Shape(total)
+
+    def whole(self, value: ir.Value, shape: Shape) -> bool:
+        """Whether the pattern holds in unbounded integers, signed, for every lane that has work."""
+        assert shape.pattern is not None and isinstance(value.type, ir.Int)
+        if shape.uniform:
+            return True
+        low, high = self._intervals.of(value)
+        reach = max(shape.pattern) - min(shape.pattern)
+        half = 1 << (value.type.bits - 1)
+        return low - reach >= -half and high + reach < half
+
+    def positive(self, value: ir.Value) -> bool:
+        return self._intervals.of(value)[0] >= 0
+
+    def interval_of(self, value: ir.Value) -> tuple[int, int]:
+        return self._intervals.of(value)
+
+    def exact(self, instr: ir.Instr) -> bool:
+        return self._intervals.exact(instr)
+
+    def flat(self, modulus: int = 1, rest: int = 0) -> Shape:
+        return Shape(self._zero, modulus, rest)
+
+
+def _order_of(kernel: ir.Function) -> list[Segment]:
+    return reverse_postorder(Graph(kernel, ScopeOf()).entry)
+
+
+# Rules. Congruences hold in unbounded integers only where the operation is exact; else only for powers of two.
+
+
+def _kept(shapes: Shapes, instr: ir.Instr, pattern: Pattern, modulus: int, rest: int) -> Shape:
+    if not shapes.exact(instr) or any(pattern):
+        # Lane 0 may be without work, and so beyond the interval: what wraps keeps its low bits only.
+        bits = instr.type.bits if isinstance(instr.type, ir.Int) else 64
+        if not shapes.whole(instr, Shape(pattern)) or not shapes.exact(instr):
+            modulus = gcd(modulus, 1 << bits) if modulus else 1 << bits
+    return Shape(pattern, *_congruence(modulus, rest))
+
+
+def _add(shapes: Shapes, instr: ir.Instr, a: Shape, b: Shape) -> Shape:
+    assert a.pattern is not None and b.pattern is not None
+    sign = -1 if instr.op == "sub" else 1
+    pattern = tuple(x + sign * y for x, y in zip(a.pattern, b.pattern, strict=True))
+    return _kept(shapes, instr, pattern, gcd(a.modulus, b.modulus), a.rest + sign * b.rest)
+
+
+def _mul(shapes: Shapes, instr: ir.Instr, a: Shape, b: Shape) -> Shape:
+    assert a.pattern is not None and b.pattern is not None
+    if a.modulus == 0 and a.uniform:
+        a, b = b, a
+    if not (b.uniform and b.modulus == 0):
+        return shapes.flat() if a.uniform and b.uniform else VARYING
+    factor = b.rest
+    assert a.pattern is not None
+    return _kept(shapes, instr, tuple(x * factor for x in a.pattern), a.modulus * abs(factor), a.rest * factor)
+
+
+def _shl(shapes: Shapes, instr: ir.Instr, a: Shape, b: Shape) -> Shape:
+    bits = instr.type.bits if isinstance(instr.type, ir.Int) else 0
+    if not (b.uniform and b.modulus == 0 and 0 <= b.rest < bits):
+        return shapes.flat() if a.uniform and b.uniform else VARYING
+    assert a.pattern is not None
+    factor = 1 << b.rest
+    return _kept(shapes, instr, tuple(x * factor for x in a.pattern), a.modulus * factor, a.rest * factor)
+
+
+def _divisor(instr: ir.Instr, b: Shape) -> int | None:
+    if not (b.uniform and b.modulus == 0):
+        return None
+    if instr.op in ("lshr", "ashr"):
+        return 1 << b.rest if 0 <= b.rest < 63 else None
+    if instr.op == "and":
+        return b.rest + 1 if b.rest >= 0 and (b.rest + 1) & b.rest == 0 else None
+    return b.rest if b.rest > 0 else None
+
+
+def _quotients(shapes: Shapes, instr: ir.Instr, a: Shape, b: Shape) -> tuple[Pattern, Pattern, int] | None:
+    """Patterns of quotient and remainder, and the remainder of lane 0, where they do not depend on lane 0's value."""
+    by, value = _divisor(instr, b), instr.operands[0]
+    if by is None or a.pattern is None or not shapes.positive(value) or not shapes.whole(value, a):
+        return None
+    if a.modulus:
+        step = gcd(a.modulus, by)  # lane 0 is `rest` modulo this, and anything else beyond
+        first = a.rest % step
+        if min(a.pattern) + first < 0 or max(a.pattern) + first >= step:
+            return None
+        return (0,) * len(a.pattern), a.pattern, first if step == by else -1
+    start = a.rest % by
+    return tuple((start + p) // by for p in a.pattern), tuple((start + p) % by - start for p in a.pattern), start
+
+
+def _divide(shapes: Shapes, instr: ir.Instr, a: Shape, b: Shape) -> Shape:
+    if a.uniform and b.uniform:
+        return shapes.flat()
+    found = _quotients(shapes, instr, a, b)
+    if found is None:
+        return VARYING
+    return Shape(found[0])
+
+
+def _rest(shapes: Shapes, instr: ir.Instr, a: Shape, b: Shape) -> Shape:
+    by = _divisor(instr, b)
+    if by is not None and a.uniform and by & (by - 1) == 0 and a.modulus and instr.op in ("and", "urem"):
+        return shapes.flat(*_congruence(gcd(a.modulus, by), a.rest))
+    if a.uniform and b.uniform:
+        return shapes.flat()
+    found = _quotients(shapes, instr, a, b)
+    if found is None or by is None:
+        return VARYING
+    step = gcd(a.modulus, by)
+    return Shape(found[1], *_congruence(step, a.rest % step if step else a.rest % by))
+
+
+def _widened(shapes: Shapes, instr: ir.Instr, a: Shape) -> Shape:
+    """sext and zext, and conversions to a wider type."""
+    value = instr.operands[0]
+    if a.uniform:
+        ok = instr.op == "sext" or shapes.positive(value)
+        return shapes.flat(a.modulus, a.rest) if ok else shapes.flat()
+    if not shapes.whole(value, a) or not (instr.op == "sext" or shapes.positive(value)):
+        return VARYING
+    return a
+
+
+def _trunc(shapes: Shapes, instr: ir.Instr, a: Shape) -> Shape:
+    assert isinstance(instr.type, ir.Int)
+    if instr.type.bits == 1:
+        return shapes.flat() if a.uniform else VARYING
+    low, high = shapes.interval_of(instr.operands[0])
+    half = 1 << (instr.type.bits - 1)
+    reach = max(a.pattern or (0,)) - min(a.pattern or (0,))
+    if low - reach >= -half and high + reach < half:
+        return a
+    modulus = gcd(a.modulus, 1 << instr.type.bits) if a.modulus else 1 << instr.type.bits
+    return Shape(a.pattern, *_congruence(modulus, a.rest))
+
+
+def _icmp(shapes: Shapes, instr: ir.Instr, a: Shape, b: Shape) -> Shape:
+    """A comparison with a constant that no lane's place in the tile can decide."""
+    if a.uniform and b.uniform:
+        return shapes.flat()
+    value = instr.operands[0]
+    if not (b.uniform and b.modulus == 0 and isinstance(value.type, ir.Int)) or a.pattern is None:
+        return VARYING
+    if not shapes.whole(value, a) or (instr.pred[0] == "u" and (not shapes.positive(value) or b.rest < 0)):
+        return VARYING
+    bounds = {"lt": [b.rest], "le": [b.rest + 1], "ge": [b.rest], "gt": [b.rest + 1], "eq": [b.rest, b.rest + 1],
+              "ne": [b.rest, b.rest + 1]}[instr.pred[-2:]]  # fmt: skip
+    low, high = min(a.pattern), max(a.pattern)
+    for bound in bounds:  # lanes are split by it if lane 0 is in [bound - high, bound - low)
+        candidates = range(bound - high, bound - low)
+        if any((c - a.rest) % a.modulus == 0 if a.modulus else c == a.rest for c in candidates):
+            return VARYING
+    return shapes.flat()
+
+
+_RULES: dict[str, Callable[..., Shape]] = {
+    "add": _add, "sub": _add, "mul": _mul, "shl": _shl, "udiv": _divide, "sdiv": _divide, "lshr": _divide, "ashr": _divide,
+    "urem": _rest, "srem": _rest, "and": _rest, "sext": _widened, "zext": _widened, "trunc": _trunc, "icmp": _icmp,
+}  # fmt: skip

@@ -1,0 +1,160 @@
+"""Functions of the built-in library on vectors: straight code does for all lanes what it does for one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...ir import ir, llvm_types
+from ..builtins.library_calls import LibraryEmitter
+from ..emit.builtin_registry import emitter_of
+from ..emit.emitter import INSTRUCTIONS
+from ..emit.unit import Unit
+from ..llvm import vector_text as vt
+
+_PLAIN = {
+    "add", "sub", "mul", "and", "or", "xor", "shl", "lshr", "ashr", "fadd", "fsub", "fmul", "fdiv", "fneg", "icmp", "fcmp",
+    "fpext", "fptrunc", "fptoui", "fptosi", "uitofp", "sitofp", "trunc", "zext", "sext", "select", "bitcast", "freeze",
+    "extractelement", "insertelement", "shufflevector", "ret", "call",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class VectorFunction:
+    """A library function whose parameters and result are vectors over the lanes, one per component."""
+
+    name: str
+    params: tuple[str, ...]
+    results: tuple[str, ...]
+
+    def call(self, e, parts: list[list[str]]) -> list[str]:
+        """The components of the result."""
+        flat = [part for group in parts for part in group]
+        operands = ", ".join(f"{type} {part}" for type, part in zip(self.params, flat, strict=True))
+        result = _returned(self.results)
+        value = e.body.op(f"call {result} @{self.name}({operands})")
+        if len(self.results) == 1:
+            return [value]
+        return [e.body.op(f"extractvalue {result} {value}, {at}") for at in range(len(self.results))]
+
+
+def _returned(types: tuple[str, ...]) -> str:
+    return types[0] if len(types) == 1 else "{ " + ", ".join(types) + " }"
+
+
+def vector_function(unit: Unit, function: ir.Function, lanes: int) -> VectorFunction | None:
+    """`function` for `lanes` lanes, defined in `unit`; None where it is not straight elementwise code."""
+    if len(function.blocks) != 1 or not all(map(_plain, function.blocks[0].instrs)) or isinstance(function.result, ir.Void):
+        return None
+    params = tuple(
+        llvm_types.spell(vt.wide(llvm_types.elem_of(p.type), lanes)) for p in function.params for _ in range(_count(p.type))
+    )
+    result = llvm_types.spell(vt.wide(llvm_types.elem_of(function.result), lanes))
+    found = VectorFunction(f"{function.name}.lanes", params, (result,) * _count(function.result))
+    if found.name not in unit.emitted:
+        unit.emitted.add(found.name)
+        unit.functions.append(_Widened(unit, function, lanes).text(found))
+    return found
+
+
+def _count(type: ir.Type) -> int:
+    return llvm_types.lanes_of(type)
+
+
+def _plain(instr: ir.Instr) -> bool:
+    if instr.op not in _PLAIN or isinstance(instr.type, ir.Pointer):
+        return False
+    if instr.op in ("extractelement", "insertelement"):
+        return isinstance(instr.operands[-1], ir.Const)
+    if instr.op == "bitcast":
+        return _count(instr.type) == _count(instr.operands[0].type)
+    if instr.op == "call":
+        assert instr.callee is not None
+        emit = emitter_of(instr.callee.name)
+        return instr.callee.name.startswith("llvm.") and emit is not None
+    return True
+
+
+class _Widened(LibraryEmitter):
+    """Writes the vector form of one function."""
+
+    def __init__(self, unit: Unit, function: ir.Function, lanes: int):
+        super().__init__(unit, function)
+        self.lanes = lanes
+        self.vectors: dict[int, list[str]] = {}
+
+    def text(self, form: VectorFunction) -> str:
+        names = [f"%p{at}" for at in range(len(form.params))]
+        left = iter(names)
+        for param in self.function.params:
+            self.vectors[id(param)] = [next(left) for _ in range(_count(param.type))]
+        for instr in self.function.blocks[0].instrs:
+            self._one(form, instr)
+        head = ", ".join(f"{type} {name}" for type, name in zip(form.params, names, strict=True))
+        start = [f"define internal {_returned(form.results)} @{form.name}({head}) #0 {{", "entry:"]
+        return "\n".join([*start, *self.prologue.lines, *self.body.lines, "}"])
+
+    def _one(self, form: VectorFunction, instr: ir.Instr) -> None:
+        if instr.op == "ret":
+            self._return(form, self._of(instr.operands[0]))
+        elif instr.op == "shufflevector":
+            both = self._of(instr.operands[0]) + self._of(instr.operands[1])
+            self.vectors[id(instr)] = [both[max(lane, 0)] for lane in instr.mask]
+        elif instr.op == "extractelement":
+            self.vectors[id(instr)] = [self._of(instr.operands[0])[_index(instr)]]
+        elif instr.op == "insertelement":
+            parts = list(self._of(instr.operands[0]))
+            parts[_index(instr)] = self._of(instr.operands[1])[0]
+            self.vectors[id(instr)] = parts
+        else:
+            self.vectors[id(instr)] = [self._component(instr, at) for at in range(_count(instr.type))]
+
+    def _return(self, form: VectorFunction, parts: list[str]) -> None:
+        type, whole = _returned(form.results), parts[0]
+        if len(parts) > 1:
+            whole = "zeroinitializer"
+            for at, part in enumerate(parts):
+                whole = self.body.op(f"insertvalue {type} {whole}, {form.results[at]} {part}, {at}")
+        self.body.do(f"ret {type} {whole}")
+
+    def _component(self, instr: ir.Instr, at: int) -> str:
+        operands = [self._operand(v, at) for v in instr.operands]
+        pseudo = ir.Instr(
+            instr.op, vt.wide(llvm_types.elem_of(instr.type), self.lanes), operands, instr.place, instr.pred, instr.callee
+        )
+        INSTRUCTIONS[instr.op](self, pseudo)
+        return self.values.pop(id(pseudo))
+
+    def _operand(self, value: ir.Value, at: int) -> ir.Value:
+        type = vt.wide(llvm_types.elem_of(value.type), self.lanes)
+        if isinstance(value, ir.Const):
+            item = value.value[at] if isinstance(value.value, tuple) else value
+            if not isinstance(item.value, int):
+                return ir.Const(type, None)
+            return ir.Const(type, (item,) * self.lanes)
+        parts = self.vectors[id(value)]
+        stand_in = ir.Instr("phi", type)
+        self._kept.append(stand_in)
+        self.values[id(stand_in)] = parts[at if len(parts) > 1 else 0]
+        return stand_in
+
+    def _of(self, value: ir.Value) -> list[str]:
+        if not isinstance(value, ir.Const):
+            return self.vectors[id(value)]
+        from ..llvm import constants
+
+        found = []
+        for at in range(_count(value.type)):
+            const = self._operand(value, at)
+            assert isinstance(const, ir.Const)
+            found.append(constants.text(const))
+        return found
+
+    @property
+    def _kept(self) -> list[ir.Instr]:
+        return self.__dict__.setdefault("_kept_stand_ins", [])
+
+
+def _index(instr: ir.Instr) -> int:
+    last = instr.operands[-1]
+    assert isinstance(last, ir.Const)
+    return last.value % _count(instr.operands[0].type) if isinstance(last.value, int) else 0

@@ -1,0 +1,377 @@
+"""Loads, stores and address arithmetic of all lanes: one vector where the lanes lie side by side, else gather and scatter."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ...ir import ir, llvm_types
+from ...ir.provenance import Ptr, stride_of
+from ..emit import access, inner_bounds
+from ..emit.builtin_registry import suffix
+from ..emit.inner_bounds import Step
+from ..emit.pointers import LanePtr
+from ..llvm import vector_text as vt
+from ..llvm.text import Text
+from . import words
+from .values import LaneValues
+
+_I64 = ir.Int(64)
+
+
+def gep(e: LaneValues, instr: ir.Instr) -> None:
+    """A pointer that differs between lanes: by a pattern, or in any way."""
+    shape, type = e.shapes.of(instr), instr.elem
+    found = e.lane_ptr(instr.operands[0])
+    assert type is not None
+    steps: list[tuple[Step, ir.Value]] = []
+    parent = None
+    for number, index in enumerate(instr.operands[1:]):
+        if number and isinstance(type, ir.Struct):
+            assert isinstance(index, ir.Const) and isinstance(index.value, int)
+            found = replace(found, pointer=access.moved(e, found.pointer, 1, llvm_types.field_offset(type, index.value)))
+            parent, type = type, type.fields[index.value]
+            continue
+        array = type
+        stride, type = stride_of(number, type)
+        if shape.pattern is not None or e.uniform(index):
+            found = replace(found, pointer=access.moved(e, found.pointer, access._index(e, index), stride))
+        else:
+            found = stepped(e, found, index, stride)
+        if number:
+            steps.append((Step(number, array, parent, ""), index))
+        parent = None
+    found = replace(found, pointer=replace(found.pointer, align=e.provenance.align(instr)))
+    if shape.pattern is not None:
+        found = replace(found, pattern=shape.pattern)
+    _check_steps(e, instr, steps, found)
+    if shape.pattern is not None:
+        e.define_pointer(instr, found.pointer)
+    else:
+        e.define_lane_ptr(instr, found)
+
+
+def _check_steps(e: LaneValues, instr: ir.Instr, steps: list[tuple[Step, ir.Value]], where: LanePtr) -> None:
+    """`subobjects.check_steps` for indices that differ between lanes."""
+    nbytes = inner_bounds._accessed(e, instr) if e.unit.checked else None
+    for step, index in steps if nbytes is not None else ():
+        array = step.array
+        if (
+            not isinstance(array, ir.Array)
+            or inner_bounds._is_whole(instr, step.level)
+            or inner_bounds._is_open_ended(instr, step)
+        ):
+            continue
+        element = llvm_types.size_of(array.elem)
+        needed = (nbytes if step.level == len(instr.operands) - 2 else 0) or element
+        last = (array.count * element - needed) // element
+        low, high = e.shapes.interval_of(index)
+        if low >= 0 and high <= last:
+            continue
+        t, lanes = e.body, e.components(index)[0]
+        assert isinstance(index.type, ir.Int)
+        if index.type.bits < 64:
+            lanes = t.op(f"sext {e.spelled(index.type)} {lanes} to <{e.count} x i64>")
+        beyond = t.op(f"icmp ugt <{e.count} x i64> {lanes}, {vt.numbers(_I64, [last] * e.count)}") if last >= 0 else None
+        length = vt.splat(t, _I64, str(where.pointer.length), e.count)
+        inside = t.op(f"icmp ult <{e.count} x i64> {e.offsets(where)}, {length}")
+        e.raise_lanes(vt.both(t, beyond, inside, e.count) or inside)
+
+
+def stepped(e: LaneValues, start: LanePtr, index: ir.Value, stride: int) -> LanePtr:
+    """A pointer moved by `index` steps of `stride` bytes."""
+    if e.uniform(index):
+        return replace(start, pointer=access.moved(e, start.pointer, access._index(e, index), stride))
+    t = e.body
+    assert isinstance(index.type, ir.Int)
+    vector, bits = _narrow(e, index)
+    if start.index is None:
+        step = 1 if stride in (1, 2, 4, 8) else stride & -stride
+        while step > 8:
+            step //= 2
+        factor = stride // (stride if stride in (1, 2, 4, 8) else step)
+        if factor > 1 and bits == 32 and _fits(e, index, factor):
+            vector = t.op(f"mul <{e.count} x i32> {vector}, {vt.numbers(ir.Int(32), [factor] * e.count)}")
+            return replace(start, index=vector, bits=32, stride=stride // factor)
+        return replace(start, index=vector, bits=bits, stride=stride)
+    here = e.offsets(LanePtr(Ptr("null", 0, 0), (0,) * e.count, vector, bits, stride))
+    there = e.offsets(replace(start, pointer=Ptr("null", 0, 0), pattern=(0,) * e.count))
+    total = t.op(f"add <{e.count} x i64> {here}, {there}")
+    return replace(start, index=total, bits=64, stride=1)
+
+
+def _narrow(e: LaneValues, index: ir.Value) -> tuple[str, int]:
+    """The index vector in as few bits as it was computed in."""
+    if isinstance(index, ir.Instr) and index.op == "sext" and index.operands[0].type == ir.Int(32):
+        return e.components(index.operands[0])[0], 32
+    assert isinstance(index.type, ir.Int)
+    vector = e.components(index)[0]
+    if index.type.bits >= 32:
+        return vector, index.type.bits
+    return e.body.op(f"sext <{e.count} x i{index.type.bits}> {vector} to <{e.count} x i32>"), 32
+
+
+def _fits(e: LaneValues, index: ir.Value, factor: int) -> bool:
+    """Whether `index` times `factor` cannot wrap in 32 bits."""
+    low, high = e.shapes.interval_of(index)
+    return low * factor >= -(1 << 31) and high * factor < 1 << 31
+
+
+def checked(e: LaneValues, where: LanePtr, size: int, align: int) -> tuple[str | None, int]:
+    """The lanes that may access `size` bytes, the flag being raised for others; and the alignment that is known."""
+    known = align if where.pointer.align >= align else 1
+    if not e.unit.checked:
+        return e.mask, known
+    t = e.body
+    if known != align:
+        low = t.op(f"and <{e.count} x i64> {e.offsets(where)}, {vt.numbers(_I64, [align - 1] * e.count)}")
+        e.raise_lanes(t.op(f"icmp ne <{e.count} x i64> {low}, zeroinitializer"))
+    if e.unit.proven(e.current):
+        return e.mask, known
+    if where.index is not None:
+        bad = _outside(e, where, size, t)
+        e.raise_lanes(bad)
+        return vt.both(t, e.mask, vt.negated(t, bad, e.count), e.count), known
+    past = _some_outside(e, where, size)
+    if past is None:
+        return e.mask, known
+    failed, ok, before = t.fresh("oob"), t.fresh("ok"), t.label
+    t.branch(past, failed, ok, unlikely=True)
+    cold = t.aside()
+    cold.block(failed)
+    bad = _outside(e, where, size, cold)
+    e.raise_lanes(bad, cold)
+    rest = vt.both(cold, e.mask, vt.negated(cold, bad, e.count), e.count)
+    cold.jump(ok)
+    t.put_aside(cold)
+    t.block(ok)
+    lanes = f"<{e.count} x i1>"
+    return t.op(f"phi {lanes} [ {vt.text_of(e.mask)}, %{before} ], [ {rest}, %{failed} ]"), known
+
+
+def _limit(e: LaneValues, where: LanePtr, size: int) -> str:
+    """How many start offsets leave `size` bytes."""
+    pointer = where.pointer
+    return str(max(0, pointer.length - size + 1)) if isinstance(pointer.length, int) else access._room(e, pointer, size)
+
+
+def _outside(e: LaneValues, where: LanePtr, size: int, t: Text) -> str:
+    """The lanes whose access is not inside the object."""
+    vector = f"<{e.count} x i64>"
+    return t.op(f"icmp uge {vector} {e.offsets(where, t)}, {vt.splat(t, _I64, _limit(e, where, size), e.count)}")
+
+
+def _some_outside(e: LaneValues, where: LanePtr, size: int) -> str | None:
+    """An i1 that holds where not every lane (at work or not) is inside; None where all are for certain."""
+    pointer, t = where.pointer, e.body
+    low, high = min(where.pattern), max(where.pattern)
+    span = high - low
+    if isinstance(pointer.length, int):
+        room = max(0, pointer.length - size + 1 - span)
+        if isinstance(pointer.offset, int):
+            return None if 0 <= pointer.offset + low < room else "true"
+        limit = str(room)
+    else:
+        limit = access._room(e, pointer, size + span)
+    start = pointer.offset if low == 0 else t.op(f"add i64 {pointer.offset}, {low}")
+    return t.op(f"icmp uge i64 {start}, {limit}")
+
+
+# Loads
+
+
+def load_elements(e: LaneValues, where: LanePtr, elem: ir.Type, count: int, mask: str | None, align: int) -> list[str]:
+    """`count` elements in a row from where each lane is."""
+    size = llvm_types.size_of(elem)
+    step = _row_step(where, size, count, e.count)
+    if step is not None:
+        return _load_row(e, where, elem, count, step, mask, align)
+    word = words.word_of(elem, count)
+    if word is not None:
+        return words.taken_apart(e, gather(e, addresses(e, where), word, mask, align), word, elem, count)
+    parts = []
+    for at in range(count):
+        moved = replace(where, pointer=access.moved(e, where.pointer, 1, at * size))
+        parts.append(_gather(e, moved, elem, mask, align))
+    return parts
+
+
+def _row_step(where: LanePtr, size: int, count: int, lanes: int) -> int | None:
+    """Elements from one lane's to the next's, where the lanes lie in one row dense enough to be read whole."""
+    if where.index is not None:
+        return None
+    step, rest = divmod(where.pattern[1] - where.pattern[0], size)
+    if rest or not count <= step <= 4 or any(p != lane * step * size for lane, p in enumerate(where.pattern)):
+        return None
+    return step
+
+
+def _row_mask(e: LaneValues, mask: str | None, step: int, count: int) -> str | None:
+    """A mask of lanes as one of elements of a row: `count` of each `step` are meant."""
+    total = e.count * step
+    meant = "<" + ", ".join(f"i1 {'true' if at % step < count else 'false'}" for at in range(total)) + ">"
+    if mask is None:
+        return None if step == count else meant
+    if step == 1:
+        return mask
+    order = ", ".join(f"i32 {at // step}" for at in range(total))
+    spread = e.body.op(f"shufflevector <{e.count} x i1> {mask}, <{e.count} x i1> poison, <{total} x i32> <{order}>")
+    return spread if step == count else e.body.op(f"and <{total} x i1> {spread}, {meant}")
+
+
+def _load_row(e: LaneValues, where: LanePtr, elem: ir.Type, count: int, step: int, mask: str | None, align: int) -> list[str]:
+    word = words.word_of(elem, count)
+    if word is not None and step == count:
+        return words.taken_apart(e, _load_row(e, where, word, 1, 1, mask, align)[0], word, elem, count)
+    t, total = e.body, e.count * step
+    row = ir.Vector(elem, total)  # type: ignore[arg-type]
+    spelled, address = llvm_types.spell(row), e.address(where.pointer)
+    chosen = _row_mask(e, mask, step, count)
+    if chosen is None:
+        whole = t.op(f"load {spelled}, ptr {address}, align {align}")
+    else:
+        callee = e.unit.declare(f"llvm.masked.load.{suffix(row)}.p0", spelled, f"ptr, <{total} x i1>, {spelled}")
+        whole = t.op(f"call {callee}(ptr align {align} {address}, <{total} x i1> {chosen}, {spelled} zeroinitializer)")
+    if step == 1:
+        return [whole]
+    parts = []
+    for at in range(count):
+        order = ", ".join(f"i32 {lane * step + at}" for lane in range(e.count))
+        parts.append(t.op(f"shufflevector {spelled} {whole}, {spelled} poison, <{e.count} x i32> <{order}>"))
+    return parts
+
+
+def addresses(e: LaneValues, where: LanePtr) -> str:
+    """A vector of machine addresses."""
+    t, base = e.body, e.address(where.pointer)
+    if where.index is None:
+        return t.op(f"getelementptr i8, ptr {base}, <{e.count} x i64> {vt.numbers(_I64, where.pattern)}")
+    if any(where.pattern):
+        steps = e.offsets(replace(where, pointer=replace(where.pointer, offset=0)))
+        return t.op(f"getelementptr i8, ptr {base}, <{e.count} x i64> {steps}")
+    return t.op(f"getelementptr [{where.stride} x i8], ptr {base}, <{e.count} x i64> {e.steps(where)}")
+
+
+def _gather(e: LaneValues, where: LanePtr, elem: ir.Type, mask: str | None, align: int) -> str:
+    if words.lies_in_words(where, elem, align):
+        return words.gather(e, addresses(e, where), elem, mask)
+    return gather(e, addresses(e, where), elem, mask, align)
+
+
+def gather(e: LaneValues, pointers: str, elem: ir.Type, mask: str | None, align: int) -> str:
+    """One element from each address; lanes without work get zeros, or anything."""
+    t, spelled = e.body, e.spelled(elem)
+    if llvm_types.size_of(elem) < 4 and mask is not None:  # no such instruction: plain loads, of nothing where there is no work
+        zero = e.prologue.op("alloca i64, align 8")
+        e.prologue.do(f"store i64 0, ptr {zero}")
+        aside = _splat_pointer(e, zero)
+        pointers = t.op(f"select <{e.count} x i1> {mask}, <{e.count} x ptr> {pointers}, <{e.count} x ptr> {aside}")
+        mask = None
+    name = f"llvm.masked.gather.{suffix(e.wide(elem))}.v{e.count}p0"
+    callee = e.unit.declare(name, spelled, f"<{e.count} x ptr>, <{e.count} x i1>, {spelled}")
+    lanes = f"<{e.count} x i1> {vt.text_of(mask)}"
+    return t.op(f"call {callee}(<{e.count} x ptr> align {align} {pointers}, {lanes}, {spelled} zeroinitializer)")
+
+
+def _splat_pointer(e: LaneValues, pointer: str) -> str:
+    t, vector = e.body, f"<{e.count} x ptr>"
+    first = t.op(f"insertelement {vector} poison, ptr {pointer}, i64 0")
+    return t.op(f"shufflevector {vector} {first}, {vector} poison, <{e.count} x i32> zeroinitializer")
+
+
+# Stores
+
+
+def store_elements(e: LaneValues, where: LanePtr, elem: ir.Type, parts: list[str], mask: str | None, align: int) -> None:
+    """Elements in a row to where each lane is."""
+    size, word = llvm_types.size_of(elem), words.word_of(elem, len(parts))
+    step = _row_step(where, size, len(parts), e.count)
+    if word is not None:
+        elem, parts, size = word, [words.joined(e, parts, word, elem)], llvm_types.size_of(word)
+        step = 1 if step == len(parts) else None
+    if step is not None and (step == len(parts) or size >= 4):
+        _store_row(e, where, elem, parts, step, mask, align)
+        return
+    for at, part in enumerate(parts):
+        moved = replace(where, pointer=access.moved(e, where.pointer, 1, at * size))
+        scatter(e, addresses(e, moved), elem, part, mask, align)
+
+
+def _store_row(e: LaneValues, where: LanePtr, elem: ir.Type, parts: list[str], step: int, mask: str | None, align: int) -> None:
+    t, total = e.body, e.count * step
+    row = ir.Vector(elem, total)  # type: ignore[arg-type]
+    spelled, address = llvm_types.spell(row), e.address(where.pointer)
+    whole = parts[0] if step == 1 else _interleaved(e, elem, parts, step)
+    chosen = _row_mask(e, mask, step, len(parts))
+    if chosen is None:
+        t.do(f"store {spelled} {whole}, ptr {address}, align {align}")
+        return
+    callee = e.unit.declare(f"llvm.masked.store.{suffix(row)}.p0", "void", f"{spelled}, ptr, <{total} x i1>")
+    t.do(f"call {callee}({spelled} {whole}, ptr align {align} {address}, <{total} x i1> {chosen})")
+
+
+def _interleaved(e: LaneValues, elem: ir.Type, parts: list[str], step: int) -> str:
+    """Components side by side, lane after lane; what is missing up to `step` is anything."""
+    vectors = [*parts, *[parts[0]] * (step - len(parts))]
+    count, width = len(vectors), e.count
+    joined = vectors
+    while len(joined) > 1:  # pairs are joined end to end
+        if len(joined) % 2:
+            joined.append(joined[-1])
+        pairs = []
+        for a, b in zip(joined[::2], joined[1::2], strict=True):
+            order = ", ".join(f"i32 {i}" for i in range(2 * width))
+            vector = llvm_types.spell(ir.Vector(elem, width))  # type: ignore[arg-type]
+            pairs.append(e.body.op(f"shufflevector {vector} {a}, {vector} {b}, <{2 * width} x i32> <{order}>"))
+        joined, width = pairs, 2 * width
+    vector = llvm_types.spell(ir.Vector(elem, width))  # type: ignore[arg-type]
+    order = ", ".join(f"i32 {part * e.count + lane}" for lane in range(e.count) for part in range(count))
+    return e.body.op(f"shufflevector {vector} {joined[0]}, {vector} poison, <{e.count * count} x i32> <{order}>")
+
+
+def scatter(e: LaneValues, pointers: str, elem: ir.Type, part: str, mask: str | None, align: int) -> None:
+    """One element to each address, lane 0 first."""
+    spelled = e.spelled(elem)
+    if llvm_types.size_of(elem) < 4 and mask is not None:
+        _one_by_one(e, pointers, elem, part, mask, align)
+        return
+    name = f"llvm.masked.scatter.{suffix(e.wide(elem))}.v{e.count}p0"
+    callee = e.unit.declare(name, "void", f"{spelled}, <{e.count} x ptr>, <{e.count} x i1>")
+    lanes = f"<{e.count} x i1> {vt.text_of(mask)}"
+    e.body.do(f"call {callee}({spelled} {part}, <{e.count} x ptr> align {align} {pointers}, {lanes})")
+
+
+def _one_by_one(e: LaneValues, pointers: str, elem: ir.Type, part: str, mask: str, align: int) -> None:
+    """Stores of elements too small for a scatter."""
+    t = e.body
+    first, before = vt.bits_of(t, mask, e.count), t.label
+    some, done = t.fresh("store"), t.fresh("stored")
+    t.branch(t.op(f"icmp ne i32 {first}, 0"), some, done)
+    t.block(some)
+    line, left = len(t.lines), f"%t{next(t.names)}"
+    t.lines.append("")
+    count = e.unit.declare("llvm.cttz.i32", "i32", "i32, i1")
+    lane = t.op(f"call {count}(i32 {left}, i1 true)")
+    item = t.op(f"extractelement {e.spelled(elem)} {part}, i32 {lane}")
+    address = t.op(f"extractelement <{e.count} x ptr> {pointers}, i32 {lane}")
+    t.do(f"store {llvm_types.spell(elem)} {item}, ptr {address}, align {align}")
+    rest = t.op(f"and i32 {left}, {t.op(f'sub i32 {left}, 1')}")
+    t.branch(t.op(f"icmp ne i32 {rest}, 0"), some, done)
+    t.lines[line] = f"  {left} = phi i32 [ {first}, %{before} ], [ {rest}, %{some} ]"
+    t.block(done)
+
+
+def last_lane(e: LaneValues, parts: list[str], type: ir.Type) -> str:
+    """The value that the last lane at work has: what remains of a store of all lanes to one address."""
+    t = e.body
+    lane = str(e.count - 1)
+    if e.mask is not None:
+        count = e.unit.declare("llvm.ctlz.i32", "i32", "i32, i1")
+        zeros = t.op(f"call {count}(i32 {vt.bits_of(t, e.mask, e.count)}, i1 false)")
+        lane = t.op(f"and i32 {t.op(f'sub i32 31, {zeros}')}, {e.count - 1}")
+    items = [t.op(f"extractelement {e.spelled(type)} {part}, i32 {lane}") for part in parts]
+    if not isinstance(type, ir.Vector):
+        return items[0]
+    whole = "zeroinitializer"
+    for at, item in enumerate(items):
+        whole = t.op(f"insertelement {llvm_types.spell(type)} {whole}, {llvm_types.spell(type.elem)} {item}, i32 {at}")
+    return whole

@@ -1,0 +1,98 @@
+"""How private variables lie in memory: element by element with the lanes side by side, or lane by lane.
+
+Side by side, an access at an offset that all lanes share is one vector. That needs every access of the variable to be of
+elements of one size; a variable whose address goes elsewhere, or that is copied as bytes, lies lane by lane.
+"""
+
+from __future__ import annotations
+
+import re
+
+from ...ir import ir, llvm_types
+from ...ir.provenance import Provenance, is_pointer
+from ...ir.queries import object_align, private_bytes
+from .tile import Unsuitable
+
+_LONGEST = 1024
+"""Bytes of a private variable that is initialised element by element."""
+
+_VECTOR_ACCESS = re.compile(r"v(load|store)(2|3|4|8|16)")
+
+
+class Privates:
+    """Sizes and strides of a kernel's private variables."""
+
+    def __init__(self, kernel: ir.Function, provenance: Provenance):
+        self._provenance = provenance
+        self._granules: dict[int, int | None] = {}
+        self._variables = {id(i): i for i in kernel.blocks[0].instrs if i.op == "alloca"}
+        for block in kernel.blocks:
+            for instr in block.instrs:
+                self._look(instr)
+
+    def is_private(self, pointer: ir.Value) -> bool:
+        return self.variable(pointer) is not None
+
+    def variable(self, pointer: ir.Value) -> ir.Instr | None:
+        """The variable that a pointer leads into; None for other memory."""
+        key = self._provenance.key(pointer)
+        return self._variables[key[1]] if key is not None and key[0] == "alloca" else None  # type: ignore[index]
+
+    def named(self, number: object) -> ir.Instr:
+        """The variable whose alloca has the id `number`."""
+        return self._variables[number]  # type: ignore[index]
+
+    def granule(self, variable: ir.Instr) -> int | None:
+        """Bytes of the elements that lie side by side; None where the variable lies lane by lane."""
+        return self._granules.get(id(variable), 4)
+
+    def slot(self, variable: ir.Instr) -> int:
+        """Bytes of one lane's variable, with room behind it."""
+        size = private_bytes(variable)
+        return llvm_types.align_up(size, object_align(size))
+
+    def filled(self, instr: ir.Instr) -> ir.Instr | None:
+        """The private variable that `instr` initialises as a whole, with bytes or from memory that is not private."""
+        if instr.op not in ("memset", "memcpy", "memmove"):
+            return None
+        target, source, length = instr.operands
+        variable = target if isinstance(target, ir.Instr) and target.op == "alloca" else None
+        if variable is None or not isinstance(length, ir.Const) or length.value != private_bytes(variable):
+            return None
+        if private_bytes(variable) > _LONGEST or (instr.op != "memset" and self.is_private(source)):
+            return None
+        return variable if instr.op != "memset" or isinstance(source, ir.Const) else None
+
+    def _look(self, instr: ir.Instr) -> None:
+        if instr.op in ("gep", "bitcast", "addrspacecast", "freeze", "phi", "select"):
+            return
+        for value in instr.operands:
+            if not is_pointer(value):
+                continue
+            if instr.op != "phi" and self._provenance.key(value) is None:
+                raise Unsuitable("a pointer whose object is not known when compiling")
+            variable = self.variable(value)
+            if variable is not None and not self.filled(instr):
+                self._restrict(variable, self._element(instr, value))
+
+    def _element(self, instr: ir.Instr, pointer: ir.Value) -> int | None:
+        """The element size of an access at a multiple of it; None for any other use."""
+        type: ir.Type | None = None
+        if instr.op == "load":
+            type = instr.type
+        elif instr.op == "store" and instr.operands[1] is pointer and instr.operands[0] is not pointer:
+            type = instr.operands[0].type
+            if is_pointer(instr.operands[0]):
+                return None
+        elif instr.callee is not None and _VECTOR_ACCESS.fullmatch(instr.callee.name):
+            type = instr.type if instr.callee.name.startswith("vload") else instr.operands[0].type
+        elem = llvm_types.elem_of(type) if type is not None else None
+        if not isinstance(elem, (ir.Int, ir.Float)):
+            return None
+        size = llvm_types.size_of(elem)
+        return size if self._provenance.align(pointer) >= size else None
+
+    def _restrict(self, variable: ir.Instr, granule: int | None) -> None:
+        known = self._granules.setdefault(id(variable), granule)
+        if known != granule:
+            self._granules[id(variable)] = None

@@ -1,0 +1,290 @@
+"""Loops and divergent branches of a control flow graph: what stays a jump, and what becomes straight code under masks.
+
+The graph is seen level by level: the function, and the body of each loop. At a level an inner loop is one item, so that
+items form an acyclic graph. A branch on a value that differs between lanes, and everything up to the place where its ways
+meet again, is "linear": all of it is run, each item under the mask of the lanes that came there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Union
+
+from ...ir import ir
+from ..analysis.segments import Segment, back_edges
+from .tile import Unsuitable
+
+
+@dataclass(eq=False)
+class Edge:
+    """One way out of a segment."""
+
+    source: Segment
+    target: Segment
+
+
+@dataclass(eq=False)
+class Loop:
+    """A natural loop. `divergent`: lanes may leave it at different times, or by different ways."""
+
+    head: Segment
+    body: set[Segment]
+    parent: Loop | None = None
+    divergent: bool = False
+
+    @property
+    def leaving(self) -> list[Edge]:
+        return [Edge(s, t) for s in sorted(self.body, key=lambda s: s.number) for t in s.successors if t not in self.body]
+
+
+Item = Union[Segment, Loop]
+
+
+class Virtual:
+    """A place that is no segment: where a loop goes round, and where a level ends."""
+
+    def __init__(self, name: str):
+        self.name = name
+
+
+LATCH = Virtual("latch")
+END = Virtual("end")
+Node = Union[Segment, Loop, Virtual]
+
+
+def _intersection(a: Node, b: Node, up: dict[Node, Node], depth: dict[Node, int]) -> Node:
+    while a is not b:
+        if depth[a] >= depth[b]:
+            a = up[a]
+        else:
+            b = up[b]
+    return a
+
+
+@dataclass(eq=False)
+class Level:
+    """The function (loop None) or a loop's body. `branching`: items whose ways out are masks; `linear`: items run under masks."""
+
+    loop: Loop | None
+    entry: Item
+    items: list[Item]
+    next: dict[Item, list[Node]]
+    home: dict[Segment, Item]
+    joins: dict[Item, Node] = field(default_factory=dict)
+    parents: dict[Node, Node] = field(default_factory=dict)
+    depths: dict[Node, int] = field(default_factory=dict)
+    branching: set[Item] = field(default_factory=set)
+    linear: set[Item] = field(default_factory=set)
+
+    def node(self, target: Segment) -> Node:
+        """What an edge to `target` leads to at this level."""
+        if self.loop is not None and target is self.loop.head:
+            return LATCH
+        return self.home.get(target, END)
+
+    def children(self, item: Item) -> list[Item]:
+        """Items that `item` dominates immediately, in topological order."""
+        return [i for i in self.items if self.parents.get(i) is item and i is not item]
+
+    def region(self, root: Item) -> list[Item]:
+        """Items between `root` and where its ways meet, in topological order."""
+        end, seen, work = self.joins[root], set(), list(self.next[root])
+        while work:
+            node = work.pop()
+            if node is end or node in seen or isinstance(node, Virtual):
+                continue
+            seen.add(node)
+            work += self.next[node]
+        return [i for i in self.items if i in seen]
+
+    def dominated(self, root: Item) -> set[Item]:
+        """`root` and all items below it."""
+        found = {root}
+        for item in self.items:
+            if self.parents.get(item) in found:
+                found.add(item)
+        return found
+
+
+class Structure:
+    """Loops and levels of the graph of `order` (reverse postorder). Raises Unsuitable where it is not reducible."""
+
+    def __init__(self, order: list[Segment]):
+        self.order = order
+        self.position = {s: i for i, s in enumerate(order)}
+        self.before: dict[Segment, list[Segment]] = {s: [] for s in order}
+        for segment in order:
+            for successor in segment.successors:
+                self.before[successor].append(segment)
+        self.dominator = self._dominators()
+        self.loops = self._loops()
+        self.innermost: dict[Segment, Loop | None] = dict.fromkeys(order)
+        for loop in self.loops:  # outer ones first
+            for segment in loop.body:
+                self.innermost[segment] = loop
+        self.levels = {loop: self._level(loop) for loop in [None, *self.loops]}
+        self.segment_of = {id(i): s for s in order for i in s.instrs}
+
+    def dominates(self, a: Segment, b: Segment) -> bool:
+        while self.position[b] > self.position[a]:
+            b = self.dominator[b]
+        return a is b
+
+    def _dominators(self) -> dict[Segment, Segment]:
+        up = {self.order[0]: self.order[0]}
+        changed = True
+        while changed:
+            changed = False
+            for segment in self.order[1:]:
+                known = [p for p in self.before[segment] if p in up]
+                best = known[0]
+                for other in known[1:]:
+                    while best is not other:
+                        if self.position[best] > self.position[other]:
+                            best = up[best]
+                        else:
+                            other = up[other]
+                if up.get(segment) is not best:
+                    up[segment] = best
+                    changed = True
+        return up
+
+    def _loops(self) -> list[Loop]:
+        found: dict[Segment, Loop] = {}
+        for tail, head in back_edges(self.order):
+            if not self.dominates(head, tail):
+                raise Unsuitable("a loop with more than one way in")
+            loop = found.setdefault(head, Loop(head, {head}))
+            work = [tail]
+            while work:
+                segment = work.pop()
+                if segment not in loop.body:
+                    loop.body.add(segment)
+                    work += self.before[segment]
+        loops = sorted(found.values(), key=lambda loop: (-len(loop.body), loop.head.number))
+        for at, loop in enumerate(loops):
+            for outer in loops[:at]:
+                if loop.head in outer.body and loop is not outer:
+                    loop.parent = outer
+        return loops
+
+    def _level(self, loop: Loop | None) -> Level:
+        body = self.order if loop is None else [s for s in self.order if s in loop.body]
+        home: dict[Segment, Item] = {}
+        for segment in body:
+            item: Item = segment
+            inner = self.innermost[segment]
+            while inner is not loop:
+                assert inner is not None
+                item, inner = inner, inner.parent
+            home[segment] = item
+        level = Level(loop, home[body[0]], list(dict.fromkeys(home.values())), {}, home)
+        for item in level.items:
+            targets = [e.target for e in item.leaving] if isinstance(item, Loop) else item.successors
+            nodes = [level.node(t) for t in targets]
+            level.next[item] = list(dict.fromkeys(nodes)) or [END]
+        level.items = self._sorted(level)
+        self._link(level)
+        return level
+
+    @staticmethod
+    def _sorted(level: Level) -> list[Item]:
+        """Topological order."""
+        done: list[Item] = []
+        seen: set[Item] = set()
+
+        def visit(item: Item) -> None:
+            stack = [(item, iter(level.next[item]))]
+            seen.add(item)
+            while stack:
+                top, rest = stack[-1]
+                for node in rest:
+                    if not isinstance(node, Virtual) and node not in seen:
+                        seen.add(node)
+                        stack.append((node, iter(level.next[node])))
+                        break
+                else:
+                    done.append(top)
+                    stack.pop()
+
+        visit(level.entry)
+        return done[::-1]
+
+    @staticmethod
+    def _link(level: Level) -> None:
+        """Immediate dominators of items, and where the ways out of each meet."""
+        depth: dict[Node, int] = {END: 0, LATCH: 1}
+        up: dict[Node, Node] = {END: END, LATCH: END}
+        for item in reversed(level.items):
+            join = level.next[item][0]
+            for other in level.next[item][1:]:
+                join = _intersection(join, other, up, depth)
+            up[item], depth[item] = join, depth[join] + 1
+            level.joins[item] = join
+        before: dict[Item, list[Item]] = {i: [] for i in level.items}
+        for item in level.items:
+            for node in level.next[item]:
+                if not isinstance(node, Virtual):
+                    before[node].append(item)
+        level.parents[level.entry], level.depths[level.entry] = level.entry, 0
+        for item in level.items[1:]:
+            parent: Node = before[item][0]
+            for other in before[item][1:]:
+                parent = _intersection(parent, other, level.parents, level.depths)
+            level.parents[item], level.depths[item] = parent, level.depths[parent] + 1
+
+    # Divergence
+
+    def mark(self, divides: Callable[[ir.Instr], bool]) -> set[Segment]:
+        """Find what is linear: `divides` says of a branch whether lanes may part there. Returns where masked ways meet."""
+        mixed: set[Segment] = set()
+        for loop in [*reversed(self.loops), None]:  # inner ones first
+            self._mark_level(self.levels[loop], divides, mixed)
+        return mixed
+
+    def _mark_level(self, level: Level, divides: Callable[[ir.Instr], bool], mixed: set[Segment]) -> None:
+        roots = [i for i in level.items if self._divides(i, divides)]
+        level.branching, level.linear = set(roots), set()
+        work = list(roots)
+        while work:
+            root = work.pop()
+            region = set(level.region(root))
+            level.linear |= region
+            for item in level.items:
+                if item in region or item is root or not any(n in region for n in level.next[item]):
+                    continue
+                common = _intersection(item, root, level.parents, level.depths)
+                assert not isinstance(common, Virtual)
+                if common not in level.branching:
+                    level.branching.add(common)
+                    work.append(common)
+        if level.loop is not None and any(level.joins[i] is END for i in level.branching):
+            level.loop.divergent = True
+        if level.loop is not None and level.loop.divergent:
+            level.branching, level.linear = set(level.items), set(level.items)
+        level.branching |= level.linear
+        self._mix(level, mixed)
+
+    @staticmethod
+    def _divides(item: Item, divides: Callable[[ir.Instr], bool]) -> bool:
+        if isinstance(item, Loop):
+            return item.divergent and len({e.target for e in item.leaving}) > 1
+        last = item.block.instrs[-1]
+        return item.split is None and last.op in ("condbr", "switch") and divides(last)
+
+    def _mix(self, level: Level, mixed: set[Segment]) -> None:
+        """Targets that more than one masked edge leads to."""
+        count: dict[Segment, int] = {}
+        for item in level.items:
+            for edge in edges_of(item):
+                if item in level.branching or (isinstance(item, Loop) and item.divergent):
+                    count[edge.target] = count.get(edge.target, 0) + 1
+        mixed.update(t for t, n in count.items() if n > 1)
+
+
+def edges_of(item: Item) -> Iterable[Edge]:
+    """The ways out of an item."""
+    if isinstance(item, Loop):
+        return item.leaving
+    return [Edge(item, t) for t in item.successors]

@@ -1,0 +1,74 @@
+"""Which work-items of a group are the lanes of a vector: a small box of local ids, as wide along x as the group allows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..abi.specialization import Specialisation
+from ..emit.pointers import Pattern
+
+
+class Unsuitable(Exception):
+    """Why a kernel is left to the scalar emitter; the text is for people."""
+
+
+@dataclass(frozen=True)
+class Tile:
+    """`size` work-items along x, y, z make one vector; lane numbers grow along x first, then y, then z."""
+
+    size: tuple[int, int, int]
+
+    @property
+    def lanes(self) -> int:
+        x, y, z = self.size
+        return x * y * z
+
+    def pattern(self, axis: int) -> Pattern:
+        """The local id of each lane along `axis`, from lane 0's."""
+        x, y, _ = self.size
+        inner = (1, x, x * y)[axis]
+        return tuple(lane // inner % self.size[axis] for lane in range(self.lanes))
+
+    def count(self, local: tuple[int, int, int]) -> tuple[int, int, int]:
+        """Tiles along each axis of a group."""
+        x, y, z = (-(-whole // part) for whole, part in zip(local, self.size, strict=True))
+        return x, y, z
+
+    def exact(self, local: tuple[int, int, int]) -> bool:
+        """Whether tiles fill a group, so that no lane is without work."""
+        return all(whole % part == 0 for whole, part in zip(local, self.size, strict=True))
+
+
+def widths(features: str) -> tuple[int, ...]:
+    """Lane counts to choose from, best first, on a processor with these LLVM features."""
+    return (16, 8) if "+avx512vl" in features.split(",") else (8,)
+
+
+def choose(key: Specialisation, choices: tuple[int, ...]) -> Tile:
+    """The tile of a launch. Raises Unsuitable where most lanes would have no work."""
+    for lanes in choices:
+        tile = _filling(key.local_size, lanes)
+        if tile.exact(key.local_size):
+            return tile
+    if key.items < 4:
+        raise Unsuitable(f"a group of {key.items} work-items")
+    lanes = choices[-1] if key.items <= choices[-1] else choices[0]
+    return _covering(key.local_size, lanes)
+
+
+def _filling(local: tuple[int, int, int], lanes: int) -> Tile:
+    """Powers of two that divide the group, x first; what is missing goes to x."""
+    size, left = [1, 1, 1], lanes
+    for axis in range(3):
+        size[axis] = min(left, local[axis] & -local[axis])
+        left //= size[axis]
+    return Tile((size[0] * left, size[1], size[2]))
+
+
+def _covering(local: tuple[int, int, int], lanes: int) -> Tile:
+    """Powers of two that cover the group's extents, x first."""
+    size, left = [1, 1, 1], lanes
+    for axis in range(3):
+        size[axis] = min(left, 1 << (local[axis] - 1).bit_length())
+        left //= size[axis]
+    return Tile((size[0] * left, size[1], size[2]))

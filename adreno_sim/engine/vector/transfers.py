@@ -1,0 +1,172 @@
+"""Loads, stores and fills of kernel IR for all lanes: checked, noted at level full, then done where the memory lies."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ...ir import ir, llvm_types
+from ...ir.provenance import Ptr
+from ...ir.queries import private_bytes
+from ..emit import access
+from ..emit.builtin_registry import suffix
+from ..emit.pointers import LanePtr
+from ..llvm import vector_text as vt
+from .memory import addresses, checked, gather, load_elements, scatter, store_elements
+from .private_room import fill_room
+from .values import LaneValues
+
+if TYPE_CHECKING:
+    from .values import LaneValues
+
+
+def load(e: LaneValues, instr: ir.Instr, pointer: ir.Value, where: LanePtr, align: int) -> None:
+    """A load whose result differs between lanes."""
+    type = instr.type
+    variable = e.privates.variable(pointer)
+    boolean = type == ir.Int(1)
+    elem = ir.Int(8) if boolean else llvm_types.elem_of(type)
+    count = llvm_types.lanes_of(type)
+    mask, known = _checked(e, where, variable, type, align)
+    e.hooks.reading_lanes(where, variable, elem, count, mask)
+    parts = load_at(e, where, variable, elem, count, mask, known)
+    if boolean:
+        parts = [e.body.op(f"trunc {e.spelled(elem)} {p} to <{e.count} x i1>") for p in parts]
+    e.define_lanes(instr, parts)
+
+
+def store(e: LaneValues, type: ir.Type, parts: list[str], pointer: ir.Value, where: LanePtr, align: int) -> None:
+    """A store to addresses that differ between lanes."""
+    elem = llvm_types.elem_of(type)
+    if type == ir.Int(1):
+        parts, elem, type = [e.body.op(f"zext <{e.count} x i1> {p} to <{e.count} x i8>") for p in parts], ir.Int(8), ir.Int(8)
+    variable = e.privates.variable(pointer)
+    mask, known = _checked(e, where, variable, type, align)
+    e.hooks.writing_lanes(where, variable, elem, len(parts), mask)
+    store_at(e, where, variable, elem, parts, mask, known)
+
+
+def _checked(e: LaneValues, where: LanePtr, variable: ir.Instr | None, type: ir.Type, align: int) -> tuple[str | None, int]:
+    """The lanes that may make an access of `type`, and the alignment that is known."""
+    if variable is not None and e.privates.granule(variable) is not None:
+        return checked(e, where, llvm_types.store_size(type), 1)
+    mask, known = checked(e, where, llvm_types.store_size(type), align)
+    return mask, min(known, llvm_types.size_of(llvm_types.elem_of(type)))
+
+
+def load_at(
+    e: LaneValues, where: LanePtr, variable: ir.Instr | None, elem: ir.Type, count: int, mask: str | None, align: int
+) -> list[str]:
+    """`count` elements in a row from where each lane is, in `variable` or in memory that is not private."""
+    if variable is not None and e.privates.granule(variable) is not None:
+        return _load_side_by_side(e, where, elem, count, mask)
+    return load_elements(e, own(e, where, variable), elem, count, mask, align)
+
+
+def store_at(
+    e: LaneValues, where: LanePtr, variable: ir.Instr | None, elem: ir.Type, parts: list[str], mask: str | None, align: int
+) -> None:
+    """Elements in a row to where each lane is, in `variable` or in memory that is not private."""
+    if variable is not None and e.privates.granule(variable) is not None:
+        _store_side_by_side(e, where, elem, parts, mask)
+        return
+    store_elements(e, own(e, where, variable), elem, parts, mask, align)
+
+
+def fill(e: LaneValues, instr: ir.Instr, variable: ir.Instr) -> None:
+    """memset or memcpy of a whole private variable, lanes side by side or lane by lane."""
+    granule = e.privates.granule(variable) or 1
+    word = ir.Int(8 * granule)
+    source, size = instr.operands[1], llvm_types.align_up(private_bytes(variable), granule)
+    target, t = e.lane_ptr(variable), e.body
+    if instr.op == "memset" and e.mask is None:
+        e.hooks.filling_lanes(variable)
+        fill_room(e, t, variable, target.pointer.base, e.value(source))
+        return
+    origin, mask = None, None
+    if instr.op != "memset" and not e.uniform(source):
+        origin = e.lane_ptr(source)
+        mask, _ = checked(e, origin, private_bytes(variable), 1)
+    for at in range(0, size, granule):
+        if origin is not None:
+            far = replace(origin, pointer=access.moved(e, origin.pointer, 1, at))
+            e.hooks.reading_lanes(far, None, word, 1, mask)
+            part = load_elements(e, far, word, 1, mask, 1)[0]
+        elif instr.op == "memset":
+            assert isinstance(source, ir.Const)
+            byte = source.value if isinstance(source.value, int) else 0
+            part = vt.splat(t, word, str(int.from_bytes(bytes([byte & 255]) * granule, "little")), e.count)
+        else:
+            part = vt.splat(t, word, access.read(e, access.moved(e, e.pointer(source), 1, at), word, 1), e.count)
+        there = replace(target, pointer=access.moved(e, target.pointer, 1, at))
+        e.hooks.writing_lanes(there, variable, word, 1, e.mask)
+        store_at(e, there, variable, word, [part], e.mask, 1)
+
+
+def own(e: LaneValues, where: LanePtr, variable: ir.Instr | None) -> LanePtr:
+    """Where the lanes are in a variable that lies lane by lane; other memory as it is."""
+    if variable is None:
+        return where
+    slot = e.privates.slot(variable)
+    return replace(where, pattern=tuple(p + lane * slot for lane, p in enumerate(where.pattern)))
+
+
+# Private variables whose lanes lie side by side
+
+
+def _side_by_side(e: LaneValues, where: LanePtr, size: int) -> LanePtr:
+    """Where the elements of each lane are in memory: an offset of `size` counts for every lane."""
+    pointer, lanes = where.pointer, tuple(lane * size for lane in range(e.count))
+    offset = pointer.offset
+    far: str | int = offset * e.count if isinstance(offset, int) else e.body.op(f"mul i64 {offset}, {e.count}")
+    start = Ptr(pointer.base, pointer.length, far, size, pointer.object)
+    spread = tuple(p * e.count + own for p, own in zip(where.pattern, lanes, strict=True))
+    return LanePtr(start, spread, where.index, where.bits, where.stride * e.count)
+
+
+def _load_side_by_side(e: LaneValues, where: LanePtr, elem: ir.Type, count: int, mask: str | None) -> list[str]:
+    one, t = llvm_types.size_of(elem), e.body
+    there = _side_by_side(e, where, one)
+    if not where.uniform:
+        steps = (replace(there, pointer=access.moved(e, there.pointer, 1, at * one * e.count)) for at in range(count))
+        return [gather(e, addresses(e, at), elem, mask, one) for at in steps]
+    safe = mask is e.mask
+    parts = []
+    for at in range(count):
+        address = e.address(access.moved(e, there.pointer, 1, at * one * e.count))
+        if safe:
+            parts.append(t.op(f"load {e.spelled(elem)}, ptr {address}, align {one}"))
+        else:
+            parts.append(_masked_load(e, address, elem, mask, one))
+    return parts
+
+
+def _masked_load(e: LaneValues, address: str, elem: ir.Type, mask: str | None, align: int) -> str:
+    spelled, lanes = e.spelled(elem), f"<{e.count} x i1>"
+    callee = e.unit.declare(f"llvm.masked.load.{suffix(e.wide(elem))}.p0", spelled, f"ptr, {lanes}, {spelled}")
+    return e.body.op(f"call {callee}(ptr align {align} {address}, {lanes} {vt.text_of(mask)}, {spelled} zeroinitializer)")
+
+
+def _store_side_by_side(e: LaneValues, where: LanePtr, elem: ir.Type, parts: list[str], mask: str | None) -> None:
+    one, t = llvm_types.size_of(elem), e.body
+    there = _side_by_side(e, where, one)
+    spelled, safe = e.spelled(elem), mask is e.mask
+    for at, part in enumerate(parts):
+        moved = replace(there, pointer=access.moved(e, there.pointer, 1, at * one * e.count))
+        if not where.uniform:
+            scatter(e, addresses(e, moved), elem, part, mask, one)
+            continue
+        address = e.address(moved.pointer)
+        if not safe:
+            _masked_store(e, address, elem, part, mask, one)
+            continue
+        if mask is not None:  # blended, so that LLVM may keep the variable in registers
+            old = t.op(f"load {spelled}, ptr {address}, align {one}")
+            part = t.op(f"select <{e.count} x i1> {mask}, {spelled} {part}, {spelled} {old}")
+        t.do(f"store {spelled} {part}, ptr {address}, align {one}")
+
+
+def _masked_store(e: LaneValues, address: str, elem: ir.Type, part: str, mask: str | None, align: int) -> None:
+    spelled, lanes = e.spelled(elem), f"<{e.count} x i1>"
+    callee = e.unit.declare(f"llvm.masked.store.{suffix(e.wide(elem))}.p0", "void", f"{spelled}, ptr, {lanes}")
+    e.body.do(f"call {callee}({spelled} {part}, ptr align {align} {address}, {lanes} {vt.text_of(mask)})")

@@ -1,0 +1,428 @@
+"""Values of the SPMD emitter: one operand for lane 0, or one vector per component; and instructions done on every lane."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from ...ir import ir, llvm_types
+from ...ir.provenance import Ptr, is_pointer
+from ..analysis.parallel_regions import Region
+from ..emit.diagnostic_sites import DEFINED, Site
+from ..emit.emitter import INSTRUCTIONS
+from ..emit.event_counters import noted
+from ..emit.pointers import LanePtr, Pattern
+from ..emit.region import KernelEmitter, KernelPlan
+from ..llvm import constants
+from ..llvm import vector_text as vt
+from ..llvm.text import Text
+from .lane_shapes import Shapes
+from .privates import Privates
+from .tile import Tile, Unsuitable
+
+if TYPE_CHECKING:
+    from .init_check_plan import ValidPlan
+
+
+@dataclass
+class SpmdPlan(KernelPlan):
+    """A kernel's plan, and what its lanes are."""
+
+    tile: Tile = None  # type: ignore[assignment]
+    shapes: Shapes = None  # type: ignore[assignment]
+    privates: Privates = None  # type: ignore[assignment]
+    valid: ValidPlan | None = None  # at level full
+
+    @property
+    def lanes(self) -> int:
+        return self.tile.lanes
+
+    @property
+    def local_valid(self) -> int | None:
+        return self.valid.local if self.valid is not None else None
+
+
+class LaneValues(KernelEmitter):
+    """What values are and how instructions reach them. `mask`: the lanes at work, None for all."""
+
+    def __init__(self, plan: SpmdPlan, region: Region):
+        super().__init__(plan, region)
+        self.plan: SpmdPlan = plan
+        self.tile = plan.tile
+        self.count = plan.tile.lanes
+        self.shapes = plan.shapes
+        self.privates = plan.privates
+        self.lanes: dict[int, list[str]] = {}
+        self.lane_ptrs: dict[int, LanePtr] = {}
+        self.mask: str | None = None
+        self.nonempty: str | None = None  # a mask that is known to hold some lane here
+        self.turn_lane = ""  # where lanes take turns, the one whose turn it is
+        self._widened = False  # what is emitted is one instruction for all lanes
+        self._bound: list[ir.Instr] = []
+
+    # What a value is
+
+    def varies(self, value: ir.Value) -> bool:
+        """Whether a value is held as vectors here."""
+        if not isinstance(value, ir.Instr):
+            return False
+        number = id(value)
+        if number in self.lanes or number in self.lane_ptrs:
+            return True
+        if number in self.values or number in self.pointers:
+            return False
+        return self.shapes.of(value).pattern is None
+
+    def uniform(self, value: ir.Value) -> bool:
+        """Whether all lanes have one value, held as a scalar."""
+        return not self.varies(value) and self.shapes.of(value).uniform
+
+    def pattern(self, value: ir.Value) -> Pattern:
+        found = self.shapes.of(value).pattern
+        assert found is not None
+        return found
+
+    def components(self, value: ir.Value) -> list[str]:
+        """One vector over the lanes for each component of a value."""
+        if self.varies(value):
+            known = self.lanes.get(id(value))
+            return known if known is not None else self.load_slots(value)
+        t, elem = self.body, llvm_types.elem_of(value.type)
+        if not isinstance(value.type, ir.Vector):
+            pattern = self.pattern(value)
+            if any(pattern):
+                return [vt.moved(t, elem, self.value(value), pattern)]
+            return [vt.splat(t, elem, self.value(value), self.count)]
+        if isinstance(value, ir.Const):
+            return [vt.splat(t, elem, text, self.count) for text in _constants(value)]
+        vector = self.typed(value)
+        items = [t.op(f"extractelement {vector}, i32 {at}") for at in range(value.type.count)]
+        return [vt.splat(t, elem, item, self.count) for item in items]
+
+    def wide(self, type: ir.Type) -> ir.Vector:
+        return vt.wide(llvm_types.elem_of(type), self.count)
+
+    def spelled(self, type: ir.Type) -> str:
+        return llvm_types.spell(self.wide(type))
+
+    def define_lanes(self, instr: ir.Instr, parts: list[str]) -> None:
+        """Bind the result of an instruction to a vector per component."""
+        self.lanes[id(instr)] = parts
+        if id(instr) in self.slots:
+            for slot, part in zip(self.slots[id(instr)], parts, strict=True):
+                self.body.do(f"store {self.spelled(instr.type)} {part}, ptr {slot}")
+            del self.lanes[id(instr)]
+
+    def is_scalar(self, instr: ir.Instr) -> bool:
+        """Whether computing an instruction for lane 0 gives all lanes."""
+        if any(self.varies(v) for v in instr.operands):
+            return False
+        return isinstance(instr.type, ir.Void) or self.shapes.of(instr).pattern is not None
+
+    def lane_ptr(self, value: ir.Value) -> LanePtr:
+        """Where the lanes of a pointer are."""
+        known = self.lane_ptrs.get(id(value))
+        if known is not None:
+            return known
+        if self.varies(value):
+            return self.lane_ptr_from(value, self.load_slots(value)[0])
+        return LanePtr(self.pointer(value), self.pattern(value))
+
+    def lane_ptr_from(self, value: ir.Value, offsets: str) -> LanePtr:
+        """A pointer from a vector of byte offsets."""
+        key = self.provenance.key(value)
+        assert key is not None
+        target = self.object(key)
+        start = Ptr(target.base, target.length, 0, self.provenance.align(value), target)
+        return LanePtr(start, (0,) * self.count, offsets)
+
+    def define_lane_ptr(self, instr: ir.Instr, place: LanePtr) -> None:
+        self.lane_ptrs[id(instr)] = place
+        if id(instr) in self.slots:
+            offsets = self.offsets(place)
+            self.body.do(f"store <{self.count} x i64> {offsets}, ptr {self.slots[id(instr)][0]}")
+            del self.lane_ptrs[id(instr)]
+
+    def offsets(self, place: LanePtr, t: Text | None = None) -> str:
+        """Byte offsets of the lanes in the object, as i64."""
+        t = t or self.body
+        start = vt.moved(t, ir.Int(64), str(place.pointer.offset), place.pattern)
+        if place.index is None:
+            return start
+        steps = self.steps(place, t)
+        if place.stride != 1:
+            steps = t.op(f"mul <{self.count} x i64> {steps}, {vt.numbers(ir.Int(64), [place.stride] * self.count)}")
+        return t.op(f"add <{self.count} x i64> {start}, {steps}")
+
+    def steps(self, place: LanePtr, t: Text | None = None) -> str:
+        """The index vector as i64."""
+        t = t or self.body
+        assert place.index is not None
+        if place.bits == 64:
+            return place.index
+        return t.op(f"sext <{self.count} x i{place.bits}> {place.index} to <{self.count} x i64>")
+
+    # Parts: what a phi, a slot or a kept value consists of
+
+    def lane_types(self, value: ir.Value, varying: bool) -> list[str]:
+        if not varying:
+            return super().part_types(value)
+        if is_pointer(value):
+            return [f"<{self.count} x i64>"]
+        return [self.spelled(value.type)] * llvm_types.lanes_of(value.type)
+
+    def part_types(self, value: ir.Value) -> list[str]:
+        return self.lane_types(value, isinstance(value, ir.Instr) and self.shapes.of(value).pattern is None)
+
+    def lane_parts(self, value: ir.Value, varying: bool, like: ir.Value | None = None) -> list[str]:
+        """The parts of a value, as vectors or for lane 0; pointers in the form that `like` (default: itself) has."""
+        if not varying:
+            return super().parts(value, like)
+        if is_pointer(value):
+            return [self.offsets(self.lane_ptr(value))]
+        return self.components(value)
+
+    def bind(self, instr: ir.Instr, parts: list[str], varying: bool) -> None:
+        """Define a value from its parts."""
+        if not varying:
+            self.define_parts(instr, parts)
+        elif is_pointer(instr):
+            self.define_lane_ptr(instr, self.lane_ptr_from(instr, parts[0]))
+        else:
+            self.define_lanes(instr, parts)
+
+    # One instruction for all lanes at once
+
+    def stand_in(self, type: ir.Type, operand: str) -> ir.Instr:
+        """A value that is `operand`, for the emitters of single instructions."""
+        value = ir.Instr("phi", type)
+        self.values[id(value)] = operand
+        self._bound.append(value)
+        return value
+
+    def on_components(self, instr: ir.Instr, emit: Callable[..., None]) -> list[str]:
+        """Do an elementwise instruction on each component; operands of one component serve all."""
+        total = llvm_types.lanes_of(instr.type)
+        operands = [self._wide_operands(v, total) for v in instr.operands]
+        results, self._widened = [], True
+        type = self.wide(instr.type)
+        for at in range(total):
+            pseudo = ir.Instr(instr.op, type, [o[at] for o in operands], instr.place, instr.pred, instr.callee)
+            emit(self, pseudo)
+            results.append(self.values.pop(id(pseudo)))
+        self._widened = False
+        self.release()
+        return results
+
+    def _wide_operands(self, value: ir.Value, total: int) -> Sequence[ir.Value]:
+        type = self.wide(value.type)
+        if isinstance(value, ir.Const):
+            items = value.value if isinstance(value.value, tuple) else (value,)
+            same: list[ir.Value] = []
+            for item in items:
+                whole = (ir.Const(item.type, item.value),) * self.count
+                same.append(ir.Const(type, whole) if isinstance(item.value, int) else ir.Const(type, None))
+            return same if len(same) == total else same * total
+        parts = [self.stand_in(type, part) for part in self.components(value)]
+        return parts if len(parts) == total else parts * total
+
+    def release(self) -> None:
+        """Forget stand-ins."""
+        for value in self._bound:
+            self.values.pop(id(value), None)
+            self.pointers.pop(id(value), None)
+        self._bound.clear()
+
+    # Lanes in turn
+
+    def in_turn(self, instr: ir.Instr, emit: Callable[..., None] | None = None) -> None:
+        """Do an instruction lane after lane, as the scalar emitter does it."""
+        emit = emit or INSTRUCTIONS[instr.op]
+        t = self.body
+        void = isinstance(instr.type, ir.Void)
+        types = [] if void else self.lane_types(instr, True)
+        operands = [self._prepared(v) for v in instr.operands]
+        first, before = vt.bits_of(t, self.mask, self.count), t.label
+        head = t.fresh("turn")
+        t.jump(head)
+        t.block(head)
+        lines, names = [], []
+        for _ in ["i32", *types]:
+            lines.append(len(t.lines))
+            names.append(f"%t{next(t.names)}")
+            t.lines.append("")
+        count = self.unit.declare("llvm.cttz.i32", "i32", "i32, i1")
+        lane = t.op(f"call {count}(i32 {names[0]}, i1 true)")
+        self.turn_lane = lane
+        kept = self._enter_lane(lane)
+        pseudo = replace(instr, operands=[o(lane) for o in operands])
+        emit(self, pseudo)
+        results = [] if void else self._inserted(pseudo, types, names[1:], lane)
+        self._leave_lane(kept)
+        self.turn_lane = ""
+        self.release()
+        rest = t.op(f"and i32 {names[0]}, {t.op(f'sub i32 {names[0]}, 1')}")
+        more = t.op(f"icmp ne i32 {rest}, 0")
+        done = t.fresh("turned")
+        last = t.label
+        t.branch(more, head, done)
+        for line, name, type, start, following in zip(
+            lines, names, ["i32", *types], [first, *["zeroinitializer"] * len(types)], [rest, *results], strict=True
+        ):
+            t.lines[line] = f"  {name} = phi {type} [ {start}, %{before} ], [ {following}, %{last} ]"
+        t.block(done)
+        if not void:
+            self.bind(instr, results, True)
+
+    def _prepared(self, value: ir.Value) -> Callable[[str], ir.Value]:
+        """An operand ready to be taken for one lane after the other."""
+        private = is_pointer(value) and self.privates.is_private(value)
+        if not isinstance(value, ir.Instr) or (self.uniform(value) and not private):
+            return lambda lane: value
+        if is_pointer(value):
+            place = self.lane_ptr(value)
+            offsets = self.offsets(place)
+            return lambda lane: self._lane_pointer(value, place, offsets, lane)
+        parts = self.components(value)
+        return lambda lane: self._lane_value(value, parts, lane)
+
+    def _lane_value(self, value: ir.Value, parts: list[str], lane: str) -> ir.Value:
+        t, spelled = self.body, self.spelled(value.type)
+        items = [t.op(f"extractelement {spelled} {part}, i32 {lane}") for part in parts]
+        if not isinstance(value.type, ir.Vector):
+            return self.stand_in(value.type, items[0])
+        whole, vector, elem = "zeroinitializer", llvm_types.spell(value.type), llvm_types.spell(value.type.elem)
+        for at, item in enumerate(items):
+            whole = t.op(f"insertelement {vector} {whole}, {elem} {item}, i32 {at}")
+        return self.stand_in(value.type, whole)
+
+    def _lane_pointer(self, value: ir.Value, place: LanePtr, offsets: str, lane: str) -> ir.Value:
+        t = self.body
+        offset = t.op(f"extractelement <{self.count} x i64> {offsets}, i32 {lane}")
+        stand_in = self.stand_in(value.type, "")
+        variable, base = self.privates.variable(value), place.pointer.base
+        if variable is not None:
+            base = self.lane_slot(base, variable, lane)
+        align = self.provenance.align(value)
+        self.pointers[id(stand_in)] = replace(place.pointer, base=base, offset=offset, align=align, address=None)
+        return stand_in
+
+    def lane_slot(self, base: str, variable: ir.Instr, lane: str) -> str:
+        """Where a lane's own part of a variable that lies lane by lane begins."""
+        t = self.body
+        slot = t.op(f"mul i64 {t.op(f'zext i32 {lane} to i64')}, {self.privates.slot(variable)}")
+        return t.op(f"getelementptr i8, ptr {base}, i64 {slot}")
+
+    def _inserted(self, pseudo: ir.Instr, types: list[str], whole: list[str], lane: str) -> list[str]:
+        """One lane's result put into the vectors of all."""
+        t, elem = self.body, llvm_types.spell(llvm_types.elem_of(pseudo.type))
+        result = self.values.pop(id(pseudo))
+        items = [result]
+        if isinstance(pseudo.type, ir.Vector):
+            vector = llvm_types.spell(pseudo.type)
+            items = [t.op(f"extractelement {vector} {result}, i32 {at}") for at in range(pseudo.type.count)]
+        return [
+            t.op(f"insertelement {type} {old}, {elem} {item}, i32 {lane}")
+            for type, old, item in zip(types, whole, items, strict=True)
+        ]
+
+    def _enter_lane(self, lane: str) -> list[str]:
+        """Make the local ids those of `lane`."""
+        kept = list(self.item_ids.local)
+        for axis in range(3):
+            pattern = self.tile.pattern(axis)
+            if any(pattern):
+                own = self._number_of(lane, pattern)
+                self.item_ids.local[axis] = self.body.op(f"add i64 {kept[axis]}, {own}")
+        return kept
+
+    def _leave_lane(self, kept: list[str]) -> None:
+        self.item_ids.local[:] = kept
+
+    def _number_of(self, lane: str, pattern: Pattern) -> str:
+        vector = vt.numbers(ir.Int(64), pattern)
+        return self.body.op(f"extractelement <{self.count} x i64> {vector}, i32 {lane}")
+
+    # Checks: code for vectors only raises the launch's flag, and a launch that raised it is run again one by one; what is
+    # defined is noted in place
+
+    def raise_lanes(self, bad: str, t: Text | None = None) -> None:
+        """Raise the flag if any lane of `bad` is at work."""
+        t = t or self.body
+        at_work = vt.both(t, bad, self.mask, self.count)
+        assert at_work is not None
+        self.raise_one(vt.any_of(t, at_work, self.count), t)
+
+    def raise_one(self, bad: str, t: Text) -> None:
+        """Raise the flag if the i1 `bad` holds."""
+        self.unit.may_fail = True
+        flag = t.op(f"zext i1 {bad} to i8")
+        raised = t.op("load i8, ptr %sticky")
+        t.do(f"store i8 {t.op(f'or i8 {raised}, {flag}')}, ptr %sticky")
+
+    def report(self, t: Text, site: Site, *values: str | int) -> None:
+        if site.kind in DEFINED and self.unit.sticky and not self.turn_lane:  # done once for all lanes, each of which does it
+            if self.mask not in (None, self.nonempty):
+                raise Unsuitable("a note where no lane may be at work")
+            self._noted(t, site, self.mask, lambda lane: values)
+        else:
+            super().report(t, site, *values)
+
+    def note_lanes(self, which: str, site: Site, values: Callable[[Text, str], Sequence[str | int]]) -> None:
+        """Report what is defined for the lanes of `which` that are at work. `values` writes those of one lane (an i32)."""
+        t = self.body
+        at_work = vt.both(t, which, self.mask, self.count)
+        assert at_work is not None
+        told, on = t.fresh("told"), t.fresh("on")
+        t.branch(vt.any_of(t, at_work, self.count), told, on, unlikely=True)
+        cold = t.aside()
+        cold.block(told)
+        self._noted(cold, site, at_work, lambda lane: values(cold, lane))
+        cold.jump(on)
+        t.put_aside(cold)
+        t.block(on)
+
+    def _noted(self, t: Text, site: Site, which: str | None, values: Callable[[str], Sequence[str | int]]) -> None:
+        """Note `site` for the lanes `which`, at least one: lane numbers grow with the order of work-items."""
+        bits = vt.bits_of(t, which, self.count)
+        population = self.unit.declare("llvm.ctpop.i32", "i32", "i32")
+        times = t.op(f"zext i32 {t.op(f'call {population}(i32 {bits})')} to i64")
+
+        def first() -> tuple[str, str, Sequence[str | int]]:
+            lowest = self.unit.declare("llvm.cttz.i32", "i32", "i32, i1")
+            lane = t.op(f"call {lowest}(i32 {bits}, i1 true)")
+            group, local = self.item(t)
+            own = t.op(f"extractelement <{self.count} x i64> {vt.numbers(ir.Int(64), self._slots())}, i32 {lane}")
+            return group, t.op(f"add i64 {local}, {own}"), values(lane)
+
+        noted(self, t, site, times, first)
+
+    def _slots(self) -> list[int]:
+        """By how much each lane's flattened local id is more than lane 0's."""
+        x, y, _ = self.unit.key.local_size
+        axes = zip(*(self.tile.pattern(axis) for axis in range(3)), strict=True)
+        return [a + x * (b + y * c) for a, b, c in axes]
+
+    def at_work(self, type: ir.Type, flags: str) -> str:
+        if not self._widened or self.mask is None:
+            return flags
+        return self.body.op(f"and <{self.count} x i1> {flags}, {self.mask}")
+
+    def anywhere(self, condition: str) -> str:
+        """An i1: whether what holds for lane 0's operands is computed for some lane at work."""
+        if self.mask in (None, self.nonempty) or self._widened or self.turn_lane:
+            return condition
+        assert self.mask is not None
+        return self.body.op(f"and i1 {condition}, {vt.any_of(self.body, self.mask, self.count)}")
+
+    def report_if(self, condition: str, site: Site, *values: str | int) -> None:
+        super().report_if(self.anywhere(condition) if self.unit.checked else condition, site, *values)
+
+
+def _constants(value: ir.Const) -> list[str]:
+    """Each component of a vector constant as text."""
+    assert isinstance(value.type, ir.Vector)
+    if isinstance(value.value, tuple):
+        return [constants.text(item) for item in value.value]
+    return [llvm_types.zero(value.type.elem)] * value.type.count

@@ -1,0 +1,68 @@
+"""Elements of less than 32 bits, which vector instructions do not load, store or rearrange one by one: several in a word."""
+
+from __future__ import annotations
+
+from ...ir import ir, llvm_types
+from ..emit.pointers import LanePtr
+from ..llvm import vector_text as vt
+from .values import LaneValues
+
+
+def word_of(elem: ir.Type, count: int) -> ir.Int | None:
+    """The word that `count` small elements in a row fill; None where they fill none."""
+    size = llvm_types.size_of(elem)
+    return ir.Int(8 * size * count) if size < 4 and count > 1 and size * count in (4, 8) else None
+
+
+def taken_apart(e: LaneValues, whole: str, word: ir.Int, elem: ir.Type, count: int) -> list[str]:
+    """The elements of a vector of words, the lowest first."""
+    assert isinstance(elem, (ir.Int, ir.Float))
+    return [_element(e, whole, word, elem, at * elem.bits) for at in range(count)]
+
+
+def _element(e: LaneValues, whole: str, word: ir.Int, elem: ir.Int | ir.Float, at: int | str) -> str:
+    """The element that begins at bit `at`, a number for all lanes or a vector of them."""
+    t, spelled = e.body, e.spelled(word)
+    if at:
+        amounts = vt.numbers(word, [at] * e.count) if isinstance(at, int) else at
+        whole = t.op(f"lshr {spelled} {whole}, {amounts}")
+    small = e.spelled(ir.Int(elem.bits))
+    cut = t.op(f"trunc {spelled} {whole} to {small}")
+    return cut if isinstance(elem, ir.Int) else t.op(f"bitcast {small} {cut} to {e.spelled(elem)}")
+
+
+def joined(e: LaneValues, parts: list[str], word: ir.Int, elem: ir.Type) -> str:
+    """Elements side by side in one word per lane."""
+    assert isinstance(elem, (ir.Int, ir.Float))
+    t, small, spelled, whole = e.body, e.spelled(ir.Int(elem.bits)), e.spelled(word), ""
+    for at, part in enumerate(parts):
+        if isinstance(elem, ir.Float):
+            part = t.op(f"bitcast {e.spelled(elem)} {part} to {small}")
+        wide = t.op(f"zext {small} {part} to {spelled}")
+        if at:
+            wide = t.op(f"shl {spelled} {wide}, {vt.numbers(word, [at * elem.bits] * e.count)}")
+        whole = t.op(f"or {spelled} {whole}, {wide}") if whole else wide
+    return whole
+
+
+def lies_in_words(where: LanePtr, elem: ir.Type, align: int) -> bool:
+    """Whether the 32-bit word around an element may be read: nothing of it is in another page of memory, and LLVM does not
+    know where the object ends."""
+    size, target = llvm_types.size_of(elem), where.pointer.object
+    return size < 4 and align >= size and target is not None and target.kind in ("buffer", "local")
+
+
+def gather(e: LaneValues, pointers: str, elem: ir.Type, mask: str | None) -> str:
+    """One element from each address, out of the word around it."""
+    assert isinstance(elem, (ir.Int, ir.Float))
+    t, wide, word = e.body, f"<{e.count} x i64>", ir.Int(32)
+    vector, lanes = f"<{e.count} x ptr>", f"<{e.count} x i1>"
+    cut = e.unit.declare(f"llvm.ptrmask.v{e.count}p0.v{e.count}i64", vector, f"{vector}, {wide}")
+    starts = t.op(f"call {cut}({vector} {pointers}, {wide} {vt.numbers(ir.Int(64), [-4] * e.count)})")
+    spelled = e.spelled(word)
+    callee = e.unit.declare(f"llvm.masked.gather.v{e.count}i32.v{e.count}p0", spelled, f"{vector}, {lanes}, {spelled}")
+    whole = t.op(f"call {callee}({vector} align 4 {starts}, {lanes} {vt.text_of(mask)}, {spelled} zeroinitializer)")
+    numbers = t.op(f"ptrtoint {vector} {pointers} to {spelled}")
+    bits = t.op(f"shl {spelled} {numbers}, {vt.numbers(word, [3] * e.count)}")
+    amounts = t.op(f"and {spelled} {bits}, {vt.numbers(word, [24] * e.count)}")
+    return _element(e, whole, word, elem, amounts)

@@ -1,0 +1,28 @@
+"""Texts of the built-in library kept on disk between processes, each under the digest of what it was made from."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+from ..base import disk_cache
+
+
+def folder() -> Path:
+    """Where the entries lie."""
+    return disk_cache.folder("library")
+
+
+def load(name: str) -> str | None:
+    """The text stored under `name`, or None."""
+    data = disk_cache.load(folder() / name)
+    return None if data is None else data.decode("utf-8")
+
+
+def store(name: str, text: str) -> None:
+    """Keep `text` under `name` if possible."""
+    disk_cache.store(folder() / name, text.encode("utf-8"))
+
+
+def digest_of(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,1 @@
+"""Reads the text of LLVM modules into kernel IR."""

@@ -1,0 +1,66 @@
+"""LLVM metadata of a printed module: source places, and what a kernel's arguments were in the source."""
+
+from __future__ import annotations
+
+import re
+
+from ...ir.ir import NOWHERE, Place
+
+_LOCATION = re.compile(r"^!(\d+) = (?:distinct )?!DILocation\(line: (\d+)(?:, column: (\d+))?, scope: !(\d+)", re.MULTILINE)
+_SCOPE = re.compile(r"^!(\d+) = (?:distinct )?!DI(?:Subprogram|LexicalBlock|LexicalBlockFile)\((.*)\)$", re.MULTILINE)
+_FILE = re.compile(r'^!(\d+) = !DIFile\(filename: "([^"]*)"', re.MULTILINE)
+_TUPLE = re.compile(r"^!(\d+) = (?:distinct )?!\{(.*)\}$", re.MULTILINE)
+_FIELD = re.compile(r"\b(scope|file|line|name): (?:!(\d+)|(\d+)|\"([^\"]*)\")")
+_ITEM = re.compile(r'\s*(?:!"((?:[^"\\]|\\.)*)"|i\d+ (-?\d+)|([^,]+))(?:,|$)')
+
+
+class Metadata:
+    """The metadata at the end of a module's text, after the functions. Places are made when first asked for."""
+
+    def __init__(self, text: str):
+        text = text[text.rfind("\n}\n") + 1 :]
+        self._locations = {match[1]: match.groups() for match in _LOCATION.finditer(text)}
+        self._scopes = {match[1]: match[2] for match in _SCOPE.finditer(text)}
+        self._files = {match[1]: match[2] for match in _FILE.finditer(text)}
+        self._tuples = {match[1]: match[2] for match in _TUPLE.finditer(text)}
+        self._places: dict[str, Place] = {}
+        self._scope_files: dict[str, str] = {}
+
+    def place(self, number: str) -> Place:
+        """The place of `!dbg !number`; NOWHERE if it is not a location."""
+        known = self._places.get(number)
+        if known is None:
+            known = self._places[number] = self._make_place(number)
+        return known
+
+    def _make_place(self, number: str) -> Place:
+        location = self._locations.get(number)
+        if location is None:
+            return NOWHERE
+        _, line, column, scope = location
+        return Place(int(line), int(column or 0), self._file_of(scope))
+
+    def _file_of(self, scope: str) -> str:
+        """File of a scope; "" for the program source, which clang reads from standard input."""
+        known = self._scope_files.get(scope)
+        if known is None:
+            known = self._scope_files[scope] = self._find_file(scope)
+        return known
+
+    def _find_file(self, scope: str) -> str:
+        while scope in self._scopes:
+            fields = {match[1]: match for match in _FIELD.finditer(self._scopes[scope])}
+            if "file" in fields:
+                name = self._files.get(fields["file"][2] or "", "")
+                return "" if name in ("-", "<stdin>") else name
+            scope = fields["scope"][2] if "scope" in fields else ""
+        return ""
+
+    def subprogram_place(self, number: str) -> Place:
+        """Where the function of a `!dbg` attached to a definition begins."""
+        fields = {match[1]: match for match in _FIELD.finditer(self._scopes.get(number, ""))}
+        return Place(int(fields["line"][3] or 0), 1, self._file_of(number)) if "line" in fields else NOWHERE
+
+    def items(self, number: str) -> list[str]:
+        """The elements of a tuple as plain text: strings unquoted, integers as digits."""
+        return [match[match.lastindex or 0] for match in _ITEM.finditer(self._tuples.get(number, ""))]

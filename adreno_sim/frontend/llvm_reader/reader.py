@@ -1,0 +1,223 @@
+"""Reads the text of an LLVM module: globals, function headers, and through `instructions` the bodies."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+from ...base.errors import UnsupportedError
+from ...ir import ir
+from ...ir.ir import Const, Function, Global, Instr, Param, Pointer
+from .instructions import FunctionReader
+from .metadata import Metadata
+from .types import NAME, TextReader
+
+_STRUCT = re.compile(r'^(%(?:"[^"]*"|[-\w.$]+)) = type (.*)$', re.MULTILINE)
+_GLOBAL = re.compile(r'^(@(?:"[^"]*"|[-\w.$]+)) = (.*)$', re.MULTILINE)
+_GLOBAL_BODY = re.compile(
+    r"(?P<linkage>(?:[a-z_]+ )*?)(?:addrspace\((?P<space>\d+)\) )?(?:externally_initialized )?(?P<kind>global|constant) "
+)
+_ALIGN = re.compile(r", align (\d+)")
+_DEFINE = re.compile(r'^define [^@]*?(@(?:"[^"]*"|[-\w.$]+))\(', re.MULTILINE)
+_ATTACHED = re.compile(r"!(\w+) !(\d+)")
+_ANNOTATIONS = re.compile(r"^@llvm\.global\.annotations = (.*)$", re.MULTILINE)
+_ANNOTATION = re.compile(r'ptr (@(?:"[^"]*"|[-\w.$]+))(?: to ptr addrspace\(1\)\))?, ptr(?: addrspace\(\d+\))? (@[-\w.$]+), ')
+_SUB_GROUP_SIZE = re.compile(r'^(@[-\w.$]+) = .* c"qcom_reqd_sub_group_size=(\w+)\\00"', re.MULTILINE)
+_TYPE_START = re.compile(r"void|i\d+|half|float|double|ptr\b|[<\[{%]|target\(")
+_BYVAL = re.compile(r"\bbyval\(")
+
+
+_WRAPPER_PREFIX = "__clang_ocl_kern_imp_"
+"""clang >= 21 moves a kernel's body into a function of this name, which the kernel calls."""
+
+
+class ModuleReader:
+    """The functions and variables of one printed module, each function read when asked for.
+
+    What is read is clang's form: variables in memory, helper calls as `helper` instructions. Reading raises
+    UnsupportedError, with line and column, for what kernel IR has no form for.
+    """
+
+    def __init__(self, text: str):
+        start = text.find("\ndefine ")
+        head = text[:start] if start >= 0 else text
+        self._types = TextReader(dict(_STRUCT.findall(head)))
+        _read_globals(self._types, head)
+        metadata = Metadata(text)
+        headers = [_Header(match, text, metadata) for match in _DEFINE.finditer(text)]
+        self._headers = {header.name: header for header in headers}
+        self._sub_group_sizes = _read_sub_group_sizes(head)
+
+    @property
+    def kernels(self) -> list[str]:
+        """Names of the kernels, in the order of the source."""
+        return [name for name, header in self._headers.items() if header.is_kernel]
+
+    @property
+    def helpers(self) -> list[str]:
+        """Names of the other functions of the source."""
+        return [name for name, header in self._headers.items() if not header.is_kernel and not name.startswith(_WRAPPER_PREFIX)]
+
+    @property
+    def globals(self) -> dict[str, Global]:
+        """Program-scope variables by name."""
+        return {variable.name: variable for variable in self._types.globals.values()}
+
+    def read(self, name: str) -> Function:
+        """A fresh Function. A kernel that calls its own body is given that body."""
+        header = self._headers[name]
+        body = self._headers.get(_WRAPPER_PREFIX + name, header) if header.is_kernel else header
+        function = _read_function(header, body, self._types, self._headers.keys())
+        function.required_sub_group_size = self._sub_group_sizes.get(name, "")
+        return function
+
+
+def _read_sub_group_sizes(text: str) -> dict[str, str]:
+    """What the attribute qcom_reqd_sub_group_size asks for, by function: the vendor header makes it an annotation."""
+    listed = _ANNOTATIONS.search(text)
+    if not listed:
+        return {}
+    sizes = dict(_SUB_GROUP_SIZE.findall(text))
+    return {_plain(function): sizes[note] for function, note in _ANNOTATION.findall(listed[1]) if note in sizes}
+
+
+def _read_globals(types: TextReader, text: str) -> None:
+    """Declare every variable first: initializers may refer to later ones."""
+    initial: list[tuple[Global, str, int]] = []
+    for name, body in _GLOBAL.findall(text):
+        if body.endswith('section "llvm.metadata"'):
+            continue
+        match = _GLOBAL_BODY.match(body)
+        if not match:
+            raise UnsupportedError(f"unsupported: program-scope symbol {name[1:]} = {body[:40]}")
+        type, at = types.type_at(body, match.end())
+        align = _ALIGN.search(body, at)
+        variable = Global(_plain(name), type, int(match["space"] or 0), None, int(align[1]) if align else 0)
+        types.globals[name] = variable
+        if variable.space == ir.GLOBAL and match["kind"] == "global":
+            types.changeable.add(name)
+        if "external" not in match["linkage"]:
+            initial.append((variable, body, at + 1))
+    for variable, body, at in initial:
+        value = _initial_value(types, variable, body, at)
+        if variable.space != ir.LOCAL:  # a __local array has no initial value
+            variable.initializer = value if isinstance(value, Const) else Const(variable.type, ir.GlobalOffset(value, 0))  # type: ignore[arg-type]
+    for name in [name for name, variable in types.globals.items() if variable.initializer is None and variable.space != ir.LOCAL]:
+        del types.globals[name]
+
+
+def _initial_value(types: TextReader, variable: Global, body: str, at: int) -> ir.Value:
+    try:
+        return types.constant_at(body, at, variable.type)[0]
+    except UnsupportedError as error:
+        raise UnsupportedError(f"{error}, in the initial value of {variable.name}") from None
+
+
+def _plain(name: str) -> str:
+    """`@"a b"` or `@ab` without sigil and quotes."""
+    return name[1:].strip('"')
+
+
+class _Header:
+    """The first line of a definition: name, parameter texts, attached metadata, and the body below it."""
+
+    def __init__(self, match: re.Match[str], text: str, metadata: Metadata):
+        end_of_line = text.index("\n", match.start())
+        line = text[match.start() : end_of_line]
+        self.name = _plain(match[1])
+        self.is_kernel = " spir_kernel " in line[: match.end(1) - match.start()]
+        self.result_text = line[len("define ") : match.start(1) - match.start()]
+        closing = _closing(line, match.end() - match.start())
+        self.params = _split(line[match.end() - match.start() : closing])
+        self.attached = dict(_ATTACHED.findall(line[closing:]))
+        self.body = text[end_of_line + 1 : text.index("\n}", end_of_line)]
+        self.metadata = metadata
+
+    def argument_info(self, kind: str) -> list[str]:
+        """`kernel_arg_<kind>` of every argument, [] where clang attached none."""
+        number = self.attached.get(f"kernel_arg_{kind}")
+        return self.metadata.items(number) if number else []
+
+
+def _closing(line: str, start: int) -> int:
+    """Position of the parenthesis that closes the one before `start`."""
+    depth = 1
+    for match in re.compile(r"[()]").finditer(line, start):
+        depth += 1 if match[0] == "(" else -1
+        if not depth:
+            return match.start()
+    raise UnsupportedError(f"unsupported: function header {line[:60]!r}")
+
+
+def _split(text: str) -> list[str]:
+    """Split at the commas outside brackets."""
+    parts, depth, start = [], 0, 0
+    for match in re.finditer(r"[(<\[{]|[)>\]}]|, ", text):
+        if match[0] == ", ":
+            if not depth:
+                parts.append(text[start : match.start()])
+                start = match.end()
+        else:
+            depth += 1 if match[0] in "(<[{" else -1
+    return [*parts, text[start:]] if text else []
+
+
+def _read_function(header: _Header, body: _Header, types: TextReader, defined: Collection[str]) -> Function:
+    """The function that `header` describes, with the parameters' local names and the instructions of `body`."""
+    reader = FunctionReader(types, header.metadata, defined, header.name)
+    reader.place = place = header.metadata.subprogram_place(header.attached.get("dbg", ""))
+    try:
+        params = _read_params(header, body.params, types, reader)
+        result = _result_type(header, types)
+    except UnsupportedError as error:
+        raise reader.placed(error) from None
+    blocks = reader.read_body(body.body)
+    required = header.attached.get("reqd_work_group_size")
+    sizes = tuple(int(word) & 0xFFFFFFFF for word in header.metadata.items(required)) if required else ()
+    return Function(
+        header.name, params, result, blocks, header.is_kernel, (sizes[0], sizes[1], sizes[2]) if len(sizes) == 3 else None, place
+    )  # fmt: skip
+
+
+def _result_type(header: _Header, types: TextReader) -> ir.Type:
+    words = header.result_text.rstrip()
+    for at in range(len(words)):
+        if (at == 0 or words[at - 1] == " ") and _TYPE_START.match(words, at):
+            return types.type_at(words, at)[0]
+    raise UnsupportedError(f"unsupported: result type of {header.name}")
+
+
+def _read_params(header: _Header, texts: list[str], types: TextReader, reader: FunctionReader) -> list[Param]:
+    names, spelled = header.argument_info("name"), header.argument_info("type")
+    access, qualifiers = header.argument_info("access_qual"), header.argument_info("type_qual")
+    params: list[Param] = []
+    for index, text in enumerate(texts):
+        if text == "...":
+            raise UnsupportedError(f"unsupported: variable arguments of {header.name}")
+        type, at = types.type_at(text, 0)
+        local_name = NAME.findall(text, at)[-1]
+        by_value = _BYVAL.search(text, at)
+        if by_value:
+            type, _ = types.type_at(text, by_value.end())
+        param = Param(
+            _item(names, index) or _plain(local_name), type, index, _item(spelled, index), _access(type, _item(access, index)),
+            tuple(_item(qualifiers, index).split()),
+        )  # fmt: skip
+        params.append(param)
+        reader.values[local_name] = _spilled(param, reader) if by_value else param
+    return params
+
+
+def _item(items: list[str], index: int) -> str:
+    return items[index] if index < len(items) else ""
+
+
+def _access(type: ir.Type, attached: str) -> str:
+    return type.access if isinstance(type, ir.Image) else attached or "none"
+
+
+def _spilled(param: Param, reader: FunctionReader) -> Instr:
+    """Memory that holds a struct passed by value: callers see a pointer to it."""
+    memory = Instr("alloca", Pointer(ir.PRIVATE), elem=param.type, align=0, name=param.name)
+    reader.prologue += [memory, Instr("store", ir.Void(), [param, memory])]
+    return memory

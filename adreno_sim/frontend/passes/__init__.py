@@ -1,0 +1,1 @@
+"""Passes over kernel IR that keep every defect of the source visible."""

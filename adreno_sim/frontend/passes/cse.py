@@ -1,0 +1,98 @@
+"""Common subexpressions of a block are computed once: generated code spells the same index out at every access.
+
+Only what can neither fault nor be reported at its own place is shared, so that no finding is lost. Nothing is carried over
+a barrier, where a value would have to be kept for every work-item, nor from block to block.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable
+
+from ...ir.ir import Block, Const, Function, Instr, Int, Value
+
+_SAME_TYPE = frozenset(("add", "sub", "mul", "and", "or", "xor", "icmp"))
+"""Operations whose operands decide the type of the result."""
+
+_CASTS = frozenset(("trunc", "zext", "sext"))
+_SHIFTS = frozenset(("shl", "lshr", "ashr"))
+_QUERY = re.compile(r"get_((global|local|group)_id|(global|local|enqueued_local)_size|num_groups|global_offset|work_dim)")
+_CONVERSION = re.compile(r"convert_u?(char|short|int|long)")
+_MEETING = re.compile(r".*(barrier|group|wait).*")
+
+
+def share_common_subexpressions(function: Function) -> None:
+    """Let one instruction stand for all of a block that compute the same; the others are left without uses."""
+    same: dict[Value, Value] = {}
+    for block in function.blocks:
+        _share(block, same)
+    if same:
+        for block in function.blocks:
+            for instr in block.instrs:
+                instr.operands = [same.get(value, value) for value in instr.operands]
+        for block in function.blocks:
+            block.instrs = [instr for instr in block.instrs if instr not in same]
+
+
+def _share(block: Block, same: dict[Value, Value]) -> None:
+    known: dict[Hashable, Instr] = {}
+    for instr in block.instrs:
+        name = _name(instr, same)
+        if name is None:
+            if instr.callee is not None and _MEETING.fullmatch(instr.callee.name):
+                known.clear()
+        elif (first := known.setdefault(name, instr)) is not instr:
+            same[instr] = first
+
+
+def _name(instr: Instr, same: dict[Value, Value]) -> Hashable | None:
+    """What two instructions share only if they compute the same; None for one that is not to be shared."""
+    op = instr.op
+    if op in _SAME_TYPE:
+        what: Hashable = instr.pred
+    elif op in _CASTS:
+        what = instr.type
+    elif op == "gep" and _is_plain(instr):
+        what = instr.elem
+    elif op == "call" and _is_query(instr):
+        what = instr.callee
+    elif op in _SHIFTS and _is_within(instr):
+        what = None
+    else:
+        return None
+    return (op, what, *[_operand(value, same) for value in instr.operands])
+
+
+def _operand(value: Value, same: dict[Value, Value]) -> Hashable:
+    if isinstance(value, Const):
+        return (value.type.bits, value.value) if isinstance(value.type, Int) and isinstance(value.value, int) else value
+    return same.get(value, value)
+
+
+def _is_plain(gep: Instr) -> bool:
+    """Whether no index of `gep` is held against an array inside its object: that has a place of its own."""
+    pointer, first, *more = gep.operands
+    if len(more) != 1:
+        return not more
+    whole = isinstance(pointer, Instr) and pointer.op == "alloca"
+    return whole and isinstance(first, Const) and first.value == 0
+
+
+def _is_query(call: Instr) -> bool:
+    """Whether a call asks for an id or a size, or converts between integers."""
+    assert call.callee is not None
+    name = call.callee.name
+    if _CONVERSION.fullmatch(name):
+        return isinstance(call.type, Int) and isinstance(call.operands[0].type, Int)
+    return _QUERY.fullmatch(name) is not None
+
+
+def _is_within(shift: Instr) -> bool:
+    """Whether the amount of a shift is a constant below the width."""
+    amount = shift.operands[1]
+    return (
+        isinstance(shift.type, Int)
+        and isinstance(amount, Const)
+        and isinstance(amount.value, int)
+        and amount.value < shift.type.bits
+    )

@@ -1,0 +1,26 @@
+"""Removal of instructions that compute what nobody uses. Memory accesses and calls stay: they can be findings."""
+
+from __future__ import annotations
+
+from ...ir.ir import Function, Instr, Value
+
+_PURE = frozenset((
+    "add", "sub", "mul", "and", "or", "xor", "fadd", "fsub", "fmul", "fneg", "icmp", "fcmp", "trunc", "zext", "sext",
+    "fptrunc", "fpext", "uitofp", "sitofp", "bitcast", "addrspacecast", "select", "extractelement", "insertelement",
+    "shufflevector", "extractvalue", "insertvalue", "gep", "phi", "freeze", "ptrtoint", "inttoptr",
+))  # fmt: skip
+"""Operations that can neither fault nor be reported."""
+
+
+def remove_dead(function: Function) -> None:
+    """Drop pure instructions without a use, and what only they used."""
+    used: set[Value] = set()
+    pending: list[Instr] = [instr for block in function.blocks for instr in block.instrs if instr.op not in _PURE]
+    while pending:
+        for operand in pending.pop().operands:
+            if operand not in used:
+                used.add(operand)
+                if isinstance(operand, Instr):
+                    pending.append(operand)
+    for block in function.blocks:
+        block.instrs = [instr for instr in block.instrs if instr in used or instr.op not in _PURE]

@@ -1,0 +1,97 @@
+"""What a build says about its kernels, kept on disk, so that a program seen before needs neither clang nor its IR.
+
+Parameters, attributes and facts about a kernel are small and stored; its body is compiled again only if somebody looks at
+it, as generating machine code does that is not on disk either.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pickle
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+
+from ..base import disk_cache
+from ..ir import ir
+from .driver import FrontEndTarget, compiler
+from .options import parse_options
+
+
+@dataclass(frozen=True)
+class _Stored:
+    """The kernels without bodies, and the warnings."""
+
+    kernels: dict[str, ir.Function]
+    warnings: list[object]
+
+
+_BODY = ir.Function.__dict__["blocks"]
+
+
+class StoredFunction(ir.Function):
+    """A kernel whose body is made by `compile` when it is asked for."""
+
+    __slots__ = ("_compile", "_lock")
+
+    def __init__(self, head: ir.Function, compile: Callable[[], ir.Function]):
+        super().__init__(**{field.name: getattr(head, field.name) for field in fields(head)})
+        self._lock = threading.Lock()
+        self._compile: Callable[[], ir.Function] | None = compile
+
+    @property
+    def blocks(self) -> list[ir.Block]:
+        with self._lock:
+            if self._compile is not None:
+                _BODY.__set__(self, _over(self.params, self._compile()))
+                self._compile = None
+        found: list[ir.Block] = _BODY.__get__(self)
+        return found
+
+    @blocks.setter
+    def blocks(self, value: list[ir.Block]) -> None:
+        _BODY.__set__(self, value)
+
+
+def _over(params: list[ir.Param], function: ir.Function) -> list[ir.Block]:
+    """The body of `function`, which nobody else has, over `params` in place of its own: analyses know them by identity."""
+    for block in function.blocks:
+        for instr in block.instrs:
+            instr.operands = [params[v.index] if isinstance(v, ir.Param) else v for v in instr.operands]
+    return function.blocks
+
+
+def name_of(source: str, options: str, target: FrontEndTarget) -> str:
+    """The entry of a program; "" where it reads files, which its text says nothing about."""
+    if "include" in source or any(word.startswith("-I") for word in parse_options(options).arguments):
+        return ""
+    program = compiler()
+    status = os.stat(program[0]) if os.path.exists(program[0]) else None
+    version = (*program, *((status.st_size, status.st_mtime_ns) if status else ()))
+    device = replace(target, extensions=None), None if target.extensions is None else sorted(target.extensions)
+    text = "\0".join([disk_cache.code_digest("ir", "frontend", "engine"), repr(version), repr(device), options, source])
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def load(name: str, source: str, compile: Callable[[], ir.Module]) -> ir.Module | None:
+    """The program stored under `name`, or None; `compile` makes the whole of it."""
+    data = disk_cache.load(disk_cache.folder("programs") / name)
+    if data is None:
+        return None
+    try:
+        stored = pickle.loads(data)
+        heads = dict(stored.kernels)
+    except Exception:  # whole, but not what this version writes
+        return None
+
+    def body(kernel: str) -> Callable[[], ir.Function]:
+        return lambda: compile().kernels[kernel]
+
+    return ir.Module(source, {key: StoredFunction(head, body(key)) for key, head in heads.items()}, {}, stored.warnings)
+
+
+def store(name: str, module: ir.Module) -> None:
+    """Keep what `module` says of its kernels."""
+    heads = {key: replace(function, blocks=[]) for key, function in module.kernels.items()}
+    disk_cache.store(disk_cache.folder("programs") / name, pickle.dumps(_Stored(heads, module.warnings)))

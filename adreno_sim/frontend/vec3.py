@@ -1,0 +1,47 @@
+"""Three-component vectors in memory.
+
+clang moves a 3-vector as the 4-vector whose room it takes, with a lane nobody wrote. Kernel IR loads and stores the
+three components, so that the padding is neither read, nor written, nor taken for an uninitialised value.
+"""
+
+from __future__ import annotations
+
+from ..ir.ir import Function, Instr, Value, Vector, type_of
+
+_LOAD_NAME = "loadVec"
+"""What clang calls such a load; a load of a real 4-vector, of which a source takes `.xyz`, has another name."""
+
+
+def narrow_vec3(function: Function) -> None:
+    """Replace 4-lane accesses of 3-vectors by 3-lane ones."""
+    padded_loads: set[Value] = set()
+    for block in function.blocks:
+        for instr in block.instrs:
+            if instr.op == "store":
+                instr.operands[0] = _without_padding(instr.operands[0])
+            elif instr.op == "shufflevector" and _takes_three(instr):
+                load = instr.operands[0]
+                assert isinstance(load, Instr)
+                padded_loads.add(load)
+                instr.op, instr.operands, instr.mask = "load", list(load.operands), ()
+                instr.align, instr.volatile, instr.place = load.align, load.volatile, load.place
+    if not padded_loads:
+        return
+    for block in function.blocks:
+        block.instrs = [instr for instr in block.instrs if instr not in padded_loads]
+
+
+def _without_padding(value: Value) -> Value:
+    if isinstance(value, Instr) and value.op == "shufflevector" and value.mask[:3] == (0, 1, 2) and len(value.mask) == 4:
+        source = value.operands[0]
+        type = type_of(source)
+        if isinstance(type, Vector) and type.count == 3:
+            return source
+    return value
+
+
+def _takes_three(shuffle: Instr) -> bool:
+    source = shuffle.operands[0]
+    if not isinstance(source, Instr) or source.op != "load" or shuffle.mask != (0, 1, 2):
+        return False
+    return source.name.startswith(_LOAD_NAME) and isinstance(source.type, Vector) and source.type.count == 4

@@ -1,0 +1,1 @@
+"""Kernel IR: the typed SSA form, its control flow, its invariants, and facts read off it."""

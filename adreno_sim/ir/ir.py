@@ -1,0 +1,307 @@
+"""Kernel IR: the typed SSA form every analysis and emitter works on.
+
+It is what remains of clang's LLVM IR after inlining and promotion to registers, without anything LLVM may
+exploit (no ``nsw``, ``inbounds`` or fast-math flags), and with a source place on every instruction.
+
+Invariants
+* One definition per value; a use is the defining object itself (``Instr``, ``Param``, ``Const`` or ``Global``).
+* Every block ends in exactly one terminator (``br``, ``condbr``, ``switch``, ``ret``, ``unreachable``).
+* ``phi`` instructions come first in their block; ``alloca`` only in the entry block.
+* No call of a defined function is left: helpers are inlined, recursion was refused by the front end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, TypeVar, Union
+
+T = TypeVar("T")
+
+# Address spaces as SPIR numbers them (OpenCL C 3.0, section 6.7).
+PRIVATE, GLOBAL, CONSTANT, LOCAL, GENERIC = range(5)
+
+
+@dataclass(frozen=True, slots=True)
+class Void:
+    def __str__(self) -> str:
+        return "void"
+
+
+@dataclass(frozen=True, slots=True)
+class Int:
+    """An integer of `bits` (1, 8, 16, 32 or 64; signedness lies in the operations)."""
+
+    bits: int
+
+    def __str__(self) -> str:
+        return f"i{self.bits}"
+
+
+@dataclass(frozen=True, slots=True)
+class Float:
+    """An IEEE binary float of `bits`: 16, 32 or 64."""
+
+    bits: int
+
+    def __str__(self) -> str:
+        return {16: "half", 32: "float", 64: "double"}[self.bits]
+
+
+@dataclass(frozen=True, slots=True)
+class Pointer:
+    """An opaque pointer into address space `space`."""
+
+    space: int
+
+    def __str__(self) -> str:
+        return "ptr" if self.space == PRIVATE else f"ptr addrspace({self.space})"
+
+
+@dataclass(frozen=True, slots=True)
+class Vector:
+    elem: Union[Int, Float, Pointer]
+    count: int
+
+    def __str__(self) -> str:
+        return f"<{self.count} x {self.elem}>"
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    elem: Type
+    count: int
+
+    def __str__(self) -> str:
+        return f"[{self.count} x {self.elem}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Struct:
+    """A literal struct; `packed` means no padding between the fields."""
+
+    fields: tuple[Type, ...]
+    packed: bool = False
+
+    def __str__(self) -> str:
+        body = "{ " + ", ".join(map(str, self.fields)) + " }"
+        return f"<{body}>" if self.packed else body
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """An image handle: `kind` as in `device.ImageSpec.kind`; `access` read_only, write_only or read_write."""
+
+    kind: str
+    access: str
+
+    def __str__(self) -> str:
+        return f"{self.access} {self.kind}_t"
+
+
+@dataclass(frozen=True, slots=True)
+class Sampler:
+    def __str__(self) -> str:
+        return "sampler_t"
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """``event_t``, of asynchronous copies: an opaque token, 8 bytes in memory."""
+
+    def __str__(self) -> str:
+        return "event_t"
+
+
+Type = Union[Void, Int, Float, Pointer, Vector, Array, Struct, Image, Sampler, Event]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where in the source: 1-based line and column of the innermost (inlined) position, 0 where unknown.
+
+    `callers` are the lines at which the inlined helpers were called, innermost first.
+    """
+
+    line: int
+    column: int
+    file: str = ""
+    callers: tuple[int, ...] = ()
+
+
+NOWHERE = Place(0, 0)
+
+
+@dataclass(eq=False, slots=True)
+class Const:
+    """A constant. `value` is, by kind:
+
+    int for Int (unsigned bit pattern); int for Float (the IEEE bit pattern, so that NaN payloads survive);
+    a tuple of Const for vectors, arrays and structs; ``None`` for the null pointer and all-zero aggregates;
+    ``UNDEF`` for undef and poison (a read of an uninitialised variable);
+    ``GlobalOffset`` for a constant address inside a Global.
+    """
+
+    type: Type
+    value: object
+
+
+class _Undef:
+    def __repr__(self) -> str:
+        return "UNDEF"
+
+
+UNDEF = _Undef()
+
+
+@dataclass(frozen=True, slots=True)
+class GlobalOffset:
+    """The address `offset` bytes into `target`."""
+
+    target: Global
+    offset: int
+
+
+@dataclass(eq=False, slots=True)
+class Global:
+    """A program-scope variable: ``__constant`` data, a kernel's ``__local`` array (initializer None), a string."""
+
+    name: str
+    type: Type  # of the pointee
+    space: int
+    initializer: Const | None
+    align: int
+
+
+@dataclass(eq=False, slots=True)
+class Param:
+    """A kernel or library function parameter.
+
+    `spelled` is the source type ("float4*", "image2d_array_t"); `name` the source name where known.
+    A struct passed by value has a Struct type, and the entry block stores it to an alloca.
+    """
+
+    name: str
+    type: Type
+    index: int
+    spelled: str = ""
+    access: str = "none"  # images: read_only, write_only, read_write
+    qualifiers: tuple[str, ...] = ()  # const, restrict, volatile
+
+
+@dataclass(eq=False, slots=True)
+class Instr:
+    """One instruction; `op` decides which of the fields below mean anything.
+
+    op (LLVM's names, LLVM's semantics with every wrap defined):
+      add sub mul udiv sdiv urem srem shl lshr ashr and or xor fadd fsub fmul fdiv frem fneg
+      icmp fcmp            `pred` ("eq", "slt", "olt", "une", ...)
+      trunc zext sext fptrunc fpext fptoui fptosi uitofp sitofp ptrtoint inttoptr bitcast addrspacecast freeze
+      select               operands (cond, a, b); cond may be a vector of i1
+      extractelement insertelement            index operand may be variable
+      shufflevector        `mask`: tuple of lane numbers, -1 = undefined lane
+      extractvalue insertvalue                `indices`
+      alloca               `elem` (type allocated), `align`; operands (count,) or ()
+      load                 operands (pointer,), `align`, `volatile`
+      store                operands (value, pointer), `align`, `volatile`; type Void
+      gep                  operands (pointer,), (pointer, index...): `elem` is the source element type;
+                           address arithmetic wraps, indices are sign-extended to 64 bits
+      atomicrmw            operands (pointer, value), `pred` names the operation ("add", "xchg", "umin", "fadd", ...)
+      cmpxchg              operands (pointer, expected, new); type is Struct(value, i1)
+      fence
+      memcpy memmove memset                   operands (dst, src or byte, length), `volatile`
+      call                 a built-in: `callee` is a Callee; operands are its arguments (a pointer's address space may be
+                           narrower than the spelling's: "__generic float*" is given a global pointer where that is known)
+      phi                  operands parallel to `blocks`, one entry per incoming edge
+      br                   `blocks` (target,)          condbr  operands (cond,), `blocks` (then, else)
+      switch               operands (value,), `cases` ints, `blocks` (default, case 0, case 1, ...)
+      ret                  operands () or (value,)      unreachable
+    """
+
+    op: str
+    type: Type
+    operands: list[Value] = field(default_factory=list)
+    place: Place = NOWHERE
+    pred: str = ""
+    callee: Callee | None = None
+    elem: Type | None = None
+    align: int = 0
+    volatile: bool = False
+    mask: tuple[int, ...] = ()
+    indices: tuple[int, ...] = ()
+    cases: tuple[int, ...] = ()
+    blocks: list[Block] = field(default_factory=list)
+    name: str = ""
+
+
+Value = Union[Instr, Param, Const, Global]
+
+
+def type_of(value: Value) -> Type:
+    """The type of an operand; a Global stands for its address."""
+    return Pointer(value.space) if isinstance(value, Global) else value.type
+
+
+@dataclass(frozen=True, slots=True)
+class Callee:
+    """A built-in function: source name, mangled name and OpenCL argument spellings.
+
+    ``_Z11read_imagef20ocl_image2d_array_ro11ocl_samplerDv4_i`` gives name "read_imagef" and
+    args ("image2d_array_ro", "sampler", "int4"): signedness, which the IR types lack, is in the spelling.
+    LLVM intrinsics keep their name ("llvm.fmuladd.f32") with mangled == name and args ().
+    """
+
+    name: str
+    mangled: str
+    args: tuple[str, ...]
+
+
+@dataclass(eq=False, slots=True)
+class Block:
+    name: str
+    instrs: list[Instr] = field(default_factory=list)
+
+    @property
+    def terminator(self) -> Instr:
+        return self.instrs[-1]
+
+    @property
+    def successors(self) -> list[Block]:
+        return self.instrs[-1].blocks
+
+
+@dataclass(eq=False, slots=True)
+class Function:
+    """A kernel, or a function of the built-in library. `blocks[0]` is the entry.
+
+    `required_sub_group_size` is what Qualcomm's attribute asks for: "half", "full", or "" where it is absent.
+    `digest` is of all the function was made from, "" where that is not known. `facts` are results of analyses by name.
+    """
+
+    name: str
+    params: list[Param]
+    result: Type
+    blocks: list[Block]
+    is_kernel: bool = False
+    required_work_group_size: tuple[int, int, int] | None = None
+    place: Place = NOWHERE
+    required_sub_group_size: str = ""
+    digest: str = ""
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    def fact(self, name: str, analysis: Callable[[Function], T]) -> T:
+        """What `analysis` says of this function, computed once; it must be small, and be pickled as it is."""
+        if name not in self.facts:
+            self.facts[name] = analysis(self)
+        found: T = self.facts[name]
+        return found
+
+
+@dataclass(eq=False, slots=True)
+class Module:
+    """A built program: its kernels by name, program-scope data, and the warnings clang gave."""
+
+    source: str
+    kernels: dict[str, Function]
+    globals: dict[str, Global]
+    warnings: list[object] = field(default_factory=list)  # frontend.diagnostics.Diagnostic

@@ -1,0 +1,86 @@
+"""Which pointer arguments a kernel may write through, and which it may read through, read off its IR."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from . import ir
+
+_DERIVING = frozenset(
+    ("gep", "bitcast", "addrspacecast", "phi", "select", "freeze", "insertelement", "extractelement", "shufflevector")
+)
+"""Operations whose result may point where a pointer operand points."""
+
+_READING_CALLS = ("vload", "vloada", "prefetch", "async_work_group_copy", "async_work_group_strided_copy", "printf")
+
+
+def written_params(function: ir.Function) -> frozenset[int]:
+    """Indices of parameters through which the kernel may store: pointers stored to, or gone where that cannot be seen."""
+    return function.fact("written", lambda f: _used_params(f, _changes))
+
+
+def read_params(function: ir.Function) -> frozenset[int]:
+    """Indices of parameters through which the kernel may load, or gone where that cannot be seen."""
+    return function.fact("read", lambda f: _used_params(f, _takes))
+
+
+def written_arguments(function: ir.Function) -> frozenset[int]:
+    """`written_params`, and the images that may be written."""
+    images = {p.index for p in function.params if isinstance(p.type, ir.Image) and p.type.access != "read_only"}
+    return written_params(function) | images
+
+
+def read_arguments(function: ir.Function) -> frozenset[int]:
+    """`read_params`, and the images that may be read."""
+    images = {p.index for p in function.params if isinstance(p.type, ir.Image) and p.type.access != "write_only"}
+    return read_params(function) | images
+
+
+def _used_params(function: ir.Function, wanted: Callable[[ir.Instr, int], bool]) -> frozenset[int]:
+    return frozenset(p.index for p in function.params if isinstance(p.type, ir.Pointer) and _any_use(function, p, wanted))
+
+
+def _any_use(function: ir.Function, param: ir.Param, wanted: Callable[[ir.Instr, int], bool]) -> bool:
+    """Whether some use of what `param` points to, as operand number so and so of an instruction, is a wanted one."""
+    pointers = _derived(function, param)
+    return any(
+        id(operand) in pointers and wanted(instr, position)
+        for block in function.blocks
+        for instr in block.instrs
+        for position, operand in enumerate(instr.operands)
+    )
+
+
+def _derived(function: ir.Function, param: ir.Param) -> set[int]:
+    """Ids of the values that may point into what `param` points to."""
+    found, before = {id(param)}, 0
+    while len(found) != before:  # a phi may come before the value it takes from a later block
+        before = len(found)
+        for block in function.blocks:
+            for instr in block.instrs:
+                if instr.op in _DERIVING and any(id(operand) in found for operand in instr.operands):
+                    found.add(id(instr))
+    return found
+
+
+def _changes(instr: ir.Instr, position: int) -> bool:
+    """Whether `instr` may store through the pointer at operand `position`, or hide it from this analysis."""
+    if instr.op in _DERIVING or instr.op in ("load", "icmp"):
+        return False
+    if instr.op in ("memcpy", "memmove"):
+        return position == 0
+    if instr.op == "call" and instr.callee:
+        reading = instr.callee.name.startswith(_READING_CALLS)
+        return not reading or (instr.callee.name.startswith("async_") and position == 0)
+    return True
+
+
+def _takes(instr: ir.Instr, position: int) -> bool:
+    """Whether `instr` may load through the pointer at operand `position`, or hide it from this analysis."""
+    if instr.op in _DERIVING or instr.op in ("icmp", "memset"):
+        return False
+    if instr.op == "store":
+        return position == 0
+    if instr.op in ("memcpy", "memmove"):
+        return position == 1
+    return not (instr.op == "call" and instr.callee and instr.callee.name.startswith("vstore"))

@@ -1,0 +1,137 @@
+"""Which memory object a pointer points into, where SSA shows it, and how well its offset is aligned.
+
+A pointer value is a base object plus a byte offset that wraps. Where every path leads to one object the base is known
+when compiling ("static"); where paths meet, base and length travel with the value; a pointer read from memory or made
+from an integer is looked up by address among the objects of its work-item.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+from . import ir, llvm_types
+
+ALIGNED = 128
+"""Alignment of every object's base: the largest OpenCL C type. The launch checks it for buffers."""
+
+Key = tuple[str, Hashable]
+NULL: Key = ("null", 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Object:
+    """A memory object inside one LLVM function: operand of its base (`ptr`) and its length in bytes (int or i64 operand)."""
+
+    key: Key
+    name: str
+    kind: str  # buffer, constant, local, private, null
+    base: str
+    length: str | int
+
+
+@dataclass(frozen=True, slots=True)
+class Ptr:
+    """A pointer value as emitted: base, length, offset (int where constant) and alignment of the offset.
+
+    `address` is base plus offset once more, where it was reached by indexing step by step: LLVM follows that better
+    through loops than one sum of bytes.
+    """
+
+    base: str
+    length: str | int
+    offset: str | int
+    align: int = 1
+    object: Object | None = None
+    address: str | None = None
+
+
+def is_pointer(value: ir.Value) -> bool:
+    """Whether a value is an address; a Global's type is that of its pointee."""
+    return isinstance(value, ir.Global) or isinstance(value.type, ir.Pointer)
+
+
+def _low_bit(value: int) -> int:
+    return min(ALIGNED, value & -value) if value else ALIGNED
+
+
+def stride_of(index: int, type: ir.Type) -> tuple[int, ir.Type]:
+    """Bytes per step of gep index number `index` into `type` (the source element), and the type it leads to."""
+    if index == 0:
+        return llvm_types.size_of(type), type
+    if isinstance(type, (ir.Array, ir.Vector)):
+        return llvm_types.size_of(type.elem), type.elem
+    raise TypeError(f"gep into {type} by a variable index")
+
+
+class Provenance:
+    """The static object (or None) and the offset alignment of every pointer of a function."""
+
+    def __init__(self, function: ir.Function):
+        self._pointers = [i for b in function.blocks for i in b.instrs if isinstance(i.type, ir.Pointer)]
+        self._keys: dict[int, Key | None] = {}
+        self._aligns: dict[int, int] = {}
+        while self._sweep():
+            pass
+
+    def key(self, value: ir.Value) -> Key | None:
+        """The object `value` points into; None where it is not known when compiling."""
+        if isinstance(value, ir.Param):
+            return ("param", value.index)
+        if isinstance(value, ir.Global):
+            return ("global", value.name)
+        if isinstance(value, ir.Const):
+            return ("global", value.value.target.name) if isinstance(value.value, ir.GlobalOffset) else NULL
+        return self._keys.get(id(value))
+
+    def align(self, value: ir.Value) -> int:
+        """The largest power of two (up to 128) known to divide the offset of `value` in its object."""
+        if isinstance(value, ir.Const) and isinstance(value.value, ir.GlobalOffset):
+            return _low_bit(value.value.offset)
+        return self._aligns.get(id(value), 1) if isinstance(value, ir.Instr) else ALIGNED
+
+    def _sweep(self) -> bool:
+        changed = False
+        for instr in self._pointers:
+            fresh = self._transfer(instr)
+            if fresh is not None and fresh != (self._keys.get(id(instr), NULL), self._aligns.get(id(instr))):
+                self._keys[id(instr)], self._aligns[id(instr)] = fresh
+                changed = True
+        return changed
+
+    def _transfer(self, instr: ir.Instr) -> tuple[Key | None, int] | None:
+        """What one instruction makes of its operands; None while nothing is known of them yet."""
+        if instr.op == "alloca":
+            return ("alloca", id(instr)), ALIGNED
+        if instr.op in ("bitcast", "addrspacecast", "freeze"):
+            return self._join([instr.operands[0]])
+        if instr.op == "gep":
+            start = self._join([instr.operands[0]])
+            return start and (start[0], min(start[1], gep_align(instr)))
+        if instr.op in ("phi", "select"):
+            return self._join(instr.operands[1:] if instr.op == "select" else instr.operands)
+        return None, 1
+
+    def _join(self, values: list[ir.Value]) -> tuple[Key | None, int] | None:
+        known = [v for v in values if not isinstance(v, ir.Instr) or id(v) in self._keys]
+        if not known:
+            return None
+        keys = {self.key(v) for v in known}
+        align = min(self.align(v) for v in known)
+        return (keys.pop() if len(keys) == 1 else None), align
+
+
+def gep_align(instr: ir.Instr) -> int:
+    """The power of two that divides what a gep adds, whatever its variable indices are."""
+    type, align = instr.elem, ALIGNED
+    assert type is not None
+    for number, index in enumerate(instr.operands[1:]):
+        if number and isinstance(type, ir.Struct):
+            assert isinstance(index, ir.Const) and isinstance(index.value, int)
+            align = min(align, _low_bit(llvm_types.field_offset(type, index.value)))
+            type = type.fields[index.value]
+            continue
+        stride, type = stride_of(number, type)
+        constant = index.value if isinstance(index, ir.Const) and isinstance(index.value, int) else 1
+        align = min(align, _low_bit(stride * constant))
+    return align

@@ -1,0 +1,44 @@
+"""What the body of a function says of its memory: program-scope variables it refers to, sizes of private variables."""
+
+from __future__ import annotations
+
+from . import ir, llvm_types
+from .unsupported import unsupported
+
+
+def private_bytes(instr: ir.Instr) -> int:
+    """Size of a private variable."""
+    count = 1
+    if instr.operands:
+        number = instr.operands[0]
+        if not (isinstance(number, ir.Const) and isinstance(number.value, int)):
+            raise unsupported("private array of variable length", instr.place)
+        count = number.value
+    assert instr.elem is not None
+    return max(1, llvm_types.size_of(instr.elem) * count)
+
+
+def object_align(nbytes: int) -> int:
+    """An alignment that suits every type which fits in `nbytes`."""
+    return min(128, 1 << (nbytes - 1).bit_length())
+
+
+def globals_of(function: ir.Function) -> list[ir.Global]:
+    """Program-scope variables that a function refers to, in order of first use."""
+    found: dict[str, ir.Global] = {}
+
+    def visit(value: ir.Value) -> None:
+        if isinstance(value, ir.Global):
+            found.setdefault(value.name, value)
+        elif isinstance(value, ir.Const) and isinstance(value.value, ir.GlobalOffset):
+            visit(value.value.target)
+        elif isinstance(value, ir.Const) and isinstance(value.value, tuple):
+            for item in value.value:
+                visit(item)
+
+    for block in function.blocks:
+        for instr in block.instrs:
+            for operand in instr.operands:
+                if not isinstance(operand, ir.Instr):
+                    visit(operand)
+    return list(found.values())

@@ -1,0 +1,313 @@
+"""Device memory: blocks, storages, and the buffer and image views that share a storage's bytes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..base.cached_hash import HashedOnce
+from ..base.errors import DeviceError
+from ..base.host_memory import available_bytes
+from ..base.specs import BufferSpec, ViewSpec
+from ..image import Format, Layout, texel_array
+
+PAGE = 4096
+_LARGE = 64 << 20  # bytes from which on the host is asked first: what it cannot back kills the process when touched
+_SPARE = 128 << 20  # bytes to leave to the rest of the process
+
+Bytes = NDArray[np.uint8]
+
+
+def align_up(value: int, alignment: int) -> int:
+    """The smallest multiple of `alignment` (> 0) that is not below `value`."""
+    return -(-value // alignment) * alignment
+
+
+def poison_word(seed: int) -> int:
+    """64 bits that are a quiet NaN as one double, two floats and four halves, and differ by seed."""
+    word = 0
+    for lane in range(4):
+        nibble = (seed >> (4 * lane)) & 15
+        word |= (0x7FF8 | (nibble & 7) | (nibble & 8) << 12) << (16 * lane)
+    return word
+
+
+class Block:
+    """Page-aligned bytes of the device, a whole number of pages, poisoned when made and whenever they change hands.
+
+    valid: where it is recorded which bytes anybody has written, 1 for each that is; else None.
+    """
+
+    def __init__(self, nbytes: int, poison: int, record: bool = False):
+        self.nbytes = align_up(nbytes, PAGE)
+        raw = np.empty(self.nbytes + PAGE, np.uint8)
+        start = -raw.ctypes.data % PAGE
+        self.bytes: Bytes = raw[start : start + self.nbytes]
+        self.address = self.bytes.ctypes.data  # asked once: it costs as much as a short launch's own work
+        self.valid: Bytes | None = np.zeros(self.nbytes, np.uint8) if record else None
+        self.valid_address = self.valid.ctypes.data if self.valid is not None else 0
+        self._forgotten = 0
+        self._whole: set[object] = set()
+        self._poison = np.uint64(poison)
+        self.poison()
+
+    def poison(self, low: int = 0, high: int | None = None) -> None:
+        """Overwrite bytes from `low` to `high` (default: everything) with the NaN pattern; nobody has written them then."""
+        piece = self.bytes[low:high]
+        whole = piece.nbytes // 8 * 8
+        if piece.ctypes.data % 8 == 0:
+            piece[:whole].view(np.uint64).fill(self._poison)
+            piece[whole:] = np.frombuffer(self._poison.tobytes(), np.uint8)[: piece.nbytes - whole]
+        else:
+            piece[:] = np.resize(np.frombuffer(self._poison.tobytes(), np.uint8), piece.nbytes)
+        self.forget()
+        if self.valid is not None:
+            self.valid[low:high] = 0
+
+    def forget(self) -> None:
+        """Some bytes may have become invalid."""
+        self._forgotten += 1
+        self._whole.clear()
+
+    def is_whole(self, view: StorageView) -> bool:
+        """Whether all elements of a view of this block have been written. What was found once holds until `forget`."""
+        if view.whole_at == self._forgotten:
+            return True
+        key = (view.offset, view.shape)
+        if key not in self._whole:
+            marks = view.marks()
+            if marks is None or not (unsigned(marks) == _all_set(marks)).all():
+                return False
+            self._whole.add(key)
+        view.whole_at = self._forgotten
+        return True
+
+
+def unsigned(marks: NDArray) -> NDArray:
+    """Elements as unsigned integers: marks are no numbers of the element's type."""
+    return marks.view(f"u{marks.itemsize}")
+
+
+def _all_set(marks: NDArray) -> int:
+    """An element whose bytes are all marked."""
+    return int.from_bytes(b"\1" * marks.itemsize, "little")
+
+
+class DeviceMemory:
+    """All memory of a device. `reserved` counts whole pages and never passes `total`; `peak` is its maximum so far."""
+
+    def __init__(self, total: int, max_alloc: int, seed: int = 0, record: bool = False):
+        """`record`: blocks know which of their bytes have been written."""
+        self.total, self.max_alloc, self._record = total, max_alloc, record
+        self.reserved = self.peak = 0
+        self._poison = poison_word(seed)
+
+    def take(self, nbytes: int) -> Block:
+        """A new block. CL_INVALID_BUFFER_SIZE for a size no buffer has, CL_MEM_OBJECT_ALLOCATION_FAILURE when memory is full."""
+        if not 0 < nbytes <= self.max_alloc:
+            raise DeviceError("CL_INVALID_BUFFER_SIZE", f"{nbytes} bytes: expected 1 to MAX_MEM_ALLOC_SIZE = {self.max_alloc}")
+        needed = align_up(nbytes, PAGE)
+        if self.reserved + needed > self.total:
+            raise self._failure(nbytes)
+        left = available_bytes() if needed > _LARGE else None
+        if left is not None and needed > left - _SPARE:
+            raise self._failure(nbytes, f", but the host has only {left} left")
+        try:
+            block = Block(nbytes, self._poison, self._record)
+        except MemoryError:
+            raise self._failure(nbytes, ", but the host has no more") from None
+        self.reserved += needed
+        self.peak = max(self.peak, self.reserved)
+        return block
+
+    def give_back(self, block: Block) -> None:
+        """Return a block to the device; its bytes must not be used any more."""
+        block.poison()
+        self.reserved -= block.nbytes
+
+    def _failure(self, nbytes: int, why: str = "") -> DeviceError:
+        return DeviceError(
+            "CL_MEM_OBJECT_ALLOCATION_FAILURE",
+            f"{nbytes} bytes: {self.total - self.reserved} of GLOBAL_MEM_SIZE = {self.total} are free{why}",
+        )
+
+
+@dataclass(eq=False)
+class Storage:
+    """`nbytes` at the start of a block, live until freed. `bytes` are shared by all views that are not separate images.
+
+    version: counts the changes to `bytes`. newest: separate images that hold newer data than `bytes` under them.
+    extents: texels (width, height) of a texture from the legacy pool, whose row pitch every view of it has.
+    """
+
+    nbytes: int
+    block: Block
+    live: bool = True
+    version: int = 0
+    newest: list[StorageView] = field(default_factory=list)
+    views: list[StorageView] = field(default_factory=list)
+    extents: tuple[int, int] | None = None
+
+    @property
+    def bytes(self) -> Bytes:
+        return self.block.bytes
+
+
+@dataclass(frozen=True)
+class ViewShape(HashedOnce):
+    """All there is to know of a view but where it lies and what it holds."""
+
+    spec: ViewSpec
+    nbytes: int
+    layout: Layout | None
+
+    __hash__ = HashedOnce.__hash__
+
+
+@dataclass(eq=False)
+class StorageView:
+    """A buffer or image over `nbytes` of a storage from `offset`.
+
+    layout, format: of images. separate: memory of its own (taken from `memory`), where the device has no image of this
+    kind over a buffer; it is then kept coherent with the storage by copies, in which the texels lie in the storage
+    without padding. device: the device that made it.
+
+    whole_at, bound: kept by `Block.is_whole` and by launches.
+    """
+
+    spec: ViewSpec
+    storage: Storage
+    offset: int
+    nbytes: int
+    layout: Layout | None = None
+    format: Format | None = None
+    separate: Block | None = None
+    memory: DeviceMemory | None = None
+    device: object = None
+    version: int = -1
+    whole_at: int = -1
+    bound: Any = None
+
+    @cached_property
+    def shape(self) -> ViewShape:
+        return ViewShape(self.spec, self.nbytes, self.layout)
+
+    @property
+    def live(self) -> bool:
+        """Neither released nor over freed storage."""
+        return self in self.storage.views and self.storage.live
+
+    @property
+    def address(self) -> int:
+        """Address of the first byte that kernels see."""
+        return self.separate.address if self.separate else self.storage.block.address + self.offset
+
+    def release(self) -> None:
+        """Give the view up; a separate image hands its texels to the storage first. Releasing twice does nothing."""
+        if self not in self.storage.views:
+            return
+        if self in self.storage.newest and self.storage.live:
+            flush(self)
+        self.storage.views.remove(self)
+        if self.separate and self.memory:
+            self.memory.give_back(self.separate)
+
+    def array(self) -> NDArray:
+        """The elements, writable and without a copy: (count,) of a buffer, (layers, height, width, channels) of an image."""
+        return self._elements(self.block.bytes)
+
+    @property
+    def block(self) -> Block:
+        """What the view's bytes lie in."""
+        return self.separate or self.storage.block
+
+    def marks(self) -> NDArray | None:
+        """The marks of the elements' bytes, shaped and typed as `array`; None where none are kept."""
+        return None if self.block.valid is None else self._elements(self.block.valid)
+
+    def mark(self) -> None:
+        """Note that all elements have been written."""
+        marks = self.marks()
+        if marks is not None:
+            unsigned(marks)[...] = _all_set(marks)
+
+    def _elements(self, memory: Bytes) -> NDArray:
+        if self.layout is None or self.format is None:
+            assert isinstance(self.spec, BufferSpec)
+            return np.ndarray((self.spec.count,), self.spec.dtype, memory.data, self.offset)
+        return texel_array(memory, self.layout, self.format, 0 if self.separate else self.offset)
+
+    def overlaps(self, other: StorageView) -> bool:
+        """Whether the two views share bytes of one storage."""
+        return self.offset < other.offset + other.nbytes and other.offset < self.offset + self.nbytes
+
+    def element_range(self, element: int) -> tuple[int, int]:
+        """Addresses [low, high) of element number `element` in logical order. IndexError where there is none."""
+        elements = self.array()
+        if not 0 <= element < elements.size:
+            raise IndexError(f"element {element} of {elements.size}")
+        index = np.unravel_index(element, elements.shape)
+        low = elements.ctypes.data + sum(int(i) * stride for i, stride in zip(index, elements.strides, strict=True))
+        return low, low + elements.itemsize
+
+
+def before_access(view: StorageView) -> None:
+    """Make the bytes that `view` sees the newest: other separate images hand over theirs, this one takes the storage's."""
+    storage = view.storage
+    if not storage.newest and not view.separate:
+        return
+    for other in [v for v in storage.newest if v is not view and v.overlaps(view)]:
+        flush(other)
+    if view.separate and view not in storage.newest and view.version != storage.version:
+        view.array()[...] = _dense_under(view, storage.bytes)
+        _hand_marks(view, to_storage=False)
+        view.version = storage.version
+
+
+def after_write(view: StorageView) -> None:
+    """Note that `view` now holds the newest data."""
+    storage = view.storage
+    if not view.separate:
+        storage.version += 1
+    elif view not in storage.newest:
+        storage.newest.append(view)
+
+
+def flush(view: StorageView) -> None:
+    """Copy a separate image's texels to the storage's bytes."""
+    _dense_under(view, view.storage.bytes)[...] = view.array()
+    _hand_marks(view, to_storage=True)
+    view.storage.newest.remove(view)
+    view.storage.version += 1
+    view.version = view.storage.version
+
+
+def copy_marks(source: StorageView, target: StorageView) -> None:
+    """Hand on which elements of `source` have been written, after a copy in logical order."""
+    known, marks = source.marks(), target.marks()
+    if known is not None and marks is not None:
+        unsigned(marks)[...] = unsigned(known).reshape(marks.shape)
+        target.block.forget()
+
+
+def _hand_marks(view: StorageView, to_storage: bool) -> None:
+    """Hand on what is known of a separate image's texels, or of the storage's."""
+    texels, below = view.marks(), view.storage.block.valid
+    if texels is None or below is None:
+        return
+    dense = unsigned(_dense_under(view, below))
+    if to_storage:
+        dense[...] = unsigned(texels)
+    else:
+        unsigned(texels)[...] = dense
+    (view.storage.block if to_storage else view.block).forget()
+
+
+def _dense_under(view: StorageView, memory: Bytes) -> NDArray:
+    """The texels of a separate image where they lie in the storage: row after row, without padding."""
+    image = view.array()
+    return np.ndarray(image.shape, image.dtype, memory.data, view.offset)

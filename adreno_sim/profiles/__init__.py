@@ -1,0 +1,1 @@
+"""Device profiles: what each simulated device is and can do."""

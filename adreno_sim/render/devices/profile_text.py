@@ -1,0 +1,52 @@
+"""One device profile: every value with its mark, as a table or as JSON `adreno-sim/profile/1`."""
+
+from __future__ import annotations
+
+import textwrap
+from collections import Counter
+from typing import IO, Any
+
+from ...profiles.profile import Profile
+
+SCHEMA = "adreno-sim/profile/1"
+
+_NAME, _MARK, _WIDTH = 30, 10, 120
+
+
+def to_json(profile: Profile) -> dict[str, Any]:
+    """Each key's value and mark; derived: what follows from the values for images over buffers and denormals."""
+    values = {
+        key: {"value": list(value) if isinstance(value, tuple) else value, "mark": profile.marks[key]}
+        for key, value in profile.values.items()
+    }
+    return {"schema": SCHEMA, "name": profile.name, "values": values, "derived": _derived(profile)}
+
+
+def show(profile: Profile, file: IO[str]) -> None:
+    """Print the profile; upper-case names are those of clGetDeviceInfo without CL_DEVICE_."""
+    print(f"profile {profile.name}", file=file)
+    for key, value in profile.values.items():
+        text = ", ".join(map(str, value)) or "none" if isinstance(value, tuple) else str(value)
+        lines = textwrap.wrap(text, _WIDTH - _NAME - _MARK) or [""]
+        print(f"  {key:<{_NAME}}{profile.marks[key]:<{_MARK}}{lines[0]}", file=file)
+        for line in lines[1:]:
+            print(" " * (2 + _NAME + _MARK) + line, file=file)
+    for key, answer in _derived(profile).items():
+        print(f"  {key.replace('_', ' '):<{_NAME}}{'':<{_MARK}}{_said(answer)}", file=file)
+    counts = Counter(profile.marks.values())
+    print(", ".join(f"{count} {mark}" for mark, count in sorted(counts.items())), file=file)
+
+
+def _said(answer: object) -> str:
+    if isinstance(answer, list):
+        return ", ".join(answer) or "none"
+    return "yes" if answer else "no"
+
+
+def _derived(profile: Profile) -> dict[str, Any]:
+    from ...image.layout import KINDS
+
+    return {
+        "flushes_denormals": profile.flush_denormals,
+        "images_over_buffers": [kind for kind in KINDS if profile.images_over_buffers(kind)],
+    }

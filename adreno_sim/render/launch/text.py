@@ -1,0 +1,57 @@
+"""The report of one launch for people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import IO
+
+from ...findings import Finding
+from ...results import finding_text
+from ...results.launch_report import LaunchOutput, LaunchReport
+from ...results.plain_text import allow_lines
+from ..report import explain
+from ..report.text import STYLE
+
+
+def show(report: LaunchReport, file: IO[str], explained: bool = False) -> None:
+    """Print findings, most severe first, with their source lines where `explained`; then outputs, gaps and the verdict."""
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(file=file, highlight=False, soft_wrap=True)
+    if report.printed:
+        file.write(report.printed if report.printed.endswith("\n") else report.printed + "\n")
+    findings = by_severity([*report.findings, *report.expected])
+    if explained:
+        explain.show(findings, {report.source: report.text}, file)
+    for finding in () if explained else findings:
+        head, *rest = finding_text.lines(finding)
+        console.print(Text(head, style=STYLE[finding.severity]))
+        for line in rest:
+            console.print(Text(line))
+    for line in _rest(report):
+        console.print(Text(line))
+    console.print(Text(report.verdict, style="bold green" if report.ok else "bold red"))
+
+
+def by_severity(findings: Sequence[Finding]) -> list[Finding]:
+    """Errors first; equals keep their order."""
+    return sorted(findings, key=lambda finding: -finding.severity)
+
+
+def _rest(report: LaunchReport) -> list[str]:
+    out = [f"refused, as expected: {report.refused}"] if report.refused else []
+    out += [f"expected, but not seen: {sentence}" for sentence in report.missing]
+    if report.is_test:
+        out += [f"not expected: {finding.kind.label} at {finding_text.location(finding)}" for finding in report.findings]
+    out += [output_line(output) for output in report.outputs]
+    out += allow_lines(report.allowed, report.expired)
+    return out + [f"not checked: {sentence}" for sentence in report.unchecked]
+
+
+def output_line(output: LaunchOutput) -> str:
+    """An expected output in words."""
+    if not output.ok:
+        return f"{output.argument}: {output.wrong} of {output.elements} elements WRONG (max abs {output.max_abs:.2e})"
+    vacuous = f"; says nothing: {output.vacuous}" if output.vacuous else ""
+    return f"{output.argument}: {output.elements} elements right (max abs {output.max_abs:.2e}, {output.max_ulp} ulp{vacuous})"

@@ -1,0 +1,1 @@
+"""An image's layout in memory."""

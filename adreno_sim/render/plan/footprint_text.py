@@ -1,0 +1,116 @@
+"""A footprint for people: one line a planner, what the bytes are spent on, what changed since an older one."""
+
+from __future__ import annotations
+
+from typing import IO, TYPE_CHECKING
+
+from ..console import open_console
+from . import graph_plan_text
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from ...compiler.plan.compare import Row
+    from ...compiler.plan.difference import Change, Difference
+    from ...compiler.plan.footprint import Footprint
+
+CAUSES = ("dense", "padding", "mismatch", "idle", "gaps", "inflation", "page_rounding")
+
+MOST_CHANGES = 10
+"""Changed tensors, or findings, that are listed; the others are counted."""
+
+LEGEND = """\
+live, by cause: dense = tensors at the peak without padding; pitch = row pitch and alignment; slots = storages larger than
+their tensors, idle = storages empty, gaps = free bytes inside, all at the peak; item size = planned beyond right sizes.
+dense + ... + item size = bytes; pages come on top (the pool rounds each storage up)."""
+
+
+def show(footprint: Footprint, file: IO[str], budget: int | None = None) -> None:
+    """Print the comparison."""
+    console = open_console(file)
+    problem = footprint.problem
+    console.print(f"{footprint.source}: {len(problem.items)} tensors to place; {footprint.rule}", soft_wrap=True, markup=False)
+    console.print(f"live lower bound {problem.lower_bound():,} bytes", soft_wrap=True, markup=False)
+    console.print(table(footprint, budget))
+    console.print(LEGEND, soft_wrap=True, markup=False, style="dim")
+    if footprint.plan is not None:
+        console.print(outside_line(footprint), soft_wrap=True, markup=False)
+    for line in graph_plan_text.lines(footprint.graphs):
+        console.print(line, soft_wrap=True, markup=False)
+    for finding in footprint.findings[:MOST_CHANGES]:
+        console.print(f"{finding.severity}: as compiled: {finding.kind.label}: {finding.message}", soft_wrap=True, markup=False)
+    if len(footprint.findings) > MOST_CHANGES:
+        console.print(f"{len(footprint.findings) - MOST_CHANGES} more findings (--json has them all)", markup=False)
+    for row in footprint.rows:
+        known = row.planner == "as compiled"  # the audit has said it, with more about the tensors
+        for sentence in (row.note, *(() if known else row.violations[:3])):
+            if sentence:
+                console.print(f"{row.planner}: {sentence}", soft_wrap=True, markup=False)
+        if len(row.violations) > 3 and not known:
+            console.print(f"{row.planner}: {len(row.violations) - 3} more like these", soft_wrap=True, markup=False)
+        if row.skipped:
+            console.print(f"not planned: {row.planner}: {row.skipped}", soft_wrap=True, markup=False)
+
+
+def table(footprint: Footprint, budget: int | None = None) -> Table:
+    """A line for each planner that answered."""
+    from rich import box
+    from rich.table import Table
+
+    out = Table(box=box.SIMPLE_HEAD)
+    out.add_column("planner", no_wrap=True)
+    for name in ("bytes", "ratio", "storages", "dense", "pitch", "slots", "idle", "gaps", "item size", "pages", "fits?"):
+        out.add_column(name, justify="right", no_wrap=True)
+    for row in footprint.rows:
+        if not row.skipped:
+            out.add_row(*_cells(row, budget))
+    return out
+
+
+def _cells(row: Row, budget: int | None) -> list[str]:
+    causes = [f"{getattr(row.causes, name):,}" if row.causes else "" for name in CAUSES]
+    return [row.planner, f"{row.total:,}", f"{row.ratio:.3f}", str(row.storages), *causes, _fits(row, budget)]
+
+
+def _fits(row: Row, budget: int | None) -> str:
+    if row.violations:
+        return "invalid"
+    if not row.fits:
+        return "no"
+    return "over budget" if budget is not None and row.total > budget else "yes"
+
+
+def outside_line(footprint: Footprint) -> str:
+    """Bytes that no planner places."""
+    assert footprint.plan is not None
+    plan = footprint.plan
+    whys: dict[str, int] = {}
+    for storage in plan.storages:
+        if not storage.planned:
+            whys[storage.why or "left alone"] = whys.get(storage.why or "left alone", 0) + storage.planned_bytes
+    parts = ", ".join(f"{why} {nbytes:,}" for why, nbytes in whys.items())
+    fixed = {kind: sum(t.nbytes for t in plan.fixed if t.kind == kind) for kind in ("input", "output")}
+    return (
+        f"outside the plan: unplanned {plan.summary.unplanned:,}{f' ({parts})' if parts else ''}, "
+        f"workspace of a call {plan.summary.workspace:,}, "
+        f"constants {plan.summary.constants:,}, inputs {fixed['input']:,}, outputs {fixed['output']:,} bytes"
+    )
+
+
+def show_difference(difference: Difference, file: IO[str]) -> None:
+    """Print what changed, planner by planner, and because of which tensors."""
+    print(f"against {difference.source}:", file=file)
+    for planner, (old, new) in difference.totals.items():
+        print(f"  {planner}: {old:,} -> {new:,} ({new - old:+,})", file=file)
+    print(f"  live lower bound: {difference.bound:+,}", file=file)
+    _changes("live at the peak", difference.peak, file)
+    _changes("tensors", difference.tensors, file)
+
+
+def _changes(what: str, changes: tuple[Change, ...], file: IO[str]) -> None:
+    print(f"  {what}: {'no change' if not changes else ''}".rstrip(), file=file)
+    for change in changes[:MOST_CHANGES]:
+        print(f"    {change.bytes:+,} bytes: {change.count:+d} x {change.tensor}", file=file)
+    if len(changes) > MOST_CHANGES:
+        rest = sum(change.bytes for change in changes[MOST_CHANGES:])
+        print(f"    {rest:+,} bytes: {len(changes) - MOST_CHANGES} more kinds", file=file)

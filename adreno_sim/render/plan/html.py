@@ -1,0 +1,86 @@
+"""One self-contained page that shows memory plans: figures, live bytes over time, every tensor where it lies.
+
+The page asks for nothing from anywhere. It shows the aggregate first; of a plan of many tensors those smaller
+than a pixel are marks, and become rectangles when one zooms in.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from html import escape
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+from ...base.errors import AdrenoSimError
+from ...base.json_io import write_text
+from .picture import COLOURS, OTHER, bases, live_curve, time_axis, unit_of
+
+if TYPE_CHECKING:
+    from ...compiler.plan.allocation import Allocation
+    from ...compiler.plan.footprint import Footprint
+    from ...compiler.plan.problem import Item
+
+
+def write_html(path: str | os.PathLike[str], footprint: Footprint, planner: str) -> None:
+    """Write the page, opened at the plan of `planner`. AdrenoSimError where the file cannot be written."""
+    write_text(path, page(footprint, planner))
+
+
+def page(footprint: Footprint, planner: str) -> str:
+    """The page as one document."""
+    files = {name: _file(name) for name in ("plan_page.html", "plan_page.css", "plan_page.js")}
+    data = json.dumps(page_data(footprint, planner), separators=(",", ":"), ensure_ascii=False)
+    values = {
+        "TITLE": escape(f"Memory plans of {footprint.source}"),
+        "SUBTITLE": escape(f"{len(footprint.problem.items)} tensors; {footprint.rule}"),
+        "STYLE": files["plan_page.css"],
+        "SCRIPT": files["plan_page.js"],
+        "DATA": data.replace("<", "\\u003c"),  # no name may end the script element
+    }
+    text = files["plan_page.html"]
+    for name, value in values.items():
+        text = text.replace(f"@{name}@", value)
+    return text
+
+
+def page_data(footprint: Footprint, planner: str) -> dict[str, Any]:
+    """What the script draws. tensors: [id, shape, dtype, scope number, size, dense, start, end] each."""
+    items = footprint.problem.items
+    scopes = sorted({item.scope for item in items})
+    plans = [_plan(a, footprint.rows[n].note) for n, a in enumerate(footprint.allocations) if a is not None]
+    if planner not in [plan["planner"] for plan in plans]:
+        raise AdrenoSimError(f"planner {planner!r} has no plan to draw")
+    return {
+        "planner": planner,
+        "time": time_axis(items),
+        "unit": unit_of(max([plan["total"] for plan in plans] or [1])),
+        "scopes": [{"name": scope, "colour": COLOURS.get(scope, OTHER)} for scope in scopes],
+        "tensors": [_tensor(item, scopes) for item in items],
+        "live": {scope: live_curve(tuple(item for item in items if item.scope == scope)) for scope in scopes},
+        "plans": plans,
+    }
+
+
+def _tensor(item: Item, scopes: list[str]) -> list[Any]:
+    shape = "x".join(map(str, item.shape))
+    dtype = item.dtype if item.shape else ""
+    return [item.id, shape, dtype, scopes.index(item.scope), item.size, item.dense or item.size, item.start, item.end]
+
+
+def _plan(allocation: Allocation, note: str) -> dict[str, Any]:
+    """storages: bytes of each; bases: where each begins in the picture; of: storage of each tensor; at: its offset."""
+    return {
+        "planner": allocation.planner,
+        "total": allocation.total,
+        "bound": allocation.problem.lower_bound(allocation.unit),
+        "storages": allocation.storages,
+        "bases": bases(allocation),
+        "of": allocation.storage_of,
+        "at": allocation.offsets,
+        "note": note,
+    }
+
+
+def _file(name: str) -> str:
+    return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")

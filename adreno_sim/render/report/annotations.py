@@ -1,0 +1,46 @@
+"""Findings as workflow commands of GitHub Actions: `::error file=conv.cl,line=7,col=3::...`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ...findings import Finding, Severity
+from ...results.finding_text import work_item
+
+_COMMAND = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
+
+
+def annotation(finding: Finding) -> str:
+    """One line; without a file the annotation belongs to the run as a whole."""
+    properties = {"file": finding.file} if finding.file else {}
+    if finding.file and finding.line:
+        properties["line"] = str(finding.line)
+        if finding.column:
+            properties["col"] = str(finding.column)
+    properties["title"] = finding.kind.label
+    said = ",".join(f"{key}={escaped_property(value)}" for key, value in properties.items())
+    return f"::{_COMMAND[finding.severity]} {said}::{escaped(_message(finding))}"
+
+
+def lines(findings: Iterable[Finding]) -> list[str]:
+    """The annotations of `findings`, most severe first: GitHub shows only the first few of each severity."""
+    return [annotation(finding) for finding in sorted(findings, key=lambda finding: -finding.severity)]
+
+
+def _message(finding: Finding) -> str:
+    parts = [f"kernel {finding.kernel}: {finding.message}" if finding.kernel else finding.message]
+    if finding.work_item is not None:
+        parts.append(f"work-item {work_item(finding.work_item)}")
+    if finding.count > 1:
+        parts.append(f"{finding.count} times")
+    return "; ".join(parts)
+
+
+def escaped(text: str) -> str:
+    """Text as the message of a workflow command."""
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def escaped_property(text: str) -> str:
+    """Text as the value of a property of one."""
+    return escaped(text).replace(":", "%3A").replace(",", "%2C")

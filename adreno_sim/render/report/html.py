@@ -1,0 +1,126 @@
+"""A check as one page that asks for nothing from anywhere: verdict, findings with their stores, kernels, plan."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from html import escape
+from typing import TYPE_CHECKING
+
+from ...base.json_io import write_text
+from ...findings import Finding, Severity
+from ...results import finding_text
+from ...results.plain_text import allow_lines
+from . import offload_text
+from .text import output_line, plan_line
+
+if TYPE_CHECKING:
+    from ...results.model import KernelReport, Report
+
+STYLE = """\
+:root { color-scheme: light dark; font: 15px/1.45 system-ui, sans-serif; }
+body { max-width: 75rem; margin: 1.5rem auto; padding: 0 1rem; }
+h1 { font-size: 1.25rem; } h2 { font-size: 1.05rem; margin-top: 1.6rem; }
+code, pre, td.n { font-family: ui-monospace, monospace; font-size: .87rem; }
+pre { overflow-x: auto; padding: .5rem .7rem; background: color-mix(in srgb, currentColor 7%, transparent); }
+table { border-collapse: collapse; } th { text-align: left; font-weight: 600; }
+td, th { padding: .15rem .8rem .15rem 0; border-bottom: 1px solid color-mix(in srgb, currentColor 18%, transparent); }
+td.n { text-align: right; } .scroll { overflow-x: auto; }
+summary { cursor: pointer; } details { margin: .3rem 0; }
+.error, .wrong, .bad { color: light-dark(#a30f0f, #ff8a80); }
+.warning, .vacuous, .unchecked { color: light-dark(#7a5200, #ffd180); }
+.ok, .good { color: light-dark(#0b6b2b, #8ce99a); } mark { background: light-dark(#ffe08a, #6b5200); color: inherit; }
+"""
+
+AROUND = 4
+"""Lines of source shown on each side of a finding's."""
+
+
+def write_html(path: str | os.PathLike[str], report: Report) -> None:
+    """Write the page. AdrenoSimError where the file cannot be written."""
+    write_text(path, of_report(report))
+
+
+def of_report(report: Report) -> str:
+    """The page of a whole check."""
+    title = f"{report.model} on {report.device}"
+    facts = f"{report.target}, pipeline {report.pipeline}, TVM {report.tvm_version}, checks {report.checks}, seed {report.seed}"
+    found = sorted(report.findings, key=lambda finding: -finding.severity)
+    parts = [_verdict(report.verdict, report.ok), f"<p>{escape(facts)}</p>"]
+    parts += section("Findings", [of_finding(finding, report.sources.get(finding.kernel, "")) for finding in found])
+    parts += section("Accepted", [f"<p>{escape(line)}</p>" for line in allow_lines(report.allowed, report.expired)])
+    parts += section("Not checked", [_list(report.unchecked)] if report.unchecked else [])
+    parts += section("Kernels", [_kernels(report.kernels)] if report.kernels else [])
+    parts += section("OpenCL ML", [_list(offload_text.lines(report))] if report.subgraphs or report.kept else [])
+    parts += section("Outputs", [_list(output_line(output) for output in report.outputs)] if report.outputs else [])
+    parts += section("Memory", [f"<p>{escape(plan_line(report))}</p>"] if report.plan is not None else [])
+    parts += section("Inputs", [_list(f"{i.name}: {i.dtype} {i.shape} from {i.source}" for i in report.inputs)])
+    return page(title, parts)
+
+
+def of_launch(title: str, findings: Sequence[Finding], source: str, said: str) -> str:
+    """The page of one launch that failed. said: why, in a line."""
+    return page(title, [_verdict(said, False), *section("Findings", [of_finding(finding, source) for finding in findings])])
+
+
+def page(title: str, parts: Iterable[str]) -> str:
+    """A document of these parts, which are HTML."""
+    policy = "default-src 'none'; style-src 'unsafe-inline'"
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        f"<title>{escape(title)}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<h1>{escape(title)}</h1>\n"
+        + "\n".join(parts)
+        + "\n</body>\n</html>\n"
+    )
+
+
+def section(title: str, parts: Sequence[str]) -> list[str]:
+    """A heading and its parts; nothing without parts."""
+    return [f"<h2>{escape(title)}</h2>", *parts] if parts else []
+
+
+def of_finding(finding: Finding, source: str) -> str:
+    """One finding; the errors open. source: text of its kernel, "" where it is not known."""
+    head, *rest = finding_text.lines(finding)
+    detail = f"<pre>{escape(chr(10).join(line[2:] for line in rest))}</pre>" if rest else ""
+    shown = " open" if finding.severity is Severity.ERROR else ""
+    summary = f'<summary class="{finding.severity}">{escape(head)}</summary>'
+    return f"<details{shown}>{summary}{detail}{_excerpt(source, finding.line)}</details>"
+
+
+def _excerpt(source: str, line: int) -> str:
+    lines = source.splitlines()
+    if not 0 < line <= len(lines):
+        return ""
+    first = max(line - AROUND, 1)
+    shown = []
+    for number, text in enumerate(lines[first - 1 : line + AROUND], first):
+        row = f"{number:5} {escape(text)}"
+        shown.append(f"<mark>{row}</mark>" if number == line else row)
+    return f"<pre>{chr(10).join(shown)}</pre>"
+
+
+def _verdict(text: str, ok: bool) -> str:
+    return f'<p class="{"good" if ok else "bad"}"><strong>{escape(text)}</strong></p>'
+
+
+def _list(sentences: Iterable[str]) -> str:
+    return "<ul>" + "".join(f"<li>{escape(sentence)}</li>" for sentence in sentences) + "</ul>"
+
+
+def _kernels(kernels: Iterable[KernelReport]) -> str:
+    names = ("kernel", "launches", "ms", "max abs", "max ulp", "worst at", "errors", "warnings", "golden")
+    rows = []
+    for kernel in kernels:
+        judged = [f"{kernel.max_abs:.2e}", str(kernel.max_ulp)] if kernel.compared else ["", ""]
+        worst = ",".join(map(str, kernel.worst_index)) if kernel.max_abs else ""
+        figures = [str(kernel.launches), f"{kernel.seconds * 1e3:.2f}", *judged, worst]
+        figures += [str(count or "") for count in (kernel.errors, kernel.warnings)]
+        cells = "".join(f'<td class="n">{escape(figure)}</td>' for figure in figures)
+        rows.append(
+            f'<tr><td><code>{escape(kernel.name)}</code></td>{cells}<td class="{kernel.status}">{kernel.status}</td></tr>'
+        )
+    heads = "".join(f"<th>{name}</th>" for name in names)
+    return f'<div class="scroll"><table><thead><tr>{heads}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'

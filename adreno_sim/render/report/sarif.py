@@ -1,0 +1,106 @@
+"""Findings as SARIF 2.1.0 (OASIS), which code hosts and editors read."""
+
+from __future__ import annotations
+
+import hashlib
+import urllib.parse
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ...base.allow import Allowed
+from ...base.version import __version__
+from ...findings import Finding, Kind
+from ...results import encode, finding_text
+from ...results.rules import TEXT
+
+VERSION = "2.1.0"
+SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+
+
+def to_sarif(
+    findings: Sequence[Finding], allowed: Sequence[Allowed] = (), sources: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """One run with a result per finding; allowed ones are suppressed results with the entry's reason.
+
+    sources: text of kernels that are no files, by the path under which the findings' places are told (see `uri`).
+    """
+    used = sorted({finding.kind for finding in [*findings, *(item.finding for item in allowed)]}, key=lambda kind: kind.label)
+    results = [_result(finding, used) for finding in findings]
+    for item in allowed:
+        results.append({**_result(item.finding, used), "suppressions": [_suppression(item)]})
+    driver = {"name": "adreno-sim", "version": __version__, "rules": [_rule(kind) for kind in used]}
+    run: dict[str, Any] = {"tool": {"driver": driver}, "columnKind": "utf16CodeUnits", "results": results}
+    if sources:
+        run["artifacts"] = [
+            {"location": {"uri": _reference(path)}, "sourceLanguage": "opencl", "contents": {"text": text}}
+            for path, text in sources.items()
+        ]
+    return {"$schema": SCHEMA, "version": VERSION, "runs": [run]}
+
+
+def uri(finding: Finding) -> str:
+    """The file a finding's place is in: its own, or KERNEL.cl for a kernel that a compiler made."""
+    return finding.file or (f"{finding.kernel}.cl" if finding.kernel else "")
+
+
+def _rule(kind: Kind) -> dict[str, Any]:
+    return {
+        "id": kind.label,
+        "shortDescription": {"text": TEXT[kind]},
+        "defaultConfiguration": {"level": str(kind.severity)},
+    }
+
+
+def _result(finding: Finding, rules: Sequence[Kind]) -> dict[str, Any]:
+    result: dict[str, Any] = {
+        "ruleId": finding.kind.label,
+        "ruleIndex": rules.index(finding.kind),
+        "level": str(finding.severity),
+        "message": {"text": _message(finding)},
+        "occurrenceCount": finding.count,
+        "partialFingerprints": {"place/v1": fingerprint(finding)},
+        "properties": {"finding": encode.finding_to_json(finding)},
+    }
+    location = _location(finding)
+    if location:
+        result["locations"] = [location]
+    return result
+
+
+def _message(finding: Finding) -> str:
+    parts = [finding.message]
+    if finding.work_item is not None:
+        parts.append(f"Work-item {finding_text.work_item(finding.work_item)}.")
+    if finding.access is not None:
+        parts.append(f"Access {finding_text.access(finding.access)}.")
+    return "\n".join(parts)
+
+
+def _location(finding: Finding) -> dict[str, Any]:
+    location: dict[str, Any] = {}
+    if uri(finding):
+        physical: dict[str, Any] = {"artifactLocation": {"uri": _reference(uri(finding))}}
+        if finding.line:
+            physical["region"] = {"startLine": finding.line, **({"startColumn": finding.column} if finding.column else {})}
+        location["physicalLocation"] = physical
+    if finding.kernel:
+        location["logicalLocations"] = [{"name": finding.kernel, "kind": "function"}]
+    return location
+
+
+def _reference(path: str) -> str:
+    """A path as a URI: absolute ones with their scheme, others relative to where the run was."""
+    return Path(path).as_uri() if Path(path).is_absolute() else urllib.parse.quote(path)
+
+
+def _suppression(item: Allowed) -> dict[str, Any]:
+    entry = item.entry
+    return {"kind": "external", "status": "accepted", "justification": f"{entry.reason} ({entry.where}, until {entry.expires})"}
+
+
+def fingerprint(finding: Finding) -> str:
+    """Stays the same while the kernel, the kind and the argument do, so that a moved line is no new alert."""
+    view = finding.access.view if finding.access else ""
+    text = "\0".join((finding.kind.label, finding.kernel, view))
+    return hashlib.sha256(text.encode()).hexdigest()[:32]

@@ -1,0 +1,174 @@
+"""A report for people: a table per kernel, the plan, findings, what was not checked, the verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import IO, TYPE_CHECKING
+
+from ...findings import Severity
+from ...results import finding_text
+from ...results.model import KernelReport, OutputReport, PeerReport, Report, ScopeSummary
+from ...results.plain_text import allow_lines
+from ..console import open_console
+from . import offload_text
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+STYLE = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.NOTE: "dim"}
+STATUS_STYLE = {"ok": "green", "wrong": "bold red", "vacuous": "yellow", "part": "", "unchecked": "yellow"}
+SHOWN = 3
+"""Tensors named for each reason; the JSON has them all."""
+
+
+def show(report: Report, file: IO[str], notes: bool = False) -> None:
+    """Print the whole report; notes among the findings only where asked for."""
+    from rich.text import Text
+
+    console = open_console(file)
+    if report.kernels:
+        console.print(kernel_table(report))
+    for line in offload_text.lines(report):
+        console.print(line, soft_wrap=True, markup=False)
+    for output in report.outputs:
+        console.print(output_line(output), soft_wrap=True, markup=False)
+    if report.plan is not None:
+        console.print(plan_line(report), soft_wrap=True, markup=False)
+    if report.scopes is not None:
+        console.print(scope_line(report.scopes), soft_wrap=True, markup=False)
+    for function, schedule in report.tuned.items():
+        console.print(f"tuned {function}: {schedule}", soft_wrap=True, markup=False)
+    if any(kernel.accesses for kernel in report.kernels):
+        console.print(access_line(report), soft_wrap=True, markup=False)
+    console.print(_timing_line(report), soft_wrap=True, markup=False)
+    for finding in sorted(report.findings, key=lambda finding: -finding.severity):
+        if finding.severity is Severity.NOTE and not notes:
+            continue
+        head, *rest = finding_text.lines(finding)
+        console.print(Text(head, style=STYLE[finding.severity]), soft_wrap=True)
+        for line in rest:
+            console.print(line, soft_wrap=True, markup=False)
+    hidden = report.count(Severity.NOTE)
+    if hidden and not notes:
+        console.print(f"{hidden} note{'s' if hidden > 1 else ''} not shown (--notes)", markup=False)
+    for line in allow_lines(report.allowed, report.expired):
+        console.print(line, soft_wrap=True, markup=False)
+    if report.reproduction:
+        console.print(f"reproduction: {report.reproduction}", soft_wrap=True, markup=False)
+    for sentence in report.unchecked:
+        console.print(f"not checked: {sentence}", soft_wrap=True, markup=False)
+    style = "bold green" if report.ok else "bold red"
+    console.print(Text(report.verdict, style=style), soft_wrap=True)
+
+
+def kernel_table(report: Report) -> Table:
+    """One row per kernel, in order of first launch."""
+    from rich import box
+    from rich.table import Table
+
+    device_time = any(kernel.device_seconds is not None for kernel in report.kernels)
+    table = Table(box=box.SIMPLE_HEAD, title=None)
+    table.add_column("kernel", overflow="fold")
+    times = ["ms", "device ms"] if device_time else ["ms"]
+    peer = [f"beside {report.compared_with}"] if report.compared_with else []
+    for name in ("launches", *times, "max abs", "max ulp", "worst at", *peer, "findings", "golden"):
+        table.add_column(name, justify="right", no_wrap=name != "worst at")
+    for kernel in report.kernels:
+        status = kernel.status
+        table.add_row(*_cells(kernel, device_time, bool(peer)), _styled(status, STATUS_STYLE[status]))
+    return table
+
+
+def _cells(kernel: KernelReport, device_time: bool, peer: bool) -> list[str]:
+    cells = [kernel.name, str(kernel.launches), f"{kernel.seconds * 1e3:.2f}"]
+    if device_time:
+        cells.append("" if kernel.device_seconds is None else f"{kernel.device_seconds * 1e3:.2f}")
+    if kernel.compared:
+        cells += [f"{kernel.max_abs:.2e}", str(kernel.max_ulp), ",".join(map(str, kernel.worst_index)) if kernel.max_abs else ""]
+    else:
+        cells += ["", "", ""]
+    if peer:
+        cells.append(_beside(kernel.peer))
+    counts = [(kernel.errors, "error"), (kernel.warnings, "warning")]
+    return [*cells, ", ".join(f"{n} {what}{'s' if n > 1 else ''}" for n, what in counts if n)]
+
+
+def _beside(peer: PeerReport | None) -> str:
+    if peer is None:
+        return ""
+    if peer.differ:
+        return f"{peer.differ} of {peer.compared} differ"
+    return "same bits" if peer.equal == peer.compared else f"{peer.max_ulp} ulp"
+
+
+def _styled(text: str, style: str) -> str:
+    return f"[{style}]{text}[/]" if style else text
+
+
+def output_line(output: OutputReport) -> str:
+    """How an output compares with a reference."""
+    said = "agrees with" if output.ok else "DIFFERS from"
+    vacuous = f"; says nothing: {output.vacuous}" if output.vacuous else ""
+    return (
+        f"{output.output} {said} {output.reference} (max abs {output.max_abs:.2e}, {output.max_ulp} ulp, "
+        f"rms {output.rms:.2e}{vacuous})"
+    )
+
+
+def access_line(report: Report) -> str:
+    """The share of accesses that were proven in range: of those executed where they were counted, else of those in the code."""
+    known = [(kernel.name, kernel.accesses) for kernel in report.kernels if kernel.accesses is not None]
+    counted = [(name, a.executed, a.executed_proven) for name, a in known if a.executed is not None]
+    rows = counted or [(name, a.places, a.proven_places) for name, a in known]
+    total, proven = sum(n or 0 for _, n, _ in rows), sum(n or 0 for _, _, n in rows)
+    left = [f"{name} {(some or 0) / whole:.1%}" for name, whole, some in rows if whole and some != whole]
+    what = "executed accesses" if counted else "accesses in the code (not weighted by how often they run)"
+    share = "all" if proven == total else f"{100 * proven / total:.2f}%"
+    return f"bounds: {share} of {total:,} {what} proven in range{'; less in ' if left else ''}{', '.join(left)}"
+
+
+def plan_line(report: Report) -> str:
+    """The plan's bytes: as planned, with right texture sizes, live lower bound."""
+    plan = report.plan
+    assert plan is not None
+    what = f"memory plan {report.planner}".rstrip()
+    return (
+        f"{what}: {plan.planned:,} bytes as planned in {plan.storages} storages, {plan.right:,} with right sizes "
+        f"({plan.inflation:.2f}x), live lower bound {plan.live_lower_bound:,}"
+        f"{_spent('by cause', report.plan_causes, CAUSES)}"
+        f"{_spent('besides', {**report.plan_causes, 'unplanned': plan.unplanned, 'constants': plan.constants}, BESIDES)}"
+    )
+
+
+CAUSES = {
+    "dense": "tensors at the peak", "padding": "pitch padding", "slots": "storages larger than their tensors",
+    "item_size": "item-size inflation",
+}  # fmt: skip
+"""What a plan's bytes are, each with what it is called: they add up."""
+
+BESIDES = {"pages": "page rounding", "unplanned": "unplanned", "workspace": "workspace", "constants": "constants"}
+"""What comes on top of them."""
+
+
+def _spent(title: str, nbytes: Mapping[str, int], names: Mapping[str, str]) -> str:
+    """The bytes of these, without what is nothing."""
+    spent = [f"{name} {nbytes[key]:,}" for key, name in names.items() if nbytes.get(key)]
+    return f"; {title}: {', '.join(spent)}" if spent else ""
+
+
+def scope_line(scopes: ScopeSummary) -> str:
+    """How many tensors are textures, and why the others are not, a few of them by name."""
+    by_reason: dict[str, list[str]] = {}
+    for tensor in scopes.buffers:
+        by_reason.setdefault(tensor.why.partition(":")[0], []).append(tensor.name)
+    reasons = [
+        f"{', '.join(names[:SHOWN])}{f' and {len(names) - SHOWN} more' if len(names) > SHOWN else ''} ({reason})"
+        for reason, names in sorted(by_reason.items(), key=lambda item: -len(item[1]))
+    ]
+    why = f": {', '.join(reasons)}" if reasons else ""
+    return f"tensors before fusion: {scopes.textures} in textures, {len(scopes.buffers)} in buffers{why}"
+
+
+def _timing_line(report: Report) -> str:
+    total = sum(report.timings.values())
+    return f"time: {total:.1f} s (" + ", ".join(f"{stage} {seconds:.1f}" for stage, seconds in report.timings.items()) + ")"

@@ -1,0 +1,1 @@
+"""The storage scopes of a model."""

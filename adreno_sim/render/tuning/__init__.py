@@ -1,0 +1,1 @@
+"""What a tuning run did."""

@@ -1,0 +1,74 @@
+"""A tuning run for people: each task with its best candidate, and every rejected one with its reason."""
+
+from __future__ import annotations
+
+from typing import IO, TYPE_CHECKING
+
+from ..console import open_console, teller
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from ...compiler.tuning.report import TaskReport, Trial, TuneReport
+
+
+def show(report: TuneReport, file: IO[str], everything: bool = False) -> None:
+    """Print the tasks; of the accepted candidates only the best, unless `everything`."""
+    console = open_console(file)
+    say = teller(console)
+
+    timed = f", timed on {report.timed_on}" if report.timed_on else ""
+    say(f"{report.model}, target {report.target}, TVM {report.tvm}, checked on {report.checked_on}{timed}")
+    say(f"ranking: {report.ranking}" + (f"; {report.resumed} candidates from earlier runs" if report.resumed else ""))
+    for task in report.tasks:
+        say("")
+        say(f"{', '.join(task.functions)}: {task.operator} on {', '.join(task.shapes)}")
+        shown = [trial for trial in task.trials if everything or not trial.accepted or trial == task.best]
+        if shown:
+            console.print(table(shown, task, report))
+        say(summary(task, report))
+    say("")
+    say(f"{'ok' if report.ok else 'failed: a task has no accepted candidate'}; apply with: check MODEL --tuned {report.folder}")
+
+
+def table(trials: list[Trial], task: TaskReport, report: TuneReport) -> Table:
+    """One line per candidate."""
+    from rich import box
+    from rich.table import Table
+
+    made = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for title in ("", "variant", "tiles, unroll", rank_title(report), "accepted, or why not"):
+        made.add_column(title, overflow="fold", justify="right" if title == "" else "left")
+    for trial in trials:
+        said = ("best" if trial == task.best else "ok") if trial.accepted else f"{trial.stage}: {trial.reason}"
+        made.add_row(str(trial.number), trial.variant, " ".join(trial.decisions), rank_text(trial.rank, report), _escaped(said))
+    return made
+
+
+def rank_title(report: TuneReport) -> str:
+    return "ms" if report.timed else "cost"
+
+
+def rank_text(rank: float | None, report: TuneReport) -> str:
+    """Milliseconds, or millions of the static cost's bytes."""
+    if rank is None:
+        return ""
+    return f"{rank * 1e3:.4g}" if report.timed else f"{rank * 1e3:.4g} MB"
+
+
+def summary(task: TaskReport, report: TuneReport) -> str:
+    """How many candidates there were, and how the best compares with the schedule the pipeline has."""
+    rejected = ", ".join(f"{count} {stage}" for stage, count in task.rejected.items())
+    counts = f"{len(task.trials)} candidates, {len(task.accepted)} accepted" + (f", rejected: {rejected}" if rejected else "")
+    if task.default is None:
+        return f"{counts}; the default schedule: {task.default_reason or 'not judged'}"
+    if task.best is None or task.best.rank is None:
+        return counts
+    times = f"{task.default / task.best.rank:.2f}" if task.best.rank else "?"
+    worth = "" if report.timed else " (static cost, unverified against hardware)"
+    best, default = rank_text(task.best.rank, report), rank_text(task.default, report)
+    return f"{counts}; best {best}, default schedule {default}: {times}x{worth}"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("[", "\\[")

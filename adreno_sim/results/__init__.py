@@ -1,0 +1,1 @@
+"""What commands find, as data: reports, comparisons, snapshots, and their JSON."""

@@ -1,0 +1,100 @@
+"""Reports as JSON: `adreno-sim/report/1`, `adreno-sim/finding/1`; see the JSON Schemas in adreno_sim/schemas."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict
+from typing import Any
+
+from .. import fidelity
+from ..base.allow import Allowed, describe_expired
+from ..base.json_io import plain_json
+from ..base.version import __version__
+from ..findings import Finding
+from . import encode
+from .model import Report
+
+REPORT_SCHEMA = "adreno-sim/report/1"
+
+
+def report_to_json(report: Report) -> dict[str, Any]:
+    """The report as JSON-ready data; infinities and NaN as the strings "inf", "-inf", "nan"."""
+    from .encode import allowed_to_json
+
+    kernels = [{**asdict(kernel), "status": kernel.status} for kernel in report.kernels]
+    data = {
+        "schema": REPORT_SCHEMA,
+        "version": __version__,
+        "ok": report.ok,
+        "exit_code": report.exit_code,
+        "verdict": report.verdict,
+        "model": report.model,
+        "target": report.target,
+        "pipeline": report.pipeline,
+        "fixes": list(report.fixes),
+        "tuned": report.tuned,
+        "scopes": None if report.scopes is None else asdict(report.scopes),
+        "tvm_version": report.tvm_version,
+        "device": report.device,
+        "compared_with": report.compared_with,
+        "checks": report.checks,
+        "seed": report.seed,
+        "strict": report.strict,
+        "inputs": [asdict(item) for item in report.inputs],
+        "kernels_in_model": report.kernels_in_model,
+        "kernels": kernels,
+        "subgraphs": [asdict(subgraph) for subgraph in report.subgraphs],
+        "kept": [asdict(kept) for kept in report.kept],
+        "outputs": [asdict(output) for output in report.outputs],
+        "digests": report.digests,
+        "findings": [finding_to_json(finding) for finding in report.findings],
+        "allowed": allowed_to_json(report.allowed),
+        "expired": list(map(describe_expired, report.expired)),
+        "reproduction": report.reproduction,
+        "plan": None if report.plan is None else plan_to_json(report),
+        "timings": report.timings,
+        "unchecked": report.unchecked,
+        "stopped": report.stopped,
+        "fidelity": fidelity.to_json(),
+    }
+    return plain_json(data)
+
+
+def plan_to_json(report: Report) -> dict[str, Any]:
+    """Totals of the memory plan in bytes, who made it, and what the bytes are spent on."""
+    assert report.plan is not None
+    plan = {**asdict(report.plan), "inflation": report.plan.inflation}
+    return {**plan, "planner": report.planner, "causes": report.plan_causes}
+
+
+def finding_to_json(finding: Finding) -> dict[str, Any]:
+    """One finding; fields that do not apply are left out."""
+    data: dict[str, Any] = {
+        "kind": finding.kind.label,
+        "severity": str(finding.severity),
+        "message": finding.message,
+        "count": finding.count,
+    }
+    for key in ("kernel", "tensor", "file", "line", "column"):
+        if getattr(finding, key):
+            data[key] = getattr(finding, key)
+    if finding.work_item is not None:
+        data["work_item"] = asdict(finding.work_item)
+    if finding.access is not None:
+        data["access"] = {key: value for key, value in asdict(finding.access).items() if value is not None}
+    if finding.detail:
+        data["detail"] = dict(finding.detail)
+    return plain_json(data)
+
+
+def allowed_to_json(allowed: Iterable[Allowed]) -> list[dict[str, Any]]:
+    """Accepted findings, each with the reason and the last day of its entry."""
+    return [
+        {
+            "finding": encode.finding_to_json(item.finding),
+            "reason": item.entry.reason,
+            "expires": item.entry.expires.isoformat(),
+            "entry": item.entry.where,
+        }
+        for item in allowed
+    ]

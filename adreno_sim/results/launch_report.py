@@ -1,0 +1,98 @@
+"""What one launch of a hand-written kernel found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ..base.allow import Allowed, AllowEntry
+from ..findings import Finding, Severity
+from .model import EXIT_FINDINGS, EXIT_OK, WORDS
+
+
+@dataclass(frozen=True)
+class LaunchOutput:
+    """One expected output against what the launch left; numbers as in golden.compare.Comparison.
+
+    vacuous: why an agreement says nothing, "" where it does. worst: index into the flat output.
+    """
+
+    argument: str
+    ok: bool
+    vacuous: str
+    wrong: int
+    elements: int
+    max_abs: float
+    max_ulp: int
+    worst: int
+
+
+@dataclass
+class LaunchReport:
+    """Result of one launch.
+
+    source, launch: the files as the user named them. findings: those that count against the launch; expected: those the
+    launch file announces; allowed: those an allow-list accepts; expired: entries that would have, until their day.
+    is_test: the launch file says what is to be found, so that every other finding, of any severity, counts.
+    missing: what the launch file announces and did not happen. refused: the message of a refusal that was announced.
+    unchecked: sentences on what this launch says nothing about.
+    """
+
+    kernel: str
+    source: str
+    launch: str
+    variant: str
+    device: str
+    checks: str
+    global_size: tuple[int, ...]
+    local_size: tuple[int, ...] | None
+    strict: bool = False
+    is_test: bool = False
+    findings: list[Finding] = field(default_factory=list)
+    expected: list[Finding] = field(default_factory=list)
+    allowed: list[Allowed] = field(default_factory=list)
+    expired: list[AllowEntry] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+    outputs: list[LaunchOutput] = field(default_factory=list)
+    unchecked: list[str] = field(default_factory=list)
+    refused: str = ""
+    printed: str = ""
+    seconds: float = 0.0
+    text: str = field(default="", repr=False)
+
+    @property
+    def counting(self) -> list[Finding]:
+        """Findings that make the launch fail."""
+        if self.is_test:
+            return self.findings
+        worst = Severity.WARNING if self.strict else Severity.ERROR
+        return [finding for finding in self.findings if finding.severity >= worst]
+
+    @property
+    def ok(self) -> bool:
+        return not self.counting and not self.missing
+
+    @property
+    def exit_code(self) -> int:
+        """0 ok, 1 findings."""
+        return EXIT_OK if self.ok else EXIT_FINDINGS
+
+    @property
+    def verdict(self) -> str:
+        """One line: ok or findings, and what is behind it."""
+        return f"{WORDS[self.exit_code]}: {', '.join(self._parts())}"
+
+    def _parts(self) -> list[str]:
+        if self.refused:
+            return ["refused, as expected"]
+        parts = [_count(self.findings, severity) for severity in (Severity.ERROR, Severity.WARNING)]
+        parts += [f"{len(self.missing)} expected but not seen"] if self.missing else []
+        parts += [f"{len(self.expected)} as expected"] if self.expected else []
+        parts += [f"{len(self.allowed)} allowed"] if self.allowed else []
+        right = sum(output.ok for output in self.outputs)
+        parts.append(f"{right} of {len(self.outputs)} outputs right" if self.outputs else "no output compared")
+        return parts
+
+
+def _count(findings: list[Finding], severity: Severity) -> str:
+    count = sum(finding.severity is severity for finding in findings)
+    return f"{count} {severity}{'' if count == 1 else 's'}"

@@ -1,0 +1,49 @@
+"""A report in plain lines, without its table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ..base.allow import Allowed, AllowEntry, describe_expired
+from . import finding_text
+from .model import Report
+
+if TYPE_CHECKING:
+    from .model import Report
+
+
+def plain(report: Report) -> str:
+    """The report without its table: findings of the highest severity first, what was not checked, the verdict."""
+    found = sorted(report.findings, key=lambda finding: -finding.severity)
+    out = [line for finding in found for line in finding_text.lines(finding)]
+    out += allow_lines(report.allowed, report.expired)
+    out += [f"not checked: {sentence}" for sentence in report.unchecked]
+    return "\n".join([*out, report.verdict])
+
+
+def allow_lines(allowed: Sequence[Allowed], expired: Sequence[AllowEntry]) -> list[str]:
+    """What allow-list entries accepted, and entries that are past their day."""
+    out = [
+        f"allowed: {item.finding.severity}: {item.finding.kind.label} at {finding_text.location(item.finding)}: "
+        f"{item.entry.reason} ({item.entry.where}, until {item.entry.expires})"
+        for item in allowed
+    ]
+    return out + [f"expired allow-list entry: {describe_expired(entry)}" for entry in expired]
+
+
+MOST_FINDINGS = 3
+"""Findings shown of a failed check; the attachment has them all."""
+
+
+def failure_text(report: Report) -> str:
+    """A failed check in a few lines: the verdict, the worst findings with kernel, line and index, how many more there are."""
+    from . import finding_text
+
+    found = sorted((f for f in report.findings if f.severity > 0), key=lambda finding: -finding.severity)
+    lines = [f"{report.model} on {report.device} ({report.target}, {report.pipeline}): {report.verdict}"]
+    for finding in found[:MOST_FINDINGS]:
+        lines += finding_text.lines(finding)
+    if len(found) > MOST_FINDINGS:
+        lines.append(f"and {len(found) - MOST_FINDINGS} more findings")
+    return "\n".join(lines)

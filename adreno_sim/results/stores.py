@@ -1,0 +1,30 @@
+"""Stores a replay recorded, as the detail of a finding tells them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from ..device.protocol import StoreEvent
+from ..findings import WorkItem
+
+
+def described(events: Iterable[StoreEvent], kernel: str, source: str) -> list[dict[str, Any]]:
+    """Every store with its place, work-item, value and source line, in order."""
+    lines = source.splitlines()
+    return [_described(event, kernel, lines) for event in sorted(events, key=lambda event: event.order)]
+
+
+def _described(event: StoreEvent, kernel: str, lines: list[str]) -> dict[str, Any]:
+    item = event.work_item
+    ids = item if isinstance(item, WorkItem) else WorkItem((0, 0, 0), (0, 0, 0), (0, 0, 0))
+    return {
+        "order": event.order,
+        "kernel": kernel,
+        "line": event.line,
+        "column": event.column,
+        "value": event.value,
+        "global_id": ids.global_id,
+        "local_id": ids.local_id,
+        "source": lines[event.line - 1].strip() if 0 < event.line <= len(lines) else "",
+    }

@@ -1,0 +1,108 @@
+"""A memory plan as data: storages, the tensors that live in them, and what they add up to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from ...results.plan_summary import PlanSummary
+
+RUNTIME_COPY = "a copy in another scope, which the runtime allocates"
+"""`why` of a storage that has whatever size the device asks for."""
+
+
+@dataclass(frozen=True)
+class PlannedStorage:
+    """One alloc_storage. planned_bytes as the planner wrote it; needed_bytes the largest right size among its tensors.
+
+    [first, last] are VM instruction indices over which the storage exists. planned: False where the planner left a
+    tensor alone (function results, unknown shapes) and gave it a storage of its own; `why` then says for what reason.
+    """
+
+    id: str
+    scope: str
+    planned_bytes: int
+    needed_bytes: int
+    first: int
+    last: int
+    planned: bool = True
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class PlannedTensor:
+    """One tensor in a storage. dense_bytes unpadded, right_bytes under the device's pitch rule; live on [first, last].
+
+    An alias (reshape) is not listed: it extends the life of the tensor it names. `origin` is the host function that
+    writes it first. written, read: the instructions of its first write and first read (None: there is none, or it is not
+    known); `accesses_known` of the plan says which.
+    """
+
+    id: str
+    storage: str
+    offset: int
+    shape: tuple[int, ...]
+    dtype: str
+    scope: str
+    dense_bytes: int
+    right_bytes: int
+    first: int
+    last: int
+    origin: str = ""
+    written: int | None = None
+    read: int | None = None
+
+
+@dataclass(frozen=True)
+class PlannedWorkspace:
+    """Device memory that host function `function` takes for itself while `instruction` calls it; texture: as an image."""
+
+    id: str
+    function: str
+    instruction: int
+    nbytes: int
+    texture: bool = False
+
+
+@dataclass(frozen=True)
+class FixedTensor:
+    """A tensor no plan places: kind "input", "constant" or "output" (results that alias an input or constant too)."""
+
+    name: str
+    kind: Literal["input", "constant", "output"]
+    shape: tuple[int, ...]
+    dtype: str
+    scope: str
+    nbytes: int
+
+
+@dataclass(frozen=True)
+class SymbolRange:
+    """A symbolic dimension, low <= size <= high."""
+
+    name: str
+    low: int
+    high: int
+
+
+@dataclass(frozen=True)
+class MemoryPlan:
+    """The plan of one entry function for one set of input shapes under one pitch rule.
+
+    `rule` says in words how right sizes were computed. Invariant: every tensor names a listed storage and lies inside
+    that storage's [first, last]. fixed: inputs, constants and outputs. symbols: where sizes are symbolic, the ranges that
+    the plan is for; sizes and summary are those of the upper ends, `least` is the summary at the lower ends.
+    accesses_known: `written` and `read` of the tensors were recorded.
+    """
+
+    function: str
+    rule: str
+    storages: tuple[PlannedStorage, ...]
+    tensors: tuple[PlannedTensor, ...]
+    summary: PlanSummary
+    workspaces: tuple[PlannedWorkspace, ...] = ()
+    fixed: tuple[FixedTensor, ...] = ()
+    symbols: tuple[SymbolRange, ...] = ()
+    least: PlanSummary | None = None
+    accesses_known: bool = False
+    model: str = ""

@@ -1,0 +1,296 @@
+"""CompiledModel: everything needed to run a model, without any compiler object; saved as one file.
+
+The file is a zip: model.json (schema adreno-sim/bundle/1), constants.npz, kernels/NAME.cl, graphs/NAME.json and
+digests.json with the SHA-256 of every other member; golden.json and golden.npz where golden results travel along.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import tempfile
+import zipfile
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal, Union
+
+import numpy as np
+
+from ...base.errors import AdrenoSimError
+from . import golden as golden_data
+from .golden import GoldenData
+from .hostir import HostFunction, VMFunction
+from .memory_plan import MemoryPlan
+from .serial import SchemaError, decode, encode
+
+SCHEMA = "adreno-sim/bundle/1"
+ENTRY = "main"
+
+
+@dataclass(frozen=True)
+class TensorInfo:
+    """An input or output. A dimension is an int or the name of a symbol shared by all inputs and outputs."""
+
+    name: str
+    shape: tuple[int | str, ...]
+    dtype: str
+    scope: str = "global"
+
+
+@dataclass(frozen=True)
+class TupleInfo:
+    """A tuple result, possibly nested."""
+
+    items: tuple[TensorInfo | TupleInfo, ...]
+
+
+ResultInfo = Union[TensorInfo, TupleInfo]
+
+
+@dataclass(frozen=True)
+class KernelParamInfo:
+    """One kernel parameter as the compiler declared it. dtype: element (buffer), channel (image) or value (scalar) type."""
+
+    name: str
+    kind: Literal["buffer", "image", "scalar"]
+    dtype: str
+    access: Literal["none", "read", "write", "read_write"] = "none"
+    scope: str = ""
+
+
+@dataclass(frozen=True)
+class KernelCode:
+    """One OpenCL program with one kernel, built alone with `options`."""
+
+    name: str
+    source: str
+    params: tuple[KernelParamInfo, ...]
+    options: str = ""
+
+
+@dataclass(frozen=True)
+class GraphCode:
+    """A subgraph for OpenCL ML: JSON as TVM's runtime loads it, and where its constants lie (their names -> keys)."""
+
+    name: str
+    source: str
+    constants: dict[str, str]
+
+
+@dataclass(frozen=True)
+class OffloadDecision:
+    """What became of one candidate for OpenCL ML. operators: those inside, by name; reason: why it was offloaded or kept."""
+
+    name: str
+    operators: tuple[str, ...]
+    flops: int
+    offloaded: bool
+    reason: str
+
+
+@dataclass(frozen=True)
+class CompiledModel:
+    """A compiled model. `functions` holds the VM functions, ENTRY among them; `results` describes ENTRY's value.
+
+    Invariant (checked by `validate`): every kernel, host function, VM function and constant that the host program names
+    is present, and each launch passes as many arguments as its kernel has parameters.
+    `plan` is the plan as compiled, under the pitch rule the target states; None where input shapes are symbolic.
+    `graphs`: subgraphs for OpenCL ML, by name; `offload`: what the policy for them decided.
+    `golden`: what the calls of one run should compute, where it was recorded; no part of the model's digest.
+    """
+
+    name: str
+    target: str
+    tvm_version: str
+    pipeline: str
+    fixes: tuple[str, ...]
+    inputs: tuple[TensorInfo, ...]
+    results: ResultInfo
+    kernels: dict[str, KernelCode]
+    host_functions: dict[str, HostFunction]
+    functions: dict[str, VMFunction]
+    constants: dict[str, np.ndarray] = field(compare=False)
+    plan: MemoryPlan | None = None
+    golden: GoldenData | None = field(default=None, compare=False)
+    graphs: dict[str, GraphCode] = field(default_factory=dict)
+    offload: tuple[OffloadDecision, ...] = ()
+
+    @property
+    def outputs(self) -> tuple[TensorInfo, ...]:
+        """The result's tensors, nested tuples flattened in order."""
+        return tuple(_flatten(self.results))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the bundle; the file appears complete or not at all."""
+        target = Path(path)
+        try:
+            with tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as file:
+                temporary = Path(file.name)
+        except OSError as error:
+            raise AdrenoSimError(f"cannot write {target}: {error.strerror or error}") from error
+        try:
+            _write_bundle(temporary, _members(self) | (golden_data.to_members(self.golden) if self.golden else {}))
+            os.chmod(temporary, 0o666 & ~_umask())
+            os.replace(temporary, target)
+        except OSError as error:
+            raise AdrenoSimError(f"cannot write {target}: {error.strerror or error}") from error
+        finally:
+            temporary.unlink(missing_ok=True)
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> CompiledModel:
+        """Read a bundle. Raises AdrenoSimError where it is missing, damaged, of another schema or inconsistent."""
+        members = _read_bundle(Path(path))
+        try:
+            return _from_members(members)
+        except (SchemaError, KeyError, ValueError, AdrenoSimError) as error:
+            raise AdrenoSimError(f"{path}: not a valid {SCHEMA} bundle: {error}") from error
+        except RecursionError as error:
+            raise AdrenoSimError(f"{path}: not a valid {SCHEMA} bundle: nested too deeply") from error
+
+    def digest(self) -> str:
+        """SHA-256 of the bundle's contents: equal models have equal digests."""
+        return hashlib.sha256(_digests(_members(self))).hexdigest()
+
+
+def is_compiled(source: object) -> bool:
+    """Whether a model's source is a CompiledModel or the path of a bundle."""
+    return isinstance(source, CompiledModel) or (isinstance(source, (str, os.PathLike)) and Path(source).suffix == ".asim")
+
+
+def as_compiled(source: Any) -> CompiledModel | None:
+    """The CompiledModel that `source` is, or whose bundle's path it is; None for a model to be compiled. Errors as `load`."""
+    if not is_compiled(source):
+        return None
+    return source if isinstance(source, CompiledModel) else CompiledModel.load(source)
+
+
+def _flatten(info: ResultInfo) -> list[TensorInfo]:
+    return [info] if isinstance(info, TensorInfo) else [leaf for item in info.items for leaf in _flatten(item)]
+
+
+def _umask() -> int:
+    mask = os.umask(0o022)
+    os.umask(mask)
+    return mask
+
+
+@dataclass(frozen=True)
+class _Document:
+    """model.json: CompiledModel without constants and kernel sources."""
+
+    schema: str
+    name: str
+    target: str
+    tvm_version: str
+    pipeline: str
+    fixes: tuple[str, ...]
+    inputs: tuple[TensorInfo, ...]
+    results: TensorInfo | TupleInfo
+    kernels: dict[str, KernelCode]
+    host_functions: dict[str, HostFunction]
+    functions: dict[str, VMFunction]
+    plan: MemoryPlan | None = None
+    graphs: dict[str, GraphCode] = field(default_factory=dict)
+    offload: tuple[OffloadDecision, ...] = ()
+
+
+def bundle_schema() -> dict[str, Any]:
+    """JSON Schema of model.json."""
+    from .serial_schema import json_schema
+
+    schema = json_schema(_Document, "adreno-sim:bundle/1", "A compiled model without its constants and kernel sources")
+    schema["properties"]["schema"] = {"const": SCHEMA}
+    return schema
+
+
+_SHARED = (
+    "name",
+    "target",
+    "tvm_version",
+    "pipeline",
+    "fixes",
+    "inputs",
+    "results",
+    "host_functions",
+    "functions",
+    "plan",
+    "offload",
+)
+
+
+def _members(model: CompiledModel) -> dict[str, bytes]:
+    bare = {name: replace(kernel, source="") for name, kernel in model.kernels.items()}
+    graphs = {name: replace(graph, source="") for name, graph in model.graphs.items()}
+    document = _Document(schema=SCHEMA, kernels=bare, graphs=graphs, **{key: getattr(model, key) for key in _SHARED})
+    members = {"model.json": json.dumps(encode(document), indent=1, allow_nan=False).encode()}
+    members["constants.npz"] = _npz(model.constants)
+    for name, kernel in model.kernels.items():
+        members[f"kernels/{name}.cl"] = kernel.source.encode()
+    for name, graph in model.graphs.items():
+        members[f"graphs/{name}.json"] = graph.source.encode()
+    return members
+
+
+def _npz(arrays: dict[str, np.ndarray]) -> bytes:
+    """As np.savez, but any key is allowed and equal arrays give equal bytes."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for key, array in sorted(arrays.items()):
+            npy = io.BytesIO()
+            np.lib.format.write_array(npy, np.asarray(array, order="C"), allow_pickle=False)
+            archive.writestr(zipfile.ZipInfo(f"{key}.npy"), npy.getvalue())
+    return packed.getvalue()
+
+
+def _from_members(members: dict[str, bytes]) -> CompiledModel:
+    data: Any = json.loads(members["model.json"])
+    found = data.get("schema") if isinstance(data, dict) else None
+    if found != SCHEMA:
+        raise SchemaError(f"model.json: expected schema {SCHEMA!r}, found {found!r}")
+    document = decode(_Document, data, "model.json")
+    kernels = {name: replace(code, source=members[f"kernels/{name}.cl"].decode()) for name, code in document.kernels.items()}
+    with np.load(io.BytesIO(members["constants.npz"]), allow_pickle=False) as archive:
+        constants = {key: archive[key] for key in archive.files}
+    graphs = {name: replace(code, source=members[f"graphs/{name}.json"].decode()) for name, code in document.graphs.items()}
+    golden = golden_data.from_members(members)
+    model = CompiledModel(
+        kernels=kernels, constants=constants, golden=golden, graphs=graphs, **{key: getattr(document, key) for key in _SHARED}
+    )
+    from .validate import validate
+
+    validate(model)
+    return model
+
+
+def _digests(members: dict[str, bytes]) -> bytes:
+    return json.dumps({name: hashlib.sha256(data).hexdigest() for name, data in sorted(members.items())}, indent=1).encode()
+
+
+def _write_bundle(path: Path, members: dict[str, bytes]) -> None:
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in {**members, "digests.json": _digests(members)}.items():
+            stored = name in ("constants.npz", golden_data.ARRAYS)  # weights do not shrink, but cost seconds to try
+            method = zipfile.ZIP_STORED if stored else zipfile.ZIP_DEFLATED
+            archive.writestr(zipfile.ZipInfo(name), data, compress_type=method)
+
+
+def _read_bundle(path: Path) -> dict[str, bytes]:
+    """Members of the bundle at `path`, digests checked."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = {name: archive.read(name) for name in archive.namelist()}
+    except OSError as error:
+        raise AdrenoSimError(f"cannot read {path}: {error.strerror or error}") from error
+    except (zipfile.BadZipFile, zipfile.LargeZipFile, ValueError, EOFError, NotImplementedError, RuntimeError) as error:
+        raise AdrenoSimError(f"{path}: not an adreno-sim bundle, or damaged: {error}") from error
+    except Exception as error:  # zlib.error and whatever else a damaged member raises
+        raise AdrenoSimError(f"{path}: damaged bundle: {error}") from error
+    wanted = members.pop("digests.json", None)
+    if wanted is None or "model.json" not in members or "constants.npz" not in members:
+        raise AdrenoSimError(f"{path}: not an adreno-sim bundle (expected model.json, constants.npz and digests.json inside)")
+    if wanted != _digests(members):
+        raise AdrenoSimError(f"{path}: damaged bundle: its contents do not match its digests; save it again")
+    return members

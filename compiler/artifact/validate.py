@@ -1,0 +1,99 @@
+"""Consistency of a CompiledModel: every name that the host program uses exists."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...base.errors import AdrenoSimError
+from ...mlops.graph import parse
+from .hostir import Branch, CallHost, CallVM, ConstRef, Instruction, Operand
+
+if TYPE_CHECKING:
+    from .model import CompiledModel, GraphCode
+
+_DTYPES = frozenset(np.dtype(code).name for code in "?bhilqBHILQefd")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def validate(model: CompiledModel) -> None:
+    """Raise AdrenoSimError naming the first kernel, function or constant that is missing or does not fit its use."""
+    _expect("main" in model.functions, "no VM function 'main'")
+    _expect(len(model.functions["main"].params) == len(model.inputs), "'main' and `inputs` differ in number")
+    for key, kernel in model.kernels.items():
+        _expect(kernel.name == key and _NAME.fullmatch(key) is not None, f"bad kernel name {kernel.name!r} under {key!r}")
+    for function in model.host_functions.values():
+        for launch in function.launches():
+            _expect(launch.kernel in model.kernels, f"{function.name} launches unknown kernel {launch.kernel!r}")
+            expected = len(model.kernels[launch.kernel].params)
+            _expect(len(launch.args) == expected, f"{function.name}: {launch.kernel} takes {expected}, given {len(launch.args)}")
+        for run in function.graphs():
+            _expect(run.graph in model.graphs, f"{function.name} runs unknown graph {run.graph!r}")
+    for key, code in model.graphs.items():
+        _check_graph(model, key, code)
+    for part in (model.inputs, model.results, model.kernels, model.host_functions, model.functions):
+        _check_dtypes(part, "model")
+    for vm_function in model.functions.values():
+        for instruction in walk(vm_function.body):
+            _check_instruction(model, vm_function.name, instruction)
+
+
+def _check_graph(model: CompiledModel, key: str, code: GraphCode) -> None:
+    _expect(code.name == key and _NAME.fullmatch(key) is not None, f"bad graph name {code.name!r} under {key!r}")
+    graph = parse(code.source)
+    for name in graph.constants:
+        _expect(code.constants.get(name) in model.constants, f"graph {key}: constant {name!r} is missing")
+
+
+def _check_dtypes(value: Any, where: str) -> None:
+    """Every field `dtype` in a tree of dataclasses names a numpy type ("" where the field may be left open)."""
+    if isinstance(value, (tuple, dict)):
+        for item in value.values() if isinstance(value, dict) else value:
+            _check_dtypes(item, where)
+    elif is_dataclass(value):
+        name = str(getattr(value, "name", where))
+        dtype = getattr(value, "dtype", "")
+        _expect(dtype == "" or dtype in _DTYPES, f"{name}: unknown dtype {dtype!r}")
+        for field in fields(value):
+            _check_dtypes(getattr(value, field.name), name)
+
+
+def _check_instruction(model: CompiledModel, where: str, instruction: Instruction) -> None:
+    if isinstance(instruction, CallHost):
+        callee = model.host_functions.get(instruction.function)
+        _expect(callee is not None, f"{where} calls unknown host function {instruction.function!r}")
+        assert callee is not None
+        _expect(len(callee.params) == len(instruction.args), f"{where}: {callee.name} takes {len(callee.params)} arguments")
+    if isinstance(instruction, CallVM):
+        _expect(instruction.function in model.functions, f"{where} calls unknown function {instruction.function!r}")
+    for operand in operands(instruction):
+        if isinstance(operand, ConstRef):
+            _expect(operand.key in model.constants, f"{where} uses unknown constant {operand.key!r}")
+
+
+def walk(body: tuple[Instruction, ...]) -> Iterator[Instruction]:
+    """Every instruction of a body, branches included, in order."""
+    for instruction in body:
+        yield instruction
+        if isinstance(instruction, Branch):
+            yield from walk(instruction.then)
+            yield from walk(instruction.otherwise)
+
+
+def operands(instruction: Instruction) -> Iterator[Operand]:
+    """The operands of one instruction (not those inside a branch's blocks)."""
+    for name in ("value", "size", "shape", "src", "condition", "then_result", "otherwise_result"):
+        item = getattr(instruction, name, None)
+        if item is not None:
+            yield item
+    yield from getattr(instruction, "args", ())
+    yield from getattr(instruction, "items", ())
+
+
+def _expect(condition: bool, message: str) -> None:
+    if not condition:
+        raise AdrenoSimError(f"inconsistent model: {message}")

@@ -1,0 +1,1 @@
+"""Checks a model: every kernel, the whole, the memory plan."""

@@ -1,0 +1,325 @@
+"""`check`: compile a model, run every kernel on a device, compare, audit the plan, and report."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...backends.open import announce_devices, open_device
+from ...base.allow import find_config
+from ...base.errors import AdrenoSimError, BuildError, DeviceError, OptionError, UnsupportedError
+from ...base.progress import Progress
+from ...base.rejected_call import refused_call
+from ...device.protocol import Device, refuse_checks
+from ...findings import Finding, Kind, Severity
+from ...results.merge import FindingList
+from ...results.model import EXIT_USAGE, InputReport, Report
+from ..artifact.memory_plan import MemoryPlan
+from ..artifact.model import CompiledModel, is_compiled
+from ..plan.apply import replan
+from ..plan.audit import audit
+from ..plan.rules import DeviceRules
+from ..run.observer import Observer, Observers
+from ..run.vm import VirtualMachine
+from .allow import sort_findings
+from .kernels import FirstWrong, KernelObserver
+from .offload import offload_report
+from .outputs import compare_outputs
+from .peer import Peer
+from .prepare import CheckOptions, Inputs, Outputs, Prepared, Source, prepare
+from .reproduce import Reproducer
+from .support import refused_kernels, require_graphs, require_images
+
+INFLATED = 1.1
+"""planned / right bytes from which a memory plan is reported as inflated."""
+
+
+def check(
+    model: Source,
+    inputs: Inputs | None = None,
+    *,
+    device: str | Device | None = None,
+    checks: str | None = None,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Report:
+    """Compile `model` with TVM's Adreno pipeline, run it on `device`, compare every kernel and the whole model.
+
+    model: path of an .onnx file, of a .pt2 file, of a .py file with a TVMScript module, or of a saved bundle (.asim); an ONNX
+    model, a torch.export.ExportedProgram, a Relax IRModule, or a CompiledModel. A bundle is only run: it has no references to
+    compare with, and says so.
+    inputs: arrays by name or in order, or a file (.npz, .npy, picture); None = seeded, scaled until nothing saturates.
+    device: a device string or an open device; None = ADRENO_SIM_DEVICE, else sim:adreno-740. checks: "off", "bounds" or
+    "full", for a device string. progress: told what happens. options: the fields of CheckOptions.
+
+    Returns a Report; defects are its findings. What the device refuses is a finding. Raises AdrenoSimError for bad input and
+    UnsupportedError for what TVM or the device cannot do, unless errors were found before (then the report says where it
+    stopped).
+    """
+    wanted = CheckOptions.of(options, model)
+    if wanted.save is not None and is_compiled(model):
+        raise OptionError("save", "this is a bundle already")
+    if wanted.reproduce_kernel and wanted.reproduce is None:
+        raise OptionError("reproduce_kernel", "names the kernel to reproduce, and nothing is to be reproduced (reproduce)")
+    announce_devices(text for text in (device, wanted.compare_with) if isinstance(text, str))
+    asked = {"checks": checks, "seed": options.get("seed")}
+    asked = {name: value for name, value in asked.items() if value is not None}
+    return _Run(_open(device, asked), wanted, progress or Progress(), asked).run(model, inputs)
+
+
+def _open(device: str | Device | None, asked: dict[str, Any]) -> Device:
+    """asked: RunOptions that were asked for. A device that is open has its own seed, and must have these checks."""
+    checks = asked.get("checks")
+    if device is None or isinstance(device, str):
+        opened = open_device(device, **asked)
+        refuse_checks(opened, checks)
+        return opened
+    if checks is not None and checks != device.options.checks:
+        raise AdrenoSimError(f"checks={checks!r}: the device is already open with checks={device.options.checks!r}")
+    return device
+
+
+@dataclass
+class _Run:
+    """One check: fills a Report stage by stage.
+
+    asked: RunOptions that were asked for, which a second device gets too. refused: kernels that do not build, by name, with the
+    reason.
+    """
+
+    device: Device
+    options: CheckOptions
+    progress: Progress
+    asked: dict[str, Any] = field(default_factory=dict)
+    timings: dict[str, float] = field(default_factory=dict)
+    unchecked: list[str] = field(default_factory=list)
+    findings: FindingList = field(default_factory=FindingList)
+    refused: dict[str, AdrenoSimError] = field(default_factory=dict)
+    reproducer: Reproducer | None = None
+    peer: Peer | None = None
+
+    def run(self, source: Source, inputs: Inputs | None) -> Report:
+        entries = find_config(Path.cwd()) if self.options.allow is None else self.options.allow
+        self.reproducer = self._reproducer()
+        ready = prepare(source, inputs, self.options, self.device.info, self._stage, self._settle)
+        self.unchecked += ready.unchecked
+        report = self._report(ready)
+        self._require(ready.compiled)
+        wanted = self.options.reproduce_kernel
+        if wanted and wanted not in ready.compiled.kernels:
+            names = ", ".join(ready.compiled.kernels) or "none"
+            raise OptionError("reproduce_kernel", f"{wanted}: the model has no such kernel; there are: {names}")
+        if self.options.compare_with is not None:
+            self.peer = Peer(ready.compiled, open_device(self.options.compare_with, **self.asked))
+            report.compared_with = self.peer.device.info.name
+        observer = KernelObserver(ready.compiled, ready.golden, self.options.keep_going, self.progress, self.refused, self.peer)
+        if self.reproducer is not None:
+            observer.on_wrong = self.reproducer.wrong_value
+        outputs = self._execute(ready, observer, report)
+        if outputs is not None:
+            with self._stage("compare"):
+                self._judge_outputs(report, ready, outputs)
+        sort_findings(report, self.findings.as_list(), entries)
+        self._keep_evidence(report, ready.compiled)
+        report.timings = self.timings
+        report.unchecked = self.unchecked
+        return report
+
+    def _reproducer(self) -> Reproducer | None:
+        folder = self.options.reproduce
+        return None if folder is None else Reproducer(Path(folder), self.options.reproduce_kernel)
+
+    def _keep_evidence(self, report: Report, compiled: CompiledModel) -> None:
+        """Sources of kernels with findings, and where a failing launch was written."""
+        named = {finding.kernel for finding in [*report.findings, *(item.finding for item in report.allowed)]}
+        report.sources = {name: code.source for name, code in compiled.kernels.items() if name in named}
+        if self.reproducer is not None and self.reproducer.written:
+            report.reproduction = f"{self.options.reproduce}: {self.reproducer.written}"
+
+    def _require(self, compiled: CompiledModel) -> None:
+        """Refuse what the device lacks before anything runs; with keep_going, only the kernels that need it."""
+        require_graphs(compiled, self.device.info)
+        require_images(compiled, self.device.info)
+        self.refused.update(refused_kernels(compiled, self.device.info))
+        if self.refused and not self.options.keep_going:
+            first = str(next(iter(self.refused.values())))
+            raise UnsupportedError(
+                f"{first} ({len(self.refused)} of {len(compiled.kernels)} kernels; --keep-going runs the others)"
+            )
+
+    def _report(self, ready: Prepared) -> Report:
+        compiled = ready.compiled
+        report = Report(
+            model=compiled.name,
+            target=compiled.target,
+            pipeline=compiled.pipeline,
+            fixes=compiled.fixes,
+            tuned=ready.tuned,
+            scopes=ready.scopes,
+            device=self.device.info.name,
+            checks=self.device.options.checks,
+            seed=self.options.seed,
+            tvm_version=compiled.tvm_version,
+            kernels_in_model=len(compiled.kernels) + len(compiled.graphs),
+            strict=self.options.strict,
+            inputs=[_input_report(name, array, ready.origin) for name, array in ready.arrays.items()],
+        )
+        if compiled.plan is not None:
+            report.plan = compiled.plan.summary
+            with self._stage("plan"):
+                self._audit_plan(report, compiled.plan)
+        else:
+            self.unchecked.append("memory plan: input shapes are symbolic")
+        return report
+
+    def _settle(self, compiled: CompiledModel) -> CompiledModel:
+        """The model with the plan it is to run with, written where it is to be kept."""
+        if self.options.plan is not None:
+            with self._stage("plan"):
+                compiled = replan(compiled, self.options.plan, DeviceRules.of_device(self.device))
+        if self.options.save is not None:
+            with self._stage("save"):
+                compiled.save(self.options.save)
+        return compiled
+
+    def _audit_plan(self, report: Report, whole: MemoryPlan) -> None:
+        audited = audit(whole, DeviceRules.of_device(self.device), self.options.plan or "tvm")
+        report.planner, report.plan_causes = self.options.plan or "", audited.causes
+        self.findings.add(audited.findings)
+        plan = report.plan
+        if plan is not None and plan.inflation > INFLATED:
+            message = (
+                f"{plan.planned:,} bytes planned, {plan.right:,} with right texture sizes ({plan.inflation:.2f}x); "
+                f"live lower bound {plan.live_lower_bound:,}"
+            )
+            self.findings.add([Finding(Kind.PLAN_INFLATED, message)])
+
+    def _execute(self, ready: Prepared, observer: KernelObserver, report: Report) -> Outputs | None:
+        """Build every kernel, run the model; outputs, or None where the run ended early (the report says why)."""
+        outputs = None
+        stopped: AdrenoSimError | None = None
+        watching = observer if self.reproducer is None else Observers(self.reproducer, observer)
+        with VirtualMachine(ready.compiled, self.device, watching) as machine:
+            try:
+                self._build(machine)
+                with self._stage("run", len(ready.compiled.host_functions)):
+                    outputs = machine.run(ready.arrays)
+                    if ready.golden is not None and ready.golden.forces:
+                        machine.observer = Observer()  # golden results replaced those of each kernel: once more without
+                        outputs = None if observer.replaced else machine.run(ready.arrays)
+            except FirstWrong as first:
+                self.unchecked.append(f"everything after {first}, the first wrong value (--keep-going goes on)")
+            except AdrenoSimError as error:
+                stopped = self._cause(error)
+                if self.reproducer is not None and isinstance(error, DeviceError):
+                    self.reproducer.refused(error)
+        self._split_run(observer)
+        report.kernels = observer.finish()
+        report.subgraphs, report.kept = offload_report(ready.compiled, observer.graphs, self.device.info)
+        self.findings.add(observer.findings.as_list())
+        self.findings.add(self.device.take_warnings())
+        if self.peer is not None:
+            self.peer.close()
+            self.unchecked += [f"{name} on {report.compared_with}: {why}" for name, why in self.peer.refused.items()]
+        if observer.replaced and stopped is None:
+            stopped = next(iter(self.refused.values()))
+            self.unchecked.append("outputs: golden results stood in for those of kernels that cannot run here")
+        self._list_unchecked(ready.compiled, report, observer.replaced, ended_early=outputs is None)
+        if stopped is not None:
+            self._stopped(report, stopped)
+        return outputs
+
+    def _split_run(self, observer: KernelObserver) -> None:
+        """The time of the run by what it went to; what is left is the host program's."""
+        self.timings["host"] = max(0.0, self.timings.pop("run", 0.0) - sum(observer.seconds.values()))
+        for stage, seconds in observer.seconds.items():
+            self.timings[stage] = self.timings.get(stage, 0.0) + seconds
+
+    def _build(self, machine: VirtualMachine) -> None:
+        """Build every kernel. One that does not compile ends the run when it is launched: those before it are judged."""
+        for name in machine.model.graphs:
+            machine.graph(name)
+        wanted = [name for name in machine.model.kernels if name not in self.refused]
+        with self._stage("build", len(wanted)):
+            machine.begin_builds(wanted)
+            for name in wanted:
+                self.progress.step(name)
+                try:
+                    machine.kernel(name)
+                except BuildError as error:
+                    self.refused[name] = error
+                except UnsupportedError as error:
+                    self.refused[name] = UnsupportedError(f"kernel {name}: {error}")
+
+    def _cause(self, error: AdrenoSimError) -> AdrenoSimError:
+        """The error that ended the run; for a kernel that did not build, the one that names it."""
+        if isinstance(error, (BuildError, UnsupportedError)):
+            return next(iter(self.refused.values()), error)
+        return error
+
+    def _stopped(self, report: Report, error: AdrenoSimError) -> None:
+        """An error ends the check unless there is something to report: errors outrank it, with keep_going every kernel does.
+
+        What a device refuses is a finding, unless the audit of the plan has said as much.
+        """
+        told = {finding.kind for finding in self.findings.as_list()}
+        if isinstance(error, DeviceError) and (finding := refused_call(error)).kind not in told:
+            self.findings.add([finding])
+        errors = any(finding.severity is Severity.ERROR for finding in self.findings.as_list())
+        if not errors and not (self.options.keep_going and report.kernels):
+            raise error
+        report.stopped = str(error)
+        report.stopped_code = error.exit_code if isinstance(error, UnsupportedError) else EXIT_USAGE
+        if error not in self.refused.values():
+            self.unchecked.append(f"everything after: {str(error).splitlines()[0]}")
+
+    def _list_unchecked(self, compiled: CompiledModel, report: Report, replaced: set[str], ended_early: bool) -> None:
+        launched = {kernel.name for kernel in report.kernels}
+        self.unchecked += [str(error).splitlines()[0] for error in self.refused.values()]
+        idle = [name for name in (*compiled.kernels, *compiled.graphs) if name not in launched | set(self.refused) | replaced]
+        if ended_early and idle:
+            self.unchecked.append(f"{len(idle)} kernels that the run did not come to")
+        else:
+            self.unchecked += [f"kernel {name}: never launched" for name in idle]
+        if not self.device.info.checks_accesses or self.device.options.checks == "off":
+            self.unchecked.append("memory accesses: this device does not look at them, or was told not to")
+        for kernel in report.kernels:
+            if kernel.status == "vacuous":
+                self.unchecked.append(f"kernel {kernel.name}: its results say nothing (see the vacuous-comparison finding)")
+            elif kernel.status == "unchecked" and compiled.host_functions[kernel.function].golden == "":
+                self.unchecked.append(f"kernel {kernel.name}: {kernel.function} has no PrimFunc before scheduling")
+
+    def _judge_outputs(self, report: Report, ready: Prepared, outputs: Outputs) -> None:
+        names = [item.name or str(i) for i, item in enumerate(ready.compiled.outputs)]
+        report.digests = {name: _digest(array) for name, array in zip(names, outputs, strict=True)}
+        agree = all(kernel.status in ("ok", "part") for kernel in report.kernels)
+        for reference, golden in ready.references.items():
+            reports, findings = compare_outputs(reference, names, outputs, golden, agree, ready.bound)
+            report.outputs += reports
+            self.findings.add(findings)
+
+    @contextmanager
+    def _stage(self, name: str, steps: int = 0) -> Iterator[None]:
+        """Times a stage; one of a name that was there before is added to it. Stages do not nest."""
+        self.progress.stage(name, steps)
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.timings[name] = self.timings.get(name, 0.0) + time.perf_counter() - start
+
+
+def _input_report(name: str, array: np.ndarray, origin: str) -> InputReport:
+    rms = float(np.sqrt(np.mean(np.square(array, dtype=np.float64)))) if array.size else 0.0
+    return InputReport(name, array.shape, array.dtype.name, origin, rms)
+
+
+def _digest(array: np.ndarray) -> str:
+    return hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()

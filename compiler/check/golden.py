@@ -1,0 +1,111 @@
+"""Where a check gets what a call should compute: from TVM here and now, or from what a bundle carries."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from ...base.errors import AdrenoSimError
+from ..artifact.golden import GoldenData
+from ..run.observer import FunctionCall
+
+if TYPE_CHECKING:
+    from ...golden.kernel_reference import Argument
+    from ...golden.subgraph_reference import SubgraphReference
+
+
+class Golden(Protocol):
+    """What calls should compute. forces: each call supposes that those before it computed exactly what they should."""
+
+    @property
+    def forces(self) -> bool: ...
+
+    def knows(self, call: FunctionCall) -> bool:
+        """Whether `results` can say anything about the call."""
+        ...
+
+    def results(self, call: FunctionCall, args: Sequence[Argument]) -> list[np.ndarray | None]:
+        """Each argument after the call, None where it is a scalar or not known. args: what they hold before it."""
+        ...
+
+    def blame(self, call: FunctionCall, values: Sequence[np.ndarray]) -> str:
+        """The first operator of a subgraph whose value is not what it computes of those before it, in words; "" for none.
+
+        values: of every node of the graph.
+        """
+        ...
+
+
+class Reference(Protocol):
+    """Functions by name, run on copies of a call's arguments."""
+
+    def __contains__(self, name: str) -> bool: ...
+    def run(self, name: str, args: Sequence[Argument]) -> list[np.ndarray | None]: ...
+
+
+class References:
+    """Several references as one; the first that has a function runs it."""
+
+    def __init__(self, *references: Reference):
+        self._references = references
+
+    def __contains__(self, name: str) -> bool:
+        return any(name in reference for reference in self._references)
+
+    def run(self, name: str, args: Sequence[Argument]) -> list[np.ndarray | None]:
+        return next(reference for reference in self._references if name in reference).run(name, args)
+
+
+class LiveGolden:
+    """The model's PrimFuncs before scheduling, and its subgraphs, run on the very arguments of the call."""
+
+    forces = False
+
+    def __init__(self, reference: Reference, subgraphs: SubgraphReference | None = None):
+        self.reference = reference
+        self._subgraphs = subgraphs
+
+    def knows(self, call: FunctionCall) -> bool:
+        return call.function.golden in self.reference
+
+    def results(self, call: FunctionCall, args: Sequence[Argument]) -> list[np.ndarray | None]:
+        return self.reference.run(call.function.golden, args)
+
+    def blame(self, call: FunctionCall, values: Sequence[np.ndarray]) -> str:
+        if self._subgraphs is None or call.function.golden not in self._subgraphs:
+            return ""
+        return self._subgraphs.first_wrong(call.function.golden, values)
+
+
+class StoredGolden:
+    """Results recorded when the bundle was made. Each call must be given the recorded results of those before it."""
+
+    forces = True
+
+    def __init__(self, data: GoldenData):
+        self._data = data
+
+    def knows(self, call: FunctionCall) -> bool:
+        stored = self._data.calls.get(str(call.index))
+        if stored is not None and stored.function != call.function.name:
+            raise AdrenoSimError(
+                f"call {call.index} is {call.function.name}, in the bundle's golden results {stored.function}: "
+                "the bundle was changed; make it again"
+            )
+        return stored is not None
+
+    def results(self, call: FunctionCall, args: Sequence[Argument]) -> list[np.ndarray | None]:
+        known = self._data.calls[str(call.index)].results
+        return [self._data.result(call.index, position) if position in known else None for position in range(len(args))]
+
+    def blame(self, call: FunctionCall, values: Sequence[np.ndarray]) -> str:
+        return ""
+
+
+def is_result(call: FunctionCall, position: int, before: np.ndarray, after: np.ndarray) -> bool:
+    """A kernel may write the argument, or the reference changed it."""
+    if getattr(call.function.params[position], "access", "") in ("write", "read_write"):
+        return True
+    return after is not before and after.tobytes() != before.tobytes()

@@ -1,0 +1,70 @@
+"""Run a model on its references alone and write down what every call computes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...device.protocol import Device
+from ..artifact.golden import GoldenCall, GoldenData
+from ..artifact.model import CompiledModel
+from ..run.observer import FunctionCall, Observer
+from ..run.values import Tensor
+from ..run.vm import VirtualMachine
+from .golden import is_result
+
+if TYPE_CHECKING:
+    from .golden import Reference
+
+
+class _Recorder(Observer):
+    """Stands in for every function that has a reference; the others run on the device."""
+
+    def __init__(self, reference: Reference):
+        self.calls: dict[str, GoldenCall] = {}
+        self.arrays: dict[str, np.ndarray] = {}
+        self._reference = reference
+
+    def stands_in(self, call: FunctionCall) -> bool:
+        if call.function.golden not in self._reference:
+            return False
+        before = [arg.read() if isinstance(arg, Tensor) else arg for arg in call.args]
+        after = self._reference.run(call.function.golden, before)
+        changed = []
+        for position, (arg, old, new) in enumerate(zip(call.args, before, after, strict=True)):
+            if (
+                isinstance(arg, Tensor)
+                and isinstance(old, np.ndarray)
+                and new is not None
+                and is_result(call, position, old, new)
+            ):
+                arg.write(new)
+                self.arrays[f"{call.index}/{position}"] = new.reshape(arg.shape)
+                changed.append(position)
+        self.calls[str(call.index)] = GoldenCall(call.function.name, tuple(changed))
+        return True
+
+
+def record(
+    model: CompiledModel,
+    reference: Reference,
+    inputs: Mapping[str, np.ndarray],
+    origin: str,
+    outputs: Mapping[str, Sequence[np.ndarray]],
+    unchecked: Sequence[str],
+    device: Device,
+    bound: float | None = None,
+) -> GoldenData:
+    """What every call of `model` on `inputs` should compute. outputs: of the whole model, by reference.
+
+    device: holds the tensors, and runs what has no reference. bound: relative tolerance of the outputs, None = their type's.
+    """
+    recorder = _Recorder(reference)
+    with VirtualMachine(model, device, recorder) as machine:
+        machine.run(inputs)
+    arrays = {f"input/{name}": array for name, array in inputs.items()} | recorder.arrays
+    for name, found in outputs.items():
+        arrays |= {f"output/{name}/{number}": array for number, array in enumerate(found)}
+    return GoldenData(origin, recorder.calls, tuple(outputs), tuple(unchecked), arrays, bound)

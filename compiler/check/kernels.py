@@ -1,0 +1,266 @@
+"""The observer that times every launch, collects its findings, and compares each host-function call with golden."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Container, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ...base.progress import Progress
+from ...device.protocol import Kernel, LaunchResult, MLProgram
+from ...findings import Finding, Kind, Severity
+from ...mlops.engine import GraphRun
+from ...mlops.kinds import kind_of
+from ...mlops.operators import PRODUCTS
+from ...results.comparison import TOLERANCE, Comparison, compare
+from ...results.merge import FindingList
+from ...results.model import AccessReport, KernelReport
+from ..artifact.hostir import BufferRef, HostFunction
+from ..artifact.model import CompiledModel
+from ..run.observer import FunctionCall, GraphCall, LaunchCall, Observer
+from ..run.values import Tensor
+from .golden import Golden, is_result
+from .peer import Peer
+from .replay import replay
+
+
+class FirstWrong(Exception):
+    """Ends a run at the first wrong value."""
+
+
+class KernelObserver(Observer):
+    """Judges every kernel of one run.
+
+    A call's tensor arguments are read before it, golden says what it makes of those, and every argument that a kernel may
+    write or golden changed is compared. The copies live for one call. With `keep_going` a wrong value does not end the run;
+    the calls after it are judged on the inputs they were really given, or on golden ones where golden supposes these.
+    on_wrong: told of each wrong result: the call, the position of the argument, what golden has there, the finding.
+    seconds: by stage, of what happens around launches.
+    refused: kernels that cannot run; with `keep_going`, golden stands in for the functions that launch them.
+    peer: a second device to lay the results beside. tolerance: relative, in place of that of the results' type.
+    """
+
+    def __init__(
+        self,
+        model: CompiledModel,
+        golden: Golden | None,
+        keep_going: bool,
+        progress: Progress,
+        refused: Container[str] = (),
+        peer: Peer | None = None,
+        tolerance: float | None = None,
+    ):
+        self.kernels: dict[str, KernelReport] = {}
+        self.on_wrong: Callable[[FunctionCall, int, np.ndarray, Finding], None] | None = None
+        self.findings = FindingList()
+        self.graphs: dict[str, tuple[MLProgram, GraphRun]] = {}
+        self.seconds = dict.fromkeys(("build", "device", "golden", "compare"), 0.0)
+        self._model = model
+        self._golden = golden
+        self._refused = refused
+        self._peer = peer
+        self._tolerance = tolerance
+        self.replaced: set[str] = set()
+        self._keep_going = keep_going
+        self._progress = progress
+        self._known = False
+        self._before: list[np.ndarray | None] | None = None
+        self._built: dict[str, Kernel] = {}
+        self._started = 0.0
+        self._replayed: set[str] = set()
+
+    def before_function(self, call: FunctionCall) -> None:
+        self._progress.step(call.function.name)
+        self._before = None
+        self._known = self._golden is not None and self._golden.knows(call)
+        if self._known or self._peer is not None:
+            start = time.perf_counter()
+            self._before = [arg.read() if isinstance(arg, Tensor) else None for arg in call.args]
+            self.seconds["compare"] += time.perf_counter() - start
+
+    def before_launch(self, launch: LaunchCall) -> None:
+        self._built[launch.code.name] = launch.kernel
+        self._started = time.perf_counter()
+
+    def after_launch(self, launch: LaunchCall, result: LaunchResult) -> None:
+        row = self._row(launch.code.name, launch.call.function)
+        seconds = time.perf_counter() - self._started
+        running = seconds if result.device_seconds is None else min(result.device_seconds, seconds)
+        self.seconds["device"] += running
+        self.seconds["build"] += seconds - running  # machine code is made when the work-group size is known
+        row.seconds += seconds
+        row.launches += 1
+        if result.device_seconds is not None:
+            row.device_seconds = (row.device_seconds or 0.0) + result.device_seconds
+        if result.accesses is not None:
+            row.accesses = row.accesses or AccessReport(result.accesses.places, result.accesses.proven_places)
+            row.accesses.add(result.accesses)
+        self.findings.add(_placed(finding, launch) for finding in result.findings)
+
+    def after_graph(self, graph: GraphCall, run: GraphRun) -> None:
+        row = self._row(graph.graph, graph.call.function)
+        self.seconds["device"] += run.seconds
+        row.seconds += run.seconds
+        row.launches += 1
+        self.graphs[graph.graph] = (graph.program, run)
+
+    def storage_reused(self, tensor: str, live: list[str], where: str) -> None:
+        message = f"{tensor} is made over bytes of {', '.join(live)}, which {'live' if len(live) > 1 else 'lives'} ({where})"
+        self.findings.add([Finding(Kind.STORAGE_REUSED_LIVE, message, tensor=tensor)])
+
+    def after_function(self, call: FunctionCall) -> None:
+        before, self._before = self._before, None
+        if before is None:
+            return
+        golden = self._results(call, before) if self._known else None
+        start = time.perf_counter()
+        if self._peer is not None:
+            self.findings.add(self._peer.compare(call, before, golden, lambda position: self._writer_row(call, position)))
+        wrong = False
+        for position, (old, expected) in enumerate(zip(before, golden or [], strict=golden is not None)):
+            if old is not None and expected is not None and is_result(call, position, old, expected):
+                wrong |= not self._judge(call, position, before, expected)
+        if self._golden is not None and self._golden.forces and golden is not None:
+            _write(call, golden)
+        self.seconds["compare"] += time.perf_counter() - start
+        if wrong and not self._keep_going:
+            raise FirstWrong(f"call {call.index} ({call.function.name})")
+
+    def stands_in(self, call: FunctionCall) -> bool:
+        """For a function with a refused kernel: its results are those of golden, and not compared."""
+        launched = [launch.kernel for launch in call.function.launches()]
+        if not self._keep_going or self._before is None or not self._known or not any(name in self._refused for name in launched):
+            return False
+        _write(call, self._results(call, self._before))
+        self.replaced.update(launched)
+        self._before = None
+        return True
+
+    def _results(self, call: FunctionCall, before: list[np.ndarray | None]) -> list[np.ndarray | None]:
+        assert self._golden is not None
+        args = [arg if array is None else array for arg, array in zip(call.args, before, strict=True)]
+        start = time.perf_counter()
+        results = self._golden.results(call, args)  # type: ignore[arg-type]
+        self.seconds["golden"] += time.perf_counter() - start
+        return results
+
+    def _judge(self, call: FunctionCall, position: int, before: list[np.ndarray | None], golden: np.ndarray) -> bool:
+        """Compare one result; False if it is wrong."""
+        tensor = call.args[position]
+        assert isinstance(tensor, Tensor)
+        got = tensor.read()
+        result = compare(got, golden.reshape(got.shape), self._bound(call, got.dtype.name))
+        param = call.function.params[position].name
+        name = _writer(self._model, call.function, param)
+        row = self._row(name, call.function)
+        _count(row, result)
+        if result.vacuous:
+            self.findings.add(
+                [Finding(Kind.VACUOUS, f"{param} of {call.function.name}: {result.vacuous}", kernel=name, tensor=tensor.name)]
+            )
+        self._note_born(call, name, tensor, got, before)
+        if result.ok:
+            return True
+        detail: dict[str, object] = {"function": call.function.name, "call": call.index, "index": result.worst, "got": result.got}
+        detail |= {"golden": result.golden, "max_abs": result.max_abs, "max_ulp": result.max_ulp, "wrong": result.wrong}
+        line = column = 0
+        if (
+            name not in self._replayed and call.device.info.records_stores and not call.function.graphs()
+        ):  # one replay a kernel tells the defect; the others would repeat it
+            self._replayed.add(name)
+            element = int(np.ravel_multi_index(result.worst, got.shape)) if result.worst else 0
+            stores = replay(self._model, call, self._built, before, position, element)
+            detail["stores"] = stores
+            line, column = (stores[-1]["line"], stores[-1]["column"]) if stores else (0, 0)
+        what = "subgraph" if call.function.graphs() else "PrimFunc"
+        message = f"{param} of {call.function.name} (call {call.index}) is not what its {what} computes: {result}"
+        message += self._blamed(call, before)
+        finding = Finding(Kind.WRONG_VALUE, message, name, line, column, tensor=tensor.name, detail=detail)
+        self.findings.add([finding])
+        if self.on_wrong is not None:
+            self.on_wrong(call, position, golden, finding)
+        return False
+
+    def _bound(self, call: FunctionCall, dtype: str) -> float | None:
+        """The relative tolerance for a result: the one asked for, None = its type's.
+
+        A subgraph of halves stores each layer within the tolerance of one kernel; independent roundings of n in a row add up like
+        sqrt(n).
+        """
+        if dtype != "float16" or call.function.name not in self.graphs:
+            return self._tolerance
+        program, _ = self.graphs[call.function.name]
+        layers = sum(kind_of(node.name) in PRODUCTS for _, node in program.graph.of("kernel"))
+        return float((self._tolerance or TOLERANCE["float16"]) * np.sqrt(max(layers, 1)))
+
+    def _blamed(self, call: FunctionCall, before: Sequence[np.ndarray | None]) -> str:
+        """For a subgraph: which of its operators goes wrong first on what it was given."""
+        if self._golden is None or not self._golden.knows(call) or call.function.name not in self.graphs:
+            return ""
+        program, _ = self.graphs[call.function.name]
+        inputs = [array for array in before[: len(program.graph.of("input"))] if array is not None]
+        found = self._golden.blame(call, program.trace(inputs))
+        return f"; first in {found}" if found else "; each operator alone is right"
+
+    def _note_born(
+        self, call: FunctionCall, kernel: str, tensor: Tensor, got: np.ndarray, before: list[np.ndarray | None]
+    ) -> None:
+        """A warning where a result holds NaN or infinity and no argument did."""
+        if got.dtype.kind != "f" or np.isfinite(got).all():
+            return
+        read = [position for position, _ in call.tensors(written=False)]
+        if all(np.isfinite(array).all() for i in read if (array := before[i]) is not None and array.dtype.kind == "f"):
+            message = f"NaN or infinity appears in {tensor.name}, though every input of {call.function.name} is finite"
+            self.findings.add([Finding(Kind.NONFINITE_BORN, message, kernel=kernel, tensor=tensor.name)])
+
+    def _writer_row(self, call: FunctionCall, position: int) -> KernelReport:
+        return self._row(_writer(self._model, call.function, call.function.params[position].name), call.function)
+
+    def _row(self, kernel: str, function: HostFunction) -> KernelReport:
+        return self.kernels.setdefault(kernel, KernelReport(kernel, function.name))
+
+    def finish(self) -> list[KernelReport]:
+        """The rows, findings counted; a kernel that only fills workspaces points to the function that was compared."""
+        compared = {row.function for row in self.kernels.values() if row.compared > row.vacuous}
+        for row in self.kernels.values():
+            if not row.compared and row.function in compared:
+                row.part_of = row.function
+            mine = [finding for finding in self.findings.as_list() if finding.kernel == row.name]
+            row.errors = sum(finding.severity is Severity.ERROR for finding in mine)
+            row.warnings = sum(finding.severity is Severity.WARNING for finding in mine)
+        return list(self.kernels.values())
+
+
+def _write(call: FunctionCall, results: Sequence[np.ndarray | None]) -> None:
+    """Give the call's tensors these contents, None = leave it."""
+    for arg, array in zip(call.args, results, strict=True):
+        if isinstance(arg, Tensor) and array is not None:
+            arg.write(array)
+
+
+def _writer(model: CompiledModel, function: HostFunction, param: str) -> str:
+    """The last kernel of `function` that may write `param`; its last kernel where none says so."""
+    launches = function.launches()
+    for launch in reversed(launches):
+        for arg, declared in zip(launch.args, model.kernels[launch.kernel].params, strict=True):
+            if isinstance(arg, BufferRef) and arg.name == param and declared.access in ("write", "read_write"):
+                return launch.kernel
+    return launches[-1].kernel if launches else function.name
+
+
+def _count(row: KernelReport, result: Comparison) -> None:
+    row.compared += 1
+    row.wrong += not result.ok
+    row.vacuous += bool(result.ok and result.vacuous)
+    row.max_ulp = max(row.max_ulp, result.max_ulp)
+    if result.max_abs >= row.max_abs:
+        row.max_abs, row.worst_index = result.max_abs, result.worst
+
+
+def _placed(finding: Finding, launch: LaunchCall) -> Finding:
+    """`finding` with its kernel, and with the host's name for a view that the kernel calls by its own."""
+    if finding.kernel:
+        return finding
+    return replace(finding, kernel=launch.code.name)

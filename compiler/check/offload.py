@@ -1,0 +1,42 @@
+"""What of a model ran as OpenCL ML, and what did not, for the report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ...device.protocol import DeviceInfo, MLProgram
+from ...mlops.engine import GraphRun
+from ...mlops.kinds import kind_of
+from ...results.model import KeptReport, SubgraphReport
+from ..artifact.model import CompiledModel
+
+
+def offload_report(
+    model: CompiledModel, runs: Mapping[str, tuple[MLProgram, GraphRun]], info: DeviceInfo
+) -> tuple[list[SubgraphReport], list[KeptReport]]:
+    """The subgraphs that ran, with the copies of their last run, and the operators that were kept."""
+    chosen = {decision.name: decision for decision in model.offload if decision.offloaded}
+    subgraphs = []
+    for name, (program, run) in runs.items():
+        plan, decision = program.plan, chosen.get(name)
+        subgraphs.append(
+            SubgraphReport(
+                name=name,
+                operators=tuple(kind_of(node.name) for _, node in program.graph.of("kernel")),
+                flops=decision.flops if decision else 0,
+                reason=decision.reason if decision else "",
+                interface=info.ml.version if info.ml else 1,
+                copies_in=run.copies_in,
+                copies_out=run.copies_out,
+                copied_bytes=run.copied_bytes,
+                bound=run.bound,
+                on_chip=plan.on_chip,
+                on_chip_peak=plan.on_chip_peak,
+                on_chip_size=plan.on_chip_size,
+                rejected=plan.rejected,
+                buffers=plan.device,
+                tuned=program.tuned,
+            )
+        )
+    kept = [KeptReport(d.name, d.operators, d.flops, d.reason) for d in model.offload if not d.offloaded]
+    return subgraphs, kept

@@ -1,0 +1,45 @@
+"""The outputs of a whole model against references that saw none of the passes for the device."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...findings import Finding, Kind
+from ...results.comparison import compare
+from ...results.model import OutputReport
+
+
+def compare_outputs(
+    reference: str,
+    names: Sequence[str],
+    got: Sequence[np.ndarray],
+    golden: Sequence[np.ndarray],
+    kernels_agree: bool,
+    bound: float | None = None,
+) -> tuple[list[OutputReport], list[Finding]]:
+    """Each output against `golden`, in order. kernels_agree: every kernel computed what its PrimFunc says.
+
+    bound: relative tolerance in place of the element type's.
+    """
+    reports: list[OutputReport] = []
+    findings: list[Finding] = []
+    if len(got) != len(golden):
+        message = f"{reference} gives {len(golden)} outputs, the compiled model {len(got)}"
+        return reports, [Finding(Kind.WRONG_VALUE, message)]
+    for name, mine, expected in zip(names, got, golden, strict=True):
+        if mine.shape != expected.shape or mine.dtype != expected.dtype:
+            shapes = f"{expected.dtype}{list(expected.shape)} from {reference}, {mine.dtype}{list(mine.shape)} from the model"
+            findings.append(Finding(Kind.WRONG_VALUE, f"{name}: {shapes}", tensor=name))
+            continue
+        result = compare(mine, expected, bound)
+        worst = (result.max_abs, result.max_ulp, result.worst, result.rms)
+        reports.append(OutputReport(name, reference, result.ok, result.vacuous, *worst))
+        if not result.ok:
+            why = "; every kernel computes what its PrimFunc says, so a pass before scheduling changed the meaning"
+            message = f"{name} differs from {reference}: {result}{why if kernels_agree else ''}"
+            findings.append(Finding(Kind.WRONG_VALUE, message, tensor=name))
+        elif result.vacuous:
+            findings.append(Finding(Kind.VACUOUS, f"{name} against {reference}: {result.vacuous}", tensor=name))
+    return reports, findings

@@ -1,0 +1,113 @@
+"""A second device beside the first: every call runs there too, on the same inputs, and the results are laid side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from ...base.errors import AdrenoSimError
+from ...device.protocol import Device
+from ...findings import Finding, Kind
+from ...results.comparison import Comparison, compare
+from ...results.model import KernelReport, PeerReport
+from ..artifact.model import CompiledModel
+from ..run.observer import FunctionCall
+from ..run.values import Tensor, allocate_tensor
+from ..run.vm import VirtualMachine
+from .golden import is_result
+
+Arrays = Sequence[np.ndarray | None]
+Row = Callable[[int], KernelReport]
+"""The row of the kernel that writes argument `position` of a call."""
+
+
+class Peer:
+    """The model on `device`. refused: functions that cannot run there, with the reason."""
+
+    def __init__(self, model: CompiledModel, device: Device):
+        self.device = device
+        self.refused: dict[str, str] = {}
+        self._machine = VirtualMachine(model, device)
+
+    def results(self, call: FunctionCall, before: Arrays) -> list[np.ndarray | None] | None:
+        """The tensor arguments after the call on this device; None where it cannot run. before: their contents before it."""
+        if call.function.name in self.refused:
+            return None
+        tensors: list[Tensor] = []
+        try:
+            args = [
+                arg if array is None else self._place(arg, array, tensors) for arg, array in zip(call.args, before, strict=True)
+            ]
+            self._machine.call_host(call.function, args, call.instruction)  # type: ignore[arg-type]
+            return [arg.read() if isinstance(arg, Tensor) else None for arg in args]
+        except AdrenoSimError as error:
+            self.refused[call.function.name] = str(error).splitlines()[0]
+            return None
+        finally:
+            for tensor in tensors:
+                tensor.release()
+
+    def _place(self, like: object, array: np.ndarray, tensors: list[Tensor]) -> Tensor:
+        assert isinstance(like, Tensor)
+        tensor = allocate_tensor(self.device, like.shape, like.dtype, like.scope, like.name)
+        tensors.append(tensor)
+        tensor.write(array)
+        return tensor
+
+    def compare(self, call: FunctionCall, before: Arrays, golden: Arrays | None, row: Row) -> list[Finding]:
+        """Count every result of `call` in its kernel's row; a finding for each on which the devices do not agree.
+
+        golden: what the call should compute, None where nothing is known.
+        """
+        theirs = self.results(call, before)
+        if theirs is None:
+            return []
+        findings = []
+        for position, (arg, old, other) in enumerate(zip(call.args, before, theirs, strict=True)):
+            if not isinstance(arg, Tensor) or old is None or other is None:
+                continue
+            expected = None if golden is None else golden[position]
+            mine = arg.read()
+            if is_result(call, position, old, mine):
+                findings += self._judge(call, position, mine, other, expected, row(position))
+        return findings
+
+    def _judge(
+        self, call: FunctionCall, position: int, mine: np.ndarray, other: np.ndarray, golden: np.ndarray | None, row: KernelReport
+    ) -> list[Finding]:
+        row.peer = row.peer or PeerReport()
+        row.peer.compared += 1
+        row.peer.equal += mine.tobytes() == other.tobytes()
+        result = compare(other, mine)
+        row.peer.max_ulp = max(row.peer.max_ulp, result.max_ulp)
+        if result.ok:
+            return []
+        row.peer.differ += 1
+        param = call.function.params[position].name
+        message = (
+            f"{param} of {call.function.name} (call {call.index}): {call.device.info.name} and {self.device.info.name} differ, "
+            f"{_blamed(call, self.device, mine, other, golden)}: {_values(result)}"
+        )
+        tensor = call.args[position]
+        assert isinstance(tensor, Tensor)
+        return [Finding(Kind.DEVICES_DIFFER, message, row.name, tensor=tensor.name)]
+
+    def close(self) -> None:
+        """Free what the model holds on the device."""
+        self._machine.close()
+
+
+def _blamed(call: FunctionCall, device: Device, mine: np.ndarray, other: np.ndarray, golden: np.ndarray | None) -> str:
+    """Which side golden is not with, in words."""
+    if golden is None:
+        return "and there is no golden result to say which is right"
+    golden = golden.reshape(mine.shape)
+    wrong = [d.info.name for d, array in ((call.device, mine), (device, other)) if not compare(array, golden).ok]
+    return f"{' and '.join(wrong)} not as golden" if wrong else "both within tolerance of golden"
+
+
+def _values(result: Comparison) -> str:
+    return (
+        f"{result.wrong} of {result.elements} elements; worst at {list(result.worst)}: {result.golden:.9g} and {result.got:.9g}"
+    )

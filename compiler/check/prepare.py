@@ -1,0 +1,215 @@
+"""What a check needs before anything runs on the device: the compiled model, inputs, and every reference.
+
+All that TVM and ONNX made is let go at the end but the compiled model, the reference code of the kernels and the reference
+outputs: a model's weights are large.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Union
+
+import numpy as np
+
+from ...base.allow import AllowEntry
+from ...base.errors import AdrenoSimError, OptionError
+from ...device.protocol import DeviceInfo
+from ...results.model import BufferTensor, ScopeSummary
+from ..artifact.model import CompiledModel, as_compiled
+from ..compile import lower_model, read_model
+from ..importers.inputs import Arrays, check_inputs, make_inputs
+from ..importers.load import Model, ModelInput
+from ..lower.compile_options import CompileOptions
+from .golden import Golden, LiveGolden, References, StoredGolden
+
+if TYPE_CHECKING:
+    from ...golden.model_reference import ModelReference
+
+Source = Any
+"""What `check` takes: a path (.onnx, .pt2, .py, .asim), an ONNX model, an ExportedProgram of torch.export, a Relax IRModule,
+or a CompiledModel."""
+
+Inputs = Union[Mapping[str, np.ndarray], Sequence[np.ndarray], str, "os.PathLike[str]"]
+
+Outputs = list[np.ndarray]
+
+NO_GOLDEN = "this bundle carries no golden results (adreno-sim bundle --golden puts them in)"
+
+SCALES = (1.0, 0.3, 0.1, 0.03, 0.01)
+"""Scales tried for seeded float inputs, until the result neither saturates nor overflows."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckOptions(CompileOptions):
+    """How a model is compiled and judged; every field is a keyword of `check`.
+
+    Those of CompileOptions; with dtype float16 the outputs of the whole model are judged by `half_storage.output_bound` against
+    the model as it is, and seed also orders the work-items of a device that `check` opens.
+    keep_going: go on after the first wrong value. strict: warnings count as errors.
+    plan: the planner whose memory plan runs; None = the plan as compiled (the fixed pipeline's is that of tvm-fixed).
+    compare_with: a second device: every call also runs there, on the same inputs, and the results are laid side by side.
+    save: also write the compiled model to this file, as a bundle.
+    allow: findings that are accepted; None = the entries of the nearest adreno-sim.toml or pyproject.toml.
+    reproduce: write the first failing launch to this folder (new or empty); reproduce_kernel: only a launch of this kernel.
+    """
+
+    keep_going: bool = False
+    strict: bool = False
+    plan: str | None = None
+    compare_with: str | None = None
+    save: str | os.PathLike[str] | None = None
+    allow: Sequence[AllowEntry] | None = None
+    reproduce: str | os.PathLike[str] | None = None
+    reproduce_kernel: str = ""
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Ready to run. origin: where the inputs come from, in words. references: name -> outputs of the whole model.
+
+    golden is None, and references empty, for a bundle without golden results, or on other inputs than theirs.
+    unchecked: what no reference will say anything about. bound: relative tolerance of the outputs, None = their type's.
+    tuned: functions of a tuning folder, and the schedule each got. scopes: None for targets without
+    textures.
+    """
+
+    compiled: CompiledModel
+    arrays: Arrays
+    origin: str
+    golden: Golden | None
+    references: dict[str, Outputs]
+    unchecked: list[str]
+    bound: float | None = None
+    tuned: dict[str, str] = field(default_factory=dict)
+    scopes: ScopeSummary | None = None
+
+
+Place = Callable[[CompiledModel], CompiledModel]
+"""Told of the compiled model; gives it the memory plan it is to run with."""
+
+Stage = Callable[[str], AbstractContextManager[None]]
+"""Brackets a named stage, for timing and progress."""
+
+
+def prepare(
+    source: Source, inputs: Inputs | None, options: CompileOptions, device: DeviceInfo, stage: Stage, place: Place
+) -> Prepared:
+    """Import, compile for a device like this one, place the tensors, choose inputs, run the references. Errors as `check`."""
+    bundle = as_compiled(source)
+    if bundle is not None:
+        return _prepare_bundle(place(bundle), inputs, options)
+    from ...golden.kernel_reference import KernelReference
+    from ...golden.model_reference import ModelReference
+    from ...golden.subgraph_reference import SubgraphReference
+    from ..extract.module import extract
+    from ..importers.fp16_storage import output_bound
+
+    with stage("import"):
+        model = read_model(source, options)
+    with stage("compile"):
+        lowered = lower_model(model, options, device.limits, device.ml)
+        compiled = extract(lowered, model.name)
+        kernels, subgraphs = KernelReference(lowered.unscheduled), SubgraphReference(lowered.subgraphs)
+        scopes = None if lowered.unscoped is None else _scopes(lowered.unscoped, lowered.target)
+        tuned = dict(lowered.tuned)
+        del lowered  # it has the weights once more
+    compiled = place(compiled)
+    with stage("references"):
+        arrays, origin, outputs = choose_inputs(model, inputs, options, ModelReference(model.module))
+        unchecked = [f"function {name}: {reason}" for name, reason in kernels.unavailable.items()]
+        references = {"TVM llvm": outputs}
+        _add_own_runtime(model, arrays, references, unchecked)
+    bound = output_bound(model.module, options.dtype)
+    golden = LiveGolden(References(kernels, subgraphs), subgraphs)
+    return Prepared(compiled, arrays, origin, golden, references, unchecked, bound, tuned, scopes)
+
+
+def _scopes(module: Any, target: Any) -> ScopeSummary:
+    """Which tensors are textures, and why others are not."""
+    from ..explain.scopes import decided_tensors
+    from ..scopes.rules import is_texture
+
+    tensors = decided_tensors(module, target)
+    buffers = [BufferTensor(t.name, t.producer, t.shape, t.dtype, t.why) for t in tensors if not is_texture(t.scope)]
+    return ScopeSummary(len(tensors) - len(buffers), buffers)
+
+
+def _prepare_bundle(compiled: CompiledModel, inputs: Inputs | None, options: CompileOptions) -> Prepared:
+    stored = compiled.golden
+    if options.shapes and (inputs is not None or stored is not None):
+        raise OptionError("shapes", f"the inputs are {'stored with this bundle' if inputs is None else 'given, and have theirs'}")
+    if stored is not None and inputs is None:
+        references = {name: stored.outputs(name) for name in stored.references}
+        arrays = stored.inputs()
+        golden = StoredGolden(stored)
+        return Prepared(compiled, arrays, stored.origin, golden, references, list(stored.unchecked), stored.bound)
+    interface = tuple(ModelInput(item.name, item.shape, item.dtype) for item in compiled.inputs)
+    model = Model(compiled.name, None, interface)
+    arrays, origin = _given(model, inputs) or (make_inputs(model, None, options.seed, options.shapes), f"seed {options.seed}")
+    return Prepared(
+        compiled, arrays, origin, None, {}, [f"values: {'its golden results are for other inputs' if stored else NO_GOLDEN}"]
+    )
+
+
+def _add_own_runtime(model: Model, arrays: Arrays, references: dict[str, Outputs], unchecked: list[str]) -> None:
+    """What the framework that the model comes from computes."""
+    from ...golden.model_reference import has_onnxruntime, run_onnx
+
+    if model.torch is not None:
+        from ...golden.torch_reference import run_torch
+
+        references["PyTorch"] = run_torch(model.torch, arrays)
+    if model.onnx is not None and has_onnxruntime():
+        try:
+            references["ONNX Runtime"] = run_onnx(model.onnx, arrays)
+        except AdrenoSimError as error:  # an operator or a version it does not know: TVM llvm still judges
+            unchecked.append(f"against {error}")
+    elif model.onnx is not None:
+        unchecked.append("against ONNX Runtime: it is not installed")
+
+
+def choose_inputs(
+    model: Model, inputs: Inputs | None, options: CompileOptions, whole: ModelReference
+) -> tuple[Arrays, str, Outputs]:
+    """The arrays, in words where they come from, and the reference outputs for them.
+
+    Seeded ones are scaled by the largest of SCALES at which every output says something, by 1 where none does.
+    """
+    given = _given(model, inputs)
+    if given is not None:
+        return *given, whole.run(list(given[0].values()))
+    from ...results.comparison import vacuity
+
+    drawn = make_inputs(model, None, options.seed, options.shapes)
+    first: Outputs | None = None
+    for scale in SCALES if any(array.dtype.kind == "f" for array in drawn.values()) else SCALES[:1]:
+        arrays = _scaled(drawn, scale)
+        outputs = whole.run(list(arrays.values()))
+        if not any(vacuity(output) for output in outputs):
+            return arrays, f"seed {options.seed}" + ("" if scale == 1 else f", scale {scale:g}"), outputs
+        first = first or outputs
+    assert first is not None
+    return drawn, f"seed {options.seed}", first
+
+
+def _given(model: Model, inputs: Inputs | None) -> tuple[Arrays, str] | None:
+    """Inputs that the caller gave, checked against the model."""
+    if inputs is None:
+        return None
+    if isinstance(inputs, (str, os.PathLike)):
+        return make_inputs(model, inputs), str(inputs)
+    if isinstance(inputs, Mapping):
+        return check_inputs(model, inputs), "given"
+    names = [item.name for item in model.inputs]
+    if len(inputs) != len(names):
+        raise AdrenoSimError(f"{len(inputs)} inputs given: the model expects {len(names)} ({', '.join(names)})")
+    return check_inputs(model, dict(zip(names, inputs, strict=True))), "given"
+
+
+def _scaled(arrays: Arrays, scale: float) -> Arrays:
+    if scale == 1:
+        return arrays
+    return {name: (array * scale).astype(array.dtype) if array.dtype.kind == "f" else array for name, array in arrays.items()}

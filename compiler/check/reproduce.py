@@ -1,0 +1,182 @@
+"""The first failing launch of a run as a folder that `adreno-sim kernel` runs, to attach to a bug report."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...base.run_options import RunOptions
+from ...base.specs import BufferSpec, ImageSpec, View
+from ...device.protocol import Device, LaunchResult
+from ...findings import Finding, Severity
+from ...launch_spec import scalars
+from ...launch_spec.data import DTYPES
+from ...launch_spec.write import WrittenArgument, WrittenLaunch, refuse_taken, write_folder
+from ...memory.storage import poison_word
+from ...profiles.profile import names as profile_names
+from ..run.observer import FunctionCall, LaunchCall, Observer
+from ..run.vm import typed_arguments
+
+_TYPES = {dtype: name for name, dtype in scalars.SCALARS.items()}
+_DEPTH = {"image3d": "depth", "image2d_array": "layers", "image1d_array": "layers"}
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A launch and the contents of its views before it, None for arguments by value."""
+
+    launch: LaunchCall
+    contents: list[np.ndarray | None]
+
+
+class Reproducer(Observer):
+    """Keeps what the launches of one host-function call were given, and writes the first that fails to `folder`.
+
+    kernel: "" any, else only launches of that kernel. written: what was written, in words, "" while nothing was.
+    """
+
+    def __init__(self, folder: Path, kernel: str = ""):
+        refuse_taken(folder)
+        self.written = ""
+        self._folder, self._kernel = folder, kernel
+        self._taken: list[Snapshot] = []
+
+    def before_function(self, call: FunctionCall) -> None:
+        self._taken.clear()
+
+    def before_launch(self, launch: LaunchCall) -> None:
+        if not self.written:
+            device = launch.call.device
+            contents = [None if isinstance(arg, np.generic) else np.asarray(device.read(arg)) for arg in launch.args]
+            self._taken.append(Snapshot(launch, contents))
+
+    def after_launch(self, launch: LaunchCall, result: LaunchResult) -> None:
+        """Write the launch that just ended if it has an error."""
+        errors = [finding for finding in result.findings if finding.severity is Severity.ERROR]
+        if errors and self._taken:
+            self._write(self._taken[-1], _told(errors[0]), {})
+
+    def refused(self, error: Exception) -> None:
+        """Write the launch that the device refused."""
+        if self._taken:
+            self._write(self._taken[-1], str(error).splitlines()[0], {})
+
+    def wrong_value(self, call: FunctionCall, position: int, golden: np.ndarray, finding: Finding) -> None:
+        """Write the launch that left argument `position` of `call` wrong, with the contents expected of it."""
+        name = call.function.params[position].name
+        for taken in reversed(self._taken):
+            for index, (view, param) in enumerate(zip(taken.launch.names, taken.launch.code.params, strict=True)):
+                if view == name and param.access in ("write", "read_write"):
+                    self._write(taken, _told(finding), {index: golden})
+                    return
+
+    def _write(self, taken: Snapshot, why: str, expected: dict[int, np.ndarray]) -> None:
+        kernel = taken.launch.code.name
+        if self.written or (self._kernel and kernel != self._kernel):
+            return
+        write_folder(self._folder, written_launch(taken, why, expected))
+        self.written = f"kernel {kernel}: {why}"
+
+
+def _told(finding: Finding) -> str:
+    return f"{finding.kind.label}: {finding.message}"
+
+
+def written_launch(taken: Snapshot, why: str, expected: dict[int, np.ndarray]) -> WrittenLaunch:
+    """The folder's contents for a launch. expected: argument position -> what it should hold afterwards."""
+    launch = taken.launch
+    device = launch.call.device
+    shared = _shared(launch)
+    keys = {"kernel": launch.code.name, "options": launch.code.options}
+    if device.info.backend == "sim" and device.info.name in profile_names():
+        keys["device"] = f"sim:{device.info.name}"
+    sizes = {"global_size": launch.global_size, "local_size": launch.local_size}
+    outputs = {index: _flat(array.reshape(-1)) for index, array in expected.items()}
+    return WrittenLaunch(
+        launch.code.source,
+        {**keys, **sizes},
+        _arguments(taken, shared),
+        run=_run(device.options),
+        storages={name: storage.nbytes for name, storage in shared.values()},
+        outputs=outputs,
+        comment=(f"launch {launch.index} of a model, on {device.info.name}: {why}",),
+    )
+
+
+def _shared(launch: LaunchCall) -> dict[int, tuple[str, Any]]:
+    """Storages under several arguments, by identity, each with its name in the launch file."""
+    storages = [arg.storage for arg in launch.args if not isinstance(arg, np.generic)]
+    uses = Counter(map(id, storages))
+    found = {id(storage): storage for storage in storages if uses[id(storage)] > 1}
+    return {key: (f"storage{number}", storage) for number, (key, storage) in enumerate(found.items())}
+
+
+def _arguments(taken: Snapshot, shared: dict[int, tuple[str, Any]]) -> list[WrittenArgument]:
+    launch = taken.launch
+    values = typed_arguments(launch.code, launch.args)
+    out = []
+    for value, contents, param in zip(values, taken.contents, launch.kernel.params, strict=True):
+        name = {"name": param.name} if param.name else {}
+        if contents is None:
+            assert isinstance(value, np.generic)
+            out.append(WrittenArgument({"kind": "scalar", **name, **_scalar(value)}))
+            continue
+        assert not isinstance(value, np.generic)
+        array = _flat(contents.reshape(-1))
+        table = {**_view(value, array), **name, **_placement(value, shared)}
+        fresh = _is_fresh(contents, launch.call.device)
+        out.append(WrittenArgument({**table, "data": "unwritten"} if fresh else table, None if fresh else array))
+    return out
+
+
+def _scalar(value: np.generic) -> dict[str, Any]:
+    if value.dtype.name in _TYPES:
+        return {"type": _TYPES[value.dtype.name], "value": value.item()}
+    return {"type": "bytes", "value": list(value.tobytes())}
+
+
+def _view(view: View, array: np.ndarray) -> dict[str, Any]:
+    spec = view.spec
+    if isinstance(spec, BufferSpec):
+        return {"kind": "buffer", "dtype": array.dtype.name, "count": array.size}
+    return _image(spec)
+
+
+def _image(spec: ImageSpec) -> dict[str, Any]:
+    table: dict[str, Any] = {"kind": spec.kind, "width": spec.width}
+    if spec.kind in ("image2d", "image2d_array", "image3d"):
+        table["height"] = spec.height
+    if spec.kind in _DEPTH:
+        table[_DEPTH[spec.kind]] = spec.depth_or_layers
+    table |= {"order": spec.order, "channel_type": spec.channel_type}
+    return table | {key: pitch for key in ("row_pitch", "slice_pitch") if (pitch := getattr(spec, key)) is not None}
+
+
+def _placement(view: View, shared: dict[int, tuple[str, Any]]) -> dict[str, Any]:
+    name, _ = shared.get(id(view.storage), ("", None))
+    return {"storage": name, "offset": view.offset} if name else {}
+
+
+def _flat(array: np.ndarray) -> np.ndarray:
+    """Elements of a dtype that launch files have: others, as booleans, go by their bytes."""
+    return array if array.dtype.name in DTYPES else np.ascontiguousarray(array).view(np.uint8)
+
+
+def _is_fresh(contents: np.ndarray, device: Device) -> bool:
+    """Every byte is what fresh memory of a simulated device holds: nothing was written yet."""
+    if device.info.backend != "sim":
+        return False
+    pattern = np.array([poison_word(device.options.seed)], np.uint64).view(np.uint8)
+    data = np.ascontiguousarray(contents).reshape(-1).view(np.uint8)
+    whole = data.size // 8 * 8
+    return bool((data[:whole].reshape(-1, 8) == pattern).all()) and bool((data[whole:] == pattern[: data.size - whole]).all())
+
+
+def _run(options: RunOptions) -> dict[str, Any]:
+    """Options that are not their defaults."""
+    given = {item.name: getattr(options, item.name) for item in fields(options)}
+    return {name: value for name, value in given.items() if value != getattr(RunOptions(), name) and value is not None}

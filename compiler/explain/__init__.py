@@ -1,0 +1,1 @@
+"""Why each tensor of a model lies where it does."""

@@ -1,0 +1,133 @@
+"""Runs the scoping stages one by one and keeps the module after each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ...base.errors import AdrenoSimError, UnsupportedError
+from ..passes.base import Fix
+from ..scopes.decide import Decision, last, most
+from ..scopes.define import define_vdevice
+from ..scopes.demand import Demand
+from ..scopes.fold import fold_scope_changes
+from ..scopes.merge import merge_copies
+from ..tvm_bridge.pass_pipelines import clone, with_own_constants
+from ..tvm_bridge.versions import import_tvm
+
+if TYPE_CHECKING:
+    from tvm import IRModule
+    from tvm.ir.transform import Pass
+    from tvm.target import Target
+
+LAST = "SpecializePrimFuncBasedOnCallSite"
+
+RULES = ("tvm", "fewest-copies")
+"""How consumers that disagree are settled: as TVM's pass does, or for the fewest copies."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A step by its name in the design (or TVM's), and the pass that does it."""
+
+    name: str
+    run: Pass
+
+
+@dataclass
+class Staged:
+    """The module after every stage, in order, and what was asked and decided on the way."""
+
+    modules: dict[str, IRModule] = field(default_factory=dict)
+    demands: list[Demand] = field(default_factory=list)
+    decisions: list[Decision] = field(default_factory=list)
+
+    @property
+    def final(self) -> IRModule:
+        return self.modules[LAST]
+
+    def at(self, name: str) -> IRModule:
+        """The module after a stage; AdrenoSimError lists the stages there are."""
+        if name not in self.modules:
+            raise AdrenoSimError(f"stage {name!r}: expected one of {', '.join(self.modules)}")
+        return self.modules[name]
+
+
+def stages(target: Target, fixes: Sequence[Fix] = (), rule: str = "tvm", staged: Staged | None = None) -> list[Stage]:
+    """The stages for a texture target: TVM's passes, the mends of `fixes`, and the scoping of this package.
+
+    rule: one of RULES. staged: receives demands and decisions while the passes run.
+    """
+    from ..lower.pipeline import relax_passes
+
+    if "texture" not in target.keys:
+        raise UnsupportedError("unsupported: scopes are decided for texture targets; every tensor of this target is in a buffer")
+    if rule not in RULES:
+        raise AdrenoSimError(f"rule {rule!r}: expected one of {', '.join(RULES)}")
+    found: list[Stage] = []
+    for item in relax_passes(target, fixes):
+        name = item.info.name
+        if name == "AnnotateCustomMemoryScope":
+            found += _scoping(target, rule, staged)
+        elif name == "FoldVDeviceScopeChange":
+            found.append(Stage("OptimizeToVDeviceForScopeChange", fold_scope_changes()))
+        else:
+            found.append(Stage(name, item))
+        if name == LAST:
+            return _numbered(found)
+    raise UnsupportedError(f"unsupported: TVM's pipeline for {target} has no pass {LAST}")
+
+
+def _scoping(target: Target, rule: str, staged: Staged | None) -> list[Stage]:
+    transform = import_tvm().relax.transform
+
+    def watch(demand: Demand, decisions: dict[int, Decision]) -> None:
+        if staged is not None:
+            staged.demands.append(demand)
+            staged.decisions += decisions.values()
+
+    fewest = rule == "fewest-copies"
+    return [
+        Stage("DefineVDevice", define_vdevice(target, most if fewest else last, watch)),
+        Stage("DeadCodeElimination", transform.DeadCodeElimination()),
+        Stage("RealizeVDevice", transform.RealizeVDevice()),
+        *([Stage("MergeCopies", merge_copies())] if fewest else []),
+        Stage("RemoveRedundantAssignments", transform.CanonicalizeBindings()),
+    ]
+
+
+def _numbered(found: list[Stage]) -> list[Stage]:
+    """The stages with a number behind a name that comes more than once: LegalizeOps, LegalizeOps.2."""
+    seen: dict[str, int] = {}
+    named = []
+    for stage in found:
+        seen[stage.name] = seen.get(stage.name, 0) + 1
+        named.append(Stage(stage.name if seen[stage.name] == 1 else f"{stage.name}.{seen[stage.name]}", stage.run))
+    return named
+
+
+def run_stages(module: IRModule, target: Target, fixes: Sequence[Fix] = (), rule: str = "tvm") -> Staged:
+    """Run all stages on a Relax module. Raises UnsupportedError where TVM's passes cannot."""
+    from ..lower.pipeline import reason
+
+    staged = Staged()
+    with target:
+        steps = stages(target, fixes, rule, staged)
+        module = with_own_constants(module)
+        for step in steps:
+            try:
+                module = step.run(module)
+            except AdrenoSimError:
+                raise
+            except Exception as error:  # TVM raises whatever its C++ and Python layers raise
+                raise UnsupportedError(f"unsupported: stage {step.name} fails on this module: {reason(error)}") from error
+            staged.modules[step.name] = clone(module)
+    return staged
+
+
+def annotate_scopes(target: Any, rule: str = "tvm") -> Pass:
+    """One pass in the place of TVM's AnnotateCustomMemoryScope."""
+    tvm = import_tvm()
+    steps = [stage.run for stage in _scoping(target, rule, None)]
+    return tvm.transform.Sequential(steps, name="adreno_sim.AnnotateScopes")

@@ -1,0 +1,238 @@
+"""What the scoping of a model did, as data: every tensor's wishes and scope, every copy, every kernel's scopes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from ..importers.load import load_model
+from ..lower.pipeline import chosen
+from ..lower.targets import make_target
+from ..scopes.decide import Decision, decide
+from ..scopes.demand import Limits, bindings, callee, collect, op_name, operands
+from ..scopes.invariants import Violation, violations
+from ..scopes.rules import is_texture
+from ..tvm_bridge.read import buffer_param, key, kind, memory_scope
+from ..tvm_bridge.versions import import_tvm, shape_values, type_of, var_name
+from .scope_stages import LAST, Staged, run_stages
+
+if TYPE_CHECKING:
+    from tvm import IRModule
+    from tvm.target import Target
+
+SCHEMA = "adreno-sim/scopes/1"
+
+
+@dataclass(frozen=True)
+class Wish:
+    """A consumer: what it calls, the name of its result, which operand, the scope it asks for."""
+
+    consumer: str
+    result: str
+    operand: int
+    scope: str
+
+
+@dataclass(frozen=True)
+class TensorScope:
+    """A tensor as DefineVDevice sees it. scope: decided. why: the reason, for one that is in a buffer."""
+
+    name: str
+    producer: str
+    shape: tuple[str, ...]
+    dtype: str
+    scope: str
+    wishes: tuple[Wish, ...]
+    why: str = ""
+
+    @property
+    def contested(self) -> bool:
+        return len({wish.scope for wish in self.wishes}) > 1
+
+
+@dataclass(frozen=True)
+class ScopeCopy:
+    """A copy between scopes, and who reads it."""
+
+    source: str
+    name: str
+    shape: tuple[str, ...]
+    origin: str
+    to: str
+    readers: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call of the final module: its function, result, and the scope of every operand and result."""
+
+    function: str
+    result: str
+    operands: tuple[tuple[str, str], ...]
+    scopes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ScopeReport:
+    """Everything about one model. inserted: copies after RealizeVDevice; left: those of the final module."""
+
+    model: str
+    target: str
+    pipeline: str
+    rule: str
+    stages: tuple[str, ...]
+    tensors: tuple[TensorScope, ...]
+    inserted: tuple[ScopeCopy, ...]
+    left: tuple[ScopeCopy, ...]
+    calls: tuple[Call, ...]
+    violations: tuple[Violation, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing is wrong; a needless copy only costs time."""
+        return not any(violation.severity == "error" for violation in self.violations)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Results of the final module's calls by scope."""
+        return dict(Counter(scope for call in self.calls for scope in call.scopes))
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "schema": SCHEMA,
+            "ok": self.ok,
+            "counts": self.counts,
+            "removed": len(self.inserted) - len(self.left),
+            **asdict(self),
+        }
+
+
+def scope_stages(
+    source: Any, *, target: str = "texture", pipeline: str = "fixed", rule: str = "tvm", limits: Any = None, shapes: Any = None
+) -> tuple[Staged, ScopeReport]:
+    """Run the scoping of a model (as `check` takes it, no bundle) and report it.
+
+    limits: of the device, so that no texture is chosen that it cannot hold. Raises AdrenoSimError, UnsupportedError.
+    """
+    model = load_model(source, shapes)
+    made = make_target(target, limits)
+    staged = run_stages(model.module, made, chosen(pipeline, ()), rule)
+    return staged, _report(staged, model.name, target, pipeline, rule)
+
+
+def decided_tensors(module: IRModule, target: Target) -> list[TensorScope]:
+    """Every tensor of a module as DefineVDevice sees it, without running a stage: the scopes that TVM's own pass chooses."""
+    limits = Limits.of(target)
+    decisions: list[Decision] = []
+    for function in _functions(module):
+        decisions += decide(function, collect(module, function, limits)).values()
+    return list(map(_tensor, decisions))
+
+
+def _report(staged: Staged, model: str, target: str, pipeline: str, rule: str) -> ScopeReport:
+    return ScopeReport(
+        model, target, pipeline, rule, tuple(staged.modules),
+        tuple(map(_tensor, staged.decisions)),
+        tuple(_copies(staged.at("RemoveRedundantAssignments"))),
+        tuple(_copies(staged.final)),
+        tuple(_calls(staged.at(LAST))),
+        tuple(violations(staged.final)),
+    )  # fmt: skip
+
+
+def _tensor(decision: Decision) -> TensorScope:
+    ty = type_of(decision.var)
+    shape, dtype = _shape(ty)
+    wishes = tuple(Wish(ask.callee, ask.result, ask.operand, ask.scope) for ask in decision.asks)
+    return TensorScope(var_name(decision.var), decision.callee, shape, dtype, decision.scope, wishes, _why(decision, shape))
+
+
+def _shape(ty: Any) -> tuple[tuple[str, ...], str]:
+    """Sizes as text, and dtype; of a tuple, those of its first field."""
+    fields = getattr(ty, "fields", None)
+    if fields:
+        return _shape(fields[0])
+    return tuple(map(_size, shape_values(ty) or ())), str(ty.dtype)
+
+
+def _size(value: Any) -> str:
+    return str(int(value)) if kind(value) == "IntImm" else str(value)
+
+
+def _why(decision: Decision, shape: Sequence[str]) -> str:
+    """Why a tensor is no texture."""
+    if is_texture(decision.scope):
+        return ""
+    if not decision.asks:
+        return "no call reads it"
+    if len(shape) != 5 or shape[4] != "4":
+        return "its shape is not five dimensions with 4 innermost"
+    wanting = [ask for ask in decision.asks if is_texture(ask.scope)]
+    if wanting:
+        return "consumers disagree: " + ", ".join(f"{ask.callee} asks for {ask.scope}" for ask in decision.asks)
+    return "its consumers read buffers, or it fits no texture: " + ", ".join(sorted({ask.callee for ask in decision.asks}))
+
+
+def _functions(module: IRModule) -> Iterator[Any]:
+    relax = import_tvm().relax
+    for _, function in module.functions_items():
+        if isinstance(function, relax.Function) and not (function.attrs and "Primitive" in function.attrs):
+            yield function
+
+
+def _copies(module: IRModule) -> Iterator[ScopeCopy]:
+    for function in _functions(module):
+        readers: dict[int, list[str]] = {}
+        copies = []
+        for binding in bindings(function):
+            value = getattr(binding, "value", None)
+            if value is None or kind(value) != "Call":
+                continue
+            if op_name(value) == "relax.to_vdevice":
+                copies.append((binding.var, value))
+            for operand in operands(value):
+                readers.setdefault(key(operand), []).append(callee(value))
+        for var, value in copies:
+            source = value.args[0]
+            name = var_name(source) if kind(source) in ("Var", "DataflowVar") else "constant"
+            to = str(value.attrs.dst_vdevice.memory_scope)
+            shape, _ = _shape(type_of(var))
+            yield ScopeCopy(name, var_name(var), shape, memory_scope(type_of(source)), to, tuple(readers.get(key(var), ())))
+
+
+def _calls(module: IRModule) -> Iterator[Call]:
+    for function in _functions(module):
+        for binding in bindings(function):
+            value = getattr(binding, "value", None)
+            if value is None or kind(value) != "Call":
+                continue
+            named = tuple(
+                (var_name(arg) if kind(arg) in ("Var", "DataflowVar") else "constant", memory_scope(type_of(arg)))
+                for arg in operands(value)
+                if kind(type_of(arg)) in ("TensorType", "TensorStructInfo")
+            )
+            ty = type_of(binding.var)
+            fields = getattr(ty, "fields", None)
+            scopes = tuple(memory_scope(field) for field in fields) if fields is not None else (memory_scope(ty),)
+            yield Call(callee(value), var_name(binding.var), named, scopes)
+
+
+def script(module: IRModule) -> str:
+    """A stage's module as TVMScript, its PrimFuncs as signatures: what the Relax functions say is the point."""
+    relax = import_tvm().relax
+    texts = []
+    for var, function in sorted(module.functions_items(), key=lambda item: str(item[0].name_hint)):
+        if isinstance(function, relax.Function):
+            texts.append(str(function.script(show_meta=False)).rstrip())
+            continue
+        infos = [info for param in function.params if (info := buffer_param(function, param)) is not None]
+        pattern = function.attrs["op_pattern"] if function.attrs and "op_pattern" in function.attrs else None
+        shown = ", ".join(f"{info.name}: {info.dtype}{_extents(info.shape)} {info.scope}" for info in infos)
+        texts.append(f"# {var.name_hint}({shown})" + ("" if pattern is None else f", op_pattern {pattern}"))
+    return "\n\n".join(texts)
+
+
+def _extents(shape: Sequence[Any]) -> str:
+    return "(" + ", ".join(map(_size, shape)) + ")"

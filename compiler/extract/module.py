@@ -1,0 +1,142 @@
+"""A lowered module to a CompiledModel: the last step that touches TVM objects."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from ...base.errors import AdrenoSimError, UnsupportedError
+from ..artifact.hostir import CallHost, HostFunction, VMFunction
+from ..artifact.model import ENTRY, CompiledModel, KernelCode, ResultInfo, TensorInfo, TupleInfo
+from ..artifact.validate import validate, walk
+from ..lower.targets import BOTH, TAGS
+from ..plan.extract import extract_plan
+from ..tvm_bridge import read
+from ..tvm_bridge.versions import import_tvm
+from .constants import ConstantPool
+from .graph import graph_functions
+from .host import host_function
+from .kernel import kernel_code
+from .vm import vm_function
+
+if TYPE_CHECKING:
+    from ..lower.pipeline import Lowered
+
+
+def extract(lowered: Lowered, name: str = "model") -> CompiledModel:
+    """The CompiledModel of a lowered module, its plan included where all input shapes are known.
+
+    Raises UnsupportedError naming a construct that the host program cannot express, AdrenoSimError where the module
+    has no function `main`.
+    """
+    pool = ConstantPool()
+    functions = _vm_functions(lowered, pool)
+    kernels, extents = _kernels(lowered)
+    graphs, runners = graph_functions(lowered, pool)
+    hosts = _host_functions(lowered, functions, kernels, extents, runners)
+    used = {launch.kernel for host in hosts.values() for launch in host.launches()}
+    main = _main(lowered)
+    model = CompiledModel(
+        name=name,
+        target=_target_name(lowered.target),
+        tvm_version=str(import_tvm().__version__),
+        pipeline=lowered.pipeline,
+        fixes=lowered.fixes,
+        inputs=tuple(_tensor_info(read.var_name(p), read.type_of(p)) for p in main.params),
+        results=_result_info("output", read.return_type(main)),
+        kernels={key: code for key, code in kernels.items() if key in used},
+        host_functions=hosts,
+        functions=functions,
+        constants=pool.arrays,
+        graphs=graphs,
+        offload=lowered.offload,
+    )
+    validate(model)
+    symbolic = any(isinstance(dim, str) for info in model.inputs for dim in info.shape)
+    return model if symbolic else replace(model, plan=extract_plan(model))
+
+
+def _target_name(target: Any) -> str:
+    """The target's tag; TVM drops it when a target is rebuilt, so the keys decide."""
+    if str(target.tag):
+        return str(target.tag)
+    keys = [str(key) for key in target.keys]
+    if "clml" in keys and "texture" in keys:
+        return BOTH
+    return (
+        TAGS["clml" if "clml" in keys else "texture" if "texture" in keys else "buffer"] if "adreno" in keys else str(target.kind)
+    )
+
+
+def _main(lowered: Lowered) -> Any:
+    for var, function in lowered.relax.functions_items():
+        if var.name_hint == ENTRY and read.kind(function) == "Function":
+            return function
+    names = ", ".join(sorted(var.name_hint for var, f in lowered.relax.functions_items() if read.kind(f) == "Function"))
+    raise AdrenoSimError(f"the module has no Relax function {ENTRY!r} (it has {names or 'none'})")
+
+
+def _vm_functions(lowered: Lowered, pool: ConstantPool) -> dict[str, VMFunction]:
+    mod = lowered.relax
+    devices = mod.global_infos.get("vdevice", [])
+    scopes = [str(device.memory_scope) or "global" for device in devices]
+    relax = {var.name_hint: function for var, function in mod.functions_items() if read.kind(function) == "Function"}
+    graphs = frozenset(lowered.subgraphs)
+    return {name: vm_function(name, function, mod, scopes, pool, graphs) for name, function in sorted(relax.items())}
+
+
+def _kernels(lowered: Lowered) -> tuple[dict[str, KernelCode], dict[str, list[str]]]:
+    """Every kernel, and the order of its launch extents."""
+    kernels: dict[str, KernelCode] = {}
+    extents: dict[str, list[str]] = {}
+    for var, function in lowered.tir.functions_items():
+        if not read.is_kernel(function):
+            continue
+        name = var.name_hint
+        if name not in lowered.sources:
+            raise UnsupportedError(f"unsupported: kernel {name} has no OpenCL C (target {read.function_target(function)})")
+        kernels[name] = kernel_code(name, function, lowered.sources[name])
+        extents[name] = [str(tag) for tag in function.attrs["tirx.kernel_launch_params"]]
+    return kernels, extents
+
+
+def _host_functions(
+    lowered: Lowered,
+    functions: dict[str, VMFunction],
+    kernels: dict[str, KernelCode],
+    extents: dict[str, list[str]],
+    runners: dict[str, HostFunction],
+) -> dict[str, HostFunction]:
+    """The PrimFuncs that the VM functions call, and the functions that run graphs."""
+    called = {i.function for f in functions.values() for i in walk(f.body) if isinstance(i, CallHost)}
+    golden = {var.name_hint for var, _ in lowered.unscheduled.functions_items()}
+    return {
+        name: runners[name]
+        if name in runners
+        else host_function(name, lowered.tir[name], kernels, extents, name if name in golden else "")
+        for name in sorted(called)
+    }
+
+
+def _tensor_info(name: str, ty: Any) -> TensorInfo:
+    rank = int(getattr(ty, "ndim", -1))
+    if rank < 0 or not hasattr(ty, "dtype"):
+        raise UnsupportedError(f"unsupported: {name!r} of type {ty}: expected a tensor of known rank")
+    values = getattr(ty.shape, "values", None)
+    if values is None:  # sizes that only the run knows
+        dims: tuple[int | str, ...] = tuple(f"{name}.{axis}" for axis in range(rank))
+    else:
+        dims = tuple(int(dim.value) if read.kind(dim) == "IntImm" else _symbol(dim) for dim in values)
+    return TensorInfo(name, dims, read.scalar_dtype(ty.dtype, name)[0], read.memory_scope(ty))
+
+
+def _symbol(dim: Any) -> str:
+    """A symbolic extent as users write it: "n * 4" for n * T.int64(4)."""
+    return re.sub(r"T\.int\d+\((-?\d+)\)", r"\1", str(dim))
+
+
+def _result_info(name: str, ty: Any) -> ResultInfo:
+    if hasattr(ty, "fields"):
+        return TupleInfo(tuple(_result_info(f"{name}_{i}", item) for i, item in enumerate(ty.fields)))
+    return _tensor_info(name, ty)

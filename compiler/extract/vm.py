@@ -1,0 +1,361 @@
+"""VM functions from the Relax functions that VMShapeLower leaves."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Container, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from ...base.errors import UnsupportedError
+from ..artifact.hostir import (  # fmt: skip
+    AllocHeap,
+    AllocStorage,
+    AllocTensor,
+    Branch,
+    CallHost,
+    CallVM,
+    CheckTensor,
+    ConstRef,
+    Copy,
+    GetItem,
+    Instruction,
+    Kill,
+    MakeScalar,
+    MakeShape,
+    MakeTuple,
+    MatchScalar,
+    MatchShape,
+    Operand,
+    Reg,
+    Reshape,
+    Return,
+    ScalarLiteral,
+    ShapeEntry,
+    ShapeLiteral,
+    ShapeOf,
+    ToDevice,
+    VMFunction,
+)
+from ..artifact.validate import operands, walk
+from ..tvm_bridge import read
+from .constants import ConstantPool
+from .expr import Names
+
+_MATCH = {0: "const", 1: "store", 2: "any", 3: "slot"}
+"""vm.builtin.match_shape codes."""
+_MAKE = {0: "const", 1: "slot"}
+"""vm.builtin.make_shape codes."""
+
+
+def vm_function(
+    name: str, function: Any, mod: Any, scopes: Sequence[str], pool: ConstantPool, graphs: Container[str] = ()
+) -> VMFunction:
+    """Relax function `name` of `mod`. scopes: storage scope of each virtual device; constants go into `pool`.
+
+    graphs: external functions that are graphs of OpenCL ML.
+
+    Raises UnsupportedError naming a builtin or expression that the VM does not have.
+    """
+    builder = _Builder(name, mod, scopes, pool, graphs)
+    params = tuple(builder.names.new(read.key(p), read.var_name(p)) for p in function.params)
+    result = builder.block(function.body)
+    return VMFunction(name, params, _without_dead_tuples((*builder.out, Return(result))))
+
+
+def _without_dead_tuples(body: tuple[Instruction, ...]) -> tuple[Instruction, ...]:
+    """The body without tuples that nothing reads: each would keep its items from ending where they are last used."""
+    read_names = {operand.name for i in walk(body) for operand in operands(i) if isinstance(operand, Reg)}
+    read_names |= {i.name for i in walk(body) if isinstance(i, Kill)}
+
+    def alive(part: tuple[Instruction, ...]) -> tuple[Instruction, ...]:
+        kept = (i for i in part if not isinstance(i, MakeTuple) or i.dst in read_names)
+        return tuple(replace(i, then=alive(i.then), otherwise=alive(i.otherwise)) if isinstance(i, Branch) else i for i in kept)
+
+    return alive(body)
+
+
+@dataclass
+class _Builder:
+    """Translates one function: `out` receives instructions, `names` keys registers by handle."""
+
+    function: str
+    mod: Any
+    scopes: Sequence[str]
+    pool: ConstantPool
+    graphs: Container[str] = ()
+    names: Names = field(default_factory=Names)
+    out: list[Instruction] = field(default_factory=list)
+
+    def block(self, body: Any) -> Operand:
+        """Emit a body's bindings; the operand of its value."""
+        if read.kind(body) != "SeqExpr":
+            return self.operand(body)
+        for bindings in body.blocks:
+            for binding in bindings.bindings:
+                if read.kind(binding) != "VarBinding":
+                    raise self.unsupported(binding, read.kind(binding))
+                self.bind(binding.var, binding.value)
+        return self.operand(body.body)
+
+    def bind(self, var: Any, value: Any) -> None:
+        kind = read.kind(value)
+        if kind == "Call":
+            self.call(var, value)
+        elif kind == "Tuple":
+            items = tuple(self.operand(item) for item in value.fields)
+            self.out.append(MakeTuple(self.define(var), items))
+        elif kind == "TupleGetItem":
+            source = self.operand(value.tuple_value)
+            self.out.append(GetItem(self.define(var), source, int(value.index)))
+        elif kind == "If":
+            self.branch(var, value)
+        else:
+            source = self.operand(value)
+            self.out.append(Copy(self.define(var), source))
+
+    def branch(self, var: Any, value: Any) -> None:
+        condition = self.operand(value.cond)
+        outer, self.out = self.out, []
+        then_result = self.block(value.true_branch)
+        then, self.out = tuple(self.out), []
+        otherwise_result = self.block(value.false_branch)
+        otherwise, self.out = tuple(self.out), outer
+        self.out.append(Branch(self.define(var), condition, then, then_result, otherwise, otherwise_result))
+
+    def define(self, var: Any) -> str:
+        return self.names.new(read.key(var), read.var_name(var))
+
+    def operand(self, node: Any) -> Operand:
+        kind = read.kind(node)
+        if kind in ("Var", "DataflowVar"):
+            name = self.names.get(read.key(node))
+            if name is None:
+                raise self.unsupported(node, "variable of another function")
+            return Reg(name)
+        if kind == "Constant":
+            return self.constant(node, node.data.numpy())
+        if kind == "ShapeExpr":
+            return ShapeLiteral(tuple(_int(dim) for dim in node.values))
+        return self.literal(node, kind)
+
+    def literal(self, node: Any, kind: str) -> Operand:
+        if kind == "PrimValue":
+            node, kind = node.value, read.kind(node.value)
+        if kind in ("IntImm", "FloatImm"):
+            return ScalarLiteral(node.value, read.dtype_of(node))
+        if kind in ("StringImm", "DataTypeImm"):
+            return ScalarLiteral(str(node.value))
+        if kind == "GenericConst":
+            return self.generic_constant(node)
+        raise self.unsupported(node, kind)
+
+    def generic_constant(self, node: Any) -> Operand:
+        """0.27's constants: a tensor, or a dtype or string."""
+        value: Any = node.value
+        return self.constant(node, value.numpy()) if hasattr(value, "numpy") else ScalarLiteral(str(value))
+
+    def constant(self, node: Any, array: np.ndarray) -> ConstRef:
+        return ConstRef(self.pool.add(array), read.memory_scope(read.type_of(node)))
+
+    def call(self, var: Any, call: Any) -> None:
+        if read.kind(call.op) == "GlobalVar":
+            self.call_global(var, str(call.op.name_hint), call.args)
+            return
+        name = read.op_name(call)
+        args = list(call.args)
+        if name == "relax.call_builtin_with_ctx":
+            name, args = str(args[0].global_symbol), list(args[1].fields)
+        elif name in ("relax.vm.call_tir_dyn", "vm.builtin.call_tir_dyn"):
+            given = args[1].fields if read.kind(args[1]) == "Tuple" else args[1:]
+            self.call_unpacked(str(args[0].name_hint), [self.operand(arg) for arg in given])
+            return
+        if name in self.graphs:
+            self.out.append(CallHost(name, tuple(self.operand(arg) for arg in args)))
+            return
+        emit = _CALLS.get(name)
+        if emit is None:
+            raise self.unsupported(call, name or read.kind(call.op))
+        emit(self, var, args)
+
+    def call_global(self, var: Any, name: str, args: Sequence[Any]) -> None:
+        operands = tuple(self.operand(arg) for arg in args)
+        if read.kind(self.mod[name]) == "PrimFunc":
+            self.out.append(CallHost(name, operands))
+        else:
+            self.out.append(CallVM(self.define(var), name, operands))
+
+    def call_unpacked(self, name: str, operands: list[Operand]) -> None:
+        """Call a PrimFunc whose scalar arguments come as one shape, the last operand."""
+        missing = len(self.mod[name].params) - (len(operands) - 1)
+        scalars: list[Operand] = []
+        for index in range(missing):
+            scalar = self.names.fresh(f"{name}_argument")
+            self.out.append(GetItem(scalar, operands[-1], index))
+            scalars.append(Reg(scalar))
+        self.out.append(CallHost(name, (*operands[:-1], *scalars)))
+
+    def register(self, node: Any) -> str:
+        operand = self.operand(node)
+        if not isinstance(operand, Reg):
+            raise self.unsupported(node, "operand that is not a variable")
+        return operand.name
+
+    def integer(self, node: Any) -> int:
+        operand = self.operand(node)
+        if not isinstance(operand, ScalarLiteral) or isinstance(operand.value, (str, float)):
+            raise self.unsupported(node, "operand that is not an integer")
+        return int(operand.value)
+
+    def text(self, node: Any) -> str:
+        operand = self.operand(node)
+        if not isinstance(operand, ScalarLiteral):
+            raise self.unsupported(node, "operand that is not a string")
+        return str(operand.value)
+
+    def entries(self, nodes: Sequence[Any], codes: dict[int, str]) -> tuple[ShapeEntry, ...]:
+        pairs = zip(nodes[::2], nodes[1::2], strict=True)
+        return tuple(ShapeEntry(codes[self.integer(code)], self.integer(value)) for code, value in pairs)  # type: ignore[arg-type]
+
+    def scope(self, index: int) -> str:
+        if not self.scopes:
+            return "global"
+        if not 0 <= index < len(self.scopes):
+            raise UnsupportedError(f"unsupported: {self.function} names virtual device {index} of {len(self.scopes)}")
+        return self.scopes[index]
+
+    def unsupported(self, node: Any, what: str) -> UnsupportedError:
+        text = " ".join(str(node).split())
+        return UnsupportedError(f"unsupported: {what} in VM function {self.function}: {text[:120]}")
+
+
+def _int(node: Any) -> int:
+    return int(getattr(node, "value", node))
+
+
+def _context(text: str) -> str:
+    """ErrorContext(fn=main, loc=param[0], param=x, annotation=...) as "main, param[0] (x)"."""
+    found = re.search(r"fn=(\w+), loc=([^,]+)(?:, param=(\w+))?", text)
+    if not found:
+        return text
+    return f"{found[1]}, {found[2]}" + (f" ({found[3]})" if found[3] else "")
+
+
+Emit = Callable[[_Builder, Any, list[Any]], None]
+
+
+def _null(b: _Builder, var: Any, args: list[Any]) -> None:
+    b.out.append(AllocHeap(b.define(var), 0))
+
+
+def _heap(b: _Builder, var: Any, args: list[Any]) -> None:
+    b.out.append(AllocHeap(b.define(var), b.integer(args[-1])))
+
+
+def _check_tensor(b: _Builder, var: Any, args: list[Any]) -> None:
+    """(value, ndim, dtype, context), or (value, ndim, context) where any dtype will do."""
+    dtype = b.text(args[2]) if len(args) == 4 else ""
+    b.out.append(
+        CheckTensor(b.operand(args[0]), b.integer(args[1]), "" if dtype == "void" else dtype, _context(b.text(args[-1])))
+    )
+
+
+def _match_shape(b: _Builder, var: Any, args: list[Any]) -> None:
+    """(value, heap, rank, (code, value) pairs..., context)."""
+    entries = b.entries(args[3:-1], _MATCH)
+    b.out.append(MatchShape(b.operand(args[0]), b.register(args[1]), entries, _context(b.text(args[-1]))))
+
+
+def _match_scalar(b: _Builder, var: Any, args: list[Any]) -> None:
+    (entry,) = b.entries(args[2:4], _MATCH)
+    b.out.append(MatchScalar(b.operand(args[0]), b.register(args[1]), entry, _context(b.text(args[-1]))))
+
+
+def _make_shape(b: _Builder, var: Any, args: list[Any]) -> None:
+    """(heap, rank, (code, value) pairs...)."""
+    heap, entries = b.register(args[0]), b.entries(args[2:], _MAKE)
+    b.out.append(MakeShape(b.define(var), heap, entries))
+
+
+def _make_scalar(b: _Builder, var: Any, args: list[Any]) -> None:
+    heap = b.register(args[0])
+    (entry,) = b.entries(args[1:3], _MAKE)
+    b.out.append(MakeScalar(b.define(var), heap, entry))
+
+
+def _alloc_storage(b: _Builder, var: Any, args: list[Any]) -> None:
+    """(size, device index, dtype, scope)."""
+    size = b.operand(args[0])
+    b.out.append(AllocStorage(b.define(var), size, b.text(args[3]), b.text(args[2])))
+
+
+def _alloc_tensor(b: _Builder, var: Any, args: list[Any]) -> None:
+    """(storage, offset, shape, dtype, device index): the device, not the storage, says buffer or texture."""
+    shape, scope = b.operand(args[2]), b.scope(b.integer(args[4]) if len(args) > 4 else 0)
+    storage, offset = b.register(args[0]), b.integer(args[1])
+    b.out.append(AllocTensor(b.define(var), storage, offset, shape, read.scalar_dtype(b.text(args[3]), storage)[0], scope))
+
+
+def _kill(b: _Builder, var: Any, args: list[Any]) -> None:
+    b.out.append(Kill(b.register(args[0])))
+
+
+def _reshape(b: _Builder, var: Any, args: list[Any]) -> None:
+    source, shape = b.operand(args[0]), b.operand(args[1])
+    b.out.append(Reshape(b.define(var), source, shape))
+
+
+def _to_device(b: _Builder, var: Any, args: list[Any]) -> None:
+    """(tensor, device type, device id, scope)."""
+    source = b.operand(args[0])
+    b.out.append(ToDevice(b.define(var), source, b.text(args[3]) if len(args) > 3 else "global"))
+
+
+def _shape_of(b: _Builder, var: Any, args: list[Any]) -> None:
+    source = b.operand(args[0])
+    b.out.append(ShapeOf(b.define(var), source))
+
+
+def _copy(b: _Builder, var: Any, args: list[Any]) -> None:
+    source = b.operand(args[0])
+    b.out.append(Copy(b.define(var), source))
+
+
+def _make_tuple(b: _Builder, var: Any, args: list[Any]) -> None:
+    items = tuple(b.operand(arg) for arg in args)
+    b.out.append(MakeTuple(b.define(var), items))
+
+
+def _get_item(b: _Builder, var: Any, args: list[Any]) -> None:
+    source = b.operand(args[0])
+    b.out.append(GetItem(b.define(var), source, b.integer(args[1])))
+
+
+def _nothing(b: _Builder, var: Any, args: list[Any]) -> None:
+    """Checks of values that need none here: shapes, tuples, and scalars are typed by construction."""
+
+
+_CALLS: dict[str, Emit] = {
+    "relax.null_value": _null,
+    "vm.builtin.alloc_shape_heap": _heap,
+    "vm.builtin.check_tensor_info": _check_tensor,
+    "vm.builtin.check_shape_info": _nothing,
+    "vm.builtin.check_prim_value_info": _nothing,
+    "vm.builtin.check_tuple_info": _nothing,
+    "vm.builtin.match_shape": _match_shape,
+    "vm.builtin.match_prim_value": _match_scalar,
+    "vm.builtin.make_shape": _make_shape,
+    "vm.builtin.make_prim_value": _make_scalar,
+    "relax.vm.alloc_storage": _alloc_storage,
+    "relax.vm.alloc_tensor": _alloc_tensor,
+    "relax.vm.kill_object": _kill,
+    "vm.builtin.null_value": _null,
+    "vm.builtin.reshape": _reshape,
+    "vm.builtin.to_device": _to_device,
+    "vm.builtin.shape_of": _shape_of,
+    "vm.builtin.copy": _copy,
+    "vm.builtin.make_tuple": _make_tuple,
+    "vm.builtin.tuple_getitem": _get_item,
+}

@@ -1,0 +1,1 @@
+"""Models as users have them to Relax modules with inputs."""

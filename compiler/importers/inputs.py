@@ -1,0 +1,156 @@
+"""Inputs for a model: drawn from a seed, or read from a .npz, .npy or picture file."""
+
+from __future__ import annotations
+
+import os
+import zlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from ...base.errors import AdrenoSimError
+from .load import Model, ModelInput
+
+INTEGERS_BELOW = 8
+"""Seeded integers lie in [0, 8): valid as indices of most tables, and denormals when their bits pass through floats."""
+
+SYMBOL_DEFAULT = 2
+"""Size of a symbolic dimension nobody gave: 1 would hide broadcasting and stride mistakes."""
+
+Arrays = dict[str, np.ndarray]
+
+
+def make_inputs(
+    model: Model,
+    path: str | os.PathLike[str] | None = None,
+    seed: int = 0,
+    shapes: Mapping[str, Sequence[int]] | None = None,
+) -> Arrays:
+    """One array per input of the model, by name.
+
+    path: None = seeded; .npz by input name; .npy or a picture for a model with one input. shapes: sizes for symbolic
+    dimensions, by input. Raises AdrenoSimError where a file cannot be read or an array does not fit.
+    """
+    if path is None:
+        return seeded_inputs(model, seed, shapes)
+    file = Path(path)
+    if not file.is_file():
+        raise AdrenoSimError(f"input {file}: no such file")
+    if file.suffix == ".npz":
+        return check_inputs(model, _read_arrays(file))
+    if len(model.inputs) != 1:
+        names = ", ".join(item.name for item in model.inputs)
+        raise AdrenoSimError(f"input {file}: the model has inputs {names}; give a .npz with an array for each")
+    only = model.inputs[0]
+    return check_inputs(model, {only.name: _read_array(file) if file.suffix == ".npy" else read_picture(file, only)})
+
+
+def seeded_inputs(model: Model, seed: int = 0, shapes: Mapping[str, Sequence[int]] | None = None) -> Arrays:
+    """Standard normal floats, integers in [0, 8), random booleans; by seed and input name.
+
+    Normal values keep a network with ordinary weights away from saturation and overflow. Symbolic dimensions of equal
+    name get equal sizes: from `shapes`, else 2.
+    """
+    sizes = _symbol_sizes(model, shapes or {})
+    arrays: Arrays = {}
+    for item in model.inputs:
+        shape = tuple(sizes[size] if isinstance(size, str) else size for size in item.shape)
+        generator = np.random.default_rng([seed, zlib.crc32(item.name.encode())])
+        arrays[item.name] = _draw(generator, shape, item.dtype)
+    return arrays
+
+
+def _draw(generator: np.random.Generator, shape: tuple[int, ...], dtype: str) -> np.ndarray:
+    kind = np.dtype(dtype)
+    if kind.kind == "b":
+        return generator.integers(0, 2, shape).astype(bool)
+    if kind.kind in "iu":
+        return generator.integers(0, INTEGERS_BELOW, shape).astype(kind)
+    return generator.standard_normal(shape, np.float32).astype(kind)
+
+
+def _symbol_sizes(model: Model, shapes: Mapping[str, Sequence[int]]) -> dict[str, int]:
+    names = [item.name for item in model.inputs]
+    for name in shapes:
+        if name not in names:
+            raise AdrenoSimError(f"shape given for {name!r}, but the inputs are {', '.join(names)}")
+    sizes = {symbol: SYMBOL_DEFAULT for item in model.inputs for symbol in item.symbols}
+    for item in model.inputs:
+        if item.name in shapes:
+            _fit(item, tuple(shapes[item.name]), f"shape of input {item.name!r}")
+            sizes.update({dim: size for dim, size in zip(item.shape, shapes[item.name], strict=True) if isinstance(dim, str)})
+    return sizes
+
+
+def check_inputs(model: Model, arrays: Mapping[str, np.ndarray]) -> Arrays:
+    """The arrays in the model's dtypes, in its order. AdrenoSimError for a missing, unknown or unfitting one."""
+    names = [item.name for item in model.inputs]
+    if set(arrays) != set(names):
+        raise AdrenoSimError(f"inputs given: {', '.join(arrays) or 'none'}; the model's are {', '.join(names)}")
+    checked: Arrays = {}
+    for item in model.inputs:
+        array = np.asarray(arrays[item.name])
+        _fit(item, array.shape, f"input {item.name!r}")
+        if not np.can_cast(array.dtype, item.dtype, "same_kind"):
+            raise AdrenoSimError(f"input {item.name!r}: expected {item.dtype}, got {array.dtype}")
+        checked[item.name] = np.asarray(array, item.dtype, order="C")
+    return checked
+
+
+def _fit(item: ModelInput, shape: tuple[int, ...], what: str) -> None:
+    fits = len(shape) == len(item.shape) and all(
+        isinstance(dim, str) or dim == size for dim, size in zip(item.shape, shape, strict=False)
+    )
+    if not fits:
+        raise AdrenoSimError(f"{what}: expected {'x'.join(map(str, item.shape))}, got {'x'.join(map(str, shape))}")
+
+
+def _read_arrays(file: Path) -> Arrays:
+    try:
+        with np.load(file, allow_pickle=False) as archive:
+            return {name: archive[name] for name in archive.files}
+    except Exception as error:  # numpy raises ValueError, OSError, zipfile and pickle errors here
+        raise AdrenoSimError(f"input {file}: not a readable .npz file ({error})") from error
+
+
+def _read_array(file: Path) -> np.ndarray:
+    try:
+        return np.load(file, allow_pickle=False)
+    except Exception as error:  # numpy raises ValueError, OSError, EOFError and pickle errors here
+        raise AdrenoSimError(f"input {file}: not a readable .npy file ({error})") from error
+
+
+def read_picture(file: Path, item: ModelInput) -> np.ndarray:
+    """A picture as the model's input, resized to its height and width.
+
+    The layout is guessed from the shape: NCHW if axis 1 has size 1 or 3, NHWC if axis 3 has (1 = grey, 3 = RGB). Floats
+    become value / 127.5 - 1, in [-1, 1]; uint8 stays. A dimension that is symbolic takes the picture's own size.
+    Needs Pillow. AdrenoSimError if the input is no picture, or the file none.
+    """
+    try:
+        from PIL import Image
+    except ImportError as error:
+        raise AdrenoSimError("reading pictures needs Pillow. Run: pip install pillow") from error
+    channels, height, width, last = _picture_layout(item)
+    try:
+        with Image.open(file) as picture:
+            converted = picture.convert("L" if channels == 1 else "RGB")
+    except OSError as error:
+        raise AdrenoSimError(f"input {file}: not a readable picture ({error})") from error
+    size = (width or converted.width, height or converted.height)
+    pixels = np.asarray(converted.resize(size, Image.Resampling.BILINEAR)).reshape(size[1], size[0], channels)
+    values = pixels if item.dtype == "uint8" else (pixels.astype(np.float32) / 127.5 - 1.0).astype(item.dtype)
+    return (values if last else values.transpose(2, 0, 1))[None]
+
+
+def _picture_layout(item: ModelInput) -> tuple[int, int | None, int | None, bool]:
+    """(channels, height, width, channels last); None for a symbolic size."""
+    dims = [None if isinstance(size, str) else size for size in item.shape]
+    fits = len(dims) == 4 and dims[0] in (1, None) and (item.dtype.startswith("float") or item.dtype == "uint8")
+    if fits and dims[1] in (1, 3):
+        return dims[1] or 1, dims[2], dims[3], False
+    if fits and dims[3] in (1, 3):
+        return dims[3] or 1, dims[1], dims[2], True
+    shape = "x".join(map(str, item.shape))
+    raise AdrenoSimError(f"input {item.name!r} is {shape} {item.dtype}: expected 1xCxHxW or 1xHxWxC with C 1 or 3 for a picture")

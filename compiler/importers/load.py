@@ -1,0 +1,166 @@
+"""A model in: an ONNX file, a program of torch.export, a Relax IRModule or a TVMScript module become one `Model`."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Union
+
+from ...base.errors import AdrenoSimError
+from ..tvm_bridge.versions import import_tvm, shape_values, type_of, var_name
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
+    from tvm import IRModule
+
+Shapes = Mapping[str, Sequence[int]]
+Source = Union[str, "os.PathLike[str]", "IRModule", type, "ModelProto"]
+
+
+@dataclass(frozen=True)
+class ModelInput:
+    """One input of the model. shape: int, or the name of a symbolic dimension; dtype: numpy name."""
+
+    name: str
+    shape: tuple[int | str, ...]
+    dtype: str
+
+    @property
+    def symbols(self) -> tuple[str, ...]:
+        """Names of the symbolic dimensions."""
+        return tuple(size for size in self.shape if isinstance(size, str))
+
+
+@dataclass(frozen=True)
+class Model:
+    """A model ready to lower.
+
+    module: Relax, function "main" whose parameters are `inputs`, in that order. onnx: the plain ONNX graph `module` was
+    made from, serialised, with the same inputs by name, for ONNX Runtime to judge; torch: the program it was made from, for
+    PyTorch to judge; each None for other sources.
+    seeded: names of weights the file left open, filled from the seed.
+    """
+
+    name: str
+    module: IRModule
+    inputs: tuple[ModelInput, ...]
+    onnx: bytes | None = None
+    seeded: tuple[str, ...] = ()
+    torch: Any = None
+
+
+def load_model(source: Source, shapes: Shapes | None = None, seed: int = 0) -> Model:
+    """Read a model.
+
+    source: path of a .onnx file, of a .pt2 file, or of a .py file holding a TVMScript module; an onnx ModelProto, a
+    torch.export.ExportedProgram, a Relax IRModule, or a class made by `I.ir_module`. shapes: input name -> full shape, for
+    dimensions that the model leaves open.
+    seed: of the weights, where an ONNX file has only placeholders.
+    Raises AdrenoSimError for what cannot be read or does not fit, UnsupportedError for operators TVM cannot import.
+    """
+    from . import torch as torch_import
+
+    if isinstance(source, (str, os.PathLike)):
+        return _load_file(Path(source), shapes, seed)
+    if hasattr(source, "graph") and hasattr(source, "opset_import"):
+        from .onnx import import_onnx
+
+        return import_onnx(source, "model", shapes, seed)
+    if torch_import.is_program(source):
+        return torch_import.import_program(source, "program", shapes)
+    if torch_import.is_module(source):
+        raise AdrenoSimError(f"model of type {type(source).__name__}: expected a program: {torch_import.EXPORT}")
+    return from_module(source, "module", shapes)
+
+
+def _load_file(path: Path, shapes: Shapes | None, seed: int) -> Model:
+    if not path.is_file():
+        raise AdrenoSimError(f"{path}: {'is a folder' if path.is_dir() else 'no such file'}; expected a .onnx, .pt2 or .py model")
+    if path.suffix == ".onnx":
+        from .onnx import import_onnx, read_onnx
+
+        return import_onnx(read_onnx(path), path.stem, shapes, seed)
+    if path.suffix == ".py":
+        return from_module(_module_in(path), path.stem, shapes)
+    if path.suffix == ".pt2":
+        from .torch import import_program, read_program
+
+        return import_program(read_program(path), path.stem, shapes)
+    if path.suffix == ".asim":
+        raise AdrenoSimError(f"{path}: a bundle is compiled already; give the model itself")
+    if path.suffix in (".pt", ".pth"):
+        from .torch import EXPORT
+
+        raise AdrenoSimError(f"{path}: expected a program, not a pickled module or weights: {EXPORT}")
+    raise AdrenoSimError(f"{path}: expected a .onnx file, a .pt2 file, or a .py file with a TVMScript module")
+
+
+def _module_in(path: Path) -> Any:
+    """The one IRModule that a Python file defines at its top level (TVMScript needs the source file, so no exec of text)."""
+    tvm = import_tvm()
+    spec = importlib.util.spec_from_file_location(f"adreno_sim_model_{path.stem}", path)
+    if spec is None or spec.loader is None:
+        raise AdrenoSimError(f"{path}: not a Python file")
+    namespace = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = namespace  # TVMScript finds the source of a class through its module
+    try:
+        spec.loader.exec_module(namespace)
+    except Exception as error:  # user code raises anything
+        raise AdrenoSimError(f"{path}: {type(error).__name__}: {error}") from error
+    finally:
+        del sys.modules[spec.name]
+    found = {name: value for name, value in vars(namespace).items() if isinstance(value, tvm.IRModule)}
+    if len(found) != 1:
+        raise AdrenoSimError(f"{path}: expected one TVMScript module at top level, found {', '.join(found) or 'none'}")
+    return next(iter(found.values()))
+
+
+def from_module(module: Any, name: str, shapes: Shapes | None = None) -> Model:
+    """A Model of a Relax IRModule. `shapes` bind symbolic dimensions. AdrenoSimError if it has no Relax function "main"."""
+    tvm = import_tvm()
+    if not isinstance(module, tvm.IRModule):
+        raise AdrenoSimError(f"model of type {type(module).__name__}: expected a path, an ONNX model or a Relax IRModule")
+    names = [var.name_hint for var in module.get_global_vars()]
+    if "main" not in names or not isinstance(module["main"], tvm.relax.Function):
+        raise AdrenoSimError(f"the module has no Relax function 'main'; its functions are {', '.join(names) or 'none'}")
+    inputs = module_inputs(module)
+    if shapes:
+        module = _bind_shapes(module, inputs, shapes)
+        inputs = module_inputs(module)
+    return Model(name, module, inputs)
+
+
+def _bind_shapes(module: Any, inputs: Sequence[ModelInput], shapes: Shapes) -> Any:
+    """Replace symbolic dimensions by the sizes in `shapes`."""
+    by_name = {item.name: item for item in inputs}
+    bound: dict[str, int] = {}
+    for name, given in shapes.items():
+        item = by_name.get(name)
+        if item is None:
+            raise AdrenoSimError(f"shape given for {name!r}, but the inputs are {', '.join(by_name)}")
+        text = "x".join(map(str, given))
+        if len(given) != len(item.shape):
+            raise AdrenoSimError(f"shape {text} does not fit input {name!r}, which is {'x'.join(map(str, item.shape))}")
+        for size, dim in zip(given, item.shape, strict=True):
+            fits = bound.setdefault(dim, size) == size if isinstance(dim, str) else dim == size
+            if not fits or size <= 0:
+                raise AdrenoSimError(f"shape {text} does not fit input {name!r}, which is {'x'.join(map(str, item.shape))}")
+    return import_tvm().relax.transform.BindSymbolicVars(bound, "main")(module) if bound else module
+
+
+def module_inputs(module: IRModule) -> tuple[ModelInput, ...]:
+    """Parameters of "main". AdrenoSimError for one that is not a tensor of known rank and dtype."""
+    tvm = import_tvm()
+    found: list[ModelInput] = []
+    for param in module["main"].params:
+        kind = type_of(param)
+        shape = shape_values(kind)
+        if shape is None or not str(getattr(kind, "dtype", "")):
+            raise AdrenoSimError(f"parameter {var_name(param)!r} of main: expected a tensor of known shape and dtype, got {kind}")
+        sizes = tuple(int(size) if isinstance(size, tvm.tirx.IntImm) else str(size) for size in shape)
+        found.append(ModelInput(var_name(param), sizes, str(kind.dtype)))
+    return tuple(found)

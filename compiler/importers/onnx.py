@@ -1,0 +1,136 @@
+"""ONNX to Relax: read, make plain, hand to TVM's importer, and say which node it was where that fails."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import onnx
+
+from ...base.errors import AdrenoSimError, UnsupportedError
+from ..tvm_bridge.versions import import_tvm
+from .load import Model, ModelInput, Shapes, module_inputs
+from .onnx_graph import simplify
+from .onnx_weights import seed_placeholders
+
+if TYPE_CHECKING:
+    from tvm import IRModule
+
+
+def read_onnx(path: Path) -> onnx.ModelProto:
+    """The model in a file. AdrenoSimError if it is not one, or holds no graph."""
+    try:
+        model = onnx.load(str(path))
+    except Exception as error:  # protobuf's decoder, the external-data reader and the file system have no common error
+        raise AdrenoSimError(f"{path}: not a readable ONNX model ({error})") from error
+    if not model.graph.node:
+        raise AdrenoSimError(f"{path}: not an ONNX model, or one without a single node")
+    return model
+
+
+def import_onnx(model: onnx.ModelProto, name: str, shapes: Shapes | None = None, seed: int = 0) -> Model:
+    """A Model of an ONNX graph; `model` is left as it was.
+
+    Raises AdrenoSimError for a broken graph or shapes that do not fit, UnsupportedError naming operator and node.
+    """
+    _refuse_foreign_operators(model)
+    plain = onnx.ModelProto()
+    plain.CopyFrom(model)
+    seeded = seed_placeholders(plain, seed)
+    try:
+        plain = simplify(plain, shapes)
+    except AdrenoSimError:
+        raise
+    except Exception as error:  # shape inference and the protobuf layer raise several kinds
+        raise AdrenoSimError(f"{name}: broken ONNX graph: {_first_line(error)}") from error
+    _rename_inputs(plain)
+    _refuse_unknown_operators(plain)
+    module = _to_relax(plain, name)
+    inputs = _named_as_in_file(module_inputs(module), plain)
+    return Model(name, module, inputs, plain.SerializeToString(), tuple(seeded))
+
+
+def _rename_inputs(model: onnx.ModelProto) -> None:
+    """Make input names valid identifiers: "gpu_0/data_0" -> "gpu_0_data_0"."""
+    taken = {name for node in model.graph.node for name in [*node.input, *node.output]}
+    for value in model.graph.input:
+        plain = re.sub(r"\W", "_", value.name)
+        plain = plain if re.match(r"[A-Za-z_]", plain) else f"input_{plain}"
+        if plain == value.name or plain in taken:
+            continue
+        for node in model.graph.node:
+            for i, name in enumerate(node.input):
+                if name == value.name:
+                    node.input[i] = plain
+        for output in model.graph.output:
+            output.name = plain if output.name == value.name else output.name
+        value.name = plain
+
+
+def _refuse_foreign_operators(model: onnx.ModelProto) -> None:
+    """Name the operators of other domains than ONNX's, which shape inference already stops at."""
+    _refuse([node for node in model.graph.node if node.domain not in ("", "ai.onnx")])
+
+
+def _refuse_unknown_operators(model: onnx.ModelProto) -> None:
+    """Name every operator TVM's importer lacks."""
+    from tvm.relax.frontend.onnx import onnx_frontend
+
+    known = {*onnx_frontend._get_convert_map(), "If"}
+    _refuse([node for node in model.graph.node if node.op_type not in known])
+
+
+def _refuse(nodes: list[onnx.NodeProto]) -> None:
+    """UnsupportedError for these nodes, if any: each operator with the first node that needs it."""
+    missing: dict[str, str] = {}
+    for node in nodes:
+        missing.setdefault(f"{node.domain}.{node.op_type}" if node.domain else node.op_type, _node_label(node))
+    if missing:
+        listed = ", ".join(f"{operator} (node {node})" for operator, node in missing.items())
+        raise UnsupportedError(f"unsupported: ONNX operator {listed}: TVM {import_tvm().__version__} does not import it")
+
+
+def _node_label(node: onnx.NodeProto) -> str:
+    return node.name or f"giving {node.output[0]}"
+
+
+def _to_relax(model: onnx.ModelProto, name: str) -> IRModule:
+    from tvm.relax.frontend.onnx import from_onnx
+
+    try:
+        with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return from_onnx(model)
+    except Exception as error:  # the importer raises whatever TVM raises
+        node = _node_of(error)
+        if node is None:
+            raise UnsupportedError(f"unsupported: TVM cannot import {name}: {_first_line(error)}") from error
+        raise UnsupportedError(
+            f"unsupported: ONNX operator {node.op_type} (node {_node_label(node)}): {_first_line(error)}"
+        ) from error
+
+
+def _node_of(error: BaseException) -> onnx.NodeProto | None:
+    """The node TVM's importer was at: the local variable of its loop over the nodes."""
+    trace = error.__traceback__
+    while trace is not None:
+        node: Any = trace.tb_frame.f_locals.get("node")
+        if trace.tb_frame.f_code.co_name == "_construct_nodes" and isinstance(node, onnx.NodeProto):
+            return node
+        trace = trace.tb_next
+    return None
+
+
+def _named_as_in_file(inputs: tuple[ModelInput, ...], model: onnx.ModelProto) -> tuple[ModelInput, ...]:
+    """The parameters under the names of the plain graph's inputs, which TVM's importer may have changed again."""
+    names = [value.name for value in model.graph.input]
+    return tuple(ModelInput(name, item.shape, item.dtype) for name, item in zip(names, inputs, strict=True))
+
+
+def _first_line(error: BaseException) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[0] if lines else type(error).__name__

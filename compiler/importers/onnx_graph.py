@@ -1,0 +1,196 @@
+"""ONNX graphs made plain before TVM's importer sees them: static shapes, constants as initialisers, no no-ops.
+
+Each rewrite keeps the function the graph computes (at inference). The result is again a valid ONNX model, so that
+ONNX Runtime can judge the very same graph.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TypeVar
+
+import numpy as np
+import onnx
+from onnx import ModelProto, NodeProto, helper, numpy_helper
+
+from ...base.errors import AdrenoSimError
+from .onnx_fold import fold_constants, fold_weights
+
+Shapes = Mapping[str, Sequence[int]]
+
+M = TypeVar("M", onnx.NodeProto, onnx.TensorProto, onnx.ValueInfoProto)
+
+LARGE = 1 << 16
+"""Elements above which an initialiser is a weight, not a parameter of the graph's shape arithmetic."""
+
+BATCH = 1
+"""What an unknown first dimension becomes when no shape is given."""
+
+
+def graph_inputs(model: ModelProto) -> list[onnx.ValueInfoProto]:
+    """The inputs a caller feeds: graph inputs that are not initialisers (old models list those too)."""
+    constants = {tensor.name for tensor in model.graph.initializer}
+    return [value for value in model.graph.input if value.name not in constants]
+
+
+def simplify(model: ModelProto, shapes: Shapes | None = None) -> ModelProto:
+    """Give `model` static input shapes and a plain graph, in place; the model itself is returned.
+
+    shapes: input name -> full shape, for inputs with unknown dimensions. AdrenoSimError where one does not fit the
+    model, or is missing for a dimension other than the batch.
+    """
+    drop_constant_inputs(model)
+    fix_shapes(model, shapes or {})
+    remove_identities(model)
+    split_sums(model)
+    weights = detach_weights(model)
+    fold_constants(model)
+    attach_weights(model, weights)
+    fold_weights(model)
+    drop_unused(model)
+    return model
+
+
+def detach_weights(model: ModelProto) -> list[onnx.TensorProto]:
+    """Take the large initialisers out, leaving typed inputs: shape inference copies the whole model each time."""
+    graph = model.graph
+    large: list[onnx.TensorProto] = []
+    for i in reversed(range(len(graph.initializer))):
+        if math.prod(graph.initializer[i].dims) > LARGE:
+            large.append(_copy(graph.initializer[i]))
+            del graph.initializer[i]
+    graph.input.extend(helper.make_tensor_value_info(t.name, t.data_type, list(t.dims)) for t in large)
+    return large
+
+
+def attach_weights(model: ModelProto, weights: Sequence[onnx.TensorProto]) -> None:
+    """Undo `detach_weights`."""
+    model.graph.initializer.extend(weights)
+    drop_constant_inputs(model)
+
+
+def drop_constant_inputs(model: ModelProto) -> None:
+    """Take initialisers off the input list, where old models have them."""
+    keep = [_copy(value) for value in graph_inputs(model)]
+    del model.graph.input[:]
+    model.graph.input.extend(keep)
+
+
+def input_dims(value: onnx.ValueInfoProto) -> list[int | None]:
+    """Dimensions of a graph input, None where unknown (symbolic, missing, zero or negative)."""
+    dims = value.type.tensor_type.shape.dim
+    return [dim.dim_value if dim.dim_value > 0 else None for dim in dims]
+
+
+def fix_shapes(model: ModelProto, shapes: Shapes) -> None:
+    """Write the given shapes, and batch 1 where only the batch is unknown, into the graph's inputs."""
+    names = [value.name for value in model.graph.input]
+    for name in shapes:
+        if name not in names:
+            raise AdrenoSimError(f"shape given for {name!r}, but the inputs are {', '.join(names)}")
+    for value in model.graph.input:
+        shape = _static_shape(value, shapes.get(value.name))
+        tensor = value.type.tensor_type
+        del tensor.shape.dim[:]
+        for size in shape:
+            tensor.shape.dim.add().dim_value = size
+    del model.graph.value_info[:]  # written for the shapes the model was exported with
+    for output in model.graph.output:
+        output.type.tensor_type.ClearField("shape")
+
+
+def _static_shape(value: onnx.ValueInfoProto, given: Sequence[int] | None) -> list[int]:
+    dims = input_dims(value)
+    text = "x".join("?" if dim is None else str(dim) for dim in dims)
+    if given is not None:
+        fits = len(given) == len(dims) and all(dim in (None, size) for dim, size in zip(dims, given, strict=True))
+        if not fits or any(size <= 0 for size in given):
+            raise AdrenoSimError(f"shape {'x'.join(map(str, given))} does not fit input {value.name!r}, which is {text}")
+        return list(given)
+    if dims and dims[0] is None:
+        dims[0] = BATCH
+    if None in dims:
+        raise AdrenoSimError(f"input {value.name!r} has unknown dimensions ({text}): give its shape, --shape {value.name}=...")
+    return [dim for dim in dims if dim is not None]
+
+
+def remove_identities(model: ModelProto) -> None:
+    """Drop Identity and Dropout (which passes its input on at inference), joining producer and consumers."""
+    graph = model.graph
+    results = {value.name for value in graph.output}
+    renamed: dict[str, str] = {}
+    kept: list[NodeProto] = []
+    for node in graph.node:
+        _rename_inputs(node, renamed)
+        if node.op_type in ("Identity", "Dropout") and node.domain in ("", "ai.onnx"):
+            if node.output[0] not in results and not any(_is_used(graph, name) for name in node.output[1:]):
+                renamed[node.output[0]] = node.input[0]
+                continue
+            if len(node.output) == 1 or not any(_is_used(graph, name) for name in node.output[1:]):
+                node = helper.make_node("Identity", [node.input[0]], [node.output[0]], name=node.name)
+        kept.append(node)
+    _replace_nodes(model, kept)
+
+
+def _rename_inputs(node: NodeProto, renamed: Mapping[str, str]) -> None:
+    for i, name in enumerate(node.input):
+        node.input[i] = renamed.get(name, name)
+
+
+def _is_used(graph: onnx.GraphProto, name: str) -> bool:
+    return bool(name) and (any(name in node.input for node in graph.node) or any(name == v.name for v in graph.output))
+
+
+def split_sums(model: ModelProto) -> None:
+    """Write every Sum as a chain of two-operand Adds, in the order of its operands."""
+    kept: list[NodeProto] = []
+    for node in model.graph.node:
+        if node.op_type != "Sum":
+            kept.append(node)
+            continue
+        total = node.input[0]
+        for i, term in enumerate(node.input[1:], 1):
+            result = node.output[0] if i == len(node.input) - 1 else f"{node.output[0]}_sum{i}"
+            kept.append(helper.make_node("Add", [total, term], [result], name=f"{node.name}_{i}"))
+            total = result
+        if len(node.input) == 1:
+            kept.append(helper.make_node("Identity", [total], list(node.output), name=node.name))
+    _replace_nodes(model, kept)
+
+
+def drop_unused(model: ModelProto) -> None:
+    """Drop nodes and initialisers that no output depends on."""
+    graph = model.graph
+    needed = {value.name for value in graph.output}
+    kept: list[NodeProto] = []
+    for node in reversed(graph.node):
+        if needed.intersection(node.output) or _has_subgraph(node):
+            needed.update(node.input)
+            kept.append(node)
+    _replace_nodes(model, kept[::-1])
+    for i in reversed(range(len(graph.initializer))):
+        if graph.initializer[i].name not in needed:
+            del graph.initializer[i]
+
+
+def _has_subgraph(node: NodeProto) -> bool:
+    return any(attribute.type == onnx.AttributeProto.GRAPH for attribute in node.attribute)
+
+
+def _copy(message: M) -> M:
+    """A copy that outlives the list it stands in."""
+    fresh = type(message)()
+    fresh.CopyFrom(message)
+    return fresh
+
+
+def _replace_nodes(model: ModelProto, nodes: Sequence[NodeProto]) -> None:
+    copies = [_copy(node) for node in nodes]
+    del model.graph.node[:]
+    model.graph.node.extend(copies)
+
+
+def constants(model: ModelProto) -> dict[str, np.ndarray]:
+    """Initialisers by name."""
+    return {tensor.name: numpy_helper.to_array(tensor) for tensor in model.graph.initializer}

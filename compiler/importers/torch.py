@@ -1,0 +1,77 @@
+"""Programs of torch.export to Relax. PyTorch is not a dependency: whoever has such a program has it installed.
+
+Nothing here imports torch but what reads a .pt2 file; TVM's importer does for itself.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from dataclasses import replace
+from importlib import util
+from pathlib import Path
+from typing import Any
+
+from ...base.errors import AdrenoSimError, UnsupportedError
+from ..tvm_bridge.versions import import_tvm
+from .load import Model, Shapes, from_module
+
+INSTALL = "pip install torch (the CPU build is enough)"
+
+EXPORT = "torch.export.save(torch.export.export(model, example_inputs), 'model.pt2')"
+
+
+def is_program(source: Any) -> bool:
+    """Whether `source` is a torch.export.ExportedProgram."""
+    kind = type(source)
+    return kind.__name__ == "ExportedProgram" and kind.__module__.startswith("torch.export")
+
+
+def is_module(source: Any) -> bool:
+    """Whether `source` is a torch.nn.Module."""
+    return any(f"{kind.__module__}.{kind.__name__}" == "torch.nn.modules.module.Module" for kind in type(source).__mro__)
+
+
+def read_program(path: Path) -> Any:
+    """The program in a .pt2 file. Raises AdrenoSimError where there is no PyTorch, or the file holds no such program."""
+    if util.find_spec("torch") is None:
+        raise AdrenoSimError(f"{path}: a program of torch.export needs PyTorch to be read: {INSTALL}")
+    import torch
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            program = torch.export.load(str(path))
+    except Exception as error:  # zip, pickle and schema errors have no common class
+        raise AdrenoSimError(f"{path}: not a program that torch.export.save wrote ({_first_line(error)})") from error
+    return program
+
+
+def import_program(program: Any, name: str, shapes: Shapes | None = None) -> Model:
+    """A Model of an ExportedProgram; its inputs are those of the exported call, its weights constants.
+
+    shapes: bind dimensions that were exported as dynamic. Raises UnsupportedError naming the operators that TVM's importer
+    lacks, AdrenoSimError for shapes that do not fit.
+    """
+    import_tvm()
+    from tvm.relax.frontend.torch import from_exported_program
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            module = from_exported_program(program, unwrap_unit_return_tuple=True)
+    except Exception as error:  # assertions, NotImplementedError, TVMError: whatever its converters meet
+        raise UnsupportedError(f"{name}: TVM cannot import this program: {_reason(error)}") from error
+    return replace(from_module(module, name, shapes), torch=program)
+
+
+def _reason(error: Exception) -> str:
+    """The operators that are missing, where the importer names them; else its first line."""
+    found = re.search(r"Unsupported function types \[(.+)\]", str(error))
+    if found:
+        return f"it has no operator {', '.join(sorted(re.findall(r'[^ ,]+', found[1].replace(chr(39), ''))))}"
+    return f"{type(error).__name__}: {_first_line(error)}"
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]

@@ -1,0 +1,1 @@
+"""Lowers a Relax module with TVM's Adreno pipelines."""

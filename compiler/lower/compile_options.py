@@ -1,0 +1,88 @@
+"""How a model becomes kernels: one set of options for the command line, pytest and Python."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+from ...base.errors import AdrenoSimError, OptionError
+from ...mlops.policy import OffloadPolicy
+from ...profiles.ml import MLCapabilities
+from ...profiles.profile import default_capabilities
+from ..artifact.model import is_compiled
+
+if TYPE_CHECKING:
+    from tvm.target import Target
+
+Options = TypeVar("Options", bound="CompileOptions")
+
+ABOUT_INPUTS = ("shapes", "seed")
+"""Of these, those that also say what a compiled model is given."""
+
+OFFLOADING = ("clml_min_flops", "clml_min_operators")
+"""Of these, those that are for OpenCL ML."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompileOptions:
+    """How a model is compiled; every field is a keyword of `compile_model`, `make_bundle` and `check`.
+
+    target: "texture" (default), "buffer", "clml", "clml-texture", a tag or a Target of TVM's. pipeline: "fixed" (TVM's passes
+    and the mends, default) or "stock". without_fix: names of mends to leave out. dtype: "float32" (the model as it is) or
+    "float16": tensors stored so, sums in `accumulate`. tuned: a folder of `adreno-sim tune`, whose schedules go before TVM's
+    own. clml_min_flops, clml_min_operators: with target clml, what a subgraph must have to be offloaded; None = a cost model
+    decides. shapes: input name -> full shape, where the model leaves it open. seed: of weights and inputs nobody gave.
+    """
+
+    target: str | Target = "texture"
+    pipeline: Literal["fixed", "stock"] = "fixed"
+    without_fix: Sequence[str] = ()
+    dtype: str = "float32"
+    accumulate: str = "float32"
+    tuned: str | os.PathLike[str] | None = None
+    clml_min_flops: int | None = None
+    clml_min_operators: int = 1
+    shapes: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    seed: int = 0
+
+    @classmethod
+    def names(cls) -> tuple[str, ...]:
+        """Every option there is."""
+        return tuple(item.name for item in fields(cls))
+
+    @classmethod
+    def of(cls: type[Options], keywords: Mapping[str, Any], source: Any) -> Options:
+        """The keywords somebody gave, as options for `source`; None, and what is empty, count as not given.
+
+        Raises AdrenoSimError for an unknown one, OptionError for one that says nothing about this source.
+        """
+        given = {name: value for name, value in keywords.items() if value is not None and value not in ((), [], {})}
+        for name in keywords:
+            if name not in cls.names():
+                raise AdrenoSimError(f"no option {name!r}; there are: {', '.join(cls.names())}")
+        options = cls(**given)
+        for name in COMPILING if is_compiled(source) else ():
+            if name in given:
+                raise OptionError(name, "a bundle is compiled already; give the model itself")
+        for name in OFFLOADING if "clml" not in str(options.target) else ():
+            if name in given:
+                raise OptionError(name, f"is for OpenCL ML: target clml or clml-texture, not {options.target}")
+        if options.accumulate != "float32" and options.dtype == "float32":
+            raise OptionError(
+                "accumulate", f"{options.accumulate}: is for dtype float16; of a model as it is, sums are as it says"
+            )
+        return options
+
+    def policy(self, ml: MLCapabilities | None) -> OffloadPolicy:
+        """What of the model goes to OpenCL ML on a device, with target clml. ml: of the device; None = of the default one."""
+        return OffloadPolicy(
+            capabilities=ml or default_capabilities(),
+            min_flops=self.clml_min_flops,
+            min_operators=self.clml_min_operators,
+        )
+
+
+COMPILING = tuple(name for name in CompileOptions.names() if name not in ABOUT_INPUTS)
+"""The options that say nothing about a model that is compiled already."""

@@ -1,0 +1,278 @@
+"""Lower a Relax module with TVM's Adreno pipelines and keep every stage that later steps read.
+
+`stock` runs TVM's own passes unchanged; `fixed` adds the mends of `passes.registry`. Both run the TIR pipeline as the
+(passes, host passes, device passes) triple that `tvm.tirx.build` wants; TVM's Adreno pipeline is a bare pass, which
+`tvm.compile` rejects with a TypeError in every version.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from ...base.errors import AdrenoSimError, OptionError, UnsupportedError
+from ...mlops.policy import OffloadPolicy
+from ...profiles.profile import default_capabilities
+from ..artifact.model import OffloadDecision
+from ..layers.layout_config import LayoutConfig, convert_layout
+from ..passes import private_function
+from ..passes.base import Fix
+from ..passes.fold_layouts import fold_layouts
+from ..passes.registry import choose
+from ..plan.planning_pass import with_planner
+from ..tvm_bridge.pass_pipelines import Snapshot, clone, run_with_insertions, watching, with_own_constants
+from ..tvm_bridge.versions import import_tvm
+from .targets import make_target
+
+if TYPE_CHECKING:
+    from tvm import IRModule
+    from tvm.ir.transform import Pass
+    from tvm.target import Target
+
+    from ...golden.subgraph import Subgraph
+    from ..clml.partition import Offload
+
+PipelineName = Literal["fixed", "stock"]
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """A module at every stage of lowering. Function names agree between all the stages.
+
+    imported: as given, before any pass (the whole-model golden reference is built from it).
+    relax: the VM level: after VMShapeLower and AttachGlobalSymbol, before VM code generation; Relax functions, and
+        the scheduled PrimFuncs they call.
+    unscheduled: the PrimFuncs before ApplyDefaultSchedule, buffers carrying their storage scopes (per-kernel golden).
+    tir: after tirx.SplitHostDevice: host functions, and kernels (PrimFuncs with `tirx.kernel_launch_params`).
+    sources: kernel name -> its OpenCL C, each a program of its own.
+    fixes: names of the mends that ran, in order.
+    unscoped: Relax functions just before scopes are decided; None for a target without textures.
+    subgraphs: what is offloaded to OpenCL ML, by name; offload: what was decided about that.
+    tuned: functions of a tuning folder, and the schedule each got.
+    """
+
+    imported: IRModule
+    relax: IRModule
+    unscheduled: IRModule
+    tir: IRModule
+    sources: dict[str, str]
+    target: Target
+    pipeline: PipelineName
+    fixes: tuple[str, ...]
+    subgraphs: dict[str, Subgraph] = field(default_factory=dict)
+    offload: tuple[OffloadDecision, ...] = ()
+    unscoped: IRModule | None = None
+    tuned: Mapping[str, str] = field(default_factory=dict)
+
+
+class ScheduleSource(Protocol):
+    """Schedules that go before TVM's own. first_schedule: name of the pass before which no function is scheduled yet.
+    applied: what became of each function, filled while passes run."""
+
+    first_schedule: str
+    applied: dict[str, str]
+
+    def add_passes(self, passes: list[Pass]) -> list[Pass]: ...
+
+
+def lower(
+    mod: IRModule,
+    target: str | Target,
+    pipeline: PipelineName = "fixed",
+    without: Sequence[str] = (),
+    limits: Mapping[str, Any] | None = None,
+    offload: OffloadPolicy | None = None,
+    tuned: ScheduleSource | None = None,
+    planner: Pass | None = None,
+) -> Lowered:
+    """Lower `mod` for an Adreno target.
+
+    target: a shorthand or tag of `targets.TAGS`, or a TVM Target. without: names of mends to leave out (`fixed` only).
+    limits: of the device (`DeviceInfo.limits`), so that TVM makes no image it cannot hold; None = TVM's own defaults.
+    offload: what goes to OpenCL ML with target clml; None = by the default device's figures.
+    tuned: schedules that go before TVM's own; it notes which were taken. planner: in the place of TVM's memory planner
+    (`plan.planning_pass.plan_memory`).
+    Raises AdrenoSimError for an unknown pipeline or mend, UnsupportedError where TVM cannot lower the module.
+    """
+    fixes = chosen(pipeline, without)
+    tvm_target = make_target(target, limits)
+    clml = _offload(tvm_target, offload)
+    imported = clone(mod)
+    _refuse_calls(mod, tvm_target, fixes)
+    try:
+        unscoped = Snapshot("AnnotateCustomMemoryScope", "before")
+        vm_level, unscheduled = _lower_relax(with_own_constants(mod), tvm_target, fixes, clml, tuned, planner, unscoped)
+        split, final = _lower_tir(_prim_funcs(vm_level), tvm_target, fixes)
+        sources = _sources(final)
+    except AdrenoSimError:
+        raise
+    except Exception as error:  # TVM raises whatever its C++ and Python layers raise
+        raise UnsupportedError(f"unsupported: TVM's {pipeline} pipeline fails on this module: {reason(error)}") from error
+    names = tuple(fix.name for fix in fixes)
+    lowered = Lowered(
+        imported, vm_level, unscheduled, split, sources, tvm_target, pipeline, names, unscoped=unscoped.module,
+        tuned={} if tuned is None else tuned.applied,
+    )  # fmt: skip
+    return lowered if clml is None else replace(lowered, subgraphs=clml.subgraphs, offload=tuple(clml.decisions))
+
+
+def _offload(target: Target, policy: OffloadPolicy | None) -> Offload | None:
+    """The partitioning for OpenCL ML; None for other targets. UnsupportedError with a TVM that has none."""
+    if "clml" not in target.keys:
+        return None
+    from ..clml.partition import Offload, require_series
+
+    require_series()
+    return Offload(policy or OffloadPolicy(capabilities=default_capabilities()))
+
+
+def _refuse_calls(mod: IRModule, target: Target, fixes: Sequence[Fix]) -> None:
+    """Textures are for modules whose functions do not call one another, or only private ones."""
+    calls = private_function.calls(mod) if "texture" in target.keys else []
+    if calls and private_function.FIX in fixes:
+        calls = private_function.calls(private_function.inline_private_functions()(mod))
+    if calls:
+        caller, callee = calls[0]
+        raise UnsupportedError(
+            f"unsupported: {caller} calls {callee}: TVM's passes for textures stop at calls of functions. Make it private (not "
+            "recursive), so that the fixed pipeline inlines it, or compile for buffers"
+        )
+
+
+def chosen(pipeline: str, without: Sequence[str]) -> tuple[Fix, ...]:
+    """The mends of a pipeline but those named. AdrenoSimError for an unknown pipeline or mend."""
+    if pipeline == "fixed":
+        return choose(without)
+    if pipeline != "stock":
+        raise AdrenoSimError(f"pipeline {pipeline!r}: expected 'fixed' or 'stock'")
+    if without:
+        raise OptionError("without_fix", f"{', '.join(without)}: the stock pipeline has no mends to leave out")
+    return ()
+
+
+def reason(error: Exception) -> str:
+    """TVM's message without its stack of frames: the last line that says something."""
+    lines = [line.strip() for line in str(error).splitlines()]
+    said = [line for line in lines if line and not re.match(r"(File |\d+: |\^|Stack trace|During handling)", line)]
+    return f"{type(error).__name__}: {said[-1]}" if said else type(error).__name__
+
+
+def _lower_relax(
+    mod: IRModule,
+    target: Target,
+    fixes: Sequence[Fix],
+    clml: Offload | None = None,
+    tuned: ScheduleSource | None = None,
+    planner: Pass | None = None,
+    watch: Snapshot | None = None,
+) -> tuple[IRModule, IRModule]:
+    """The module at VM level, and its PrimFuncs just before they were scheduled. watch: takes its snapshot on the way."""
+    tvm = import_tvm()
+    before = Snapshot("ApplyDefaultSchedule" if tuned is None else tuned.first_schedule, "before")
+    with target:
+        plain = not fixes and LayoutConfig.current() is None and clml is None and tuned is None and planner is None
+        passes = [tvm.relax.get_default_pipeline(target)] if plain else relax_passes(target, fixes, clml)
+        if tuned is not None:
+            passes = tuned.add_passes(passes)
+        if planner is not None:
+            passes = with_planner(passes, planner)
+        with watching(before) if watch is None else watching(before, watch):
+            lowered = tvm.transform.Sequential(passes)(mod)
+    return lowered, _prim_funcs(before.module or lowered)
+
+
+def relax_passes(target: Target, fixes: Sequence[Fix], clml: Offload | None = None) -> list[Pass]:
+    """TVM's Relax passes for the target with the mends, and quicker folding. Needs the target to be the current one.
+
+    clml: partitions for OpenCL ML, in place of TVM's pass: that needs a code generator which its wheels have not.
+    """
+    stages = import_tvm().relax.pipeline
+    dispatch = stages.library_dispatch_passes(target) if clml is None else [clml.as_pass()]
+    passes: list[Pass] = [
+        *dispatch, *stages.legalize_passes(target),
+        *stages.dataflow_lower_passes(target), *stages.finalize_passes(target),
+    ]  # fmt: skip
+    passes = [step for item in passes for step in ((fold_layouts(), item) if item.info.name == "FoldConstant" else (item,))]
+    if LayoutConfig.current() is not None:
+        passes = [convert_layout() if item.info.name == "ConvertLayout" else item for item in passes]
+    for fix in fixes:
+        if fix.relax is not None:
+            passes = fix.relax(passes, target)
+    return passes
+
+
+def _prim_funcs(mod: IRModule) -> IRModule:
+    tvm = import_tvm()
+    functions = {var: func for var, func in mod.functions_items() if isinstance(func, tvm.tirx.PrimFunc)}
+    return tvm.IRModule(functions, attrs=mod.attrs)
+
+
+def _lower_tir(mod: IRModule, target: Target, fixes: Sequence[Fix]) -> tuple[IRModule, IRModule]:
+    """The PrimFuncs as `tirx.SplitHostDevice` leaves them, and after the whole pipeline."""
+    tvm = import_tvm()
+    mod = tvm.tirx.transform.BindTarget(target.with_host(tvm.target.Target("llvm")))(mod)
+    insertions: dict[str, Any] = {}
+    for fix in fixes:
+        if fix.tir is not None:
+            name, make = fix.tir
+            insertions[name] = tvm.transform.Sequential([*([insertions[name]] if name in insertions else []), make()])
+    split = Snapshot("tirx.SplitHostDevice", "after")
+    with target:
+        final = run_with_insertions(tir_triple(target)[0], mod, insertions, split)
+    if split.module is None:
+        raise UnsupportedError("unsupported: TVM's TIR pipeline ran no tirx.SplitHostDevice")
+    return split.module, final
+
+
+def tir_triple(target: Target) -> tuple[Any, Any, Any]:
+    """(passes, host passes, device passes) for the target: the shape every caller in TVM expects of a TIR pipeline."""
+    from tvm.tirx import compilation_pipeline as pipelines
+
+    found = pipelines.get_default_tir_pipeline(target)
+    if isinstance(found, tuple):
+        return found
+    return found, pipelines.finalize_host_passes, pipelines.finalize_device_passes
+
+
+def _sources(final: IRModule) -> dict[str, str]:
+    """OpenCL C of every kernel, by kernel name."""
+    tvm = import_tvm()
+    from tvm.tirx.build import split_host_device_mods
+
+    sources: dict[str, str] = {}
+    _, by_target = split_host_device_mods(final)
+    for target, mod in by_target.items():
+        mod = tir_triple(target)[2]()(mod)
+        built = tvm.get_global_func(f"target.build.{target.kind.name}")(mod, target)
+        sources.update(split_sources(built.inspect_source()))
+    return sources
+
+
+def split_sources(text: str) -> dict[str, str]:
+    """The pieces of TVM's combined source: after each line `// Function: NAME` stands one complete program.
+
+    Each begins with declarations of all kernels of the module, and so asks for half as soon as one of them does. What a
+    kernel does not need for itself is left blank, line by line: a float kernel then builds where half does not exist.
+    """
+    pieces = re.split(r"^// Function: (\S+)\n", text, flags=re.MULTILINE)
+    return {name: _alone(name, piece) for name, piece in zip(pieces[1::2], pieces[2::2], strict=True)}
+
+
+_DECLARATION = re.compile(r"^__kernel void (?:__attribute__\(\(.*\)\) )?(\w+)\([^;{]*\);[ \t]*$", re.MULTILINE)
+_NEEDED_BY = {"cl_khr_fp16": "half|imageh|IMAGEH", "cl_khr_fp64": "double"}
+_HEADERS = [
+    (re.compile(rf"^#ifdef {extension}\n(?:#.*\n)*?#endif\n", re.MULTILINE), re.compile(rf"^(?!#).*(?:{uses})", re.MULTILINE))
+    for extension, uses in _NEEDED_BY.items()
+]
+"""The lines that ask for an extension, and what in other lines needs it."""
+
+
+def _alone(name: str, piece: str) -> str:
+    """One program without the declarations of other kernels, and without asking for a type that nothing left has."""
+    piece = _DECLARATION.sub(lambda match: match[0] if match[1] == name else "", piece)
+    for header, needed in _HEADERS:
+        if not needed.search(piece):
+            piece = header.sub(lambda match: "\n" * match[0].count("\n"), piece)
+    return piece

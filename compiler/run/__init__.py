@@ -1,0 +1,1 @@
+"""Runs a compiled model on a device."""

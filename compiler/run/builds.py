@@ -1,0 +1,62 @@
+"""The programs of a model's kernels on one device: built when asked for, or ahead of that, in threads."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
+
+from ...base.errors import BuildError
+from ...device.protocol import Device, Program
+from ..artifact.model import CompiledModel
+
+AHEAD = 4
+"""Programs that are begun behind one that is asked for: few, as a run may need no other."""
+
+
+class Builds:
+    """Each program is built once. `close` ends the threads.
+
+    Where the device gains by it, those that follow in the model are built while the caller goes on with one; what is wrong
+    with a program is raised where it is asked for.
+    """
+
+    def __init__(self, model: CompiledModel, device: Device):
+        self._model, self._device = model, device
+        self._order = {name: number for number, name in enumerate(model.kernels)}
+        self._done: dict[str, Program] = {}
+        self._begun: dict[str, Future[Program]] = {}
+        self._pool: ThreadPoolExecutor | None = None
+
+    def program(self, name: str) -> Program:
+        """The program with kernel `name`. Raises BuildError and UnsupportedError."""
+        if name not in self._done:
+            begun = self._begun.pop(name, None)
+            after = self._order[name] + 1
+            self.begin([*self._order][after : after + AHEAD])
+            self._done[name] = self._build(name) if begun is None else begun.result()
+        return self._done[name]
+
+    def begin(self, names: Iterable[str]) -> None:
+        """Have these built, in this order, by threads."""
+        if not self._device.info.builds_in_parallel:
+            return
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(len(os.sched_getaffinity(0)), thread_name_prefix="build")
+        for name in names:
+            if name not in self._done and name not in self._begun:
+                self._begun[name] = self._pool.submit(self._build, name)
+
+    def close(self) -> None:
+        """Wait for what is being built, and forget what was not begun."""
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+        self._pool = None
+        self._begun.clear()
+
+    def _build(self, name: str) -> Program:
+        code = self._model.kernels[name]
+        try:
+            return self._device.build(code.source, code.options)
+        except BuildError as error:
+            raise BuildError(f"kernel {name}: {error}", error.diagnostics) from error

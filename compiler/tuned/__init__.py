@@ -1,0 +1,1 @@
+"""Tuning folders, and their best schedules in a model."""

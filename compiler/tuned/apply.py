@@ -1,0 +1,100 @@
+"""Tuned schedules in a model: each function that was tuned gets the best one of the database, the others what they got before."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from ..tvm_bridge.pass_pipelines import clone
+from ..tvm_bridge.read import kind
+from ..tvm_bridge.versions import import_tvm
+from .cancel import cancel_copies
+from .store import NEVER, TuningStore, digest_of
+from .tasks import alone, cuts, prim_funcs
+from .variants import KEY
+
+if TYPE_CHECKING:
+    from tvm import IRModule
+    from tvm.ir.transform import Pass
+
+NAME = "adreno_sim.ApplyTuned"
+
+
+class Tuned:
+    """The best schedules of a tuning folder. applied: what became of each function that was tuned, filled while compiling.
+
+    Raises AdrenoSimError where the folder is none of `tune`'s.
+    """
+
+    first_schedule = NAME
+    """The pass before which no function is scheduled yet."""
+
+    def __init__(self, folder: str | os.PathLike[str]):
+        self.folder = os.fspath(folder)
+        self.applied: dict[str, str] = {}
+        self._store = TuningStore(folder)
+        self._flat: dict[str, Any] = {}
+
+    def add_passes(self, passes: list[Pass]) -> list[Pass]:
+        """The Relax passes with two more: one sees functions as they were tuned, before scopes are written into them; one
+        schedules them, before TVM's rules schedule the rest."""
+        transform = import_tvm().transform
+        scope, schedule = cuts(passes)
+        remember = transform.module_pass(self._remember, opt_level=0, name="adreno_sim.RememberUnscoped")
+        apply = transform.module_pass(self._apply, opt_level=0, name=NAME)
+        return [*passes[:scope], remember, *passes[scope:schedule], apply, *passes[schedule:]]
+
+    def _remember(self, module: IRModule, _context: Any) -> IRModule:
+        self._flat = prim_funcs(module)
+        return module
+
+    def _apply(self, module: IRModule, _context: Any) -> IRModule:
+        changed = clone(module)
+        for var, function in module.functions_items():
+            name = str(var.name_hint)
+            if kind(function) == "PrimFunc" and name in self._flat:
+                scheduled = self._scheduled(name, alone(self._flat[name]), function)
+                if scheduled is not None:
+                    changed[var] = scheduled
+        self._flat = {}
+        return changed
+
+    def _scheduled(self, name: str, flat: IRModule, scoped: Any) -> Any:
+        """The function with the best schedule found for it; None where it was not tuned, or nothing beat the default one."""
+        tvm = import_tvm()
+        if not self._store.database.has_workload(flat):
+            return None
+        record = self._best(flat)
+        if record is None:
+            self.applied[name] = "default schedule: no candidate was accepted"
+            return None
+        default = self._store.default(digest_of(flat))
+        seconds = float(record.run_secs[0])
+        if default is not None and default.get("rank") is not None and default["rank"] <= seconds:
+            self.applied[name] = "default schedule: no candidate was better"
+            return None
+        schedule = tvm.s_tir.Schedule(alone(scoped))
+        try:
+            record.trace.apply_to_schedule(schedule, False)
+            gone = cancel_copies(schedule)
+        except tvm.s_tir.ScheduleError as error:
+            self.applied[name] = f"default schedule: the tuned one does not fit here ({str(error).strip().splitlines()[-1]})"
+            return None
+        variant = str(schedule.get(schedule.get_sblock("root")).annotations[KEY])
+        forwarded = f"; staging copies cancelled: {len(gone)}" if gone else ""
+        self.applied[name] = f"{variant}{forwarded}"
+        return _like(schedule.mod["main"], scoped)
+
+    def _best(self, flat: IRModule) -> Any:
+        """The accepted record that ranks first."""
+        found = self._store.database.get_top_k(self._store.database.commit_workload(flat), 1)
+        return found[0] if found and float(found[0].run_secs[0]) < NEVER else None
+
+
+def _like(function: Any, other: Any) -> Any:
+    """The scheduled function with the attributes of the one it replaces, known as scheduled."""
+    attributes = {str(name): value for name, value in dict(other.attrs or {}).items()}
+    for name in dict(function.attrs or {}):
+        if str(name) not in attributes:
+            function = function.without_attr(name)
+    return function.with_attr({**attributes, "tirx.is_scheduled": True})

@@ -1,0 +1,152 @@
+"""Looking into a TVM pass pipeline, and cutting one at a named pass, with nothing but pass instruments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Literal
+
+from .versions import import_tvm, tvm_series, type_of
+
+if TYPE_CHECKING:
+    from tvm import IRModule
+    from tvm.ir.transform import Pass
+
+CONTAINERS = ("sequential", "_pipeline")
+"""Names of passes that only run other passes."""
+
+
+def clone(mod: IRModule) -> IRModule:
+    """A module whose functions can be replaced without changing `mod` (ApplyDefaultSchedule writes into its input)."""
+    return import_tvm().IRModule(dict(mod.functions_items()), attrs=mod.attrs, global_infos=mod.global_infos)
+
+
+def with_own_constants(mod: IRModule) -> IRModule:
+    """A copy of `mod` whose Relax functions hold constant nodes of their own, over the same data.
+
+    TVM's AnnotateCustomMemoryScope writes virtual devices into the types of constants in place; without this the
+    module a caller handed in would be spoilt for every other target.
+    """
+    relax = import_tvm().relax
+    older = tvm_series() != "0.27"
+
+    class Fresh(relax.PyExprMutator):  # type: ignore[name-defined]
+        def __init__(self, mod: Any) -> None:  # no free variable: TVM keeps the class, and with it what it closes over
+            super().__init__(mod)
+            self.made: dict[int, Any] = {}
+
+        def fresh(self, op: Any) -> Any:
+            key = int(op.__chandle__())
+            if key not in self.made:
+                make = relax.Constant if older else import_tvm().ir.GenericConst
+                self.made[key] = make(op.data if older else op.value, type_of(op))
+            return self.made[key]
+
+        def visit_constant_(self, op: Any) -> Any:
+            return self.fresh(op)
+
+        def visit_generic_const_(self, op: Any) -> Any:
+            return self.fresh(op)
+
+    fresh = clone(mod)
+    mutator = relax.expr_functor.mutator(Fresh)(mod)
+    for var, func in mod.functions_items():
+        if isinstance(func, relax.Function):
+            fresh[var] = mutator.visit_expr(func)
+    return fresh
+
+
+@contextmanager
+def watching(*watchers: object) -> Iterator[None]:
+    """A pass context in which TVM calls those of `should_run`, `run_before_pass`, `run_after_pass` which each watcher has.
+
+    TVM never lets go of an instrument: it forgets its watcher at the end, or every module a watcher keeps would stay.
+    """
+    tvm = import_tvm()
+    places: list[list[Any]] = [[watcher] for watcher in watchers]
+    try:
+        with tvm.transform.PassContext(instruments=[_instrument(place) for place in places]):
+            yield
+    finally:
+        for place in places:
+            place.clear()
+
+
+def _instrument(place: list[Any]) -> Any:
+    (watcher,) = place
+    names = ("should_run", "run_before_pass", "run_after_pass")
+    body = {name: _forward(place, name) for name in names if hasattr(watcher, name)}
+    return import_tvm().ir.instrument.pass_instrument(type(type(watcher).__name__, (), body))()
+
+
+def _forward(place: list[Any], name: str) -> Any:
+    return lambda _self, mod, info: getattr(place[0], name)(mod, info)
+
+
+class Snapshot:
+    """Keeps a copy of the module the first time the named pass starts ("before") or ends ("after").
+
+    Passes nested in another pass do not count: constant folding compiles small modules of its own on the way.
+    """
+
+    def __init__(self, name: str, when: Literal["before", "after"]):
+        self.module: IRModule | None = None
+        self._name, self._when = name, when
+        self._open: list[str] = []
+
+    def run_before_pass(self, mod: IRModule, info: Any) -> None:
+        if self._when == "before":
+            self._take(mod, info.name)
+        self._open.append(info.name)
+
+    def run_after_pass(self, mod: IRModule, info: Any) -> None:
+        self._open.pop()
+        if self._when == "after":
+            self._take(mod, info.name)
+
+    def _take(self, mod: IRModule, name: str) -> None:
+        nested = any(outer not in CONTAINERS for outer in self._open)
+        if name == self._name and not nested and self.module is None:
+            self.module = clone(mod)
+
+
+class _Window:
+    """Lets only the passes from `start` (None = the first) up to, not including, the first one of `stops` run."""
+
+    def __init__(self, start: str | None, stops: set[str]):
+        self._start, self._stops = start, stops
+        self._running = start is None
+        self.stopped_at: str | None = None
+
+    def should_run(self, _mod: IRModule, info: Any) -> bool:
+        if info.name in CONTAINERS:
+            return True
+        if self.stopped_at is not None:
+            return False
+        if not self._running:
+            self._running = info.name == self._start
+        elif info.name in self._stops:
+            self.stopped_at = info.name
+            return False
+        return self._running
+
+
+def run_with_insertions(
+    pipeline: Pass, mod: IRModule, insertions: Mapping[str, Pass], snapshot: Snapshot | None = None
+) -> IRModule:
+    """Run `pipeline` with further passes put in: `insertions` maps the name of a pass to what runs just before it.
+
+    The pipeline's own passes run once each, in order, unchanged. It is run once per piece, with the passes outside the
+    piece switched off by an instrument, so that no list of TVM's passes is kept here.
+    """
+    start: str | None = None
+    stops = set(insertions)
+    while True:
+        window = _Window(start, stops)
+        with watching(window, *filter(None, [snapshot])):
+            mod = pipeline(mod)
+        if window.stopped_at is None:
+            return mod
+        start = window.stopped_at
+        stops.discard(start)
+        mod = insertions[start](mod)
