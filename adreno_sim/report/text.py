@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import IO, TYPE_CHECKING
 
-from ..findings import Severity
+from ..findings import Severity, rank
 from . import finding_text, offload_text
 from .allow_text import allow_lines
 from .console import open_console
@@ -22,7 +22,7 @@ SHOWN = 3
 
 def plain(report: Report) -> str:
     """The report without its table: findings of the highest severity first, what was not checked, the verdict."""
-    found = sorted(report.findings, key=lambda finding: -finding.severity)
+    found = sorted(report.findings, key=rank)
     out = [line for finding in found for line in finding_text.lines(finding)]
     out += allow_lines(report.allowed, report.expired)
     out += [f"not checked: {sentence}" for sentence in report.unchecked]
@@ -49,7 +49,7 @@ def show(report: Report, file: IO[str], notes: bool = False) -> None:
     if any(kernel.accesses for kernel in report.kernels):
         console.print(access_line(report), soft_wrap=True, markup=False)
     console.print(_timing_line(report), soft_wrap=True, markup=False)
-    for finding in sorted(report.findings, key=lambda finding: -finding.severity):
+    for finding in sorted(report.findings, key=rank):
         if finding.severity is Severity.NOTE and not notes:
             continue
         head, *rest = finding_text.lines(finding)
