@@ -12,6 +12,8 @@ from typing import Any
 import oracle
 import pytest
 
+from adreno_sim.backends.opencl import drivers
+
 JUDGED, INSTEAD, WITHOUT, LEFT_OUT = "judge.judged", "judge.instead", "judge.without", "judge.left_out"
 """Properties: who judged; who could not and why, where another did; the same where nobody did; what else was left out."""
 
@@ -41,6 +43,15 @@ def ask_also(item: pytest.Item, name: str) -> oracle.Oracle:
         pytest.skip(str(error))
     item.user_properties.append((JUDGED, name))
     return opened
+
+
+def skip_without(item: pytest.Item, name: str) -> None:
+    """Skip a test of our side of a driver where that driver is not installed; it counts as not judged."""
+    driver = drivers.named(name)
+    if not drivers.found(driver):
+        reason = f"{driver.platform} is not installed: {driver.install}"
+        item.user_properties.append((WITHOUT, reason))
+        pytest.skip(reason)
 
 
 def told_lines(reports: Iterable[Any]) -> list[str]:

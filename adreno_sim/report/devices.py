@@ -38,7 +38,8 @@ def collect() -> Devices:
 
     reason = why_none()
     found = [] if reason else list(real())
-    return Devices(list(simulated()), found, reason, _portable() if found else "")
+    portable = _portable() if found else None
+    return Devices(list(simulated()), found, reason, portable[0] if portable else "")
 
 
 def simulated() -> Iterator[Described]:
@@ -59,6 +60,8 @@ def real() -> Iterator[Described]:
     from ..backends.opencl.verdicts import judge_driver
 
     known = [(f"cl:{driver.name}", files[0]) for driver in drivers.DRIVERS if (files := drivers.files_of(driver))]
+    if (portable := _portable()) and portable[0] not in dict(known):
+        known.append(portable)
     for platform, icd in [*known, *(("", icd) for icd in drivers.other_files())]:
         verdict = judge_driver(icd)
         if verdict.problem:
@@ -70,11 +73,14 @@ def real() -> Iterator[Described]:
             yield Described(f"{text}:{index}" if index else text, tried.name, tried.version, tried.lacks, tried.wrong)
 
 
-def _portable() -> str:
+def _portable() -> tuple[str, str] | None:
+    """The device that `cl:portable` is and its .icd file's text; called so where its driver's name means another file."""
     from ..backends.opencl import drivers
 
     driver = drivers.meant(drivers.PORTABLE)
-    return f"cl:{driver.name}" if driver else ""
+    if driver is None:
+        return None
+    return f"cl:{driver.name if drivers.files_of(driver)[0] == driver.icd else drivers.PORTABLE}", driver.icd
 
 
 def show(devices: Devices, file: IO[str]) -> None:

@@ -16,11 +16,8 @@ ADD = "kernel void add(global float *a, constant float *b, float c) { int i = ge
 
 @pytest.fixture(params=oracle.NAMES)
 def process(request) -> oracle.Oracle:
-    try:
-        return oracle.open_process(request.param)
-    except oracle.OracleUnavailable as error:
-        request.node.user_properties.append((judges.WITHOUT, str(error)))
-        pytest.skip(str(error))
+    judges.skip_without(request.node, request.param)
+    return oracle.open_process(request.param)
 
 
 def test_one_process_at_least_can_be_had():

@@ -107,11 +107,10 @@ def _try(icd: str) -> tuple[Verdict, bool]:
     with tempfile.TemporaryDirectory(prefix="adreno-sim-trial-") as folder:
         (Path(folder) / "driver.icd").write_text(icd)
         file = Path(folder) / "told"
-        command = [sys.executable, "-m", f"{__package__}.trial", str(file)]
         path = os.pathsep.join(filter(None, sys.path))
         environment = {**os.environ, drivers.VARIABLE: folder, drivers.OURS: folder, "PYTHONPATH": path}
         with subprocess.Popen(
-            command,
+            trial_command(file),
             env=environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
@@ -129,6 +128,11 @@ def _try(icd: str) -> tuple[Verdict, bool]:
         lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
     told = _read(lines)
     return _conclude(told, end), told.done
+
+
+def trial_command(file: Path) -> list[str]:
+    """The process that tries the drivers of its loader and tells it to `file`."""
+    return [sys.executable, "-m", f"{__package__}.trial", str(file)]
 
 
 def _end_of(code: int, printed: bytes) -> str:
