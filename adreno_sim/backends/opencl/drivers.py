@@ -57,7 +57,7 @@ DRIVERS = (
         "pocl",
         "Portable Computing Language",
         "libpocl",
-        "pip install 'adreno-sim[opencl]' or apt install pocl-opencl-icd",
+        "apt install pocl-opencl-icd, or pip install 'adreno-sim[opencl]' (PoCL 3.0, which gets loops with barriers wrong)",
         "pocl-binary-distribution",
     ),
     Driver("intel", "Intel(R) OpenCL", "libintelocl", "pip install 'adreno-sim[oracle]'", "intel-opencl-rt"),
