@@ -6,7 +6,7 @@ What is told travels as properties of the tests, so that it is the same under py
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import oracle
@@ -15,7 +15,9 @@ import pytest
 from adreno_sim.backends.opencl import drivers
 
 JUDGED, INSTEAD, WITHOUT, LEFT_OUT = "judge.judged", "judge.instead", "judge.without", "judge.left_out"
-"""Properties: who judged; who could not and why, where another did; the same where nobody did; what else was left out."""
+"""Properties: who judged; who could not and why, where another did; the same where nobody did; what a test left out."""
+
+MEANING = {WITHOUT: "NOT judged", INSTEAD: "judged by another"}
 
 
 def require(item: pytest.Item, *names: str) -> oracle.Oracle:
@@ -54,31 +56,38 @@ def skip_without(item: pytest.Item, name: str) -> None:
         pytest.skip(reason)
 
 
+def leave_out(item: pytest.Item, count: int, what: str) -> None:
+    """Say that a test left out so many of what nobody who is fit can judge."""
+    if count:
+        item.user_properties.append((LEFT_OUT, [count, what]))
+
+
 def told_lines(reports: Iterable[Any]) -> list[str]:
     """The end of a run: who judged how many tests, and what each oracle that could not judge was to judge."""
-    told = {
-        (key, value, report.nodeid)
-        for report in reports
-        for key, value in getattr(report, "user_properties", ())
-        if str(key).startswith("judge.")
-    }
-    judged = Counter(value for key, value, _ in told if key == JUDGED)
-    lines = [f"judged by {name}: {_tests(count)}" for name, count in sorted(judged.items())]
-    missed: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
-    for key, value, nodeid in told:
-        if key in (INSTEAD, WITHOUT, LEFT_OUT):
-            missed[value][key].add(nodeid)
-    for reason, by_key in sorted(missed.items()):
-        lines.append(reason)
-        for key, what in ((WITHOUT, "NOT judged"), (INSTEAD, "judged by another"), (LEFT_OUT, "in part NOT judged")):
-            if tests := by_key.get(key):
-                lines.append(f"  {what}: {_tests(len(tests))} in {', '.join(_files(tests))}")
-    return lines
+    judged: dict[str, set[str]] = defaultdict(set)
+    missed: dict[tuple[str, str], set[str]] = defaultdict(set)
+    left_out: dict[str, dict[str, int]] = defaultdict(dict)
+    for report in reports:
+        for key, value in getattr(report, "user_properties", ()):
+            if key == JUDGED:
+                judged[value].add(report.nodeid)
+            elif key in MEANING:
+                missed[value, MEANING[key]].add(report.nodeid)
+            elif key == LEFT_OUT:
+                left_out[value[1]][report.nodeid] = value[0]
+    lines = [f"judged by {name}: {_tests(tests)}" for name, tests in sorted(judged.items())]
+    reason = ""
+    for (why, what), tests in sorted(missed.items()):
+        lines += [why] * (why != reason)
+        lines.append(f"  {what}: {_tests(tests)} in {_files(tests)}")
+        reason = why
+    return lines + [f"left out: {sum(counts.values())} {what} in {_files(counts)}" for what, counts in sorted(left_out.items())]
 
 
-def _tests(count: int) -> str:
-    return f"{count} test{'s' if count != 1 else ''}"
+def _tests(found: Collection[str]) -> str:
+    return f"{len(found)} test{'s' if len(found) != 1 else ''}"
 
 
-def _files(nodeids: Iterable[str]) -> list[str]:
-    return [f"{file} ({count})" for file, count in sorted(Counter(nodeid.partition("::")[0] for nodeid in nodeids).items())]
+def _files(nodeids: Iterable[str]) -> str:
+    counts = Counter(nodeid.partition("::")[0] for nodeid in nodeids)
+    return ", ".join(f"{file} ({count})" for file, count in sorted(counts.items()))

@@ -10,6 +10,7 @@ import pytest
 pytest_plugins = ["pytester"]
 
 TESTS = """
+import judges
 import oracle
 import pytest
 
@@ -27,6 +28,10 @@ def oracles(monkeypatch):
 @pytest.mark.parametrize("n", range(3))
 def test_anyone_may_judge(judge, n):
     assert isinstance(judge, Fit)
+
+@pytest.mark.parametrize("n", [2, 0, 5])
+def test_many(judge, request, n):
+    judges.leave_out(request.node, n, "of 10 kernels")
 
 def test_halves(intel):
     assert isinstance(intel, Fit)
@@ -49,6 +54,8 @@ def run(pytester, monkeypatch):
     return call
 
 
+LEFT = "left out: 7 of 10 kernels in test_judged.py (2)"
+
 CONFTEST = """
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -68,24 +75,25 @@ def told(result) -> list[str]:
 @pytest.mark.parametrize("args", [(), ("-n2",)], ids=["alone", "workers"])
 def test_an_unfit_judge_is_told_with_what_it_was_to_judge(run, args):
     result = run("pocl", args=args)
-    result.assert_outcomes(passed=4, skipped=1)
+    result.assert_outcomes(passed=7, skipped=1)
     assert told(result) == [
-        "judged by intel: 4 tests",
+        "judged by intel: 7 tests",
         "pocl oracle unfit: gets sums wrong",
         "  NOT judged: 1 test in test_judged.py (1)",
-        "  judged by another: 3 tests in test_judged.py (3)",
+        "  judged by another: 6 tests in test_judged.py (6)",
+        LEFT,
     ]
 
 
 def test_where_all_are_fit_nothing_is_missing(run):
     result = run()
-    result.assert_outcomes(passed=5)
-    assert told(result) == ["judged by intel: 1 test", "judged by pocl: 4 tests"]
+    result.assert_outcomes(passed=8)
+    assert told(result) == ["judged by intel: 1 test", "judged by pocl: 7 tests", LEFT]
 
 
 def test_a_test_that_has_no_judge_left_fails(run):
     result = run("pocl", "intel")
-    result.assert_outcomes(errors=4, skipped=1)
+    result.assert_outcomes(errors=7, skipped=1)
     assert result.ret == 1
     result.stdout.fnmatch_lines(["*no judge is left: pocl oracle unfit: gets sums wrong; intel oracle unfit: gets sums wrong"])
-    assert "  NOT judged: 4 tests in test_judged.py (4)" in told(result)
+    assert "  NOT judged: 7 tests in test_judged.py (7)" in told(result)
