@@ -134,5 +134,5 @@ def test_crash_is_reported_and_the_oracle_lives_on(process):
 
 def test_an_oracle_that_is_not_installed_is_unavailable(monkeypatch):
     monkeypatch.setattr(drivers, "files_of", lambda driver: [])
-    with pytest.raises(oracle.OracleUnavailable, match=r"pocl oracle unavailable: .* is not installed: pip install"):
+    with pytest.raises(oracle.OracleUnavailable, match=r"pocl oracle unavailable: .* is not installed: apt install"):
         oracle.open_oracle("pocl")
