@@ -45,6 +45,7 @@ class Kind(enum.Enum):
     DEVICES_DIFFER = ("devices-differ", Severity.ERROR)
     DEVICE_CRASHED = ("device-crashed", Severity.ERROR)  # the process that ran the device's driver ended by a signal
     DEVICE_HUNG = ("device-hung", Severity.ERROR)
+    UNFIT_DEVICE = ("unfit-device", Severity.WARNING)  # it does not give an answer that is known
     REINTERPRETED_FORMAT = ("format-reinterpreted", Severity.WARNING)  # undefined, but every bit passes unchanged
     PITCH_DIFFERS = ("pitch-differs", Severity.WARNING)
     NO_IMAGE_FROM_BUFFER = ("no-image-from-buffer", Severity.WARNING)
@@ -99,3 +100,8 @@ class Finding:
     @property
     def severity(self) -> Severity:
         return self.kind.severity
+
+
+def rank(finding: Finding) -> tuple[bool, int]:
+    """By this findings are listed: a device that is not to be believed before all, then the highest severity."""
+    return finding.kind is not Kind.UNFIT_DEVICE, -finding.severity

@@ -14,7 +14,7 @@ for version in "$@"; do
         *) echo "error: TVM version $version: expected 25, 26 or 27" >&2; exit 2 ;;
     esac
     venv=${ADRENO_SIM_VENV:-$ROOT/.venv}-tvm$version
-    make_venv "$venv" "$extra,opencl,test" || exit 2
+    make_venv "$venv" "$extra,opencl,oracle,test" || exit 2
     keep_bytecode "$venv"
     echo "== TVM 0.$version: $("$venv/bin/python" -c 'import tvm; print(tvm.__version__)')"
     "$venv/bin/python" -m pytest -q -n 2 tests/tvm || status=1

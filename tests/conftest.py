@@ -12,26 +12,34 @@ from adreno_sim.results.snapshots import SnapshotFile
 
 sys.path.insert(0, str(Path(__file__).parent))  # importlib mode leaves the shared `oracle` module off the path
 
+import judges
 import oracle
 
 
-def _open_or_skip(name: str) -> oracle.Oracle:
-    try:
-        return oracle.open_oracle(name)
-    except oracle.OracleUnavailable as error:
-        pytest.skip(str(error))
+@pytest.fixture
+def judge(request: pytest.FixtureRequest) -> oracle.Oracle:
+    """Whoever is fit to judge, PoCL before Intel's CPU OpenCL; for kernels without halves, and images not over buffers."""
+    return judges.require(request.node, *oracle.NAMES)
 
 
-@pytest.fixture(scope="session")
-def pocl() -> oracle.Oracle:
-    """PoCL on the CPU: float and integer kernels, images to 8192 wide; no half, no image from buffer."""
-    return _open_or_skip("pocl")
+@pytest.fixture
+def intel(request: pytest.FixtureRequest) -> oracle.Oracle:
+    """Intel's CPU OpenCL, for what no other driver has: half, read/write_imageh, sub-groups."""
+    return judges.require(request.node, "intel")
 
 
-@pytest.fixture(scope="session")
-def intel() -> oracle.Oracle:
-    """Intel's CPU OpenCL: half, read/write_imageh, sub-groups."""
-    return _open_or_skip("intel")
+@pytest.fixture
+def pocl(request: pytest.FixtureRequest) -> oracle.Oracle:
+    """PoCL as a second opinion, where Intel's judges the same in another test."""
+    return judges.ask_also(request.node, "pocl")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    reports = [report for found in terminalreporter.stats.values() for report in found]
+    if lines := judges.told_lines(reports):
+        terminalreporter.section("judges")
+        for line in lines:
+            terminalreporter.write_line(line)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

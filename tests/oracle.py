@@ -2,16 +2,15 @@
 
 Each driver brings its own LLVM and may crash or hang, so none is loaded into the tests' process: a worker
 (`oracle_worker.py`) per oracle takes pickled requests over a socket, keeps its programs, and is started anew
-after a crash or a time-out. Tests use the fixtures `pocl` and `intel`; scripts may call `run`.
+after a crash or a time-out. One is believed only after it gave every answer that is known. Tests use the fixtures `judge`,
+`pocl` and `intel`; scripts may call `run`.
 """
 
 from __future__ import annotations
 
 import atexit
-import importlib.metadata
 import importlib.util
 import os
-import re
 import signal
 import socket
 import subprocess
@@ -24,6 +23,10 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 import numpy as np
+
+from adreno_sim import device
+from adreno_sim.backends.opencl import drivers
+from adreno_sim.backends.opencl.known_answers import KNOWN_ANSWERS, KnownAnswer, Texels
 
 WORKER = Path(__file__).with_name("oracle_worker.py")
 START_SECONDS = 60.0
@@ -43,7 +46,11 @@ class OracleTimeout(OracleError):
 
 
 class OracleUnavailable(OracleError):
-    """The oracle is not installed or does not start here."""
+    """The oracle is not installed, does not start here, or is unfit."""
+
+
+class OracleUnfit(OracleUnavailable):
+    """The oracle does not give an answer that is known; the text says what it gets wrong."""
 
 
 @dataclass(frozen=True)
@@ -113,6 +120,7 @@ class OracleInfo:
     name: str
     version: str
     extensions: frozenset[str]
+    images: bool = True
 
 
 class Oracle:
@@ -177,6 +185,7 @@ class Oracle:
     def _start(self) -> Connection:
         ours, theirs = socket.socketpair()
         environment = dict(os.environ, OCL_ICD_VENDORS=self._folder.name, POCL_CACHE_DIR=self._folder.name, PYOPENCL_NO_CACHE="1")
+        environment["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
         command = [sys.executable, str(WORKER), str(theirs.fileno())]
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
@@ -202,51 +211,73 @@ class Oracle:
         return self._log.read_bytes()[-size:].decode(errors="replace")
 
 
-def _from_pypi(distribution: str, library: str) -> Path | None:
-    """Where a distribution installed the file whose name starts with `library`."""
-    try:
-        files = importlib.metadata.files(distribution) or []
-    except importlib.metadata.PackageNotFoundError:
-        return None
-    return next((Path(str(file.locate())).resolve() for file in files if re.fullmatch(rf"{library}(-\w+)?\.so", file.name)), None)
+def known_run(known: KnownAnswer) -> Run:
+    """The launch of a known answer, with what holds the answer as its only output."""
+    args = [_argument(arg, index == known.at) for index, arg in enumerate(known.args)]
+    return Run(known.source, "k", known.global_size, args, known.local_size, "")
 
 
-def _pocl_library() -> Path:
-    system = Path("/etc/OpenCL/vendors/pocl.icd")
-    found = Path(system.read_text().strip()) if system.exists() else _from_pypi("pocl-binary-distribution", "libpocl")
-    if found is None:
-        raise OracleUnavailable("PoCL is not installed: expected pocl-opencl-icd (Debian) or pocl-binary-distribution (PyPI)")
-    return found
+def _argument(arg: object, output: bool) -> Arg:
+    if isinstance(arg, Texels):
+        return Image(arg.array, arg.kind, output=output)
+    if isinstance(arg, device.Local):
+        return Local(arg.nbytes)
+    return Buffer(arg, output=output) if isinstance(arg, np.ndarray) else Scalar(arg)
 
 
-def _intel_library() -> Path:
-    found = _from_pypi("intel-opencl-rt", "libintelocl")
-    if found is None:
-        raise OracleUnavailable("Intel's CPU OpenCL is not installed: expected intel-opencl-rt (PyPI)")
-    return found
+def find_failures(opened: Oracle) -> list[str]:
+    """A sentence for each known answer that an oracle must give and does not; refusing, crashing and hanging is wrong too."""
+    sentences = []
+    for known in KNOWN_ANSWERS:
+        if known.applies(opened.info.extensions, opened.info.images):
+            launch = known_run(known)
+            try:
+                (found,) = opened.run(
+                    launch.source, launch.options, launch.kernel, launch.global_size, launch.local_size, launch.args
+                )
+                sentences.append(known.judge(found))
+            except OracleError as error:
+                sentences.append(known.failure(str(error).splitlines()[0]))
+    return [sentence for sentence in sentences if sentence]
 
 
-_LIBRARIES = {"pocl": _pocl_library, "intel": _intel_library}
+NAMES = ("pocl", "intel")
+"""Who may judge, best first."""
 
 
 @cache
-def _open_or_reason(name: str) -> Oracle | str:
+def _start_or_reason(name: str, icd: str) -> Oracle | str:
     try:
-        if importlib.util.find_spec("pyopencl") is None:
-            raise OracleUnavailable("pyopencl is not installed")
-        opened = Oracle(name, _LIBRARIES[name]())
+        opened = Oracle(name, Path(icd.strip()))
     except OracleError as error:
-        return f"{name} oracle unavailable: {error}"
+        return str(error).splitlines()[0]
     atexit.register(opened.close)
     return opened
 
 
+def open_process(name: str) -> Oracle:
+    """The driver's worker, started once per process, whatever its answers are worth. Raises OracleUnavailable."""
+    driver = drivers.named(name)
+    files = drivers.files_of(driver) if importlib.util.find_spec("pyopencl") else []
+    found = [_start_or_reason(name, icd) for icd in files]
+    opened = next((one for one in found if isinstance(one, Oracle)), None)
+    if opened is None:
+        reason = "; ".join(map(str, found)) or f"{driver.platform} is not installed: {driver.install}"
+        raise OracleUnavailable(f"{name} oracle unavailable: {reason}")
+    return opened
+
+
+@cache
+def _failures_of(name: str) -> tuple[str, ...]:
+    return tuple(find_failures(open_process(name)))
+
+
 def open_oracle(name: str) -> Oracle:
-    """The oracle "pocl" or "intel", started once per process. Raises OracleUnavailable with the reason."""
-    found = _open_or_reason(name)
-    if isinstance(found, str):
-        raise OracleUnavailable(found)
-    return found
+    """The oracle "pocl" or "intel", started once per process. Raises OracleUnavailable with what is missing or wrong."""
+    opened = open_process(name)
+    if wrong := _failures_of(name):
+        raise OracleUnfit(f"{name} oracle unfit: {opened.info.name}, {opened.info.version}: {'; '.join(wrong)}")
+    return opened
 
 
 def run(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from functools import cache
@@ -120,10 +121,11 @@ def info() -> OracleInfo | OracleError:
         device = context().devices[0]
     except (cl.Error, IndexError) as error:
         return OracleError(f"no OpenCL device: {error}")
-    return OracleInfo(device.name, device.version, frozenset(device.extensions.split()))
+    return OracleInfo(device.name, device.version, frozenset(device.extensions.split()), bool(device.image_support))
 
 
 def serve(pipe: Connection) -> None:
+    os.environ["PYOPENCL_HOME"] = os.environ["OCL_ICD_VENDORS"]  # the loader in pyopencl's wheel finds PoCL there as well
     warnings.simplefilter("ignore")  # build logs without errors
     while True:
         try:

@@ -15,6 +15,7 @@ CONTENTS = {
     "modules": "generated LLVM text by kernel and launch",
     "objects": "machine code",
     "golden": "reference results",
+    "drivers": "which known answers each OpenCL driver gives",
 }
 """Kinds of entries."""
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..base.allow import Allowed, AllowEntry, describe_expired
+from ..findings import rank
 from . import finding_text
-from .model import Report
 
 if TYPE_CHECKING:
     from .model import Report
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def plain(report: Report) -> str:
     """The report without its table: findings of the highest severity first, what was not checked, the verdict."""
-    found = sorted(report.findings, key=lambda finding: -finding.severity)
+    found = sorted(report.findings, key=rank)
     out = [line for finding in found for line in finding_text.lines(finding)]
     out += allow_lines(report.allowed, report.expired)
     out += [f"not checked: {sentence}" for sentence in report.unchecked]
@@ -38,9 +38,7 @@ MOST_FINDINGS = 3
 
 def failure_text(report: Report) -> str:
     """A failed check in a few lines: the verdict, the worst findings with kernel, line and index, how many more there are."""
-    from . import finding_text
-
-    found = sorted((f for f in report.findings if f.severity > 0), key=lambda finding: -finding.severity)
+    found = sorted((f for f in report.findings if f.severity > 0), key=rank)
     lines = [f"{report.model} on {report.device} ({report.target}, {report.pipeline}): {report.verdict}"]
     for finding in found[:MOST_FINDINGS]:
         lines += finding_text.lines(finding)

@@ -33,6 +33,7 @@ TEXT: dict[Kind, str] = {
     Kind.DEVICES_DIFFER: "A result that differs between two devices given the same inputs.",
     Kind.DEVICE_CRASHED: "The process that ran the device ended by a signal: its driver crashed.",
     Kind.DEVICE_HUNG: "The process that ran the device did not end in its time.",
+    Kind.UNFIT_DEVICE: "A real device that does not give the known answer of a small kernel: its results are not to be believed.",
     Kind.REINTERPRETED_FORMAT: "An image function of another kind than the channel type, though every bit passes unchanged.",
     Kind.PITCH_DIFFERS: "The device's pitch, base or layer rule differs from what the memory plan assumes.",
     Kind.NO_IMAGE_FROM_BUFFER: "An image over a buffer that the device does not have; it is emulated with copies.",

@@ -34,7 +34,7 @@ def device_of(column: str, threads: int = 2, cache: bool = False) -> str:
     """The device string of a column: "pocl", "oclgrind", "unchecked", "bounds" or "full"."""
     if column in CHECKED:
         return f"sim:adreno-740,checks={CHECKED[column]},threads={threads},cache={str(cache).lower()},timeout=600"
-    return {"pocl": "cl:portable", "oclgrind": "cl:oclgrind"}[column]
+    return {"pocl": "cl:pocl", "oclgrind": "cl:oclgrind"}[column]
 
 
 class Child:

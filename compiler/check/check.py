@@ -226,6 +226,7 @@ class _Run:
         self.findings.add(observer.findings.as_list())
         self.findings.add(self.device.take_warnings())
         if self.peer is not None:
+            self.findings.add([one for one in self.peer.device.take_warnings() if one.kind is Kind.UNFIT_DEVICE])
             self.peer.close()
             self.unchecked += [f"{name} on {report.compared_with}: {why}" for name, why in self.peer.refused.items()]
         if observer.replaced and stopped is None:

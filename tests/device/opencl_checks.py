@@ -252,6 +252,7 @@ def check_separate_images_are_told_once(device: Device) -> None:
     device.take_warnings()
     lacks = any("separate images" in sentence for sentence in device.info.lacks)
     fresh = open_device(sys.argv[1])
+    assert {w.kind.label for w in fresh.take_warnings()} <= {"unfit-device"}
     spec = ImageSpec("image2d_array", 4)
     for _ in range(2):
         fresh.view(fresh.allocate(fresh.view_nbytes(spec)), spec)

@@ -1,4 +1,4 @@
-"""Models compiled by TVM, saved, and run from the file in a process without TVM: by PoCL, and by the simulator."""
+"""Models compiled by TVM, saved, and run from the file in a process without TVM: by another OpenCL, and by the simulator."""
 
 from __future__ import annotations
 
@@ -23,8 +23,6 @@ def run_bundle(opencl_child, tmp_path_factory):
         model.save(folder / "model.adsim")
         np.savez(folder / "inputs.npz", **inputs)
         done = opencl_child(device, *(str(folder / name) for name in ("model.adsim", "inputs.npz", "outputs.npz")))
-        if "no OpenCL platform" in done.stderr:
-            pytest.skip(done.stderr.strip().splitlines()[-1])
         assert done.returncode == 0, done.stderr[-3000:]
         with np.load(folder / "outputs.npz") as archive:
             outputs = [archive[f"output_{i}"] for i in range(len(archive.files) - 1)]
@@ -123,7 +121,7 @@ def light_model(name):
 
 
 @pytest.mark.skipif(not onnx_installed, reason="onnx is not installed")
-def test_squeezenet_on_pocl_equals_onnx_runtime(models, run_bundle):
+def test_squeezenet_on_a_real_device_equals_onnx_runtime(models, run_bundle):
     from adreno_sim.compiler.importers.load import load_model
     from adreno_sim.golden.model_reference import has_onnxruntime, run_onnx
 

@@ -1,4 +1,4 @@
-"""The clean twins of the defect corpus on PoCL: what their launch files expect is what another OpenCL computes."""
+"""The clean twins of the defect corpus on PoCL or Intel's: what their launch files expect is what another OpenCL computes."""
 
 from __future__ import annotations
 
@@ -7,23 +7,27 @@ import subprocess
 import sys
 from pathlib import Path
 
+import oracle
 import pytest
 
 pytestmark = pytest.mark.device
 
 CORPUS = Path(__file__).parents[1] / "kernels" / "corpus"
 
-NOT_ON_POCL = {
-    "format-mismatch/half_read_of_float": "computes in half",
-    "format-mismatch/integer_read_of_float": "a HALF_FLOAT image, whose texels PoCL's CPU device does not convert",
-    "image-read-out-of-range/sampler_argument": "an RG image, which PoCL's CPU device does not have",
-    "image-write-out-of-range/half_texture": "computes in half",
-    "limit-exceeded/uneven_groups": "smaller groups at the edge",
-    "misaligned-access/half2_store": "computes in half",
-    "undefined-conversion/half_to_uchar": "computes in half",
-    "uninitialized-read/tail_of_half_buffer": "computes in half",
+NOT_ON = {
+    "intel": {"out-of-bounds-write/rounded_global_size": "parameters behind a macro, of which Intel's driver tells nothing"},
+    "pocl": {
+        "format-mismatch/half_read_of_float": "computes in half",
+        "format-mismatch/integer_read_of_float": "a HALF_FLOAT image, whose texels PoCL's CPU device does not convert",
+        "image-read-out-of-range/sampler_argument": "an RG image, which PoCL's CPU device does not have",
+        "image-write-out-of-range/half_texture": "computes in half",
+        "limit-exceeded/uneven_groups": "smaller groups at the edge",
+        "misaligned-access/half2_store": "computes in half",
+        "undefined-conversion/half_to_uchar": "computes in half",
+        "uninitialized-read/tail_of_half_buffer": "computes in half",
+    },
 }
-"""Cases that need what PoCL does not have."""
+"""Cases that need what a driver does not have."""
 
 VECTORS = """typedef struct { int a; float b; } pair_t;
 kernel void k(global float *out, float4 v, int3 w, pair_t p) { out[0] = v.x + v.w; out[1] = w.z; out[2] = p.a + p.b; }
@@ -47,12 +51,11 @@ from adreno_sim.launch_spec.read import read_launch
 from adreno_sim.launch_spec.run import run_launch
 
 try:
-    device = open_device("cl:portable")
+    device = open_device(sys.argv[1])
 except AdrenoSimError as error:
-    print(json.dumps({"": str(error)}))
-    sys.exit()
+    sys.exit(str(error))
 found = {}
-for name in sys.argv[1:]:
+for name in sys.argv[2:]:
     path = Path(name)
     try:
         report = run_launch(read_launch(path, "clean"), path.with_suffix(".cl"), device=device)
@@ -63,16 +66,15 @@ print(json.dumps(found))
 """
 
 
-def test_clean_twins_are_right_on_pocl(tmp_path: Path) -> None:
-    cases = [path for path in sorted(CORPUS.rglob("*.toml")) if f"{path.parent.name}/{path.stem}" not in NOT_ON_POCL]
+def test_clean_twins_are_right_on_a_real_device(judge: oracle.Oracle, tmp_path: Path) -> None:
+    left_out = NOT_ON[judge.name]
+    cases = [path for path in sorted(CORPUS.rglob("*.toml")) if f"{path.parent.name}/{path.stem}" not in left_out]
     by_value = tmp_path / "by_value.toml"
     by_value.write_text(BY_VALUE)
     by_value.with_suffix(".cl").write_text(VECTORS)
-    command = [sys.executable, "-c", WORKER, *map(str, [*cases, by_value])]
+    command = [sys.executable, "-c", WORKER, f"cl:{judge.name}", *map(str, [*cases, by_value])]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=Path(__file__).parents[2])
     assert done.returncode == 0, done.stderr[-2000:]
     found = json.loads(done.stdout.splitlines()[-1])
-    if "" in found:
-        pytest.skip(found[""])
     assert len(found) == len(cases) + 1 > 100
     assert {name: why for name, why in found.items() if why} == {}

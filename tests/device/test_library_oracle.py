@@ -213,13 +213,25 @@ def test_cross_products_equal_intels(intel):
     np.testing.assert_array_equal(own[:, 3], 0)
 
 
+def normalized(vectors: np.ndarray) -> np.ndarray:
+    """As OpenCL C 3.0, 7.5.1 has it: zeros stay, NaN is everywhere, infinities count as one beside which others are nothing."""
+    v = vectors.astype(np.float64)
+    endless = np.isinf(v).any(axis=1, keepdims=True)
+    with np.errstate(invalid="ignore"):
+        v = np.where(endless, np.where(np.isinf(v), np.copysign(1, v), 0 * v), v)
+    length = np.sqrt((v * v).sum(axis=1, keepdims=True))
+    return np.where(np.isnan(vectors).any(axis=1, keepdims=True), np.nan, v / np.where(length == 0, 1, length)).astype(np.float32)
+
+
 @pytest.mark.parametrize("width", [2, 4])
-def test_normalize_of_exceptional_vectors_equals_pocls(pocl, width):
+def test_normalize_of_exceptional_vectors_is_as_specified(width):
     type = f"float{width}"
     values = (
         np.array(np.meshgrid(*[np.array([0, -1, np.inf, -np.inf, np.nan, 3e38, 1e-38], np.float32)] * width)).reshape(width, -1).T
     )
-    compare(pocl, [Case("normalize", type, (type,), (values,))], 1e-6)
+    (own,) = Case("normalize", type, (type,), (values,)).own()
+    bad = differences(own, normalized(values), 1e-6)
+    assert not len(bad), [(values[i // width], own.ravel()[i]) for i in bad[:4]]
 
 
 def test_halves_equal_intels(intel):

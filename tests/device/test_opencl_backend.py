@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import ast
 import json
+from functools import cache
 from pathlib import Path
 
+import judges
 import pytest
+
+from adreno_sim.backends.opencl import drivers
 
 pytestmark = pytest.mark.device
 
@@ -18,24 +22,30 @@ NAMES = sorted(
 )
 
 
-@pytest.fixture(scope="session", params=["cl:portable", "cl:intel"])
-def outcomes(request, opencl_child):
-    """Name of each check -> "" or the traceback of its failure."""
-    done = opencl_child(request.param)
-    if "no OpenCL platform" in done.stderr:
-        pytest.skip(f"{request.param}: {done.stderr.strip().splitlines()[-1]}")
-    found = dict(json.loads(line) for line in done.stdout.splitlines())
-    return {name: found.get(name, f"the process ended with {done.returncode}\n{done.stderr[-3000:]}") for name in NAMES}
+@pytest.fixture(scope="session")
+def outcomes_on(opencl_child):
+    """outcomes_on(driver) is the name of each check -> "" or the traceback of its failure."""
+
+    @cache
+    def run(driver: str) -> dict[str, str]:
+        done = opencl_child(f"cl:{driver}")
+        found = dict(json.loads(line) for line in done.stdout.splitlines())
+        return {name: found.get(name, f"the process ended with {done.returncode}\n{done.stderr[-3000:]}") for name in NAMES}
+
+    return run
 
 
+@pytest.mark.parametrize("driver", ["pocl", "intel"])
 @pytest.mark.parametrize("name", NAMES)
-def test_on_device(name, outcomes):
-    assert not outcomes[name], outcomes[name]
+def test_on_device(name, driver, outcomes_on, request):
+    judges.skip_without(request.node, driver)
+    outcome = outcomes_on(driver)[name]
+    assert not outcome, outcome
 
 
 OPEN = """
 import sys
-from adreno_sim.device import AdrenoSimError, open_device
+from adreno_sim import AdrenoSimError, open_device
 try:
     print(open_device(sys.argv[1]).info.version)
 except AdrenoSimError as error:
@@ -46,8 +56,17 @@ except AdrenoSimError as error:
 def test_a_platform_is_an_index_or_a_substring(opencl_child):
     by_index = opencl_child("cl:0:0", code=OPEN).stdout
     assert "refused" not in by_index and opencl_child("cl", code=OPEN).stdout == by_index
-    assert "PoCL" in opencl_child("cl:PORTABLE", code=OPEN).stdout
-    assert opencl_child("cl", code=OPEN, env={"PYOPENCL_CTX": "portable:0"}).stdout == by_index
+    portable = opencl_child("cl:portable", code=OPEN).stdout
+    assert "refused" not in portable and opencl_child("cl:PORTABLE", code=OPEN).stdout == portable
+    assert opencl_child("cl", code=OPEN, env={"PYOPENCL_CTX": "portable:0"}).stdout == portable
+
+
+@pytest.mark.parametrize("name", ["pocl", "Portable Computing", "Intel"])
+def test_a_driver_is_had_by_its_name_whatever_it_is_worth(opencl_child, name, request):
+    driver = drivers.meant(name)
+    judges.skip_without(request.node, driver.name)
+    said = opencl_child(f"cl:{name}", code=OPEN).stdout
+    assert "refused" not in said and ("PoCL" in said) == (driver.name == "pocl")
 
 
 @pytest.mark.parametrize(

@@ -75,8 +75,6 @@ def test_readme_command_on_a_real_device(small_onnx):
     command = next(command for command in COMMANDS if "cl" in command)
     words = [{"model.onnx": str(small_onnx), "cl": "cl:portable"}.get(word, word) for word in command]
     done = subprocess.run([sys.executable, "-m", "adreno_sim", *words], capture_output=True, text=True, timeout=300)
-    if "no OpenCL platform" in done.stderr:
-        pytest.skip("no OpenCL driver")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "not checked: memory accesses" in done.stdout and done.stdout.splitlines()[-1].startswith("ok: ")
 

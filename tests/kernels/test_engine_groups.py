@@ -65,12 +65,12 @@ def test_scan(engine):
     np.testing.assert_array_equal(out.reshape(2, 64), np.cumsum(a.reshape(2, 64), axis=1))
 
 
-def test_tiled_matrix_product_with_private_accumulators(engine, pocl):
+def test_tiled_matrix_product_with_private_accumulators(engine, judge):
     rng = np.random.default_rng(2)
     a, b = (rng.normal(size=(16, 16)).astype(np.float32) for _ in range(2))
     args = [Buffer(a), Buffer(b), Buffer(np.zeros((16, 16), np.float32)), Scalar(np.int32(16))]
     ours = engine.run(MATMUL, "k", [16, 16], [8, 8], args)
-    np.testing.assert_array_equal(ours.outputs[2], pocl.run(MATMUL, "-cl-std=CL2.0", "k", [16, 16], [8, 8], args)[2])
+    np.testing.assert_array_equal(ours.outputs[2], judge.run(MATMUL, "-cl-std=CL2.0", "k", [16, 16], [8, 8], args)[2])
     assert not ours.findings
 
 

@@ -406,8 +406,7 @@ def test_sixty_four_candidates_of_a_convolution(tmp_path: Path) -> None:
     assert main(["check", str(script), "--tuned", str(folder)]) == 0
     other = adreno_sim_process("check", str(script), "--tuned", str(folder), "--device", "cl:portable")
     said, _ = other.communicate(timeout=300)
-    if "no OpenCL platform" not in said:
-        assert other.returncode == 0 and "tuned " in said, said
+    assert other.returncode == 0 and "tuned " in said, said
 
 
 @pytest.mark.slow
@@ -418,6 +417,4 @@ def test_a_device_times_candidates(tmp_path: Path) -> None:
         "tune", str(script), "--db", str(tmp_path / "db"), "--trials", "2", "--device", "cl:portable", "--all"
     )
     said, _ = run.communicate(timeout=300)
-    if "no OpenCL platform" in said:
-        pytest.skip("no OpenCL here")
     assert run.returncode == 0 and "ranking: device time" in said and "unverified" not in said

@@ -6,17 +6,19 @@ from pathlib import Path
 
 import pytest
 
-from adreno_sim.backends.opencl import drivers
+from adreno_sim.backends.opencl import drivers, portable
+from adreno_sim.backends.opencl.verdicts import Tried, Verdict
 
 
 @pytest.fixture
 def environment(monkeypatch, tmp_path):
-    """No OCL_ICD_VENDORS, pyopencl not loaded, an empty vendors folder; gives that folder."""
+    """No OCL_ICD_VENDORS, pyopencl not loaded, an empty vendors folder, every driver fit; gives that folder."""
     for variable in (drivers.VARIABLE, drivers.OURS):
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.delitem(sys.modules, "pyopencl", raising=False)
     monkeypatch.setattr(drivers, "VENDORS", tmp_path)
     monkeypatch.setattr(drivers, "_announced", {})
+    monkeypatch.setattr(portable, "judge_driver", lambda icd: Verdict((Tried("", "", "", (), ()),)))
     yield tmp_path
     for variable in (drivers.VARIABLE, drivers.OURS):
         os.environ.pop(variable, None)
@@ -33,11 +35,12 @@ def chosen():
     return path and {file.read_text().strip() for file in Path(path).glob("*.icd")}
 
 
-def test_the_systems_driver_comes_first(environment, monkeypatch):
+@pytest.mark.parametrize("name", ["Portable", "portable", "Portable Comp", "pocl", "PoCL"])
+def test_the_systems_driver_comes_first(environment, monkeypatch, name):
     (environment / "a.icd").write_text("/opt/libother.so\n")
     (environment / "b.icd").write_text("/usr/lib/libpocl.so.2\n")
     pypi(monkeypatch, libpocl=Path("/pypi/libpocl-1.so"))
-    drivers.prepare("Portable")
+    drivers.prepare(name)
     assert chosen() == {"/usr/lib/libpocl.so.2"}
 
 
@@ -102,6 +105,38 @@ def test_a_child_process_chooses_anew(environment, monkeypatch):
     drivers._announced.clear()
     drivers.prepare("other")
     assert chosen() is None
+
+
+def test_files_come_from_where_the_user_points(environment, monkeypatch, tmp_path):
+    (environment / "b.icd").write_text("/usr/lib/libpocl.so.2\n")
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    (mine / "x.icd").write_text("/opt/libpocl.so\n")
+    pypi(monkeypatch, libintelocl=Path("/pypi/libintelocl.so"))
+    assert drivers.files_of(drivers.named("pocl")) == ["/usr/lib/libpocl.so.2\n"]
+    for place in (mine, mine / "x.icd"):
+        monkeypatch.setenv("OCL_ICD_VENDORS", str(place))
+        assert drivers.files_of(drivers.named("pocl")) == ["/opt/libpocl.so\n"]
+        assert not drivers.found(drivers.named("intel")) and drivers.meant("portable").icd == "/opt/libpocl.so\n"
+
+
+def test_the_file_behind_a_platform_is_the_one_that_was_loaded(environment, monkeypatch):
+    (environment / "a.icd").write_text("libacme.so\n")
+    pypi(monkeypatch, libpocl=Path("/pypi/libpocl-1.so"))
+    assert drivers.files_behind("Acme CL") == ["libacme.so\n"]
+    drivers.prepare("pocl")
+    pypi(monkeypatch, libpocl=Path("/pypi/libpocl-2.so"))
+    assert drivers.files_behind("Portable Computing Language") == ["/pypi/libpocl-1.so\n"]
+
+
+def test_the_pocl_beside_pyopencl_is_left_out_where_drivers_were_chosen(environment, monkeypatch):
+    monkeypatch.setenv("PYOPENCL_HOME", "wheel")
+    drivers.leave_out_shipped()
+    assert os.environ["PYOPENCL_HOME"] == "wheel"
+    pypi(monkeypatch, libintelocl=Path("/pypi/libintelocl.so"))
+    drivers.prepare("intel")
+    drivers.leave_out_shipped()
+    assert os.environ["PYOPENCL_HOME"] == os.environ[drivers.OURS]
 
 
 def test_the_reason_for_a_missing_driver(environment, monkeypatch):

@@ -30,18 +30,24 @@ PITCH_BYTES = 64
 
 
 class OpenCLDevice:
-    """A real device. One in-order queue with profiling; calls return when their work is done."""
+    """A real device. One in-order queue with profiling; calls return when their work is done.
 
-    def __init__(self, device: cl.Device, options: RunOptions):
+    wrong: a sentence for each known answer that the device does not give.
+    """
+
+    def __init__(self, device: cl.Device, options: RunOptions, wrong: tuple[str, ...] = ()):
         self.options = options
         self.handle = device
-        self.info = device_info(device)
+        self.info = device_info(device, wrong)
         with translated(f"opening {self.info.name}"):
             self.context = cl.Context([device])
             self.queue = cl.CommandQueue(self.context, properties=cl.command_queue_properties.PROFILING_ENABLE)
         self._pool = BufferPool(self.context, int(self.info.limits.get("MAX_MEM_ALLOC_SIZE", 0)))
-        self._warnings: dict[str, Finding] = {}
+        self._warnings: dict[str, Finding] = {one: Finding(Kind.UNFIT_DEVICE, self._unfit(one)) for one in wrong}
         self._told: set[str] = set()
+
+    def _unfit(self, wrong: str) -> str:
+        return f"{self.info.name} {wrong}: believe no result of it, use a device that passes (adreno-sim devices)"
 
     # --- memory ---------------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""Finds OpenCL drivers, those from PyPI included, so that `cl:portable` and `cl:intel` work without root.
+"""Finds OpenCL drivers, those from PyPI included, so that `cl:pocl` and `cl:intel` work without root.
 
 An OpenCL loader reads a folder of .icd files once, when the first platform is asked for; OCL_ICD_VENDORS may name one
 file or another folder. PoCL and Intel's runtime from PyPI ship no .icd file that points to where they lie, and Debian's
@@ -28,7 +28,8 @@ VARIABLE, OURS = "OCL_ICD_VENDORS", "ADRENO_SIM_OCL_ICD"
 class Driver:
     """A driver known by name: what to call it, its platform's name, how its library's file name starts.
 
-    distribution: what PyPI calls it; folders: where else its library may lie; install: how a user gets it.
+    distribution: what PyPI calls it; folders: where else its library may lie; install: how a user gets it. icd: the text of
+    the .icd file to take, where one was chosen.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Driver:
     install: str
     distribution: str = ""
     folders: tuple[Path, ...] = ()
+    icd: str = ""
 
     def installed(self) -> Path | None:
         """Path of the driver's library outside the system's .icd files; None where it is not installed."""
@@ -52,15 +54,21 @@ class Driver:
 
 DRIVERS = (
     Driver(
-        "portable",
+        "pocl",
         "Portable Computing Language",
         "libpocl",
-        "pip install 'adreno-sim[opencl]' or apt install pocl-opencl-icd",
+        "apt install pocl-opencl-icd, or pip install 'adreno-sim[opencl]' (PoCL 3.0, which gets loops with barriers wrong)",
         "pocl-binary-distribution",
     ),
     Driver("intel", "Intel(R) OpenCL", "libintelocl", "pip install 'adreno-sim[oracle]'", "intel-opencl-rt"),
     Driver("oclgrind", "Oclgrind", "liboclgrind-rt-icd", "apt install oclgrind", folders=(Path("/usr/lib/oclgrind"),)),
 )
+
+PORTABLE = "portable"
+"""The name of whichever driver is the best that gives every known answer (`portable.py`)."""
+
+LIBRARY_FOLDERS = tuple(map(Path, ("/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/local/lib", "/lib64", "/lib")))
+"""Where the linker finds a library that an .icd file names without a folder."""
 
 _announced: dict[str, None] = {}
 
@@ -70,11 +78,24 @@ def announce(platforms: Iterable[str]) -> None:
     _announced.update(dict.fromkeys(platforms))
 
 
+def named(name: str) -> Driver:
+    """The driver of this name."""
+    return next(driver for driver in DRIVERS if driver.name == name)
+
+
 def meant(platform: str) -> Driver | None:
-    """The driver that the name of a platform, or part of it, means; None for an index, "" or another platform."""
+    """The driver that a name, or a platform's name or part of it, means; None for an index, "" or another platform.
+
+    "portable" means the best that gives every known answer: drivers are tried for that, where they were not before.
+    """
     if not platform or platform.isdigit():
         return None
-    return next((driver for driver in DRIVERS if platform.lower() in driver.platform.lower()), None)
+    if platform.lower() == PORTABLE:
+        from .portable import choose
+
+        return choose()
+    text = platform.lower()
+    return next((driver for driver in DRIVERS if text == driver.name or text in driver.platform.lower()), None)
 
 
 def prepare(platform: str) -> None:
@@ -86,7 +107,8 @@ def prepare(platform: str) -> None:
     if set_by_user() or "pyopencl" in sys.modules:
         return
     platforms = dict.fromkeys([*_announced, platform])
-    chosen = _chosen([meant(text) for text in platforms])
+    known = [(text, meant(text)) for text in platforms]
+    chosen = _chosen([driver for text, driver in known if driver is not None or text.lower() != PORTABLE])
     if chosen is None:
         if os.environ.pop(OURS, None) is not None:
             del os.environ[VARIABLE]
@@ -96,7 +118,7 @@ def prepare(platform: str) -> None:
 
 def found(driver: Driver) -> bool:
     """Whether a driver can be loaded here."""
-    return _file(driver, _system_files()) is not None
+    return bool(files_of(driver))
 
 
 def set_by_user() -> bool:
@@ -104,9 +126,52 @@ def set_by_user() -> bool:
     return VARIABLE in os.environ and os.environ[VARIABLE] != os.environ.get(OURS)
 
 
+def files_of(driver: Driver) -> list[str]:
+    """Texts of the .icd files for a driver that could be loaded here: the system's, then one for where it lies."""
+    found = [file.read_text() for file in _system_files() if _names(file, driver)]
+    if not set_by_user() and (library := driver.installed()) is not None:
+        found.append(f"{library}\n")
+    return list(dict.fromkeys(found))
+
+
+def other_files() -> list[str]:
+    """Texts of the system's .icd files for drivers that are not known by name."""
+    return [file.read_text() for file in _system_files() if not any(_names(file, driver) for driver in DRIVERS)]
+
+
+def files_behind(platform: str) -> list[str]:
+    """Texts of the .icd files that the loader may have this platform from."""
+    driver = next((driver for driver in DRIVERS if driver.platform in platform), None)
+    if driver is None:
+        return other_files()
+    own = Path(os.environ.get(OURS, "")) / f"{driver.name}.icd"
+    return [own.read_text()] if own.is_file() and not set_by_user() else files_of(driver)
+
+
+def leave_out_shipped() -> None:
+    """Keep the loader in pyopencl's wheel from loading the PoCL that PyPI put beside it, where drivers were chosen here.
+
+    That loader looks in PYOPENCL_HOME too, at the first question for platforms; importing pyopencl sets it.
+    """
+    if os.environ.get(OURS) and not set_by_user():
+        os.environ["PYOPENCL_HOME"] = os.environ[OURS]
+
+
+def find_library(icd: str) -> Path | None:
+    """The file of the library that an .icd file with this text names; None where it is not found."""
+    name = icd.strip()
+    folders = [Path(folder) for folder in os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep) if folder]
+    found = [Path(name)] if os.path.isabs(name) else [folder / name for folder in (*folders, *LIBRARY_FOLDERS)]
+    return next((path for path in found if path.is_file()), None)
+
+
 def not_found(platform: str) -> str:
     """Why a platform that is known by name is not among those the loader gave; "" for others."""
     driver = meant(platform)
+    if driver is None and platform.lower() == PORTABLE:
+        from .portable import explain
+
+        return f"no driver gives every known answer: {explain()}"
     if driver is None:
         return ""
     if set_by_user():
@@ -118,37 +183,36 @@ def not_found(platform: str) -> str:
 
 def _chosen(drivers: list[Driver | None]) -> dict[str, str] | None:
     """Name and text of the .icd files that the loader is to see; None leaves it to its own folder."""
-    system = _system_files()
-    known = [driver for driver in drivers if driver is not None]
-    files = {driver.name: text for driver in known if (text := _file(driver, system)) is not None}
+    system = [file.read_text() for file in _system_files()]
+    files = {driver.name: text for driver in drivers if driver is not None and (text := _file(driver))}
     if None not in drivers:
         return files or None
-    if system and files.keys() <= {driver.name for driver in known if _system_file(driver, system) is not None}:
+    if system and set(files.values()) <= set(system):
         return None
     if system:
-        return {**files, **{path.stem: path.read_text() for path in system if path.read_text() not in files.values()}}
-    return files or next(({driver.name: text} for driver in DRIVERS if (text := _file(driver, [])) is not None), None)
+        return {**files, **{f"system-{number}": text for number, text in enumerate(system) if text not in files.values()}}
+    default = [meant(PORTABLE), *DRIVERS]
+    return files or next(({driver.name: text} for driver in default if driver is not None and (text := _file(driver))), None)
 
 
-def _file(driver: Driver, system: list[Path]) -> str | None:
-    """Text of an .icd file of a driver: the system's, else one for where it lies."""
-    known = _system_file(driver, system)
-    if known is not None:
-        return known.read_text()
-    library = driver.installed()
-    return None if library is None else f"{library}\n"
+def _file(driver: Driver) -> str:
+    """Text of the .icd file of a driver: the one that was chosen, else the first there is; "" where there is none."""
+    return driver.icd or next(iter(files_of(driver)), "")
 
 
 def _system_files() -> list[Path]:
-    return sorted(VENDORS.glob("*.icd")) if VENDORS.is_dir() else []
+    """The .icd files in the loader's folder, or where the user's OCL_ICD_VENDORS points."""
+    return _icd_files(Path(os.environ[VARIABLE]) if set_by_user() else VENDORS)
 
 
-def _system_file(driver: Driver, files: list[Path]) -> Path | None:
-    """The system's .icd file of a driver, told by the library it names."""
-    for file in files:
-        if Path(file.read_text().strip()).name.startswith(driver.library):
-            return file
-    return None
+def _icd_files(place: Path) -> list[Path]:
+    """Those of a folder, or the one file that was named."""
+    return sorted(place.glob("*.icd")) if place.is_dir() else [place] if place.is_file() else []
+
+
+def _names(file: Path, driver: Driver) -> bool:
+    """Whether an .icd file is of a driver, told by the library it names."""
+    return Path(file.read_text().strip()).name.startswith(driver.library)
 
 
 def _written(files: dict[str, str]) -> Path:

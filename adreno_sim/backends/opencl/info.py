@@ -20,17 +20,20 @@ IMAGE_FROM_BUFFER = {"image2d": "cl_khr_image2d_from_buffer"}
 """Extension that makes an image kind over a buffer; cl_ext_image_from_buffer does it for every kind."""
 
 
-def device_info(device: cl.Device) -> DeviceInfo:
-    """What the driver says of itself; limits it does not answer are left out."""
+def device_info(device: cl.Device, wrong: tuple[str, ...] = ()) -> DeviceInfo:
+    """What the driver says of itself, after what it was found to get `wrong`; limits it does not answer are left out.
+
+    The name is the device's and its platform's: two drivers for one processor are two devices.
+    """
     extensions = frozenset(str(device.extensions).split())
     limits = {name: value for name in LIMITS if (value := _query(device, name)) is not None}
     return DeviceInfo(
-        str(device.name).strip(),
+        f"{str(device.name).strip()} ({str(device.platform.name).strip()})",
         "cl",
         str(device.version),
         extensions,
         limits,
-        _lacks(device, extensions),
+        (*wrong, *_lacks(device, extensions)),
         checks_accesses=False,
         records_stores=False,
     )

@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...base.errors import AdrenoSimError
 from ...base.run_options import make_options
 from . import drivers
+from .verdicts import judge_driver
 
 if TYPE_CHECKING:
     from .device import OpenCLDevice
 
 T = TypeVar("T")
+
+EXPECTED = (
+    "expected a driver's .icd file in /etc/OpenCL/vendors or where OCL_ICD_VENDORS points, "
+    "or a driver from PyPI (pip install 'adreno-sim[opencl,oracle]')"
+)
+"""What an error asks for where no driver is found."""
 
 
 def open_opencl(text: str = "", **options: Any) -> OpenCLDevice:
@@ -25,16 +33,11 @@ def open_opencl(text: str = "", **options: Any) -> OpenCLDevice:
     run_options = make_options(options)
     platform_text, device_text = _parts(text)
     platforms = _platforms(platform_text)
-    platform = _choose("platform", platform_text, platforms)
-    devices = _devices(platform)
+    platform = _choose_platform(platform_text, platforms)
+    device = _choose("device", device_text, devices_of(platform))
     from .device import OpenCLDevice
 
-    return OpenCLDevice(_choose("device", device_text, devices), run_options)
-
-
-def platform_names() -> list[str]:
-    """Names of the platforms there are, in the order of their indices. AdrenoSimError where there is none."""
-    return [str(platform.name) for platform in _platforms("")]
+    return OpenCLDevice(device, run_options, wrong_answers(device))
 
 
 def announce(texts: Iterable[str]) -> None:
@@ -47,26 +50,46 @@ def _parts(text: str) -> tuple[str, str]:
     return platform, device
 
 
+def why_none() -> str:
+    """Why no OpenCL device can be had here; "" where one may."""
+    if find_spec("pyopencl") is None:
+        return "OpenCL devices need pyopencl: pip install 'adreno-sim[opencl]'"
+    if not drivers.other_files() and not any(map(drivers.found, drivers.DRIVERS)):
+        return f"no OpenCL platform: {EXPECTED}"
+    return ""
+
+
 def _platforms(wanted: str) -> list[Any]:
+    if find_spec("pyopencl") is None:
+        raise AdrenoSimError(why_none())
+    if wanted.lower() == drivers.PORTABLE and drivers.meant(wanted) is None:
+        raise AdrenoSimError(f"no OpenCL platform: {drivers.not_found(wanted)}")
     drivers.prepare(wanted)
-    try:
-        import pyopencl as cl
-    except ImportError as error:
-        raise AdrenoSimError(f"OpenCL devices need pyopencl ({error}). Run: pip install 'adreno-sim[opencl]'") from error
+    import pyopencl as cl
+
+    drivers.leave_out_shipped()
     try:
         found = list(cl.get_platforms())
     except cl.Error:
         found = []
     if not found:
-        expected = drivers.not_found(wanted) or (
-            "expected a driver's .icd file in /etc/OpenCL/vendors or where OCL_ICD_VENDORS points, "
-            "or PoCL from PyPI (pip install 'adreno-sim[opencl]')"
-        )
-        raise AdrenoSimError(f"no OpenCL platform: {expected}")
+        raise AdrenoSimError(f"no OpenCL platform: {drivers.not_found(wanted) or EXPECTED}")
     return found
 
 
-def _devices(platform: Any) -> list[Any]:
+def wrong_answers(handle: Any) -> tuple[str, ...]:
+    """What a device gets wrong: a sentence for each known answer that it does not give, or on why it was not tried."""
+    problems: list[str] = []
+    for icd in drivers.files_behind(str(handle.platform.name)):
+        verdict = judge_driver(icd)
+        for tried in verdict.devices:
+            if (tried.platform, tried.version) == (str(handle.platform.name), str(handle.version)):
+                return tried.wrong
+        problems += filter(None, [verdict.problem])
+    return tuple(f"was not tried on the known answers: its driver {problem}" for problem in problems)
+
+
+def devices_of(platform: Any) -> list[Any]:
     """Devices of a platform, GPUs first."""
     import pyopencl as cl
 
@@ -77,6 +100,16 @@ def _devices(platform: Any) -> list[Any]:
     if not devices:
         raise AdrenoSimError(f"OpenCL platform {platform.name!r} has no device")
     return sorted(devices, key=lambda device: not device.type & cl.device_type.GPU)
+
+
+def _choose_platform(wanted: str, platforms: Sequence[Any]) -> Any:
+    """The platform that an index, a name or a driver's name means."""
+    driver = drivers.meant(wanted)
+    if driver is not None and wanted.lower() in (driver.name, drivers.PORTABLE):
+        for platform in platforms:
+            if driver.platform in str(platform.name):
+                return platform
+    return _choose("platform", wanted, platforms)
 
 
 def _choose(what: str, wanted: str, items: Sequence[T]) -> T:

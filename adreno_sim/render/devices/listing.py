@@ -4,34 +4,42 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import count
 from typing import IO, Any
 
 from ...backends.open import open_device
-from ...base.errors import AdrenoSimError
-from ...device.protocol import DeviceInfo
 
 SCHEMA = "adreno-sim/devices/1"
 
-Described = tuple[str, DeviceInfo]
-"""Device string and description."""
+
+@dataclass(frozen=True)
+class Described:
+    """One device, by the string that opens it. wrong: a sentence for each known answer that it does not give."""
+
+    device: str
+    name: str
+    version: str
+    lacks: Sequence[str]
+    wrong: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
 class Devices:
-    """What was found. no_opencl: why `real` is empty."""
+    """What was found. no_opencl: why `real` is empty. portable: the device of `real` that `cl:portable` is, or ""."""
 
     simulated: Sequence[Described]
     real: Sequence[Described]
     no_opencl: str
+    portable: str = ""
 
 
 def collect() -> Devices:
     """Look for every device."""
-    try:
-        return Devices(list(simulated()), list(real()), "")
-    except AdrenoSimError as error:
-        return Devices(list(simulated()), [], str(error))
+    from ...backends.opencl.open import why_none
+
+    reason = why_none()
+    found = [] if reason else list(real())
+    portable = _portable() if found else None
+    return Devices(list(simulated()), found, reason, portable[0] if portable else "")
 
 
 def simulated() -> Iterator[Described]:
@@ -39,59 +47,74 @@ def simulated() -> Iterator[Described]:
     from ...profiles.profile import names
 
     for name in names():
-        yield f"sim:{name}", open_device(f"sim:{name}").info
+        info = open_device(f"sim:{name}").info
+        yield Described(f"sim:{name}", info.name, info.version, info.lacks)
 
 
 def real() -> Iterator[Described]:
-    """Every OpenCL device, those of drivers from PyPI included. Raises AdrenoSimError where there is no OpenCL at all.
+    """Every OpenCL device, those of drivers from PyPI included, after its trial on the known answers.
 
-    Loads every driver into this process.
+    Each driver is loaded by a process of its own: one that crashes or hangs is listed with that.
     """
     from ...backends.opencl import drivers
-    from ...backends.opencl.open import platform_names
+    from ...backends.opencl.verdicts import judge_driver
 
-    drivers.announce(["", *(driver.name for driver in drivers.DRIVERS)])
-    known = [(drivers.meant(name), name) for name in platform_names()]
-    for text in dict.fromkeys(driver.name if driver else name for driver, name in known):  # an index depends on what is loaded
-        yield from _of_platform(f"cl:{text}")
+    known = [(f"cl:{driver.name}", files[0]) for driver in drivers.DRIVERS if (files := drivers.files_of(driver))]
+    if (portable := _portable()) and portable[0] not in dict(known):
+        known.append(portable)
+    for platform, icd in [*known, *(("", icd) for icd in drivers.other_files())]:
+        verdict = judge_driver(icd)
+        if verdict.problem:
+            yield Described(platform or "cl", icd.strip(), "", (), (verdict.problem,))
+        counts: dict[str, int] = {}
+        for tried in verdict.devices:
+            text = platform or f"cl:{tried.platform}"
+            index = counts[text] = counts.get(text, -1) + 1
+            yield Described(f"{text}:{index}" if index else text, tried.name, tried.version, tried.lacks, tried.wrong)
 
 
-def _of_platform(platform: str) -> Iterator[Described]:
-    for device in count():
-        text = f"{platform}:{device}" if device else platform
-        try:
-            yield text, open_device(text).info
-        except AdrenoSimError:
-            return
+def _portable() -> tuple[str, str] | None:
+    """The device that `cl:portable` is and its .icd file's text; called so where its driver's name means another file."""
+    from ...backends.opencl import drivers
+
+    driver = drivers.meant(drivers.PORTABLE)
+    if driver is None:
+        return None
+    return f"cl:{driver.name if drivers.files_of(driver)[0] == driver.icd else drivers.PORTABLE}", driver.icd
 
 
 def show(devices: Devices, file: IO[str]) -> None:
-    """Print both kinds, each with what it lacks."""
+    """Print both kinds, each with what it gets wrong and what it lacks."""
     print("simulated:", file=file)
-    for text, info in devices.simulated:
-        _line(text, info, file)
+    for one in devices.simulated:
+        _describe(one, file)
     print("real OpenCL devices:", file=file)
-    for text, info in devices.real:
-        _line(text, info, file)
+    for one in devices.real:
+        _describe(one, file)
     if devices.no_opencl:
         print(f"  none: {devices.no_opencl}", file=file)
+    else:
+        print(f"cl:portable is {devices.portable or 'none of them: each gets something wrong'}", file=file)
 
 
-def _line(text: str, info: DeviceInfo, file: IO[str]) -> None:
-    print(f"  {text:<22} {info.name}, {info.version}", file=file)
-    for sentence in info.lacks:
+def _describe(one: Described, file: IO[str]) -> None:
+    print(f"  {one.device:<22} {', '.join(filter(None, [one.name, one.version]))}", file=file)
+    for sentence in one.wrong:
+        print(f"  {'':<22}   UNFIT: {sentence}", file=file)
+    for sentence in one.lacks:
         print(f"  {'':<22}   {sentence}", file=file)
 
 
 def to_json(devices: Devices) -> dict[str, Any]:
     """The same as `adreno-sim/devices/1`."""
 
-    def listed(found: Sequence[Described]) -> list[dict[str, Any]]:
-        return [{"device": text, "name": info.name, "version": info.version, "lacks": list(info.lacks)} for text, info in found]
+    def listed(one: Described) -> dict[str, Any]:
+        return {"device": one.device, "name": one.name, "version": one.version, "lacks": [*one.wrong, *one.lacks]}
 
     return {
         "schema": SCHEMA,
-        "simulated": listed(devices.simulated),
-        "real": listed(devices.real),
+        "simulated": [listed(one) for one in devices.simulated],
+        "real": [{**listed(one), "wrong": list(one.wrong)} for one in devices.real],
         "no_opencl": devices.no_opencl,
+        "portable": devices.portable,
     }

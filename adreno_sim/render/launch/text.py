@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import IO
 
-from ...findings import Finding
+from ...findings import Finding, rank
 from ...results import finding_text
 from ...results.launch_report import LaunchOutput, LaunchReport
 from ...results.plain_text import allow_lines
@@ -36,7 +36,7 @@ def show(report: LaunchReport, file: IO[str], explained: bool = False) -> None:
 
 def by_severity(findings: Sequence[Finding]) -> list[Finding]:
     """Errors first; equals keep their order."""
-    return sorted(findings, key=lambda finding: -finding.severity)
+    return sorted(findings, key=rank)
 
 
 def _rest(report: LaunchReport) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ...findings import Finding, Severity
+from ...findings import Finding, Severity, rank
 from ...results.finding_text import work_item
 
 _COMMAND = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
@@ -24,7 +24,7 @@ def annotation(finding: Finding) -> str:
 
 def lines(findings: Iterable[Finding]) -> list[str]:
     """The annotations of `findings`, most severe first: GitHub shows only the first few of each severity."""
-    return [annotation(finding) for finding in sorted(findings, key=lambda finding: -finding.severity)]
+    return [annotation(finding) for finding in sorted(findings, key=rank)]
 
 
 def _message(finding: Finding) -> str:

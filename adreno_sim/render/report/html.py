@@ -8,7 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from ...base.json_io import write_text
-from ...findings import Finding, Severity
+from ...findings import Finding, Severity, rank
 from ...results import finding_text
 from ...results.plain_text import allow_lines
 from . import offload_text
@@ -45,7 +45,7 @@ def of_report(report: Report) -> str:
     """The page of a whole check."""
     title = f"{report.model} on {report.device}"
     facts = f"{report.target}, pipeline {report.pipeline}, TVM {report.tvm_version}, checks {report.checks}, seed {report.seed}"
-    found = sorted(report.findings, key=lambda finding: -finding.severity)
+    found = sorted(report.findings, key=rank)
     parts = [_verdict(report.verdict, report.ok), f"<p>{escape(facts)}</p>"]
     parts += section("Findings", [of_finding(finding, report.sources.get(finding.kernel, "")) for finding in found])
     parts += section("Accepted", [f"<p>{escape(line)}</p>" for line in allow_lines(report.allowed, report.expired)])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import IO, TYPE_CHECKING
 
-from ...findings import Severity
+from ...findings import Severity, rank
 from ...results import finding_text
 from ...results.model import KernelReport, OutputReport, PeerReport, Report, ScopeSummary
 from ...results.plain_text import allow_lines
@@ -41,7 +41,7 @@ def show(report: Report, file: IO[str], notes: bool = False) -> None:
     if any(kernel.accesses for kernel in report.kernels):
         console.print(access_line(report), soft_wrap=True, markup=False)
     console.print(_timing_line(report), soft_wrap=True, markup=False)
-    for finding in sorted(report.findings, key=lambda finding: -finding.severity):
+    for finding in sorted(report.findings, key=rank):
         if finding.severity is Severity.NOTE and not notes:
             continue
         head, *rest = finding_text.lines(finding)

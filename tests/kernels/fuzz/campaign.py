@@ -10,7 +10,7 @@ from .case import Case
 from .choices import Choices
 from .generate import OPERATIONS, make_case
 from .judge import Failure, judge_cases, program
-from .judges import JUDGES, Judge
+from .judges import JUDGES, Judge, fit_judge
 from .shrink import shrink
 
 BATCH = 10
@@ -18,15 +18,20 @@ BATCH = 10
 
 @dataclass
 class Report:
-    """What a part of a campaign found. `failures` are texts, complete with the shrunk kernel."""
+    """What a part of a campaign found. `failures` are texts, complete with the shrunk kernel.
+
+    left_out: kernels that nobody fit could judge, as who stands in for another gets one of their constructs wrong.
+    """
 
     kernels: int = 0
+    left_out: int = 0
     judged_by: Counter[str] = field(default_factory=Counter)
     used: Counter[str] = field(default_factory=Counter)
     failures: list[str] = field(default_factory=list)
 
     def add(self, other: Report) -> None:
         self.kernels += other.kernels
+        self.left_out += other.left_out
         self.judged_by += other.judged_by
         self.used += other.used
         self.failures += other.failures
@@ -52,12 +57,13 @@ def numbered(seed: int, number: int, operations: int = OPERATIONS) -> Case:
 
 def run_batch(seed: int, numbers: range, operations: int = OPERATIONS, shrunk: bool = True) -> Report:
     """Judge the kernels of one program."""
-    judge = judge_of(seed, numbers[0])
-    cases = [numbered(seed, number, operations) for number in numbers]
-    report = Report(len(cases), Counter({judge.oracle: len(cases)}))
-    for case in cases:
+    judge = fit_judge(judge_of(seed, numbers[0]))
+    made = [numbered(seed, number, operations) for number in numbers]
+    cases = [case for case in made if judge.can_judge(case.used)]
+    report = Report(len(made), len(made) - len(cases), Counter({judge.asked: len(cases)}))
+    for case in made:
         report.used.update(case.used)
-    for failure in judge_cases(cases, judge):
+    for failure in judge_cases(cases, judge) if cases else ():
         report.failures.append(explain(failure, judge, shrunk))
     return report
 
@@ -70,4 +76,4 @@ def explain(failure: Failure, judge: Judge, shrunk: bool) -> str:
         failure = next(iter(judge_cases([case], judge)), failure)
     built = case.build()
     launch = f"global {case.global_size}, local {case.features.local_size}, {judge.options}"
-    return f"kernel {case.seed} ({judge.oracle}): {failure.sort}\n{failure.text}\n{launch}\n{program([built.text], judge.half)}"
+    return f"kernel {case.seed} ({judge.asked}): {failure.sort}\n{failure.text}\n{launch}\n{program([built.text], judge.half)}"

@@ -69,7 +69,7 @@ def _simulate(source: str, cases: Sequence[Case], built: Sequence[Built], judge:
 
 def _ask(source: str, cases: Sequence[Case], built: Sequence[Built], judge: Judge) -> list[Arrays | oracle.OracleError]:
     """Per kernel the oracle's outputs, or its error. A crash or a time-out takes the others of the request with it."""
-    opened = oracle.open_oracle(judge.oracle)
+    opened = oracle.open_oracle(judge.asked)
     runs = [
         oracle.Run(source, case.name, case.global_size, one.args, case.features.local_size, judge.options)
         for case, one in zip(cases, built, strict=True)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Container
+from dataclasses import dataclass, replace
+
+import oracle
 
 from adreno_sim.base.run_options import Checks
 
@@ -18,11 +21,24 @@ _AVOID = {
 
 @dataclass(frozen=True)
 class Judge:
-    """Who judges: `oracle` "pocl" or "intel", for the OpenCL C version `standard`, at the simulator's level `checks`."""
+    """Who judges: `oracle` "pocl" or "intel", for the OpenCL C version `standard`, at the simulator's level `checks`.
+
+    instead: who runs what was made for that oracle, where it is unfit; the kernels stay the same.
+    """
 
     oracle: str
     standard: int
     checks: Checks = "bounds"
+    instead: str = ""
+
+    @property
+    def asked(self) -> str:
+        """Who is asked."""
+        return self.instead or self.oracle
+
+    def can_judge(self, used: Container[str]) -> bool:
+        """Whether the one who is asked gets right all that a kernel uses; kernels are made with that in mind for their oracle."""
+        return not self.instead or not any(construct.partition(":")[0] in used for construct in _AVOID[self.instead])
 
     @property
     def half(self) -> bool:
@@ -41,3 +57,15 @@ class Judge:
 
 JUDGES = [(6, Judge("pocl", 120)), (3, Judge("intel", 200)), (1, Judge("intel", 120))]
 """Shares of the kernels. PoCL's OpenCL C 2.0 finds no vloadn of a global pointer."""
+
+
+def fit_judge(judge: Judge) -> Judge:
+    """The judge, or with whoever stands in for its oracle where that is missing or unfit. Raises OracleUnavailable."""
+    for name in (judge.oracle, *oracle.NAMES):
+        try:
+            oracle.open_oracle(name)
+        except oracle.OracleUnavailable as error:
+            reason = error
+        else:
+            return judge if name == judge.oracle else replace(judge, instead=name)
+    raise reason

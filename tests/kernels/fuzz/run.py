@@ -38,6 +38,7 @@ def main() -> int:
     for failure in report.failures:
         print("\n" + failure)
     judged = ", ".join(f"{count} by {name}" for name, count in sorted(report.judged_by.items()))
+    judged += f", {report.left_out} not judged" if report.left_out else ""
     seconds = time.monotonic() - began
     print(f"seed {options.seed}: {report.kernels} kernels ({judged}) in {seconds:.0f} s, {len(report.failures)} failures")
     return 1 if report.failures else 0

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 
+import judges
 import numpy as np
 import oracle
 import pytest
 from fuzz import simulator
-from fuzz.campaign import batches, explain, judge_of, numbered, run_batch
+from fuzz.campaign import Report, batches, explain, judge_of, numbered, run_batch
 from fuzz.coverage import coverage_text, never_used
 from fuzz.judge import judge_cases
+from fuzz.judges import fit_judge
 from fuzz.shrink import shrink
 from fuzz.tree import inside
 
@@ -20,10 +22,14 @@ PART = 100
 
 
 @pytest.mark.parametrize("start", range(0, KERNELS, PART))
-def test_random_kernels_give_what_the_oracles_give(pocl, intel, start):
-    failures = [text for numbers in batches(start, PART) for text in run_batch(SEED, numbers).failures]
-    print(f"seed {SEED}: {PART} kernels from {start}, {len(failures)} failures")
-    assert not failures, "\n\n".join(failures)
+def test_random_kernels_give_what_the_oracles_give(judge, intel, start, request):
+    report = Report()
+    for numbers in batches(start, PART):
+        report.add(run_batch(SEED, numbers))
+    print(f"seed {SEED}: {PART} kernels from {start}, {len(report.failures)} failures, judged by {dict(report.judged_by)}")
+    assert not report.failures, "\n\n".join(report.failures)
+    assert sum(report.judged_by.values()) + report.left_out == PART and report.left_out < PART / 2
+    judges.leave_out(request.node, report.left_out, f"of {KERNELS} random kernels, which who stands in for PoCL gets wrong")
 
 
 def test_the_kernels_contain_every_construct():
@@ -54,11 +60,11 @@ def test_a_failing_kernel_is_cut_down():
     assert sum(1 for _ in inside(small.body)) <= 6
 
 
-def test_a_wrong_result_is_found_and_explained(pocl, intel, monkeypatch):
+def test_a_wrong_result_is_found_and_explained(judge, intel, monkeypatch):
     """The judge on a simulator that gets one bit of one result wrong."""
     number = next(n for n in range(500) if "out_int[" in numbered(SEED, n).build().text)
-    case, judge = numbered(SEED, number), judge_of(SEED, number)
-    assert not judge_cases([case], judge)
+    case, fit = numbered(SEED, number), fit_judge(judge_of(SEED, number))
+    assert not judge_cases([case], fit)
     honest = simulator.run
 
     def off_by_one_bit(kernel, case, built, checks):
@@ -69,8 +75,8 @@ def test_a_wrong_result_is_found_and_explained(pocl, intel, monkeypatch):
         return result
 
     monkeypatch.setattr(simulator, "run", off_by_one_bit)
-    (failure,) = judge_cases([case], judge)
+    (failure,) = judge_cases([case], fit)
     assert failure.sort == "mismatch"
-    text = explain(failure, judge, shrunk=True)
-    assert f"kernel {SEED}/{number} ({judge.oracle}): mismatch" in text and "1 of " in text and "kernel void" in text
-    assert len(text) < len(explain(failure, judge, shrunk=False))
+    text = explain(failure, fit, shrunk=True)
+    assert f"kernel {SEED}/{number} ({fit.asked}): mismatch" in text and "1 of " in text and "kernel void" in text
+    assert len(text) < len(explain(failure, fit, shrunk=False))

@@ -1,0 +1,85 @@
+"""A device put to the test of the known answers; as a program, every device of the drivers that the loader sees.
+
+Given a file to write to, the program tells each step in a line of JSON as it begins or ends, so that what a driver was at is
+known even where it takes the process with it.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+import numpy as np
+
+from ...base.errors import AdrenoSimError
+from ...base.specs import BufferSpec, ImageSpec, View
+from ...device.protocol import Device, DeviceInfo
+from .known_answers import KNOWN_ANSWERS, KnownAnswer, Texels
+
+
+def asked_of(info: DeviceInfo) -> list[KnownAnswer]:
+    """The known answers that a device must give: those that need nothing it says it has not."""
+    images = bool(info.limits.get("IMAGE_SUPPORT", 1))
+    return [known for known in KNOWN_ANSWERS if known.applies(info.extensions, images)]
+
+
+def find_failure(device: Device, known: KnownAnswer) -> str:
+    """The sentence on what a device gets wrong, refusing the kernel included; "" where it answers right."""
+    try:
+        return known.judge(_run(device, known))
+    except AdrenoSimError as error:
+        return known.failure(f"refused, {str(error).splitlines()[0]}")
+
+
+def _run(device: Device, known: KnownAnswer) -> np.ndarray:
+    """What the argument that holds the answer holds after the kernel."""
+    kernel = device.build(known.source)["k"]
+    args: list[Any] = [_placed(device, arg) for arg in known.args]
+    device.launch(kernel, known.global_size, known.local_size, args)
+    return device.read(args[known.at])
+
+
+def _placed(device: Device, arg: Any) -> Any:
+    if isinstance(arg, Texels):
+        layers, height, width, _ = arg.array.shape
+        return _written(device, ImageSpec(arg.kind, width, height, layers), arg.array)
+    if isinstance(arg, np.ndarray):
+        return _written(device, BufferSpec(arg.nbytes, arg.dtype.name), arg.reshape(-1))
+    return arg
+
+
+def _written(device: Device, spec: BufferSpec | ImageSpec, array: np.ndarray) -> View:
+    view = device.view(device.allocate(device.view_nbytes(spec)), spec)
+    device.write(view, array)
+    return view
+
+
+def try_all(path: str) -> None:
+    """Try every device of every platform, telling it to the file at `path`."""
+    import pyopencl as cl
+
+    from ...base.run_options import make_options
+    from . import drivers
+    from .device import OpenCLDevice
+    from .open import devices_of
+
+    drivers.leave_out_shipped()
+    with open(path, "w", encoding="utf-8") as file:
+
+        def tell(**line: Any) -> None:
+            print(json.dumps(line), file=file, flush=True)
+
+        for platform in cl.get_platforms():
+            for handle in devices_of(platform):
+                device = OpenCLDevice(handle, make_options({}))
+                info = device.info
+                tell(platform=str(platform.name), name=info.name, version=info.version, lacks=info.lacks)
+                for known in asked_of(info):
+                    tell(asks=known.name, what=known.what)
+                    tell(wrong=find_failure(device, known))
+        tell(done=True)
+
+
+if __name__ == "__main__":
+    try_all(sys.argv[1])
