@@ -6,8 +6,8 @@ from dataclasses import fields
 from typing import Any
 
 
-class HashedOnce:
-    """Base of a frozen dataclass; the class itself says `__hash__ = HashedOnce.__hash__`, as dataclasses write their own.
+class CachedHash:
+    """Base of a frozen dataclass; the class itself says `__hash__ = CachedHash.__hash__`, as dataclasses write their own.
 
     Copies and pickles do not take the hash with them: that of a text differs from process to process.
     """

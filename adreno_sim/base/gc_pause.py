@@ -17,7 +17,7 @@ _resume = False
 
 
 @contextmanager
-def collector_paused() -> Iterator[None]:
+def gc_paused() -> Iterator[None]:
     """No collection starts inside, in any thread; where it was off before, it stays off."""
     global _pauses, _resume
     with _lock:

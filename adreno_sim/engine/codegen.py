@@ -1,4 +1,4 @@
-"""A kernel and a specialisation in, the text of an LLVM module and what its reports mean out."""
+"""A kernel and a specialization in, the text of an LLVM module and what its reports mean out."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..ir.provenance import Provenance
 from ..ir.queries import globals_of, object_align, private_bytes
 from . import builtins, vector  # noqa: F401 (built-ins register themselves)
 from .abi import argument_block
-from .abi.specialization import LocalArg, Specialisation
+from .abi.specialization import LocalArg, Specialization
 from .analysis.loop_bounds import is_short
 from .analysis.parallel_regions import Region, RegionPlan
 from .analysis.segments import Graph
@@ -54,28 +54,28 @@ class ModuleText:
     reason: str = ""
 
 
-def emit_module(kernel: ir.Function, key: Specialisation) -> ModuleText:
-    """Emit `kernel` for `key`. Raises UnsupportedError by name and place, AdrenoSimError where `key` does not fit."""
-    argument_block.check_arguments(kernel, key)
-    reason = "asked for" if key.emitter == "scalar" or key.count else vector.refusal(kernel, key)
+def emit_module(kernel: ir.Function, spec: Specialization) -> ModuleText:
+    """Emit `kernel` for `spec`. Raises UnsupportedError by name and place, AdrenoSimError where `spec` does not fit."""
+    argument_block.check_arguments(kernel, spec)
+    reason = "asked for" if spec.emitter == "scalar" or spec.count else vector.refusal(kernel, spec)
     if not reason:
         try:
-            return _emit(kernel, key, vector.plan, vector.region_functions)
+            return _emit(kernel, spec, vector.plan, vector.region_functions)
         except vector.Unsuitable as unsuitable:
             reason = str(unsuitable)
-    if key.full and key.sticky:
+    if spec.full and spec.sticky:
         return ModuleText("", 0, (), (), (), False, False, reason=reason)
-    return replace(_emit(kernel, key, _plan, _regions), reason=reason)
+    return replace(_emit(kernel, spec, _plan, _regions), reason=reason)
 
 
 Planner = Callable[[Unit, ir.Function], KernelPlan]
 Writer = Callable[[Any], list[str]]
 
 
-def _emit(kernel: ir.Function, key: Specialisation, planner: Planner, writer: Writer) -> ModuleText:
-    unit = Unit(key, kernel)
-    unit.functions.append(report_function(key.items))
-    if key.sticky:
+def _emit(kernel: ir.Function, spec: Specialization, planner: Planner, writer: Writer) -> ModuleText:
+    unit = Unit(spec, kernel)
+    unit.functions.append(report_function(spec.items))
+    if spec.sticky:
         unit.functions.append(raise_function())
     _reserve_local(unit, kernel)
     plan = planner(unit, kernel)
@@ -85,7 +85,7 @@ def _emit(kernel: ir.Function, key: Specialisation, planner: Planner, writer: Wr
     unit.functions.append(diverged_function(first))
     unit.functions.append(stopped_function(len(unit.table.sites)))
     unit.table.sites += [Site(Kind.WATCHDOG, split.instr.place) for split in plan.regions.graph.splits]
-    if key.watch:
+    if spec.watch:
         unit.functions.append(watched_function())
     unit.functions += writer(plan)
     for number in plan.collective:
@@ -111,7 +111,7 @@ def _regions(plan: KernelPlan) -> list[str]:
 
 def _reserve_local(unit: Unit, kernel: ir.Function) -> None:
     """Lay out all local memory first: its size decides where the arena begins."""
-    for param, arg in zip(kernel.params, unit.key.args, strict=True):
+    for param, arg in zip(kernel.params, unit.spec.args, strict=True):
         if isinstance(arg, LocalArg):
             unit.reserve_local(param.index, arg.nbytes)
     for variable in globals_of(kernel):
@@ -123,8 +123,8 @@ def _plan(unit: Unit, kernel: ir.Function) -> KernelPlan:
     graph = Graph(kernel, sync_points.Scopes())
     regions = RegionPlan(graph)
     flat = any(s.scope == "wave" for s in graph.splits)
-    plan = KernelPlan(unit, Provenance(kernel), regions, flat, argument_block.slots(unit.key.args)[0])
-    if unit.key.full:
+    plan = KernelPlan(unit, Provenance(kernel), regions, flat, argument_block.slots(unit.spec.args)[0])
+    if unit.spec.full:
         plan.shadow = ShadowPlan(plan, kernel)
     _place_private(plan, kernel)
     _place_kept(plan)
@@ -141,7 +141,7 @@ def _emitter(plan: KernelPlan, region: Region) -> KernelEmitter:
 def _place_private(plan: KernelPlan, kernel: ir.Function) -> None:
     """Private variables go to the arena if work-items take turns, or if the stack could not hold them."""
     variables = [i for i in kernel.blocks[0].instrs if i.op == "alloca"]
-    items = 1 if plan.single else plan.unit.key.items
+    items = 1 if plan.single else plan.unit.spec.items
     if plan.single and sum(map(private_bytes, variables)) <= STACK_LIMIT:
         return
     for instr in variables:
@@ -152,7 +152,7 @@ def _place_private(plan: KernelPlan, kernel: ir.Function) -> None:
 
 def _place_kept(plan: KernelPlan) -> None:
     emitter = _emitter(plan, plan.regions.regions[0])
-    items = plan.unit.key.items
+    items = plan.unit.spec.items
     splits = plan.regions.graph.splits
     for value in [*plan.regions.crossing()]:
         plan.kept[id(value)] = [plan.unit.reserve_arena(items * value_bytes(t)) for t in emitter.part_types(value)]

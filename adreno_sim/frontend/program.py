@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 
 from ..base import disk_cache
-from ..base.gc_pause import collector_paused
+from ..base.gc_pause import gc_paused
 from ..ir import ir
 from . import program_cache
 from .diagnostics import Diagnostic
@@ -72,7 +72,7 @@ def _remember(key: tuple[str, str, FrontEndTarget], module: ir.Module) -> ir.Mod
         return module
 
 
-@collector_paused()
+@gc_paused()
 def _compile(source: str, options: str, target: FrontEndTarget) -> ir.Module:
     linker, warnings = _front_end(source, options, target)
     kernels = {name: linker.finish(name) for name in linker.reader.kernels}

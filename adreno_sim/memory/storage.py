@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base.cached_hash import HashedOnce
+from ..base.cached_hash import CachedHash
 from ..base.errors import DeviceError
 from ..base.host_memory import available_bytes
 from ..base.specs import BufferSpec, ViewSpec
@@ -158,14 +158,14 @@ class Storage:
 
 
 @dataclass(frozen=True)
-class ViewShape(HashedOnce):
+class ViewShape(CachedHash):
     """All there is to know of a view but where it lies and what it holds."""
 
     spec: ViewSpec
     nbytes: int
     layout: Layout | None
 
-    __hash__ = HashedOnce.__hash__
+    __hash__ = CachedHash.__hash__
 
 
 @dataclass(eq=False)

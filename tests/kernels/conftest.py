@@ -18,7 +18,7 @@ from adreno_sim.engine.abi.specialization import (
     LocalArg,
     SamplerArg,
     ScalarArg,
-    Specialisation,
+    Specialization,
     bounds_of_grid,
 )
 from adreno_sim.engine.run import launch, optimistic
@@ -94,7 +94,7 @@ def assert_same(one: EngineResult, other: EngineResult) -> None:
 
 
 class Engine:
-    """Compiles and runs one kernel. Options are those of Specialisation and of `launch.run`."""
+    """Compiles and runs one kernel. Options are those of Specialization and of `launch.run`."""
 
     target = FrontEndTarget(fp64=True)
 
@@ -145,7 +145,7 @@ class Engine:
         total, group = _three(global_size), _three(local_size)
         uniform = all(t % g == 0 for t, g in zip(total, group, strict=True))
         most = None if any(offset) else bounds_of_grid(total, group)
-        key = Specialisation(
+        spec = Specialization(
             local_size=group,
             args=tuple(specs),
             uniform=uniform,
@@ -159,7 +159,7 @@ class Engine:
             start = memories[watch[0]].address + watch[1]
             span = (start, start + watch[2])
         raw = optimistic.run(
-            module, function, key, total, offset, bounds,
+            module, function, spec, total, offset, bounds,
             threads=threads, timeout=timeout, watch_range=span, work_dim=len(global_size),
         )  # fmt: skip
         return EngineResult([m.contents() for m in memories.values()], raw.findings, raw.stores, raw.printed)

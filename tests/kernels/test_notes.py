@@ -31,7 +31,7 @@ def both(engine, monkeypatch):
     """
     runs: list[tuple[bool, int]] = []
     run = launch.run
-    monkeypatch.setattr(launch, "run", lambda *a, **k: runs.append((a[0].key.sticky, a[0].module.lanes)) or run(*a, **k))
+    monkeypatch.setattr(launch, "run", lambda *a, **k: runs.append((a[0].spec.sticky, a[0].module.lanes)) or run(*a, **k))
 
     def outcome(source, global_size, local_size, args, *, vectors=True, again=False, **options):
         results = {}

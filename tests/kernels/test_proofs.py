@@ -12,7 +12,7 @@ import pytest
 
 from adreno_sim.engine.abi.bound import BoundBuffer, BoundImage
 from adreno_sim.engine.abi.launch_facts import facts_of
-from adreno_sim.engine.abi.specialization import BufferArg, ImageArg, LocalArg, ScalarArg, Specialisation
+from adreno_sim.engine.abi.specialization import BufferArg, ImageArg, LocalArg, ScalarArg, Specialization
 from adreno_sim.engine.prove.in_range import prove
 from adreno_sim.engine.run import launch, optimistic
 from adreno_sim.frontend.program import FrontEndTarget, compile_source
@@ -284,9 +284,9 @@ def proven(source: str, elements: int, items: int = ITEMS, offset: int = 0) -> l
     """Of each access to global memory, in order."""
     function = compile_source(source, "", target=FrontEndTarget()).kernels["k"]
     specs = (BufferArg(), BufferArg(), ScalarArg(4), ScalarArg(4))
-    key = Specialisation(local_size=(LOCAL, 1, 1), args=specs, uniform=items % LOCAL == 0)
+    spec = Specialization(local_size=(LOCAL, 1, 1), args=specs, uniform=items % LOCAL == 0)
     args = [BoundBuffer(0, 4 * elements), BoundBuffer(0, 256), (7).to_bytes(4, "little"), (5).to_bytes(4, "little")]
-    known = prove(function, key, facts_of(function, key, (items, 1, 1), (offset, 0, 0), args)).in_range
+    known = prove(function, spec, facts_of(function, spec, (items, 1, 1), (offset, 0, 0), args)).in_range
     return [number in known for number, i in enumerate(i for b in function.blocks for i in b.instrs) if touches_memory(i)]
 
 
@@ -304,7 +304,7 @@ def findings(engine, monkeypatch, source: str, elements: int, fast: bool) -> tup
 
 def reporting_run(module, kernel, key, *args, keep=True, **options):
     """What `replay.run` stands for: code that looks at every access and reports at once."""
-    return launch.run(optimistic.specialise(module, kernel, key, keep=keep), *args, **options)
+    return launch.run(optimistic.specialize(module, kernel, key, keep=keep), *args, **options)
 
 
 @pytest.mark.parametrize("name", RULES)
@@ -378,9 +378,9 @@ def test_arguments_of_every_width(engine, type, value, make):
     for planted in (False, True):
         source = source_of(make, planted).replace("int n, uint u", f"{type} v")
         function = compile_source(source, "", target=FrontEndTarget()).kernels["k"]
-        key = Specialisation(local_size=(LOCAL, 1, 1), args=specs)
+        spec = Specialization(local_size=(LOCAL, 1, 1), args=specs)
         args = [BoundBuffer(0, 256), BoundBuffer(0, 256), value.tobytes()]
-        known = prove(function, key, facts_of(function, key, (ITEMS, 1, 1), (0, 0, 0), args)).in_range
+        known = prove(function, spec, facts_of(function, spec, (ITEMS, 1, 1), (0, 0, 0), args)).in_range
         assert bool(known) != planted
         given = [oracle.Buffer(np.zeros(64, np.int32)), oracle.Buffer(np.zeros(64, np.int32)), oracle.Scalar(value)]
         result = engine.run(source, "k", (ITEMS,), (LOCAL,), given, threads=1)
@@ -398,9 +398,9 @@ def test_only_what_never_wraps_is_called_exact():
         ("b[i] = (((int2)(i, i)) * (int2)(1, 0x8000001)).y;", False),
     ):
         function = compile_source(f"{HEAD} {body} }}", "", target=FrontEndTarget()).kernels["k"]
-        key = Specialisation(local_size=(LOCAL, 1, 1), args=(BufferArg(), BufferArg(), ScalarArg(4), ScalarArg(4)))
+        spec = Specialization(local_size=(LOCAL, 1, 1), args=(BufferArg(), BufferArg(), ScalarArg(4), ScalarArg(4)))
         args = [BoundBuffer(0, 256), BoundBuffer(0, 256), (7).to_bytes(4, "little"), bytes(4)]
-        known = prove(function, key, facts_of(function, key, (ITEMS, 1, 1), (0, 0, 0), args)).exact
+        known = prove(function, spec, facts_of(function, spec, (ITEMS, 1, 1), (0, 0, 0), args)).exact
         numbered = enumerate(i for b in function.blocks for i in b.instrs)
         (number,) = [n for n, i in numbered if i.op in ("add", "sub", "mul")]
         assert (number in known) == exact, body
@@ -455,9 +455,9 @@ def test_image_coordinates(engine, axis, write):
         where = [f"{name} + {shift if axis == n else 0}" for n, name in enumerate("xyz")]
         source = image_kernel(*where, write)
         function = compile_source(source, "", target=FrontEndTarget()).kernels["k"]
-        key = Specialisation(local_size=(4, 4, 1), args=(ImageArg("image2d_array", "RGBA", "FLOAT"), BufferArg()))
+        spec = Specialization(local_size=(4, 4, 1), args=(ImageArg("image2d_array", "RGBA", "FLOAT"), BufferArg()))
         args = [BoundImage(0, *extents, 128, 512, 1536), BoundBuffer(0, 512)]
-        known = prove(function, key, facts_of(function, key, (8, 4, 1), (0, 0, 0), args)).in_range
+        known = prove(function, spec, facts_of(function, spec, (8, 4, 1), (0, 0, 0), args)).in_range
         assert len(known) == (2 if shift == 0 else 1)
         image = oracle.Image(np.zeros((3, 4, 8, 4), np.float32), "image2d_array", "RGBA", "FLOAT")
         result = engine.run(source, "k", (8, 4), (4, 4), [image, oracle.Buffer(np.zeros((32, 4), np.float32))])
@@ -475,8 +475,8 @@ def launched(sizes: tuple[int, int], n: int = 7, items: int = ITEMS, local: int 
     specs: tuple[object, ...] = (BufferArg(), BufferArg(), ScalarArg(4), ScalarArg(4))
     if local is not None:
         args, specs = [args[0], None], (BufferArg(), LocalArg(local))  # type: ignore[list-item]
-    key = Specialisation(local_size=(LOCAL, 1, 1), args=specs, uniform=items % LOCAL == 0)  # type: ignore[arg-type]
-    result = optimistic.run(CHANGING, kernel, key, (items, 1, 1), (0, 0, 0), args, threads=1)
+    spec = Specialization(local_size=(LOCAL, 1, 1), args=specs, uniform=items % LOCAL == 0)  # type: ignore[arg-type]
+    result = optimistic.run(CHANGING, kernel, spec, (items, 1, 1), (0, 0, 0), args, threads=1)
     assert owner is not None
     return sorted(f.kind.label for f in result.findings)
 

@@ -16,7 +16,7 @@ from adreno_sim.backends.sim.arguments import scalar_bytes
 from adreno_sim.backends.sim.launch_config import likeness
 from adreno_sim.base.errors import DeviceError
 from adreno_sim.base.specs import BufferSpec, ImageSpec, Local, Sampler
-from adreno_sim.engine.abi.specialization import BufferArg, Specialisation
+from adreno_sim.engine.abi.specialization import BufferArg, Specialization
 from adreno_sim.ir import ir
 
 LEVELS = ["off", "bounds", "full"]
@@ -168,10 +168,10 @@ def test_arguments_no_kernel_takes_have_no_likeness():
 
 
 def test_a_hash_is_kept_by_no_copy():
-    key = Specialisation(local_size=(1, 1, 1), args=(BufferArg(),))
-    same = Specialisation(local_size=(1, 1, 1), args=(BufferArg(),))
-    assert hash(key) == hash(same) and key == same and hash(key) == hash(key)
-    other = replace(key, local_size=(2, 1, 1))
-    assert hash(other) != hash(key) and other != key
-    for again in (copy.copy(key), pickle.loads(pickle.dumps(key))):
-        assert again == key and "_hash" not in vars(again) and hash(again) == hash(key)
+    spec = Specialization(local_size=(1, 1, 1), args=(BufferArg(),))
+    same = Specialization(local_size=(1, 1, 1), args=(BufferArg(),))
+    assert hash(spec) == hash(same) and spec == same and hash(spec) == hash(spec)
+    other = replace(spec, local_size=(2, 1, 1))
+    assert hash(other) != hash(spec) and other != spec
+    for again in (copy.copy(spec), pickle.loads(pickle.dumps(spec))):
+        assert again == spec and "_hash" not in vars(again) and hash(again) == hash(spec)

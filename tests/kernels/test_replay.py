@@ -7,7 +7,7 @@ import oracle
 import pytest
 
 from adreno_sim.engine.abi.bound import BoundBuffer
-from adreno_sim.engine.abi.specialization import BufferArg, Specialisation
+from adreno_sim.engine.abi.specialization import BufferArg, Specialization
 from adreno_sim.engine.run import launch, optimistic
 from adreno_sim.frontend.program import FrontEndTarget, compile_source
 
@@ -45,7 +45,7 @@ def test_values_findings_and_text_are_those_of_reporting_code(engine, monkeypatc
 def compiled(body: str, **options):
     source = f"__kernel void k(__global int *a, __global int *b) {{ int i = get_global_id(0); {body} }}"
     module = compile_source(source, "", target=FrontEndTarget())
-    return module, module.kernels["k"], Specialisation(local_size=(16, 1, 1), args=(BufferArg(), BufferArg()), **options)
+    return module, module.kernels["k"], Specialization(local_size=(16, 1, 1), args=(BufferArg(), BufferArg()), **options)
 
 
 def test_views_that_overlap_are_restored():
@@ -85,7 +85,7 @@ def test_what_failed_once_reports_at_once(monkeypatch):
     memory, address = launch.aligned(128)
     runs = []
     run = launch.run
-    monkeypatch.setattr(launch, "run", lambda *a, **k: runs.append(a[0].key.sticky) or run(*a, **k))
+    monkeypatch.setattr(launch, "run", lambda *a, **k: runs.append(a[0].spec.sticky) or run(*a, **k))
     for _ in range(2):
         args = [BoundBuffer(address, 64), BoundBuffer(address, 64)]
         assert optimistic.run(module, kernel, key, (16, 1, 1), (0, 0, 0), args).findings

@@ -7,7 +7,7 @@ import pytest
 from oracle import Buffer, Image, Local, Scalar
 
 from adreno_sim.engine import codegen
-from adreno_sim.engine.abi.specialization import BufferArg, Proofs, ScalarArg, Specialisation
+from adreno_sim.engine.abi.specialization import BufferArg, Proofs, ScalarArg, Specialization
 from adreno_sim.engine.llvm import objects
 from adreno_sim.engine.run import compiled_kernel
 from adreno_sim.frontend.program import FrontEndTarget, compile_source
@@ -51,7 +51,7 @@ def module_of(body: str, **key: object) -> codegen.ModuleText:
     made = compile_source(HEAD + body + " }", "", target=FrontEndTarget())
     args = (BufferArg(), BufferArg(), ScalarArg(4))
     options = {"local_size": (64, 1, 1), "checks": "off", "emitter": "spmd", **key}
-    return codegen.emit_module(made.kernels["k"], Specialisation(args=args, **options))
+    return codegen.emit_module(made.kernels["k"], Specialization(args=args, **options))
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from adreno_sim.base.errors import AdrenoSimError, UnsupportedError
-from adreno_sim.engine.abi.specialization import BufferArg, LocalArg, ScalarArg, Specialisation, bounds_of_grid
+from adreno_sim.engine.abi.specialization import BufferArg, LocalArg, ScalarArg, Specialization, bounds_of_grid
 from adreno_sim.engine.caching import compiled_cache
 from adreno_sim.engine.llvm import objects
 from adreno_sim.engine.run import compiled_kernel
@@ -25,56 +25,56 @@ def fresh(tmp_path, monkeypatch):
     return tmp_path / "objects", built
 
 
-def specialise(keep: bool = True, local: int = 8) -> compiled_kernel.CompiledKernel:
+def specialize(keep: bool = True, local: int = 8) -> compiled_kernel.CompiledKernel:
     compiled_kernel._compiled.clear()
     module = compile_source(SOURCE, "", target=FrontEndTarget())
-    key = Specialisation(local_size=(local, 1, 1), args=(BufferArg(), ScalarArg(4)))
-    return compiled_kernel.specialise(module, module.kernels["k"], key, keep=keep)
+    spec = Specialization(local_size=(local, 1, 1), args=(BufferArg(), ScalarArg(4)))
+    return compiled_kernel.specialize(module, module.kernels["k"], spec, keep=keep)
 
 
 def test_a_second_process_finds_the_object(fresh):
     folder, built = fresh
-    specialise()
-    specialise()
+    specialize()
+    specialize()
     assert len(built) == 1 and len(list(folder.iterdir())) == 1
-    specialise(local=16)
+    specialize(local=16)
     assert len(built) == 2
 
 
 @pytest.mark.parametrize("damage", [b"", b"short", None])
 def test_a_damaged_entry_counts_as_absent(fresh, damage):
     folder, built = fresh
-    specialise()
+    specialize()
     (entry,) = folder.iterdir()
     data = entry.read_bytes()
     entry.write_bytes(data[:-1] + bytes([data[-1] ^ 1]) if damage is None else damage)
-    specialise()
+    specialize()
     assert len(built) == 2 and entry.read_bytes() == data
 
 
 def test_an_entry_that_is_whole_but_no_object_is_replaced(fresh):
     folder, built = fresh
-    specialise()
+    specialize()
     (entry,) = folder.iterdir()
     compiled_cache.store(entry.name, b"this is no object file")
-    specialise()
+    specialize()
     assert len(built) == 2
 
 
 def test_nothing_is_written_when_the_cache_is_off_or_cannot_be_written(fresh, monkeypatch):
     folder, built = fresh
-    specialise(keep=False)
+    specialize(keep=False)
     assert not folder.exists()
     monkeypatch.setenv("ADRENO_SIM_CACHE_DIR", "/proc/no/such/place")
-    specialise()
+    specialize()
     assert len(built) == 2
 
 
 def test_memory_keeps_the_same_object():
     module = compile_source(SOURCE, "", target=FrontEndTarget())
-    key = Specialisation(local_size=(4, 1, 1), args=(BufferArg(), ScalarArg(4)))
-    first = compiled_kernel.specialise(module, module.kernels["k"], key)
-    assert compiled_kernel.specialise(module, module.kernels["k"], key) is first
+    spec = Specialization(local_size=(4, 1, 1), args=(BufferArg(), ScalarArg(4)))
+    first = compiled_kernel.specialize(module, module.kernels["k"], spec)
+    assert compiled_kernel.specialize(module, module.kernels["k"], spec) is first
 
 
 def test_arguments_that_do_not_fit_are_refused_by_name():
@@ -85,14 +85,14 @@ def test_arguments_that_do_not_fit_are_refused_by_name():
         ((BufferArg(), ScalarArg(8)), "expected 4 bytes, got 8"),
     ):
         with pytest.raises(AdrenoSimError, match=text):
-            compiled_kernel.specialise(module, module.kernels["k"], Specialisation(local_size=(1, 1, 1), args=args))
+            compiled_kernel.specialize(module, module.kernels["k"], Specialization(local_size=(1, 1, 1), args=args))
 
 
 def test_what_is_not_supported_is_refused_by_name_and_place():
     source = "int strange(int);\n__kernel void k(__global int* a) {\n  a[0] = strange(3);\n}"
     module = compile_source(source, "", target=FrontEndTarget())
     with pytest.raises(UnsupportedError, match=r"unsupported: strange.* at 3:"):
-        compiled_kernel.specialise(module, module.kernels["k"], Specialisation(local_size=(1, 1, 1), args=(BufferArg(),)))
+        compiled_kernel.specialize(module, module.kernels["k"], Specialization(local_size=(1, 1, 1), args=(BufferArg(),)))
 
 
 def test_bounds_of_a_grid_are_powers_of_two_that_hold_it():
@@ -102,6 +102,6 @@ def test_bounds_of_a_grid_are_powers_of_two_that_hold_it():
 
 def test_each_check_level_has_code_of_its_own():
     module = compile_source(SOURCE, "", target=FrontEndTarget())
-    keys = [Specialisation(local_size=(1, 1, 1), args=(BufferArg(), ScalarArg(4)), checks=c) for c in ("off", "bounds", "full")]
-    codes = [compiled_kernel.specialise(module, module.kernels["k"], key) for key in keys]
+    keys = [Specialization(local_size=(1, 1, 1), args=(BufferArg(), ScalarArg(4)), checks=c) for c in ("off", "bounds", "full")]
+    codes = [compiled_kernel.specialize(module, module.kernels["k"], key) for key in keys]
     assert len({code.module.text for code in codes}) == 3

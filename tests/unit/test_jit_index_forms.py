@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adreno_sim.engine.abi.launch_facts import LaunchFacts
-from adreno_sim.engine.abi.specialization import BufferArg, ScalarArg, Specialisation
+from adreno_sim.engine.abi.specialization import BufferArg, ScalarArg, Specialization
 from adreno_sim.engine.analysis.affine import IndexForms, bits_of
 from adreno_sim.engine.analysis.bounds import Context
 from adreno_sim.engine.analysis.intervals import Grid, Intervals
@@ -210,11 +210,11 @@ def examine(program: str) -> int:
         f"  {program}\n  a[i] = j + k; }}"
     )
     function = compile_source(source, "-w", target=FrontEndTarget()).kernels["k"]
-    key = Specialisation(local_size=LOCAL, args=(BufferArg(), BufferArg(), ScalarArg(4), ScalarArg(4)))
+    spec = Specialization(local_size=LOCAL, args=(BufferArg(), BufferArg(), ScalarArg(4), ScalarArg(4)))
     total = (LOCAL[0] * GROUPS[0], LOCAL[1] * GROUPS[1], 1)
     numbers = [NUMBERS[name].to_bytes(4, "little", signed=True) for name in ("n", "m")]
     facts = LaunchFacts(LOCAL, GROUPS, total, (0, 0, 0), True, 64, (32, 32, *numbers))
-    forms = IndexForms(function, key, facts)
+    forms = IndexForms(function, spec, facts)
     intervals = Intervals(RegionPlan(Graph(function, Scopes())).regions[0].order, Grid(LOCAL, GROUPS))
     bounds: dict[int, tuple[int, int]] = {}
     looked = 0

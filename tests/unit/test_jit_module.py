@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from adreno_sim.base.errors import UnsupportedError
-from adreno_sim.engine.abi.specialization import BufferArg, Specialisation
+from adreno_sim.engine.abi.specialization import BufferArg, Specialization
 from adreno_sim.engine.run import launch
-from adreno_sim.engine.run.compiled_kernel import specialise
+from adreno_sim.engine.run.compiled_kernel import specialize
 from adreno_sim.ir import ir
 
 F32, I64 = ir.Float(32), ir.Int(64)
@@ -23,7 +23,7 @@ def kernel(instrs: list[ir.Instr]) -> ir.Function:
 
 def run(function: ir.Function, array: np.ndarray) -> tuple[np.ndarray, list[str]]:
     module = ir.Module("", {"k": function}, {})
-    compiled = specialise(module, function, Specialisation(local_size=(1, 1, 1), args=(BufferArg(),)), keep=False)
+    compiled = specialize(module, function, Specialization(local_size=(1, 1, 1), args=(BufferArg(),)), keep=False)
     memory, address = launch.aligned(array.nbytes)
     memory[:] = array.view(np.uint8)
     result = launch.run(compiled, (1, 1, 1), (0, 0, 0), [launch.BoundBuffer(address, array.nbytes)])

@@ -9,7 +9,7 @@ from adreno_sim import open_device
 from adreno_sim.base import disk_cache
 from adreno_sim.base.errors import BuildError
 from adreno_sim.base.specs import BufferSpec
-from adreno_sim.engine.abi.specialization import BufferArg, Specialisation
+from adreno_sim.engine.abi.specialization import BufferArg, Specialization
 from adreno_sim.engine.caching import compiled_cache
 from adreno_sim.engine.prove import single_writer
 from adreno_sim.engine.run import compiled_kernel, optimistic
@@ -135,12 +135,12 @@ def test_other_options_and_other_targets_are_other_programs():
     assert name_of('#include "x.h"\n' + SOURCE, "", target) == "" == name_of(SOURCE, "-I /tmp", target)
 
 
-def test_a_specialisation_is_spelled_alike_whatever_the_order_of_its_sets():
-    one, two = (Specialisation(local_size=(1, 1, 1), args=(BufferArg(),)) for _ in range(2))
+def test_a_specialization_is_spelled_alike_whatever_the_order_of_its_sets():
+    one, two = (Specialization(local_size=(1, 1, 1), args=(BufferArg(),)) for _ in range(2))
     assert (
         compiled_cache.spelled(one)
         == compiled_cache.spelled(two)
-        != compiled_cache.spelled(Specialisation(local_size=(2, 1, 1), args=(BufferArg(),)))
+        != compiled_cache.spelled(Specialization(local_size=(2, 1, 1), args=(BufferArg(),)))
     )
     many = [8 * n for n in range(50)]
     assert compiled_cache.spelled(frozenset(many)) == compiled_cache.spelled(frozenset(reversed(many)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from adreno_sim.engine.abi.specialization import BufferArg, ScalarArg, Specialisation
+from adreno_sim.engine.abi.specialization import BufferArg, ScalarArg, Specialization
 from adreno_sim.engine.vector.lane_shapes import Shape, Shapes
 from adreno_sim.engine.vector.privates import Privates
 from adreno_sim.engine.vector.tile import Tile, Unsuitable, choose, widths
@@ -18,8 +18,8 @@ HEAD = """__kernel void k(__global int* a, int n) {
 STEPS = tuple(range(8))
 
 
-def key(local: tuple[int, int, int] = (64, 2, 1), groups: int = 1024) -> Specialisation:
-    return Specialisation(local_size=local, args=(BufferArg(), ScalarArg(4)), most_groups=(groups, 1, 1), checks="off")
+def key(local: tuple[int, int, int] = (64, 2, 1), groups: int = 1024) -> Specialization:
+    return Specialization(local_size=local, args=(BufferArg(), ScalarArg(4)), most_groups=(groups, 1, 1), checks="off")
 
 
 def stored_shape(body: str, local: tuple[int, int, int] = (64, 2, 1)) -> Shape:

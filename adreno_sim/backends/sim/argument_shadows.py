@@ -83,7 +83,7 @@ class Shadows:
         """Arguments of the engine with the addresses of their shadows."""
         self._place({id(piece): piece for piece in pieces.values()}.values())
         return [
-            _with_shadow(arg, views[index], pieces[index]) if index in pieces else arg for index, arg in enumerate(bound)
+            _bind_shadow(arg, views[index], pieces[index]) if index in pieces else arg for index, arg in enumerate(bound)
         ]  # fmt: skip
 
     def after(self, last_tick: int, pieces: dict[int, Piece], views: Sequence[Any]) -> None:
@@ -125,13 +125,13 @@ def _cells(nbytes: int) -> tuple[np.ndarray, int]:
     raise UnsupportedError(f"unsupported: {what}, the host has {'no more' if left is None else left}; see --checks")
 
 
-def _with_shadow(arg: BoundBuffer | BoundImage, view: StorageView, piece: Piece) -> BoundBuffer | BoundImage:
+def _bind_shadow(arg: BoundBuffer | BoundImage, view: StorageView, piece: Piece) -> BoundBuffer | BoundImage:
     block, start = view.block, _start(view)
     cells = piece.cells_at + (start - piece.low) // piece.spec.grain * piece.spec.cell_words * 8
     return replace(arg, valid=block.valid_address + start, cells=cells)
 
 
-def specialised(spec: ArgSpec, piece: Piece | None) -> ArgSpec:
+def with_shadow(spec: ArgSpec, piece: Piece | None) -> ArgSpec:
     """What the machine code must know of an argument, with its shadow."""
     if piece is None or not isinstance(spec, (BufferArg, ImageArg)):
         return spec

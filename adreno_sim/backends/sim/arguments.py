@@ -34,7 +34,7 @@ def check_arguments(kernel: SimKernel, args: Sequence[Any], device: object) -> l
     return [_check(kernel, param, arg, device) for param, arg in zip(params, args, strict=True)]
 
 
-def specialise_argument(arg: Any) -> ArgSpec:
+def specialize_argument(arg: Any) -> ArgSpec:
     """What the machine code must know about a checked argument."""
     if isinstance(arg, StorageView):
         spec = arg.spec

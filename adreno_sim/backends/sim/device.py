@@ -15,7 +15,7 @@ from ...base.specs import Argument, BufferSpec, ImageSpec, View, ViewSpec
 from ...base.specs import Storage as AnyStorage
 from ...device.protocol import DeviceInfo, Kernel, LaunchResult, PoolStats, StoreEvent, Watch
 from ...engine.abi.launch_facts import facts_of
-from ...engine.abi.specialization import Specialisation, bounds_of_grid
+from ...engine.abi.specialization import Specialization, bounds_of_grid
 from ...engine.caching.kernel_memo import KernelMemo
 from ...engine.prove.single_writer import exclusive_arguments
 from ...engine.run import optimistic
@@ -31,7 +31,7 @@ from ...profiles.ml import why_no_graphs
 from ...profiles.profile import Profile
 from . import limits
 from .argument_shadows import Shadows, specs_alone
-from .arguments import bind_argument, check_arguments, overlaps, specialise_argument
+from .arguments import bind_argument, check_arguments, overlaps, specialize_argument
 from .launch_config import Plan, likeness
 from .program import SimKernel, SimProgram, analyse
 from .views import ViewMaker
@@ -242,12 +242,12 @@ class SimDevice:
         total, group = limits.work_size(kernel, global_size, local_size, self.profile)
         limits.check_resources(kernel, checked, self.profile)
         views = tuple(index for index, arg in enumerate(checked) if isinstance(arg, StorageView))
-        key = self._specialisation(kernel, total, group, checked, watch)
-        facts = facts_of(kernel.function, key, total, (0, 0, 0), [bind_argument(arg) for arg in checked])
+        spec = self._specialization(kernel, total, group, checked, watch)
+        facts = facts_of(kernel.function, spec, total, (0, 0, 0), [bind_argument(arg) for arg in checked])
         known = tuple(None if index in views else arg for index, arg in enumerate(checked))
-        plan = Plan(total, group, key, facts, known, views, tuple(filter(kernel.writes, views)))
+        plan = Plan(total, group, spec, facts, known, views, tuple(filter(kernel.writes, views)))
         if self._shadows and 0 not in total:
-            plan.exclusive = exclusive_arguments(kernel.function, key, facts, keep=self.options.cache)
+            plan.exclusive = exclusive_arguments(kernel.function, spec, facts, keep=self.options.cache)
             plan.alone = specs_alone(kernel, checked)
         return plan
 
@@ -255,14 +255,14 @@ class SimDevice:
         self, plan: Plan, kernel: SimKernel, args: Sequence[Any], dimensions: int, watched: tuple[int, int] | None
     ) -> RawResult:
         """Run checked arguments whose views are up to date, and note which of them are written."""
-        bound, key, pieces = [bind_argument(arg) for arg in args], plan.key, {}
+        bound, spec, pieces = [bind_argument(arg) for arg in args], plan.spec, {}
         if self._shadows:
             pieces = self._shadows.plan(kernel, args, plan.exclusive, plan.alone)
-            bound, key = self._shadows.bind(pieces, args, bound), plan.key_with(pieces)
+            bound, spec = self._shadows.bind(pieces, args, bound), plan.key_with(pieces)
         result = optimistic.run(
             kernel.module,
             kernel.function,
-            key,
+            spec,
             plan.total,
             (0, 0, 0),
             bound,
@@ -291,18 +291,18 @@ class SimDevice:
             fp64="cl_khr_fp64" in profile.extensions,
         )
 
-    def _specialisation(
+    def _specialization(
         self,
         kernel: SimKernel,
         total: limits.Size,
         group: limits.Size,
         args: Sequence[Any],
         watch: Watch | None,
-    ) -> Specialisation:
+    ) -> Specialization:
         flush = self.options.flush_denormals
-        return Specialisation(
+        return Specialization(
             local_size=group,
-            args=tuple(map(specialise_argument, args)),
+            args=tuple(map(specialize_argument, args)),
             checks=self.options.checks,
             watch=watch is not None,
             uniform=all(whole % part == 0 for whole, part in zip(total, group, strict=True)),

@@ -13,15 +13,15 @@ import numpy as np
 
 from ...base.specs import Local, Sampler
 from ...engine.abi.launch_facts import LaunchFacts
-from ...engine.abi.specialization import ShadowSpec, Specialisation
+from ...engine.abi.specialization import ShadowSpec, Specialization
 from ...memory.storage import StorageView
-from .argument_shadows import Piece, specialised
+from .argument_shadows import Piece, with_shadow
 from .limits import Size
 
 
 @dataclass
 class Plan:
-    """total, group: global and local size. key: the specialisation without shadows. checked: the arguments as the kernel
+    """total, group: global and local size. key: the specialization without shadows. checked: the arguments as the kernel
     reads them, None for views, whose positions are `views`; `written` are those the kernel may change.
 
     exclusive, alone (level full): see `engine.prove.single_writer`, `shadows.specs_alone`.
@@ -29,23 +29,23 @@ class Plan:
 
     total: Size
     group: Size
-    key: Specialisation
+    spec: Specialization
     facts: LaunchFacts
     checked: tuple[Any, ...]
     views: tuple[int, ...]
     written: tuple[int, ...]
     exclusive: frozenset[int] = frozenset()
     alone: dict[int, ShadowSpec] = field(default_factory=dict)
-    _keys: dict[tuple[tuple[int, ShadowSpec], ...], Specialisation] = field(default_factory=dict)
+    _keys: dict[tuple[tuple[int, ShadowSpec], ...], Specialization] = field(default_factory=dict)
 
-    def key_with(self, pieces: Mapping[int, Piece]) -> Specialisation:
-        """The specialisation for arguments with these shadows."""
+    def key_with(self, pieces: Mapping[int, Piece]) -> Specialization:
+        """The specialization for arguments with these shadows."""
         asked = tuple((index, piece.spec) for index, piece in pieces.items())
         if not asked:
-            return self.key
+            return self.spec
         if asked not in self._keys:
-            args = tuple(specialised(arg, pieces.get(index)) for index, arg in enumerate(self.key.args))
-            self._keys[asked] = replace(self.key, args=args)
+            args = tuple(with_shadow(arg, pieces.get(index)) for index, arg in enumerate(self.spec.args))
+            self._keys[asked] = replace(self.spec, args=args)
         return self._keys[asked]
 
 

@@ -6,7 +6,7 @@ import functools
 
 from ...base.errors import AdrenoSimError
 from ...ir import ir, llvm_types
-from .specialization import ArgSpec, BufferArg, ImageArg, LocalArg, SamplerArg, ScalarArg, Specialisation
+from .specialization import ArgSpec, BufferArg, ImageArg, LocalArg, SamplerArg, ScalarArg, Specialization
 
 BUFFER_BYTES = 16  # address, length
 IMAGE_FIELDS = ("address", "width", "height", "depth_or_layers", "row_pitch", "slice_pitch")
@@ -49,11 +49,11 @@ def expected_kind(param: ir.Param) -> type:
     return ScalarArg
 
 
-def check_arguments(kernel: ir.Function, key: Specialisation) -> None:
-    """Refuse a specialisation that does not fit the kernel: wrong count, kind or size. Raises AdrenoSimError."""
-    if len(key.args) != len(kernel.params):
-        raise AdrenoSimError(f"kernel {kernel.name}: expected {len(kernel.params)} arguments, got {len(key.args)}")
-    for param, arg in zip(kernel.params, key.args, strict=True):
+def check_arguments(kernel: ir.Function, spec: Specialization) -> None:
+    """Refuse a specialization that does not fit the kernel: wrong count, kind or size. Raises AdrenoSimError."""
+    if len(spec.args) != len(kernel.params):
+        raise AdrenoSimError(f"kernel {kernel.name}: expected {len(kernel.params)} arguments, got {len(spec.args)}")
+    for param, arg in zip(kernel.params, spec.args, strict=True):
         name = f"kernel {kernel.name}, argument {param.index} ({param.name})"
         wanted = expected_kind(param)
         if not isinstance(arg, wanted):

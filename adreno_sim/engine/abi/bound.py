@@ -8,7 +8,7 @@ from typing import Union
 
 @dataclass(frozen=True)
 class BoundBuffer:
-    """`nbytes` of memory at `address`, a multiple of 128. Where the specialisation has a shadow: addresses of the valid bytes
+    """`nbytes` of memory at `address`, a multiple of 128. Where the specialization has a shadow: addresses of the valid bytes
     and of the race cells."""
 
     address: int

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...base.cached_hash import HashedOnce
+from ...base.cached_hash import CachedHash
 from ...ir import ir
 from .bound import Bound, BoundBuffer, BoundImage
-from .specialization import ImageArg, Specialisation
+from .specialization import ImageArg, Specialization
 
 Triple = tuple[int, int, int]
 
 
 @dataclass(frozen=True)
-class LaunchFacts(HashedOnce):
+class LaunchFacts(CachedHash):
     """One launch: its grid, and per argument what there is to know.
 
     arguments: bytes of a buffer, (width, height, depth or layers) of an image, the bytes themselves of an integer or vector of
@@ -29,16 +29,16 @@ class LaunchFacts(HashedOnce):
     wave_size: int
     arguments: tuple[int | Triple | bytes | None, ...]
 
-    __hash__ = HashedOnce.__hash__
+    __hash__ = CachedHash.__hash__
 
 
 def facts_of(
-    kernel: ir.Function, key: Specialisation, global_size: Sequence[int], offset: Sequence[int], args: Sequence[Bound]
+    kernel: ir.Function, spec: Specialization, global_size: Sequence[int], offset: Sequence[int], args: Sequence[Bound]
 ) -> LaunchFacts:
     """The facts of a launch of `kernel` with `args`."""
-    groups = tuple(-(-whole // part) for whole, part in zip(global_size, key.local_size, strict=True))
+    groups = tuple(-(-whole // part) for whole, part in zip(global_size, spec.local_size, strict=True))
     known = tuple(map(_known, kernel.params, args))
-    return LaunchFacts(key.local_size, groups, tuple(global_size), tuple(offset), key.uniform, key.wave_size, known)  # type: ignore[arg-type]
+    return LaunchFacts(spec.local_size, groups, tuple(global_size), tuple(offset), spec.uniform, spec.wave_size, known)  # type: ignore[arg-type]
 
 
 def _known(param: ir.Param, arg: Bound) -> int | Triple | bytes | None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Union
 
-from ...base.cached_hash import HashedOnce
+from ...base.cached_hash import CachedHash
 from ...base.run_options import Checks
 from ...base.specs import Sampler
 
@@ -85,7 +85,7 @@ NOTHING = Proofs()
 
 
 @dataclass(frozen=True, kw_only=True)
-class Specialisation(HashedOnce):
+class Specialization(CachedHash):
     """One compiled variant of a kernel.
 
     local_size: work-items of a group along x, y, z. uniform: False where the global size is no multiple of it, so that
@@ -116,7 +116,7 @@ class Specialisation(HashedOnce):
     emitter: Emitter = "scalar"
     count: bool = False
 
-    __hash__ = HashedOnce.__hash__
+    __hash__ = CachedHash.__hash__
 
     @property
     def items(self) -> int:

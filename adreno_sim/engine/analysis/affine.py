@@ -13,7 +13,7 @@ from ...ir import ir, llvm_types
 from ...ir.dominators import Dominators
 from ...ir.provenance import stride_of
 from ..abi.launch_facts import LaunchFacts, extents_of
-from ..abi.specialization import ImageArg, Specialisation
+from ..abi.specialization import ImageArg, Specialization
 from .bounds import Context
 from .linear import Atoms, Interval, Linear
 from .loop_bounds import signed
@@ -34,8 +34,8 @@ def full(bits: int) -> Interval:
 class IndexForms:
     """The analysis of one kernel in one launch. Forms are computed when first asked for."""
 
-    def __init__(self, function: ir.Function, key: Specialisation, facts: LaunchFacts):
-        self.key, self.facts = key, facts
+    def __init__(self, function: ir.Function, spec: Specialization, facts: LaunchFacts):
+        self.spec, self.facts = spec, facts
         self.atoms = Atoms()
         self.dominators = Dominators(function)
         self.block_of = {id(i): b for b in self.dominators.order for i in b.instrs}
@@ -149,7 +149,7 @@ class IndexForms:
 
     def extents(self, param: ir.Param) -> tuple[int, ...]:
         """Extents of the image given for a parameter, by coordinate; () where it is none."""
-        arg, known = self.key.args[param.index], self.facts.arguments[param.index]
+        arg, known = self.spec.args[param.index], self.facts.arguments[param.index]
         return extents_of(arg, known) if isinstance(arg, ImageArg) and isinstance(known, tuple) else ()
 
 

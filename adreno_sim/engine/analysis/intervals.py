@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ...ir import ir
-from ..abi.specialization import Specialisation
+from ..abi.specialization import Specialization
 from .loop_bounds import counted_exits, signed, step_of
 from .segments import Segment, back_edges
 
@@ -28,8 +28,8 @@ class Grid:
     groups: tuple[int, int, int] | None
 
     @staticmethod
-    def of(key: Specialisation) -> Grid:
-        return Grid(key.local_size, key.most_groups)
+    def of(spec: Specialization) -> Grid:
+        return Grid(spec.local_size, spec.most_groups)
 
     def call(self, instr: ir.Instr) -> Interval | None:
         """What a work-item function can give."""

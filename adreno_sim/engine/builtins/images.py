@@ -85,7 +85,7 @@ def coordinates(e: Emitter, image: ImageRef, value: ir.Value) -> list[str]:
 
 def _check_format(e: Emitter, image: ImageRef, suffix: str, write: bool) -> None:
     """A function that does not fit the format: one finding per place, known when compiling."""
-    if write and image.format.srgb and not e.unit.key.srgb_writes and e.unit.checked:
+    if write and image.format.srgb and not e.unit.spec.srgb_writes and e.unit.checked:
         what = f"{image.param.name}, an image of {image.format.order}, is written: undefined without cl_khr_srgb_image_writes"
         e.unit.note(Site(Kind.FORMAT_MISMATCH, e.place, view=image.param.name, text=f"{what}, which the device does not have"))
     if texels.fits(image.format, suffix, write) or not e.unit.checked:

@@ -1,7 +1,7 @@
 """Compiled kernels kept on disk between processes.
 
 Object code is named by the digest of the LLVM text it was made from and of everything else that decides the code: kernels
-of the same text share it. What is known of a kernel besides is named by the digest of its source and specialisation, so
+of the same text share it. What is known of a kernel besides is named by the digest of its source and specialization, so
 that one that was compiled before needs no text, and what is proven of a launch by the launch's facts as well.
 """
 
@@ -22,7 +22,7 @@ from ..llvm import objects
 
 if TYPE_CHECKING:
     from ..abi.launch_facts import LaunchFacts
-    from ..abi.specialization import Specialisation
+    from ..abi.specialization import Specialization
 
 T = TypeVar("T")
 
@@ -72,19 +72,19 @@ def linked(text: str, symbol: str, keep: bool = True) -> objects.Loaded:
     return machine.load(code, symbol)
 
 
-def module_name(kernel: ir.Function, key: Specialisation, identity: str) -> str:
-    """The entry of what `kernel` compiles to for `key`; "" for a kernel of unknown origin."""
+def module_name(kernel: ir.Function, spec: Specialization, identity: str) -> str:
+    """The entry of what `kernel` compiles to for `spec`; "" for a kernel of unknown origin."""
     if not kernel.digest:
         return ""
-    text = "\0".join((kernel.digest, disk_cache.code_digest("ir", "image", "frontend", "engine"), identity, spelled(key)))
+    text = "\0".join((kernel.digest, disk_cache.code_digest("ir", "image", "frontend", "engine"), identity, spelled(spec)))
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def found_of_launch(
     kind: str,
-    find: Callable[[ir.Function, Specialisation, LaunchFacts], T],
+    find: Callable[[ir.Function, Specialization, LaunchFacts], T],
     kernel: ir.Function,
-    key: Specialisation,
+    spec: Specialization,
     facts: LaunchFacts,
 ) -> T:
     """What `find` says of launches of `kernel`: as it is stored among the entries of `kind`, else found now and stored.
@@ -92,12 +92,12 @@ def found_of_launch(
     Where it is stored, nothing looks at the kernel's body, which would have to be compiled.
     """
     if not kernel.digest:  # of unknown origin
-        return find(kernel, key, facts)
-    text = "\0".join((kernel.digest, disk_cache.code_digest("ir", "image", "frontend", "engine"), spelled(key), spelled(facts)))
+        return find(kernel, spec, facts)
+    text = "\0".join((kernel.digest, disk_cache.code_digest("ir", "image", "frontend", "engine"), spelled(spec), spelled(facts)))
     name = hashlib.sha256(text.encode()).hexdigest()
     found: T | None = load_value(kind, name)
     if found is None:
-        found = find(kernel, key, facts)
+        found = find(kernel, spec, facts)
         store_value(kind, name, found)
     return found
 

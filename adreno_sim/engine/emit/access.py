@@ -141,7 +141,7 @@ def shared(pointer: Ptr) -> bool:
 
 def stored(e: Emitter, address: str, size: int | str) -> None:
     """Called after every store, atomic or block write of `size` bytes at `address`: the watch."""
-    if not e.unit.key.watch:
+    if not e.unit.spec.watch:
         return
     t = e.body
     low, high = context.read(t, context.WATCH_LOW), context.read(t, context.WATCH_HIGH)

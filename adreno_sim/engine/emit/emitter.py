@@ -65,7 +65,7 @@ class Emitter:
         self.place = ir.NOWHERE
         self.hooks = AccessHooks()
         self.current: ir.Instr | None = None
-        self.contracts = unit.key.contract == "on"
+        self.contracts = unit.spec.contract == "on"
         self.exact: Callable[[ir.Instr], bool] = lambda instr: False
         self._phis: dict[int, PendingPhi] = {}
         self._edges: dict[int, list[tuple[str, list[str]]]] = {}

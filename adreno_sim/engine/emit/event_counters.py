@@ -35,7 +35,7 @@ def noted(e: Reporter, t: Text, site: Site, times: str | int, first: Callable[[]
     before = t.op(f"load i64, ptr {count}, align 8")
     t.do(f"store i64 {t.op(f'add i64 {before}, {times}')}, ptr {count}, align 8")
     group, local = e.item(t)
-    least = t.op(f"add i64 {t.op(f'mul i64 {group}, {e.unit.key.items}')}, {local}")
+    least = t.op(f"add i64 {t.op(f'mul i64 {group}, {e.unit.spec.items}')}, {local}")
     order = t.op(f"load atomic i64, ptr {_word(t, number, context.SITE_ORDER)} monotonic, align 8")
     keep, on = t.fresh("keep"), t.fresh("on")
     t.branch(t.op(f"icmp ult i64 {least}, {order}"), keep, on, unlikely=True)

@@ -74,8 +74,8 @@ def _poll(group: str, local: str, on: str, end: str) -> list[str]:
 
 def _waves(plan: KernelPlan) -> str:
     """With sub-groups: each runs alone between the places where the whole group meets. `state` holds where each is."""
-    wave = plan.unit.key.wave_size
-    state = plan.unit.reserve_arena(8 * -(-plan.unit.key.items // wave))
+    wave = plan.unit.spec.wave_size
+    state = plan.unit.reserve_arena(8 * -(-plan.unit.spec.items // wave))
     wave_numbers = [s.number for s in plan.regions.graph.splits if s.scope == "wave"]
     on_wave = " ".join(f"i64 {n}, label %meet" for n in wave_numbers)
     lines = f"""  %state = getelementptr i8, ptr %arena, i64 {state}
@@ -232,16 +232,16 @@ done:
 
 def _group_items(plan: KernelPlan) -> str:
     """Lines that give `%items`, the work-items of the group (only ranges of flattened ids need it exact)."""
-    key = plan.unit.key
-    if key.uniform or not plan.flat:
-        return f"  %items = add i64 0, {key.items}"
+    spec = plan.unit.spec
+    if spec.uniform or not plan.flat:
+        return f"  %items = add i64 0, {spec.items}"
     t = Text(label="go", prefix="items.")
     total = ""
     least = plan.unit.declare("llvm.umin.i64", "i64", "i64, i64")
     for axis, name in enumerate(("%gx", "%gy", "%gz")):
         whole = context.read(t, context.GLOBAL_SIZE + axis)
-        rest = t.op(f"sub i64 {whole}, {t.op(f'mul i64 {name}, {key.local_size[axis]}')}")
-        size = t.op(f"call {least}(i64 {rest}, i64 {key.local_size[axis]})")
+        rest = t.op(f"sub i64 {whole}, {t.op(f'mul i64 {name}, {spec.local_size[axis]}')}")
+        size = t.op(f"call {least}(i64 {rest}, i64 {spec.local_size[axis]})")
         total = t.op(f"mul i64 {total}, {size}") if total else size
     return "\n".join([*t.lines, f"  %items = add i64 0, {total}"])
 

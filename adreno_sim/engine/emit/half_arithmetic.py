@@ -32,7 +32,7 @@ def _flushed(e: Emitter, type: ir.Type, value: str) -> str:
 
 def widened(e: Emitter, type: ir.Type, value: str) -> str:
     """An arithmetic operand of half `type` as float, flushed if the launch flushes."""
-    if e.unit.key.flush_denormals:
+    if e.unit.spec.flush_denormals:
         value = _flushed(e, type, value)
     return extended(e, type, value)
 
@@ -40,7 +40,7 @@ def widened(e: Emitter, type: ir.Type, value: str) -> str:
 def narrowed(e: Emitter, type: ir.Type, value: str) -> str:
     """An arithmetic result in float as half `type`, flushed if the launch flushes."""
     result = truncated(e, type, value)
-    return _flushed(e, type, result) if e.unit.key.flush_denormals else result
+    return _flushed(e, type, result) if e.unit.spec.flush_denormals else result
 
 
 def extended(e: Emitter, type: ir.Type, value: str) -> str:

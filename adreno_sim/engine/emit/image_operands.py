@@ -21,7 +21,7 @@ def image_of(e: Emitter, value: ir.Value, instr: ir.Instr) -> ImageRef:
     """The image an operand stands for."""
     if not isinstance(value, ir.Param) or not isinstance(e, KernelEmitter):
         raise unsupported("an image that is no kernel argument", instr.place)
-    arg = e.unit.key.args[value.index]
+    arg = e.unit.spec.args[value.index]
     assert isinstance(arg, ImageArg)
     if arg.kind not in AXES:
         raise unsupported(f"images of kind {arg.kind}", instr.place)
@@ -31,7 +31,7 @@ def image_of(e: Emitter, value: ir.Value, instr: ir.Instr) -> ImageRef:
 def sampler_of(e: Emitter, value: ir.Value, instr: ir.Instr) -> Sampler:
     """The sampler an operand stands for; it is always known when compiling."""
     if isinstance(value, ir.Param):
-        arg = e.unit.key.args[value.index]
+        arg = e.unit.spec.args[value.index]
         assert isinstance(arg, SamplerArg)
         return arg.sampler
     if isinstance(value, ir.Instr) and value.callee is not None and value.callee.name == "__translate_sampler_initializer":

@@ -19,14 +19,14 @@ _IF_THERE = "  br i1 %turn.in, label %item, label %latch"
 
 def item_loop(e: KernelEmitter) -> tuple[list[str], list[str]]:
     """One loop over the turns of a region, which finds the local ids from the table."""
-    key = e.unit.key
+    spec = e.unit.spec
     table = context.read(e.prologue, context.ITEM_ORDER, "ptr")
     guard = None if e.plan.flat else guard_of(e.plan.regions, e.region)
-    sizes = list(key.local_size)
+    sizes = list(spec.local_size)
     if guard is not None:
         sizes[guard.axis] = min(sizes[guard.axis], guard.bound)
-    whole = guard is None or tuple(sizes) == key.local_size
-    count = items_in_table(e.plan.flat, key.items, key.wave_size) if whole else math.prod(sizes)
+    whole = guard is None or tuple(sizes) == spec.local_size
+    count = items_in_table(e.plan.flat, spec.items, spec.wave_size) if whole else math.prod(sizes)
     head = ["begin:", "  br label %turn", "turn:", "  %turn.n = phi i64 [ 0, %begin ], [ %turn.next, %latch ]"]
     head += _from_table(table) if whole else _rotated(e, table, count)
     head += _of_wave(e) if e.plan.flat else _of_group(e, sizes)
@@ -63,7 +63,7 @@ def _of_group(e: KernelEmitter, sizes: Sequence[int]) -> list[str]:
         f"  %lz = udiv i64 %turn.r, {sizes[1]}",
     ]
     e.item_ids.local[:] = ["%lx", "%ly", "%lz"]
-    if e.unit.key.uniform:
+    if e.unit.spec.uniform:
         return [*lines, "  br label %item"]
     for axis, name in enumerate("xyz"):
         lines.append(f"  %turn.{name} = icmp ult i64 %l{name}, {e.item_ids.size(axis)}")

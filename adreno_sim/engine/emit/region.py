@@ -103,7 +103,7 @@ class KernelEmitter(Emitter):
         return self.prologue.op(f"getelementptr i8, ptr %mem, i64 {offset}")
 
     def _argument(self, param: ir.Param) -> Object:
-        arg = self.unit.key.args[param.index]
+        arg = self.unit.spec.args[param.index]
         if isinstance(arg, LocalArg):
             base = self._in_memory(self.unit.reserve_local(param.index, arg.nbytes))
             return Object(("param", param.index), param.name, "local", base, arg.nbytes)
@@ -161,8 +161,8 @@ class KernelEmitter(Emitter):
     def emit(self) -> str:
         """The whole function as text."""
         self.opening = Text(self.prologue.names, label="item")
-        proven = self.unit.key.proofs != NOTHING
-        self.exact = self.unit.exact if proven else Intervals(self.region.order, Grid.of(self.unit.key)).exact
+        proven = self.unit.spec.proofs != NOTHING
+        self.exact = self.unit.exact if proven else Intervals(self.region.order, Grid.of(self.unit.spec)).exact
         for name in self._counters:
             self.prologue.lines += [f"  %{name} = alloca i64", f"  store i64 0, ptr %{name}"]
         if self.unit.sticky:  # one flag per run of the region: a register, which LLVM can keep through vectorised loops
@@ -206,7 +206,7 @@ class KernelEmitter(Emitter):
 
     def _looped(self, axis: int) -> bool:
         """Whether there is a loop along `axis`: one work-item needs none."""
-        return not (self.unit.key.uniform and self.unit.key.local_size[axis] == 1)
+        return not (self.unit.spec.uniform and self.unit.spec.local_size[axis] == 1)
 
     def _step(self, axis: int) -> int:
         """Work-items along `axis` that one pass of the loops takes."""
@@ -218,8 +218,8 @@ class KernelEmitter(Emitter):
         size = self.item_ids.size(axis)
         if guard is None or guard.axis != axis:
             return size
-        if self.unit.key.uniform:
-            return str(min(guard.bound, self.unit.key.local_size[axis]))
+        if self.unit.spec.uniform:
+            return str(min(guard.bound, self.unit.spec.local_size[axis]))
         least = self.unit.declare("llvm.umin.i64", "i64", "i64, i64")
         return self.prologue.op(f"call {least}(i64 {size}, i64 {guard.bound})")
 
@@ -249,10 +249,10 @@ class KernelEmitter(Emitter):
     @property
     def _counters(self) -> dict[str, int]:
         """Counters of accesses by name, and where the launch adds them up."""
-        return {"executed": context.EXECUTED, "executed.proven": context.EXECUTED_PROVEN} if self.unit.key.count else {}
+        return {"executed": context.EXECUTED, "executed.proven": context.EXECUTED_PROVEN} if self.unit.spec.count else {}
 
     def tally(self, instr: ir.Instr) -> None:
-        if self.unit.key.count and touches_memory(instr):
+        if self.unit.spec.count and touches_memory(instr):
             for name in ("executed", "executed.proven") if self.unit.proven(instr) else ("executed",):
                 before = self.body.op(f"load i64, ptr %{name}")
                 self.body.do(f"store i64 {self.body.op(f'add i64 {before}, 1')}, ptr %{name}")

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from ...base.errors import UnsupportedError
 from ...ir import ir, llvm_types
-from ..abi.specialization import Specialisation
+from ..abi.specialization import Specialization
 from ..llvm import constants
 from . import diagnostic_sites
 
@@ -36,7 +36,7 @@ class Unit:
     has a check that may raise the flag.
     """
 
-    key: Specialisation
+    spec: Specialization
     kernel: ir.Function
     table: diagnostic_sites.SiteTable = field(default_factory=diagnostic_sites.SiteTable)
     functions: list[str] = field(default_factory=list)
@@ -54,7 +54,7 @@ class Unit:
     _users: dict[int, dict[int, list[ir.Instr]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        proofs = self.key.proofs
+        proofs = self.spec.proofs
         numbered = enumerate(i for b in self.kernel.blocks for i in b.instrs)
         pairs = [(n, id(i)) for n, i in numbered if n in proofs.in_range or n in proofs.exact]
         self._in_range = {i for n, i in pairs if n in proofs.in_range}
@@ -62,12 +62,12 @@ class Unit:
 
     @property
     def checked(self) -> bool:
-        return self.key.checks != "off"
+        return self.spec.checks != "off"
 
     @property
     def sticky(self) -> bool:
         """Whether a failed check raises the launch's flag in place of reporting."""
-        return self.key.sticky
+        return self.spec.sticky
 
     def proven(self, instr: ir.Instr | None) -> bool:
         """Whether every access that `instr` makes is in range for certain."""
@@ -133,7 +133,7 @@ class Unit:
         self.notes.setdefault(site)
 
     def text(self) -> str:
-        flush = ' "denormal-fp-math"="preserve-sign,preserve-sign"' if self.key.flush_denormals else ""
+        flush = ' "denormal-fp-math"="preserve-sign,preserve-sign"' if self.spec.flush_denormals else ""
         return "\n".join(
             [
                 *self.declarations.values(),

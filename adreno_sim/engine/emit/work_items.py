@@ -27,7 +27,7 @@ class WorkItem:
 
     def __init__(self, emitter: KernelEmitter):
         self._e = emitter
-        self._sizes = emitter.unit.key.local_size
+        self._sizes = emitter.unit.spec.local_size
         self._known: dict[tuple[str, int], str] = {}
         self.local: list[str] = ["0", "0", "0"]
 
@@ -45,7 +45,7 @@ class WorkItem:
 
     def size(self, axis: int) -> str:
         """Work-items of this group along `axis`."""
-        return str(self._sizes[axis]) if self._e.unit.key.uniform else self._once("size", axis, lambda t: self._edge(t, axis))
+        return str(self._sizes[axis]) if self._e.unit.spec.uniform else self._once("size", axis, lambda t: self._edge(t, axis))
 
     def _edge(self, t: Text, axis: int) -> str:
         total = context.read(t, context.GLOBAL_SIZE + axis)
@@ -146,10 +146,10 @@ def _emit_wave_query(e: KernelEmitter, instr: ir.Instr) -> bool:
     assert instr.callee is not None
     if instr.callee.name not in _WAVE_QUERIES:
         return False
-    wave, item, t = e.unit.key.wave_size, e.item_ids, e.body
+    wave, item, t = e.unit.spec.wave_size, e.item_ids, e.body
     total = item.local_total()
     count = t.op(f"udiv i64 {t.op(f'add i64 {total}, {wave - 1}')}, {wave}")
-    full = -(-e.unit.key.items // wave)
+    full = -(-e.unit.spec.items // wave)
     linear = item.local_linear(t)
     number = t.op(f"udiv i64 {linear}, {wave}")
     name = instr.callee.name

@@ -11,7 +11,7 @@ from ...ir.memory_ops import IMAGE, touches_memory
 from ...ir.provenance import Key, Provenance, is_pointer
 from ...ir.queries import globals_of, private_bytes
 from ..abi.launch_facts import LaunchFacts
-from ..abi.specialization import LocalArg, Proofs, Specialisation
+from ..abi.specialization import LocalArg, Proofs, Specialization
 from ..analysis.affine import IndexForms
 from ..analysis.bounds import Context
 from ..analysis.linear import Linear
@@ -30,19 +30,19 @@ class Span:
     size: int
 
 
-def prove(function: ir.Function, key: Specialisation, facts: LaunchFacts) -> Proofs:
+def prove(function: ir.Function, spec: Specialization, facts: LaunchFacts) -> Proofs:
     """What is certain of `function` in a launch of `facts`, and in every one of the same grid, numbers and sizes.
 
     Nothing is of a function nested too deeply to look at.
     """
     try:
-        return _prove(function, key, facts)
+        return _prove(function, spec, facts)
     except RecursionError:
         return Proofs()
 
 
-def _prove(function: ir.Function, key: Specialisation, facts: LaunchFacts) -> Proofs:
-    analysis = Analysis(function, key, facts)
+def _prove(function: ir.Function, spec: Specialization, facts: LaunchFacts) -> Proofs:
+    analysis = Analysis(function, spec, facts)
     in_range, exact = set(), set()
     number = 0
     for block in function.blocks:
@@ -59,9 +59,9 @@ def _prove(function: ir.Function, key: Specialisation, facts: LaunchFacts) -> Pr
 class Analysis:
     """What can be said of the accesses of one kernel in one launch."""
 
-    def __init__(self, function: ir.Function, key: Specialisation, facts: LaunchFacts):
-        self.key = key
-        self.forms = IndexForms(function, key, facts)
+    def __init__(self, function: ir.Function, spec: Specialization, facts: LaunchFacts):
+        self.spec = spec
+        self.forms = IndexForms(function, spec, facts)
         self._provenance = Provenance(function)
         self._params = {p.index: p for p in function.params}
         self._globals = {g.name: g for g in globals_of(function)}
@@ -112,7 +112,7 @@ class Analysis:
         kind, which = key
         if kind == "param":
             assert isinstance(which, int)
-            arg = self.key.args[which]
+            arg = self.spec.args[which]
             return arg.nbytes if isinstance(arg, LocalArg) else self.forms.object_bytes(self._params[which])
         if kind == "alloca":
             return private_bytes(self._allocas[which])  # type: ignore[index]

@@ -14,7 +14,7 @@ from ...ir import ir
 from ...ir.memory_ops import reads_plainly, targets, touches_memory
 from ...ir.provenance import Key
 from ..abi.launch_facts import LaunchFacts
-from ..abi.specialization import LocalArg, Specialisation
+from ..abi.specialization import LocalArg, Specialization
 from ..analysis.affine import IndexForms
 from ..analysis.linear import Linear
 from ..analysis.uniformity import Lockstep
@@ -37,17 +37,17 @@ class Access:
     read: Write | None
 
 
-def arrays_kept_apart(function: ir.Function, key: Specialisation, facts: LaunchFacts) -> frozenset[Key]:
+def arrays_kept_apart(function: ir.Function, spec: Specialization, facts: LaunchFacts) -> frozenset[Key]:
     """The local arrays of a launch of `facts` in which there can be no race; none if the kernel is too deep to be looked at."""
     try:
-        analysis = Analysis(function, key, facts)
-        accesses = _accesses(analysis, key)
+        analysis = Analysis(function, spec, facts)
+        accesses = _accesses(analysis, spec)
         return frozenset(_found(analysis.forms, accesses)) if accesses else frozenset()
     except RecursionError:
         return frozenset()
 
 
-def _accesses(analysis: Analysis, key: Specialisation) -> dict[int, list[Access]] | None:
+def _accesses(analysis: Analysis, spec: Specialization) -> dict[int, list[Access]] | None:
     """Accesses to local arrays by instruction. None where there may be others: through a pointer that may lead anywhere."""
     found: dict[int, list[Access]] = {}
     for block in analysis.forms.dominators.order:
@@ -60,18 +60,18 @@ def _accesses(analysis: Analysis, key: Specialisation) -> dict[int, list[Access]
                 place = analysis.key_of(target)
                 if place is None:
                     return None
-                if _is_local(place, key, analysis):
+                if _is_local(place, spec, analysis):
                     read, write = read_of(instr, analysis), write_of(instr, analysis)
                     access = Access(place, _moved(write, analysis), reads_plainly(instr), _moved(read, analysis))
                     found.setdefault(id(instr), []).append(access)
     return found
 
 
-def _is_local(place: Key, key: Specialisation, analysis: Analysis) -> bool:
+def _is_local(place: Key, spec: Specialization, analysis: Analysis) -> bool:
     kind, which = place
     if kind == "param":
         assert isinstance(which, int)
-        return isinstance(key.args[which], LocalArg)
+        return isinstance(spec.args[which], LocalArg)
     return kind == "global" and analysis.global_named(which).space == ir.LOCAL
 
 

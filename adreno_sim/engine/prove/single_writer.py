@@ -12,7 +12,7 @@ from ...ir import ir
 from ...ir.cfg import reached_from
 from ...ir.memory_ops import IMAGE, reads_plainly, targets, touches_memory
 from ..abi.launch_facts import LaunchFacts
-from ..abi.specialization import Specialisation
+from ..abi.specialization import Specialization
 from ..analysis.affine import IndexForms
 from ..analysis.linear import Linear
 from ..caching import compiled_cache
@@ -25,7 +25,7 @@ _COORDINATE = 1 << 40  # weight of a coordinate over the one before it: beyond a
 _known: KernelMemo[frozenset[int]] = KernelMemo()
 
 
-def exclusive_arguments(function: ir.Function, key: Specialisation, facts: LaunchFacts, *, keep: bool = False) -> frozenset[int]:
+def exclusive_arguments(function: ir.Function, spec: Specialization, facts: LaunchFacts, *, keep: bool = False) -> frozenset[int]:
     """Positions of the arguments in which a launch of `facts` can have no race and no overwritten store: each byte is written,
     and perhaps read, by one work-item.
 
@@ -33,12 +33,12 @@ def exclusive_arguments(function: ir.Function, key: Specialisation, facts: Launc
     on disk first, and kept there.
     """
     found = partial(compiled_cache.found_of_launch, "exclusive", _all) if keep else _all
-    return _known.get(function, key, facts, make=lambda: found(function, key, facts))
+    return _known.get(function, spec, facts, make=lambda: found(function, spec, facts))
 
 
-def _all(function: ir.Function, key: Specialisation, facts: LaunchFacts) -> frozenset[int]:
+def _all(function: ir.Function, spec: Specialization, facts: LaunchFacts) -> frozenset[int]:
     try:
-        return frozenset(_found(function, key, facts))
+        return frozenset(_found(function, spec, facts))
     except RecursionError:  # nested too deeply to look at
         return frozenset()
 
@@ -53,8 +53,8 @@ class Touched:
     other: bool = False
 
 
-def _found(function: ir.Function, key: Specialisation, facts: LaunchFacts) -> Iterator[int]:
-    analysis = Analysis(function, key, facts)
+def _found(function: ir.Function, spec: Specialization, facts: LaunchFacts) -> Iterator[int]:
+    analysis = Analysis(function, spec, facts)
     touched = _touched(analysis)
     for param in function.params if touched is not None else ():
         if touched is not None and _is_exclusive(analysis.forms, touched.get(param.index, Touched())):

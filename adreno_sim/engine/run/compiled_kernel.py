@@ -1,4 +1,4 @@
-"""A kernel compiled for one specialisation, from memory, from disk, or fresh."""
+"""A kernel compiled for one specialization, from memory, from disk, or fresh."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...base.gc_pause import collector_paused
+from ...base.gc_pause import gc_paused
 from ...ir import ir
-from ..abi.specialization import Specialisation
+from ..abi.specialization import Specialization
 from ..caching import compiled_cache
 from ..caching.kernel_memo import KernelMemo
 from ..codegen import ModuleText, emit_module
@@ -28,7 +28,7 @@ class CompiledKernel:
     """Machine code of `kernel` for `key`, and what is needed to run it and to read its reports. Keep it while it runs."""
 
     kernel: ir.Function
-    key: Specialisation
+    spec: Specialization
     module: ModuleText
     worker: Worker
     loaded: objects.Loaded
@@ -43,24 +43,24 @@ class CompiledKernel:
 _compiled: KernelMemo[CompiledKernel] = KernelMemo()
 
 
-def specialise(module: ir.Module, kernel: ir.Function, key: Specialisation, *, keep: bool = True) -> CompiledKernel:
-    """Compile `kernel` of `module`; the same object for the same kernel and key. `keep`: use the cache on disk.
+def specialize(module: ir.Module, kernel: ir.Function, spec: Specialization, *, keep: bool = True) -> CompiledKernel:
+    """Compile `kernel` of `module`; the same object for the same kernel and spec. `keep`: use the cache on disk.
 
-    Raises UnsupportedError naming what the engine does not run and where; AdrenoSimError if `key` does not fit; spmd.Unsuitable
+    Raises UnsupportedError naming what the engine does not run and where; AdrenoSimError if `spec` does not fit; spmd.Unsuitable
     where there is no sticky code at level full.
     """
-    return _compiled.get(kernel, key, make=lambda: _compile(kernel, key, keep))
+    return _compiled.get(kernel, spec, make=lambda: _compile(kernel, spec, keep))
 
 
-@collector_paused()
-def _compile(kernel: ir.Function, key: Specialisation, keep: bool) -> CompiledKernel:
-    name = compiled_cache.module_name(kernel, key, objects.machine().identity) if keep else ""
+@gc_paused()
+def _compile(kernel: ir.Function, spec: Specialization, keep: bool) -> CompiledKernel:
+    name = compiled_cache.module_name(kernel, spec, objects.machine().identity) if keep else ""
     module: ModuleText | None = compiled_cache.load_value("modules", name) if name else None
     if module is None:
-        module = emit_module(kernel, key)
+        module = emit_module(kernel, spec)
         if name:
             compiled_cache.store_value("modules", name, module)
     if not module.text:
         raise Unsuitable(module.reason)
     loaded = compiled_cache.linked(module.text, "worker", keep)
-    return CompiledKernel(kernel, key, module, _SIGNATURE(loaded.address), loaded)
+    return CompiledKernel(kernel, spec, module, _SIGNATURE(loaded.address), loaded)

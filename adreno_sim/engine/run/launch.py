@@ -71,7 +71,7 @@ def run(
 ) -> RawResult:
     """Run every work-group of `global_size` and wait. Memory behind `args` is used in place.
 
-    `args` are parallel to the kernel's parameters, None where the specialisation holds everything (local memory, samplers).
+    `args` are parallel to the kernel's parameters, None where the specialization holds everything (local memory, samplers).
     At level full groups and work-items take turns in an order that follows from `seed` (but for sticky code: there is some
     only of kernels in which work-items cannot race), groups on one thread unless they
     are certain not to meet: what a kernel with a race computes would depend on timing otherwise. Race cells must hold
@@ -81,7 +81,7 @@ def run(
     launch = _Launch(compiled, _three(global_size), _three(offset), args, watch_range, work_dim)
     memory, words = launch.memory, launch.words
     threads = 1 if watch_range is not None else threads or len(os.sched_getaffinity(0))
-    turns = compiled.key.full and not compiled.key.sticky
+    turns = compiled.spec.full and not compiled.spec.sticky
     full = _Full(compiled, launch, seed, first_tick, threads) if turns else None
     start = time.perf_counter()
     if full is None or len(full.blocks) == 1:
@@ -118,30 +118,30 @@ def _three(size: Sequence[int]) -> Triple:
 
 def _check_grid(compiled: CompiledKernel, global_size: Sequence[int], offset: Sequence[int]) -> None:
     """Code that relies on a bounded grid must not run on a larger one."""
-    key = compiled.key
-    groups = tuple(-(-whole // part) for whole, part in zip(global_size, key.local_size, strict=True))
-    if key.most_groups is not None and (any(offset) or any(g > m for g, m in zip(groups, key.most_groups, strict=True))):
+    spec = compiled.spec
+    groups = tuple(-(-whole // part) for whole, part in zip(global_size, spec.local_size, strict=True))
+    if spec.most_groups is not None and (any(offset) or any(g > m for g, m in zip(groups, spec.most_groups, strict=True))):
         raise AdrenoSimError(
-            f"kernel {compiled.name}: compiled for at most {key.most_groups} groups at offset 0, got {groups} at {tuple(offset)}"
+            f"kernel {compiled.name}: compiled for at most {spec.most_groups} groups at offset 0, got {groups} at {tuple(offset)}"
         )
 
 
 def _argument_block(compiled: CompiledKernel, args: Sequence[Bound]) -> bytes:
-    """The argument block as the machine code reads it; checks each argument against the specialisation."""
-    key, kernel = compiled.key, compiled.kernel
-    if len(args) != len(key.args):
-        raise DeviceError("CL_INVALID_KERNEL_ARGS", f"kernel {kernel.name}: expected {len(key.args)} arguments, got {len(args)}")
-    offsets, size = argument_block.slots(key.args)
+    """The argument block as the machine code reads it; checks each argument against the specialization."""
+    spec, kernel = compiled.spec, compiled.kernel
+    if len(args) != len(spec.args):
+        raise DeviceError("CL_INVALID_KERNEL_ARGS", f"kernel {kernel.name}: expected {len(spec.args)} arguments, got {len(args)}")
+    offsets, size = argument_block.slots(spec.args)
     block = bytearray(size)
-    for param, spec, at, arg in zip(kernel.params, key.args, offsets, args, strict=True):
-        if isinstance(spec, BufferArg):
-            data = _buffer(arg, kernel, param) + _shadows(spec, arg)
-        elif isinstance(spec, ImageArg):
-            data = _image(arg, spec, kernel, param) + _shadows(spec, arg)
-        elif isinstance(spec, ScalarArg):
-            if not isinstance(arg, bytes) or len(arg) != spec.nbytes:
+    for param, kind, at, arg in zip(kernel.params, spec.args, offsets, args, strict=True):
+        if isinstance(kind, BufferArg):
+            data = _buffer(arg, kernel, param) + _shadows(kind, arg)
+        elif isinstance(kind, ImageArg):
+            data = _image(arg, kind, kernel, param) + _shadows(kind, arg)
+        elif isinstance(kind, ScalarArg):
+            if not isinstance(arg, bytes) or len(arg) != kind.nbytes:
                 where = _where(kernel, param)
-                raise DeviceError("CL_INVALID_ARG_SIZE", f"{where}: expected {spec.nbytes} bytes, got {arg!r:.60}")
+                raise DeviceError("CL_INVALID_ARG_SIZE", f"{where}: expected {kind.nbytes} bytes, got {arg!r:.60}")
             data = arg
         else:
             continue
@@ -190,7 +190,7 @@ class _Memory:
     def __init__(self, compiled: CompiledKernel):
         count = len(compiled.module.sites)
         self.arguments_at = llvm_types.align_up(context.WORDS * 8, ALIGNMENT)
-        self.sites_at = llvm_types.align_up(self.arguments_at + argument_block.slots(compiled.key.args)[1], ALIGNMENT)
+        self.sites_at = llvm_types.align_up(self.arguments_at + argument_block.slots(compiled.spec.args)[1], ALIGNMENT)
         whole, self.context = aligned(self.sites_at + count * context.SITE_WORDS * 8)
         self.arguments, self.sites_address = self.context + self.arguments_at, self.context + self.sites_at
         self.sites = whole[self.sites_at :].view(np.uint64).reshape(count, context.SITE_WORDS)
@@ -211,10 +211,10 @@ class _Memory:
             block = _argument_block(compiled, args)
             _check_grid(compiled, global_size, offset)
             self.bytes[:] = self.quiet
-            groups = [-(-whole // part) for whole, part in zip(global_size, compiled.key.local_size, strict=True)]
+            groups = [-(-whole // part) for whole, part in zip(global_size, compiled.spec.local_size, strict=True)]
             fields = math.prod(groups), 1, *groups, *offset, *global_size, work_dim, self.sites_address
             struct.pack_into(f"<{len(fields)}Q", self.bytes, context.GROUP_COUNT * 8, *fields)
-            self.words[context.CONTROL_WORD] = _DEFAULT_MODE | (_FLUSH if compiled.key.flush_denormals else 0)
+            self.words[context.CONTROL_WORD] = _DEFAULT_MODE | (_FLUSH if compiled.spec.flush_denormals else 0)
             self.bytes[self.arguments_at : self.arguments_at + len(block)] = block
             self.image, self.prepared = bytes(self.bytes), asked
         self.bytes[:] = self.image
@@ -275,9 +275,9 @@ class _Full:
     """
 
     def __init__(self, compiled: CompiledKernel, launch: _Launch, seed: int, first_tick: int, threads: int):
-        key = compiled.key
+        spec = compiled.spec
         self.compiled, self.words = compiled, launch.words
-        count = order_tables.items_in_table(compiled.module.flat, key.items, key.wave_size)
+        count = order_tables.items_in_table(compiled.module.flat, spec.items, spec.wave_size)
         self.turns, self.items = order_tables.tables(launch.groups, count, seed)
         self.ticks = np.full(launch.groups, np.iinfo(np.uint64).max, np.uint64)
         workers = min(threads, launch.groups) if _groups_keep_apart(compiled) and worth_help(compiled, launch.groups) else 1
@@ -322,5 +322,5 @@ class _Full:
 
 def _groups_keep_apart(compiled: CompiledKernel) -> bool:
     """Whether nothing that groups do can touch: no argument has race cells, and nothing is printed."""
-    shadows = [arg.shadow for arg in compiled.key.args if isinstance(arg, (BufferArg, ImageArg))]
+    shadows = [arg.shadow for arg in compiled.spec.args if isinstance(arg, (BufferArg, ImageArg))]
     return not compiled.module.prints and not any(shadow is not None and shadow.cell_words for shadow in shadows)

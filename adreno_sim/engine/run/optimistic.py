@@ -15,21 +15,21 @@ from typing import Any
 
 import numpy as np
 
-from ...base.gc_pause import collector_paused
+from ...base.gc_pause import gc_paused
 from ...device.protocol import AccessCounts
 from ...ir import ir
 from ...ir.memory_ops import touches_memory
 from ...ir.mod_ref import read_arguments, written_arguments
 from ..abi.bound import Bound, BoundBuffer, BoundImage
 from ..abi.launch_facts import LaunchFacts, facts_of
-from ..abi.specialization import Proofs, Specialisation
+from ..abi.specialization import Proofs, Specialization
 from ..caching import compiled_cache
 from ..caching.kernel_memo import KernelMemo
 from ..prove.in_range import prove
 from ..prove.local_races import arrays_kept_apart
 from ..vector import Unsuitable
 from . import launch
-from .compiled_kernel import CompiledKernel, specialise
+from .compiled_kernel import CompiledKernel, specialize
 from .launch import RawResult
 
 SNAPSHOT_LIMIT = 64 << 20
@@ -38,7 +38,7 @@ SNAPSHOT_LIMIT = 64 << 20
 
 @dataclass
 class Prepared:
-    """What launches of one kernel, specialisation and facts share. `kernel` is held so that its id stays its own.
+    """What launches of one kernel, specialization and facts share. `kernel` is held so that its id stays its own.
 
     fast: sticky code, or at level off all there is, once it is compiled. failed: it had to be replayed before, or there is
     none, and the code reports at once from then on.
@@ -46,7 +46,7 @@ class Prepared:
     """
 
     kernel: ir.Function
-    key: Specialisation
+    spec: Specialization
     places: int
     proven: int
     fast: CompiledKernel | None = None
@@ -65,7 +65,7 @@ _effects: KernelMemo[tuple[frozenset[int], frozenset[int]]] = KernelMemo()
 def run(
     module: ir.Module,
     kernel: ir.Function,
-    key: Specialisation,
+    spec: Specialization,
     global_size: Sequence[int],
     offset: Sequence[int],
     args: Sequence[Bound],
@@ -74,34 +74,34 @@ def run(
     facts: LaunchFacts | None = None,
     **options: Any,
 ) -> RawResult:
-    """Compile what is needed of `kernel` for `key`, and launch it as `launch.run` does (`options` are its own).
+    """Compile what is needed of `kernel` for `spec`, and launch it as `launch.run` does (`options` are its own).
 
     facts: of this launch, where they are known.
     """
 
-    def code(key: Specialisation) -> CompiledKernel:
-        return specialise(module, kernel, key, keep=keep)
+    def code(spec: Specialization) -> CompiledKernel:
+        return specialize(module, kernel, spec, keep=keep)
 
-    if key.watch:
-        return launch.run(code(key), global_size, offset, args, **options)
-    plan = prepared(kernel, key, facts or facts_of(kernel, key, global_size, offset, args), keep=keep)
-    if key.checks == "off":  # what is proven makes faster code still
-        plan.fast = plan.fast or code(plan.key)
+    if spec.watch:
+        return launch.run(code(spec), global_size, offset, args, **options)
+    plan = prepared(kernel, spec, facts or facts_of(kernel, spec, global_size, offset, args), keep=keep)
+    if spec.checks == "off":  # what is proven makes faster code still
+        plan.fast = plan.fast or code(plan.spec)
         return launch.run(plan.fast, global_size, offset, args, **options)
     if not plan.failed and plan.fast is None:
         try:
-            plan.fast = code(replace(plan.key, sticky=True))
+            plan.fast = code(replace(plan.spec, sticky=True))
         except Unsuitable:
             plan.failed = True
     result = None
     if not plan.failed and plan.fast is not None:
         result = _run_fast(plan, plan.fast, global_size, offset, args, options)
     if result is None or result.failed:
-        again = launch.run(code(plan.key), global_size, offset, args, **options)
+        again = launch.run(code(plan.spec), global_size, offset, args, **options)
         again.seconds += result.seconds if result else 0.0
         result = again
     result.accesses = (
-        AccessCounts(plan.places, plan.proven, result.executed, result.executed_proven) if key.count else plan.accesses
+        AccessCounts(plan.places, plan.proven, result.executed, result.executed_proven) if spec.count else plan.accesses
     )
     return result
 
@@ -127,24 +127,24 @@ def _run_fast(
     return result
 
 
-def prepared(kernel: ir.Function, key: Specialisation, facts: LaunchFacts, *, keep: bool = False) -> Prepared:
+def prepared(kernel: ir.Function, spec: Specialization, facts: LaunchFacts, *, keep: bool = False) -> Prepared:
     """What is proven of a launch; found again for a launch of the same facts, on disk too where `keep` says so."""
     found = partial(compiled_cache.found_of_launch, "proofs", _proven) if keep else _proven
 
     def make() -> Prepared:
-        places, proven, proofs = found(kernel, key, facts)
-        return Prepared(kernel, replace(key, proofs=proofs), places, proven)
+        places, proven, proofs = found(kernel, spec, facts)
+        return Prepared(kernel, replace(spec, proofs=proofs), places, proven)
 
-    return _prepared.get(kernel, key, facts, make=make)
+    return _prepared.get(kernel, spec, facts, make=make)
 
 
-@collector_paused()
-def _proven(kernel: ir.Function, key: Specialisation, facts: LaunchFacts) -> tuple[int, int, Proofs]:
+@gc_paused()
+def _proven(kernel: ir.Function, spec: Specialization, facts: LaunchFacts) -> tuple[int, int, Proofs]:
     """Instructions that touch memory, how many of them are proven in range, and all proofs."""
     places = {n for n, i in enumerate(i for block in kernel.blocks for i in block.instrs) if touches_memory(i)}
-    proofs = prove(kernel, key, facts)
-    if key.full:
-        proofs = replace(proofs, apart=arrays_kept_apart(kernel, key, facts))
+    proofs = prove(kernel, spec, facts)
+    if spec.full:
+        proofs = replace(proofs, apart=arrays_kept_apart(kernel, spec, facts))
     return len(places), len(places & proofs.in_range), proofs
 
 

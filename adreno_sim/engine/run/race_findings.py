@@ -114,7 +114,7 @@ def _clash(
     key, before = record[context.RACE_KEY], record[context.RACE_BEFORE]
     sites = compiled.module.sites
     turn = int(np.searchsorted(part.ticks, before & ~0xFFFFFFFF, side="right")) - 1
-    size = compiled.key.local_size
+    size = compiled.spec.local_size
     return Clash(
         key >> 32,
         sites[key >> 16 & race_cells.ACCESS],

@@ -52,7 +52,8 @@ def findings_of(
     fired = records[:, context.SITE_COUNT].any()
     for site, record in zip(compiled.module.sites, records.tolist() if fired else (), strict=False):
         if record[context.SITE_COUNT]:
-            item = work_item(compiled.key.local_size, global_size, offset, record[context.SITE_GROUP], record[context.SITE_LOCAL])
+            group, local = record[context.SITE_GROUP], record[context.SITE_LOCAL]
+            item = work_item(compiled.spec.local_size, global_size, offset, group, local)
             values = record[context.SITE_VALUES : context.SITE_VALUES + context.SITE_VALUE_COUNT]
             found.append(_finding(compiled, site, record[context.SITE_COUNT], item, values, args))
     found += [_certain(compiled, note) for note in compiled.module.notes]
@@ -146,7 +147,7 @@ def store_events(
     result = []
     for order, (site, group, local, bits) in enumerate(events[: min(count, len(events))].tolist()):
         place: ir.Place = compiled.module.sites[site].place
-        item = work_item(compiled.key.local_size, global_size, offset, group, local)
+        item = work_item(compiled.spec.local_size, global_size, offset, group, local)
         result.append(StoreEvent(place.line, place.column, item, bits, order))
     return result
 

@@ -159,12 +159,12 @@ class Shadow(AccessHooks):
     # Where shadows lie
 
     def _spec(self, index: int) -> ShadowSpec | None:
-        arg = self.e.unit.key.args[index]
+        arg = self.e.unit.spec.args[index]
         return arg.shadow if isinstance(arg, (BufferArg, ImageArg)) else None
 
     def _field(self, index: int, which: int) -> str:
         """The address of an argument's valid bytes (0) or cells (1)."""
-        at = argument_block.shadow_offset(self.e.unit.key.args[index]) + 8 * which
+        at = argument_block.shadow_offset(self.e.unit.spec.args[index]) + 8 * which
         return self.e.argument_field(index, at, "ptr")
 
     def _base(self, target: Object) -> str | None:
@@ -193,7 +193,7 @@ class Shadow(AccessHooks):
             return e.prologue.op(f"alloca [{size} x i8], align 16")
         _, stride = e.plan.private[which]
         if which not in self.plan.private:
-            items = 1 if e.plan.single else e.unit.key.items
+            items = 1 if e.plan.single else e.unit.spec.items
             self.plan.private[which] = e.unit.reserve_arena((stride or size) * items)
         start = e.prologue.op(f"getelementptr i8, ptr %arena, i64 {self.plan.private[which]}")
         if not stride:
@@ -246,7 +246,7 @@ class Shadow(AccessHooks):
         if target.kind == "buffer":
             assert isinstance(target.key[1], int)
             return self._argument_cells(target.key[1], str(pointer.offset), size)
-        if target.kind != "local" or target.key in self.e.unit.key.proofs.apart:
+        if target.kind != "local" or target.key in self.e.unit.spec.proofs.apart:
             return None
         return self._local_cells(target, str(pointer.offset), self._count(str(pointer.offset), size, self.plan.local_grain))
 
@@ -269,7 +269,7 @@ class Shadow(AccessHooks):
         if target.kind == "buffer":
             assert isinstance(target.key[1], int)
             return self._argument_cells(target.key[1], offset, size)
-        if target.kind != "local" or target.key in self.e.unit.key.proofs.apart:
+        if target.kind != "local" or target.key in self.e.unit.spec.proofs.apart:
             return None
         return self._local_cells(target, offset, self._count(offset, size, self.plan.local_grain))
 

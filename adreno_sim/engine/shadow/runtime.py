@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 def functions(plan: KernelPlan) -> list[str]:
     """Their text, once per module."""
-    key = plan.unit.key
+    spec = plan.unit.spec
     return [
-        race_cells.record_function(key.items),
-        race_cells.concurrent_function(key.wave_size if plan.flat else None),
+        race_cells.record_function(spec.items),
+        race_cells.concurrent_function(spec.wave_size if plan.flat else None),
         race_cells.read_function(),
         race_cells.write_function(),
         race_cells.fill_function(),

@@ -55,7 +55,7 @@ class ShadowPlan:
         self.uses = Uses(kernel)
         self.undefined = Undefined(kernel, self.uses)
         grains = grains_of(kernel, plan.provenance)
-        local = [grains.of(key) for key in grains.by_object if _is_local(key, unit.key.args)]
+        local = [grains.of(key) for key in grains.by_object if _is_local(key, unit.spec.args)]
         self.local_grain = grains.least if grains.unknown else min(local, default=MOST)
         self.local_bytes = unit.local_bytes
         self.local_valid = unit.reserve_arena(self.local_bytes)

@@ -68,7 +68,7 @@ class SpmdEmitter(LoopFlow):
         t, mask = self.opening, None
         for axis in range(3):
             size = self.tile.size[axis]
-            if size == 1 or (self.unit.key.uniform and self.unit.key.local_size[axis] % size == 0):
+            if size == 1 or (self.unit.spec.uniform and self.unit.spec.local_size[axis] % size == 0):
                 continue
             own = vt.moved(t, ir.Int(64), self.item_ids.local[axis], self.tile.pattern(axis))
             limit = vt.splat(t, ir.Int(64), self.item_ids.size(axis), self.count)
@@ -77,7 +77,7 @@ class SpmdEmitter(LoopFlow):
 
     def _looped(self, axis: int) -> bool:
         """One tile needs no loop."""
-        return self.tile.count(self.unit.key.local_size)[axis] > 1
+        return self.tile.count(self.unit.spec.local_size)[axis] > 1
 
     def _step(self, axis: int) -> int:
         return self.tile.size[axis]

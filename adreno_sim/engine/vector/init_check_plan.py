@@ -28,7 +28,7 @@ class ValidPlan:
 
 def valid_plan(unit: Unit, kernel: ir.Function, provenance: Provenance) -> ValidPlan:
     """Raises Unsuitable where there is more to look for than valid bytes."""
-    for param, arg in zip(kernel.params, unit.key.args, strict=True):
+    for param, arg in zip(kernel.params, unit.spec.args, strict=True):
         if isinstance(arg, (BufferArg, ImageArg)) and arg.shadow is not None and arg.shadow.cell_words:
             raise Unsuitable(f"{param.name}, which work-items may race for")
     _check_local(unit, kernel, provenance)
@@ -42,7 +42,7 @@ def _check_local(unit: Unit, kernel: ir.Function, provenance: Provenance) -> Non
     for instr in (i for block in kernel.blocks for i in block.instrs if touches_memory(i)):
         for target in targets(instr):
             key = None if isinstance(ir.type_of(target), ir.Image) else provenance.key(target)
-            if key is None or key in unit.key.proofs.apart:
+            if key is None or key in unit.spec.proofs.apart:
                 continue
             kind, which = key
             if kind in ("global", "param") and which in unit.local_offsets:

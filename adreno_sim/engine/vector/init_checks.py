@@ -174,7 +174,7 @@ class ValidBytes(AccessHooks):
         return self._argument(image.param.index)
 
     def _argument(self, index: int) -> str | None:
-        arg = self.e.unit.key.args[index]
+        arg = self.e.unit.spec.args[index]
         if not isinstance(arg, (BufferArg, ImageArg)) or arg.shadow is None:
             return None
         return self.e.argument_field(index, argument_block.shadow_offset(arg), "ptr")

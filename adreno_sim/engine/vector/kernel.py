@@ -26,17 +26,17 @@ STACK_FACTOR = 8
 
 def plan(unit: Unit, kernel: ir.Function) -> SpmdPlan:
     """The plan of `kernel` for the SPMD emitter. Raises Unsuitable, with the reason, where the scalar emitter must serve."""
-    key = unit.key
-    tile = tiles.choose(key, tiles.widths(objects.machine().features))
+    spec = unit.spec
+    tile = tiles.choose(spec, tiles.widths(objects.machine().features))
     graph = Graph(kernel, sync_points.Scopes())
     if any(split.scope == "wave" or is_collective(split.instr) for split in graph.splits):
         raise Unsuitable("functions of a sub-group or work-group")
     provenance = Provenance(kernel)
     privates = Privates(kernel, provenance)
-    valid = valid_plan(unit, kernel, provenance) if key.full else None
-    shapes = Shapes(kernel, key, tile, privates)
+    valid = valid_plan(unit, kernel, provenance) if spec.full else None
+    shapes = Shapes(kernel, spec, tile, privates)
     _check_barriers(kernel, shapes)
-    slots = argument_block.slots(key.args)[0]
+    slots = argument_block.slots(spec.args)[0]
     result = SpmdPlan(unit, provenance, RegionPlan(graph), False, slots, tile=tile, shapes=shapes, privates=privates, valid=valid)
     _place_private(result, kernel)
     _place_kept(result)
@@ -57,7 +57,7 @@ def _check_barriers(kernel: ir.Function, shapes: Shapes) -> None:
 def _place_private(plan: SpmdPlan, kernel: ir.Function) -> None:
     variables = [i for i in kernel.blocks[0].instrs if i.op == "alloca"]
     lanes = plan.tile.lanes
-    x, y, z = plan.tile.count(plan.unit.key.local_size)
+    x, y, z = plan.tile.count(plan.unit.spec.local_size)
     total = sum(plan.privates.slot(i) for i in variables) * lanes * (1 if plan.valid is None else 2)
     if plan.single and total <= STACK_LIMIT * STACK_FACTOR:
         return
@@ -73,7 +73,7 @@ def _place_kept(plan: SpmdPlan) -> None:
     if not crossing:
         return
     emitter = SpmdEmitter(plan, plan.regions.regions[0])
-    x, y, z = plan.tile.count(plan.unit.key.local_size)
+    x, y, z = plan.tile.count(plan.unit.spec.local_size)
     for value in crossing:
         types = emitter.kept_types(value)
         plan.kept[id(value)] = [plan.unit.reserve_arena(x * y * z * part_bytes(t)) for t in types]

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from ...ir import ir
 from ...ir.cfg import reverse_postorder
 from ...ir.provenance import is_pointer, stride_of
-from ..abi.specialization import Specialisation
+from ..abi.specialization import Specialization
 from ..analysis.intervals import Grid, Intervals
 from ..analysis.loop_bounds import signed
 from ..analysis.segments import Graph, ScopeOf, Segment
@@ -56,13 +56,13 @@ def _congruence(modulus: int, rest: int) -> tuple[int, int]:
 class Shapes:
     """The shape of every value of a kernel. Raises Unsuitable where a barrier stands in divergent control flow."""
 
-    def __init__(self, kernel: ir.Function, key: Specialisation, tile: Tile, privates: Privates):
+    def __init__(self, kernel: ir.Function, spec: Specialization, tile: Tile, privates: Privates):
         self.tile = tile
-        self._key = key
+        self._spec = spec
         self._privates = privates
         self._zero = (0,) * tile.lanes
         self.structure = Structure(_order_of(kernel))
-        self._intervals = Intervals(self.structure.order, Grid.of(key))
+        self._intervals = Intervals(self.structure.order, Grid.of(spec))
         self._loop_of = {id(i): self.structure.innermost[s] for s in self.structure.order for i in s.instrs}
         self._shapes: dict[int, Shape] = {}
         self._fixed: dict[ir.Value, Shape] = {}
@@ -228,18 +228,18 @@ class Shapes:
             return Shape(self._zero, 0, 0)
         axis = which.value
         step = self.tile.size[axis]
-        whole = self._key.local_size[axis]
+        whole = self._spec.local_size[axis]
         if name == "get_global_id":
-            step = gcd(step, whole) if self._key.most_groups is not None else 1
-        elif self.tile.count(self._key.local_size)[axis] == 1:
+            step = gcd(step, whole) if self._spec.most_groups is not None else 1
+        elif self.tile.count(self._spec.local_size)[axis] == 1:
             return Shape(self.tile.pattern(axis), 0, 0)
         return Shape(self.tile.pattern(axis), *_congruence(step, 0))
 
     def _query(self, instr: ir.Instr, name: str) -> Shape:
         which = instr.operands[0] if instr.operands else None
-        known = name == "get_enqueued_local_size" or (name == "get_local_size" and self._key.uniform)
+        known = name == "get_enqueued_local_size" or (name == "get_local_size" and self._spec.uniform)
         if known and isinstance(which, ir.Const) and isinstance(which.value, int) and which.value < 3:
-            return Shape(self._zero, 0, self._key.local_size[which.value])
+            return Shape(self._zero, 0, self._spec.local_size[which.value])
         return Shape(self._zero)
 
     def _gep(self, instr: ir.Instr, operands: list[Shape]) -> Shape:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def tile_number(e: LaneValues, t: Text) -> str:
     """The number of the tile in its group."""
-    counts = e.tile.count(e.unit.key.local_size)
+    counts = e.tile.count(e.unit.spec.local_size)
     result = "0"
     for axis in (2, 1, 0):
         if result != "0":

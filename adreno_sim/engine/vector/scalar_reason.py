@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from ...ir import ir
-from ..abi.specialization import Specialisation
+from ..abi.specialization import Specialization
 
 
-def refusal(kernel: ir.Function, key: Specialisation) -> str:
+def refusal(kernel: ir.Function, spec: Specialization) -> str:
     """Why a kernel is not run in vectors although it might be; empty if it is. Level full has sticky code in vectors alone."""
-    if key.watch:
+    if spec.watch:
         return "a watch on stores"
-    if key.checks != "off" and not key.sticky:
+    if spec.checks != "off" and not spec.sticky:
         return "code that reports, work-item by work-item"
     return ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..abi.specialization import Specialisation
+from ..abi.specialization import Specialization
 from ..emit.pointers import Pattern
 
 
@@ -44,16 +44,16 @@ def widths(features: str) -> tuple[int, ...]:
     return (16, 8) if "+avx512vl" in features.split(",") else (8,)
 
 
-def choose(key: Specialisation, choices: tuple[int, ...]) -> Tile:
+def choose(spec: Specialization, choices: tuple[int, ...]) -> Tile:
     """The tile of a launch. Raises Unsuitable where most lanes would have no work."""
     for lanes in choices:
-        tile = _filling(key.local_size, lanes)
-        if tile.exact(key.local_size):
+        tile = _filling(spec.local_size, lanes)
+        if tile.exact(spec.local_size):
             return tile
-    if key.items < 4:
-        raise Unsuitable(f"a group of {key.items} work-items")
-    lanes = choices[-1] if key.items <= choices[-1] else choices[0]
-    return _covering(key.local_size, lanes)
+    if spec.items < 4:
+        raise Unsuitable(f"a group of {spec.items} work-items")
+    lanes = choices[-1] if spec.items <= choices[-1] else choices[0]
+    return _covering(spec.local_size, lanes)
 
 
 def _filling(local: tuple[int, int, int], lanes: int) -> Tile:

@@ -400,7 +400,7 @@ class LaneValues(KernelEmitter):
 
     def _slots(self) -> list[int]:
         """By how much each lane's flattened local id is more than lane 0's."""
-        x, y, _ = self.unit.key.local_size
+        x, y, _ = self.unit.spec.local_size
         axes = zip(*(self.tile.pattern(axis) for axis in range(3)), strict=True)
         return [a + x * (b + y * c) for a, b, c in axes]
 

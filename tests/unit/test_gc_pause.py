@@ -7,20 +7,20 @@ import threading
 
 import pytest
 
-from adreno_sim.base.gc_pause import collector_paused
+from adreno_sim.base.gc_pause import gc_paused
 
 
 def test_it_is_as_it_was_afterwards():
     assert gc.isenabled()
-    with collector_paused():
+    with gc_paused():
         assert not gc.isenabled()
-        with collector_paused():
+        with gc_paused():
             pass
         assert not gc.isenabled()
     assert gc.isenabled()
     gc.disable()
     try:
-        with collector_paused():
+        with gc_paused():
             pass
         assert not gc.isenabled()
     finally:
@@ -28,7 +28,7 @@ def test_it_is_as_it_was_afterwards():
 
 
 def test_an_error_ends_the_pause():
-    with pytest.raises(ValueError, match="no"), collector_paused():
+    with pytest.raises(ValueError, match="no"), gc_paused():
         raise ValueError("no")
     assert gc.isenabled()
 
@@ -37,12 +37,12 @@ def test_threads_share_it():
     inside, leave = threading.Event(), threading.Event()
 
     def work() -> None:
-        with collector_paused():
+        with gc_paused():
             inside.set()
             leave.wait(10)
 
     thread = threading.Thread(target=work)
-    with collector_paused():
+    with gc_paused():
         thread.start()
         assert inside.wait(10)
     assert not gc.isenabled()
