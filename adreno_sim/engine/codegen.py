@@ -81,10 +81,10 @@ def _emit(kernel: ir.Function, spec: Specialization, planner: Planner, writer: W
     plan = planner(unit, kernel)
     first = len(unit.table.sites)
     for split in plan.regions.graph.splits:
-        unit.table.sites.append(Site(Kind.DIVERGENT_BARRIER, split.instr.place, "split", size=split.number))
+        unit.table.sites.append(Site(Kind.DIVERGENT_BARRIER, split.instr.loc, "split", size=split.number))
     unit.functions.append(diverged_function(first))
     unit.functions.append(stopped_function(len(unit.table.sites)))
-    unit.table.sites += [Site(Kind.WATCHDOG, split.instr.place) for split in plan.regions.graph.splits]
+    unit.table.sites += [Site(Kind.WATCHDOG, split.instr.loc) for split in plan.regions.graph.splits]
     if spec.watch:
         unit.functions.append(watched_function())
     unit.functions += writer(plan)

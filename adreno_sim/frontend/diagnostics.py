@@ -32,9 +32,9 @@ class Diagnostic:
     caret: str = ""
 
     def __str__(self) -> str:
-        place = f"{self.file or 'kernel'}:{self.line}:{self.column}: " if self.line else ""
+        loc = f"{self.file or 'kernel'}:{self.line}:{self.column}: " if self.line else ""
         shown = f"\n{self.source}\n{self.caret}" if self.source else ""
-        return f"{place}{self.severity}: {self.message}{shown}"
+        return f"{loc}{self.severity}: {self.message}{shown}"
 
 
 def parse_diagnostics(stderr: str) -> list[Diagnostic]:

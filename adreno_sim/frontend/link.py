@@ -64,7 +64,7 @@ class Linker:
         for block in function.blocks:
             for instr in block.instrs:
                 if instr.op == "helper":
-                    where = f"at {instr.place.line}:{instr.place.column} (in {function.name})"
+                    where = f"at {instr.loc.line}:{instr.loc.column} (in {function.name})"
                     if instr.pred == function.name or instr.pred in self._active:
                         raise UnsupportedError(f"unsupported: recursion through {demangle(instr.pred).name} {where}")
                     if len(self._active) >= _DEPTH_LIMIT:

@@ -24,7 +24,7 @@ def narrow_vec3(function: Function) -> None:
                 assert isinstance(load, Instr)
                 padded_loads.add(load)
                 instr.op, instr.operands, instr.mask = "load", list(load.operands), ()
-                instr.align, instr.volatile, instr.place = load.align, load.volatile, load.place
+                instr.align, instr.volatile, instr.loc = load.align, load.volatile, load.loc
     if not padded_loads:
         return
     for block in function.blocks:

@@ -117,7 +117,7 @@ Type = Union[Void, Int, Float, Pointer, Vector, Array, Struct, Image, Sampler, E
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SourceLoc:
     """Where in the source: 1-based line and column of the innermost (inlined) position, 0 where unknown.
 
     `callers` are the lines at which the inlined helpers were called, innermost first.
@@ -129,7 +129,7 @@ class Place:
     callers: tuple[int, ...] = ()
 
 
-NOWHERE = Place(0, 0)
+UNKNOWN_LOC = SourceLoc(0, 0)
 
 
 @dataclass(eq=False, slots=True)
@@ -221,7 +221,7 @@ class Instr:
     op: str
     type: Type
     operands: list[Value] = field(default_factory=list)
-    place: Place = NOWHERE
+    loc: SourceLoc = UNKNOWN_LOC
     pred: str = ""
     callee: Callee | None = None
     elem: Type | None = None
@@ -284,7 +284,7 @@ class Function:
     blocks: list[Block]
     is_kernel: bool = False
     required_work_group_size: tuple[int, int, int] | None = None
-    place: Place = NOWHERE
+    loc: SourceLoc = UNKNOWN_LOC
     required_sub_group_size: str = ""
     digest: str = ""
     facts: dict[str, Any] = field(default_factory=dict)

@@ -12,7 +12,7 @@ def private_bytes(instr: ir.Instr) -> int:
     if instr.operands:
         number = instr.operands[0]
         if not (isinstance(number, ir.Const) and isinstance(number.value, int)):
-            raise unsupported("private array of variable length", instr.place)
+            raise unsupported("private array of variable length", instr.loc)
         count = number.value
     assert instr.elem is not None
     return max(1, llvm_types.size_of(instr.elem) * count)

@@ -6,6 +6,6 @@ from ..base.errors import UnsupportedError
 from . import ir
 
 
-def unsupported(what: str, place: ir.Place) -> UnsupportedError:
+def unsupported(what: str, loc: ir.SourceLoc) -> UnsupportedError:
     """The error for a construct this engine does not run, by name and place."""
-    return UnsupportedError(f"unsupported: {what} at {place.line}:{place.column}")
+    return UnsupportedError(f"unsupported: {what} at {loc.line}:{loc.column}")

@@ -53,7 +53,7 @@ def test_parameters() -> None:
         ("h", "<3 x half>", "half3", "none", ()),
         ("n", "i64", "ulong", "none", ()),
     ]
-    assert function.required_work_group_size == (8, 4, 1) and function.is_kernel and function.place.line == 4
+    assert function.required_work_group_size == (8, 4, 1) and function.is_kernel and function.loc.line == 4
 
 
 def test_a_struct_argument_is_stored_to_private_memory() -> None:
@@ -72,9 +72,9 @@ def test_places_and_inlined_places() -> None:
         mid(p);
     }""")
     load, product, store = instrs(function, "load")[0], instrs(function, "fmul")[0], instrs(function, "store")[0]
-    assert (load.place.line, load.place.column, load.place.callers) == (2, 14, (4, 7))
-    assert (product.place.line, product.place.callers) == (2, (4, 7))
-    assert (store.place.line, store.place.callers, store.place.file) == (6, (), "")
+    assert (load.loc.line, load.loc.column, load.loc.callers) == (2, 14, (4, 7))
+    assert (product.loc.line, product.loc.callers) == (2, (4, 7))
+    assert (store.loc.line, store.loc.callers, store.loc.file) == (6, (), "")
 
 
 def test_counted_loop_over_a_private_array() -> None:
@@ -393,7 +393,7 @@ def test_several_kernels_and_one_that_calls_another() -> None:
       __kernel void one(__global int *a) { a[0] = 1; }
       __kernel void k(__global int *a) { one(a + 1); one(a + 2); }""")
     assert list(program.kernels) == ["one", "k"] and ops(program.kernels["k"])["store"] == 2
-    assert instrs(program.kernels["k"], "store")[0].place.callers == (3,)
+    assert instrs(program.kernels["k"], "store")[0].loc.callers == (3,)
 
 
 def test_vectors_of_other_lengths() -> None:

@@ -65,6 +65,6 @@ def test_lane_numbers_out_of_range_stay_in_the_vector():
 
 
 def test_an_unknown_instruction_is_refused_by_name_and_place():
-    function = kernel([ir.Instr("va_arg", F32, [], place=ir.Place(7, 3))])
+    function = kernel([ir.Instr("va_arg", F32, [], loc=ir.SourceLoc(7, 3))])
     with pytest.raises(UnsupportedError, match="unsupported: instruction va_arg at 7:3"):
         run(function, np.zeros(1, np.float32))

@@ -93,7 +93,7 @@ def _overlap(kernel: SimKernel, *numbered: tuple[int, StorageView]) -> Finding:
         Kind.STORAGE_REUSED_LIVE,
         f"arguments {told} share one storage: what the kernel reads is undefined",
         kernel.name,
-        kernel.function.place.line,
+        kernel.function.loc.line,
         access=Access(params[index].name, view.nbytes, offset=view.offset),
     )
 

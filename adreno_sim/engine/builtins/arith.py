@@ -184,7 +184,7 @@ def _shuffle(e: Emitter, instr: ir.Instr) -> None:
 @instruction("extractvalue")
 def _extract_value(e: Emitter, instr: ir.Instr) -> None:
     if isinstance(instr.type, ir.Pointer):
-        raise unsupported("a pointer inside a struct value", instr.place)
+        raise unsupported("a pointer inside a struct value", instr.loc)
     path = ", ".join(map(str, instr.indices))
     e.define(instr, e.body.op(f"extractvalue {e.typed(instr.operands[0])}, {path}"))
 
@@ -193,6 +193,6 @@ def _extract_value(e: Emitter, instr: ir.Instr) -> None:
 def _insert_value(e: Emitter, instr: ir.Instr) -> None:
     whole, value = instr.operands
     if is_pointer(value):
-        raise unsupported("a pointer inside a struct value", instr.place)
+        raise unsupported("a pointer inside a struct value", instr.loc)
     path = ", ".join(map(str, instr.indices))
     e.define(instr, e.body.op(f"insertvalue {e.typed(whole)}, {e.typed(value)}, {path}"))

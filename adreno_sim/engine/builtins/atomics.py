@@ -57,7 +57,7 @@ def guarded(e: Emitter, pointer: Ptr, type: ir.Type, zero: str, spelled: str | N
 
 def _check_type(type: ir.Type, instr: ir.Instr) -> None:
     if not isinstance(type, (ir.Int, ir.Float)) or type.bits not in (32, 64):
-        raise unsupported(f"atomic operation on {type}", instr.place)
+        raise unsupported(f"atomic operation on {type}", instr.loc)
 
 
 def read_modify_write(e: Emitter, instr: ir.Instr, operation: str, pointer: Ptr, type: ir.Type, operand: str) -> str:

@@ -58,7 +58,7 @@ def report_coordinate(e: Emitter, t: Text, image: ImageRef, kind: Kind, where: S
 
 def coordinate_site(e: Emitter, image: ImageRef, kind: Kind) -> Site:
     """The check of an access's coordinates here."""
-    return Site(kind, e.place, "coordinate", image.param.name, image.format.texel_bytes, image.dimensions, _MEANING[kind])
+    return Site(kind, e.loc, "coordinate", image.param.name, image.format.texel_bytes, image.dimensions, _MEANING[kind])
 
 
 def coordinate_values(t: Text, image: ImageRef, where: Sequence[str]) -> list[str]:

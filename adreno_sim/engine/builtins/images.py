@@ -87,15 +87,15 @@ def _check_format(e: Emitter, image: ImageRef, suffix: str, write: bool) -> None
     """A function that does not fit the format: one finding per place, known when compiling."""
     if write and image.format.srgb and not e.unit.spec.srgb_writes and e.unit.checked:
         what = f"{image.param.name}, an image of {image.format.order}, is written: undefined without cl_khr_srgb_image_writes"
-        e.unit.note(Site(Kind.FORMAT_MISMATCH, e.place, view=image.param.name, text=f"{what}, which the device does not have"))
+        e.unit.note(Site(Kind.FORMAT_MISMATCH, e.loc, view=image.param.name, text=f"{what}, which the device does not have"))
     if texels.fits(image.format, suffix, write) or not e.unit.checked:
         return
     function = f"{'write' if write else 'read'}_image{suffix}"
     what = f"{function} on {image.param.name}, an image of {image.format.order} {image.format.channel_type}, is undefined"
     if texels.passes_bits(image.format, suffix):
-        e.unit.note(Site(Kind.REINTERPRETED_FORMAT, e.place, view=image.param.name, text=f"{what}; its bits pass unchanged here"))
+        e.unit.note(Site(Kind.REINTERPRETED_FORMAT, e.loc, view=image.param.name, text=f"{what}; its bits pass unchanged here"))
     else:
-        e.unit.note(Site(Kind.FORMAT_MISMATCH, e.place, view=image.param.name, text=f"{what}; stored bits are cut or extended"))
+        e.unit.note(Site(Kind.FORMAT_MISMATCH, e.loc, view=image.param.name, text=f"{what}; stored bits are cut or extended"))
 
 
 def _for_integers(e: Emitter, image: ImageRef, sampler: Sampler) -> Sampler:
@@ -108,7 +108,7 @@ def _for_integers(e: Emitter, image: ImageRef, sampler: Sampler) -> Sampler:
             f"{image.param.name} is read at integer coordinates with a sampler that needs float ones "
             f"(normalized={sampler.normalized}, {sampler.addressing}, {sampler.filter}): undefined"
         )
-        e.unit.note(Site(Kind.UNDEFINED_SAMPLER, e.place, view=image.param.name, text=text))
+        e.unit.note(Site(Kind.UNDEFINED_SAMPLER, e.loc, view=image.param.name, text=text))
     return NO_SAMPLER
 
 
@@ -129,9 +129,9 @@ def _dimensions(e: Emitter, instr: ir.Instr) -> None:
     """Width and height, and depth for a 3D image, in an int2 or int4."""
     image = image_of(e, instr.operands[0], instr)
     result = "zeroinitializer"
-    for place in range(3 if image.kind == "image3d" else 2):
-        item = image.extent(place)
-        result = e.body.op(f"insertelement {llvm_types.spell(instr.type)} {result}, i32 {item}, i32 {place}")
+    for axis in range(3 if image.kind == "image3d" else 2):
+        item = image.extent(axis)
+        result = e.body.op(f"insertelement {llvm_types.spell(instr.type)} {result}, i32 {item}, i32 {axis}")
     e.define(instr, result)
 
 

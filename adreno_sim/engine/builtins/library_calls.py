@@ -37,7 +37,7 @@ class LibraryEmitter(Emitter):
             assert instr.elem is not None
             base = self.prologue.op(f"alloca [{llvm_types.size_of(instr.elem)} x i8], align {ALIGNED}")
             return Object(key, "variable", "private", base, whole)
-        raise unsupported("program-scope data in a library function", self.place)
+        raise unsupported("program-scope data in a library function", self.loc)
 
     def report_if(self, condition: str, site: Site, *values: str | int) -> None:
         """What a library function does on its way is its own affair: its results are defined for every argument."""
@@ -50,7 +50,7 @@ class LibraryEmitter(Emitter):
             self.body.do(f"ret {llvm_types.spell(result)} {llvm_types.zero(result) if value is None else value}")
 
     def leave_at(self, segment: Segment) -> None:
-        raise unsupported("a barrier in a library function", self.place)
+        raise unsupported("a barrier in a library function", self.loc)
 
     def emit(self) -> str:
         for param in self.function.params:
@@ -70,7 +70,7 @@ def _call(e: Emitter, instr: ir.Instr) -> None:
     if emit is not None:
         emit(e, instr)
     elif instr.callee.name.startswith("llvm."):
-        raise unsupported(f"intrinsic {instr.callee.name}", instr.place)
+        raise unsupported(f"intrinsic {instr.callee.name}", instr.loc)
     else:
         call_library(e, instr)
 
@@ -80,7 +80,7 @@ def call_library(e: Emitter, instr: ir.Instr) -> None:
     assert instr.callee is not None
     name = builtin_library.scalar_of(instr.callee)
     if name is None:
-        raise unsupported(f"{instr.callee.name}({', '.join(instr.callee.args)})", instr.place)
+        raise unsupported(f"{instr.callee.name}({', '.join(instr.callee.args)})", instr.loc)
     function = builtin_library.functions([name])[name]
     _define_once(e.unit, function)
     operands = [_argument(e, v, spelled) for v, spelled in zip(instr.operands, instr.callee.args, strict=True)]
@@ -110,7 +110,7 @@ def _frem(e: Emitter, instr: ir.Instr) -> None:
     second = "S_" if lanes > 1 else letter
     spelled = name if lanes == 1 else f"{name}{lanes}"
     callee = ir.Callee("fmod", f"_Z4fmod{vector}{second}", (spelled, spelled))
-    call = ir.Instr("call", instr.type, instr.operands, instr.place, callee=callee)
+    call = ir.Instr("call", instr.type, instr.operands, instr.loc, callee=callee)
     call_library(e, call)
     e.define(instr, e.value(call))
 

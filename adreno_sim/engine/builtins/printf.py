@@ -37,7 +37,7 @@ def string_of(value: ir.Value) -> str | None:
 def _printf(e: Emitter, instr: ir.Instr) -> None:
     format = string_of(instr.operands[0])
     if format is None:
-        raise unsupported("printf with a format that is no string literal", instr.place)
+        raise unsupported("printf with a format that is no string literal", instr.loc)
     arguments = instr.operands[1:]
     strings = tuple(string_of(v) if is_pointer(v) else None for v in arguments)
     e.unit.prints.append(PrintCall(format, tuple(v.type for v in arguments), strings))

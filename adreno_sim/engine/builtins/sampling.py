@@ -69,7 +69,7 @@ def _checked(e: Emitter, image: ImageRef, suffix: str, sampler: Sampler) -> Samp
         wrong = "linear filtering of integers is undefined"
         sampler = Sampler(sampler.normalized, sampler.addressing, "nearest")
     if wrong and e.unit.checked:
-        e.unit.note(Site(Kind.UNDEFINED_SAMPLER, e.place, view=image.param.name, text=f"{image.param.name}: {wrong}"))
+        e.unit.note(Site(Kind.UNDEFINED_SAMPLER, e.loc, view=image.param.name, text=f"{image.param.name}: {wrong}"))
     return sampler
 
 

@@ -146,20 +146,20 @@ def _spread(e: Emitter, format: Format, suffix: str, type: ir.Type, lanes: str) 
     vector = llvm_types.spell(colour_type(suffix))
     one = _BORDER_ONE[suffix] if format.order != "A" else llvm_types.zero(lane)
     colour = f"<{', '.join(f'{llvm_types.spell(lane)} {v}' for v in [llvm_types.zero(lane)] * 3 + [one])}>"
-    for place, channel in sources:
+    for position, channel in sources:
         item = lanes
         if isinstance(type, ir.Vector):
             item = e.body.op(f"extractelement {llvm_types.spell(type)} {lanes}, i32 {channel}")
-        colour = e.body.op(f"insertelement {vector} {colour}, {llvm_types.spell(lane)} {item}, i32 {place}")
+        colour = e.body.op(f"insertelement {vector} {colour}, {llvm_types.spell(lane)} {item}, i32 {position}")
     return colour
 
 
 def _components(order: str) -> list[tuple[int, int]]:
     """Pairs of component (0 = r) and the stored channel it is read from."""
     if order == "INTENSITY":
-        return [(place, 0) for place in range(4)]
+        return [(position, 0) for position in range(4)]
     if order == "LUMINANCE":
-        return [(place, 0) for place in range(3)]
+        return [(position, 0) for position in range(3)]
     return [("rgba".index(component), channel) for channel, component in enumerate(ORDERS[order]) if component != "x"]
 
 
@@ -196,8 +196,8 @@ def _gathered(e: Emitter, format: Format, suffix: str, type: ir.Type, colour: st
     if format.channels == 1:
         return items[0][1]
     result = "zeroinitializer"
-    for place, item in items:
-        result = e.body.op(f"insertelement {llvm_types.spell(type)} {result}, {lane} {item}, i32 {place}")
+    for position, item in items:
+        result = e.body.op(f"insertelement {llvm_types.spell(type)} {result}, {lane} {item}, i32 {position}")
     return result
 
 

@@ -16,4 +16,4 @@ from ..emit.work_items import emit_query
 )
 def _query(e: Emitter, instr: ir.Instr) -> None:
     if not isinstance(e, KernelEmitter) or not emit_query(e, instr):
-        raise unsupported(f"{instr.callee.name if instr.callee else 'call'} here", instr.place)
+        raise unsupported(f"{instr.callee.name if instr.callee else 'call'} here", instr.loc)

@@ -25,7 +25,7 @@ Body = Callable[[str], str]
 
 def place_of(e: Emitter, pointer: Ptr, kind: Kind, size: int) -> Site:
     """The site of an access of `size` bytes through `pointer`."""
-    return Site(kind, e.place, "offset", pointer.object.name if pointer.object else "", size)
+    return Site(kind, e.loc, "offset", pointer.object.name if pointer.object else "", size)
 
 
 def values_of(e: Emitter, pointer: Ptr, t: object = None) -> tuple[str | int, str | int, str]:
@@ -153,7 +153,7 @@ def stored(e: Emitter, address: str, size: int | str) -> None:
     cold = t.aside()
     cold.block(seen)
     group, local = e.item(cold)
-    site = e.unit.table.add(Site(Kind.WRONG_VALUE, e.place, "store"))
+    site = e.unit.table.add(Site(Kind.WRONG_VALUE, e.loc, "store"))
     cold.do(f"call void @watched(ptr %ctx, i64 {site}, i64 {group}, i64 {local})")
     cold.jump(on)
     t.put_aside(cold)
@@ -179,7 +179,7 @@ def _load(e: Emitter, instr: ir.Instr) -> None:
         e.define_pointer(instr, looked_up(e, word))
         return
     if isinstance(instr.type, (ir.Array, ir.Struct, ir.Image, ir.Sampler)):
-        raise unsupported(f"load of a {instr.type}", instr.place)
+        raise unsupported(f"load of a {instr.type}", instr.loc)
     if isinstance(instr.type, ir.Int) and instr.type.bits == 1:
         byte = read(e, pointer, ir.Int(8), 1, instr.volatile, instr)
         e.define(instr, e.body.op(f"trunc i8 {byte} to i1"))
@@ -199,7 +199,7 @@ def _store(e: Emitter, instr: ir.Instr) -> None:
         operand = address_number(e, e.pointer(value))
         type = ir.Int(64)
     elif isinstance(type, (ir.Array, ir.Struct, ir.Image, ir.Sampler)):
-        raise unsupported(f"store of a {type}", instr.place)
+        raise unsupported(f"store of a {type}", instr.loc)
     elif isinstance(type, ir.Int) and type.bits == 1:
         operand = e.body.op(f"zext i1 {e.value(value)} to i8")
         type = ir.Int(8)

@@ -74,8 +74,8 @@ def combine_function(plan: KernelPlan, number: int) -> str:
     else:
         emit = _OTHERS.get(re.sub(r"^(intel_)?(sub|work)_group_", "", name))
         if emit is None:
-            place = c.instr.place
-            raise UnsupportedError(f"unsupported: {name} at {place.line}:{place.column}")
+            loc = c.instr.loc
+            raise UnsupportedError(f"unsupported: {name} at {loc.line}:{loc.column}")
         emit(c)
     body = "\n".join(c.t.lines)
     return (

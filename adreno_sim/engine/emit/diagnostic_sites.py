@@ -20,7 +20,7 @@ class Site:
     """
 
     kind: Kind
-    place: ir.Place
+    loc: ir.SourceLoc
     shape: str = "line"
     view: str = ""
     size: int = 0

@@ -62,7 +62,7 @@ class Emitter:
         self.slots: dict[int, list[str]] = {}  # values redefined on some paths: one stack slot per part
         self.objects: dict[Key, Object] = {}
         self.limits: dict[tuple[str, int], str] = {}
-        self.place = ir.NOWHERE
+        self.loc = ir.UNKNOWN_LOC
         self.hooks = AccessHooks()
         self.current: ir.Instr | None = None
         self.contracts = unit.spec.contract == "on"
@@ -253,14 +253,14 @@ class Emitter:
                 if phis and instr.op != "phi":
                     self._flush_phis(segment)
                     phis = False
-                self.place, self.current = instr.place, instr
+                self.loc, self.current = instr.loc, instr
                 self.hooks.before(instr)
                 self.tally(instr)
                 self._instruction(instr)
             if phis:
                 self._flush_phis(segment)
             if segment.split is not None:
-                self.place = segment.split.instr.place
+                self.loc = segment.split.instr.loc
                 self.hooks.before(segment.split.instr)
                 self.leave_at(segment)
             else:
@@ -279,7 +279,7 @@ class Emitter:
             return
         emitter = INSTRUCTIONS.get(instr.op)
         if emitter is None:
-            raise unsupported(f"instruction {instr.op}", instr.place)
+            raise unsupported(f"instruction {instr.op}", instr.loc)
         emitter(self, instr)
 
     def _phi(self, instr: ir.Instr) -> None:
@@ -303,12 +303,12 @@ class Emitter:
 
     def _terminator(self, segment: Segment, polled: set[tuple[Segment, Segment]]) -> None:
         last = segment.block.instrs[-1]
-        self.place = last.place
+        self.loc = last.loc
         if last.op in ("ret", "unreachable"):
             self.leave(self.value(last.operands[0]) if last.operands else None)
             return
         if any((segment, s) in polled for s in segment.successors):
-            self.poll(last.place)
+            self.poll(last.loc)
         self._feed_phis(segment)
         targets = [s.label for s in segment.successors]
         if last.op == "br":
@@ -320,7 +320,7 @@ class Emitter:
             cases = " ".join(f"{type} {c}, label %{t}" for c, t in zip(last.cases, targets[1:], strict=True))
             self.body.do(f"switch {type} {self.value(last.operands[0])}, label %{targets[0]} [ {cases} ]")
 
-    def poll(self, place: ir.Place) -> None:
+    def poll(self, loc: ir.SourceLoc) -> None:
         """Look at the stop flag; end the work-item if it is set."""
 
     def _feed_phis(self, segment: Segment) -> None:

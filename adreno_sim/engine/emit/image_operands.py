@@ -20,11 +20,11 @@ _ADDRESSING = ("none", "clamp_to_edge", "clamp", "repeat", "mirrored_repeat")
 def image_of(e: Emitter, value: ir.Value, instr: ir.Instr) -> ImageRef:
     """The image an operand stands for."""
     if not isinstance(value, ir.Param) or not isinstance(e, KernelEmitter):
-        raise unsupported("an image that is no kernel argument", instr.place)
+        raise unsupported("an image that is no kernel argument", instr.loc)
     arg = e.unit.spec.args[value.index]
     assert isinstance(arg, ImageArg)
     if arg.kind not in AXES:
-        raise unsupported(f"images of kind {arg.kind}", instr.place)
+        raise unsupported(f"images of kind {arg.kind}", instr.loc)
     return ImageRef(e, value, arg.kind, format_of(arg.order, arg.channel_type))
 
 
@@ -38,12 +38,12 @@ def sampler_of(e: Emitter, value: ir.Value, instr: ir.Instr) -> Sampler:
         bits = value.operands[0]
         if isinstance(bits, ir.Const) and isinstance(bits.value, int):
             return decoded(bits.value, instr)
-    raise unsupported("a sampler that is neither a constant nor a kernel argument", instr.place)
+    raise unsupported("a sampler that is neither a constant nor a kernel argument", instr.loc)
 
 
 def decoded(bits: int, instr: ir.Instr) -> Sampler:
     """A sampler from the bits of its CLK_ constants (bit 0 normalised, bits 1-3 addressing, bits 4-5 filter)."""
     addressing, filter = bits >> 1 & 7, bits >> 4 & 3
     if addressing >= len(_ADDRESSING) or filter not in (1, 2):
-        raise unsupported(f"sampler value {bits:#x}", instr.place)
+        raise unsupported(f"sampler value {bits:#x}", instr.loc)
     return Sampler(bool(bits & 1), _ADDRESSING[addressing], "nearest" if filter == 1 else "linear")

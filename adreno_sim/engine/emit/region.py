@@ -348,7 +348,7 @@ class KernelEmitter(Emitter):
         cold.do(f"ret i64 {ABANDONED}")
         t.put_aside(cold)
 
-    def poll(self, place: ir.Place) -> None:
+    def poll(self, loc: ir.SourceLoc) -> None:
         t = self.body
         flag = t.op(f"load atomic i64, ptr {context.field(self.prologue, context.STOP)} monotonic, align 8")
         stop, on = t.fresh("stop"), t.fresh("on")
@@ -356,7 +356,7 @@ class KernelEmitter(Emitter):
         cold = t.aside()
         cold.block(stop)
         self._flush(cold)
-        self.report(cold, Site(Kind.WATCHDOG, place))
+        self.report(cold, Site(Kind.WATCHDOG, loc))
         cold.do(f"ret i64 {ABANDONED}")
         t.put_aside(cold)
         t.block(on)

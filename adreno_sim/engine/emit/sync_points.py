@@ -43,4 +43,4 @@ def _fence(e: Emitter, instr: ir.Instr) -> None:
 @family(f"(?:{_GROUP.pattern}|{_WAVE.pattern})")
 def _split(e: Emitter, instr: ir.Instr) -> None:
     """Reached only where no region can be cut, as inside a library function."""
-    raise unsupported("a place where work-items meet, here", instr.place)
+    raise unsupported("a place where work-items meet, here", instr.loc)

@@ -21,7 +21,7 @@ _DIGITS = {32: 24, 64: 53}
 
 def report_lanes(e: Emitter, type: ir.Type, flags: str, kind: Kind) -> None:
     """A finding of `kind` where any lane of `flags` (i1 lanes like those of `type`) holds."""
-    e.report_if(any_lane(e, type, e.at_work(type, flags)), Site(kind, e.place))
+    e.report_if(any_lane(e, type, e.at_work(type, flags)), Site(kind, e.loc))
 
 
 def any_lane(e: Emitter, type: ir.Type, flags: str) -> str:

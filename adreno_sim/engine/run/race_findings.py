@@ -79,11 +79,11 @@ def race_findings(
     groups: dict[object, list[Clash]] = {}
     for clash in clashes:
         if clash.how != race_cells.OVERWRITTEN:
-            sides = frozenset((site.place.file, site.place.line) for site in (clash.later, clash.earlier))
+            sides = frozenset((site.loc.file, site.loc.line) for site in (clash.later, clash.earlier))
             groups.setdefault((_view(compiled, clash, args), sides), []).append(clash)
         elif _is_dead_store(compiled, clash):
-            place = clash.later.place
-            groups.setdefault((_view(compiled, clash, args), place.file, place.line, place.column), []).append(clash)
+            loc = clash.later.loc
+            groups.setdefault((_view(compiled, clash, args), loc.file, loc.line, loc.column), []).append(clash)
     return [_finding(compiled, group, args) for group in groups.values()]
 
 
@@ -133,7 +133,7 @@ def _is_dead_store(compiled: CompiledKernel, clash: Clash) -> bool:
     has no way to look at in between, one that always follows. An initial value that some later statement may replace is
     ordinary style."""
     first, second = clash.earlier, clash.later
-    if (first.place.file, first.place.line) == (second.place.file, second.place.line):
+    if (first.loc.file, first.loc.line) == (second.loc.file, second.loc.line):
         return True
     sites = compiled.module.sites
     return second.shape == "coordinate" and (sites.index(first), sites.index(second)) in compiled.module.straight
@@ -151,7 +151,7 @@ def _finding(compiled: CompiledKernel, clashes: list[Clash], args: Sequence[Any]
     access = results.access_of(compiled, first.later, first.values, args)
     assert access is not None
     where = f"at {access.coordinate}" if access.coordinate is not None else f"at offset {access.offset}"
-    place, earlier = first.later.place, first.earlier.place
+    loc, earlier = first.later.loc, first.earlier.loc
     detail: dict[str, object] = {
         "earlier": {
             "line": earlier.line,
@@ -162,25 +162,25 @@ def _finding(compiled: CompiledKernel, clashes: list[Clash], args: Sequence[Any]
         }
     }
     sides = [site for clash in clashes for site in (clash.later, clash.earlier)]
-    detail["reads"] = sorted({(site.place.file, site.place.line) for site in sides if site.text == "reads"})
-    if place.callers:
-        detail["callers"] = list(place.callers)
+    detail["reads"] = sorted({(site.loc.file, site.loc.line) for site in sides if site.text == "reads"})
+    if loc.callers:
+        detail["callers"] = list(loc.callers)
     return Finding(
         kind,
         _message(first, access.view, where),
         compiled.name,
-        place.line,
-        place.column,
+        loc.line,
+        loc.column,
         first.item,
         access,
         sum(clash.count for clash in clashes),
-        file=place.file,
+        file=loc.file,
         detail=detail,
     )
 
 
 def _message(clash: Clash, view: str, where: str) -> str:
-    line = clash.earlier.place.line
+    line = clash.earlier.loc.line
     if clash.kind is Kind.STORE_OVERWRITTEN:
         return f"writes {view} {where} over another value that the same work-item wrote there in line {line} and nobody read"
     other = f"work-item {clash.other.global_id} {clash.earlier.text} in line {line}"

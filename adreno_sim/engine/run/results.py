@@ -64,24 +64,24 @@ def with_left_out(compiled: CompiledKernel, found: list[Finding]) -> list[Findin
     """The findings of a launch that ended before all its groups ran: it must not pass for one that has run."""
     if any(finding.kind is Kind.WATCHDOG for finding in found):
         return found
-    place = compiled.kernel.place
+    loc = compiled.kernel.loc
     text = f"{_MEANING[Kind.WATCHDOG]}; not all of its work-groups have run"
-    return [*found, Finding(Kind.WATCHDOG, text, compiled.name, place.line, place.column, file=place.file)]
+    return [*found, Finding(Kind.WATCHDOG, text, compiled.name, loc.line, loc.column, file=loc.file)]
 
 
 def _certain(compiled: CompiledKernel, site: Site) -> Finding:
     """A finding that was known when compiling: no work-item, counted once."""
     access = Access(site.view, site.size) if site.view else None
-    return Finding(site.kind, site.text, compiled.name, site.place.line, site.place.column, None, access, file=site.place.file)
+    return Finding(site.kind, site.text, compiled.name, site.loc.line, site.loc.column, None, access, file=site.loc.file)
 
 
 def _finding(compiled: CompiledKernel, site: Site, count: int, item: WorkItem, values: list[int], args: Sequence[Any]) -> Finding:
     access = access_of(compiled, site, values, args)
     message = _message(compiled, site, access, values)
-    place = site.place
-    detail: dict[str, object] = {"callers": list(place.callers)} if place.callers else {}
+    loc = site.loc
+    detail: dict[str, object] = {"callers": list(loc.callers)} if loc.callers else {}
     return Finding(
-        site.kind, message, compiled.name, place.line, place.column, item, access, count, file=place.file, detail=detail
+        site.kind, message, compiled.name, loc.line, loc.column, item, access, count, file=loc.file, detail=detail
     )  # fmt: skip
 
 
@@ -132,7 +132,7 @@ def _split_name(compiled: CompiledKernel, number: int) -> str:
     if number == 0:
         return "has ended"
     site = next(s for s in compiled.module.sites if s.shape == "split" and s.size == number)
-    return f"waits at line {site.place.line}"
+    return f"waits at line {site.loc.line}"
 
 
 def _signed(value: int, bits: int) -> int:
@@ -146,9 +146,9 @@ def store_events(
     """Stores into the watched range, in order. `value` is the watched bytes as an unsigned integer."""
     result = []
     for order, (site, group, local, bits) in enumerate(events[: min(count, len(events))].tolist()):
-        place: ir.Place = compiled.module.sites[site].place
+        loc: ir.SourceLoc = compiled.module.sites[site].loc
         item = work_item(compiled.spec.local_size, global_size, offset, group, local)
-        result.append(StoreEvent(place.line, place.column, item, bits, order))
+        result.append(StoreEvent(loc.line, loc.column, item, bits, order))
     return result
 
 

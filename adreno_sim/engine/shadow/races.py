@@ -46,7 +46,7 @@ class Accessed:
 
 def site_of(e: KernelEmitter, kind: Kind, what: Accessed, text: str) -> Site:
     """The site of what may be found at an access of the instruction at hand."""
-    return Site(kind, e.place, what.shape, what.view, what.size, what.dimensions, text)
+    return Site(kind, e.loc, what.shape, what.view, what.size, what.dimensions, text)
 
 
 class Races:

@@ -125,10 +125,10 @@ class Values:
         read = self.undefined.reads.get(id(operand))
         why = frozenset().union(*(self.undefined.lanes(operand)[lane] for lane in lanes))
         if read is not None and why <= {READ, CHOSEN}:
-            self.e.report_if(bad, Site(Kind.UNINITIALIZED_READ, read.place, text="reads memory that nobody has written"))
+            self.e.report_if(bad, Site(Kind.UNINITIALIZED_READ, read.loc, text="reads memory that nobody has written"))
             return
         name = self.undefined.names.get(id(operand), "") or "a private variable"
-        self.e.report_if(bad, Site(Kind.UNINITIALIZED_READ, self.e.place, text=f"uses {name}, to which nothing was assigned"))
+        self.e.report_if(bad, Site(Kind.UNINITIALIZED_READ, self.e.loc, text=f"uses {name}, to which nothing was assigned"))
 
     def _result(self, instr: ir.Instr) -> list[str]:
         choice = chooses(instr)

@@ -149,8 +149,8 @@ class Flow(LaneValues):
 
     def _complete(self) -> None:
         """Write the phis, all edges being known."""
-        for place, entry in self._entries.items():
-            edges = entry.edges + [(label, values) for label, _, values in self._real.get(place, [])]
+        for label_of_entry, entry in self._entries.items():
+            edges = entry.edges + [(label, values) for label, _, values in self._real.get(label_of_entry, [])]
             for phi, lines, names, types in entry.phis:
                 for part, (line, name, type) in enumerate(zip(lines, names, types, strict=True)):
                     pairs = ", ".join(f"[ {values[id(phi)][part]}, %{label} ]" for label, values in edges)
@@ -161,7 +161,7 @@ class Flow(LaneValues):
         for instr in segment.instrs:
             if instr.op in ("phi", "br", "condbr", "switch", "ret", "unreachable"):
                 continue
-            self.place, self.current = instr.place, instr
+            self.loc, self.current = instr.loc, instr
             self.simple(instr)
 
     def _incoming(self, edge: Edge) -> dict[int, list[str]]:
@@ -183,7 +183,7 @@ class Flow(LaneValues):
     def _jump_on(self, level: Level, item: Segment) -> None:
         """The terminator of an item that all lanes leave the same way."""
         t, last = self.body, item.block.instrs[-1]
-        self.place = last.place
+        self.loc = last.loc
         if item.split is not None:
             self.leave_at(item)
             return
@@ -298,7 +298,7 @@ class Flow(LaneValues):
     def _edges_out(self, segment: Segment) -> list[Masked]:
         """The ways out of a segment under the current mask."""
         last, t = segment.block.instrs[-1], self.body
-        self.place = last.place
+        self.loc = last.loc
         if segment.split is not None or last.op in ("ret", "unreachable"):
             if segment.split is not None:
                 raise Unsuitable("a barrier in divergent control flow")

@@ -247,8 +247,8 @@ def _colour(e: LaneValues, format: Format, suffix: str, stored: list[str], outsi
     vector = e.wide(lane)
     colour = [constants.splat(vector, text) for text in [llvm_types.zero(lane)] * 3 + [one]]
     sources = [(i, i) for i in range(4)] if format.order == "RGBA" else texels._components(format.order)
-    for place, channel in sources:
-        colour[place] = channels[channel]
+    for position, channel in sources:
+        colour[position] = channels[channel]
     if outside is None:
         return colour
     border = (

@@ -119,7 +119,7 @@ class _Widened(LibraryEmitter):
     def _component(self, instr: ir.Instr, at: int) -> str:
         operands = [self._operand(v, at) for v in instr.operands]
         pseudo = ir.Instr(
-            instr.op, vt.wide(llvm_types.elem_of(instr.type), self.lanes), operands, instr.place, instr.pred, instr.callee
+            instr.op, vt.wide(llvm_types.elem_of(instr.type), self.lanes), operands, instr.loc, instr.pred, instr.callee
         )
         INSTRUCTIONS[instr.op](self, pseudo)
         return self.values.pop(id(pseudo))

@@ -66,7 +66,7 @@ class LoopFlow(Flow):
             types = self.lane_types(phi, self._varying_phi(phi))
             names[id(phi)] = [self._plain_phi(type, label, id(phi), part) for part, type in enumerate(types)]
         if any((s, head) in self._polled for s in loop.body):
-            self.poll(self.place)
+            self.poll(self.loc)
         self._entries[head.label + ".head"].edges.append((t.label, names))
 
     def _plain_phi(self, type: str, label: str, number: int, part: int) -> str:
@@ -162,7 +162,7 @@ class LoopFlow(Flow):
         assert again is not None
         values = {id(phi): self._merged(phi, back) for phi in self._phis_of(head)}
         if any((s, head) in self._polled for s in loop.body):
-            self.poll(self.place)
+            self.poll(self.loc)
         end = t.label
         more, out = vt.any_of(t, again, self.count), head.label + ".out"
         self._entries[head.label + ".head"].edges.append((end, values))

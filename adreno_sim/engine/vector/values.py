@@ -137,31 +137,31 @@ class LaneValues(KernelEmitter):
         start = Ptr(target.base, target.length, 0, self.provenance.align(value), target)
         return LanePtr(start, (0,) * self.count, offsets)
 
-    def define_lane_ptr(self, instr: ir.Instr, place: LanePtr) -> None:
-        self.lane_ptrs[id(instr)] = place
+    def define_lane_ptr(self, instr: ir.Instr, where: LanePtr) -> None:
+        self.lane_ptrs[id(instr)] = where
         if id(instr) in self.slots:
-            offsets = self.offsets(place)
+            offsets = self.offsets(where)
             self.body.do(f"store <{self.count} x i64> {offsets}, ptr {self.slots[id(instr)][0]}")
             del self.lane_ptrs[id(instr)]
 
-    def offsets(self, place: LanePtr, t: Text | None = None) -> str:
+    def offsets(self, where: LanePtr, t: Text | None = None) -> str:
         """Byte offsets of the lanes in the object, as i64."""
         t = t or self.body
-        start = vt.moved(t, ir.Int(64), str(place.pointer.offset), place.pattern)
-        if place.index is None:
+        start = vt.moved(t, ir.Int(64), str(where.pointer.offset), where.pattern)
+        if where.index is None:
             return start
-        steps = self.steps(place, t)
-        if place.stride != 1:
-            steps = t.op(f"mul <{self.count} x i64> {steps}, {vt.numbers(ir.Int(64), [place.stride] * self.count)}")
+        steps = self.steps(where, t)
+        if where.stride != 1:
+            steps = t.op(f"mul <{self.count} x i64> {steps}, {vt.numbers(ir.Int(64), [where.stride] * self.count)}")
         return t.op(f"add <{self.count} x i64> {start}, {steps}")
 
-    def steps(self, place: LanePtr, t: Text | None = None) -> str:
+    def steps(self, where: LanePtr, t: Text | None = None) -> str:
         """The index vector as i64."""
         t = t or self.body
-        assert place.index is not None
-        if place.bits == 64:
-            return place.index
-        return t.op(f"sext <{self.count} x i{place.bits}> {place.index} to <{self.count} x i64>")
+        assert where.index is not None
+        if where.bits == 64:
+            return where.index
+        return t.op(f"sext <{self.count} x i{where.bits}> {where.index} to <{self.count} x i64>")
 
     # Parts: what a phi, a slot or a kept value consists of
 
@@ -208,7 +208,7 @@ class LaneValues(KernelEmitter):
         results, self._widened = [], True
         type = self.wide(instr.type)
         for at in range(total):
-            pseudo = ir.Instr(instr.op, type, [o[at] for o in operands], instr.place, instr.pred, instr.callee)
+            pseudo = ir.Instr(instr.op, type, [o[at] for o in operands], instr.loc, instr.pred, instr.callee)
             emit(self, pseudo)
             results.append(self.values.pop(id(pseudo)))
         self._widened = False
@@ -281,9 +281,9 @@ class LaneValues(KernelEmitter):
         if not isinstance(value, ir.Instr) or (self.uniform(value) and not private):
             return lambda lane: value
         if is_pointer(value):
-            place = self.lane_ptr(value)
-            offsets = self.offsets(place)
-            return lambda lane: self._lane_pointer(value, place, offsets, lane)
+            where = self.lane_ptr(value)
+            offsets = self.offsets(where)
+            return lambda lane: self._lane_pointer(value, where, offsets, lane)
         parts = self.components(value)
         return lambda lane: self._lane_value(value, parts, lane)
 
@@ -297,15 +297,15 @@ class LaneValues(KernelEmitter):
             whole = t.op(f"insertelement {vector} {whole}, {elem} {item}, i32 {at}")
         return self.stand_in(value.type, whole)
 
-    def _lane_pointer(self, value: ir.Value, place: LanePtr, offsets: str, lane: str) -> ir.Value:
+    def _lane_pointer(self, value: ir.Value, where: LanePtr, offsets: str, lane: str) -> ir.Value:
         t = self.body
         offset = t.op(f"extractelement <{self.count} x i64> {offsets}, i32 {lane}")
         stand_in = self.stand_in(value.type, "")
-        variable, base = self.privates.variable(value), place.pointer.base
+        variable, base = self.privates.variable(value), where.pointer.base
         if variable is not None:
             base = self.lane_slot(base, variable, lane)
         align = self.provenance.align(value)
-        self.pointers[id(stand_in)] = replace(place.pointer, base=base, offset=offset, align=align, address=None)
+        self.pointers[id(stand_in)] = replace(where.pointer, base=base, offset=offset, align=align, address=None)
         return stand_in
 
     def lane_slot(self, base: str, variable: ir.Instr, lane: str) -> str:

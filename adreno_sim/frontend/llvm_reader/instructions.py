@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection
 
 from ...base.errors import UnsupportedError
 from ...ir import ir
-from ...ir.ir import PRIVATE, Block, Instr, Int, Place, Pointer, Type, Void
+from ...ir.ir import PRIVATE, Block, Instr, Int, Pointer, SourceLoc, Type, Void
 from ..mangling import demangle
 from .metadata import Metadata
 from .types import NAME, TextReader
@@ -53,7 +53,7 @@ class FunctionReader:
         self.values: dict[str, ir.Value] = {}
         self.blocks: dict[str, Block] = {}
         self.prologue: list[Instr] = []
-        self.place: Place = ir.NOWHERE
+        self.loc: SourceLoc = ir.UNKNOWN_LOC
         types.expression = self._constant_expression
         self._handlers: dict[str, Callable[[str, Instr], Instr | None]] = {
             **dict.fromkeys(_BINARY, self._binary),
@@ -82,7 +82,7 @@ class FunctionReader:
             instr = self._read(line)
             if instr is not None:
                 instrs.append(instr)
-        self._place_allocas(order)
+        self._hoist_allocas(order)
         return order
 
     def _block(self, name: str) -> Block:
@@ -91,7 +91,7 @@ class FunctionReader:
             block = self.blocks[name] = Block(name[1:].strip('"'))
         return block
 
-    def _place_allocas(self, order: list[Block]) -> None:
+    def _hoist_allocas(self, order: list[Block]) -> None:
         """Move allocas to the entry (an inlined body brings its own), constant expressions and spills after them."""
         allocas: list[Instr] = [instr for instr in self.prologue if instr.op == "alloca"]
         for block in order:
@@ -104,9 +104,9 @@ class FunctionReader:
         """The instruction on a line, None for one that means nothing here. Places every error."""
         body, found, tail = line.partition(", !dbg !")
         if found:
-            self.place = self.metadata.place(tail.partition(",")[0])
+            self.loc = self.metadata.loc(tail.partition(",")[0])
         else:
-            self.place = ir.NOWHERE
+            self.loc = ir.UNKNOWN_LOC
             if "!" in body and (attached := _ATTACHMENT.search(body)):
                 body = body[: attached.start()]
         name = ""
@@ -120,9 +120,9 @@ class FunctionReader:
         try:
             return self._dispatch(name, op, rest)
         except UnsupportedError as error:
-            raise self.placed(error) from None
+            raise self.with_loc(error) from None
         except (AssertionError, IndexError, ValueError):  # a form of the instruction that is not read here
-            raise self.placed(UnsupportedError(f"unsupported: LLVM instruction {body.strip()[:80]!r}")) from None
+            raise self.with_loc(UnsupportedError(f"unsupported: LLVM instruction {body.strip()[:80]!r}")) from None
 
     def _dispatch(self, name: str, op: str, rest: str) -> Instr | None:
         handler = self._handlers.get(op)
@@ -133,12 +133,12 @@ class FunctionReader:
             raise UnsupportedError(f"unsupported: the value of LLVM instruction {op} {rest[:60]}")
         return instr
 
-    def placed(self, error: UnsupportedError) -> UnsupportedError:
+    def with_loc(self, error: UnsupportedError) -> UnsupportedError:
         """`error` with the current place in the source and the name of the function."""
         text = str(error)
         if " at " in text and text.rsplit(" at ", 1)[1][:1].isdigit():
             return error
-        where = f" at {self.place.line}:{self.place.column}" if self.place.line else ""
+        where = f" at {self.loc.line}:{self.loc.column}" if self.loc.line else ""
         return UnsupportedError(f"{text}{where} (in {self.function})")
 
     def _target(self, name: str, op: str) -> Instr:
@@ -149,7 +149,7 @@ class FunctionReader:
             if name:
                 self.values[name] = instr
         instr.op = op
-        instr.place = self.place
+        instr.loc = self.loc
         if name:
             instr.name = name[1:].strip('"')
         return instr
@@ -175,7 +175,7 @@ class FunctionReader:
         return value, type, at
 
     def _constant_expression(self, op: str, type: Type, operands: list[ir.Value], elem: Type | None) -> ir.Value:
-        instr = Instr("gep" if op == "getelementptr" else op, type, list(operands), self.place, elem=elem)
+        instr = Instr("gep" if op == "getelementptr" else op, type, list(operands), self.loc, elem=elem)
         self.prologue.append(instr)
         return instr
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ...ir.ir import NOWHERE, Place
+from ...ir.ir import UNKNOWN_LOC, SourceLoc
 
 _LOCATION = re.compile(r"^!(\d+) = (?:distinct )?!DILocation\(line: (\d+)(?:, column: (\d+))?, scope: !(\d+)", re.MULTILINE)
 _SCOPE = re.compile(r"^!(\d+) = (?:distinct )?!DI(?:Subprogram|LexicalBlock|LexicalBlockFile)\((.*)\)$", re.MULTILINE)
@@ -23,22 +23,22 @@ class Metadata:
         self._scopes = {match[1]: match[2] for match in _SCOPE.finditer(text)}
         self._files = {match[1]: match[2] for match in _FILE.finditer(text)}
         self._tuples = {match[1]: match[2] for match in _TUPLE.finditer(text)}
-        self._places: dict[str, Place] = {}
+        self._locs: dict[str, SourceLoc] = {}
         self._scope_files: dict[str, str] = {}
 
-    def place(self, number: str) -> Place:
+    def loc(self, number: str) -> SourceLoc:
         """The place of `!dbg !number`; NOWHERE if it is not a location."""
-        known = self._places.get(number)
+        known = self._locs.get(number)
         if known is None:
-            known = self._places[number] = self._make_place(number)
+            known = self._locs[number] = self._make_loc(number)
         return known
 
-    def _make_place(self, number: str) -> Place:
+    def _make_loc(self, number: str) -> SourceLoc:
         location = self._locations.get(number)
         if location is None:
-            return NOWHERE
+            return UNKNOWN_LOC
         _, line, column, scope = location
-        return Place(int(line), int(column or 0), self._file_of(scope))
+        return SourceLoc(int(line), int(column or 0), self._file_of(scope))
 
     def _file_of(self, scope: str) -> str:
         """File of a scope; "" for the program source, which clang reads from standard input."""
@@ -56,10 +56,10 @@ class Metadata:
             scope = fields["scope"][2] if "scope" in fields else ""
         return ""
 
-    def subprogram_place(self, number: str) -> Place:
+    def subprogram_loc(self, number: str) -> SourceLoc:
         """Where the function of a `!dbg` attached to a definition begins."""
         fields = {match[1]: match for match in _FIELD.finditer(self._scopes.get(number, ""))}
-        return Place(int(fields["line"][3] or 0), 1, self._file_of(number)) if "line" in fields else NOWHERE
+        return SourceLoc(int(fields["line"][3] or 0), 1, self._file_of(number)) if "line" in fields else UNKNOWN_LOC
 
     def items(self, number: str) -> list[str]:
         """The elements of a tuple as plain text: strings unquoted, integers as digits."""

@@ -165,17 +165,17 @@ def _split(text: str) -> list[str]:
 def _read_function(header: _Header, body: _Header, types: TextReader, defined: Collection[str]) -> Function:
     """The function that `header` describes, with the parameters' local names and the instructions of `body`."""
     reader = FunctionReader(types, header.metadata, defined, header.name)
-    reader.place = place = header.metadata.subprogram_place(header.attached.get("dbg", ""))
+    reader.loc = loc = header.metadata.subprogram_loc(header.attached.get("dbg", ""))
     try:
         params = _read_params(header, body.params, types, reader)
         result = _result_type(header, types)
     except UnsupportedError as error:
-        raise reader.placed(error) from None
+        raise reader.with_loc(error) from None
     blocks = reader.read_body(body.body)
     required = header.attached.get("reqd_work_group_size")
     sizes = tuple(int(word) & 0xFFFFFFFF for word in header.metadata.items(required)) if required else ()
     return Function(
-        header.name, params, result, blocks, header.is_kernel, (sizes[0], sizes[1], sizes[2]) if len(sizes) == 3 else None, place
+        header.name, params, result, blocks, header.is_kernel, (sizes[0], sizes[1], sizes[2]) if len(sizes) == 3 else None, loc
     )  # fmt: skip
 
 

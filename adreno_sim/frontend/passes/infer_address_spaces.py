@@ -162,7 +162,7 @@ class _Narrowing:
     def _view(self, value: Value) -> Instr:
         if value not in self.views:
             assert isinstance(value, Instr)
-            self.views[value] = Instr("addrspacecast", _GENERIC, [value], value.place)
+            self.views[value] = Instr("addrspacecast", _GENERIC, [value], value.loc)
         return self.views[value]
 
     def _with_views(self, block: Block) -> list[Instr]:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from ...base.errors import UnsupportedError
 from ...ir import layout
-from ...ir.ir import UNDEF, Block, Const, Function, Instr, Int, Param, Place, Struct, Value, Void
+from ...ir.ir import UNDEF, Block, Const, Function, Instr, Int, Param, SourceLoc, Struct, Value, Void
 
 _INSTRUCTION_LIMIT = 200_000
 """Instructions of one function: helpers that call each other twice grow exponentially."""
@@ -80,7 +80,7 @@ class _Copy:
         self.call = call
         self.values: dict[Value, Value] = dict(zip(callee.params, call.operands, strict=True))
         self.blocks_of: dict[Block, Block] = {block: Block(block.name) for block in callee.blocks}
-        self.places: dict[Place, Place] = {}
+        self.locs: dict[SourceLoc, SourceLoc] = {}
         self.returns: list[tuple[Block, Instr]] = []
         self.allocas: list[Instr] = []
         for block in callee.blocks:
@@ -105,7 +105,7 @@ class _Copy:
         copy = self.values[instr]
         assert isinstance(copy, Instr)
         copy.operands = [self.values.get(operand, operand) for operand in instr.operands]
-        copy.place = self.places.get(instr.place) or self._place(instr.place)
+        copy.loc = self.locs.get(instr.loc) or self._extend_loc(instr.loc)
         copy.pred, copy.callee, copy.elem, copy.align = instr.pred, instr.callee, instr.elem, instr.align
         copy.volatile, copy.mask, copy.indices, copy.cases = instr.volatile, instr.mask, instr.indices, instr.cases
         copy.blocks = [self.blocks_of[target] for target in instr.blocks]
@@ -119,10 +119,10 @@ class _Copy:
         """A struct passed by value: the caller gives its address, and the callee's store becomes a copy of the bytes."""
         copy.op, copy.operands = "memcpy", [copy.operands[1], copy.operands[0], Const(Int(64), layout.size_of(type))]
 
-    def _place(self, place: Place) -> Place:
-        outer = self.call.place
-        made = Place(place.line, place.column, place.file, (*place.callers, outer.line, *outer.callers))
-        self.places[place] = made
+    def _extend_loc(self, loc: SourceLoc) -> SourceLoc:
+        outer = self.call.loc
+        made = SourceLoc(loc.line, loc.column, loc.file, (*loc.callers, outer.line, *outer.callers))
+        self.locs[loc] = made
         return made
 
     def _join(self, first: Block) -> Value:
@@ -138,6 +138,6 @@ class _Copy:
             ret.op, ret.operands, ret.blocks = "br", [], [after]
         if not values or isinstance(self.call.type, Void):
             return Const(self.call.type, UNDEF)
-        phi = Instr("phi", self.call.type, values, self.call.place, blocks=[source for source, _ in self.returns])
+        phi = Instr("phi", self.call.type, values, self.call.loc, blocks=[source for source, _ in self.returns])
         after.instrs.append(phi)
         return phi

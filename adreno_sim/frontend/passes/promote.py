@@ -8,7 +8,7 @@ access can be checked.
 from __future__ import annotations
 
 from ...ir.cfg import predecessors
-from ...ir.ir import NOWHERE, UNDEF, Array, Block, Const, Float, Function, Instr, Int, Struct, Type, Value, Vector, type_of
+from ...ir.ir import UNDEF, UNKNOWN_LOC, Array, Block, Const, Float, Function, Instr, Int, Struct, Type, Value, Vector, type_of
 
 
 def promote(function: Function) -> bool:
@@ -117,7 +117,7 @@ class _Promotion:
     def _as_type(value: Value, type: Type, at: Instr, kept: list[Instr]) -> Value:
         if type_of(value) == type:
             return value
-        cast = Instr("bitcast", type, [value], at.place)
+        cast = Instr("bitcast", type, [value], at.loc)
         kept.append(cast)
         return cast
 
@@ -157,7 +157,7 @@ class _Promotion:
 
     def _new_phi(self, block: Block, variable: Value) -> Instr:
         assert isinstance(variable, Instr) and variable.elem is not None
-        phi = Instr("phi", variable.elem, place=NOWHERE, name=variable.name)
+        phi = Instr("phi", variable.elem, loc=UNKNOWN_LOC, name=variable.name)
         self.phis.setdefault(block, []).append(phi)
         self.unfilled.append((phi, block, variable))
         return phi
