@@ -15,15 +15,15 @@ from . import ir, llvm_types
 ALIGNED = 128
 """Alignment of every object's base: the largest OpenCL C type. The launch checks it for buffers."""
 
-Key = tuple[str, Hashable]
-NULL: Key = ("null", 0)
+ObjectId = tuple[str, Hashable]
+NULL: ObjectId = ("null", 0)
 
 
 @dataclass(frozen=True, slots=True)
 class Object:
     """A memory object inside one LLVM function: operand of its base (`ptr`) and its length in bytes (int or i64 operand)."""
 
-    key: Key
+    id: ObjectId
     name: str
     kind: str  # buffer, constant, local, private, null
     base: str
@@ -69,12 +69,12 @@ class Provenance:
 
     def __init__(self, function: ir.Function):
         self._pointers = [i for b in function.blocks for i in b.instrs if isinstance(i.type, ir.Pointer)]
-        self._keys: dict[int, Key | None] = {}
+        self._object_ids: dict[int, ObjectId | None] = {}
         self._aligns: dict[int, int] = {}
         while self._sweep():
             pass
 
-    def key(self, value: ir.Value) -> Key | None:
+    def object_id(self, value: ir.Value) -> ObjectId | None:
         """The object `value` points into; None where it is not known when compiling."""
         if isinstance(value, ir.Param):
             return ("param", value.index)
@@ -82,7 +82,7 @@ class Provenance:
             return ("global", value.name)
         if isinstance(value, ir.Const):
             return ("global", value.value.target.name) if isinstance(value.value, ir.GlobalOffset) else NULL
-        return self._keys.get(id(value))
+        return self._object_ids.get(id(value))
 
     def align(self, value: ir.Value) -> int:
         """The largest power of two (up to 128) known to divide the offset of `value` in its object."""
@@ -94,12 +94,12 @@ class Provenance:
         changed = False
         for instr in self._pointers:
             fresh = self._transfer(instr)
-            if fresh is not None and fresh != (self._keys.get(id(instr), NULL), self._aligns.get(id(instr))):
-                self._keys[id(instr)], self._aligns[id(instr)] = fresh
+            if fresh is not None and fresh != (self._object_ids.get(id(instr), NULL), self._aligns.get(id(instr))):
+                self._object_ids[id(instr)], self._aligns[id(instr)] = fresh
                 changed = True
         return changed
 
-    def _transfer(self, instr: ir.Instr) -> tuple[Key | None, int] | None:
+    def _transfer(self, instr: ir.Instr) -> tuple[ObjectId | None, int] | None:
         """What one instruction makes of its operands; None while nothing is known of them yet."""
         if instr.op == "alloca":
             return ("alloca", id(instr)), ALIGNED
@@ -112,13 +112,13 @@ class Provenance:
             return self._join(instr.operands[1:] if instr.op == "select" else instr.operands)
         return None, 1
 
-    def _join(self, values: list[ir.Value]) -> tuple[Key | None, int] | None:
-        known = [v for v in values if not isinstance(v, ir.Instr) or id(v) in self._keys]
+    def _join(self, values: list[ir.Value]) -> tuple[ObjectId | None, int] | None:
+        known = [v for v in values if not isinstance(v, ir.Instr) or id(v) in self._object_ids]
         if not known:
             return None
-        keys = {self.key(v) for v in known}
+        object_ids = {self.object_id(v) for v in known}
         align = min(self.align(v) for v in known)
-        return (keys.pop() if len(keys) == 1 else None), align
+        return (object_ids.pop() if len(object_ids) == 1 else None), align
 
 
 def gep_align(instr: ir.Instr) -> int:

@@ -27,7 +27,9 @@ def stored_shape(body: str, local: tuple[int, int, int] = (64, 2, 1)) -> Shape:
     kernel = compile_source(HEAD + body + " }", "", target=FrontEndTarget()).kernels["k"]
     provenance = Provenance(kernel)
     shapes = Shapes(kernel, key(local), choose(key(local), (8,)), Privates(kernel, provenance))
-    store = next(i for b in kernel.blocks for i in b.instrs if i.op == "store" and provenance.key(i.operands[1]) == ("param", 0))
+    store = next(
+        i for b in kernel.blocks for i in b.instrs if i.op == "store" and provenance.object_id(i.operands[1]) == ("param", 0)
+    )
     return shapes.seen_from(store.operands[0], store)
 
 

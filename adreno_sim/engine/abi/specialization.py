@@ -73,7 +73,7 @@ class Proofs:
     """Numbers of instructions, counted through the kernel's blocks, of which something is certain in a launch.
 
     in_range: every access it makes lies inside its object. exact: its integer result is the mathematical one, as signed.
-    apart: local arrays, by kind and name (`provenance.Key`), in which no two work-items can race.
+    apart: local arrays, by kind and name (`provenance.ObjectId`), in which no two work-items can race.
     """
 
     in_range: frozenset[int] = frozenset()

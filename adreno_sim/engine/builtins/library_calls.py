@@ -9,7 +9,7 @@ from ...findings import Kind
 from ...frontend import builtin_library
 from ...ir import ir, llvm_types
 from ...ir.cfg import reverse_postorder
-from ...ir.provenance import ALIGNED, Key, Object, Provenance, Ptr, is_pointer
+from ...ir.provenance import ALIGNED, Object, ObjectId, Provenance, Ptr, is_pointer
 from ...ir.unsupported import unsupported
 from ..analysis.segments import Graph, ScopeOf, Segment
 from ..emit import access
@@ -27,16 +27,16 @@ class LibraryEmitter(Emitter):
         super().__init__(unit, function, Provenance(function))
         self.contracts = True
 
-    def object_of(self, key: Key) -> Object:
-        kind, which = key
+    def object_of(self, object_id: ObjectId) -> Object:
+        kind, which = object_id
         whole = (1 << 63) - 1
         if kind == "param":
-            return Object(key, "argument", "private", f"%p{which}", whole)
+            return Object(object_id, "argument", "private", f"%p{which}", whole)
         if kind == "alloca":
             instr = next(i for b in self.function.blocks for i in b.instrs if id(i) == which)
             assert instr.elem is not None
             base = self.prologue.op(f"alloca [{llvm_types.size_of(instr.elem)} x i8], align {ALIGNED}")
-            return Object(key, "variable", "private", base, whole)
+            return Object(object_id, "variable", "private", base, whole)
         raise unsupported("program-scope data in a library function", self.loc)
 
     def report_if(self, condition: str, site: Site, *values: str | int) -> None:

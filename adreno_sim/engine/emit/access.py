@@ -225,8 +225,8 @@ def looked_up(e: Emitter, number: str) -> Ptr:
     """A pointer from an address of unknown origin: the object that holds it, or none (then every access fails)."""
     t = e.body
     base, length, offset = "null", "0", number
-    for key in e.candidates():
-        target = e.object(key)
+    for object_id in e.candidates():
+        target = e.object(object_id)
         low = t.op(f"ptrtoint ptr {target.base} to i64")
         distance = t.op(f"sub i64 {number}, {low}")
         inside = t.op(f"icmp ult i64 {distance}, {target.length}")

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from ...ir import ir, llvm_types
-from ...ir.provenance import NULL, Key, Object, Provenance, Ptr, is_pointer
+from ...ir.provenance import NULL, Object, ObjectId, Provenance, Ptr, is_pointer
 from ...ir.unsupported import unsupported
 from ..analysis.segments import Segment
 from ..llvm import constants
@@ -60,7 +60,7 @@ class Emitter:
         self.values: dict[int, str] = {}
         self.pointers: dict[int, Ptr] = {}
         self.slots: dict[int, list[str]] = {}  # values redefined on some paths: one stack slot per part
-        self.objects: dict[Key, Object] = {}
+        self.objects: dict[ObjectId, Object] = {}
         self.limits: dict[tuple[str, int], str] = {}
         self.loc = ir.UNKNOWN_LOC
         self.hooks = AccessHooks()
@@ -77,7 +77,7 @@ class Emitter:
 
     # Hooks that kernels and library functions define differently.
 
-    def object_of(self, key: Key) -> Object:
+    def object_of(self, object_id: ObjectId) -> Object:
         """The memory object of a static pointer, with its operands available in this function."""
         raise NotImplementedError
 
@@ -89,7 +89,7 @@ class Emitter:
         """Where a struct argument's bytes lie."""
         raise NotImplementedError
 
-    def candidates(self) -> Iterable[Key]:
+    def candidates(self) -> Iterable[ObjectId]:
         """Objects that a pointer of unknown origin may point into."""
         return ()
 
@@ -129,15 +129,15 @@ class Emitter:
         if isinstance(value, ir.Instr) and value.op != "alloca":
             return self.rebuilt(value, self.load_slots(value))
         offset = value.value.offset if isinstance(value, ir.Const) and isinstance(value.value, ir.GlobalOffset) else 0
-        key = self.provenance.key(value)
-        assert key is not None, f"{value} has no known object"
-        target = self.object(key)
+        object_id = self.provenance.object_id(value)
+        assert object_id is not None, f"{value} has no known object"
+        target = self.object(object_id)
         return Ptr(target.base, target.length, offset, self.provenance.align(value), target)
 
-    def object(self, key: Key) -> Object:
-        if key not in self.objects:
-            self.objects[key] = Object(NULL, "null", "null", "null", 0) if key == NULL else self.object_of(key)
-        return self.objects[key]
+    def object(self, object_id: ObjectId) -> Object:
+        if object_id not in self.objects:
+            self.objects[object_id] = Object(NULL, "null", "null", "null", 0) if object_id == NULL else self.object_of(object_id)
+        return self.objects[object_id]
 
     def address(self, pointer: Ptr) -> str:
         """The machine address as a `ptr` operand."""
@@ -150,7 +150,7 @@ class Emitter:
     def part_types(self, value: ir.Value) -> list[str]:
         """LLVM types of the parts that stand for a value."""
         if is_pointer(value):
-            return ["ptr", "i64", "i64"] if self.provenance.key(value) is None else ["i64"]
+            return ["ptr", "i64", "i64"] if self.provenance.object_id(value) is None else ["i64"]
         return [llvm_types.spell(value.type), *self.hooks.mask_types(value)]
 
     def parts(self, value: ir.Value, like: ir.Value | None = None) -> list[str]:
@@ -158,17 +158,17 @@ class Emitter:
         if not is_pointer(value):
             return [self.value(value), *self.hooks.masks(value, like)]
         pointer = self.pointer(value)
-        if self.provenance.key(like if like is not None else value) is None:
+        if self.provenance.object_id(like if like is not None else value) is None:
             return [pointer.base, str(pointer.length), str(pointer.offset)]
         return [str(pointer.offset)]
 
     def rebuilt(self, value: ir.Value, parts: list[str]) -> Ptr:
         """The pointer that `parts` stand for."""
         align = self.provenance.align(value)
-        key = self.provenance.key(value)
-        if key is None:
+        object_id = self.provenance.object_id(value)
+        if object_id is None:
             return Ptr(parts[0], parts[1], parts[2], align)
-        target = self.object(key)
+        target = self.object(object_id)
         return Ptr(target.base, target.length, parts[0], align, target)
 
     def define(self, instr: ir.Instr, operand: str) -> None:

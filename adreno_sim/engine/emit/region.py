@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ...findings import Kind
 from ...ir import ir, llvm_types
 from ...ir.memory_ops import touches_memory
-from ...ir.provenance import Key, Object, Provenance
+from ...ir.provenance import Object, ObjectId, Provenance
 from ...ir.queries import globals_of, object_align, private_bytes
 from ..abi import context
 from ..abi.specialization import NOTHING, LocalArg
@@ -84,17 +84,17 @@ class KernelEmitter(Emitter):
 
     # Memory objects
 
-    def object_of(self, key: Key) -> Object:
-        kind, which = key
+    def object_of(self, object_id: ObjectId) -> Object:
+        kind, which = object_id
         if kind == "param":
             return self._argument(next(p for p in self.function.params if p.index == which))
         if kind == "alloca":
-            return self._private(key)
+            return self._private(object_id)
         variable = next(g for g in self.plan_globals() if g.name == which)
         size = llvm_types.size_of(variable.type)
         if variable.space == ir.LOCAL:
-            return Object(key, variable.name, "local", self._in_memory(self.unit.reserve_local(variable.name, size)), size)
-        return Object(key, variable.name, "constant", self.unit.constant_data(variable), size)
+            return Object(object_id, variable.name, "local", self._in_memory(self.unit.reserve_local(variable.name, size)), size)
+        return Object(object_id, variable.name, "constant", self.unit.constant_data(variable), size)
 
     def plan_globals(self) -> list[ir.Global]:
         return globals_of(self.function)
@@ -132,21 +132,21 @@ class KernelEmitter(Emitter):
         """Where an argument passed by value lies, as a struct's bytes are copied from."""
         return self.prologue.op(f"getelementptr i8, ptr %args, i64 {self.plan.args[param.index]}")
 
-    def _private(self, key: Key) -> Object:
-        instr = next(i for i in self.function.blocks[0].instrs if id(i) == key[1])
+    def _private(self, object_id: ObjectId) -> Object:
+        instr = next(i for i in self.function.blocks[0].instrs if id(i) == object_id[1])
         size = private_bytes(instr)
         name = instr.name or "private variable"
         if id(instr) not in self.plan.private:
             base = self.prologue.op(f"alloca [{size} x i8], align {object_align(size)}")
-            return Object(key, name, "private", base, size)
+            return Object(object_id, name, "private", base, size)
         offset, stride = self.plan.private[id(instr)]
         start = self.prologue.op(f"getelementptr i8, ptr %arena, i64 {offset}")
         if stride:
             slot = self.opening.op(f"mul i64 {self.slot}, {stride}")
             start = self.opening.op(f"getelementptr i8, ptr {start}, i64 {slot}")
-        return Object(key, name, "private", start, size)
+        return Object(object_id, name, "private", start, size)
 
-    def candidates(self) -> Iterable[Key]:
+    def candidates(self) -> Iterable[ObjectId]:
         for param in self.function.params:
             if isinstance(param.type, ir.Pointer):
                 yield ("param", param.index)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ...ir import ir, llvm_types
 from ...ir.memory_ops import IMAGE, touches_memory
-from ...ir.provenance import Key, Provenance, is_pointer
+from ...ir.provenance import ObjectId, Provenance, is_pointer
 from ...ir.queries import globals_of, private_bytes
 from ..abi.launch_facts import LaunchFacts
 from ..abi.specialization import LocalArg, Proofs, Specialization
@@ -97,15 +97,15 @@ class Analysis:
         extent = self._bytes(self.key_of(span.pointer))
         return extent is not None and context.within(span.offset, 0, extent - span.size)
 
-    def key_of(self, pointer: ir.Value) -> Key | None:
+    def key_of(self, pointer: ir.Value) -> ObjectId | None:
         """The object that a pointer leads to; None where it may be any."""
-        return self._provenance.key(pointer)
+        return self._provenance.object_id(pointer)
 
     def global_named(self, name: object) -> ir.Global:
         """A program-scope variable that the kernel refers to."""
         return self._globals[name]  # type: ignore[index]
 
-    def _bytes(self, key: Key | None) -> int | None:
+    def _bytes(self, key: ObjectId | None) -> int | None:
         """Bytes of an object."""
         if key is None:
             return None

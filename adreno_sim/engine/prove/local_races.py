@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from ...ir import ir
 from ...ir.memory_ops import reads_plainly, targets, touches_memory
-from ...ir.provenance import Key
+from ...ir.provenance import ObjectId
 from ..abi.launch_facts import LaunchFacts
 from ..abi.specialization import LocalArg, Specialization
 from ..analysis.affine import IndexForms
@@ -31,13 +31,13 @@ _MOST_WAYS = 64
 class Access:
     """Of a local array: a plain write, or a read of which the offset is known or not; an access of another kind has neither."""
 
-    array: Key
+    array: ObjectId
     write: Write | None
     reads: bool
     read: Write | None
 
 
-def arrays_kept_apart(function: ir.Function, spec: Specialization, facts: LaunchFacts) -> frozenset[Key]:
+def arrays_kept_apart(function: ir.Function, spec: Specialization, facts: LaunchFacts) -> frozenset[ObjectId]:
     """The local arrays of a launch of `facts` in which there can be no race; none if the kernel is too deep to be looked at."""
     try:
         analysis = Analysis(function, spec, facts)
@@ -67,7 +67,7 @@ def _accesses(analysis: Analysis, spec: Specialization) -> dict[int, list[Access
     return found
 
 
-def _is_local(place: Key, spec: Specialization, analysis: Analysis) -> bool:
+def _is_local(place: ObjectId, spec: Specialization, analysis: Analysis) -> bool:
     kind, which = place
     if kind == "param":
         assert isinstance(which, int)
@@ -101,7 +101,7 @@ def _alone(before: frozenset[int], behind: frozenset[int]) -> tuple[frozenset[in
     return before - behind, behind - before
 
 
-def _found(forms: IndexForms, accesses: dict[int, list[Access]]) -> Iterator[Key]:
+def _found(forms: IndexForms, accesses: dict[int, list[Access]]) -> Iterator[ObjectId]:
     intervals = list(Ways(forms, accesses).intervals())
     ids = [forms.local_id(axis) for axis in range(3)]
     for array in {access.array for several in accesses.values() for access in several}:
@@ -109,7 +109,7 @@ def _found(forms: IndexForms, accesses: dict[int, list[Access]]) -> Iterator[Key
             yield array
 
 
-def _quiet(forms: IndexForms, interval: Interval, array: Key, ids: list[Linear]) -> bool:
+def _quiet(forms: IndexForms, interval: Interval, array: ObjectId, ids: list[Linear]) -> bool:
     """Whether the accesses to one array between two barriers cannot race: they all read, or work-items write apart, and read
     what they write themselves or what nobody writes."""
     here = [access for access in interval.accesses if access.array == array]

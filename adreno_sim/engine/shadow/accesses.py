@@ -169,7 +169,7 @@ class Shadow(AccessHooks):
 
     def _base(self, target: Object) -> str | None:
         """The valid bytes of an object; None where all are always valid."""
-        which = target.key[1]
+        which = target.id[1]
         if target.kind == "buffer":
             assert isinstance(which, int)
             return self._field(which, 0) if self._spec(which) is not None else None
@@ -178,10 +178,10 @@ class Shadow(AccessHooks):
         return self._private_base(target) if target.kind == "private" else None
 
     def _local_offset(self, target: Object) -> int:
-        return self.e.unit.local_offsets[target.key[1]]
+        return self.e.unit.local_offsets[target.id[1]]
 
     def _private_base(self, target: Object) -> str:
-        which = target.key[1]
+        which = target.id[1]
         if which not in self._private:
             assert isinstance(which, int)
             self._private[which] = self._new_private(which, int(target.length))
@@ -223,7 +223,7 @@ class Shadow(AccessHooks):
         return base
 
     def _candidates(self) -> list[Object]:
-        return [self.e.object(key) for key in self.e.candidates()]
+        return [self.e.object(object_id) for object_id in self.e.candidates()]
 
     def _where_any(self, pointer: Ptr, valid: str, write: Callable[[], None]) -> None:
         """Write code that needs `valid`, behind a test where it may be null."""
@@ -244,9 +244,9 @@ class Shadow(AccessHooks):
         if target is None:
             return self._unknown_cells(pointer, size)
         if target.kind == "buffer":
-            assert isinstance(target.key[1], int)
-            return self._argument_cells(target.key[1], str(pointer.offset), size)
-        if target.kind != "local" or target.key in self.e.unit.spec.proofs.apart:
+            assert isinstance(target.id[1], int)
+            return self._argument_cells(target.id[1], str(pointer.offset), size)
+        if target.kind != "local" or target.id in self.e.unit.spec.proofs.apart:
             return None
         return self._local_cells(target, str(pointer.offset), self._count(str(pointer.offset), size, self.plan.local_grain))
 
@@ -267,9 +267,9 @@ class Shadow(AccessHooks):
         if target is None:
             return self._unknown_cells(pointer, size)
         if target.kind == "buffer":
-            assert isinstance(target.key[1], int)
-            return self._argument_cells(target.key[1], offset, size)
-        if target.kind != "local" or target.key in self.e.unit.spec.proofs.apart:
+            assert isinstance(target.id[1], int)
+            return self._argument_cells(target.id[1], offset, size)
+        if target.kind != "local" or target.id in self.e.unit.spec.proofs.apart:
             return None
         return self._local_cells(target, offset, self._count(offset, size, self.plan.local_grain))
 
@@ -300,8 +300,8 @@ class Shadow(AccessHooks):
         for target in self._candidates():
             here = None
             if target.kind == "buffer":
-                assert isinstance(target.key[1], int)
-                here = self._argument_cells(target.key[1], str(pointer.offset), size)
+                assert isinstance(target.id[1], int)
+                here = self._argument_cells(target.id[1], str(pointer.offset), size)
             elif target.kind == "local":
                 here = self._local_cells(target, str(pointer.offset), count)
             if here is None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ...ir import ir, llvm_types
-from ...ir.provenance import Key, Provenance, is_pointer
+from ...ir.provenance import ObjectId, Provenance, is_pointer
 from ..builtins.vectors import element_bytes
 
 MOST = 16
@@ -19,35 +19,35 @@ class Grains:
     `unknown`: some access is through a pointer that may lead anywhere; then all objects have one grain. `read`: what is read.
     """
 
-    by_object: dict[Key, int]
+    by_object: dict[ObjectId, int]
     least: int
     unknown: bool
-    read: frozenset[Key]
+    read: frozenset[ObjectId]
 
-    def of(self, key: Key) -> int:
+    def of(self, object_id: ObjectId) -> int:
         """The grain of one object."""
-        return self.least if self.unknown else self.by_object.get(key, MOST)
+        return self.least if self.unknown else self.by_object.get(object_id, MOST)
 
 
 def grains_of(function: ir.Function, provenance: Provenance | None = None) -> Grains:
     """The grains of all objects of a function."""
     provenance = provenance or Provenance(function)
-    by_object: dict[Key, int] = {}
+    by_object: dict[ObjectId, int] = {}
     least, unknown = MOST, False
-    read: set[Key] = set()
+    read: set[ObjectId] = set()
     for block in function.blocks:
         for instr in block.instrs:
             for position, size in accesses(instr):
                 pointer = instr.operands[position]
                 grain = min(low_bit(size), provenance.align(pointer))
-                key = provenance.key(pointer)
+                object_id = provenance.object_id(pointer)
                 least = min(least, grain)
-                if key is None:
+                if object_id is None:
                     unknown = True
                     continue
-                by_object[key] = min(by_object.get(key, MOST), grain)
+                by_object[object_id] = min(by_object.get(object_id, MOST), grain)
                 if not only_writes(instr, position):
-                    read.add(key)
+                    read.add(object_id)
     return Grains(by_object, least, unknown, frozenset(read))
 
 
@@ -56,8 +56,10 @@ def argument_grains(function: ir.Function) -> Grains:
 
     def found(function: ir.Function) -> Grains:
         whole = grains_of(function)
-        by_object = {key: grain for key, grain in whole.by_object.items() if key[0] == "param"}
-        return replace(whole, by_object=by_object, read=frozenset(key for key in whole.read if key[0] == "param"))
+        by_object = {object_id: grain for object_id, grain in whole.by_object.items() if object_id[0] == "param"}
+        return replace(
+            whole, by_object=by_object, read=frozenset(object_id for object_id in whole.read if object_id[0] == "param")
+        )
 
     return function.fact("argument_grains", found)
 

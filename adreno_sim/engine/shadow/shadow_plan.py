@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ...ir import ir
 from ...ir.postdominators import always_reached
-from ...ir.provenance import Key
+from ...ir.provenance import ObjectId
 from ..abi.specialization import LocalArg
 from .granularity import MOST, grains_of
 from .undefined_values import Undefined
@@ -55,7 +55,7 @@ class ShadowPlan:
         self.uses = Uses(kernel)
         self.undefined = Undefined(kernel, self.uses)
         grains = grains_of(kernel, plan.provenance)
-        local = [grains.of(key) for key in grains.by_object if _is_local(key, unit.spec.args)]
+        local = [grains.of(object_id) for object_id in grains.by_object if _is_local(object_id, unit.spec.args)]
         self.local_grain = grains.least if grains.unknown else min(local, default=MOST)
         self.local_bytes = unit.local_bytes
         self.local_valid = unit.reserve_arena(self.local_bytes)
@@ -68,9 +68,9 @@ class ShadowPlan:
         return self.local_bytes // self.local_grain * CELL_BYTES
 
 
-def _is_local(key: Key, args: tuple[object, ...]) -> bool:
+def _is_local(object_id: ObjectId, args: tuple[object, ...]) -> bool:
     """Constants count as well: they are never written, and make nothing finer than it need be but rarely."""
-    kind, which = key
+    kind, which = object_id
     if kind == "param":
         assert isinstance(which, int)
         return isinstance(args[which], LocalArg)

@@ -112,10 +112,10 @@ class Values:
 
     def _leaves(self, store: ir.Instr) -> bool:
         """Whether a store puts its value where others may see it."""
-        key = self.e.provenance.key(store.operands[-1])
-        if key is None:
+        object_id = self.e.provenance.object_id(store.operands[-1])
+        if object_id is None:
             return False
-        return key[0] == "param" and self.e.object(key).kind == "buffer"
+        return object_id[0] == "param" and self.e.object(object_id).kind == "buffer"
 
     def _report(self, operand: ir.Value, lanes: list[int]) -> None:
         masks = self.lanes(operand)

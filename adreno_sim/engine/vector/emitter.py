@@ -82,10 +82,10 @@ class SpmdEmitter(LoopFlow):
     def _step(self, axis: int) -> int:
         return self.tile.size[axis]
 
-    def _private(self, key):
-        instr = self.privates.named(key[1])
+    def _private(self, object_id):
+        instr = self.privates.named(object_id[1])
         name = instr.name or "private variable"
-        return Object(key, name, "private", room_of(self, instr, self.plan.private), private_bytes(instr))
+        return Object(object_id, name, "private", room_of(self, instr, self.plan.private), private_bytes(instr))
 
     def _zero(self, instr: ir.Instr) -> None:
         fill_room(self, self.opening, instr, self.object(("alloca", id(instr))).base, "0")

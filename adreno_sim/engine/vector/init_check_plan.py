@@ -41,10 +41,10 @@ def _check_local(unit: Unit, kernel: ir.Function, provenance: Provenance) -> Non
     """Local arrays must be proven to be free of races."""
     for instr in (i for block in kernel.blocks for i in block.instrs if touches_memory(i)):
         for target in targets(instr):
-            key = None if isinstance(ir.type_of(target), ir.Image) else provenance.key(target)
-            if key is None or key in unit.spec.proofs.apart:
+            object_id = None if isinstance(ir.type_of(target), ir.Image) else provenance.object_id(target)
+            if object_id is None or object_id in unit.spec.proofs.apart:
                 continue
-            kind, which = key
+            kind, which = object_id
             if kind in ("global", "param") and which in unit.local_offsets:
                 raise Unsuitable("local memory that work-items may race for")
 

@@ -163,12 +163,12 @@ class ValidBytes(AccessHooks):
         if variable is not None:
             return self._private_base(variable)
         if target.kind == "local":
-            offset = self.plan.local + self.e.unit.local_offsets[target.key[1]]
+            offset = self.plan.local + self.e.unit.local_offsets[target.id[1]]
             return self.e.prologue.op(f"getelementptr i8, ptr %arena, i64 {offset}")
         if target.kind != "buffer":
             return None
-        assert isinstance(target.key[1], int)
-        return self._argument(target.key[1])
+        assert isinstance(target.id[1], int)
+        return self._argument(target.id[1])
 
     def _image(self, image: ImageRef) -> str | None:
         return self._argument(image.param.index)
@@ -180,7 +180,7 @@ class ValidBytes(AccessHooks):
         return self.e.argument_field(index, argument_block.shadow_offset(arg), "ptr")
 
     def _variable(self, target: Object | None) -> ir.Instr | None:
-        return self.e.privates.named(target.key[1]) if target is not None and target.kind == "private" else None
+        return self.e.privates.named(target.id[1]) if target is not None and target.kind == "private" else None
 
     def _private_base(self, variable: ir.Instr) -> str:
         if id(variable) not in self._private:

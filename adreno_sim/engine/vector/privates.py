@@ -35,8 +35,8 @@ class Privates:
 
     def variable(self, pointer: ir.Value) -> ir.Instr | None:
         """The variable that a pointer leads into; None for other memory."""
-        key = self._provenance.key(pointer)
-        return self._variables[key[1]] if key is not None and key[0] == "alloca" else None  # type: ignore[index]
+        object_id = self._provenance.object_id(pointer)
+        return self._variables[object_id[1]] if object_id is not None and object_id[0] == "alloca" else None  # type: ignore[index]
 
     def named(self, number: object) -> ir.Instr:
         """The variable whose alloca has the id `number`."""
@@ -69,7 +69,7 @@ class Privates:
         for value in instr.operands:
             if not is_pointer(value):
                 continue
-            if instr.op != "phi" and self._provenance.key(value) is None:
+            if instr.op != "phi" and self._provenance.object_id(value) is None:
                 raise Unsuitable("a pointer whose object is not known when compiling")
             variable = self.variable(value)
             if variable is not None and not self.filled(instr):

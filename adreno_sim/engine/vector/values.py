@@ -131,9 +131,9 @@ class LaneValues(KernelEmitter):
 
     def lane_ptr_from(self, value: ir.Value, offsets: str) -> LanePtr:
         """A pointer from a vector of byte offsets."""
-        key = self.provenance.key(value)
-        assert key is not None
-        target = self.object(key)
+        object_id = self.provenance.object_id(value)
+        assert object_id is not None
+        target = self.object(object_id)
         start = Ptr(target.base, target.length, 0, self.provenance.align(value), target)
         return LanePtr(start, (0,) * self.count, offsets)
 
