@@ -14,8 +14,8 @@ from ..ir.queries import globals_of, object_align, private_bytes
 from . import builtins, vector  # noqa: F401 (built-ins register themselves)
 from .abi import argument_block
 from .abi.specialization import LocalArg, Specialization
-from .analysis.loop_bounds import is_short
-from .analysis.parallel_regions import Region, RegionPlan
+from .analysis.loop_bounds import needs_no_watchdog
+from .analysis.parallel_regions import ParallelRegion, RegionPlan
 from .analysis.segments import Graph
 from .emit import sync_points
 from .emit.collectives import combine_function, is_collective
@@ -80,11 +80,11 @@ def _emit(kernel: ir.Function, spec: Specialization, planner: Planner, writer: W
     _reserve_local(unit, kernel)
     plan = planner(unit, kernel)
     first = len(unit.table.sites)
-    for split in plan.regions.graph.splits:
-        unit.table.sites.append(Site(Kind.DIVERGENT_BARRIER, split.instr.loc, "split", size=split.number))
+    for sync in plan.regions.graph.sync_points:
+        unit.table.sites.append(Site(Kind.DIVERGENT_BARRIER, sync.instr.loc, "split", size=sync.number))
     unit.functions.append(diverged_function(first))
     unit.functions.append(stopped_function(len(unit.table.sites)))
-    unit.table.sites += [Site(Kind.WATCHDOG, split.instr.loc) for split in plan.regions.graph.splits]
+    unit.table.sites += [Site(Kind.WATCHDOG, sync.instr.loc) for sync in plan.regions.graph.sync_points]
     if spec.watch:
         unit.functions.append(watched_function())
     unit.functions += writer(plan)
@@ -99,7 +99,7 @@ def _emit(kernel: ir.Function, spec: Specialization, planner: Planner, writer: W
     if memory > MOST_GROUP_MEMORY:
         what = f"{memory} bytes of private and local memory for one work-group of kernel {plan.unit.kernel.name}"
         raise UnsupportedError(f"unsupported: {what}: expected at most {MOST_GROUP_MEMORY}")
-    polls = not is_short(kernel)
+    polls = not needs_no_watchdog(kernel)
     straight = plan.shadow.texel_writes.straight() if isinstance(plan.shadow, ShadowPlan) else frozenset()
     sites, notes = tuple(unit.table.sites), tuple(unit.notes)
     return ModuleText(text, memory, sites, tuple(unit.prints), notes, polls, unit.may_fail, plan.flat, straight, lanes=plan.lanes)
@@ -122,7 +122,7 @@ def _reserve_local(unit: Unit, kernel: ir.Function) -> None:
 def _plan(unit: Unit, kernel: ir.Function) -> KernelPlan:
     graph = Graph(kernel, sync_points.Scopes())
     regions = RegionPlan(graph)
-    flat = any(s.scope == "wave" for s in graph.splits)
+    flat = any(s.scope == "wave" for s in graph.sync_points)
     plan = KernelPlan(unit, Provenance(kernel), regions, flat, argument_block.slots(unit.spec.args)[0])
     if unit.spec.full:
         plan.shadow = ShadowPlan(plan, kernel)
@@ -131,7 +131,7 @@ def _plan(unit: Unit, kernel: ir.Function) -> KernelPlan:
     return plan
 
 
-def _emitter(plan: KernelPlan, region: Region) -> KernelEmitter:
+def _emitter(plan: KernelPlan, region: ParallelRegion) -> KernelEmitter:
     e = KernelEmitter(plan, region)
     if isinstance(plan.shadow, ShadowPlan):
         e.hooks = Shadow(e, plan.shadow)
@@ -153,11 +153,11 @@ def _place_private(plan: KernelPlan, kernel: ir.Function) -> None:
 def _place_kept(plan: KernelPlan) -> None:
     emitter = _emitter(plan, plan.regions.regions[0])
     items = plan.unit.spec.items
-    splits = plan.regions.graph.splits
-    for value in [*plan.regions.crossing()]:
+    syncs = plan.regions.graph.sync_points
+    for value in [*plan.regions.live_across_syncs()]:
         plan.kept[id(value)] = [plan.unit.reserve_arena(items * value_bytes(t)) for t in emitter.part_types(value)]
-    for split in splits:
-        if is_collective(split.instr):
-            types = [llvm_types.spell(v.type) for v in [*split.instr.operands, split.instr]]
-            plan.collective[split.number] = [plan.unit.reserve_arena(items * value_bytes(t)) for t in types]
-            plan.kept[id(split.instr)] = plan.collective[split.number][-1:]
+    for sync in syncs:
+        if is_collective(sync.instr):
+            types = [llvm_types.spell(v.type) for v in [*sync.instr.operands, sync.instr]]
+            plan.collective[sync.number] = [plan.unit.reserve_arena(items * value_bytes(t)) for t in types]
+            plan.kept[id(sync.instr)] = plan.collective[sync.number][-1:]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...ir import ir
-from .parallel_regions import Region, RegionPlan
+from .parallel_regions import ParallelRegion, RegionPlan
 from .segments import Segment
 
 _SILENT_OPS = {
@@ -20,20 +20,20 @@ _SILENT_OPS = {
 
 
 @dataclass(frozen=True)
-class Guard:
+class ActiveItems:
     """Work-items whose local id along `axis` is `bound` (> 0) or more do nothing."""
 
     axis: int
     bound: int
 
 
-def guard_of(plan: RegionPlan, region: Region) -> Guard | None:
+def find_active_items(plan: RegionPlan, region: ParallelRegion) -> ActiveItems | None:
     """The guard of a region, if it begins with one and everybody leaves it by the same split."""
     first = region.order[0]
     last = first.block.instrs[-1]
-    if region.number == 0 or first.split is not None or last.op != "condbr" or not all(map(_silent, first.instrs[:-1])):
+    if region.number == 0 or first.sync is not None or last.op != "condbr" or not all(map(_silent, first.instrs[:-1])):
         return None  # region 0 also gives private variables their zeros
-    ends = {s.split.number if s.split else 0 for s in region.order if s.split or not s.successors}
+    ends = {s.sync.number if s.sync else 0 for s in region.order if s.sync or not s.successors}
     if len(ends) != 1 or not _leaves_quietly(first.successors[1]) or _keeps_anything_new(plan, region):
         return None
     return _bound(last.operands[0])
@@ -53,7 +53,7 @@ def _leaves_quietly(segment: Segment) -> bool:
     seen: set[Segment] = set()
     while segment not in seen:
         seen.add(segment)
-        if segment.split is not None:
+        if segment.sync is not None:
             return all(map(_silent, segment.instrs))
         if not all(map(_silent, segment.instrs[:-1])):
             return False
@@ -64,15 +64,15 @@ def _leaves_quietly(segment: Segment) -> bool:
     return False
 
 
-def _keeps_anything_new(plan: RegionPlan, region: Region) -> bool:
+def _keeps_anything_new(plan: RegionPlan, region: ParallelRegion) -> bool:
     """Whether a value computed here lives on behind the split: then every work-item has to compute it."""
-    splits = [s.split for s in region.order if s.split is not None]
-    return any(split.instr.operands and split.scope == "wave" for split in splits) or any(
-        id(value) in region.defined for split in splits for value in plan.kept_at(split)
+    sync_points = [s.sync for s in region.order if s.sync is not None]
+    return any(sync.instr.operands and sync.scope == "wave" for sync in sync_points) or any(
+        id(value) in region.defined for sync in sync_points for value in plan.live_across(sync)
     )
 
 
-def _bound(condition: ir.Value) -> Guard | None:
+def _bound(condition: ir.Value) -> ActiveItems | None:
     """The guard that holds where `condition` can be true."""
     if not isinstance(condition, ir.Instr):
         return None
@@ -85,7 +85,7 @@ def _bound(condition: ir.Value) -> Guard | None:
     return _compared(condition) if condition.op == "icmp" else None
 
 
-def _compared(test: ir.Instr) -> Guard | None:
+def _compared(test: ir.Instr) -> ActiveItems | None:
     left, right = test.operands
     if not (isinstance(right, ir.Const) and isinstance(right.value, int)):
         return None
@@ -95,7 +95,7 @@ def _compared(test: ir.Instr) -> Guard | None:
     limit = {"slt": right.value, "ult": right.value, "sle": right.value + 1, "ule": right.value + 1}.get(test.pred)
     if test.pred == "eq":
         limit = right.value + 1
-    return Guard(axis, limit) if axis is not None and limit is not None and 0 < limit <= 1024 else None
+    return ActiveItems(axis, limit) if axis is not None and limit is not None and 0 < limit <= 1024 else None
 
 
 def _local_axis(value: ir.Value) -> int | None:

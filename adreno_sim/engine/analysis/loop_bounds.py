@@ -18,7 +18,7 @@ _INVERSE = {"slt": "sge", "sge": "slt", "sle": "sgt", "sgt": "sle", "ult": "uge"
             "eq": "ne", "ne": "eq"}  # fmt: skip
 
 
-def is_short(function: ir.Function) -> bool:
+def needs_no_watchdog(function: ir.Function) -> bool:
     """Whether a work-item is sure to come to its end, or to a place where it is given up, without a look at the stop flag: no
     loop needs one, those included in which work-items meet."""
     return not polled_edges(reverse_postorder(Graph(function, ScopeOf()).entry))
@@ -70,7 +70,7 @@ def counted_exits(head: Segment, order: list[Segment]) -> Iterator[tuple[ir.Inst
             body |= _body(tail, head, predecessors)
     blocks = {id(s.block) for s in body}
     last = head.block.instrs[-1]
-    if last.op != "condbr" or head.split is not None or all(s in body for s in head.successors):
+    if last.op != "condbr" or head.sync is not None or all(s in body for s in head.successors):
         return
     test = last.operands[0]
     if not isinstance(test, ir.Instr) or test.op != "icmp":
@@ -101,7 +101,7 @@ def _counted_exit(head: Segment, exit: Segment, body: set[Segment], blocks: set[
     # Only an exit that every iteration passes bounds the loop: the header's own, or the one before the back edge.
     last = exit.block.instrs[-1]
     passes = exit is head or (exit.successors.count(head) == 1 and sum(head in s.successors for s in body) == 1)
-    if not passes or last.op != "condbr" or exit.split is not None:
+    if not passes or last.op != "condbr" or exit.sync is not None:
         return None
     test = last.operands[0]
     if not isinstance(test, ir.Instr) or test.op != "icmp":

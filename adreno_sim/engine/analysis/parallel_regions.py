@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from ...ir import ir
 from ...ir.cfg import reverse_postorder
 from .loop_bounds import polled_edges
-from .segments import Graph, Segment, Split
+from .segments import Graph, Segment, SyncPoint
 from .shift_amounts import written_amount
 
 
-def always_at_hand(value: ir.Value) -> bool:
+def is_rematerializable(value: ir.Value) -> bool:
     """Values every region computes for itself: constants, arguments, memory objects."""
     return not isinstance(value, ir.Instr) or value.op == "alloca" or is_sampler(value)
 
@@ -26,7 +26,7 @@ def is_sampler(value: ir.Value) -> bool:
 
 
 @dataclass(eq=False)
-class Region:
+class ParallelRegion:
     """Segments reachable from one resume point without crossing a split, in reverse postorder.
 
     live_in: values from earlier regions. defined: ids of the instructions this region may execute.
@@ -51,26 +51,26 @@ class RegionPlan:
         self.graph = graph
         self.live = _liveness(graph)
         self.regions = [self._region(0, graph.entry, [])]
-        for split in graph.splits:
-            assert split.resume is not None
-            self.regions.append(self._region(split.number, split.resume, self.live[split.resume]))
+        for sync in graph.sync_points:
+            assert sync.resume is not None
+            self.regions.append(self._region(sync.number, sync.resume, self.live[sync.resume]))
 
-    def crossing(self) -> list[ir.Instr]:
+    def live_across_syncs(self) -> list[ir.Instr]:
         """Every value that lives across some split, in a stable order."""
         seen: dict[int, ir.Instr] = {}
-        for split in self.graph.splits:
-            seen.update((id(v), v) for v in self.kept_at(split))
+        for sync in self.graph.sync_points:
+            seen.update((id(v), v) for v in self.live_across(sync))
         return list(seen.values())
 
-    def kept_at(self, split: Split) -> list[ir.Instr]:
+    def live_across(self, sync: SyncPoint) -> list[ir.Instr]:
         """What work-items keep at `split`: all that lives behind it but the split's own result."""
-        assert split.resume is not None
-        return [v for v in self.live[split.resume] if v is not split.instr]
+        assert sync.resume is not None
+        return [v for v in self.live[sync.resume] if v is not sync.instr]
 
-    def _region(self, number: int, start: Segment, live_in: list[ir.Instr]) -> Region:
+    def _region(self, number: int, start: Segment, live_in: list[ir.Instr]) -> ParallelRegion:
         order = reverse_postorder(start)
         defined = {id(i) for s in order for i in s.instrs}
-        return Region(number, order, polled_edges(order), live_in, defined)
+        return ParallelRegion(number, order, polled_edges(order), live_in, defined)
 
 
 def _uses(segment: Segment) -> list[ir.Value]:
@@ -78,7 +78,7 @@ def _uses(segment: Segment) -> list[ir.Value]:
     edges."""
     used = [v for i in segment.instrs if i.op != "phi" for v in i.operands]
     used += [v for i in segment.instrs if (v := written_amount(i)) is not None]
-    return used + (segment.split.instr.operands if segment.split else [])
+    return used + (segment.sync.instr.operands if segment.sync else [])
 
 
 def _edge_uses(segment: Segment) -> list[ir.Value]:
@@ -94,7 +94,7 @@ def _edge_uses(segment: Segment) -> list[ir.Value]:
 
 def _liveness(graph: Graph) -> dict[Segment, list[ir.Instr]]:
     """Values that live into each segment (backward data flow; crossing splits). Nothing where no work-items meet."""
-    if not graph.splits:
+    if not graph.sync_points:
         return {}
     touched = {s: _touched(s) for s in graph.segments}
     live: dict[Segment, dict[int, ir.Instr]] = {s: {} for s in graph.segments}
@@ -113,7 +113,7 @@ def _liveness(graph: Graph) -> dict[Segment, list[ir.Instr]]:
 def _touched(segment: Segment) -> tuple[dict[int, ir.Instr], list[int]]:
     """What a segment uses of other segments and its own, and what it computes."""
     uses = [*_edge_uses(segment), *_uses(segment)]
-    used = {id(value): value for value in uses if isinstance(value, ir.Instr) and not always_at_hand(value)}
+    used = {id(value): value for value in uses if isinstance(value, ir.Instr) and not is_rematerializable(value)}
     return used, [id(instr) for instr in segment.instrs]
 
 
@@ -121,11 +121,11 @@ def _live_in(
     segment: Segment, live: dict[Segment, dict[int, ir.Instr]], used: dict[int, ir.Instr], defined: list[int]
 ) -> dict[int, ir.Instr]:
     now: dict[int, ir.Instr] = {}
-    after = [segment.split.resume] if segment.split and segment.split.resume else segment.successors
+    after = [segment.sync.resume] if segment.sync and segment.sync.resume else segment.successors
     for successor in after:
         now.update(live[successor])
-    if segment.split is not None:
-        now.pop(id(segment.split.instr), None)
+    if segment.sync is not None:
+        now.pop(id(segment.sync.instr), None)
     now.update(used)
     for instr in defined:
         now.pop(instr, None)

@@ -12,7 +12,7 @@ from ...ir import ir
 
 
 @dataclass(eq=False, slots=True)
-class Split:
+class SyncPoint:
     """A place where work-items meet. `number` counts from 1; `scope` is "group" or "wave"; `resume` follows it."""
 
     number: int
@@ -29,7 +29,7 @@ class Segment:
     block: ir.Block
     start: int
     end: int
-    split: Split | None = None
+    sync: SyncPoint | None = None
     successors: list[Segment] = field(default_factory=list)
 
     @property
@@ -46,12 +46,12 @@ class Graph:
 
     def __init__(self, function: ir.Function, scope_of: ScopeOf):
         self.segments: list[Segment] = []
-        self.splits: list[Split] = []
+        self.sync_points: list[SyncPoint] = []
         self.first: dict[int, Segment] = {}
         for block in function.blocks:
             self._cut(block, scope_of)
         for segment in self.segments:
-            if segment.split is None:
+            if segment.sync is None:
                 segment.successors = [self.first[id(b)] for b in segment.block.successors]
         self.entry = self.segments[0]
 
@@ -61,14 +61,14 @@ class Graph:
             scope = scope_of(instr) if instr.op == "call" else None
             if scope is None:
                 continue
-            split = Split(len(self.splits) + 1, instr, scope)
-            self.splits.append(split)
-            self._add(block, start, at, split, waiting)
-            start, waiting = at + 1, split
+            sync = SyncPoint(len(self.sync_points) + 1, instr, scope)
+            self.sync_points.append(sync)
+            self._add(block, start, at, sync, waiting)
+            start, waiting = at + 1, sync
         self._add(block, start, len(block.instrs), None, waiting)
 
-    def _add(self, block: ir.Block, start: int, end: int, split: Split | None, after: Split | None) -> None:
-        segment = Segment(len(self.segments), block, start, end, split)
+    def _add(self, block: ir.Block, start: int, end: int, sync: SyncPoint | None, after: SyncPoint | None) -> None:
+        segment = Segment(len(self.segments), block, start, end, sync)
         self.segments.append(segment)
         if after is None:
             self.first[id(block)] = segment

@@ -26,7 +26,7 @@ _PURE = {
 }  # fmt: skip
 
 
-class Lockstep:
+class Uniformity:
     """Of the blocks reachable from a kernel's entry."""
 
     def __init__(self, dominators: Dominators):

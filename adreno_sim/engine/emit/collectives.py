@@ -27,7 +27,7 @@ class _Combiner:
 
     def __init__(self, plan: KernelPlan, number: int):
         self.plan = plan
-        self.instr = plan.regions.graph.splits[number - 1].instr
+        self.instr = plan.regions.graph.sync_points[number - 1].instr
         self.slots = plan.collective[number]
         self.t = Text()
 

@@ -259,9 +259,9 @@ class Emitter:
                 self._instruction(instr)
             if phis:
                 self._flush_phis(segment)
-            if segment.split is not None:
-                self.loc = segment.split.instr.loc
-                self.hooks.before(segment.split.instr)
+            if segment.sync is not None:
+                self.loc = segment.sync.instr.loc
+                self.hooks.before(segment.sync.instr)
                 self.leave_at(segment)
             else:
                 self._terminator(segment, polled)

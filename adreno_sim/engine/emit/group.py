@@ -34,7 +34,7 @@ def _dispatch(plan: KernelPlan, prefix: str, current: str, numbers: list[int], a
 
 def _combine(plan: KernelPlan, prefix: str, reached: str, after: str) -> list[str]:
     """Run the combining function of the collective that was reached, if it is one, then go to `after`."""
-    numbers = [s.number for s in plan.regions.graph.splits if s.number in plan.collective]
+    numbers = [s.number for s in plan.regions.graph.sync_points if s.number in plan.collective]
     cases = " ".join(f"i64 {n}, label %{prefix}.c{n}" for n in numbers)
     lines = [f"  switch i64 {reached}, label %{after} [ {cases} ]"]
     for n in numbers:
@@ -76,7 +76,7 @@ def _waves(plan: KernelPlan) -> str:
     """With sub-groups: each runs alone between the places where the whole group meets. `state` holds where each is."""
     wave = plan.unit.spec.wave_size
     state = plan.unit.reserve_arena(8 * -(-plan.unit.spec.items // wave))
-    wave_numbers = [s.number for s in plan.regions.graph.splits if s.scope == "wave"]
+    wave_numbers = [s.number for s in plan.regions.graph.sync_points if s.scope == "wave"]
     on_wave = " ".join(f"i64 {n}, label %meet" for n in wave_numbers)
     lines = f"""  %state = getelementptr i8, ptr %arena, i64 {state}
   %total = add i64 %last, 0

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..abi import context
 from ..abi.order_tables import items_in_table
-from ..analysis.active_items import guard_of
+from ..analysis.active_items import find_active_items
 
 if TYPE_CHECKING:
     from .region import KernelEmitter
@@ -21,11 +21,11 @@ def item_loop(e: KernelEmitter) -> tuple[list[str], list[str]]:
     """One loop over the turns of a region, which finds the local ids from the table."""
     spec = e.unit.spec
     table = context.read(e.prologue, context.ITEM_ORDER, "ptr")
-    guard = None if e.plan.flat else guard_of(e.plan.regions, e.region)
+    active = None if e.plan.flat else find_active_items(e.plan.regions, e.region)
     sizes = list(spec.local_size)
-    if guard is not None:
-        sizes[guard.axis] = min(sizes[guard.axis], guard.bound)
-    whole = guard is None or tuple(sizes) == spec.local_size
+    if active is not None:
+        sizes[active.axis] = min(sizes[active.axis], active.bound)
+    whole = active is None or tuple(sizes) == spec.local_size
     count = items_in_table(e.plan.flat, spec.items, spec.wave_size) if whole else math.prod(sizes)
     head = ["begin:", "  br label %turn", "turn:", "  %turn.n = phi i64 [ 0, %begin ], [ %turn.next, %latch ]"]
     head += _from_table(table) if whole else _rotated(e, table, count)

@@ -13,9 +13,9 @@ from ...ir.provenance import Object, ObjectId, Provenance
 from ...ir.queries import globals_of, object_align, private_bytes
 from ..abi import context
 from ..abi.specialization import NOTHING, LocalArg
-from ..analysis.active_items import guard_of
+from ..analysis.active_items import find_active_items
 from ..analysis.intervals import Grid, Intervals
-from ..analysis.parallel_regions import Region, RegionPlan
+from ..analysis.parallel_regions import ParallelRegion, RegionPlan
 from ..analysis.segments import Segment
 from ..llvm.text import Text
 from . import item_order
@@ -70,7 +70,7 @@ class KernelPlan:
 class KernelEmitter(Emitter):
     """One region's function: `i64 @region.N(...)`, the number of the split every work-item reached, 0 at the kernel's end."""
 
-    def __init__(self, plan: KernelPlan, region: Region):
+    def __init__(self, plan: KernelPlan, region: ParallelRegion):
         super().__init__(plan.unit, plan.unit.kernel, plan.provenance)
         self.plan = plan
         self.region = region
@@ -214,14 +214,14 @@ class KernelEmitter(Emitter):
 
     def _loop_end(self, axis: int) -> str:
         """How far the loop along `axis` runs: over the group, or as far as anything is done."""
-        guard = guard_of(self.plan.regions, self.region)
+        active = find_active_items(self.plan.regions, self.region)
         size = self.item_ids.size(axis)
-        if guard is None or guard.axis != axis:
+        if active is None or active.axis != axis:
             return size
         if self.unit.spec.uniform:
-            return str(min(guard.bound, self.unit.spec.local_size[axis]))
+            return str(min(active.bound, self.unit.spec.local_size[axis]))
         least = self.unit.declare("llvm.umin.i64", "i64", "i64, i64")
-        return self.prologue.op(f"call {least}(i64 {size}, i64 {guard.bound})")
+        return self.prologue.op(f"call {least}(i64 {size}, i64 {active.bound})")
 
     def _flat_loop(self) -> tuple[list[str], list[str]]:
         """One loop over flattened local ids from %first to %last."""
@@ -307,16 +307,16 @@ class KernelEmitter(Emitter):
         return self.opening.op(f"load {type}, ptr {self.arena_slot(self.opening, offset, type)}, align 1")
 
     def leave_at(self, segment: Segment) -> None:
-        split = segment.split
-        assert split is not None
+        sync = segment.sync
+        assert sync is not None
         t = self.body
-        for value in self.plan.regions.kept_at(split):
+        for value in self.plan.regions.live_across(sync):
             if id(value) in self.region.defined:
                 for offset, type, part in zip(self.plan.kept[id(value)], self.part_types(value), self.parts(value), strict=True):
                     t.do(f"store {type} {part}, ptr {self.arena_slot(t, offset, type)}, align 1")
-        for offset, operand in zip(self.plan.collective.get(split.number, []), split.instr.operands, strict=False):
+        for offset, operand in zip(self.plan.collective.get(sync.number, []), sync.instr.operands, strict=False):
             t.do(f"store {self.typed(operand)}, ptr {self.arena_slot(t, offset, llvm_types.spell(operand.type))}, align 1")
-        self.exits.append((t.label, split.number))
+        self.exits.append((t.label, sync.number))
         t.jump("left")
 
     def leave(self, value: str | None) -> None:

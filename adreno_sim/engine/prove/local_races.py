@@ -17,7 +17,7 @@ from ..abi.launch_facts import LaunchFacts
 from ..abi.specialization import LocalArg, Specialization
 from ..analysis.affine import IndexForms
 from ..analysis.linear import Linear
-from ..analysis.uniformity import Lockstep
+from ..analysis.uniformity import Uniformity
 from .disjoint import Write, told_apart
 from .in_range import Analysis
 from .single_writer import read_of, write_of
@@ -156,7 +156,7 @@ class Ways:
     def __init__(self, forms: IndexForms, accesses: dict[int, list[Access]]):
         self._forms, self._accesses = forms, accesses
         self._order = forms.dominators.order
-        self._lockstep = Lockstep(forms.dominators)
+        self._lockstep = Uniformity(forms.dominators)
         self._deciding = {id(b) for b in self._order if self._lockstep.decides(b) and not self._comes_back(b)}
         self._counters = dict(self._shared_counters())
 

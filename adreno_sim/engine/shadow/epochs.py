@@ -5,18 +5,18 @@ from __future__ import annotations
 
 from ...ir import ir
 from ..abi import context
-from ..analysis.segments import Split
+from ..analysis.segments import SyncPoint
 
 _LOCAL_FENCE, _GLOBAL_FENCES = 1, 6  # CLK_LOCAL_MEM_FENCE; CLK_GLOBAL_MEM_FENCE and CLK_IMAGE_MEM_FENCE
 _STEP = 1 << 32
 
 
-def fences(split: Split) -> tuple[bool, bool]:
+def fences(sync: SyncPoint) -> tuple[bool, bool]:
     """Whether a split orders accesses to local memory, and to global memory and images; both where the source leaves it open."""
-    assert split.instr.callee is not None
-    if "barrier" not in split.instr.callee.name or not split.instr.operands:
+    assert sync.instr.callee is not None
+    if "barrier" not in sync.instr.callee.name or not sync.instr.operands:
         return True, True
-    flags = split.instr.operands[0]
+    flags = sync.instr.operands[0]
     if not isinstance(flags, ir.Const) or not isinstance(flags.value, int):
         return True, True
     return bool(flags.value & _LOCAL_FENCE), bool(flags.value & _GLOBAL_FENCES)
@@ -55,16 +55,16 @@ entry:
 """
 
 
-def met_function(splits: list[Split]) -> str:
+def met_function(syncs: list[SyncPoint]) -> str:
     """`@shadow.met(ctx, split)`: all work-items of a group have met at a split."""
     cases, blocks = "", ""
-    for split in splits:
-        local, far = fences(split)
+    for sync in syncs:
+        local, far = fences(sync)
         words = [context.SINCE_LOCAL] * local + [context.SINCE_GLOBAL] * far
-        cases += f" i64 {split.number}, label %s{split.number}"
-        blocks += f"s{split.number}:\n"
+        cases += f" i64 {sync.number}, label %s{sync.number}"
+        blocks += f"s{sync.number}:\n"
         for word in words:
-            name = f"%s{split.number}.{word}"
+            name = f"%s{sync.number}.{word}"
             blocks += f"  {name} = getelementptr i8, ptr %ctx, i64 {word * 8}\n  store i64 %next, ptr {name}, align 8\n"
         blocks += "  ret void\n"
     return f"""

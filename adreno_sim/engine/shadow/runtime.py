@@ -21,5 +21,5 @@ def functions(plan: KernelPlan) -> list[str]:
         race_cells.fill_function(),
         epochs.tick_function(),
         epochs.group_function(),
-        epochs.met_function([s for s in plan.regions.graph.splits if s.scope == "group"]),
+        epochs.met_function([s for s in plan.regions.graph.sync_points if s.scope == "group"]),
     ]

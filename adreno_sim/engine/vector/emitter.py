@@ -7,7 +7,7 @@ from dataclasses import replace
 from ...ir import ir, llvm_types
 from ...ir.provenance import Object, is_pointer
 from ...ir.queries import private_bytes
-from ..analysis.parallel_regions import Region
+from ..analysis.parallel_regions import ParallelRegion
 from ..analysis.shift_amounts import written_amount
 from ..emit import access, undefined_behaviour
 from ..emit.emitter import INSTRUCTIONS
@@ -33,7 +33,7 @@ _UNFIT = {"atomicrmw": "atomic operations", "cmpxchg": "atomic operations", "fen
 class SpmdEmitter(LoopFlow):
     """Writes `i64 @region.N(...)` like KernelEmitter, a tile of work-items at a time."""
 
-    def __init__(self, plan: SpmdPlan, region: Region):
+    def __init__(self, plan: SpmdPlan, region: ParallelRegion):
         super().__init__(plan, region)
         if plan.valid is not None:
             self.hooks = ValidBytes(self, plan.valid)
@@ -128,14 +128,14 @@ class SpmdEmitter(LoopFlow):
         return t.op(f"getelementptr [{part_bytes(type)} x i8], ptr {base}, i64 {tile_number(self, t)}")
 
     def leave_at(self, segment) -> None:
-        split, t = segment.split, self.body
-        for value in self.plan.regions.kept_at(split):
+        sync, t = segment.sync, self.body
+        for value in self.plan.regions.live_across(sync):
             if id(value) in self.region.defined:
                 varying = self.kept_varies(value)
                 parts = self.lane_parts(value, varying)
                 for offset, type, part in zip(self.plan.kept[id(value)], self.kept_types(value), parts, strict=True):
                     t.do(f"store {type} {part}, ptr {self._kept_at(t, offset, type)}, align 1")
-        self.exits.append((t.label, split.number))
+        self.exits.append((t.label, sync.number))
         t.jump("left")
 
     def unrolls(self, loop: Loop, lines: list[str]) -> bool:

@@ -184,7 +184,7 @@ class Flow(LaneValues):
         """The terminator of an item that all lanes leave the same way."""
         t, last = self.body, item.block.instrs[-1]
         self.loc = last.loc
-        if item.split is not None:
+        if item.sync is not None:
             self.leave_at(item)
             return
         if last.op in ("ret", "unreachable"):
@@ -257,7 +257,7 @@ class Flow(LaneValues):
         if level.loop is not None:
             raise Unsuitable("lanes that leave a loop in a way that was not foreseen")
         leaves, self._leaves = self._leaves, []
-        numbers = {s.split.number if s.split else 0 for s, _ in leaves}
+        numbers = {s.sync.number if s.sync else 0 for s, _ in leaves}
         if numbers - {0}:
             raise Unsuitable("a barrier in divergent control flow")
         self.leave(None)
@@ -299,8 +299,8 @@ class Flow(LaneValues):
         """The ways out of a segment under the current mask."""
         last, t = segment.block.instrs[-1], self.body
         self.loc = last.loc
-        if segment.split is not None or last.op in ("ret", "unreachable"):
-            if segment.split is not None:
+        if segment.sync is not None or last.op in ("ret", "unreachable"):
+            if segment.sync is not None:
                 raise Unsuitable("a barrier in divergent control flow")
             self._leaves.append((segment, self.mask))
             return []
@@ -437,14 +437,14 @@ class Flow(LaneValues):
         for segment in self.structure.order:
             if segment in loop.body:
                 continue
-            uses = [*segment.instrs, segment.split.instr] if segment.split else segment.instrs
+            uses = [*segment.instrs, segment.sync.instr] if segment.sync else segment.instrs
             for user in uses:
                 sources = user.blocks if user.op == "phi" else [None] * len(user.operands)
                 for value, block in [*zip(user.operands, sources, strict=False), (written_amount(user), None)]:
                     if id(value) in own and (block is None or id(block) not in blocks):
                         found[id(value)] = own[id(value)]
-            if segment.split is not None:
-                for value in self.plan.regions.kept_at(segment.split):
+            if segment.sync is not None:
+                for value in self.plan.regions.live_across(segment.sync):
                     if id(value) in own:
                         found[id(value)] = value
         return list(found.values())

@@ -29,7 +29,7 @@ def plan(unit: Unit, kernel: ir.Function) -> SpmdPlan:
     spec = unit.spec
     tile = tiles.choose(spec, tiles.widths(objects.machine().features))
     graph = Graph(kernel, sync_points.Scopes())
-    if any(split.scope == "wave" or is_collective(split.instr) for split in graph.splits):
+    if any(sync.scope == "wave" or is_collective(sync.instr) for sync in graph.sync_points):
         raise Unsuitable("functions of a sub-group or work-group")
     provenance = Provenance(kernel)
     privates = Privates(kernel, provenance)
@@ -69,7 +69,7 @@ def _place_private(plan: SpmdPlan, kernel: ir.Function) -> None:
 
 
 def _place_kept(plan: SpmdPlan) -> None:
-    crossing = plan.regions.crossing()
+    crossing = plan.regions.live_across_syncs()
     if not crossing:
         return
     emitter = SpmdEmitter(plan, plan.regions.regions[0])

@@ -271,7 +271,7 @@ class Structure:
         if isinstance(item, Loop):
             return item.divergent and len({e.target for e in item.leaving}) > 1
         last = item.block.instrs[-1]
-        return item.split is None and last.op in ("condbr", "switch") and divides(last)
+        return item.sync is None and last.op in ("condbr", "switch") and divides(last)
 
     def _mix(self, level: Level, mixed: set[Segment]) -> None:
         """Targets that more than one masked edge leads to."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ...ir import ir, llvm_types
 from ...ir.provenance import Ptr, is_pointer
-from ..analysis.parallel_regions import Region
+from ..analysis.parallel_regions import ParallelRegion
 from ..emit.diagnostic_sites import DEFINED, Site
 from ..emit.emitter import INSTRUCTIONS
 from ..emit.event_counters import noted
@@ -46,7 +46,7 @@ class SpmdPlan(KernelPlan):
 class LaneValues(KernelEmitter):
     """What values are and how instructions reach them. `mask`: the lanes at work, None for all."""
 
-    def __init__(self, plan: SpmdPlan, region: Region):
+    def __init__(self, plan: SpmdPlan, region: ParallelRegion):
         super().__init__(plan, region)
         self.plan: SpmdPlan = plan
         self.tile = plan.tile

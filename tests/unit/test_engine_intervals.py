@@ -7,7 +7,7 @@ import itertools
 import pytest
 
 from adreno_sim.engine.analysis.intervals import Grid, Intervals
-from adreno_sim.engine.analysis.loop_bounds import _iterations, is_short, signed
+from adreno_sim.engine.analysis.loop_bounds import _iterations, needs_no_watchdog, signed
 from adreno_sim.engine.analysis.parallel_regions import RegionPlan
 from adreno_sim.engine.analysis.segments import Graph
 from adreno_sim.engine.emit.sync_points import Scopes
@@ -285,4 +285,4 @@ def test_loops_that_are_proven_short_are_not_watched(loop, polled):
 )
 def test_loops_in_which_work_items_meet_may_be_short(body, short):
     module = compile_source(HEAD + body + " }", "", target=FrontEndTarget())
-    assert is_short(module.kernels["k"]) == short
+    assert needs_no_watchdog(module.kernels["k"]) == short

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from oracle import Buffer, Scalar
 
-from adreno_sim.engine.analysis.active_items import Guard, guard_of
+from adreno_sim.engine.analysis.active_items import ActiveItems, find_active_items
 from adreno_sim.engine.analysis.parallel_regions import RegionPlan
 from adreno_sim.engine.analysis.segments import Graph
 from adreno_sim.engine.emit.sync_points import Scopes
@@ -19,17 +19,17 @@ SIZE = (32, 4)
 
 Rule = Callable[[int, int], bool]
 
-GUARDED: dict[str, tuple[str, Guard, Rule]] = {  # a condition, the guard it is, and where it holds
-    "below": ("l < 5", Guard(0, 5), lambda x, y: x < 5),
-    "up to": ("l <= 5", Guard(0, 6), lambda x, y: x <= 5),
-    "equal": ("l == 5", Guard(0, 6), lambda x, y: x == 5),
-    "unsigned below": ("(uint)l < 5u", Guard(0, 5), lambda x, y: x < 5),
-    "unsigned up to": ("(uint)l <= 5u", Guard(0, 6), lambda x, y: x <= 5),
-    "the id itself": ("get_local_id(0) < 7", Guard(0, 7), lambda x, y: x < 7),
-    "converted": ("convert_int(get_local_id(0)) < 7", Guard(0, 7), lambda x, y: x < 7),
-    "second axis": ("m < 2", Guard(1, 2), lambda x, y: y < 2),
-    "conjunction": ("l < 5 && m < 2", Guard(0, 5), lambda x, y: x < 5 and y < 2),
-    "chosen": ("(l < 5 ? 1 : 0)", Guard(0, 5), lambda x, y: x < 5),
+GUARDED: dict[str, tuple[str, ActiveItems, Rule]] = {  # a condition, the guard it is, and where it holds
+    "below": ("l < 5", ActiveItems(0, 5), lambda x, y: x < 5),
+    "up to": ("l <= 5", ActiveItems(0, 6), lambda x, y: x <= 5),
+    "equal": ("l == 5", ActiveItems(0, 6), lambda x, y: x == 5),
+    "unsigned below": ("(uint)l < 5u", ActiveItems(0, 5), lambda x, y: x < 5),
+    "unsigned up to": ("(uint)l <= 5u", ActiveItems(0, 6), lambda x, y: x <= 5),
+    "the id itself": ("get_local_id(0) < 7", ActiveItems(0, 7), lambda x, y: x < 7),
+    "converted": ("convert_int(get_local_id(0)) < 7", ActiveItems(0, 7), lambda x, y: x < 7),
+    "second axis": ("m < 2", ActiveItems(1, 2), lambda x, y: y < 2),
+    "conjunction": ("l < 5 && m < 2", ActiveItems(0, 5), lambda x, y: x < 5 and y < 2),
+    "chosen": ("(l < 5 ? 1 : 0)", ActiveItems(0, 5), lambda x, y: x < 5),
     "conjunction of bits": ("(l < 5) & (m < 2)", None, lambda x, y: x < 5 and y < 2),  # type: ignore[dict-item]
     "second of two": ("(bool)(n > 0) && m < 3", None, lambda x, y: y < 3),  # type: ignore[dict-item]
 }  # fmt: skip
@@ -74,11 +74,11 @@ def outcome(engine, body: str, size: tuple[int, int] = SIZE, total: int = 1) -> 
     return result.outputs[0].reshape(total, 4, 32)
 
 
-def guards(body: str) -> list[Guard | None]:
+def guards(body: str) -> list[ActiveItems | None]:
     """The guard of each region but the first."""
     kernel = compile_source(HEAD + body + TAIL, "", target=FrontEndTarget()).kernels["k"]
     plan = RegionPlan(Graph(kernel, Scopes()))
-    return [guard_of(plan, region) for region in plan.regions[1:]]
+    return [find_active_items(plan, region) for region in plan.regions[1:]]
 
 
 def expected(rule: Rule, yes: int = 7, no: int = 1) -> np.ndarray:
