@@ -19,7 +19,7 @@ from .analysis.parallel_regions import ParallelRegion, RegionPlan
 from .analysis.segments import Graph
 from .emit import sync_points
 from .emit.collectives import combine_function, is_collective
-from .emit.diagnostic_sites import Site, raise_function, report_function
+from .emit.diagnostic_sites import DiagnosticSite, raise_function, report_function
 from .emit.group import diverged_function, group_function, stopped_function, watched_function, worker_functions
 from .emit.region import STACK_LIMIT, KernelEmitter, KernelPlan, value_bytes
 from .emit.unit import PrintCall, Unit
@@ -43,9 +43,9 @@ class ModuleText:
 
     text: str
     memory: int
-    sites: tuple[Site, ...]
+    sites: tuple[DiagnosticSite, ...]
     prints: tuple[PrintCall, ...]
-    notes: tuple[Site, ...]
+    notes: tuple[DiagnosticSite, ...]
     polls: bool
     may_fail: bool
     flat: bool = False
@@ -63,7 +63,7 @@ def emit_module(kernel: ir.Function, spec: Specialization) -> ModuleText:
             return _emit(kernel, spec, vector.plan, vector.region_functions)
         except vector.Unsuitable as unsuitable:
             reason = str(unsuitable)
-    if spec.full and spec.sticky:
+    if spec.full and spec.deferred_checks:
         return ModuleText("", 0, (), (), (), False, False, reason=reason)
     return replace(_emit(kernel, spec, _plan, _regions), reason=reason)
 
@@ -75,16 +75,16 @@ Writer = Callable[[Any], list[str]]
 def _emit(kernel: ir.Function, spec: Specialization, planner: Planner, writer: Writer) -> ModuleText:
     unit = Unit(spec, kernel)
     unit.functions.append(report_function(spec.items))
-    if spec.sticky:
+    if spec.deferred_checks:
         unit.functions.append(raise_function())
     _reserve_local(unit, kernel)
     plan = planner(unit, kernel)
     first = len(unit.table.sites)
     for sync in plan.regions.graph.sync_points:
-        unit.table.sites.append(Site(Kind.DIVERGENT_BARRIER, sync.instr.loc, "split", size=sync.number))
+        unit.table.sites.append(DiagnosticSite(Kind.DIVERGENT_BARRIER, sync.instr.loc, "split", size=sync.number))
     unit.functions.append(diverged_function(first))
     unit.functions.append(stopped_function(len(unit.table.sites)))
-    unit.table.sites += [Site(Kind.WATCHDOG, sync.instr.loc) for sync in plan.regions.graph.sync_points]
+    unit.table.sites += [DiagnosticSite(Kind.WATCHDOG, sync.instr.loc) for sync in plan.regions.graph.sync_points]
     if spec.watch:
         unit.functions.append(watched_function())
     unit.functions += writer(plan)
@@ -101,7 +101,7 @@ def _emit(kernel: ir.Function, spec: Specialization, planner: Planner, writer: W
         raise UnsupportedError(f"unsupported: {what}: expected at most {MOST_GROUP_MEMORY}")
     polls = not needs_no_watchdog(kernel)
     straight = plan.shadow.texel_writes.straight() if isinstance(plan.shadow, ShadowPlan) else frozenset()
-    sites, notes = tuple(unit.table.sites), tuple(unit.notes)
+    sites, notes = tuple(unit.table.sites), tuple(unit.static_findings)
     return ModuleText(text, memory, sites, tuple(unit.prints), notes, polls, unit.may_fail, plan.flat, straight, lanes=plan.lanes)
 
 

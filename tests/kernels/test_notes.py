@@ -31,7 +31,9 @@ def both(engine, monkeypatch):
     """
     runs: list[tuple[bool, int]] = []
     run = launch.run
-    monkeypatch.setattr(launch, "run", lambda *a, **k: runs.append((a[0].spec.sticky, a[0].module.lanes)) or run(*a, **k))
+    monkeypatch.setattr(
+        launch, "run", lambda *a, **k: runs.append((a[0].spec.deferred_checks, a[0].module.lanes)) or run(*a, **k)
+    )
 
     def outcome(source, global_size, local_size, args, *, vectors=True, again=False, **options):
         results = {}
@@ -41,7 +43,7 @@ def both(engine, monkeypatch):
                 monkeypatch.setattr(optimistic, "_prepared", type(optimistic._prepared)())
                 runs.clear()
                 results[limit, emitter] = engine.run_with(emitter, source, "k", global_size, local_size, args, **options)
-                flags = [sticky for sticky, _ in runs]
+                flags = [deferred_checks for deferred_checks, _ in runs]
                 assert flags == ([False] if limit < 0 else [True, False] if again else [True])
                 assert (runs[0][1] > 1) == (vectors and limit > 0 and emitter == "spmd")
         exact = results.pop((-1, "scalar"))

@@ -85,7 +85,7 @@ def test_what_failed_once_reports_at_once(monkeypatch):
     memory, address = launch.aligned(128)
     runs = []
     run = launch.run
-    monkeypatch.setattr(launch, "run", lambda *a, **k: runs.append(a[0].spec.sticky) or run(*a, **k))
+    monkeypatch.setattr(launch, "run", lambda *a, **k: runs.append(a[0].spec.deferred_checks) or run(*a, **k))
     for _ in range(2):
         args = [BoundBuffer(address, 64), BoundBuffer(address, 64)]
         assert optimistic.run(module, kernel, key, (16, 1, 1), (0, 0, 0), args).findings

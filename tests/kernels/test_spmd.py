@@ -71,7 +71,7 @@ def test_what_does_not_fit_falls_back_and_says_why(body, reason):
 def test_vectors_are_used_where_nothing_speaks_against_them():
     assert module_of("r[x] = v;").lanes in widths() and not module_of("r[x] = v;").reason
     assert module_of("r[x] = v;", emitter="scalar").lanes == 1
-    assert module_of("r[x] = v;", checks="bounds", sticky=True).lanes > 1
+    assert module_of("r[x] = v;", checks="bounds", deferred_checks=True).lanes > 1
     assert module_of("r[x] = v;", checks="bounds").reason == "code that reports, work-item by work-item"
     assert module_of("r[x] = v;", local_size=(2, 1, 1)).reason == "a group of 2 work-items"
 
@@ -141,7 +141,7 @@ def test_elements_of_less_than_32_bits(engine, type, active, checks):
 )
 def test_what_is_exact_for_some_lane_at_work_is_said_of_no_other(body, flagged):
     """Code under a mask may run for no lane, and lane 0, whose values stand for a pattern, may not be among those at work."""
-    text = module_of(body, checks="bounds", sticky=True, proofs=Proofs(exact=frozenset(range(200)))).text
+    text = module_of(body, checks="bounds", deferred_checks=True, proofs=Proofs(exact=frozenset(range(200)))).text
     (line,) = (line for line in text.splitlines() if " mul " in line and ", 77" in line)
     assert (" nsw " in line) is flagged
 

@@ -112,7 +112,7 @@ class Specialization(CachedHash):
     srgb_writes: bool = True
     most_groups: tuple[int, int, int] | None = None
     proofs: Proofs = NOTHING
-    sticky: bool = False
+    deferred_checks: bool = False
     emitter: Emitter = "scalar"
     count: bool = False
 

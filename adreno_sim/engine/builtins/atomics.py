@@ -66,7 +66,7 @@ def read_modify_write(e: Emitter, instr: ir.Instr, operation: str, pointer: Ptr,
     spelled, size = llvm_types.spell(type), llvm_types.store_size(type)
 
     def body(address: str) -> str:
-        e.hooks.updating(pointer, type, reads=operation != "xchg", writes=True)
+        e.hooks.on_atomic(pointer, type, reads=operation != "xchg", writes=True)
         old = e.body.op(f"atomicrmw {operation} ptr {address}, {spelled} {operand} seq_cst, align {size}")
         access.stored(e, address, size)
         return old
@@ -81,7 +81,7 @@ def compare_exchange(e: Emitter, instr: ir.Instr, pointer: Ptr, type: ir.Type, e
     pair = f"{{ {word}, i1 }}"
 
     def body(address: str) -> str:
-        e.hooks.updating(pointer, type, reads=True, writes=True)
+        e.hooks.on_atomic(pointer, type, reads=True, writes=True)
         result = e.body.op(f"cmpxchg ptr {address}, {word} {expected}, {word} {new} seq_cst seq_cst, align {size}")
         access.stored(e, address, size)
         return result
@@ -149,7 +149,7 @@ def _load(e: Emitter, instr: ir.Instr) -> None:
     pointer = e.pointer(instr.operands[0])
 
     def body(address: str) -> str:
-        e.hooks.updating(pointer, instr.type, reads=True, writes=False)
+        e.hooks.on_atomic(pointer, instr.type, reads=True, writes=False)
         return e.body.op(f"load atomic {spelled}, ptr {address} seq_cst, align {size}")
 
     e.define(instr, guarded(e, pointer, instr.type, llvm_types.zero(instr.type), spelled, body))
@@ -166,7 +166,7 @@ def _atomic_store(e: Emitter, instr: ir.Instr, pointer: ir.Value, type: ir.Type,
     size, target = llvm_types.store_size(type), e.pointer(pointer)
 
     def body(address: str) -> str:
-        e.hooks.updating(target, type, reads=False, writes=True)
+        e.hooks.on_atomic(target, type, reads=False, writes=True)
         e.body.do(f"store atomic {llvm_types.spell(type)} {operand}, ptr {address} seq_cst, align {size}")
         access.stored(e, address, size)
         return ""

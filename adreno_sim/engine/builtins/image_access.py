@@ -8,7 +8,7 @@ from ...base.specs import Sampler
 from ...findings import Kind
 from ...ir import ir, llvm_types
 from ..emit.builtin_registry import intrinsic
-from ..emit.diagnostic_sites import DEFINED, Site
+from ..emit.diagnostic_sites import BENIGN_KINDS, DiagnosticSite
 from ..emit.emitter import Emitter
 from ..emit.image_refs import ImageRef
 from ..llvm.text import Text, scaled
@@ -45,7 +45,7 @@ def address_of(e: Emitter, image: ImageRef, offset: str) -> str:
 def _fetched(e: Emitter, image: ImageRef, suffix: str, where: Sequence[str], instr: ir.Instr | None) -> str:
     """The colour at coordinates that are in range."""
     offset = offset_of(e, image, where)
-    e.hooks.reading_texel(image, where, offset, instr)
+    e.hooks.on_image_read(image, where, offset, instr)
     return texels.fetch(e, image.format, suffix, address_of(e, image, offset))
 
 
@@ -56,9 +56,9 @@ def report_coordinate(e: Emitter, t: Text, image: ImageRef, kind: Kind, where: S
     e.report(t, coordinate_site(e, image, kind), *coordinate_values(t, image, where))
 
 
-def coordinate_site(e: Emitter, image: ImageRef, kind: Kind) -> Site:
+def coordinate_site(e: Emitter, image: ImageRef, kind: Kind) -> DiagnosticSite:
     """The check of an access's coordinates here."""
-    return Site(kind, e.loc, "coordinate", image.param.name, image.format.texel_bytes, image.dimensions, _MEANING[kind])
+    return DiagnosticSite(kind, e.loc, "coordinate", image.param.name, image.format.texel_bytes, image.dimensions, _MEANING[kind])
 
 
 def coordinate_values(t: Text, image: ImageRef, where: Sequence[str]) -> list[str]:
@@ -110,7 +110,7 @@ def read_at(
         return _fetched(e, image, suffix, where, instr)
     failed, ok, done = t.fresh("outside"), t.fresh("ok"), t.fresh("read")
     kind = Kind.IMAGE_READ_OUT_OF_RANGE if sampler.addressing == "none" else Kind.CLAMPED_READ
-    if kind in DEFINED:
+    if kind in BENIGN_KINDS:
         t.branch(out_of_range(e, image, where), failed, ok, unlikely=True)
     else:
         e.failing(out_of_range(e, image, where), failed, ok)

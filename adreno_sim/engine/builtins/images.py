@@ -13,7 +13,7 @@ from ...base.specs import Sampler
 from ...findings import Kind
 from ...ir import ir, llvm_types
 from ..emit.builtin_registry import call, family
-from ..emit.diagnostic_sites import Site
+from ..emit.diagnostic_sites import DiagnosticSite
 from ..emit.emitter import Emitter
 from ..emit.image_operands import NO_SAMPLER, image_of, sampler_of
 from ..emit.image_refs import ImageRef
@@ -38,7 +38,7 @@ def _read(e: Emitter, instr: ir.Instr) -> None:
     else:
         sampler = _for_integers(e, image, sampler)
         colour = read_at(e, image, suffix, sampler, coordinates(e, image, where), sampled, instr)
-    e.hooks.was_read(instr)
+    e.hooks.after_load(instr)
     e.define(instr, colour)
 
 
@@ -63,7 +63,7 @@ def _write(e: Emitter, instr: ir.Instr) -> None:
     offset = offset_of(e, image, where)
     texels.store(
         e, image.format, suffix, address_of(e, image, offset), colour,
-        lambda type, stored: e.hooks.writing_texel(image, where, offset, type, stored),
+        lambda type, stored: e.hooks.on_image_write(image, where, offset, type, stored),
     )  # fmt: skip
     t.jump(done)
     t.block(done)
@@ -87,15 +87,21 @@ def _check_format(e: Emitter, image: ImageRef, suffix: str, write: bool) -> None
     """A function that does not fit the format: one finding per place, known when compiling."""
     if write and image.format.srgb and not e.unit.spec.srgb_writes and e.unit.checked:
         what = f"{image.param.name}, an image of {image.format.order}, is written: undefined without cl_khr_srgb_image_writes"
-        e.unit.note(Site(Kind.FORMAT_MISMATCH, e.loc, view=image.param.name, text=f"{what}, which the device does not have"))
+        e.unit.add_static_finding(
+            DiagnosticSite(Kind.FORMAT_MISMATCH, e.loc, view=image.param.name, text=f"{what}, which the device does not have")
+        )
     if texels.fits(image.format, suffix, write) or not e.unit.checked:
         return
     function = f"{'write' if write else 'read'}_image{suffix}"
     what = f"{function} on {image.param.name}, an image of {image.format.order} {image.format.channel_type}, is undefined"
     if texels.passes_bits(image.format, suffix):
-        e.unit.note(Site(Kind.REINTERPRETED_FORMAT, e.loc, view=image.param.name, text=f"{what}; its bits pass unchanged here"))
+        e.unit.add_static_finding(
+            DiagnosticSite(Kind.REINTERPRETED_FORMAT, e.loc, view=image.param.name, text=f"{what}; its bits pass unchanged here")
+        )
     else:
-        e.unit.note(Site(Kind.FORMAT_MISMATCH, e.loc, view=image.param.name, text=f"{what}; stored bits are cut or extended"))
+        e.unit.add_static_finding(
+            DiagnosticSite(Kind.FORMAT_MISMATCH, e.loc, view=image.param.name, text=f"{what}; stored bits are cut or extended")
+        )
 
 
 def _for_integers(e: Emitter, image: ImageRef, sampler: Sampler) -> Sampler:
@@ -108,7 +114,7 @@ def _for_integers(e: Emitter, image: ImageRef, sampler: Sampler) -> Sampler:
             f"{image.param.name} is read at integer coordinates with a sampler that needs float ones "
             f"(normalized={sampler.normalized}, {sampler.addressing}, {sampler.filter}): undefined"
         )
-        e.unit.note(Site(Kind.UNDEFINED_SAMPLER, e.loc, view=image.param.name, text=text))
+        e.unit.add_static_finding(DiagnosticSite(Kind.UNDEFINED_SAMPLER, e.loc, view=image.param.name, text=text))
     return NO_SAMPLER
 
 

@@ -14,7 +14,7 @@ from ...ir.unsupported import unsupported
 from ..analysis.segments import Graph, ScopeOf, Segment
 from ..emit import access
 from ..emit.builtin_registry import emitter_of
-from ..emit.diagnostic_sites import Site
+from ..emit.diagnostic_sites import DiagnosticSite
 from ..emit.emitter import Emitter, instruction
 from ..emit.unit import Unit
 from .vectors import element_bytes
@@ -39,7 +39,7 @@ class LibraryEmitter(Emitter):
             return Object(object_id, "variable", "private", base, whole)
         raise unsupported("program-scope data in a library function", self.loc)
 
-    def report_if(self, condition: str, site: Site, *values: str | int) -> None:
+    def report_if(self, condition: str, site: DiagnosticSite, *values: str | int) -> None:
         """What a library function does on its way is its own affair: its results are defined for every argument."""
 
     def leave(self, value: str | None) -> None:
@@ -147,14 +147,14 @@ def checked_target(e: Emitter, pointer: Ptr, size: int) -> str:
     bad = access.out_of_bounds(e, pointer, size)
     address = e.address(replace(pointer))
     if bad is None:
-        e.hooks.filling(pointer, size)
+        e.hooks.on_memset(pointer, size)
         return address
     scratch = e.prologue.op(f"alloca [{max(size, 1)} x i8], align {ALIGNED}")
     e.report_if(bad, access.place_of(e, pointer, Kind.OUT_OF_BOUNDS_WRITE, size), *access.values_of(e, pointer))
     good, on = e.body.fresh("good"), e.body.fresh("on")
     e.body.branch(bad, on, good, unlikely=True)
     e.body.block(good)
-    e.hooks.filling(pointer, size)
+    e.hooks.on_memset(pointer, size)
     e.body.jump(on)
     e.body.block(on)
     return e.body.op(f"select i1 {bad}, ptr {scratch}, ptr {address}")

@@ -9,7 +9,7 @@ from ...base.specs import Sampler
 from ...findings import Kind
 from ...ir import ir, llvm_types
 from ..emit.builtin_registry import intrinsic
-from ..emit.diagnostic_sites import Site
+from ..emit.diagnostic_sites import DiagnosticSite
 from ..emit.emitter import Emitter
 from ..emit.image_refs import ImageRef
 from ..llvm import constants
@@ -69,7 +69,9 @@ def _checked(e: Emitter, image: ImageRef, suffix: str, sampler: Sampler) -> Samp
         wrong = "linear filtering of integers is undefined"
         sampler = Sampler(sampler.normalized, sampler.addressing, "nearest")
     if wrong and e.unit.checked:
-        e.unit.note(Site(Kind.UNDEFINED_SAMPLER, e.loc, view=image.param.name, text=f"{image.param.name}: {wrong}"))
+        e.unit.add_static_finding(
+            DiagnosticSite(Kind.UNDEFINED_SAMPLER, e.loc, view=image.param.name, text=f"{image.param.name}: {wrong}")
+        )
     return sampler
 
 

@@ -15,7 +15,7 @@ from ...ir.provenance import ALIGNED, Ptr, is_pointer, stride_of
 from ...ir.unsupported import unsupported
 from ..abi import context
 from ..llvm.text import added, scaled
-from .diagnostic_sites import Site
+from .diagnostic_sites import DiagnosticSite
 from .emitter import Emitter, instruction
 from .inner_bounds import Step, check_steps
 
@@ -23,9 +23,9 @@ Body = Callable[[str], str]
 """Writes the access itself, given the address and alignment as `ptr ..., align n` needs them; returns the value read."""
 
 
-def place_of(e: Emitter, pointer: Ptr, kind: Kind, size: int) -> Site:
+def place_of(e: Emitter, pointer: Ptr, kind: Kind, size: int) -> DiagnosticSite:
     """The site of an access of `size` bytes through `pointer`."""
-    return Site(kind, e.loc, "offset", pointer.object.name if pointer.object else "", size)
+    return DiagnosticSite(kind, e.loc, "offset", pointer.object.name if pointer.object else "", size)
 
 
 def values_of(e: Emitter, pointer: Ptr, t: object = None) -> tuple[str | int, str | int, str]:
@@ -109,11 +109,11 @@ def read(e: Emitter, pointer: Ptr, type: ir.Type, align: int, volatile: bool = F
     word = "load volatile" if volatile and shared(pointer) else "load"
 
     def body(address: str) -> str:
-        e.hooks.reading(pointer, type, instr)
+        e.hooks.on_load(pointer, type, instr)
         return e.body.op(f"{word} {spelled}, ptr {address}, align {known}")
 
     result = access(e, pointer, size, False, spelled, llvm_types.zero(type), body)
-    e.hooks.was_read(instr)
+    e.hooks.after_load(instr)
     return result
 
 
@@ -126,7 +126,7 @@ def write(
     word = "store volatile" if volatile and shared(pointer) else "store"
 
     def body(address: str) -> str:
-        e.hooks.writing(pointer, type, operand, value)
+        e.hooks.on_store(pointer, type, operand, value)
         e.body.do(f"{word} {llvm_types.spell(type)} {operand}, ptr {address}, align {known}")
         stored(e, address, size)
         return ""
@@ -153,7 +153,7 @@ def stored(e: Emitter, address: str, size: int | str) -> None:
     cold = t.aside()
     cold.block(seen)
     group, local = e.item(cold)
-    site = e.unit.table.add(Site(Kind.WRONG_VALUE, e.loc, "store"))
+    site = e.unit.table.add(DiagnosticSite(Kind.WRONG_VALUE, e.loc, "store"))
     cold.do(f"call void @watched(ptr %ctx, i64 {site}, i64 {group}, i64 {local})")
     cold.jump(on)
     t.put_aside(cold)
@@ -212,7 +212,7 @@ def _store_argument(e: Emitter, param: ir.Param, target: Ptr) -> None:
     """Copy a struct argument to the variable that holds it."""
     move = e.unit.declare("llvm.memmove.p0.p0.i64", "void", "ptr, ptr, i64, i1")
     source = e.argument_address(param)
-    e.hooks.filling(target, llvm_types.size_of(param.type))
+    e.hooks.on_memset(target, llvm_types.size_of(param.type))
     e.body.do(f"call {move}(ptr {e.address(target)}, ptr {source}, i64 {llvm_types.size_of(param.type)}, i1 false)")
 
 
@@ -342,7 +342,7 @@ def block_operation(e: Emitter, checks: list[tuple[Ptr, Kind]], nbytes: str, kno
         cold.jump(done)
         t.put_aside(cold)
         t.block(ok)
-    e.hooks.moving(checks[0][0], checks[1][0] if len(checks) > 1 else None, nbytes)
+    e.hooks.on_copy(checks[0][0], checks[1][0] if len(checks) > 1 else None, nbytes)
     t.do(call)
     stored(e, written, nbytes)
     t.jump(done)

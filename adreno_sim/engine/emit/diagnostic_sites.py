@@ -11,7 +11,7 @@ from ..llvm.text import UNLIKELY
 
 
 @dataclass(frozen=True)
-class Site:
+class DiagnosticSite:
     """One check in the source. `values` reported with it mean, by `shape`:
 
     "offset": byte offset, object length, object address; `size` is the access's, `view` the object where known.
@@ -28,21 +28,21 @@ class Site:
     text: str = ""
 
 
-IN_PLACE = (Kind.WATCHDOG, Kind.DIVERGENT_BARRIER)
+IMMEDIATE_KINDS = (Kind.WATCHDOG, Kind.DIVERGENT_BARRIER)
 """Kinds that sticky code reports as any other does: they end the group, and come from where no access is."""
 
-DEFINED = (Kind.CLAMPED_READ,)
+BENIGN_KINDS = (Kind.CLAMPED_READ,)
 """Kinds of what is defined, and may happen in every launch: sticky code counts them in place (`emit.event_counters`)."""
 
 
-class SiteTable:
+class DiagnosticSiteTable:
     """Sites in order of their numbers; equal sites share one."""
 
     def __init__(self) -> None:
-        self.sites: list[Site] = []
-        self._number: dict[Site, int] = {}
+        self.sites: list[DiagnosticSite] = []
+        self._number: dict[DiagnosticSite, int] = {}
 
-    def add(self, site: Site) -> int:
+    def add(self, site: DiagnosticSite) -> int:
         number = self._number.get(site)
         if number is None:
             number = self._number[site] = len(self.sites)

@@ -14,9 +14,9 @@ from ...ir.unsupported import unsupported
 from ..analysis.segments import Segment
 from ..llvm import constants
 from ..llvm.text import Text
-from .diagnostic_sites import DEFINED, IN_PLACE, Site
-from .event_counters import noted
-from .instrumentation import AccessHooks
+from .diagnostic_sites import BENIGN_KINDS, IMMEDIATE_KINDS, DiagnosticSite
+from .event_counters import count_event
+from .instrumentation import Instrumentation
 from .unit import Unit
 
 
@@ -63,7 +63,7 @@ class Emitter:
         self.objects: dict[ObjectId, Object] = {}
         self.limits: dict[tuple[str, int], str] = {}
         self.loc = ir.UNKNOWN_LOC
-        self.hooks = AccessHooks()
+        self.hooks = Instrumentation()
         self.current: ir.Instr | None = None
         self.contracts = unit.spec.contract == "on"
         self.exact: Callable[[ir.Instr], bool] = lambda instr: False
@@ -97,7 +97,7 @@ class Emitter:
         """Operands (i64) of the linear group number and local id, for reports from `t`."""
         return "0", "0"
 
-    def tally(self, instr: ir.Instr) -> None:
+    def count_access(self, instr: ir.Instr) -> None:
         """Called before each instruction, for what counts how often it runs."""
 
     def leave(self, value: str | None) -> None:
@@ -206,22 +206,22 @@ class Emitter:
 
     # Reports
 
-    def report(self, t: Text, site: Site, *values: str | int) -> None:
+    def report(self, t: Text, site: DiagnosticSite, *values: str | int) -> None:
         """Write into `t` (cold code) the report of `site` with up to six values; sticky code only raises its flag,
         but for what is defined."""
-        if self.unit.sticky and site.kind not in (*IN_PLACE, *DEFINED):
+        if self.unit.deferred_checks and site.kind not in (*IMMEDIATE_KINDS, *BENIGN_KINDS):
             self.unit.may_fail = True
             t.do("store i8 1, ptr %sticky")
             return
-        if self.unit.sticky and site.kind in DEFINED:
-            noted(self, t, site, 1, lambda: (*self.item(t), values))
+        if self.unit.deferred_checks and site.kind in BENIGN_KINDS:
+            count_event(self, t, site, 1, lambda: (*self.item(t), values))
             return
         group, local = self.item(t)
         number = self.unit.table.add(site)
         rest = ", ".join(f"i64 {v}" for v in [*values, *[0] * (6 - len(values))])
         t.do(f"call void @report(ptr %ctx, i64 {number}, i64 {group}, i64 {local}, {rest})")
 
-    def report_if(self, condition: str, site: Site, *values: str | int) -> None:
+    def report_if(self, condition: str, site: DiagnosticSite, *values: str | int) -> None:
         """Report `site` where the i1 `condition` holds, and go on."""
         if not self.unit.checked:
             return
@@ -240,7 +240,7 @@ class Emitter:
 
     def failing(self, condition: str, failed: str, ok: str) -> None:
         """Branch on a check. Sticky code says nothing of likelihood, so that LLVM may turn the branch into a mask."""
-        self.body.branch(condition, failed, ok, unlikely=not self.unit.sticky)
+        self.body.branch(condition, failed, ok, unlikely=not self.unit.deferred_checks)
 
     # Code
 
@@ -254,14 +254,14 @@ class Emitter:
                     self._flush_phis(segment)
                     phis = False
                 self.loc, self.current = instr.loc, instr
-                self.hooks.before(instr)
-                self.tally(instr)
+                self.hooks.before_instr(instr)
+                self.count_access(instr)
                 self._instruction(instr)
             if phis:
                 self._flush_phis(segment)
             if segment.sync is not None:
                 self.loc = segment.sync.instr.loc
-                self.hooks.before(segment.sync.instr)
+                self.hooks.before_instr(segment.sync.instr)
                 self.leave_at(segment)
             else:
                 self._terminator(segment, polled)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from ..abi import context
 from ..llvm.text import Text
-from .diagnostic_sites import Site
+from .diagnostic_sites import DiagnosticSite
 
 if TYPE_CHECKING:
     from .unit import Unit
@@ -25,13 +25,15 @@ class Reporter(Protocol):
     def item(self, t: Text) -> tuple[str, str]: ...
 
 
-def noted(e: Reporter, t: Text, site: Site, times: str | int, first: Callable[[], tuple[str, str, Sequence[str | int]]]) -> None:
+def count_event(
+    e: Reporter, t: Text, site: DiagnosticSite, times: str | int, first: Callable[[], tuple[str, str, Sequence[str | int]]]
+) -> None:
     """Write into `t` (cold code of a region) that `site` fires `times` (i64), for work-items none of which is before `e.item`.
 
     `first` writes into `t` the group, local id and values of the first of them.
     """
     number = e.unit.table.add(site)
-    count = t.op(f"getelementptr i8, ptr %arena, i64 {e.unit.tally(number)}")
+    count = t.op(f"getelementptr i8, ptr %arena, i64 {e.unit.counter_offset(number)}")
     before = t.op(f"load i64, ptr {count}, align 8")
     t.do(f"store i64 {t.op(f'add i64 {before}, {times}')}, ptr {count}, align 8")
     group, local = e.item(t)
@@ -47,18 +49,18 @@ def noted(e: Reporter, t: Text, site: Site, times: str | int, first: Callable[[]
     t.block(on)
 
 
-def opening(unit: Unit) -> list[str]:
+def zero_counters(unit: Unit) -> list[str]:
     """Lines at a worker's start: its counts are zero."""
     t = Text(prefix="noted.")
-    for offset in unit.tallies.values():
+    for offset in unit.counter_offsets.values():
         t.do(f"store i64 0, ptr {t.op(f'getelementptr i8, ptr %arena, i64 {offset}')}, align 8")
     return t.lines
 
 
-def closing(unit: Unit) -> list[str]:
+def flush_counters(unit: Unit) -> list[str]:
     """Lines at its end: they are added to the launch's."""
     t = Text(prefix="told.")
-    for number, offset in unit.tallies.items():
+    for number, offset in unit.counter_offsets.items():
         total = t.op(f"load i64, ptr {t.op(f'getelementptr i8, ptr %arena, i64 {offset}')}, align 8")
         t.op(f"atomicrmw add ptr {_word(t, number, context.SITE_COUNT)}, i64 {total} monotonic")
     return t.lines

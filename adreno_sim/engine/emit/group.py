@@ -287,15 +287,16 @@ def worker_functions(plan: KernelPlan) -> str:
     setup = "\n".join(t.lines)
     size = _group_items(plan)
     once, which, start = _taking_turns(plan)
-    noted, told = (
-        "".join(f"{line}\n" for line in lines) for lines in (event_counters.opening(plan.unit), event_counters.closing(plan.unit))
+    count_event, flush_lines = (
+        "".join(f"{line}\n" for line in lines)
+        for lines in (event_counters.zero_counters(plan.unit), event_counters.flush_counters(plan.unit))
     )
     return f"""
 define internal void @groups(ptr %ctx, ptr noalias %args, ptr noalias %mem) #2 {{
 entry:
 {setup}
   %arena = getelementptr i8, ptr %mem, i64 {local}
-{once}{noted}  br label %take
+{once}{count_event}  br label %take
 take:
   %from = atomicrmw add ptr {next_group}, i64 {chunk} monotonic
   %any = icmp ult i64 %from, {count}
@@ -327,7 +328,7 @@ next:
   %more = icmp ult i64 %turn.next, %to
   br i1 %more, label %group, label %take
 end:
-{told}  ret void
+{flush_lines}  ret void
 }}
 
 define void @worker(ptr %ctx, ptr %args, ptr %mem) #2 {{

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from ...findings import Kind
 from ...ir import ir, llvm_types
 from ...ir.provenance import Ptr
-from .diagnostic_sites import Site
+from .diagnostic_sites import DiagnosticSite
 from .emitter import Emitter
 
 
@@ -45,7 +45,7 @@ def _check(e: Emitter, array: ir.Array, index: str | int, nbytes: int | None, po
     beyond = "true" if last < 0 else e.body.op(f"icmp ugt i64 {index}, {last}")
     inside = e.body.op(f"icmp ult i64 {pointer.offset}, {pointer.length}")
     text = f"index {{index}} of an array of {array.count}: the access leaves that array, though not the object it is part of"
-    site = Site(Kind.SUB_OBJECT_OVERRUN, e.loc, "index", size=nbytes or element, text=text)
+    site = DiagnosticSite(Kind.SUB_OBJECT_OVERRUN, e.loc, "index", size=nbytes or element, text=text)
     e.report_if(e.body.op(f"and i1 {beyond}, {inside}"), site, index)
 
 

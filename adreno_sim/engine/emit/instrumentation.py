@@ -31,13 +31,13 @@ class LocalShadow(Protocol):
     def local_cell_bytes(self) -> int: ...
 
 
-class AccessHooks:
+class Instrumentation:
     """Hooks that leave the code as it is.
 
     A value that may be undefined has one part more than its operand: the mask of its undefined lanes.
     """
 
-    def before(self, instr: ir.Instr) -> None:
+    def before_instr(self, instr: ir.Instr) -> None:
         """`instr` comes next (terminators and splits as well)."""
 
     def mask_types(self, value: ir.Value) -> list[str]:
@@ -54,46 +54,46 @@ class AccessHooks:
     def forget(self, instr: ir.Instr) -> None:
         """What is known of `instr` lies in its slots from now on."""
 
-    def reading(self, pointer: Ptr, type: ir.Type, instr: ir.Instr | None) -> None:
+    def on_load(self, pointer: Ptr, type: ir.Type, instr: ir.Instr | None) -> None:
         """A load of `type`, whose lanes are those of the result of `instr` (None: its value is used whatever comes)."""
 
-    def was_read(self, instr: ir.Instr | None) -> None:
+    def after_load(self, instr: ir.Instr | None) -> None:
         """The load of `instr` is complete, also where it was out of bounds."""
 
-    def writing(self, pointer: Ptr, type: ir.Type, operand: str, value: ir.Value | None) -> None:
+    def on_store(self, pointer: Ptr, type: ir.Type, operand: str, value: ir.Value | None) -> None:
         """A store of `operand`; `value` is what it was made of lane by lane (None: it is defined)."""
 
-    def updating(self, pointer: Ptr, type: ir.Type, reads: bool, writes: bool) -> None:
+    def on_atomic(self, pointer: Ptr, type: ir.Type, reads: bool, writes: bool) -> None:
         """An atomic operation."""
 
-    def moving(self, target: Ptr, source: Ptr | None, nbytes: str) -> None:
+    def on_copy(self, target: Ptr, source: Ptr | None, nbytes: str) -> None:
         """A copy, or a fill where there is no source."""
 
-    def filling(self, pointer: Ptr, nbytes: int) -> None:
+    def on_memset(self, pointer: Ptr, nbytes: int) -> None:
         """A write whose values are not at hand."""
 
-    def reading_texel(self, image: ImageRef, where: Sequence[str], offset: str, instr: ir.Instr | None) -> None:
+    def on_image_read(self, image: ImageRef, where: Sequence[str], offset: str, instr: ir.Instr | None) -> None:
         """A read of the texel at byte `offset` of the image."""
 
-    def writing_texel(self, image: ImageRef, where: Sequence[str], offset: str, type: ir.Type, operand: str) -> None:
+    def on_image_write(self, image: ImageRef, where: Sequence[str], offset: str, type: ir.Type, operand: str) -> None:
         """A write of `operand`, as it is stored, to the texel at byte `offset` of the image."""
 
-    def opening(self, variable: ir.Instr) -> None:
+    def on_alloca(self, variable: ir.Instr) -> None:
         """A work-item begins with the private variable that the alloca `variable` stands for."""
 
     # All lanes of a vector of work-items at once; `mask`: those that make the access, None for all
 
-    def reading_lanes(self, where: LanePtr, variable: ir.Instr | None, elem: ir.Type, count: int, mask: str | None) -> None:
+    def on_vector_load(self, where: LanePtr, variable: ir.Instr | None, elem: ir.Type, count: int, mask: str | None) -> None:
         """A load of `count` elements in a row from where each lane is, in the private `variable` or in other memory."""
 
-    def writing_lanes(self, where: LanePtr, variable: ir.Instr | None, elem: ir.Type, count: int, mask: str | None) -> None:
+    def on_vector_store(self, where: LanePtr, variable: ir.Instr | None, elem: ir.Type, count: int, mask: str | None) -> None:
         """A store of `count` elements in a row to where each lane is."""
 
-    def filling_lanes(self, variable: ir.Instr) -> None:
+    def on_vector_fill(self, variable: ir.Instr) -> None:
         """All lanes write the whole of a private variable."""
 
-    def reading_texels(self, image: ImageRef, where: Callable[[str], LanePtr], mask: str | None) -> None:
+    def on_vector_image_read(self, image: ImageRef, where: Callable[[str], LanePtr], mask: str | None) -> None:
         """A read of one texel by each lane; `where(base)`: where they are if the image begins at the address `base`."""
 
-    def writing_texels(self, image: ImageRef, where: Callable[[str], LanePtr], mask: str | None) -> None:
+    def on_vector_image_write(self, image: ImageRef, where: Callable[[str], LanePtr], mask: str | None) -> None:
         """A write of one texel by each lane."""

@@ -19,7 +19,7 @@ from ..analysis.parallel_regions import ParallelRegion, RegionPlan
 from ..analysis.segments import Segment
 from ..llvm.text import Text
 from . import item_order
-from .diagnostic_sites import Site
+from .diagnostic_sites import DiagnosticSite
 from .emitter import Emitter
 from .unit import Unit
 from .work_items import AXES, WorkItem
@@ -165,7 +165,7 @@ class KernelEmitter(Emitter):
         self.exact = self.unit.exact if proven else Intervals(self.region.order, Grid.of(self.unit.spec)).exact
         for name in self._counters:
             self.prologue.lines += [f"  %{name} = alloca i64", f"  store i64 0, ptr %{name}"]
-        if self.unit.sticky:  # one flag per run of the region: a register, which LLVM can keep through vectorised loops
+        if self.unit.deferred_checks:  # one flag per run of the region: a register, which LLVM can keep through vectorised loops
             self.prologue.lines += ["  %sticky = alloca i8", "  store i8 0, ptr %sticky"]
         name = f"region.{self.region.number}"
         if self.plan.shadow is not None:
@@ -251,7 +251,7 @@ class KernelEmitter(Emitter):
         """Counters of accesses by name, and where the launch adds them up."""
         return {"executed": context.EXECUTED, "executed.proven": context.EXECUTED_PROVEN} if self.unit.spec.count else {}
 
-    def tally(self, instr: ir.Instr) -> None:
+    def count_access(self, instr: ir.Instr) -> None:
         if self.unit.spec.count and touches_memory(instr):
             for name in ("executed", "executed.proven") if self.unit.proven(instr) else ("executed",):
                 before = self.body.op(f"load i64, ptr %{name}")
@@ -262,8 +262,8 @@ class KernelEmitter(Emitter):
         for name, word in self._counters.items():
             total = t.op(f"load i64, ptr %{name}")
             t.op(f"atomicrmw add ptr {context.field(t, word)}, i64 {total} monotonic")
-        if self.unit.sticky:
-            t.do(f"call void @raise(ptr %ctx, i8 {t.op('load i8, ptr %sticky')})")
+        if self.unit.deferred_checks:
+            t.do(f"call void @raise(ptr %ctx, i8 {t.op('load i8, ptr %deferred_checks')})")
 
     def _raised(self) -> list[str]:
         t = Text(self.prologue.names)
@@ -292,7 +292,7 @@ class KernelEmitter(Emitter):
         fill = self.unit.declare("llvm.memset.p0.i64", "void", "ptr, i8, i64, i1")
         align = object_align(int(target.length))
         self.opening.do(f"call {fill}(ptr align {align} {target.base}, i8 0, i64 {target.length}, i1 false)")
-        self.hooks.opening(instr)
+        self.hooks.on_alloca(instr)
 
     def arena_slot(self, t: Text, offset: int, type: str) -> str:
         """The address of this work-item's entry in the arena array of `type` at `offset`."""
@@ -356,7 +356,7 @@ class KernelEmitter(Emitter):
         cold = t.aside()
         cold.block(stop)
         self._flush(cold)
-        self.report(cold, Site(Kind.WATCHDOG, loc))
+        self.report(cold, DiagnosticSite(Kind.WATCHDOG, loc))
         cold.do(f"ret i64 {ABANDONED}")
         t.put_aside(cold)
         t.block(on)

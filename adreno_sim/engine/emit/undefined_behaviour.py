@@ -10,7 +10,7 @@ from ...ir import ir, llvm_types
 from ..analysis.shift_amounts import written_amount
 from ..llvm import constants
 from ..llvm.text import any_of
-from .diagnostic_sites import Site
+from .diagnostic_sites import DiagnosticSite
 from .emitter import Emitter
 from .half_arithmetic import extended, is_half
 
@@ -21,7 +21,7 @@ _DIGITS = {32: 24, 64: 53}
 
 def report_lanes(e: Emitter, type: ir.Type, flags: str, kind: Kind) -> None:
     """A finding of `kind` where any lane of `flags` (i1 lanes like those of `type`) holds."""
-    e.report_if(any_lane(e, type, e.at_work(type, flags)), Site(kind, e.loc))
+    e.report_if(any_lane(e, type, e.at_work(type, flags)), DiagnosticSite(kind, e.loc))
 
 
 def any_lane(e: Emitter, type: ir.Type, flags: str) -> str:

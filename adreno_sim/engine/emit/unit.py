@@ -38,17 +38,17 @@ class Unit:
 
     spec: Specialization
     kernel: ir.Function
-    table: diagnostic_sites.SiteTable = field(default_factory=diagnostic_sites.SiteTable)
+    table: diagnostic_sites.DiagnosticSiteTable = field(default_factory=diagnostic_sites.DiagnosticSiteTable)
     functions: list[str] = field(default_factory=list)
     declarations: dict[str, str] = field(default_factory=dict)
     globals: dict[str, str] = field(default_factory=dict)
     prints: list[PrintCall] = field(default_factory=list)
-    notes: dict[diagnostic_sites.Site, None] = field(default_factory=dict)
+    static_findings: dict[diagnostic_sites.DiagnosticSite, None] = field(default_factory=dict)
     emitted: set[str] = field(default_factory=set)
     local_offsets: dict[object, int] = field(default_factory=dict)
     local_bytes: int = 0
     arena_bytes: int = 0
-    tallies: dict[int, int] = field(default_factory=dict)
+    counter_offsets: dict[int, int] = field(default_factory=dict)
     may_fail: bool = False
     unrolled: int = 0
     _users: dict[int, dict[int, list[ir.Instr]]] = field(default_factory=dict)
@@ -65,9 +65,9 @@ class Unit:
         return self.spec.checks != "off"
 
     @property
-    def sticky(self) -> bool:
+    def deferred_checks(self) -> bool:
         """Whether a failed check raises the launch's flag in place of reporting."""
-        return self.spec.sticky
+        return self.spec.deferred_checks
 
     def proven(self, instr: ir.Instr | None) -> bool:
         """Whether every access that `instr` makes is in range for certain."""
@@ -117,20 +117,20 @@ class Unit:
         self.arena_bytes += llvm_types.align_up(nbytes, 128)
         return start
 
-    def tally(self, site: int) -> int:
+    def counter_offset(self, site: int) -> int:
         """Offset in the arena of a worker's count of a site."""
-        if site not in self.tallies:
-            self.tallies[site] = self.reserve_arena(8)
-        return self.tallies[site]
+        if site not in self.counter_offsets:
+            self.counter_offsets[site] = self.reserve_arena(8)
+        return self.counter_offsets[site]
 
     def unrolled_loop(self) -> str:
         """What the jump back of a loop ends with that LLVM is to unroll as a whole."""
         self.unrolled += 1
         return f", !llvm.loop !{_FIRST_LOOP + self.unrolled - 1}"
 
-    def note(self, site: diagnostic_sites.Site) -> None:
+    def add_static_finding(self, site: diagnostic_sites.DiagnosticSite) -> None:
         """A finding that is certain when compiling: every launch reports it once."""
-        self.notes.setdefault(site)
+        self.static_findings.setdefault(site)
 
     def text(self) -> str:
         flush = ' "denormal-fp-math"="preserve-sign,preserve-sign"' if self.spec.flush_denormals else ""

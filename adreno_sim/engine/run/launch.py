@@ -81,7 +81,7 @@ def run(
     launch = _Launch(compiled, _three(global_size), _three(offset), args, watch_range, work_dim)
     memory, words = launch.memory, launch.words
     threads = 1 if watch_range is not None else threads or len(os.sched_getaffinity(0))
-    turns = compiled.spec.full and not compiled.spec.sticky
+    turns = compiled.spec.full and not compiled.spec.deferred_checks
     full = _Full(compiled, launch, seed, first_tick, threads) if turns else None
     start = time.perf_counter()
     if full is None or len(full.blocks) == 1:

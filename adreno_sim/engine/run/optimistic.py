@@ -90,7 +90,7 @@ def run(
         return launch.run(plan.fast, global_size, offset, args, **options)
     if not plan.failed and plan.fast is None:
         try:
-            plan.fast = code(replace(plan.spec, sticky=True))
+            plan.fast = code(replace(plan.spec, deferred_checks=True))
         except Unsuitable:
             plan.failed = True
     result = None

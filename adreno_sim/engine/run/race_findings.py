@@ -10,7 +10,7 @@ import numpy as np
 
 from ...findings import Finding, Kind, WorkItem
 from ..abi import context
-from ..emit.diagnostic_sites import Site
+from ..emit.diagnostic_sites import DiagnosticSite
 from ..shadow import race_cells
 from . import results
 
@@ -23,8 +23,8 @@ class Clash:
     """A record: two accesses, the later one's work-item and values, and the earlier one's work-item."""
 
     how: int
-    later: Site
-    earlier: Site
+    later: DiagnosticSite
+    earlier: DiagnosticSite
     count: int
     same: int
     order: int

@@ -12,7 +12,7 @@ from ...findings import Access, Finding, Kind, WorkItem
 from ...ir import ir, llvm_types
 from ..abi import context
 from ..builtins import printf
-from ..emit.diagnostic_sites import Site
+from ..emit.diagnostic_sites import DiagnosticSite
 
 if TYPE_CHECKING:
     from .compiled_kernel import CompiledKernel
@@ -69,13 +69,15 @@ def with_left_out(compiled: CompiledKernel, found: list[Finding]) -> list[Findin
     return [*found, Finding(Kind.WATCHDOG, text, compiled.name, loc.line, loc.column, file=loc.file)]
 
 
-def _certain(compiled: CompiledKernel, site: Site) -> Finding:
+def _certain(compiled: CompiledKernel, site: DiagnosticSite) -> Finding:
     """A finding that was known when compiling: no work-item, counted once."""
     access = Access(site.view, site.size) if site.view else None
     return Finding(site.kind, site.text, compiled.name, site.loc.line, site.loc.column, None, access, file=site.loc.file)
 
 
-def _finding(compiled: CompiledKernel, site: Site, count: int, item: WorkItem, values: list[int], args: Sequence[Any]) -> Finding:
+def _finding(
+    compiled: CompiledKernel, site: DiagnosticSite, count: int, item: WorkItem, values: list[int], args: Sequence[Any]
+) -> Finding:
     access = access_of(compiled, site, values, args)
     message = _message(compiled, site, access, values)
     loc = site.loc
@@ -85,7 +87,7 @@ def _finding(compiled: CompiledKernel, site: Site, count: int, item: WorkItem, v
     )  # fmt: skip
 
 
-def access_of(compiled: CompiledKernel, site: Site, values: list[int], args: Sequence[Any]) -> Access | None:
+def access_of(compiled: CompiledKernel, site: DiagnosticSite, values: list[int], args: Sequence[Any]) -> Access | None:
     """The access that a site's values tell of; None where its shape holds none."""
     if site.shape == "offset":
         return _offset_access(compiled, site, values, args)
@@ -95,7 +97,7 @@ def access_of(compiled: CompiledKernel, site: Site, values: list[int], args: Seq
     return None
 
 
-def _offset_access(compiled: CompiledKernel, site: Site, values: list[int], args: Sequence[Any]) -> Access:
+def _offset_access(compiled: CompiledKernel, site: DiagnosticSite, values: list[int], args: Sequence[Any]) -> Access:
     offset, length, base = values[:3]
     view = site.view or _named(compiled, base, args)
     return Access(view, site.size or values[3], _signed(offset, 64), None, (length,))
@@ -109,7 +111,7 @@ def _named(compiled: CompiledKernel, base: int, args: Sequence[Any]) -> str:
     return "no object" if not base else "private or local memory"
 
 
-def _message(compiled: CompiledKernel, site: Site, access: Access | None, values: list[int]) -> str:
+def _message(compiled: CompiledKernel, site: DiagnosticSite, access: Access | None, values: list[int]) -> str:
     if site.kind is Kind.DIVERGENT_BARRIER:
         here, there = values[:2]
         places = [_split_name(compiled, n) for n in (here, there)]

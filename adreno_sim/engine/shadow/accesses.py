@@ -11,9 +11,9 @@ from ...ir.queries import private_bytes
 from ..abi import argument_block, context
 from ..abi.specialization import BufferArg, ImageArg, ShadowSpec
 from ..emit import access
-from ..emit.diagnostic_sites import Site
+from ..emit.diagnostic_sites import DiagnosticSite
 from ..emit.image_refs import ImageRef
-from ..emit.instrumentation import AccessHooks
+from ..emit.instrumentation import Instrumentation
 from ..emit.region import KernelEmitter
 from ..llvm.text import Text
 from . import init_shadow, race_cells
@@ -22,11 +22,11 @@ from .shadow_plan import CELL_BYTES, ShadowPlan
 from .uses import Demand, every
 from .values import Values
 
-Report = Callable[[Text, Site], None]
+Report = Callable[[Text, DiagnosticSite], None]
 """Writes the report of a site into cold code, with the values that belong to its shape."""
 
 
-class Shadow(AccessHooks):
+class Shadow(Instrumentation):
     """Hooks for one region's emitter."""
 
     def __init__(self, e: KernelEmitter, plan: ShadowPlan):
@@ -37,8 +37,8 @@ class Shadow(AccessHooks):
 
     # Values that may be undefined
 
-    def before(self, instr: ir.Instr) -> None:
-        self.values.before(instr)
+    def before_instr(self, instr: ir.Instr) -> None:
+        self.values.before_instr(instr)
 
     def mask_types(self, value: ir.Value) -> list[str]:
         return self.values.types(value)
@@ -52,19 +52,19 @@ class Shadow(AccessHooks):
     def forget(self, instr: ir.Instr) -> None:
         self.values.forget(instr)
 
-    def was_read(self, instr: ir.Instr | None) -> None:
+    def after_load(self, instr: ir.Instr | None) -> None:
         if instr is not None:
             self.values.take_read(instr)
 
     # Memory
 
-    def reading(self, pointer: Ptr, type: ir.Type, instr: ir.Instr | None) -> None:
+    def on_load(self, pointer: Ptr, type: ir.Type, instr: ir.Instr | None) -> None:
         size = llvm_types.store_size(type)
         what = self._accessed(pointer, size)
         self._check(self._valid(pointer), type, instr, what)
         self.races.note_read(self._cells(pointer, size), what, "reads")
 
-    def writing(self, pointer: Ptr, type: ir.Type, operand: str, value: ir.Value | None) -> None:
+    def on_store(self, pointer: Ptr, type: ir.Type, operand: str, value: ir.Value | None) -> None:
         size = llvm_types.store_size(type)
         valid = self._valid(pointer)
         if valid is not None:
@@ -74,7 +74,7 @@ class Shadow(AccessHooks):
         if here is not None:
             self.races.note_write(here, self._accessed(pointer, size), "writes", lambda t: self._same(t, pointer, type, operand))
 
-    def updating(self, pointer: Ptr, type: ir.Type, reads: bool, writes: bool) -> None:
+    def on_atomic(self, pointer: Ptr, type: ir.Type, reads: bool, writes: bool) -> None:
         size = llvm_types.store_size(type)
         what, valid, here = self._accessed(pointer, size), self._valid(pointer), self._cells(pointer, size)
         if reads:
@@ -86,7 +86,7 @@ class Shadow(AccessHooks):
         elif here is not None:
             self.races.note_read(here, what, "loads", race_cells.ATOMIC)
 
-    def filling(self, pointer: Ptr, nbytes: int) -> None:
+    def on_memset(self, pointer: Ptr, nbytes: int) -> None:
         valid = self._valid(pointer)
         if valid is not None:
             self._where_any(pointer, valid, lambda: init_shadow.fill(self.e.body, self.e.unit, valid, str(nbytes)))
@@ -94,7 +94,7 @@ class Shadow(AccessHooks):
         if here is not None:
             self.races.note_write(here, self._accessed(pointer, nbytes), "writes", None)
 
-    def moving(self, target: Ptr, source: Ptr | None, nbytes: str) -> None:
+    def on_copy(self, target: Ptr, source: Ptr | None, nbytes: str) -> None:
         """Validity moves along with the bytes: a copy is no use."""
         t, unit = self.e.body, self.e.unit
         valid, origin = self._valid(target), self._valid(source)
@@ -126,7 +126,7 @@ class Shadow(AccessHooks):
 
     # Images
 
-    def reading_texel(self, image: ImageRef, where: Sequence[str], offset: str, instr: ir.Instr | None) -> None:
+    def on_image_read(self, image: ImageRef, where: Sequence[str], offset: str, instr: ir.Instr | None) -> None:
         spec = self._spec(image.param.index)
         if spec is None:
             return
@@ -135,7 +135,7 @@ class Shadow(AccessHooks):
         self._check_texel(valid, image, instr, what)
         self.races.note_read(self._argument_cells(image.param.index, offset, image.format.texel_bytes), what, "reads")
 
-    def writing_texel(self, image: ImageRef, where: Sequence[str], offset: str, type: ir.Type, operand: str) -> None:
+    def on_image_write(self, image: ImageRef, where: Sequence[str], offset: str, type: ir.Type, operand: str) -> None:
         if self._spec(image.param.index) is None:
             return
         t = self.e.body
@@ -151,7 +151,7 @@ class Shadow(AccessHooks):
         number = self.races.note_write(here, self._texel(image, where), "writes", same)
         self.plan.texel_writes.add(number, self.values.block_of_current())
 
-    def opening(self, variable: ir.Instr) -> None:
+    def on_alloca(self, variable: ir.Instr) -> None:
         fill = self.e.unit.declare("llvm.memset.p0.i64", "void", "ptr, i8, i64, i1")
         base = self._private_base(self.e.object(("alloca", id(variable))))
         self.e.opening.do(f"call {fill}(ptr {base}, i8 0, i64 {private_bytes(variable)}, i1 false)")

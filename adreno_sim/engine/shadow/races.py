@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ...findings import Kind
 from ..abi import context
-from ..emit.diagnostic_sites import Site
+from ..emit.diagnostic_sites import DiagnosticSite
 from ..emit.region import KernelEmitter
 from ..llvm.text import Text
 from . import init_shadow, race_cells
@@ -44,9 +44,9 @@ class Accessed:
     values: Callable[[Text], Sequence[str | int]]
 
 
-def site_of(e: KernelEmitter, kind: Kind, what: Accessed, text: str) -> Site:
+def site_of(e: KernelEmitter, kind: Kind, what: Accessed, text: str) -> DiagnosticSite:
     """The site of what may be found at an access of the instruction at hand."""
-    return Site(kind, e.loc, what.shape, what.view, what.size, what.dimensions, text)
+    return DiagnosticSite(kind, e.loc, what.shape, what.view, what.size, what.dimensions, text)
 
 
 class Races:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ...findings import Kind
 from ...ir import ir, llvm_types
-from ..emit.diagnostic_sites import Site
+from ..emit.diagnostic_sites import DiagnosticSite
 from ..emit.image_operands import image_of
 from .init_shadow import joined
 from .undefined_values import CHOSEN, PADDING, READ, VARIABLE, depended_on, sources_of_lane
@@ -86,7 +86,7 @@ class Values:
 
     # Instructions
 
-    def before(self, instr: ir.Instr) -> None:
+    def before_instr(self, instr: ir.Instr) -> None:
         """Report undefined operands that `instr` depends on, and compute the masks of its result."""
         self._current = instr
         if instr.op == "phi":
@@ -125,10 +125,12 @@ class Values:
         read = self.undefined.reads.get(id(operand))
         why = frozenset().union(*(self.undefined.lanes(operand)[lane] for lane in lanes))
         if read is not None and why <= {READ, CHOSEN}:
-            self.e.report_if(bad, Site(Kind.UNINITIALIZED_READ, read.loc, text="reads memory that nobody has written"))
+            self.e.report_if(bad, DiagnosticSite(Kind.UNINITIALIZED_READ, read.loc, text="reads memory that nobody has written"))
             return
         name = self.undefined.names.get(id(operand), "") or "a private variable"
-        self.e.report_if(bad, Site(Kind.UNINITIALIZED_READ, self.e.loc, text=f"uses {name}, to which nothing was assigned"))
+        self.e.report_if(
+            bad, DiagnosticSite(Kind.UNINITIALIZED_READ, self.e.loc, text=f"uses {name}, to which nothing was assigned")
+        )
 
     def _result(self, instr: ir.Instr) -> list[str]:
         choice = chooses(instr)

@@ -89,7 +89,7 @@ class SpmdEmitter(LoopFlow):
 
     def _zero(self, instr: ir.Instr) -> None:
         fill_room(self, self.opening, instr, self.object(("alloca", id(instr))).base, "0")
-        self.hooks.opening(instr)
+        self.hooks.on_alloca(instr)
 
     # What lives across barriers: per tile the parts of each value, lane 0's only where that says all
 

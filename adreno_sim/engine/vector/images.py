@@ -231,7 +231,7 @@ def _outside(e: LaneValues, image: ImageRef, coordinates: list[Coordinate]) -> s
 
 def _fetch(e: LaneValues, image: ImageRef, coordinates: list[Coordinate], mask: str | None) -> list[str]:
     """The stored channels, one vector each."""
-    e.hooks.reading_texels(image, lambda base: _pointer(e, image, coordinates, base), mask)
+    e.hooks.on_vector_image_read(image, lambda base: _pointer(e, image, coordinates, base), mask)
     where = _pointer(e, image, coordinates, image.field("address"))
     format = image.format
     return memory.load_elements(e, where, llvm_types.elem_of(texels.stored_type(format)), format.channels, mask, 1)
@@ -282,7 +282,7 @@ def write(e: LaneValues, instr: ir.Instr) -> None:
         one = where.index is None and not any(where.pattern)  # all lanes write one texel: the last one's stays
         return replace(where, index="zeroinitializer") if one else where
 
-    e.hooks.writing_texels(image, target, mask)
+    e.hooks.on_vector_image_write(image, target, mask)
     elem = llvm_types.elem_of(texels.stored_type(format))
     memory.store_elements(e, target(image.field("address")), elem, stored, mask, 1)
 

@@ -16,7 +16,7 @@ from ...ir import ir, llvm_types
 from ...ir.provenance import Object, Ptr
 from ..abi import argument_block
 from ..abi.specialization import BufferArg, ImageArg
-from ..emit.instrumentation import AccessHooks
+from ..emit.instrumentation import Instrumentation
 from ..emit.pointers import LanePtr
 from ..llvm import vector_text as vt
 from ..shadow import init_shadow
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from .values import LaneValues
 
 
-class ValidBytes(AccessHooks):
+class ValidBytes(Instrumentation):
     """Hooks for one region's emitter."""
 
     def __init__(self, e: LaneValues, plan: ValidPlan):
@@ -40,7 +40,7 @@ class ValidBytes(AccessHooks):
 
     # One access that all lanes share, or one lane's in its turn
 
-    def reading(self, pointer: Ptr, type: ir.Type, instr: ir.Instr | None) -> None:
+    def on_load(self, pointer: Ptr, type: ir.Type, instr: ir.Instr | None) -> None:
         valid = self._address(pointer)
         if valid is None:
             return
@@ -51,64 +51,64 @@ class ValidBytes(AccessHooks):
             flags = init_shadow.missing_lanes(self.e.body, valid, type)
             self._raise(init_shadow.joined(self.e.body, [flags[lane] for lane in wanted]))
 
-    def writing(self, pointer: Ptr, type: ir.Type, operand: str, value: ir.Value | None) -> None:
+    def on_store(self, pointer: Ptr, type: ir.Type, operand: str, value: ir.Value | None) -> None:
         valid = self._address(pointer)
         if valid is not None:
             init_shadow.mark(self.e.body, valid, type, [])
 
-    def updating(self, pointer: Ptr, type: ir.Type, reads: bool, writes: bool) -> None:
+    def on_atomic(self, pointer: Ptr, type: ir.Type, reads: bool, writes: bool) -> None:
         raise Unsuitable("atomic operations")
 
-    def filling(self, pointer: Ptr, nbytes: int) -> None:
+    def on_memset(self, pointer: Ptr, nbytes: int) -> None:
         valid = self._address(pointer)
         if valid is not None:
             init_shadow.fill(self.e.body, self.e.unit, valid, str(nbytes))
 
-    def moving(self, target: Ptr, source: Ptr | None, nbytes: str) -> None:
+    def on_copy(self, target: Ptr, source: Ptr | None, nbytes: str) -> None:
         valid = self._address(target)
         if valid is not None:
             init_shadow.move(self.e.body, self.e.unit, valid, self._address(source) if source is not None else None, nbytes)
 
-    def reading_texel(self, image: ImageRef, where: Sequence[str], offset: str, instr: ir.Instr | None) -> None:
+    def on_image_read(self, image: ImageRef, where: Sequence[str], offset: str, instr: ir.Instr | None) -> None:
         base = self._image(image)
         if base is None or not self._wanted(4, instr):
             return
         valid = self.e.body.op(f"getelementptr i8, ptr {base}, i64 {offset}")
         self._raise(init_shadow.any_missing(self.e.body, valid, ir.Vector(ir.Int(8), image.format.texel_bytes)))
 
-    def writing_texel(self, image: ImageRef, where: Sequence[str], offset: str, type: ir.Type, operand: str) -> None:
+    def on_image_write(self, image: ImageRef, where: Sequence[str], offset: str, type: ir.Type, operand: str) -> None:
         base = self._image(image)
         if base is not None:
             init_shadow.mark(self.e.body, self.e.body.op(f"getelementptr i8, ptr {base}, i64 {offset}"), type, [])
 
-    def opening(self, variable: ir.Instr) -> None:
+    def on_alloca(self, variable: ir.Instr) -> None:
         fill_room(self.e, self.e.opening, variable, self._private_base(variable), "0")
 
     # All lanes
 
-    def reading_lanes(self, where: LanePtr, variable: ir.Instr | None, elem: ir.Type, count: int, mask: str | None) -> None:
+    def on_vector_load(self, where: LanePtr, variable: ir.Instr | None, elem: ir.Type, count: int, mask: str | None) -> None:
         shadow, word = self._moved(where), _word(elem)
         wanted = self._wanted(count, self.e.current)
         if shadow is not None and wanted:
             parts = transfers.load_at(self.e, shadow, variable, word, count, mask, 1)
             self._check(word, [parts[lane] for lane in wanted], mask)
 
-    def writing_lanes(self, where: LanePtr, variable: ir.Instr | None, elem: ir.Type, count: int, mask: str | None) -> None:
+    def on_vector_store(self, where: LanePtr, variable: ir.Instr | None, elem: ir.Type, count: int, mask: str | None) -> None:
         shadow, word = self._moved(where), _word(elem)
         if shadow is not None:
             transfers.store_at(self.e, shadow, variable, word, [self._valid(word)] * count, mask, 1)
 
-    def filling_lanes(self, variable: ir.Instr) -> None:
+    def on_vector_fill(self, variable: ir.Instr) -> None:
         fill_room(self.e, self.e.body, variable, self._private_base(variable), "1")
 
-    def reading_texels(self, image: ImageRef, where: Callable[[str], LanePtr], mask: str | None) -> None:
+    def on_vector_image_read(self, image: ImageRef, where: Callable[[str], LanePtr], mask: str | None) -> None:
         base = self._image(image)
         if base is None or not self._wanted(4, self.e.current):
             return
         word, count = _texel_words(image)
         self._check(word, load_elements(self.e, where(base), word, count, mask, 1), mask)
 
-    def writing_texels(self, image: ImageRef, where: Callable[[str], LanePtr], mask: str | None) -> None:
+    def on_vector_image_write(self, image: ImageRef, where: Callable[[str], LanePtr], mask: str | None) -> None:
         base = self._image(image)
         if base is not None:
             word, count = _texel_words(image)

@@ -28,7 +28,7 @@ def load(e: LaneValues, instr: ir.Instr, pointer: ir.Value, where: LanePtr, alig
     elem = ir.Int(8) if boolean else llvm_types.elem_of(type)
     count = llvm_types.lanes_of(type)
     mask, known = _checked(e, where, variable, type, align)
-    e.hooks.reading_lanes(where, variable, elem, count, mask)
+    e.hooks.on_vector_load(where, variable, elem, count, mask)
     parts = load_at(e, where, variable, elem, count, mask, known)
     if boolean:
         parts = [e.body.op(f"trunc {e.spelled(elem)} {p} to <{e.count} x i1>") for p in parts]
@@ -42,7 +42,7 @@ def store(e: LaneValues, type: ir.Type, parts: list[str], pointer: ir.Value, whe
         parts, elem, type = [e.body.op(f"zext <{e.count} x i1> {p} to <{e.count} x i8>") for p in parts], ir.Int(8), ir.Int(8)
     variable = e.privates.variable(pointer)
     mask, known = _checked(e, where, variable, type, align)
-    e.hooks.writing_lanes(where, variable, elem, len(parts), mask)
+    e.hooks.on_vector_store(where, variable, elem, len(parts), mask)
     store_at(e, where, variable, elem, parts, mask, known)
 
 
@@ -80,7 +80,7 @@ def fill(e: LaneValues, instr: ir.Instr, variable: ir.Instr) -> None:
     source, size = instr.operands[1], llvm_types.align_up(private_bytes(variable), granule)
     target, t = e.lane_ptr(variable), e.body
     if instr.op == "memset" and e.mask is None:
-        e.hooks.filling_lanes(variable)
+        e.hooks.on_vector_fill(variable)
         fill_room(e, t, variable, target.pointer.base, e.value(source))
         return
     origin, mask = None, None
@@ -90,7 +90,7 @@ def fill(e: LaneValues, instr: ir.Instr, variable: ir.Instr) -> None:
     for at in range(0, size, granule):
         if origin is not None:
             far = replace(origin, pointer=access.moved(e, origin.pointer, 1, at))
-            e.hooks.reading_lanes(far, None, word, 1, mask)
+            e.hooks.on_vector_load(far, None, word, 1, mask)
             part = load_elements(e, far, word, 1, mask, 1)[0]
         elif instr.op == "memset":
             assert isinstance(source, ir.Const)
@@ -99,7 +99,7 @@ def fill(e: LaneValues, instr: ir.Instr, variable: ir.Instr) -> None:
         else:
             part = vt.splat(t, word, access.read(e, access.moved(e, e.pointer(source), 1, at), word, 1), e.count)
         there = replace(target, pointer=access.moved(e, target.pointer, 1, at))
-        e.hooks.writing_lanes(there, variable, word, 1, e.mask)
+        e.hooks.on_vector_store(there, variable, word, 1, e.mask)
         store_at(e, there, variable, word, [part], e.mask, 1)
 
 

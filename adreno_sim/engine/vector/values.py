@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from ...ir import ir, llvm_types
 from ...ir.provenance import Ptr, is_pointer
 from ..analysis.parallel_regions import ParallelRegion
-from ..emit.diagnostic_sites import DEFINED, Site
+from ..emit.diagnostic_sites import BENIGN_KINDS, DiagnosticSite
 from ..emit.emitter import INSTRUCTIONS
-from ..emit.event_counters import noted
+from ..emit.event_counters import count_event
 from ..emit.pointers import LanePtr, Pattern
 from ..emit.region import KernelEmitter, KernelPlan
 from ..llvm import constants
@@ -361,15 +361,17 @@ class LaneValues(KernelEmitter):
         raised = t.op("load i8, ptr %sticky")
         t.do(f"store i8 {t.op(f'or i8 {raised}, {flag}')}, ptr %sticky")
 
-    def report(self, t: Text, site: Site, *values: str | int) -> None:
-        if site.kind in DEFINED and self.unit.sticky and not self.turn_lane:  # done once for all lanes, each of which does it
+    def report(self, t: Text, site: DiagnosticSite, *values: str | int) -> None:
+        if (
+            site.kind in BENIGN_KINDS and self.unit.deferred_checks and not self.turn_lane
+        ):  # done once for all lanes, each of which does it
             if self.mask not in (None, self.nonempty):
                 raise Unsuitable("a note where no lane may be at work")
             self._noted(t, site, self.mask, lambda lane: values)
         else:
             super().report(t, site, *values)
 
-    def note_lanes(self, which: str, site: Site, values: Callable[[Text, str], Sequence[str | int]]) -> None:
+    def note_lanes(self, which: str, site: DiagnosticSite, values: Callable[[Text, str], Sequence[str | int]]) -> None:
         """Report what is defined for the lanes of `which` that are at work. `values` writes those of one lane (an i32)."""
         t = self.body
         at_work = vt.both(t, which, self.mask, self.count)
@@ -383,7 +385,7 @@ class LaneValues(KernelEmitter):
         t.put_aside(cold)
         t.block(on)
 
-    def _noted(self, t: Text, site: Site, which: str | None, values: Callable[[str], Sequence[str | int]]) -> None:
+    def _noted(self, t: Text, site: DiagnosticSite, which: str | None, values: Callable[[str], Sequence[str | int]]) -> None:
         """Note `site` for the lanes `which`, at least one: lane numbers grow with the order of work-items."""
         bits = vt.bits_of(t, which, self.count)
         population = self.unit.declare("llvm.ctpop.i32", "i32", "i32")
@@ -396,7 +398,7 @@ class LaneValues(KernelEmitter):
             own = t.op(f"extractelement <{self.count} x i64> {vt.numbers(ir.Int(64), self._slots())}, i32 {lane}")
             return group, t.op(f"add i64 {local}, {own}"), values(lane)
 
-        noted(self, t, site, times, first)
+        count_event(self, t, site, times, first)
 
     def _slots(self) -> list[int]:
         """By how much each lane's flattened local id is more than lane 0's."""
@@ -416,7 +418,7 @@ class LaneValues(KernelEmitter):
         assert self.mask is not None
         return self.body.op(f"and i1 {condition}, {vt.any_of(self.body, self.mask, self.count)}")
 
-    def report_if(self, condition: str, site: Site, *values: str | int) -> None:
+    def report_if(self, condition: str, site: DiagnosticSite, *values: str | int) -> None:
         super().report_if(self.anywhere(condition) if self.unit.checked else condition, site, *values)
 
 
