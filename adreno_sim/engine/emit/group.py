@@ -287,7 +287,7 @@ def worker_functions(plan: KernelPlan) -> str:
     setup = "\n".join(t.lines)
     size = _group_items(plan)
     once, which, start = _taking_turns(plan)
-    count_event, flush_lines = (
+    zero_lines, flush_lines = (
         "".join(f"{line}\n" for line in lines)
         for lines in (event_counters.zero_counters(plan.unit), event_counters.flush_counters(plan.unit))
     )
@@ -296,7 +296,7 @@ define internal void @groups(ptr %ctx, ptr noalias %args, ptr noalias %mem) #2 {
 entry:
 {setup}
   %arena = getelementptr i8, ptr %mem, i64 {local}
-{once}{count_event}  br label %take
+{once}{zero_lines}  br label %take
 take:
   %from = atomicrmw add ptr {next_group}, i64 {chunk} monotonic
   %any = icmp ult i64 %from, {count}
