@@ -1,7 +1,7 @@
 """Results of references kept on disk, by the content of what was run and of what it was given.
 
-A key covers the text of the function, the bytes of every input, the versions of what computed it, and this package's own
-code. A result that was evicted or damaged is computed again.
+A key covers the text of the function, the bytes of every input, the versions of what computed it, and the code
+that makes references. A result that was evicted or damaged is computed again.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..base import disk_cache
+from ..base.code_digest import code_digest
 
 MOST_BYTES = 256 << 20
 """Larger results are not kept: reading them back would cost as much as computing them."""
@@ -37,7 +38,7 @@ def key_of(maker: str, *parts: object) -> str:
     """The entry for what `maker` (a program and its version) makes of `parts`; "" where nothing is kept."""
     if not disk_cache.enabled():
         return ""
-    return digest_of([maker, platform.machine(), disk_cache.code_digest("golden"), *parts])
+    return digest_of([maker, platform.machine(), code_digest("golden"), *parts])
 
 
 def load(key: str) -> Any:

@@ -12,7 +12,6 @@ ADRENO_SIM_CACHE_MB is the limit in MiB (default 1024).
 from __future__ import annotations
 
 import contextlib
-import functools
 import hashlib
 import os
 import tempfile
@@ -160,18 +159,6 @@ def clear(kinds: Iterable[str]) -> int:
                 path.unlink()
                 freed += size
     return freed
-
-
-@functools.cache
-def code_digest(*packages: str) -> str:
-    """A digest of all files of these folders of this package: results of other code are other results."""
-    sum = hashlib.sha256()
-    base = Path(__file__).parents[1]
-    for package in packages:
-        for path in sorted((base / package).rglob("*")):
-            if path.is_file() and "__pycache__" not in path.parts:
-                sum.update(f"{path.relative_to(base)}\0".encode() + path.read_bytes() + b"\0")
-    return sum.hexdigest()
 
 
 def _digest(data: bytes) -> bytes:

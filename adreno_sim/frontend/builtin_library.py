@@ -17,6 +17,7 @@ from pathlib import Path
 import llvmlite
 import llvmlite.binding as llvm
 
+from ..base.code_digest import code_digest
 from ..base.errors import UnsupportedError
 from ..ir import ir
 from ..ir.cfg import clean_up
@@ -117,7 +118,8 @@ class _Unit:
 
     @property
     def cache_name(self) -> str:
-        return library_cache.digest_of("\0".join([_digest_of_sources(), *compiler(), self.file, *self.macros])) + ".ll"
+        parts = [code_digest("library"), llvmlite.__version__, *compiler(), self.file, *self.macros]
+        return library_cache.digest_of("\0".join(parts)) + ".ll"
 
 
 def _unit(callee: ir.Callee) -> _Unit:
@@ -186,11 +188,3 @@ def _builder() -> llvm.PassBuilder:
         machine = llvm.Target.from_default_triple().create_target_machine()
         _pass_builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options())
     return _pass_builder
-
-
-@functools.cache
-def _digest_of_sources() -> str:
-    """Digest of everything a unit's text depends on but the compiler's path: sources, this file, the LLVM that prints."""
-    paths = [*sorted(_FOLDER.iterdir()), *sorted((_FOLDER.parent / "include").iterdir()), Path(__file__)]
-    parts = [f"{path.name}\n{path.read_text('utf-8')}" for path in paths if path.is_file()]
-    return library_cache.digest_of("\0".join([llvmlite.__version__, *parts]))

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 
 from ..base import disk_cache
+from ..base.code_digest import code_digest
 from ..ir import ir
 from .driver import FrontEndTarget, compiler
 from .options import parse_options
@@ -70,7 +71,7 @@ def name_of(source: str, options: str, target: FrontEndTarget) -> str:
     status = os.stat(program[0]) if os.path.exists(program[0]) else None
     version = (*program, *((status.st_size, status.st_mtime_ns) if status else ()))
     device = replace(target, extensions=None), None if target.extensions is None else sorted(target.extensions)
-    text = "\0".join([disk_cache.code_digest("ir", "frontend", "engine"), repr(version), repr(device), options, source])
+    text = "\0".join([code_digest("programs"), repr(version), repr(device), options, source])
     return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
 
 

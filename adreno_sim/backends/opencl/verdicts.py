@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ...base import disk_cache
+from ...base.code_digest import code_digest
 from . import drivers
 
 TIME_LIMIT = 120.0
@@ -97,7 +98,7 @@ def _identity(icd: str) -> str:
         status.st_mtime_ns,
         platform.node(),
         settings,
-        disk_cache.code_digest(str(Path(__file__).parent)),
+        code_digest(_KIND),
     )
     return hashlib.sha256(repr(parts).encode()).hexdigest()
 

@@ -20,6 +20,7 @@ from ...engine.caching.kernel_memo import KernelMemo
 from ...engine.prove.single_writer import exclusive_arguments
 from ...engine.run import optimistic
 from ...engine.run.launch import RawResult
+from ...engine.run.program_facts import analyse
 from ...findings import Finding
 from ...frontend.driver import FrontEndTarget
 from ...frontend.program import compile_source, open_source
@@ -33,7 +34,7 @@ from . import limits
 from .argument_shadows import Shadows, specs_alone
 from .arguments import bind_argument, check_arguments, overlaps, specialize_argument
 from .launch_config import Plan, likeness
-from .program import SimKernel, SimProgram, analyse
+from .program import SimKernel, SimProgram
 from .views import ViewMaker
 
 

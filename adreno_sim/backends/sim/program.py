@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 from ...base.errors import AdrenoSimError
 from ...device.protocol import KernelParam
-from ...engine.shadow.granularity import argument_grains
+from ...engine.run.program_facts import data_bytes
 from ...ir import ir
-from ...ir.layout import size_of
-from ...ir.mod_ref import read_params, written_params
+from ...ir.mod_ref import written_params
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +39,7 @@ class SimKernel:
 
     @property
     def _data_bytes(self) -> Counter[int]:
-        return self.function.fact("data_bytes", _data_bytes)
+        return data_bytes(self.function)
 
     def writes(self, index: int) -> bool:
         """Whether the kernel may change what argument `index` refers to."""
@@ -81,39 +79,3 @@ def kind_of(type: ir.Type) -> str:
     if isinstance(type, ir.Pointer) and type.space in (ir.GLOBAL, ir.CONSTANT, ir.LOCAL):
         return "local" if type.space == ir.LOCAL else "buffer"
     return "scalar"
-
-
-def analyse(function: ir.Function) -> None:
-    """Find out all that a launch asks about a kernel, so that it is kept with it on disk."""
-    written_params(function)
-    read_params(function)
-    argument_grains(function)
-    function.fact("data_bytes", _data_bytes)
-
-
-def _data_bytes(function: ir.Function) -> Counter[int]:
-    """Bytes of program-scope variables by address space."""
-    total: Counter[int] = Counter()
-    for variable in _globals_of(function):
-        total[variable.space] += size_of(variable.type)
-    return total
-
-
-def _globals_of(function: ir.Function) -> set[ir.Global]:
-    found: set[ir.Global] = set()
-    for block in function.blocks:
-        for instr in block.instrs:
-            for operand in instr.operands:
-                found.update(_globals_in(operand))
-    return found
-
-
-def _globals_in(value: ir.Value) -> Iterator[ir.Global]:
-    if isinstance(value, ir.Global):
-        yield value
-    elif isinstance(value, ir.Const):
-        if isinstance(value.value, ir.GlobalOffset):
-            yield value.value.target
-        elif isinstance(value.value, tuple):
-            for item in value.value:
-                yield from _globals_in(item)

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...base import disk_cache
+from ...base.code_digest import code_digest
 from ...ir import ir
 from ..llvm import objects
 
@@ -37,7 +38,7 @@ def folder() -> Path:
 
 def name_of(text: str, identity: str) -> str:
     """The entry that holds the object code of `text` for the machine `identity`."""
-    return hashlib.sha256(f"{identity}\0{text}".encode()).hexdigest() + ".o"
+    return hashlib.sha256(f"{identity}\0{code_digest('objects')}\0{text}".encode()).hexdigest() + ".o"
 
 
 def load(name: str) -> bytes | None:
@@ -76,7 +77,7 @@ def module_name(kernel: ir.Function, spec: Specialization, identity: str) -> str
     """The entry of what `kernel` compiles to for `spec`; "" for a kernel of unknown origin."""
     if not kernel.digest:
         return ""
-    text = "\0".join((kernel.digest, disk_cache.code_digest("ir", "image", "frontend", "engine"), identity, spelled(spec)))
+    text = "\0".join((kernel.digest, code_digest("modules"), identity, spelled(spec)))
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -93,7 +94,7 @@ def found_of_launch(
     """
     if not kernel.digest:  # of unknown origin
         return find(kernel, spec, facts)
-    text = "\0".join((kernel.digest, disk_cache.code_digest("ir", "image", "frontend", "engine"), spelled(spec), spelled(facts)))
+    text = "\0".join((kernel.digest, code_digest(kind), spelled(spec), spelled(facts)))
     name = hashlib.sha256(text.encode()).hexdigest()
     found: T | None = load_value(kind, name)
     if found is None:

@@ -14,9 +14,6 @@ import llvmlite.binding as llvm
 from . import soft_float
 from .passes import Passes
 
-PIPELINE = 4
-"""Counts changes to how text becomes object code; part of the key of cached objects."""
-
 VECTORS = "; vectors\n"
 """How the text of a module begins whose code is in vectors."""
 
@@ -37,8 +34,8 @@ class Machine:
 
     @property
     def identity(self) -> str:
-        """What object code depends on besides its text."""
-        return f"{llvmlite.__version__} {llvm.llvm_version_info} {PIPELINE} {self.cpu} {self.features}"
+        """What object code depends on besides its text and this code."""
+        return f"{llvmlite.__version__} {llvm.llvm_version_info} {self.cpu} {self.features}"
 
     @cached_property
     def _passes(self) -> Passes:

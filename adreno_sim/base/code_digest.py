@@ -1,0 +1,74 @@
+"""Digests of this package's own code: what other code made is made again.
+
+The table says for each kind of entry on disk which code decides what is in it: the package that makes the entry, and all that
+this package imports, directly or not.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from .errors import AdrenoSimError
+
+_FRONTEND = ("frontend", "ir", "base")
+_DEVICE = ("device", "mlops", "image", "profiles", "findings.py", "base")
+_ENGINE = ("engine", "frontend", "ir", *_DEVICE)
+
+DEPENDENCIES = {
+    "library": _FRONTEND,
+    "programs": _ENGINE,
+    "proofs": _ENGINE,
+    "exclusive": _ENGINE,
+    "modules": _ENGINE,
+    "objects": ("engine/llvm", "ir", "base"),
+    "golden": ("golden", "compiler/tvm_bridge", "results", "mlops", "base"),
+    "drivers": ("backends/opencl", "memory", *_DEVICE),
+}
+"""Folders and files of this package, by kind of entry."""
+
+PACKAGE = Path(__file__).parents[1]
+
+
+@functools.cache
+def code_digest(kind: str) -> str:
+    """The digest of the code that makes entries of `kind`, as this process found it first."""
+    return digest_code(kind, PACKAGE, _known_part)
+
+
+def digest_code(kind: str, package: Path, digest_part: Callable[[Path], str] | None = None) -> str:
+    """The digest of the code that makes entries of `kind` in the package at `package`. AdrenoSimError where a part is missing."""
+    parts = [f"{name} {(digest_part or _digest_part)(package / name)}" for name in sorted(DEPENDENCIES[kind])]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+def _digest_part(part: Path) -> str:
+    """The digest of a file, or of the names and contents of all files in a folder. AdrenoSimError where there is none."""
+    sum = hashlib.sha256()
+    empty = True
+    for path in _files_of(str(part)):
+        with open(path, "rb") as file:
+            content = file.read()
+        sum.update(f"{path[len(str(part)) :]}\0{len(content)}\0".encode() + content)
+        empty = False
+    if empty:
+        raise AdrenoSimError(f"{part}: no code there; base/code_digest.py names it")
+    return sum.hexdigest()
+
+
+_known_part = functools.cache(_digest_part)
+
+
+def _files_of(path: str) -> Iterator[str]:
+    """The paths of a file, or of all files in a folder but compiled ones, in order."""
+    if os.path.isfile(path):
+        yield path
+    elif os.path.isdir(path):
+        with os.scandir(path) as entries:
+            names = sorted(entry.name for entry in entries)
+        for name in names:
+            if name != "__pycache__":
+                yield from _files_of(f"{path}/{name}")
