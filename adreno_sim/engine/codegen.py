@@ -21,7 +21,7 @@ from .emit import sync_points
 from .emit.collectives import combine_function, is_collective
 from .emit.diagnostic_sites import DiagnosticSite, raise_function, report_function
 from .emit.group import diverged_function, group_function, stopped_function, watched_function, worker_functions
-from .emit.region import STACK_LIMIT, KernelEmitter, KernelPlan, value_bytes
+from .emit.region import STACK_LIMIT, KernelPlan, RegionEmitter, value_bytes
 from .emit.unit import PrintCall, Unit
 from .llvm import objects
 from .llvm.inlining import inlined
@@ -57,11 +57,11 @@ class ModuleText:
 def emit_module(kernel: ir.Function, spec: Specialization) -> ModuleText:
     """Emit `kernel` for `spec`. Raises UnsupportedError by name and place, AdrenoSimError where `spec` does not fit."""
     argument_block.check_arguments(kernel, spec)
-    reason = "asked for" if spec.emitter == "scalar" or spec.count else vector.refusal(kernel, spec)
+    reason = "asked for" if spec.emitter == "scalar" or spec.count else vector.scalar_reason(kernel, spec)
     if not reason:
         try:
             return _emit(kernel, spec, vector.plan, vector.region_functions)
-        except vector.Unsuitable as unsuitable:
+        except vector.NotVectorizable as unsuitable:
             reason = str(unsuitable)
     if spec.full and spec.deferred_checks:
         return ModuleText("", 0, (), (), (), False, False, reason=reason)
@@ -131,8 +131,8 @@ def _plan(unit: Unit, kernel: ir.Function) -> KernelPlan:
     return plan
 
 
-def _emitter(plan: KernelPlan, region: ParallelRegion) -> KernelEmitter:
-    e = KernelEmitter(plan, region)
+def _emitter(plan: KernelPlan, region: ParallelRegion) -> RegionEmitter:
+    e = RegionEmitter(plan, region)
     if isinstance(plan.shadow, ShadowPlan):
         e.hooks = Shadow(e, plan.shadow)
     return e

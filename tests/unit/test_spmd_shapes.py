@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from adreno_sim.engine.abi.specialization import BufferArg, ScalarArg, Specialization
-from adreno_sim.engine.vector.lane_shapes import Shape, Shapes
+from adreno_sim.engine.vector.lane_shapes import LaneShape, LaneShapes
 from adreno_sim.engine.vector.privates import Privates
-from adreno_sim.engine.vector.tile import Tile, Unsuitable, choose, widths
+from adreno_sim.engine.vector.tile import NotVectorizable, Tile, choose, widths
 from adreno_sim.frontend.program import FrontEndTarget, compile_source
 from adreno_sim.ir import ir
 from adreno_sim.ir.provenance import Provenance
@@ -22,11 +22,11 @@ def key(local: tuple[int, int, int] = (64, 2, 1), groups: int = 1024) -> Special
     return Specialization(local_size=local, args=(BufferArg(), ScalarArg(4)), most_groups=(groups, 1, 1), checks="off")
 
 
-def stored_shape(body: str, local: tuple[int, int, int] = (64, 2, 1)) -> Shape:
+def stored_shape(body: str, local: tuple[int, int, int] = (64, 2, 1)) -> LaneShape:
     """The shape of the value that the only store to global memory stores, in tiles of 8."""
     kernel = compile_source(HEAD + body + " }", "", target=FrontEndTarget()).kernels["k"]
     provenance = Provenance(kernel)
-    shapes = Shapes(kernel, key(local), choose(key(local), (8,)), Privates(kernel, provenance))
+    shapes = LaneShapes(kernel, key(local), choose(key(local), (8,)), Privates(kernel, provenance))
     store = next(
         i for b in kernel.blocks for i in b.instrs if i.op == "store" and provenance.object_id(i.operands[1]) == ("param", 0)
     )
@@ -79,7 +79,7 @@ def test_tiles_fill_the_group_where_they_can():
     assert choose(key((256, 1, 1)), (16, 8)) == Tile((16, 1, 1))
     assert choose(key((24, 1, 1)), (16, 8)) == Tile((8, 1, 1))
     assert choose(key((3, 3, 1)), (16, 8)) == Tile((4, 4, 1))
-    with pytest.raises(Unsuitable, match="2 work-items"):
+    with pytest.raises(NotVectorizable, match="2 work-items"):
         choose(key((2, 1, 1)), (16, 8))
 
 

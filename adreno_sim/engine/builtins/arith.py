@@ -7,10 +7,10 @@ from ...findings import Kind
 from ...ir import ir, llvm_types
 from ...ir.provenance import is_pointer
 from ...ir.unsupported import unsupported
-from ..emit.access import address_number
+from ..emit.access import emit_address_as_int
 from ..emit.emitter import Emitter, instruction
-from ..emit.half_arithmetic import is_half, narrowed, widened
-from ..emit.undefined_behaviour import overflowing_division, overwide_amount, report_lanes
+from ..emit.half_arithmetic import is_half, narrow, widen
+from ..emit.undefined_behaviour import emit_division_overflow, emit_lane_report, emit_shift_check
 from ..llvm import constants
 
 
@@ -31,7 +31,7 @@ def _shift(e: Emitter, instr: ir.Instr) -> None:
     a, b = instr.operands
     bits = _bits(instr.type)
     spelled = llvm_types.spell(instr.type)
-    overwide_amount(e, instr)
+    emit_shift_check(e, instr)
     amount = e.value(b)
     if not (isinstance(b, ir.Const) and isinstance(b.value, int) and b.value < bits):
         amount = e.body.op(f"and {spelled} {amount}, {ints(instr.type, bits - 1)}")
@@ -61,12 +61,12 @@ def divided(e: Emitter, op: str, type: ir.Type, left: str, right: str, source: i
     flags = llvm_types.spell(llvm_types.with_elem(type, ir.Int(1)))
     by_zero = t.op(f"icmp eq {spelled} {right}, {zero}")
     unsafe = by_zero
-    report_lanes(e, type, by_zero, Kind.DIVISION_BY_ZERO)
+    emit_lane_report(e, type, by_zero, Kind.DIVISION_BY_ZERO)
     if op[0] == "s":
-        overflow = overflowing_division(e, type, left, right)
+        overflow = emit_division_overflow(e, type, left, right)
         unsafe = t.op(f"or {flags} {by_zero}, {overflow}")
         if op == "sdiv":
-            report_lanes(e, type, overflow, Kind.DIVISION_OVERFLOW)
+            emit_lane_report(e, type, overflow, Kind.DIVISION_OVERFLOW)
     divisor = t.op(f"select {flags} {unsafe}, {spelled} {one}, {spelled} {right}")
     result = t.op(f"{op} {spelled} {left}, {divisor}")
     return t.op(f"select {flags} {by_zero}, {spelled} {zero}, {spelled} {result}")
@@ -85,9 +85,9 @@ def _harmless(divisor: ir.Value, op: str) -> bool:
 def _float(e: Emitter, instr: ir.Instr) -> None:
     a, b = instr.operands
     if is_half(instr.type):
-        left, right = widened(e, instr.type, e.value(a)), widened(e, instr.type, e.value(b))
+        left, right = widen(e, instr.type, e.value(a)), widen(e, instr.type, e.value(b))
         wide = llvm_types.spell(llvm_types.with_elem(instr.type, ir.Float(32)))
-        e.define(instr, narrowed(e, instr.type, e.body.op(f"{instr.op} {wide} {left}, {right}")))
+        e.define(instr, narrow(e, instr.type, e.body.op(f"{instr.op} {wide} {left}, {right}")))
         return
     e.define(instr, e.body.op(f"{instr.op} {e.typed(a)}, {e.value(b)}"))
 
@@ -110,7 +110,7 @@ def _negate(e: Emitter, instr: ir.Instr) -> None:
 def _icmp(e: Emitter, instr: ir.Instr) -> None:
     a, b = instr.operands
     if is_pointer(a) or is_pointer(b):
-        left, right = address_number(e, e.pointer(a)), address_number(e, e.pointer(b))
+        left, right = emit_address_as_int(e, e.pointer(a)), emit_address_as_int(e, e.pointer(b))
         e.define(instr, e.body.op(f"icmp {instr.pred} i64 {left}, {right}"))
         return
     e.define(instr, e.body.op(f"icmp {instr.pred} {e.typed(a)}, {e.value(b)}"))
@@ -121,7 +121,7 @@ def _fcmp(e: Emitter, instr: ir.Instr) -> None:
     a, b = instr.operands
     left, right, spelled = e.value(a), e.value(b), llvm_types.spell(a.type)
     if is_half(a.type):
-        left, right = widened(e, a.type, left), widened(e, a.type, right)
+        left, right = widen(e, a.type, left), widen(e, a.type, right)
         spelled = llvm_types.spell(llvm_types.with_elem(a.type, ir.Float(32)))
     e.define(instr, e.body.op(f"fcmp {instr.pred} {spelled} {left}, {right}"))
 

@@ -10,7 +10,7 @@ from ...ir import ir, llvm_types
 from ...ir.provenance import Ptr
 from ...ir.unsupported import unsupported
 from ..emit import access
-from ..emit.builtin_registry import call, family
+from ..emit.builtin_registry import builtin, builtin_family
 from ..emit.emitter import Emitter, instruction
 
 _OPERATIONS = {
@@ -33,22 +33,22 @@ def _operation(instr: ir.Instr, name: str, type: ir.Type) -> str:
     return _OPERATIONS[name]
 
 
-def guarded(e: Emitter, pointer: Ptr, type: ir.Type, zero: str, spelled: str | None, body: access.Body) -> str:
+def guarded(e: Emitter, pointer: Ptr, type: ir.Type, zero: str, spelled: str | None, body: access.AccessBody) -> str:
     """Do an atomic operation on a `type` unless it is misaligned or out of bounds."""
     size = llvm_types.store_size(type)
-    wrong = access.misaligned(e, pointer, size)
+    wrong = access.emit_misaligned(e, pointer, size)
     if wrong is None:
-        return access.access(e, pointer, size, True, spelled, zero, body)
+        return access.emit_access(e, pointer, size, True, spelled, zero, body)
     t = e.body
     failed, ok, done = t.fresh("misaligned"), t.fresh("ok"), t.fresh("done")
     e.failing(wrong, failed, ok)
     cold = t.aside()
     cold.block(failed)
-    e.report(cold, access.place_of(e, pointer, Kind.MISALIGNED_ACCESS, size), *access.values_of(e, pointer, cold))
+    e.report(cold, access.access_site(e, pointer, Kind.MISALIGNED_ACCESS, size), *access.site_values(e, pointer, cold))
     cold.jump(done)
     t.put_aside(cold)
     t.block(ok)
-    result = access.access(e, pointer, size, True, spelled, zero, body)
+    result = access.emit_access(e, pointer, size, True, spelled, zero, body)
     last = t.label
     t.jump(done)
     t.block(done)
@@ -68,7 +68,7 @@ def read_modify_write(e: Emitter, instr: ir.Instr, operation: str, pointer: Ptr,
     def body(address: str) -> str:
         e.hooks.on_atomic(pointer, type, reads=operation != "xchg", writes=True)
         old = e.body.op(f"atomicrmw {operation} ptr {address}, {spelled} {operand} seq_cst, align {size}")
-        access.stored(e, address, size)
+        access.emit_watch(e, address, size)
         return old
 
     return guarded(e, pointer, type, llvm_types.zero(type), spelled, body)
@@ -83,7 +83,7 @@ def compare_exchange(e: Emitter, instr: ir.Instr, pointer: Ptr, type: ir.Type, e
     def body(address: str) -> str:
         e.hooks.on_atomic(pointer, type, reads=True, writes=True)
         result = e.body.op(f"cmpxchg ptr {address}, {word} {expected}, {word} {new} seq_cst seq_cst, align {size}")
-        access.stored(e, address, size)
+        access.emit_watch(e, address, size)
         return result
 
     result = guarded(e, pointer, type, "zeroinitializer", pair, body)
@@ -105,7 +105,7 @@ def _cmpxchg(e: Emitter, instr: ir.Instr) -> None:
     e.define(instr, e.body.op(f"insertvalue {{ {word}, i1 }} {first}, i1 {done}, 1"))
 
 
-@family(r"atom(ic)?_(add|sub|xchg|inc|dec|min|max|and|or|xor)")
+@builtin_family(r"atom(ic)?_(add|sub|xchg|inc|dec|min|max|and|or|xor)")
 def _classic(e: Emitter, instr: ir.Instr) -> None:
     assert instr.callee is not None
     name = instr.callee.name.rpartition("_")[2]
@@ -114,13 +114,13 @@ def _classic(e: Emitter, instr: ir.Instr) -> None:
     e.define(instr, read_modify_write(e, instr, operation, e.pointer(instr.operands[0]), instr.type, operand))
 
 
-@call("atomic_cmpxchg", "atom_cmpxchg")
+@builtin("atomic_cmpxchg", "atom_cmpxchg")
 def _classic_compare(e: Emitter, instr: ir.Instr) -> None:
     pointer, expected, new = instr.operands
     e.define(instr, compare_exchange(e, instr, e.pointer(pointer), instr.type, e.value(expected), e.value(new))[0])
 
 
-@family(r"atomic_fetch_(add|sub|or|xor|and|min|max)(_explicit)?")
+@builtin_family(r"atomic_fetch_(add|sub|or|xor|and|min|max)(_explicit)?")
 def _fetch(e: Emitter, instr: ir.Instr) -> None:
     assert instr.callee is not None
     operation = _operation(instr, instr.callee.name.split("_")[2], instr.type)
@@ -136,13 +136,13 @@ def _resized(e: Emitter, operand: ir.Value, type: ir.Type) -> str:
     return e.body.op(f"{word} {e.typed(operand)} to {type}")
 
 
-@family(r"atomic_exchange(_explicit)?")
+@builtin_family(r"atomic_exchange(_explicit)?")
 def _exchange(e: Emitter, instr: ir.Instr) -> None:
     pointer, operand = instr.operands[:2]
     e.define(instr, read_modify_write(e, instr, "xchg", e.pointer(pointer), instr.type, e.value(operand)))
 
 
-@family(r"atomic_load(_explicit)?")
+@builtin_family(r"atomic_load(_explicit)?")
 def _load(e: Emitter, instr: ir.Instr) -> None:
     _check_type(instr.type, instr)
     spelled, size = llvm_types.spell(instr.type), llvm_types.store_size(instr.type)
@@ -155,7 +155,7 @@ def _load(e: Emitter, instr: ir.Instr) -> None:
     e.define(instr, guarded(e, pointer, instr.type, llvm_types.zero(instr.type), spelled, body))
 
 
-@family(r"atomic_store(_explicit)?|atomic_init")
+@builtin_family(r"atomic_store(_explicit)?|atomic_init")
 def _store(e: Emitter, instr: ir.Instr) -> None:
     pointer, value = instr.operands[:2]
     _atomic_store(e, instr, pointer, value.type, e.value(value))
@@ -168,13 +168,13 @@ def _atomic_store(e: Emitter, instr: ir.Instr, pointer: ir.Value, type: ir.Type,
     def body(address: str) -> str:
         e.hooks.on_atomic(target, type, reads=False, writes=True)
         e.body.do(f"store atomic {llvm_types.spell(type)} {operand}, ptr {address} seq_cst, align {size}")
-        access.stored(e, address, size)
+        access.emit_watch(e, address, size)
         return ""
 
     guarded(e, target, type, "", None, body)
 
 
-@family(r"atomic_compare_exchange_(strong|weak)(_explicit)?")
+@builtin_family(r"atomic_compare_exchange_(strong|weak)(_explicit)?")
 def _compare(e: Emitter, instr: ir.Instr) -> None:
     """On failure the value found goes to where the expected one was read."""
     pointer, expected, new = instr.operands[:3]
@@ -182,7 +182,7 @@ def _compare(e: Emitter, instr: ir.Instr) -> None:
     _check_type(type, instr)
     word, size = llvm_types.spell(type), llvm_types.store_size(type)
     holder = e.pointer(expected)
-    wanted, fresh = access.read(e, holder, type, size), e.value(new)
+    wanted, fresh = access.emit_load(e, holder, type, size), e.value(new)
     if isinstance(type, ir.Float):
         integer = f"i{type.bits}"
         wanted, fresh = (t.op(f"bitcast {word} {v} to {integer}") for v in (wanted, fresh))
@@ -192,19 +192,19 @@ def _compare(e: Emitter, instr: ir.Instr) -> None:
     failed, on = t.fresh("unequal"), t.fresh("on")
     t.branch(done, on, failed)
     t.block(failed)
-    access.write(e, holder, type, old, size)
+    access.emit_store(e, holder, type, old, size)
     t.jump(on)
     t.block(on)
     e.define(instr, done if instr.type == ir.Int(1) else t.op(f"zext i1 {done} to {llvm_types.spell(instr.type)}"))
 
 
-@call("atomic_flag_test_and_set", "atomic_flag_test_and_set_explicit")
+@builtin("atomic_flag_test_and_set", "atomic_flag_test_and_set_explicit")
 def _flag_set(e: Emitter, instr: ir.Instr) -> None:
     old = read_modify_write(e, instr, "xchg", e.pointer(instr.operands[0]), ir.Int(32), "1")
     flag = e.body.op(f"icmp ne i32 {old}, 0")
     e.define(instr, flag if instr.type == ir.Int(1) else e.body.op(f"zext i1 {flag} to {llvm_types.spell(instr.type)}"))
 
 
-@call("atomic_flag_clear", "atomic_flag_clear_explicit")
+@builtin("atomic_flag_clear", "atomic_flag_clear_explicit")
 def _flag_clear(e: Emitter, instr: ir.Instr) -> None:
     _atomic_store(e, instr, instr.operands[0], ir.Int(32), "0")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 from ...ir import ir, llvm_types
-from ..emit.builtin_registry import CALLS, call, family, intrinsic, signed, suffix
+from ..emit.builtin_registry import EMITTERS, builtin, builtin_family, emit_intrinsic, intrinsic_suffix, is_signed
 from ..emit.emitter import Emitter, instruction
-from ..emit.half_arithmetic import extended, is_half, truncated
-from ..emit.undefined_behaviour import unconvertible
+from ..emit.half_arithmetic import extend, is_half, truncate
+from ..emit.undefined_behaviour import emit_conversion_check
 from ..llvm import constants
 from .arith import ints
 from .floats import bits_of, rounded_to_odd
@@ -31,7 +31,7 @@ def _fptrunc(e: Emitter, instr: ir.Instr) -> None:
 @instruction("fptoui", "fptosi")
 def _to_int(e: Emitter, instr: ir.Instr) -> None:
     source = instr.operands[0]
-    unconvertible(e, source.type, instr.type, e.value(source), instr.op == "fptosi")
+    emit_conversion_check(e, source.type, instr.type, e.value(source), instr.op == "fptosi")
     e.define(instr, to_int(e, source.type, instr.type, e.value(source), instr.op == "fptosi"))
 
 
@@ -44,9 +44,9 @@ def _from_int(e: Emitter, instr: ir.Instr) -> None:
 def to_int(e: Emitter, source: ir.Type, target: ir.Type, value: str, is_signed: bool) -> str:
     """Float to integer toward zero; beyond the range the nearest end of it, NaN gives 0."""
     if is_half(source):
-        value, source = extended(e, source, value), llvm_types.with_elem(source, _FLOAT)
+        value, source = extend(e, source, value), llvm_types.with_elem(source, _FLOAT)
     spelled, wide = llvm_types.spell(target), llvm_types.spell(source)
-    name = f"llvm.fpto{'s' if is_signed else 'u'}i.sat.{suffix(target)}.{suffix(source)}"
+    name = f"llvm.fpto{'s' if is_signed else 'u'}i.sat.{intrinsic_suffix(target)}.{intrinsic_suffix(source)}"
     return e.body.op(f"call {e.unit.declare(name, spelled, wide)}({wide} {value})")
 
 
@@ -109,7 +109,7 @@ def resized(e: Emitter, source: ir.Type, target: ir.Type, value: str, mode: str)
     if bits_of(source) == bits_of(target):
         return value
     if is_half(source):
-        wide = extended(e, source, value)
+        wide = extend(e, source, value)
         through = llvm_types.with_elem(source, _FLOAT)
         return wide if bits_of(target) == 32 else resized(e, through, target, wide, mode)
     if bits_of(target) > bits_of(source):
@@ -117,7 +117,7 @@ def resized(e: Emitter, source: ir.Type, target: ir.Type, value: str, mode: str)
     if is_half(target):
         if bits_of(source) == 64:
             value, source = rounded_to_odd(e, source, value), llvm_types.with_elem(source, _FLOAT)
-        near = truncated(e, target, value)
+        near = truncate(e, target, value)
     else:
         near = t.op(f"fptrunc {llvm_types.spell(source)} {value} to {llvm_types.spell(target)}")
     if mode in ("", "_rte"):
@@ -128,7 +128,7 @@ def resized(e: Emitter, source: ir.Type, target: ir.Type, value: str, mode: str)
     return _stepped(e, target, near, above, below, mode)
 
 
-@family(r"convert_(u?char|u?short|u?int|u?long|half|float|double)(2|3|4|8|16)?(_sat)?(_rt[ezpn])?")
+@builtin_family(r"convert_(u?char|u?short|u?int|u?long|half|float|double)(2|3|4|8|16)?(_sat)?(_rt[ezpn])?")
 def _convert(e: Emitter, instr: ir.Instr) -> None:
     assert instr.callee is not None
     match = _CONVERT.fullmatch(instr.callee.name)
@@ -139,21 +139,21 @@ def _convert(e: Emitter, instr: ir.Instr) -> None:
     if from_float and to_float:
         result = resized(e, source.type, instr.type, value, mode)
     elif to_float:
-        result = from_int(e, source.type, instr.type, value, signed(instr), mode)
+        result = from_int(e, source.type, instr.type, value, is_signed(instr), mode)
     elif from_float:
         result = _rounded_to_int(e, source.type, instr.type, value, to_signed, mode, bool(match["sat"]))
     else:
-        result = _int_to_int(e, source.type, instr.type, value, signed(instr), to_signed, bool(match["sat"]))
+        result = _int_to_int(e, source.type, instr.type, value, is_signed(instr), to_signed, bool(match["sat"]))
     e.define(instr, result)
 
 
 def _rounded_to_int(e: Emitter, source: ir.Type, target: ir.Type, value: str, to_signed: bool, mode: str, saturate: bool) -> str:
     if is_half(source):
-        value, source = extended(e, source, value), llvm_types.with_elem(source, _FLOAT)
+        value, source = extend(e, source, value), llvm_types.with_elem(source, _FLOAT)
     if mode not in ("", "_rtz"):
-        value = intrinsic(e, _ROUND[mode], source, value)
+        value = emit_intrinsic(e, _ROUND[mode], source, value)
     if not saturate:
-        unconvertible(e, source, target, value, to_signed)
+        emit_conversion_check(e, source, target, value, to_signed)
     return to_int(e, source, target, value, to_signed)
 
 
@@ -179,13 +179,13 @@ def _saturated(e: Emitter, source: ir.Type, value: str, from_signed: bool, bits:
     own_high = (1 << (own - (1 if from_signed else 0))) - 1
     sign = "s" if from_signed else "u"
     if low > own_low:
-        value = intrinsic(e, f"{sign}max", source, value, ints(source, low))
+        value = emit_intrinsic(e, f"{sign}max", source, value, ints(source, low))
     if high < own_high:
-        value = intrinsic(e, f"{sign}min", source, value, ints(source, high))
+        value = emit_intrinsic(e, f"{sign}min", source, value, ints(source, high))
     return value
 
 
-@family(r"as_(u?char|u?short|u?int|u?long|half|float|double)(2|3|4|8|16)?")
+@builtin_family(r"as_(u?char|u?short|u?int|u?long|half|float|double)(2|3|4|8|16)?")
 def _as(e: Emitter, instr: ir.Instr) -> None:
     """Reinterpretation. Between 3 and 4 lanes only the first three mean anything."""
     source = instr.operands[0]
@@ -209,9 +209,9 @@ def _regrouped(e: Emitter, type: ir.Vector, spelled: str, value: str, count: int
     return wide, llvm_types.spell(wide), result
 
 
-@call("__translate_sampler_initializer")
+@builtin("__translate_sampler_initializer")
 def _sampler(e: Emitter, instr: ir.Instr) -> None:
     """A sampler is known when compiling: the image functions read the constant themselves."""
 
 
-assert "__translate_sampler_initializer" in CALLS
+assert "__translate_sampler_initializer" in EMITTERS

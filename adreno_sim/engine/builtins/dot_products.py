@@ -8,7 +8,7 @@ leaves 32 bits, and here it wraps.
 from __future__ import annotations
 
 from ...ir import ir, llvm_types
-from ..emit.builtin_registry import call, family, intrinsic
+from ..emit.builtin_registry import builtin, builtin_family, emit_intrinsic
 from ..emit.emitter import Emitter
 from .library_calls import call_library
 
@@ -17,7 +17,7 @@ _LONG = ir.Int(64)
 _SIGNS = {"uu": ("zext", "zext"), "ss": ("sext", "sext"), "us": ("zext", "sext"), "su": ("sext", "zext")}
 
 
-@call("dot")
+@builtin("dot")
 def _dot(e: Emitter, instr: ir.Instr) -> None:
     """Of integers; the dot product of floats is the library's."""
     if isinstance(llvm_types.elem_of(instr.operands[0].type), ir.Float):
@@ -26,22 +26,22 @@ def _dot(e: Emitter, instr: ir.Instr) -> None:
         e.define(instr, _product(e, instr, _words(instr)))
 
 
-@call("dot_acc_sat")
+@builtin("dot_acc_sat")
 def _dot_saturating(e: Emitter, instr: ir.Instr) -> None:
     _saturating(e, instr, _words(instr))
 
 
-@family(r"dot_4x8packed_(uu_uint|(ss|us|su)_int)")
+@builtin_family(r"dot_4x8packed_(uu_uint|(ss|us|su)_int)")
 def _packed(e: Emitter, instr: ir.Instr) -> None:
     e.define(instr, _product(e, instr, _signs(instr)))
 
 
-@family(r"dot_acc_sat_4x8packed_(uu_uint|(ss|us|su)_int)")
+@builtin_family(r"dot_acc_sat_4x8packed_(uu_uint|(ss|us|su)_int)")
 def _packed_saturating(e: Emitter, instr: ir.Instr) -> None:
     _saturating(e, instr, _signs(instr))
 
 
-@call("qcom_dot8_acc", "qcom_udot8_acc")
+@builtin("qcom_dot8_acc", "qcom_udot8_acc")
 def _qualcomm(e: Emitter, instr: ir.Instr) -> None:
     assert instr.callee is not None
     product = _product(e, instr, _SIGNS["su" if instr.callee.name == "qcom_dot8_acc" else "uu"])
@@ -81,7 +81,7 @@ def _saturating(e: Emitter, instr: ir.Instr, words: tuple[str, str]) -> None:
     product = t.op(f"{word} i32 {_product(e, instr, words)} to i64")
     total = t.op(f"add i64 {product}, {t.op(f'{word} i32 {e.value(instr.operands[2])} to i64')}")
     if both_unsigned:
-        total = intrinsic(e, "umin", _LONG, total, str((1 << 32) - 1))
+        total = emit_intrinsic(e, "umin", _LONG, total, str((1 << 32) - 1))
     else:
-        total = intrinsic(e, "smax", _LONG, intrinsic(e, "smin", _LONG, total, str((1 << 31) - 1)), str(-(1 << 31)))
+        total = emit_intrinsic(e, "smax", _LONG, emit_intrinsic(e, "smin", _LONG, total, str((1 << 31) - 1)), str(-(1 << 31)))
     e.define(instr, t.op(f"trunc i64 {total} to i32"))

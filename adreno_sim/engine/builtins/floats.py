@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ...ir import ir, llvm_types
-from ..emit.builtin_registry import call, family, intrinsic, matched, signed
+from ..emit.builtin_registry import broadcast_to, builtin, builtin_family, emit_intrinsic, is_signed
 from ..emit.emitter import Emitter
-from ..emit.half_arithmetic import is_half, narrowed, widened
+from ..emit.half_arithmetic import is_half, narrow, widen
 from .arith import ints
 
 _FLOAT = ir.Float(32)
@@ -22,17 +22,17 @@ def is_float(type: ir.Type) -> bool:
 def fused(e: Emitter, type: ir.Type, a: str, b: str, c: str) -> str:
     """a*b+c rounded once. Halves go through double: the product is exact there, and the sum has digits enough."""
     if not is_half(type):
-        return intrinsic(e, "fma", type, a, b, c)
+        return emit_intrinsic(e, "fma", type, a, b, c)
     wide, spelled = llvm_types.with_elem(type, _DOUBLE), llvm_types.spell(llvm_types.with_elem(type, _FLOAT))
     double = llvm_types.spell(wide)
-    x, y, z = (e.body.op(f"fpext {spelled} {widened(e, type, v)} to {double}") for v in (a, b, c))
+    x, y, z = (e.body.op(f"fpext {spelled} {widen(e, type, v)} to {double}") for v in (a, b, c))
     total = e.body.op(f"fadd {double} {e.body.op(f'fmul {double} {x}, {y}')}, {z}")
     return narrowed_from_double(e, type, total)
 
 
 def narrowed_from_double(e: Emitter, type: ir.Type, value: str) -> str:
     """Double to half `type` with one rounding: by way of a float rounded to odd."""
-    return narrowed(e, type, rounded_to_odd(e, type, value))
+    return narrow(e, type, rounded_to_odd(e, type, value))
 
 
 def rounded_to_odd(e: Emitter, type: ir.Type, value: str) -> str:
@@ -46,8 +46,8 @@ def rounded_to_odd(e: Emitter, type: ir.Type, value: str) -> str:
     back = t.op(f"fpext {single} {near} to {double}")
     pattern = t.op(f"bitcast {single} {near} to {spelled}")
     inexact = t.op(f"fcmp one {double} {back}, {value}")
-    size = intrinsic(e, "fabs", llvm_types.with_elem(type, wide), value)
-    found = intrinsic(e, "fabs", llvm_types.with_elem(type, wide), back)
+    size = emit_intrinsic(e, "fabs", llvm_types.with_elem(type, wide), value)
+    found = emit_intrinsic(e, "fabs", llvm_types.with_elem(type, wide), back)
     past = t.op(f"fcmp ogt {double} {found}, {size}")
     step = t.op(f"sext {flags} {past} to {spelled}")
     toward_zero = t.op(f"add {spelled} {pattern}, {step}")
@@ -56,22 +56,22 @@ def rounded_to_odd(e: Emitter, type: ir.Type, value: str) -> str:
     return t.op(f"bitcast {spelled} {chosen} to {single}")
 
 
-@call("fma")
+@builtin("fma")
 def _fma(e: Emitter, instr: ir.Instr) -> None:
     e.define(instr, fused(e, instr.type, *(e.value(v) for v in instr.operands)))
 
 
-@call("mad")
-@family(r"llvm\.fmuladd\..*")
+@builtin("mad")
+@builtin_family(r"llvm\.fmuladd\..*")
 def _contractible(e: Emitter, instr: ir.Instr) -> None:
     """a*b+c of one expression: fused where the launch contracts. Halves are rounded twice, as Adreno has no half FMA."""
     a, b, c = (e.value(v) for v in instr.operands)
     if is_half(instr.type):
-        x, y, z = (widened(e, instr.type, v) for v in (a, b, c))
+        x, y, z = (widen(e, instr.type, v) for v in (a, b, c))
         spelled = llvm_types.spell(llvm_types.with_elem(instr.type, _FLOAT))
-        product = narrowed(e, instr.type, e.body.op(f"fmul {spelled} {x}, {y}"))
-        total = e.body.op(f"fadd {spelled} {widened(e, instr.type, product)}, {z}")
-        e.define(instr, narrowed(e, instr.type, total))
+        product = narrow(e, instr.type, e.body.op(f"fmul {spelled} {x}, {y}"))
+        total = e.body.op(f"fadd {spelled} {widen(e, instr.type, product)}, {z}")
+        e.define(instr, narrow(e, instr.type, total))
     elif e.contracts:
         e.define(instr, fused(e, instr.type, a, b, c))
     else:
@@ -79,7 +79,7 @@ def _contractible(e: Emitter, instr: ir.Instr) -> None:
         e.define(instr, e.body.op(f"fadd {spelled} {e.body.op(f'fmul {spelled} {a}, {b}')}, {c}"))
 
 
-@family(r"llvm\.fma\..*")
+@builtin_family(r"llvm\.fma\..*")
 def _llvm_fma(e: Emitter, instr: ir.Instr) -> None:
     _fma(e, instr)
 
@@ -87,8 +87,8 @@ def _llvm_fma(e: Emitter, instr: ir.Instr) -> None:
 _ROUNDING = {"floor": "floor", "ceil": "ceil", "trunc": "trunc", "rint": "roundeven", "sqrt": "sqrt", "round": "round"}
 
 
-@call("floor", "ceil", "trunc", "rint", "sqrt", "round", "half_sqrt", "native_sqrt")
-@family(r"llvm\.(floor|ceil|trunc|rint|nearbyint|roundeven|round|sqrt)\..*")
+@builtin("floor", "ceil", "trunc", "rint", "sqrt", "round", "half_sqrt", "native_sqrt")
+@builtin_family(r"llvm\.(floor|ceil|trunc|rint|nearbyint|roundeven|round|sqrt)\..*")
 def _unary(e: Emitter, instr: ir.Instr) -> None:
     assert instr.callee is not None
     name = instr.callee.name.removeprefix("half_").removeprefix("native_")
@@ -96,14 +96,14 @@ def _unary(e: Emitter, instr: ir.Instr) -> None:
         name = {"nearbyint": "rint", "roundeven": "rint"}.get(name.split(".")[1], name.split(".")[1])
     operand = e.value(instr.operands[0])
     if is_half(instr.type):
-        wide = intrinsic(e, _ROUNDING[name], llvm_types.with_elem(instr.type, _FLOAT), widened(e, instr.type, operand))
-        e.define(instr, narrowed(e, instr.type, wide))
+        wide = emit_intrinsic(e, _ROUNDING[name], llvm_types.with_elem(instr.type, _FLOAT), widen(e, instr.type, operand))
+        e.define(instr, narrow(e, instr.type, wide))
     else:
-        e.define(instr, intrinsic(e, _ROUNDING[name], instr.type, operand))
+        e.define(instr, emit_intrinsic(e, _ROUNDING[name], instr.type, operand))
 
 
-@call("fabs")
-@family(r"llvm\.fabs\..*")
+@builtin("fabs")
+@builtin_family(r"llvm\.fabs\..*")
 def _fabs(e: Emitter, instr: ir.Instr) -> None:
     bits = bits_of(instr.type)
     words = llvm_types.with_elem(instr.type, ir.Int(bits))
@@ -113,8 +113,8 @@ def _fabs(e: Emitter, instr: ir.Instr) -> None:
     e.define(instr, e.body.op(f"bitcast {spelled} {kept} to {llvm_types.spell(instr.type)}"))
 
 
-@call("copysign")
-@family(r"llvm\.copysign\..*")
+@builtin("copysign")
+@builtin_family(r"llvm\.copysign\..*")
 def _copysign(e: Emitter, instr: ir.Instr) -> None:
     bits = bits_of(instr.type)
     words = llvm_types.with_elem(instr.type, ir.Int(bits))
@@ -129,7 +129,7 @@ def compared(e: Emitter, predicate: str, type: ir.Type, a: str, b: str) -> str:
     """fcmp lanes of `type`, halves by way of float."""
     spelled = llvm_types.spell(type)
     if is_half(type):
-        a, b, spelled = widened(e, type, a), widened(e, type, b), llvm_types.spell(llvm_types.with_elem(type, _FLOAT))
+        a, b, spelled = widen(e, type, a), widen(e, type, b), llvm_types.spell(llvm_types.with_elem(type, _FLOAT))
     return e.body.op(f"fcmp {predicate} {spelled} {a}, {b}")
 
 
@@ -147,11 +147,11 @@ def number_min_max(e: Emitter, type: ir.Type, a: str, b: str, least: bool) -> st
     return chosen(e, e.body.op(f"or {flags} {better}, {first_nan}"), type, b, a)
 
 
-@call("fmin", "fmax")
-@family(r"llvm\.(minnum|maxnum)\..*")
+@builtin("fmin", "fmax")
+@builtin_family(r"llvm\.(minnum|maxnum)\..*")
 def _fmin(e: Emitter, instr: ir.Instr) -> None:
     assert instr.callee is not None
-    a, b = (matched(e, v, instr.type) for v in instr.operands)
+    a, b = (broadcast_to(e, v, instr.type) for v in instr.operands)
     e.define(instr, number_min_max(e, instr.type, a, b, "min" in instr.callee.name))
 
 
@@ -164,31 +164,31 @@ def bits_of(type: ir.Type) -> int:
 # Both kinds
 
 
-@call("min", "max")
+@builtin("min", "max")
 def _min(e: Emitter, instr: ir.Instr) -> None:
     assert instr.callee is not None
-    a, b = (matched(e, v, instr.type) for v in instr.operands)
+    a, b = (broadcast_to(e, v, instr.type) for v in instr.operands)
     least = instr.callee.name == "min"
     if is_float(instr.type):  # min: y < x ? y : x; max: x < y ? y : x
         better = compared(e, "olt", instr.type, *((b, a) if least else (a, b)))
         e.define(instr, chosen(e, better, instr.type, b, a))
     else:
-        e.define(instr, intrinsic(e, ("s" if signed(instr) else "u") + ("min" if least else "max"), instr.type, a, b))
+        e.define(instr, emit_intrinsic(e, ("s" if is_signed(instr) else "u") + ("min" if least else "max"), instr.type, a, b))
 
 
-@call("clamp")
+@builtin("clamp")
 def _clamp(e: Emitter, instr: ir.Instr) -> None:
-    value, low, high = (matched(e, v, instr.type) for v in instr.operands)
+    value, low, high = (broadcast_to(e, v, instr.type) for v in instr.operands)
     if is_float(instr.type):  # fmin(fmax(x, low), high)
         raised = number_min_max(e, instr.type, value, low, least=False)
         e.define(instr, number_min_max(e, instr.type, raised, high, least=True))
     else:
-        sign = "s" if signed(instr) else "u"
-        raised = intrinsic(e, f"{sign}max", instr.type, value, low)
-        e.define(instr, intrinsic(e, f"{sign}min", instr.type, raised, high))
+        sign = "s" if is_signed(instr) else "u"
+        raised = emit_intrinsic(e, f"{sign}max", instr.type, value, low)
+        e.define(instr, emit_intrinsic(e, f"{sign}min", instr.type, raised, high))
 
 
-@family(r"llvm\.(assume|expect|lifetime\..*|experimental\.noalias.*|dbg\..*|prefetch.*|trap|donothing|sideeffect)(\..*)?")
+@builtin_family(r"llvm\.(assume|expect|lifetime\..*|experimental\.noalias.*|dbg\..*|prefetch.*|trap|donothing|sideeffect)(\..*)?")
 def _without_meaning(e: Emitter, instr: ir.Instr) -> None:
     """Promises to the optimiser: not taken, since they may be wrong."""
     if not isinstance(instr.type, ir.Void):

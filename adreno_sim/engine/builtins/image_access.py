@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ...base.specs import Sampler
 from ...findings import Kind
 from ...ir import ir, llvm_types
-from ..emit.builtin_registry import intrinsic
+from ..emit.builtin_registry import emit_intrinsic
 from ..emit.diagnostic_sites import BENIGN_KINDS, DiagnosticSite
 from ..emit.emitter import Emitter
 from ..emit.image_refs import ImageRef
@@ -141,7 +141,7 @@ def read_at(
 def clamped(e: Emitter, index: str, extent: str) -> str:
     """An i32 clamped to [0, extent)."""
     last = e.body.op(f"sub i32 {extent}, 1")
-    return intrinsic(e, "smin", _INT, intrinsic(e, "smax", _INT, index, "0"), last)
+    return emit_intrinsic(e, "smin", _INT, emit_intrinsic(e, "smax", _INT, index, "0"), last)
 
 
 def _clamped_into(e: Emitter, t: Text, index: str, extent: str) -> str:

@@ -12,7 +12,7 @@ import re
 from ...base.specs import Sampler
 from ...findings import Kind
 from ...ir import ir, llvm_types
-from ..emit.builtin_registry import call, family
+from ..emit.builtin_registry import builtin, builtin_family
 from ..emit.diagnostic_sites import DiagnosticSite
 from ..emit.emitter import Emitter
 from ..emit.image_operands import NO_SAMPLER, image_of, sampler_of
@@ -24,7 +24,7 @@ from .sampling import sample
 _NAME = re.compile(r"(?:read|write)_image(f|h|i|ui)")
 
 
-@family(r"read_image(f|h|i|ui)")
+@builtin_family(r"read_image(f|h|i|ui)")
 def _read(e: Emitter, instr: ir.Instr) -> None:
     assert instr.callee is not None
     image = image_of(e, instr.operands[0], instr)
@@ -42,7 +42,7 @@ def _read(e: Emitter, instr: ir.Instr) -> None:
     e.define(instr, colour)
 
 
-@family(r"write_image(f|h|i|ui)")
+@builtin_family(r"write_image(f|h|i|ui)")
 def _write(e: Emitter, instr: ir.Instr) -> None:
     image = image_of(e, instr.operands[0], instr)
     suffix, colour = _suffix(instr), e.value(instr.operands[-1])
@@ -121,7 +121,7 @@ def _for_integers(e: Emitter, image: ImageRef, sampler: Sampler) -> Sampler:
 # Queries
 
 
-@call("get_image_width", "get_image_height", "get_image_depth", "get_image_array_size")
+@builtin("get_image_width", "get_image_height", "get_image_depth", "get_image_array_size")
 def _extent(e: Emitter, instr: ir.Instr) -> None:
     assert instr.callee is not None
     image = image_of(e, instr.operands[0], instr)
@@ -130,7 +130,7 @@ def _extent(e: Emitter, instr: ir.Instr) -> None:
     e.define(instr, value if instr.type == ir.Int(64) else e.body.op(f"trunc i64 {value} to {llvm_types.spell(instr.type)}"))
 
 
-@call("get_image_dim")
+@builtin("get_image_dim")
 def _dimensions(e: Emitter, instr: ir.Instr) -> None:
     """Width and height, and depth for a 3D image, in an int2 or int4."""
     image = image_of(e, instr.operands[0], instr)
@@ -152,11 +152,11 @@ _ORDERS = {
 }  # fmt: skip
 
 
-@call("get_image_channel_data_type")
+@builtin("get_image_channel_data_type")
 def _channel_type(e: Emitter, instr: ir.Instr) -> None:
     e.define(instr, str(_CHANNEL_TYPES[image_of(e, instr.operands[0], instr).format.channel_type]))
 
 
-@call("get_image_channel_order")
+@builtin("get_image_channel_order")
 def _order(e: Emitter, instr: ir.Instr) -> None:
     e.define(instr, str(_ORDERS[image_of(e, instr.operands[0], instr).format.order]))

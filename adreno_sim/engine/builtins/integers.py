@@ -3,46 +3,46 @@
 from __future__ import annotations
 
 from ...ir import ir, llvm_types
-from ..emit.builtin_registry import call, family, intrinsic, signed, suffix
+from ..emit.builtin_registry import builtin, builtin_family, emit_intrinsic, intrinsic_suffix, is_signed
 from ..emit.emitter import Emitter
 from .arith import ints
 from .floats import bits_of
 
 
-@call("abs")
+@builtin("abs")
 def _abs(e: Emitter, instr: ir.Instr) -> None:
     operand = e.value(instr.operands[0])
-    if not signed(instr):
+    if not is_signed(instr):
         e.define(instr, operand)
         return
     spelled = llvm_types.spell(instr.type)
     negative = e.body.op(f"sub {spelled} {llvm_types.zero(instr.type)}, {operand}")
-    e.define(instr, intrinsic(e, "umin", instr.type, operand, negative))
+    e.define(instr, emit_intrinsic(e, "umin", instr.type, operand, negative))
 
 
-@call("abs_diff")
+@builtin("abs_diff")
 def _abs_diff(e: Emitter, instr: ir.Instr) -> None:
     a, b = (e.value(v) for v in instr.operands)
-    sign, spelled = ("s" if signed(instr) else "u"), llvm_types.spell(instr.type)
-    high, low = intrinsic(e, f"{sign}max", instr.type, a, b), intrinsic(e, f"{sign}min", instr.type, a, b)
+    sign, spelled = ("s" if is_signed(instr) else "u"), llvm_types.spell(instr.type)
+    high, low = emit_intrinsic(e, f"{sign}max", instr.type, a, b), emit_intrinsic(e, f"{sign}min", instr.type, a, b)
     e.define(instr, e.body.op(f"sub {spelled} {high}, {low}"))
 
 
-@call("add_sat", "sub_sat")
+@builtin("add_sat", "sub_sat")
 def _saturating(e: Emitter, instr: ir.Instr) -> None:
     assert instr.callee is not None
-    name = ("s" if signed(instr) else "u") + instr.callee.name.replace("_", ".")
-    e.define(instr, intrinsic(e, name, instr.type, *(e.value(v) for v in instr.operands)))
+    name = ("s" if is_signed(instr) else "u") + instr.callee.name.replace("_", ".")
+    e.define(instr, emit_intrinsic(e, name, instr.type, *(e.value(v) for v in instr.operands)))
 
 
-@family(r"llvm\.([su](add|sub)\.sat|[su](min|max)|ctpop|bswap|bitreverse|fsh[lr])\..*")
+@builtin_family(r"llvm\.([su](add|sub)\.sat|[su](min|max)|ctpop|bswap|bitreverse|fsh[lr])\..*")
 def _passed_on(e: Emitter, instr: ir.Instr) -> None:
     assert instr.callee is not None
     name = instr.callee.name.removeprefix("llvm.").rpartition(".")[0]
-    e.define(instr, intrinsic(e, name, instr.type, *(e.value(v) for v in instr.operands)))
+    e.define(instr, emit_intrinsic(e, name, instr.type, *(e.value(v) for v in instr.operands)))
 
 
-@family(r"llvm\.(abs|ctlz|cttz)\..*")
+@builtin_family(r"llvm\.(abs|ctlz|cttz)\..*")
 def _never_poison(e: Emitter, instr: ir.Instr) -> None:
     assert instr.callee is not None
     _counted(e, instr, instr.callee.name.split(".")[1])
@@ -50,36 +50,36 @@ def _never_poison(e: Emitter, instr: ir.Instr) -> None:
 
 def _counted(e: Emitter, instr: ir.Instr, name: str) -> None:
     spelled = llvm_types.spell(instr.type)
-    callee = e.unit.declare(f"llvm.{name}.{suffix(instr.type)}", spelled, f"{spelled}, i1")
+    callee = e.unit.declare(f"llvm.{name}.{intrinsic_suffix(instr.type)}", spelled, f"{spelled}, i1")
     e.define(instr, e.body.op(f"call {callee}({spelled} {e.value(instr.operands[0])}, i1 false)"))
 
 
-@call("clz")
+@builtin("clz")
 def _clz(e: Emitter, instr: ir.Instr) -> None:
     _counted(e, instr, "ctlz")
 
 
-@call("ctz")
+@builtin("ctz")
 def _ctz(e: Emitter, instr: ir.Instr) -> None:
     _counted(e, instr, "cttz")
 
 
-@call("popcount")
+@builtin("popcount")
 def _popcount(e: Emitter, instr: ir.Instr) -> None:
-    e.define(instr, intrinsic(e, "ctpop", instr.type, e.value(instr.operands[0])))
+    e.define(instr, emit_intrinsic(e, "ctpop", instr.type, e.value(instr.operands[0])))
 
 
-@call("rotate")
+@builtin("rotate")
 def _rotate(e: Emitter, instr: ir.Instr) -> None:
     value, amount = (e.value(v) for v in instr.operands)
-    e.define(instr, intrinsic(e, "fshl", instr.type, value, value, amount))
+    e.define(instr, emit_intrinsic(e, "fshl", instr.type, value, value, amount))
 
 
 def _wide(e: Emitter, instr: ir.Instr, values: list[ir.Value]) -> tuple[str, list[str]]:
     """The operands in twice the bits, extended by their sign, and the spelling of that type."""
     bits = bits_of(instr.type)
     wide = llvm_types.spell(instr.type).replace(f"i{bits}", f"i{2 * bits}")
-    word = "sext" if signed(instr) else "zext"
+    word = "sext" if is_signed(instr) else "zext"
     return wide, [e.body.op(f"{word} {e.typed(v)} to {wide}") for v in values]
 
 
@@ -97,23 +97,23 @@ def _high_product(e: Emitter, instr: ir.Instr) -> str:
     return e.body.op(f"trunc {wide} {high} to {llvm_types.spell(instr.type)}")
 
 
-@call("mul_hi")
+@builtin("mul_hi")
 def _mul_hi(e: Emitter, instr: ir.Instr) -> None:
     e.define(instr, _high_product(e, instr))
 
 
-@call("mad_hi")
+@builtin("mad_hi")
 def _mad_hi(e: Emitter, instr: ir.Instr) -> None:
     e.define(instr, e.body.op(f"add {llvm_types.spell(instr.type)} {_high_product(e, instr)}, {e.value(instr.operands[2])}"))
 
 
-@call("mad_sat")
+@builtin("mad_sat")
 def _mad_sat(e: Emitter, instr: ir.Instr) -> None:
     bits, spelled, t = bits_of(instr.type), llvm_types.spell(instr.type), e.body
     wide, (a, b, c) = _wide(e, instr, instr.operands)
-    low, high = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if signed(instr) else (0, (1 << bits) - 1)
+    low, high = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if is_signed(instr) else (0, (1 << bits) - 1)
     total = t.op(f"add {wide} {t.op(f'mul {wide} {a}, {b}')}, {c}")
-    sign = "s" if signed(instr) else "u"
+    sign = "s" if is_signed(instr) else "u"
     if isinstance(instr.type, ir.Vector):
         lanes = f"v{instr.type.count}i{2 * bits}"
     else:
@@ -124,7 +124,7 @@ def _mad_sat(e: Emitter, instr: ir.Instr) -> None:
     e.define(instr, t.op(f"trunc {wide} {total} to {spelled}"))
 
 
-@call("hadd", "rhadd")
+@builtin("hadd", "rhadd")
 def _average(e: Emitter, instr: ir.Instr) -> None:
     assert instr.callee is not None
     wide, (a, b) = _wide(e, instr, instr.operands)
@@ -135,12 +135,12 @@ def _average(e: Emitter, instr: ir.Instr) -> None:
     e.define(instr, e.body.op(f"trunc {wide} {half} to {llvm_types.spell(instr.type)}"))
 
 
-@call("mul24", "mad24")
+@builtin("mul24", "mad24")
 def _product24(e: Emitter, instr: ir.Instr) -> None:
     """The product of the low 24 bits (outside their range the result is the implementation's to choose)."""
     assert instr.callee is not None
     spelled, t = llvm_types.spell(instr.type), e.body
-    word = "ashr" if signed(instr) else "lshr"
+    word = "ashr" if is_signed(instr) else "lshr"
     eight = ints(instr.type, 8)
     low = [t.op(f"{word} {spelled} {t.op(f'shl {spelled} {e.value(v)}, {eight}')}, {eight}") for v in instr.operands[:2]]
     product = t.op(f"mul {spelled} {low[0]}, {low[1]}")
@@ -149,7 +149,7 @@ def _product24(e: Emitter, instr: ir.Instr) -> None:
     e.define(instr, product)
 
 
-@call("upsample")
+@builtin("upsample")
 def _upsample(e: Emitter, instr: ir.Instr) -> None:
     high, low = instr.operands
     spelled, t = llvm_types.spell(instr.type), e.body

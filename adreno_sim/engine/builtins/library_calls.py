@@ -13,7 +13,7 @@ from ...ir.provenance import ALIGNED, Object, ObjectId, Provenance, Ptr, is_poin
 from ...ir.unsupported import unsupported
 from ..analysis.segments import Graph, ScopeOf, Segment
 from ..emit import access
-from ..emit.builtin_registry import emitter_of
+from ..emit.builtin_registry import find_emitter
 from ..emit.diagnostic_sites import DiagnosticSite
 from ..emit.emitter import Emitter, instruction
 from ..emit.unit import Unit
@@ -66,7 +66,7 @@ class LibraryEmitter(Emitter):
 @instruction("call")
 def _call(e: Emitter, instr: ir.Instr) -> None:
     assert instr.callee is not None
-    emit = emitter_of(instr.callee.name)
+    emit = find_emitter(instr.callee.name)
     if emit is not None:
         emit(e, instr)
     elif instr.callee.name.startswith("llvm."):
@@ -144,13 +144,13 @@ def _argument(e: Emitter, value: ir.Value, spelled: str) -> str:
 
 def checked_target(e: Emitter, pointer: Ptr, size: int) -> str:
     """The address to write `size` bytes to."""
-    bad = access.out_of_bounds(e, pointer, size)
+    bad = access.emit_out_of_bounds(e, pointer, size)
     address = e.address(replace(pointer))
     if bad is None:
         e.hooks.on_memset(pointer, size)
         return address
     scratch = e.prologue.op(f"alloca [{max(size, 1)} x i8], align {ALIGNED}")
-    e.report_if(bad, access.place_of(e, pointer, Kind.OUT_OF_BOUNDS_WRITE, size), *access.values_of(e, pointer))
+    e.report_if(bad, access.access_site(e, pointer, Kind.OUT_OF_BOUNDS_WRITE, size), *access.site_values(e, pointer))
     good, on = e.body.fresh("good"), e.body.fresh("on")
     e.body.branch(bad, on, good, unlikely=True)
     e.body.block(good)

@@ -12,10 +12,10 @@ from ...ir import ir, llvm_types
 from ...ir.provenance import is_pointer
 from ...ir.unsupported import unsupported
 from ..abi import context
-from ..emit.access import address_number
-from ..emit.builtin_registry import call
+from ..emit.access import emit_address_as_int
+from ..emit.builtin_registry import builtin
 from ..emit.emitter import Emitter
-from ..emit.half_arithmetic import extended
+from ..emit.half_arithmetic import extend
 from ..emit.unit import PrintCall
 from ..llvm.constants import data_bytes
 
@@ -33,7 +33,7 @@ def string_of(value: ir.Value) -> str | None:
     return data.split(b"\0", 1)[0].decode("utf-8", "replace")
 
 
-@call("printf")
+@builtin("printf")
 def _printf(e: Emitter, instr: ir.Instr) -> None:
     format = string_of(instr.operands[0])
     if format is None:
@@ -51,7 +51,7 @@ def _printf(e: Emitter, instr: ir.Instr) -> None:
 def _words(e: Emitter, value: ir.Value) -> list[str]:
     """Each scalar of an argument as an i64."""
     if is_pointer(value):
-        return [address_number(e, e.pointer(value))]
+        return [emit_address_as_int(e, e.pointer(value))]
     elem, operand = llvm_types.elem_of(value.type), e.value(value)
     if not isinstance(value.type, ir.Vector):
         return [_word(e, elem, operand)]
@@ -64,7 +64,7 @@ def _word(e: Emitter, type: ir.Type, operand: str) -> str:
     t = e.body
     if isinstance(type, ir.Float):
         if type.bits == 16:
-            operand, type = extended(e, type, operand), ir.Float(32)
+            operand, type = extend(e, type, operand), ir.Float(32)
         if type.bits == 32:
             operand = t.op(f"fpext float {operand} to double")
         return t.op(f"bitcast double {operand} to i64")

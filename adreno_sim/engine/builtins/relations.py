@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...ir import ir, llvm_types
-from ..emit.builtin_registry import call
+from ..emit.builtin_registry import builtin
 from ..emit.emitter import Emitter
 from ..llvm.text import all_of, any_of
 from .arith import ints
@@ -26,7 +26,7 @@ def truth(e: Emitter, instr: ir.Instr, flags: str) -> None:
         e.define(instr, e.body.op(f"{word} {lanes} {flags} to {llvm_types.spell(type)}"))
 
 
-@call(*_RELATION)
+@builtin(*_RELATION)
 def _relation(e: Emitter, instr: ir.Instr) -> None:
     assert instr.callee is not None
     a, b = instr.operands
@@ -36,7 +36,7 @@ def _relation(e: Emitter, instr: ir.Instr) -> None:
 _EXPONENT = {16: (0x7C00, 0x3FF), 32: (0x7F800000, 0x7FFFFF), 64: (0x7FF0000000000000, 0xFFFFFFFFFFFFF)}
 
 
-@call("isnan", "isinf", "isfinite", "isnormal", "signbit")
+@builtin("isnan", "isinf", "isfinite", "isnormal", "signbit")
 def _classify(e: Emitter, instr: ir.Instr) -> None:
     """By the bit pattern: flushing of denormals must not change the answer."""
     assert instr.callee is not None
@@ -59,7 +59,7 @@ def _classify(e: Emitter, instr: ir.Instr) -> None:
     truth(e, instr, t.op(f"icmp {predicate} {spelled} {size}, {ints(words, exponent)}"))
 
 
-@call("any", "all")
+@builtin("any", "all")
 def _any(e: Emitter, instr: ir.Instr) -> None:
     assert instr.callee is not None
     operand, t = instr.operands[0], e.body
@@ -69,7 +69,7 @@ def _any(e: Emitter, instr: ir.Instr) -> None:
     truth(e, instr, flags)
 
 
-@call("bitselect")
+@builtin("bitselect")
 def _bitselect(e: Emitter, instr: ir.Instr) -> None:
     words = llvm_types.with_elem(instr.type, ir.Int(bits_of(instr.type)))
     spelled, t = llvm_types.spell(words), e.body
@@ -78,7 +78,7 @@ def _bitselect(e: Emitter, instr: ir.Instr) -> None:
     e.define(instr, t.op(f"bitcast {spelled} {t.op(f'xor {spelled} {a}, {differing}')} to {llvm_types.spell(instr.type)}"))
 
 
-@call("select")
+@builtin("select")
 def _select(e: Emitter, instr: ir.Instr) -> None:
     """Vectors choose by each lane's top bit, scalars by zero or not."""
     a, b, by = instr.operands

@@ -8,7 +8,7 @@ from __future__ import annotations
 from ...base.specs import Sampler
 from ...findings import Kind
 from ...ir import ir, llvm_types
-from ..emit.builtin_registry import intrinsic
+from ..emit.builtin_registry import emit_intrinsic
 from ..emit.diagnostic_sites import DiagnosticSite
 from ..emit.emitter import Emitter
 from ..emit.image_refs import ImageRef
@@ -32,19 +32,19 @@ def _float(e: Emitter, op: str, a: str, b: str) -> str:
 def _index(e: Emitter, value: str) -> str:
     """A float as an index: NaN 0, and far values far but not at the end of int."""
     whole = to_int(e, _FLOAT, _INT, value, True)
-    return intrinsic(e, "smax", _INT, intrinsic(e, "smin", _INT, whole, str(_FAR)), str(-_FAR))
+    return emit_intrinsic(e, "smax", _INT, emit_intrinsic(e, "smin", _INT, whole, str(_FAR)), str(-_FAR))
 
 
 def _scaled(e: Emitter, coordinate: str, extent: str, sampler: Sampler) -> str:
     """Unnormalised u along one axis."""
     size = e.body.op(f"uitofp i32 {extent} to float")
     if sampler.addressing == "repeat":
-        whole = intrinsic(e, "floor", _FLOAT, coordinate)
+        whole = emit_intrinsic(e, "floor", _FLOAT, coordinate)
         return _float(e, "fmul", _float(e, "fsub", coordinate, whole), size)
     if sampler.addressing == "mirrored_repeat":
-        nearest = intrinsic(e, "roundeven", _FLOAT, _float(e, "fmul", _number(0.5), coordinate))
+        nearest = emit_intrinsic(e, "roundeven", _FLOAT, _float(e, "fmul", _number(0.5), coordinate))
         distance = _float(e, "fsub", coordinate, _float(e, "fmul", _number(2.0), nearest))
-        return _float(e, "fmul", intrinsic(e, "fabs", _FLOAT, distance), size)
+        return _float(e, "fmul", emit_intrinsic(e, "fabs", _FLOAT, distance), size)
     return _float(e, "fmul", coordinate, size) if sampler.normalized else coordinate
 
 
@@ -76,16 +76,16 @@ def _checked(e: Emitter, image: ImageRef, suffix: str, sampler: Sampler) -> Samp
 
 
 def _layer(e: Emitter, image: ImageRef, where: list[str]) -> list[str]:
-    return [_index(e, intrinsic(e, "roundeven", _FLOAT, where[image.axes]))]
+    return [_index(e, emit_intrinsic(e, "roundeven", _FLOAT, where[image.axes]))]
 
 
 def _nearest(e: Emitter, u: str, extent: str, sampler: Sampler) -> str:
-    index = _index(e, intrinsic(e, "floor", _FLOAT, u))
+    index = _index(e, emit_intrinsic(e, "floor", _FLOAT, u))
     if sampler.addressing == "repeat":
         past = e.body.op(f"icmp sge i32 {index}, {extent}")
         return e.body.op(f"select i1 {past}, i32 {e.body.op(f'sub i32 {index}, {extent}')}, i32 {index}")
     if sampler.addressing == "mirrored_repeat":
-        return intrinsic(e, "smin", _INT, index, e.body.op(f"sub i32 {extent}, 1"))
+        return emit_intrinsic(e, "smin", _INT, index, e.body.op(f"sub i32 {extent}, 1"))
     return index
 
 
@@ -93,7 +93,7 @@ def _neighbours(e: Emitter, u: str, extent: str, sampler: Sampler) -> tuple[str,
     """The two texels to blend along one axis, and the weight of the second as a double."""
     t = e.body
     shifted = _float(e, "fsub", u, _number(0.5))
-    whole = intrinsic(e, "floor", _FLOAT, shifted)
+    whole = emit_intrinsic(e, "floor", _FLOAT, shifted)
     low = _index(e, whole)
     share = _float(e, "fsub", shifted, whole)
     proper = t.op(f"fcmp ord float {share}, {share}")
@@ -105,8 +105,8 @@ def _neighbours(e: Emitter, u: str, extent: str, sampler: Sampler) -> tuple[str,
         low = t.op(f"select i1 {under}, i32 {t.op(f'add i32 {low}, {extent}')}, i32 {low}")
         high = t.op(f"select i1 {over}, i32 {t.op(f'sub i32 {high}, {extent}')}, i32 {high}")
     elif sampler.addressing == "mirrored_repeat":
-        low = intrinsic(e, "smax", _INT, low, "0")
-        high = intrinsic(e, "smin", _INT, high, t.op(f"sub i32 {extent}, 1"))
+        low = emit_intrinsic(e, "smax", _INT, low, "0")
+        high = emit_intrinsic(e, "smin", _INT, high, t.op(f"sub i32 {extent}, 1"))
     return low, high, weight
 
 

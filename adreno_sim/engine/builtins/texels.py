@@ -13,7 +13,7 @@ import numpy as np
 from ...image.formats import ORDERS, Format, format_of
 from ...ir import ir, llvm_types
 from ..emit import access
-from ..emit.builtin_registry import intrinsic
+from ..emit.builtin_registry import emit_intrinsic
 from ..emit.emitter import Emitter
 from ..llvm import constants
 from . import srgb
@@ -180,7 +180,7 @@ def store(
     if before is not None:
         before(type, stored)
     e.body.do(f"store {llvm_types.spell(type)} {stored}, ptr {address}, align 1")
-    access.stored(e, address, format.texel_bytes)
+    access.emit_watch(e, address, format.texel_bytes)
 
 
 def _gathered(e: Emitter, format: Format, suffix: str, type: ir.Type, colour: str) -> str:
@@ -208,8 +208,8 @@ def _encoded(e: Emitter, format: Format, suffix: str, type: ir.Type, wide: ir.Ty
     if format.meaning in ("int", "uint"):
         sign = "s" if format.meaning == "int" else "u"
         if format.dtype.itemsize < 4:
-            lanes = intrinsic(e, f"{sign}min", wide, lanes, ints(wide, int(limits.max)))
-            lanes = intrinsic(e, "smax", wide, lanes, ints(wide, int(limits.min))) if sign == "s" else lanes
+            lanes = emit_intrinsic(e, f"{sign}min", wide, lanes, ints(wide, int(limits.max)))
+            lanes = emit_intrinsic(e, "smax", wide, lanes, ints(wide, int(limits.min))) if sign == "s" else lanes
         return _resized_int(e, wide, type, lanes, sign == "s")
     single = llvm_types.with_elem(type, ir.Float(32))
     value = resized(e, wide, single, lanes, "")
@@ -217,7 +217,7 @@ def _encoded(e: Emitter, format: Format, suffix: str, type: ir.Type, wide: ir.Ty
     if format.srgb:
         return _on_the_curve(e, format, type, single, value)
     scaled = e.body.op(f"fmul {spelled} {value}, {constants.number(single, float(limits.max))}")
-    return to_int(e, single, type, intrinsic(e, "roundeven", single, scaled), format.meaning == "snorm")
+    return to_int(e, single, type, emit_intrinsic(e, "roundeven", single, scaled), format.meaning == "snorm")
 
 
 def _on_the_curve(e: Emitter, format: Format, type: ir.Type, single: ir.Type, value: str) -> str:
@@ -229,7 +229,7 @@ def _on_the_curve(e: Emitter, format: Format, type: ir.Type, single: ir.Type, va
             byte = srgb.encoded(e, item)
         else:
             scaled = e.body.op(f"fmul float {item}, {constants.number(ir.Float(32), 255.0)}")
-            byte = to_int(e, ir.Float(32), ir.Int(8), intrinsic(e, "roundeven", ir.Float(32), scaled), False)
+            byte = to_int(e, ir.Float(32), ir.Int(8), emit_intrinsic(e, "roundeven", ir.Float(32), scaled), False)
         result = e.body.op(f"insertelement {llvm_types.spell(type)} {result}, i8 {byte}, i32 {channel}")
     return result
 

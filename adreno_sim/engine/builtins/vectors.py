@@ -9,8 +9,8 @@ from ...findings import Kind
 from ...ir import ir, llvm_types
 from ...ir.provenance import Ptr
 from ..emit import access
-from ..emit.access import block_operation
-from ..emit.builtin_registry import call, family
+from ..emit.access import emit_block_operation
+from ..emit.builtin_registry import builtin, builtin_family
 from ..emit.emitter import Emitter
 from ..llvm.text import scaled
 from .conversions import resized
@@ -21,25 +21,25 @@ _HALF, _FLOAT = ir.Float(16), ir.Float(32)
 def element(e: Emitter, pointer: ir.Value, index: ir.Value, stride: int) -> Ptr:
     """The pointer moved by `index` (a size_t, wrapping) steps of `stride` bytes."""
     number = index.value if isinstance(index, ir.Const) and isinstance(index.value, int) else e.value(index)
-    return access.moved(e, e.pointer(pointer), number, stride)
+    return access.offset_pointer(e, e.pointer(pointer), number, stride)
 
 
-@family(r"vload(2|3|4|8|16)")
+@builtin_family(r"vload(2|3|4|8|16)")
 def _vload(e: Emitter, instr: ir.Instr) -> None:
     assert isinstance(instr.type, ir.Vector)
     index, pointer = instr.operands
     size = llvm_types.size_of(instr.type.elem)
     source = element(e, pointer, index, size * instr.type.count)
-    e.define(instr, access.read(e, source, instr.type, size, instr=instr))
+    e.define(instr, access.emit_load(e, source, instr.type, size, instr=instr))
 
 
-@family(r"vstore(2|3|4|8|16)")
+@builtin_family(r"vstore(2|3|4|8|16)")
 def _vstore(e: Emitter, instr: ir.Instr) -> None:
     data, index, pointer = instr.operands
     assert isinstance(data.type, ir.Vector)
     size = llvm_types.size_of(data.type.elem)
     target = element(e, pointer, index, size * data.type.count)
-    access.write(e, target, data.type, e.value(data), size, value=data)
+    access.emit_store(e, target, data.type, e.value(data), size, value=data)
 
 
 _HALF_ACCESS = re.compile(r"v(?:load|store)(a?)_half(\d*)(_rt[ezpn])?")
@@ -54,25 +54,25 @@ def _half_place(e: Emitter, name: str, index: ir.Value, pointer: ir.Value, lanes
     return element(e, pointer, index, step), (step if aligned else 2), match[3] or ""
 
 
-@family(r"vloada?_half(2|3|4|8|16)?")
+@builtin_family(r"vloada?_half(2|3|4|8|16)?")
 def _vload_half(e: Emitter, instr: ir.Instr) -> None:
     assert instr.callee is not None
     index, pointer = instr.operands
     source, align, _ = _half_place(e, instr.callee.name, index, pointer, llvm_types.lanes_of(instr.type))
     halves = llvm_types.with_elem(instr.type, _HALF)
-    e.define(instr, resized(e, halves, instr.type, access.read(e, source, halves, align, instr=instr), ""))
+    e.define(instr, resized(e, halves, instr.type, access.emit_load(e, source, halves, align, instr=instr), ""))
 
 
-@family(r"vstorea?_half(2|3|4|8|16)?(_rt[ezpn])?")
+@builtin_family(r"vstorea?_half(2|3|4|8|16)?(_rt[ezpn])?")
 def _vstore_half(e: Emitter, instr: ir.Instr) -> None:
     assert instr.callee is not None
     data, index, pointer = instr.operands
     target, align, mode = _half_place(e, instr.callee.name, index, pointer, llvm_types.lanes_of(data.type))
     halves = llvm_types.with_elem(data.type, _HALF)
-    access.write(e, target, halves, resized(e, data.type, halves, e.value(data), mode), align, value=data)
+    access.emit_store(e, target, halves, resized(e, data.type, halves, e.value(data), mode), align, value=data)
 
 
-@call("shuffle", "shuffle2")
+@builtin("shuffle", "shuffle2")
 def _shuffle(e: Emitter, instr: ir.Instr) -> None:
     """Lanes picked by the low bits of a mask vector."""
     *sources, mask = instr.operands
@@ -96,7 +96,7 @@ def _shuffle(e: Emitter, instr: ir.Instr) -> None:
     e.define(instr, result)
 
 
-@call("async_work_group_copy", "async_work_group_strided_copy")
+@builtin("async_work_group_copy", "async_work_group_strided_copy")
 def _async_copy(e: Emitter, instr: ir.Instr) -> None:
     """Done at once, by the group's first work-item; wait_group_events is where the others meet it."""
     assert instr.callee is not None
@@ -133,7 +133,7 @@ def _copy_block(e: Emitter, target: Ptr, source: Ptr, count: str, size: int) -> 
     move = e.unit.declare("llvm.memmove.p0.p0.i64", "void", "ptr, ptr, i64, i1")
     to, origin = e.address(target), e.address(source)
     checks = [(target, Kind.OUT_OF_BOUNDS_WRITE), (source, Kind.OUT_OF_BOUNDS_READ)]
-    block_operation(e, checks, nbytes, 0, f"call {move}(ptr {to}, ptr {origin}, i64 {nbytes}, i1 false)", to)
+    emit_block_operation(e, checks, nbytes, 0, f"call {move}(ptr {to}, ptr {origin}, i64 {nbytes}, i1 false)", to)
 
 
 def _copy_strided(e: Emitter, instr: ir.Instr, count: str, size: int) -> None:
@@ -152,17 +152,17 @@ def _copy_strided(e: Emitter, instr: ir.Instr, count: str, size: int) -> None:
     far = t.op(f"mul i64 {index}, {e.value(stride)}")
     steps = {id(source): far if from_global else index, id(target): index if from_global else far}
     to, origin = (
-        replace(access.moved(e, p, steps[id(v)], size), align=1)
+        replace(access.offset_pointer(e, p, steps[id(v)], size), align=1)
         for v, p in ((target, e.pointer(target)), (source, e.pointer(source)))
     )
     bits = ir.Int(8 * size)
-    access.write(e, to, bits, access.read(e, origin, bits, 1), 1)
+    access.emit_store(e, to, bits, access.emit_load(e, origin, bits, 1), 1)
     following = t.op(f"add i64 {index}, 1")
     t.lines[line] = f"  {index} = phi i64 [ 0, %{before} ], [ {following}, %{t.label} ]"
     t.jump(head)
     t.block(done)
 
 
-@call("prefetch")
+@builtin("prefetch")
 def _prefetch(e: Emitter, instr: ir.Instr) -> None:
     """A hint; nothing to do."""

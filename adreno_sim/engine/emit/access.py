@@ -17,24 +17,24 @@ from ..abi import context
 from ..llvm.text import added, scaled
 from .diagnostic_sites import DiagnosticSite
 from .emitter import Emitter, instruction
-from .inner_bounds import Step, check_steps
+from .inner_bounds import IndexStep, emit_index_checks
 
-Body = Callable[[str], str]
+AccessBody = Callable[[str], str]
 """Writes the access itself, given the address and alignment as `ptr ..., align n` needs them; returns the value read."""
 
 
-def place_of(e: Emitter, pointer: Ptr, kind: Kind, size: int) -> DiagnosticSite:
+def access_site(e: Emitter, pointer: Ptr, kind: Kind, size: int) -> DiagnosticSite:
     """The site of an access of `size` bytes through `pointer`."""
     return DiagnosticSite(kind, e.loc, "offset", pointer.object.name if pointer.object else "", size)
 
 
-def values_of(e: Emitter, pointer: Ptr, t: object = None) -> tuple[str | int, str | int, str]:
+def site_values(e: Emitter, pointer: Ptr, t: object = None) -> tuple[str | int, str | int, str]:
     """What an "offset" site reports: offset, length, base address."""
     text = t if t is not None else e.body
     return pointer.offset, pointer.length, text.op(f"ptrtoint ptr {pointer.base} to i64")  # type: ignore[attr-defined]
 
 
-def out_of_bounds(e: Emitter, pointer: Ptr, size: int) -> str | None:
+def emit_out_of_bounds(e: Emitter, pointer: Ptr, size: int) -> str | None:
     """An i1 that holds where `size` bytes at `pointer` are not all inside its object; None if they are for certain."""
     if not e.unit.checked or e.unit.proven(e.current):
         return None
@@ -43,10 +43,10 @@ def out_of_bounds(e: Emitter, pointer: Ptr, size: int) -> str | None:
         if isinstance(pointer.offset, int):
             return None if 0 <= pointer.offset < room else "true"
         return e.body.op(f"icmp uge i64 {pointer.offset}, {room}")
-    return e.body.op(f"icmp uge i64 {pointer.offset}, {_room(e, pointer, size)}")
+    return e.body.op(f"icmp uge i64 {pointer.offset}, {start_limit(e, pointer, size)}")
 
 
-def _room(e: Emitter, pointer: Ptr, size: int) -> str:
+def start_limit(e: Emitter, pointer: Ptr, size: int) -> str:
     """How many start offsets leave `size` bytes: length - size + 1, and 0 where the object is too small."""
     if size == 1:
         return str(pointer.length)
@@ -60,7 +60,7 @@ def _room(e: Emitter, pointer: Ptr, size: int) -> str:
     return known
 
 
-def misaligned(e: Emitter, pointer: Ptr, align: int) -> str | None:
+def emit_misaligned(e: Emitter, pointer: Ptr, align: int) -> str | None:
     """An i1 that holds where the offset is no multiple of `align`; None if it always is."""
     if not e.unit.checked or pointer.align >= align:
         return None
@@ -69,9 +69,9 @@ def misaligned(e: Emitter, pointer: Ptr, align: int) -> str | None:
     return e.body.op(f"icmp ne i64 {e.body.op(f'and i64 {pointer.offset}, {align - 1}')}, 0")
 
 
-def access(e: Emitter, pointer: Ptr, size: int, write: bool, type: str | None, zero: str, body: Body) -> str:
+def emit_access(e: Emitter, pointer: Ptr, size: int, write: bool, type: str | None, zero: str, body: AccessBody) -> str:
     """Do `body` where the access is in bounds. Returns its value, or `zero` where it is not (reads)."""
-    bad = out_of_bounds(e, pointer, size)
+    bad = emit_out_of_bounds(e, pointer, size)
     if bad is None:
         return body(e.address(pointer))
     t = e.body
@@ -80,7 +80,7 @@ def access(e: Emitter, pointer: Ptr, size: int, write: bool, type: str | None, z
     cold = t.aside()
     cold.block(failed)
     kind = Kind.OUT_OF_BOUNDS_WRITE if write else Kind.OUT_OF_BOUNDS_READ
-    e.report(cold, place_of(e, pointer, kind, size), *values_of(e, pointer, cold))
+    e.report(cold, access_site(e, pointer, kind, size), *site_values(e, pointer, cold))
     cold.jump(done)
     t.put_aside(cold)
     t.block(ok)
@@ -91,55 +91,55 @@ def access(e: Emitter, pointer: Ptr, size: int, write: bool, type: str | None, z
     return t.op(f"phi {type} [ {zero}, %{failed} ], [ {result}, %{last} ]") if type else ""
 
 
-def check_alignment(e: Emitter, pointer: Ptr, align: int, size: int) -> int:
+def emit_alignment_check(e: Emitter, pointer: Ptr, align: int, size: int) -> int:
     """Report a misaligned access; returns the alignment that is known to hold."""
-    wrong = misaligned(e, pointer, align)
+    wrong = emit_misaligned(e, pointer, align)
     if wrong is not None:
-        e.report_if(wrong, place_of(e, pointer, Kind.MISALIGNED_ACCESS, size), *values_of(e, pointer))
+        e.report_if(wrong, access_site(e, pointer, Kind.MISALIGNED_ACCESS, size), *site_values(e, pointer))
     return align if pointer.align >= align else 1
 
 
-def read(e: Emitter, pointer: Ptr, type: ir.Type, align: int, volatile: bool = False, instr: ir.Instr | None = None) -> str:
+def emit_load(e: Emitter, pointer: Ptr, type: ir.Type, align: int, volatile: bool = False, instr: ir.Instr | None = None) -> str:
     """A checked load of a value of `type` (no pointer) that the source says is aligned to `align`.
 
     `instr`: whose result has the lanes that are loaded.
     """
     size, spelled = llvm_types.store_size(type), llvm_types.spell(type)
-    known = check_alignment(e, pointer, align, size)
-    word = "load volatile" if volatile and shared(pointer) else "load"
+    known = emit_alignment_check(e, pointer, align, size)
+    word = "load volatile" if volatile and is_shared(pointer) else "load"
 
     def body(address: str) -> str:
         e.hooks.on_load(pointer, type, instr)
         return e.body.op(f"{word} {spelled}, ptr {address}, align {known}")
 
-    result = access(e, pointer, size, False, spelled, llvm_types.zero(type), body)
+    result = emit_access(e, pointer, size, False, spelled, llvm_types.zero(type), body)
     e.hooks.after_load(instr)
     return result
 
 
-def write(
+def emit_store(
     e: Emitter, pointer: Ptr, type: ir.Type, operand: str, align: int, volatile: bool = False, value: ir.Value | None = None
 ) -> None:
     """A checked store; `operand` was made of `value` lane by lane."""
     size = llvm_types.store_size(type)
-    known = check_alignment(e, pointer, align, size)
-    word = "store volatile" if volatile and shared(pointer) else "store"
+    known = emit_alignment_check(e, pointer, align, size)
+    word = "store volatile" if volatile and is_shared(pointer) else "store"
 
     def body(address: str) -> str:
         e.hooks.on_store(pointer, type, operand, value)
         e.body.do(f"{word} {llvm_types.spell(type)} {operand}, ptr {address}, align {known}")
-        stored(e, address, size)
+        emit_watch(e, address, size)
         return ""
 
-    access(e, pointer, size, True, None, "", body)
+    emit_access(e, pointer, size, True, None, "", body)
 
 
-def shared(pointer: Ptr) -> bool:
+def is_shared(pointer: Ptr) -> bool:
     """Whether other threads may see the object: local and private memory belong to one worker, `volatile` means nothing there."""
     return pointer.object is None or pointer.object.kind not in ("local", "private")
 
 
-def stored(e: Emitter, address: str, size: int | str) -> None:
+def emit_watch(e: Emitter, address: str, size: int | str) -> None:
     """Called after every store, atomic or block write of `size` bytes at `address`: the watch."""
     if not e.unit.spec.watch:
         return
@@ -160,7 +160,7 @@ def stored(e: Emitter, address: str, size: int | str) -> None:
     t.block(on)
 
 
-def natural(type: ir.Type, align: int) -> int:
+def natural_align(type: ir.Type, align: int) -> int:
     """The alignment a load or store of `type` claims: the instruction's, at most the type's own."""
     return min(align or llvm_types.align_of(type), llvm_types.align_of(type))
 
@@ -175,16 +175,16 @@ def _alloca(e: Emitter, instr: ir.Instr) -> None:
 def _load(e: Emitter, instr: ir.Instr) -> None:
     pointer = e.pointer(instr.operands[0])
     if isinstance(instr.type, ir.Pointer):
-        word = read(e, pointer, ir.Int(64), natural(instr.type, instr.align), instr.volatile)
-        e.define_pointer(instr, looked_up(e, word))
+        word = emit_load(e, pointer, ir.Int(64), natural_align(instr.type, instr.align), instr.volatile)
+        e.define_pointer(instr, find_object(e, word))
         return
     if isinstance(instr.type, (ir.Array, ir.Struct, ir.Image, ir.Sampler)):
         raise unsupported(f"load of a {instr.type}", instr.loc)
     if isinstance(instr.type, ir.Int) and instr.type.bits == 1:
-        byte = read(e, pointer, ir.Int(8), 1, instr.volatile, instr)
+        byte = emit_load(e, pointer, ir.Int(8), 1, instr.volatile, instr)
         e.define(instr, e.body.op(f"trunc i8 {byte} to i1"))
         return
-    e.define(instr, read(e, pointer, instr.type, natural(instr.type, instr.align), instr.volatile, instr))
+    e.define(instr, emit_load(e, pointer, instr.type, natural_align(instr.type, instr.align), instr.volatile, instr))
 
 
 @instruction("store")
@@ -196,7 +196,7 @@ def _store(e: Emitter, instr: ir.Instr) -> None:
         _store_argument(e, value, pointer)
         return
     if is_pointer(value):
-        operand = address_number(e, e.pointer(value))
+        operand = emit_address_as_int(e, e.pointer(value))
         type = ir.Int(64)
     elif isinstance(type, (ir.Array, ir.Struct, ir.Image, ir.Sampler)):
         raise unsupported(f"store of a {type}", instr.loc)
@@ -205,7 +205,7 @@ def _store(e: Emitter, instr: ir.Instr) -> None:
         type = ir.Int(8)
     else:
         operand = e.value(value)
-    write(e, pointer, type, operand, natural(type, instr.align), instr.volatile, value)
+    emit_store(e, pointer, type, operand, natural_align(type, instr.align), instr.volatile, value)
 
 
 def _store_argument(e: Emitter, param: ir.Param, target: Ptr) -> None:
@@ -216,12 +216,12 @@ def _store_argument(e: Emitter, param: ir.Param, target: Ptr) -> None:
     e.body.do(f"call {move}(ptr {e.address(target)}, ptr {source}, i64 {llvm_types.size_of(param.type)}, i1 false)")
 
 
-def address_number(e: Emitter, pointer: Ptr) -> str:
+def emit_address_as_int(e: Emitter, pointer: Ptr) -> str:
     """The machine address as an i64."""
     return e.body.op(f"ptrtoint ptr {e.address(pointer)} to i64")
 
 
-def looked_up(e: Emitter, number: str) -> Ptr:
+def find_object(e: Emitter, number: str) -> Ptr:
     """A pointer from an address of unknown origin: the object that holds it, or none (then every access fails)."""
     t = e.body
     base, length, offset = "null", "0", number
@@ -236,7 +236,7 @@ def looked_up(e: Emitter, number: str) -> Ptr:
     return Ptr(base, length, offset)
 
 
-def moved(e: Emitter, pointer: Ptr, index: str | int, stride: int) -> Ptr:
+def offset_pointer(e: Emitter, pointer: Ptr, index: str | int, stride: int) -> Ptr:
     """The pointer `index` steps of `stride` bytes further; sums wrap."""
     if isinstance(index, int):
         distance: str | int = index * stride
@@ -260,20 +260,20 @@ def _gep(e: Emitter, instr: ir.Instr) -> None:
     for number, index in enumerate(instr.operands[1:]):
         if number and isinstance(type, ir.Struct):
             assert isinstance(index, ir.Const) and isinstance(index.value, int)
-            pointer = moved(e, pointer, 1, llvm_types.field_offset(type, index.value))
+            pointer = offset_pointer(e, pointer, 1, llvm_types.field_offset(type, index.value))
             parent, type = type, type.fields[index.value]
             continue
-        array, at = type, _index(e, index)
+        array, at = type, gep_index(e, index)
         stride, type = stride_of(number, type)
-        pointer = moved(e, pointer, at, stride)
+        pointer = offset_pointer(e, pointer, at, stride)
         if number:
-            steps.append(Step(number, array, parent, at))
+            steps.append(IndexStep(number, array, parent, at))
         parent = None
-    check_steps(e, instr, steps, pointer)
+    emit_index_checks(e, instr, steps, pointer)
     e.define_pointer(instr, replace(pointer, align=e.provenance.align(instr)))
 
 
-def _index(e: Emitter, index: ir.Value) -> str | int:
+def gep_index(e: Emitter, index: ir.Value) -> str | int:
     """A gep index as i64, sign-extended."""
     assert isinstance(index.type, ir.Int)
     if isinstance(index, ir.Const):
@@ -286,7 +286,7 @@ def _index(e: Emitter, index: ir.Value) -> str | int:
 
 @instruction("ptrtoint")
 def _ptrtoint(e: Emitter, instr: ir.Instr) -> None:
-    number = address_number(e, e.pointer(instr.operands[0]))
+    number = emit_address_as_int(e, e.pointer(instr.operands[0]))
     narrow = isinstance(instr.type, ir.Int) and instr.type.bits < 64
     e.define(instr, e.body.op(f"trunc i64 {number} to {instr.type}") if narrow else number)
 
@@ -297,10 +297,10 @@ def _inttoptr(e: Emitter, instr: ir.Instr) -> None:
     number = e.value(source)
     if isinstance(source.type, ir.Int) and source.type.bits < 64:
         number = e.body.op(f"zext {source.type} {number} to i64")
-    e.define_pointer(instr, looked_up(e, number))
+    e.define_pointer(instr, find_object(e, number))
 
 
-def range_check(e: Emitter, pointer: Ptr, nbytes: str) -> str:
+def emit_range_check(e: Emitter, pointer: Ptr, nbytes: str) -> str:
     """An i1 that holds where `nbytes` (i64 operand) bytes at `pointer` are not all inside its object."""
     t = e.body
     past = t.op(f"icmp ugt i64 {pointer.offset}, {pointer.length}")
@@ -326,24 +326,26 @@ def _block(e: Emitter, instr: ir.Instr) -> None:
         origin = e.pointer(source)
         checks.append((origin, Kind.OUT_OF_BOUNDS_READ))
         rest = f"ptr {e.address(origin)}"
-    block_operation(e, checks, nbytes, known, f"call {fill}(ptr {e.address(to)}, {rest}, i64 {nbytes}, i1 {flag})", e.address(to))
+    emit_block_operation(
+        e, checks, nbytes, known, f"call {fill}(ptr {e.address(to)}, {rest}, i64 {nbytes}, i1 {flag})", e.address(to)
+    )
 
 
-def block_operation(e: Emitter, checks: list[tuple[Ptr, Kind]], nbytes: str, known: int, call: str, written: str) -> None:
+def emit_block_operation(e: Emitter, checks: list[tuple[Ptr, Kind]], nbytes: str, known: int, call: str, written: str) -> None:
     """Do `call` on `nbytes` bytes (`known` where constant, else 0) if every pointer has room; else report and skip it."""
     t = e.body
     done = t.fresh("done")
     for pointer, kind in checks if e.unit.checked and not e.unit.proven(e.current) else []:
         failed, ok = t.fresh("oob"), t.fresh("ok")
-        e.failing(range_check(e, pointer, nbytes), failed, ok)
+        e.failing(emit_range_check(e, pointer, nbytes), failed, ok)
         cold = t.aside()
         cold.block(failed)
-        e.report(cold, place_of(e, pointer, kind, known), *values_of(e, pointer, cold), nbytes)
+        e.report(cold, access_site(e, pointer, kind, known), *site_values(e, pointer, cold), nbytes)
         cold.jump(done)
         t.put_aside(cold)
         t.block(ok)
     e.hooks.on_copy(checks[0][0], checks[1][0] if len(checks) > 1 else None, nbytes)
     t.do(call)
-    stored(e, written, nbytes)
+    emit_watch(e, written, nbytes)
     t.jump(done)
     t.block(done)

@@ -8,51 +8,51 @@ from collections.abc import Callable
 from ...ir import ir, llvm_types
 from .emitter import Emitter
 
-Call = Callable[[Emitter, ir.Instr], None]
+BuiltinEmitter = Callable[[Emitter, ir.Instr], None]
 
-CALLS: dict[str, Call] = {}
-FAMILIES: list[tuple[re.Pattern[str], Call]] = []
+EMITTERS: dict[str, BuiltinEmitter] = {}
+FAMILY_EMITTERS: list[tuple[re.Pattern[str], BuiltinEmitter]] = []
 
 
-def call(*names: str) -> Callable[[Call], Call]:
+def builtin(*names: str) -> Callable[[BuiltinEmitter], BuiltinEmitter]:
     """Register the decorated function as the emitter of the built-ins `names`."""
 
-    def register(function: Call) -> Call:
+    def register(function: BuiltinEmitter) -> BuiltinEmitter:
         for name in names:
-            CALLS[name] = function
+            EMITTERS[name] = function
         return function
 
     return register
 
 
-def family(pattern: str) -> Callable[[Call], Call]:
+def builtin_family(pattern: str) -> Callable[[BuiltinEmitter], BuiltinEmitter]:
     """Register the decorated function for every built-in whose whole name matches `pattern`."""
 
-    def register(function: Call) -> Call:
-        FAMILIES.append((re.compile(pattern), function))
+    def register(function: BuiltinEmitter) -> BuiltinEmitter:
+        FAMILY_EMITTERS.append((re.compile(pattern), function))
         return function
 
     return register
 
 
-def emitter_of(name: str) -> Call | None:
+def find_emitter(name: str) -> BuiltinEmitter | None:
     """Who emits the built-in `name` directly; None if the library has to supply it."""
-    found = CALLS.get(name)
+    found = EMITTERS.get(name)
     if found is None:
-        found = next((function for pattern, function in FAMILIES if pattern.fullmatch(name)), None)
+        found = next((function for pattern, function in FAMILY_EMITTERS if pattern.fullmatch(name)), None)
         if found is not None:
-            CALLS[name] = found
+            EMITTERS[name] = found
     return found
 
 
-def intrinsic(e: Emitter, name: str, type: ir.Type, *operands: str) -> str:
+def emit_intrinsic(e: Emitter, name: str, type: ir.Type, *operands: str) -> str:
     """Call an LLVM intrinsic whose operands and result all have `type`, as `llvm.name.type`."""
     spelled = llvm_types.spell(type)
-    callee = e.unit.declare(f"llvm.{name}.{suffix(type)}", spelled, ", ".join([spelled] * len(operands)))
+    callee = e.unit.declare(f"llvm.{name}.{intrinsic_suffix(type)}", spelled, ", ".join([spelled] * len(operands)))
     return e.body.op(f"call {callee}({', '.join(f'{spelled} {o}' for o in operands)})")
 
 
-def suffix(type: ir.Type) -> str:
+def intrinsic_suffix(type: ir.Type) -> str:
     """How LLVM spells a type inside the name of an intrinsic: v4f32, i64, f16."""
     elem = llvm_types.elem_of(type)
     assert isinstance(elem, (ir.Int, ir.Float))
@@ -60,13 +60,13 @@ def suffix(type: ir.Type) -> str:
     return f"v{type.count}{base}" if isinstance(type, ir.Vector) else base
 
 
-def signed(instr: ir.Instr, argument: int = 0) -> bool:
+def is_signed(instr: ir.Instr, argument: int = 0) -> bool:
     """Whether the source type of an integer argument is signed; the IR's types do not say."""
     assert instr.callee is not None
     return not instr.callee.args[argument].rpartition(" ")[2].startswith("u")
 
 
-def matched(e: Emitter, value: ir.Value, type: ir.Type) -> str:
+def broadcast_to(e: Emitter, value: ir.Value, type: ir.Type) -> str:
     """The operand, repeated in every lane where `type` is a vector and the value is not (max(float4, float))."""
     operand = e.value(value)
     if not isinstance(type, ir.Vector) or isinstance(value.type, ir.Vector):

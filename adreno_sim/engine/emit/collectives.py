@@ -11,7 +11,7 @@ from ...ir import ir, llvm_types
 from ..llvm.constants import float_bits
 from ..llvm.text import Text
 from .region import KernelPlan, value_bytes
-from .sync_points import PLAIN, is_split
+from .sync_points import WITHOUT_RESULT, is_sync
 
 _FOLD = re.compile(r"(?:sub|work)_group_(?P<how>reduce|scan_inclusive|scan_exclusive)_(?P<what>add|min|max)")
 
@@ -19,7 +19,7 @@ _FOLD = re.compile(r"(?:sub|work)_group_(?P<how>reduce|scan_inclusive|scan_exclu
 def is_collective(instr: ir.Instr) -> bool:
     """Whether a split gives its work-items a value."""
     assert instr.callee is not None
-    return is_split(instr.callee.name) and instr.callee.name not in PLAIN
+    return is_sync(instr.callee.name) and instr.callee.name not in WITHOUT_RESULT
 
 
 class _Combiner:
@@ -70,7 +70,7 @@ def combine_function(plan: KernelPlan, number: int) -> str:
     name = c.instr.callee.name
     fold = _FOLD.fullmatch(name)
     if fold is not None:
-        _fold(c, fold["how"], fold["what"])
+        _emit_fold(c, fold["how"], fold["what"])
     else:
         emit = _OTHERS.get(re.sub(r"^(intel_)?(sub|work)_group_", "", name))
         if emit is None:
@@ -93,12 +93,12 @@ def _identity(type: ir.Type, what: str, is_signed: bool) -> str:
     return str({"add": 0, "min": most, "max": least}[what])
 
 
-def _folded(c: _Combiner, type: ir.Type, what: str, is_signed: bool, a: str, b: str) -> str:
+def _combine_two(c: _Combiner, type: ir.Type, what: str, is_signed: bool, a: str, b: str) -> str:
     t, spelled = c.t, llvm_types.spell(type)
     if isinstance(type, ir.Float):
         if type.bits == 16:
             a, b = (t.op(f"fpext half {v} to float") for v in (a, b))
-            wide = _folded(c, ir.Float(32), what, is_signed, a, b)
+            wide = _combine_two(c, ir.Float(32), what, is_signed, a, b)
             return t.op(f"fptrunc float {wide} to half")
         if what == "add":
             return t.op(f"fadd {spelled} {a}, {b}")
@@ -110,24 +110,24 @@ def _folded(c: _Combiner, type: ir.Type, what: str, is_signed: bool, a: str, b: 
     return t.op(f"select i1 {better}, {spelled} {b}, {spelled} {a}")
 
 
-def _fold(c: _Combiner, how: str, what: str) -> None:
+def _emit_fold(c: _Combiner, how: str, what: str) -> None:
     """In the order of the lanes, so that float results do not depend on anything."""
     assert c.instr.callee is not None
     type, is_signed = c.instr.type, not c.instr.callee.args[0].startswith("u")
     spelled = llvm_types.spell(type)
 
     def step(lane: str, acc: str) -> str:
-        total = _folded(c, type, what, is_signed, acc, c.operand(0, lane))
+        total = _combine_two(c, type, what, is_signed, acc, c.operand(0, lane))
         if how != "reduce":
             c.give(total if how == "scan_inclusive" else acc, lane)
         return total
 
     total = c.loop(step, _identity(type, what, is_signed), spelled)
     if how == "reduce":
-        _give_all(c, total)
+        _store_all(c, total)
 
 
-def _give_all(c: _Combiner, value: str) -> None:
+def _store_all(c: _Combiner, value: str) -> None:
     def step(lane: str, acc: str) -> str:
         c.give(value, lane)
         return acc
@@ -135,22 +135,22 @@ def _give_all(c: _Combiner, value: str) -> None:
     c.loop(step, "0", "i64")
 
 
-def _flag(c: _Combiner, lane: str) -> str:
+def _is_nonzero(c: _Combiner, lane: str) -> str:
     type = c.instr.operands[0].type
     return c.t.op(f"icmp ne {llvm_types.spell(type)} {c.operand(0, lane)}, {llvm_types.zero(type)}")
 
 
 def _all(c: _Combiner) -> None:
-    total = c.loop(lambda lane, acc: c.t.op(f"and i1 {acc}, {_flag(c, lane)}"), "true", "i1")
-    _give_all(c, c.t.op(f"zext i1 {total} to {llvm_types.spell(c.instr.type)}"))
+    total = c.loop(lambda lane, acc: c.t.op(f"and i1 {acc}, {_is_nonzero(c, lane)}"), "true", "i1")
+    _store_all(c, c.t.op(f"zext i1 {total} to {llvm_types.spell(c.instr.type)}"))
 
 
 def _any(c: _Combiner) -> None:
-    total = c.loop(lambda lane, acc: c.t.op(f"or i1 {acc}, {_flag(c, lane)}"), "false", "i1")
-    _give_all(c, c.t.op(f"zext i1 {total} to {llvm_types.spell(c.instr.type)}"))
+    total = c.loop(lambda lane, acc: c.t.op(f"or i1 {acc}, {_is_nonzero(c, lane)}"), "false", "i1")
+    _store_all(c, c.t.op(f"zext i1 {total} to {llvm_types.spell(c.instr.type)}"))
 
 
-def _lane_at(c: _Combiner, index: str) -> str:
+def _wrapped_lane(c: _Combiner, index: str) -> str:
     """Lane `index` of the sub-group, kept inside it."""
     t = c.t
     count = t.op("sub i64 %last, %first")
@@ -169,19 +169,19 @@ def _broadcast(c: _Combiner) -> None:
     for which in range(len(c.instr.operands) - 1, 0, -1):
         scaled = c.t.op(f"mul i64 {index}, {sizes[which - 1]}")
         index = c.t.op(f"add i64 {scaled}, {_index(c, which, '%first')}")
-    _give_all(c, c.operand(0, _lane_at(c, index)))
+    _store_all(c, c.operand(0, _wrapped_lane(c, index)))
 
 
 def _broadcast_first(c: _Combiner) -> None:
-    _give_all(c, c.operand(0, "%first"))
+    _store_all(c, c.operand(0, "%first"))
 
 
-def _shuffled(source: Callable[[_Combiner, str], str]) -> Callable[[_Combiner], None]:
+def _shuffle_by(source: Callable[[_Combiner, str], str]) -> Callable[[_Combiner], None]:
     """A shuffle whose lane number, relative to the first, `source` computes."""
 
     def emit(c: _Combiner) -> None:
         def step(lane: str, acc: str) -> str:
-            c.give(c.operand(0, _lane_at(c, source(c, lane))), lane)
+            c.give(c.operand(0, _wrapped_lane(c, source(c, lane))), lane)
             return acc
 
         c.loop(step, "0", "i64")
@@ -189,7 +189,7 @@ def _shuffled(source: Callable[[_Combiner, str], str]) -> Callable[[_Combiner], 
     return emit
 
 
-def _relative(op: str) -> Callable[[_Combiner, str], str]:
+def _relative_lane(op: str) -> Callable[[_Combiner, str], str]:
     def source(c: _Combiner, lane: str) -> str:
         own = c.t.op(f"sub i64 {lane}, %first")
         return c.t.op(f"{op} i64 {own}, {_index(c, 1, lane)}")
@@ -197,7 +197,7 @@ def _relative(op: str) -> Callable[[_Combiner, str], str]:
     return source
 
 
-def _shuffled_within(op: str) -> Callable[[_Combiner], None]:
+def _shuffle_in_segments(op: str) -> Callable[[_Combiner], None]:
     """Qualcomm's shuffle: the sub-group in segments of `width` lanes (operand 2; 0 = all of it), and a value (operand 3)
     for a lane whose source lies outside its own segment or among lanes that are not there."""
 
@@ -212,7 +212,7 @@ def _shuffled_within(op: str) -> Callable[[_Combiner], None]:
             width = t.op(f"select i1 {t.op(f'icmp eq i64 {given}, 0')}, i64 {count}, i64 {given}")
             there = t.op(f"icmp eq i64 {t.op(f'udiv i64 {own}, {width}')}, {t.op(f'udiv i64 {source}, {width}')}")
             there = t.op(f"and i1 {there}, {t.op(f'icmp ult i64 {source}, {count}')}")
-            value = c.operand(0, _lane_at(c, source))
+            value = c.operand(0, _wrapped_lane(c, source))
             c.give(t.op(f"select i1 {there}, {spelled} {value}, {spelled} {c.operand(3, lane)}"), lane)
             return acc
 
@@ -236,11 +236,11 @@ def _ballot(c: _Combiner) -> None:
 
     def step(lane: str, acc: str) -> str:
         own = t.op(f"sub i64 {lane}, %first")
-        bit = t.op(f"shl i128 {t.op(f'zext i1 {_flag(c, lane)} to i128')}, {t.op(f'zext i64 {own} to i128')}")
+        bit = t.op(f"shl i128 {t.op(f'zext i1 {_is_nonzero(c, lane)} to i128')}, {t.op(f'zext i64 {own} to i128')}")
         return t.op(f"or i128 {acc}, {bit}")
 
     total = c.loop(step, "0", "i128")
-    _give_all(c, t.op(f"bitcast i128 {total} to <4 x i32>"))
+    _store_all(c, t.op(f"bitcast i128 {total} to <4 x i32>"))
 
 
 _OTHERS: dict[str, Callable[[_Combiner], None]] = {
@@ -250,11 +250,11 @@ _OTHERS: dict[str, Callable[[_Combiner], None]] = {
     "broadcast_first": _broadcast_first,
     "elect": _elect,
     "ballot": _ballot,
-    "shuffle": _shuffled(lambda c, lane: _index(c, 1, lane)),
-    "shuffle_xor": _shuffled(_relative("xor")),
-    "shuffle_up": _shuffled(_relative("sub")),
-    "shuffle_down": _shuffled(_relative("add")),
-    "qcom_sub_group_shuffle_xor": _shuffled_within("xor"),
-    "qcom_sub_group_shuffle_up": _shuffled_within("sub"),
-    "qcom_sub_group_shuffle_down": _shuffled_within("add"),
+    "shuffle": _shuffle_by(lambda c, lane: _index(c, 1, lane)),
+    "shuffle_xor": _shuffle_by(_relative_lane("xor")),
+    "shuffle_up": _shuffle_by(_relative_lane("sub")),
+    "shuffle_down": _shuffle_by(_relative_lane("add")),
+    "qcom_sub_group_shuffle_xor": _shuffle_in_segments("xor"),
+    "qcom_sub_group_shuffle_up": _shuffle_in_segments("sub"),
+    "qcom_sub_group_shuffle_down": _shuffle_in_segments("add"),
 }

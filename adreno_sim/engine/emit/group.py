@@ -13,9 +13,9 @@ def group_function(plan: KernelPlan) -> str:
     if plan.single:
         body = f"  %r = call i64 @region.0({ARGUMENTS})\n  ret i64 %r"
     elif plan.flat:
-        body = _waves(plan)
+        body = _run_by_subgroup(plan)
     else:
-        body = _stepwise(plan)
+        body = _run_in_lockstep(plan)
     return f"define internal i64 @group({PARAMETERS}) #0 {{\nentry:\n{body}\n}}"
 
 
@@ -42,19 +42,19 @@ def _combine(plan: KernelPlan, prefix: str, reached: str, after: str) -> list[st
     return lines
 
 
-def _stepwise(plan: KernelPlan) -> str:
+def _run_in_lockstep(plan: KernelPlan) -> str:
     """Without sub-groups: region after region, all work-items in step."""
     lines = ["  br label %step", "step:", "  %current = phi i64 [ 0, %entry ], [ %run.result, %again ]"]
     lines += _dispatch(plan, "run", "%current", [r.number for r in plan.regions.regions], "ran")
     lines += ["  %on = icmp sgt i64 %run.result, 0", "  br i1 %on, label %more, label %end", "more:"]
-    lines += _met(plan)
+    lines += _announce_sync(plan)
     lines += _combine(plan, "join", "%run.result", "again")
     lines += ["again:", *_poll("%gl", "0", "step", "end")]
     result = f"  %outcome = phi i64 [ %run.result, %ran ], [ {ABANDONED}, %stopped ]"
     return "\n".join([*lines, "end:", result, "  ret i64 %outcome"])
 
 
-def _met(plan: KernelPlan) -> list[str]:
+def _announce_sync(plan: KernelPlan) -> list[str]:
     """All work-items of the group have met at the split `%run.result`."""
     return ["  call void @shadow.met(ptr %ctx, i64 %run.result)"] if plan.shadow is not None else []
 
@@ -72,7 +72,7 @@ def _poll(group: str, local: str, on: str, end: str) -> list[str]:
     ]
 
 
-def _waves(plan: KernelPlan) -> str:
+def _run_by_subgroup(plan: KernelPlan) -> str:
     """With sub-groups: each runs alone between the places where the whole group meets. `state` holds where each is."""
     wave = plan.unit.spec.wave_size
     state = plan.unit.reserve_arena(8 * -(-plan.unit.spec.items // wave))
@@ -107,7 +107,7 @@ step:
     body = "\n".join(dispatch).replace("i64 %first, i64 %last)", "i64 %begin, i64 %finish)")
     meet = "\n".join(_combine(plan, "join", "%run.result", "again")).replace("i64 %first, i64 %last", "i64 %begin, i64 %finish")
     whole = "\n".join(_combine(plan, "all", "%run.result", "joined")).replace("i64 %first, i64 %last", "i64 0, i64 %total")
-    met = "\n".join(_met(plan))
+    met = "\n".join(_announce_sync(plan))
     poll = "\n".join(_poll("%gl", "%begin", "step", "abandon"))
     return f"""{lines}
 {body}
@@ -246,7 +246,7 @@ def _group_items(plan: KernelPlan) -> str:
     return "\n".join([*t.lines, f"  %items = add i64 0, {total}"])
 
 
-def _fresh_valid(plan: KernelPlan) -> tuple[str, str]:
+def _reset_init_shadow(plan: KernelPlan) -> tuple[str, str]:
     """Lines of level full by which nobody has written local memory: once per worker, and at the start of each group."""
     if plan.local_valid is None or not plan.unit.local_bytes:
         return "", ""
@@ -254,9 +254,9 @@ def _fresh_valid(plan: KernelPlan) -> tuple[str, str]:
     return f"  %valid = getelementptr i8, ptr %arena, i64 {plan.local_valid}\n", clear
 
 
-def _taking_turns(plan: KernelPlan) -> tuple[str, str, str]:
+def _scheduled_group(plan: KernelPlan) -> tuple[str, str, str]:
     """Lines of level full: once per worker, the group of the turn `%turn` as `%gl`, and at the start of each group."""
-    shadow, (once, start) = plan.shadow, _fresh_valid(plan)
+    shadow, (once, start) = plan.shadow, _reset_init_shadow(plan)
     if shadow is None:
         return once, "  %gl = add i64 %turn, 0", start
     t = Text(label="go", prefix="turn.")
@@ -286,7 +286,7 @@ def worker_functions(plan: KernelPlan) -> str:
     stop, left_out = context.field(t, context.STOP), context.field(t, context.LEFT_OUT)
     setup = "\n".join(t.lines)
     size = _group_items(plan)
-    once, which, start = _taking_turns(plan)
+    once, which, start = _scheduled_group(plan)
     zero_lines, flush_lines = (
         "".join(f"{line}\n" for line in lines)
         for lines in (event_counters.zero_counters(plan.unit), event_counters.flush_counters(plan.unit))

@@ -18,7 +18,7 @@ def is_half(type: ir.Type) -> bool:
     return llvm_types.elem_of(type) == ir.Float(16)
 
 
-def _flushed(e: Emitter, type: ir.Type, value: str) -> str:
+def _flush(e: Emitter, type: ir.Type, value: str) -> str:
     """`value` with denormal halves replaced by zeros of the same sign."""
     half, words = llvm_types.spell(type), llvm_types.with_elem(type, _WORD)
     spelled, flags = llvm_types.spell(words), llvm_types.spell(llvm_types.with_elem(type, ir.Int(1)))
@@ -30,26 +30,26 @@ def _flushed(e: Emitter, type: ir.Type, value: str) -> str:
     return e.body.op(f"bitcast {spelled} {chosen} to {half}")
 
 
-def widened(e: Emitter, type: ir.Type, value: str) -> str:
+def widen(e: Emitter, type: ir.Type, value: str) -> str:
     """An arithmetic operand of half `type` as float, flushed if the launch flushes."""
     if e.unit.spec.flush_denormals:
-        value = _flushed(e, type, value)
-    return extended(e, type, value)
+        value = _flush(e, type, value)
+    return extend(e, type, value)
 
 
-def narrowed(e: Emitter, type: ir.Type, value: str) -> str:
+def narrow(e: Emitter, type: ir.Type, value: str) -> str:
     """An arithmetic result in float as half `type`, flushed if the launch flushes."""
-    result = truncated(e, type, value)
-    return _flushed(e, type, result) if e.unit.spec.flush_denormals else result
+    result = truncate(e, type, value)
+    return _flush(e, type, result) if e.unit.spec.flush_denormals else result
 
 
-def extended(e: Emitter, type: ir.Type, value: str) -> str:
+def extend(e: Emitter, type: ir.Type, value: str) -> str:
     """Half to float, exact, no flushing."""
     wide = llvm_types.spell(llvm_types.with_elem(type, _FLOAT))
     return e.body.op(f"fpext {llvm_types.spell(type)} {value} to {wide}")
 
 
-def truncated(e: Emitter, type: ir.Type, value: str) -> str:
+def truncate(e: Emitter, type: ir.Type, value: str) -> str:
     """Float to half `type`, to nearest even, no flushing."""
     wide = llvm_types.spell(llvm_types.with_elem(type, _FLOAT))
     return e.body.op(f"fptrunc {wide} {value} to {llvm_types.spell(type)}")

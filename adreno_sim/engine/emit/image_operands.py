@@ -9,7 +9,7 @@ from ...ir.unsupported import unsupported
 from ..abi.specialization import ImageArg, SamplerArg
 from .emitter import Emitter
 from .image_refs import AXES, ImageRef
-from .region import KernelEmitter
+from .region import RegionEmitter
 
 NO_SAMPLER = Sampler(False, "none", "nearest")
 """What a read without a sampler means."""
@@ -19,7 +19,7 @@ _ADDRESSING = ("none", "clamp_to_edge", "clamp", "repeat", "mirrored_repeat")
 
 def image_of(e: Emitter, value: ir.Value, instr: ir.Instr) -> ImageRef:
     """The image an operand stands for."""
-    if not isinstance(value, ir.Param) or not isinstance(e, KernelEmitter):
+    if not isinstance(value, ir.Param) or not isinstance(e, RegionEmitter):
         raise unsupported("an image that is no kernel argument", instr.loc)
     arg = e.unit.spec.args[value.index]
     assert isinstance(arg, ImageArg)
@@ -37,11 +37,11 @@ def sampler_of(e: Emitter, value: ir.Value, instr: ir.Instr) -> Sampler:
     if isinstance(value, ir.Instr) and value.callee is not None and value.callee.name == "__translate_sampler_initializer":
         bits = value.operands[0]
         if isinstance(bits, ir.Const) and isinstance(bits.value, int):
-            return decoded(bits.value, instr)
+            return decode_sampler(bits.value, instr)
     raise unsupported("a sampler that is neither a constant nor a kernel argument", instr.loc)
 
 
-def decoded(bits: int, instr: ir.Instr) -> Sampler:
+def decode_sampler(bits: int, instr: ir.Instr) -> Sampler:
     """A sampler from the bits of its CLK_ constants (bit 0 normalised, bits 1-3 addressing, bits 4-5 filter)."""
     addressing, filter = bits >> 1 & 7, bits >> 4 & 3
     if addressing >= len(_ADDRESSING) or filter not in (1, 2):

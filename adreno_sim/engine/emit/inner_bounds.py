@@ -18,7 +18,7 @@ from .emitter import Emitter
 
 
 @dataclass(frozen=True)
-class Step:
+class IndexStep:
     """One index of a gep: its position among them, the array it goes into, the struct that this is a field of, the index."""
 
     level: int
@@ -27,17 +27,17 @@ class Step:
     index: str | int
 
 
-def check_steps(e: Emitter, gep: ir.Instr, steps: list[Step], pointer: Ptr) -> None:
+def emit_index_checks(e: Emitter, gep: ir.Instr, steps: list[IndexStep], pointer: Ptr) -> None:
     """Report every index with which `gep`, whose result is `pointer`, leaves an array but not the object."""
     if not e.unit.checked:
         return
-    nbytes = _accessed(e, gep)
+    nbytes = accessed_bytes(e, gep)
     for step in steps if nbytes is not None else ():
-        if isinstance(step.array, ir.Array) and not _is_whole(gep, step.level) and not _is_open_ended(gep, step):
-            _check(e, step.array, step.index, nbytes if step.level == len(gep.operands) - 2 else 0, pointer)
+        if isinstance(step.array, ir.Array) and not is_whole_variable(gep, step.level) and not is_open_ended(gep, step):
+            _emit_check(e, step.array, step.index, nbytes if step.level == len(gep.operands) - 2 else 0, pointer)
 
 
-def _check(e: Emitter, array: ir.Array, index: str | int, nbytes: int | None, pointer: Ptr) -> None:
+def _emit_check(e: Emitter, array: ir.Array, index: str | int, nbytes: int | None, pointer: Ptr) -> None:
     element = llvm_types.size_of(array.elem)
     last = (array.count * element - (nbytes or element)) // element
     if (isinstance(index, int) and 0 <= index <= last) or (e.unit.proven(e.current) and last == array.count - 1):
@@ -49,7 +49,7 @@ def _check(e: Emitter, array: ir.Array, index: str | int, nbytes: int | None, po
     e.report_if(e.body.op(f"and i1 {beyond}, {inside}"), site, index)
 
 
-def _is_whole(gep: ir.Instr, level: int) -> bool:
+def is_whole_variable(gep: ir.Instr, level: int) -> bool:
     """Whether the array is all of a variable: the bounds of the object are its bounds."""
     pointer, first = gep.operands[0], gep.operands[1]
     variable = (isinstance(pointer, ir.Instr) and pointer.op == "alloca") or _is_global(pointer)
@@ -62,7 +62,7 @@ def _is_global(pointer: ir.Value) -> bool:
     return isinstance(pointer, ir.Global)
 
 
-def _is_open_ended(gep: ir.Instr, step: Step) -> bool:
+def is_open_ended(gep: ir.Instr, step: IndexStep) -> bool:
     assert isinstance(step.array, ir.Array)
     parent = step.parent or (_struct_of(gep.operands[0]) if step.level == 1 else None)
     return step.array.count <= 1 and isinstance(parent, ir.Struct) and parent.fields[-1] == step.array
@@ -83,7 +83,7 @@ def _struct_of(pointer: ir.Value) -> ir.Type | None:
     return parent
 
 
-def _accessed(e: Emitter, gep: ir.Instr) -> int | None:
+def accessed_bytes(e: Emitter, gep: ir.Instr) -> int | None:
     """Bytes that a load or store accesses at the result, 0 where that is left to another gep or a call; None if nothing does."""
     found = None
     for user in e.users.get(id(gep), ()):
@@ -91,6 +91,6 @@ def _accessed(e: Emitter, gep: ir.Instr) -> int | None:
             found = max(found or 0, llvm_types.size_of(user.type))
         elif user.op == "store" and user.operands[1] is gep:
             found = max(found or 0, llvm_types.size_of(user.operands[0].type))
-        elif (user.op == "call" and user.operands) or (user.op == "gep" and _accessed(e, user) is not None):
+        elif (user.op == "call" and user.operands) or (user.op == "gep" and accessed_bytes(e, user) is not None):
             found = found or 0
     return found

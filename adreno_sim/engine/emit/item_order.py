@@ -11,13 +11,13 @@ from ..abi.order_tables import items_in_table
 from ..analysis.active_items import find_active_items
 
 if TYPE_CHECKING:
-    from .region import KernelEmitter
+    from .region import RegionEmitter
 
 
-_IF_THERE = "  br i1 %turn.in, label %item, label %latch"
+_BRANCH_IF_PRESENT = "  br i1 %turn.in, label %item, label %latch"
 
 
-def item_loop(e: KernelEmitter) -> tuple[list[str], list[str]]:
+def emit_item_loop(e: RegionEmitter) -> tuple[list[str], list[str]]:
     """One loop over the turns of a region, which finds the local ids from the table."""
     spec = e.unit.spec
     table = context.read(e.prologue, context.ITEM_ORDER, "ptr")
@@ -28,13 +28,13 @@ def item_loop(e: KernelEmitter) -> tuple[list[str], list[str]]:
     whole = active is None or tuple(sizes) == spec.local_size
     count = items_in_table(e.plan.flat, spec.items, spec.wave_size) if whole else math.prod(sizes)
     head = ["begin:", "  br label %turn", "turn:", "  %turn.n = phi i64 [ 0, %begin ], [ %turn.next, %latch ]"]
-    head += _from_table(table) if whole else _rotated(e, table, count)
-    head += _of_wave(e) if e.plan.flat else _of_group(e, sizes)
+    head += _index_from_table(table) if whole else _rotated_index(e, table, count)
+    head += _ids_in_subgroup(e) if e.plan.flat else _ids_in_group(e, sizes)
     tail = ["latch:", "  %turn.next = add i64 %turn.n, 1", f"  %turn.more = icmp ult i64 %turn.next, {count}"]
     return head, [*tail, "  br i1 %turn.more, label %turn, label %end", "end:"]
 
 
-def _from_table(table: str) -> list[str]:
+def _index_from_table(table: str) -> list[str]:
     return [
         f"  %turn.p = getelementptr i32, ptr {table}, i64 %turn.n",
         "  %turn.v = load i32, ptr %turn.p, align 4, !invariant.load !1",
@@ -42,7 +42,7 @@ def _from_table(table: str) -> list[str]:
     ]
 
 
-def _rotated(e: KernelEmitter, table: str, count: int) -> list[str]:
+def _rotated_index(e: RegionEmitter, table: str, count: int) -> list[str]:
     """Where only some work-items do anything: those in a row, from one that the table's first entry chooses."""
     first = e.prologue.op(f"load i32, ptr {table}, align 4, !invariant.load !1")
     start = e.prologue.op(f"urem i64 {e.prologue.op(f'zext i32 {first} to i64')}, {count}")
@@ -54,7 +54,7 @@ def _rotated(e: KernelEmitter, table: str, count: int) -> list[str]:
     ]
 
 
-def _of_group(e: KernelEmitter, sizes: Sequence[int]) -> list[str]:
+def _ids_in_group(e: RegionEmitter, sizes: Sequence[int]) -> list[str]:
     """Local ids from an id flattened over `sizes`; at the edge some are not there."""
     lines = [
         f"  %lx = urem i64 %turn.l, {sizes[0]}",
@@ -67,14 +67,14 @@ def _of_group(e: KernelEmitter, sizes: Sequence[int]) -> list[str]:
         return [*lines, "  br label %item"]
     for axis, name in enumerate("xyz"):
         lines.append(f"  %turn.{name} = icmp ult i64 %l{name}, {e.item_ids.size(axis)}")
-    return [*lines, "  %turn.xy = and i1 %turn.x, %turn.y", "  %turn.in = and i1 %turn.xy, %turn.z", _IF_THERE]
+    return [*lines, "  %turn.xy = and i1 %turn.x, %turn.y", "  %turn.in = and i1 %turn.xy, %turn.z", _BRANCH_IF_PRESENT]
 
 
-def _of_wave(e: KernelEmitter) -> list[str]:
+def _ids_in_subgroup(e: RegionEmitter) -> list[str]:
     """Local ids from the lane and the first work-item of the sub-group, flattened over the group's own extents."""
     t, sizes = e.opening, [e.item_ids.size(axis) for axis in range(3)]
     e.item_ids.local[0] = t.op(f"urem i64 %l, {sizes[0]}")
     rest = t.op(f"udiv i64 %l, {sizes[0]}")
     e.item_ids.local[1] = t.op(f"urem i64 {rest}, {sizes[1]}")
     e.item_ids.local[2] = t.op(f"udiv i64 {rest}, {sizes[1]}")
-    return ["  %l = add i64 %first, %turn.l", "  %turn.in = icmp ult i64 %l, %last", _IF_THERE]
+    return ["  %l = add i64 %first, %turn.l", "  %turn.in = icmp ult i64 %l, %last", _BRANCH_IF_PRESENT]

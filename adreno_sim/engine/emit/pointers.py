@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ...ir.provenance import Ptr
 
-Pattern = tuple[int, ...]
+LaneOffsets = tuple[int, ...]
 """One number per lane: by how much a lane's value is more than lane 0's."""
 
 
@@ -15,7 +15,7 @@ class LanePtr:
     """Where each lane of a pointer is: `pointer`, plus a pattern of bytes, plus `index` (a vector) steps of `stride` bytes."""
 
     pointer: Ptr
-    pattern: Pattern
+    pattern: LaneOffsets
     index: str | None = None
     bits: int = 64
     stride: int = 1

@@ -67,7 +67,7 @@ class KernelPlan:
         return self.shadow.local_valid if self.shadow is not None else None
 
 
-class KernelEmitter(Emitter):
+class RegionEmitter(Emitter):
     """One region's function: `i64 @region.N(...)`, the number of the split every work-item reached, 0 at the kernel's end."""
 
     def __init__(self, plan: KernelPlan, region: ParallelRegion):
@@ -169,7 +169,7 @@ class KernelEmitter(Emitter):
             self.prologue.lines += ["  %sticky = alloca i8", "  store i8 0, ptr %sticky"]
         name = f"region.{self.region.number}"
         if self.plan.shadow is not None:
-            head, tail = item_order.item_loop(self)
+            head, tail = item_order.emit_item_loop(self)
         elif self.plan.flat:
             head, tail = self._flat_loop()
         else:

@@ -7,7 +7,7 @@ import re
 from ...ir import ir
 from ...ir.unsupported import unsupported
 from ..analysis.segments import ScopeOf
-from .builtin_registry import call, family
+from .builtin_registry import builtin, builtin_family
 from .emitter import Emitter, instruction
 
 _GROUP = re.compile(r"barrier|work_group_barrier|wait_group_events|work_group_(all|any|broadcast|(reduce|scan_\w+)_\w+)")
@@ -15,7 +15,7 @@ _WAVE = re.compile(
     r"sub_group_barrier|sub_group_(all|any|elect|ballot|broadcast|broadcast_first|shuffle\w*|(reduce|scan_\w+)_\w+)"
     r"|intel_sub_group_shuffle\w*|qcom_sub_group_shuffle_(up|down|xor)"
 )
-PLAIN = {"barrier", "work_group_barrier", "wait_group_events", "sub_group_barrier"}
+WITHOUT_RESULT = {"barrier", "work_group_barrier", "wait_group_events", "sub_group_barrier"}
 """Splits without a value: nothing is combined."""
 
 
@@ -29,18 +29,18 @@ class Scopes(ScopeOf):
         return "wave" if _WAVE.fullmatch(instr.callee.name) else None
 
 
-def is_split(name: str) -> bool:
+def is_sync(name: str) -> bool:
     """Whether the built-in `name` is a place where work-items meet."""
     return bool(_GROUP.fullmatch(name) or _WAVE.fullmatch(name))
 
 
 @instruction("fence")
-@call("mem_fence", "read_mem_fence", "write_mem_fence", "atomic_work_item_fence")
+@builtin("mem_fence", "read_mem_fence", "write_mem_fence", "atomic_work_item_fence")
 def _fence(e: Emitter, instr: ir.Instr) -> None:
     e.body.do("fence seq_cst")
 
 
-@family(f"(?:{_GROUP.pattern}|{_WAVE.pattern})")
-def _split(e: Emitter, instr: ir.Instr) -> None:
+@builtin_family(f"(?:{_GROUP.pattern}|{_WAVE.pattern})")
+def _refuse_sync(e: Emitter, instr: ir.Instr) -> None:
     """Reached only where no region can be cut, as inside a library function."""
     raise unsupported("a place where work-items meet, here", instr.loc)

@@ -10,7 +10,7 @@ from ..abi import context
 from ..llvm.text import Text, added, scaled
 
 if TYPE_CHECKING:
-    from .region import KernelEmitter
+    from .region import RegionEmitter
 
 AXES = "xyz"
 _WAVE_QUERIES = {
@@ -25,7 +25,7 @@ class WorkItem:
     Where the global size is no multiple of the local size, groups at the edge are smaller: `size` is an operand then.
     """
 
-    def __init__(self, emitter: KernelEmitter):
+    def __init__(self, emitter: RegionEmitter):
         self._e = emitter
         self._sizes = emitter.unit.spec.local_size
         self._known: dict[tuple[str, int], str] = {}
@@ -104,7 +104,7 @@ class WorkItem:
         return total
 
 
-def _per_axis(e: KernelEmitter, instr: ir.Instr, get, beyond: str) -> None:
+def _per_axis(e: RegionEmitter, instr: ir.Instr, get, beyond: str) -> None:
     """A function of a dimension number; past the third it is `beyond`."""
     index = instr.operands[0]
     if isinstance(index, ir.Const):
@@ -118,7 +118,7 @@ def _per_axis(e: KernelEmitter, instr: ir.Instr, get, beyond: str) -> None:
     e.define(instr, chosen)
 
 
-def emit_query(e: KernelEmitter, instr: ir.Instr) -> bool:
+def emit_query(e: RegionEmitter, instr: ir.Instr) -> bool:
     """Emit a work-item function; False if `instr` calls something else."""
     assert instr.callee is not None
     item, name = e.item_ids, instr.callee.name
@@ -141,7 +141,7 @@ def emit_query(e: KernelEmitter, instr: ir.Instr) -> bool:
     return True
 
 
-def _emit_wave_query(e: KernelEmitter, instr: ir.Instr) -> bool:
+def _emit_wave_query(e: RegionEmitter, instr: ir.Instr) -> bool:
     """Sub-group queries: sub-groups are runs of `wave_size` consecutive local linear ids."""
     assert instr.callee is not None
     if instr.callee.name not in _WAVE_QUERIES:

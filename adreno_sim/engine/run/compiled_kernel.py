@@ -14,7 +14,7 @@ from ..caching import compiled_cache
 from ..caching.kernel_memo import KernelMemo
 from ..codegen import ModuleText, emit_module
 from ..llvm import objects
-from ..vector import Unsuitable
+from ..vector import NotVectorizable
 from .workers import Pace
 
 Worker = Callable[[int, int, int], None]
@@ -61,6 +61,6 @@ def _compile(kernel: ir.Function, spec: Specialization, keep: bool) -> CompiledK
         if name:
             compiled_cache.store_value("modules", name, module)
     if not module.text:
-        raise Unsuitable(module.reason)
+        raise NotVectorizable(module.reason)
     loaded = compiled_cache.linked(module.text, "worker", keep)
     return CompiledKernel(kernel, spec, module, _SIGNATURE(loaded.address), loaded)

@@ -27,7 +27,7 @@ from ..caching import compiled_cache
 from ..caching.kernel_memo import KernelMemo
 from ..prove.in_range import prove
 from ..prove.local_races import arrays_kept_apart
-from ..vector import Unsuitable
+from ..vector import NotVectorizable
 from . import launch
 from .compiled_kernel import CompiledKernel, specialize
 from .launch import RawResult
@@ -91,7 +91,7 @@ def run(
     if not plan.failed and plan.fast is None:
         try:
             plan.fast = code(replace(plan.spec, deferred_checks=True))
-        except Unsuitable:
+        except NotVectorizable:
             plan.failed = True
     result = None
     if not plan.failed and plan.fast is not None:

@@ -14,7 +14,7 @@ from ..emit import access
 from ..emit.diagnostic_sites import DiagnosticSite
 from ..emit.image_refs import ImageRef
 from ..emit.instrumentation import Instrumentation
-from ..emit.region import KernelEmitter
+from ..emit.region import RegionEmitter
 from ..llvm.text import Text
 from . import init_shadow, race_cells
 from .races import Accessed, Cells, Races, site_of
@@ -29,7 +29,7 @@ Report = Callable[[Text, DiagnosticSite], None]
 class Shadow(Instrumentation):
     """Hooks for one region's emitter."""
 
-    def __init__(self, e: KernelEmitter, plan: ShadowPlan):
+    def __init__(self, e: RegionEmitter, plan: ShadowPlan):
         self.e, self.plan = e, plan
         self.values = Values(e, plan)
         self.races = Races(e)
@@ -326,7 +326,7 @@ class Shadow(Instrumentation):
 
     def _accessed(self, pointer: Ptr, size: int) -> Accessed:
         view = pointer.object.name if pointer.object else ""
-        return Accessed("offset", view, size, 0, lambda t: access.values_of(self.e, pointer, t))
+        return Accessed("offset", view, size, 0, lambda t: access.site_values(self.e, pointer, t))
 
     def _texel(self, image: ImageRef, where: Sequence[str]) -> Accessed:
         def values(t: Text) -> list[str]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ...findings import Kind
 from ..abi import context
 from ..emit.diagnostic_sites import DiagnosticSite
-from ..emit.region import KernelEmitter
+from ..emit.region import RegionEmitter
 from ..llvm.text import Text
 from . import init_shadow, race_cells
 from .shadow_plan import CELL_BYTES
@@ -44,7 +44,7 @@ class Accessed:
     values: Callable[[Text], Sequence[str | int]]
 
 
-def site_of(e: KernelEmitter, kind: Kind, what: Accessed, text: str) -> DiagnosticSite:
+def site_of(e: RegionEmitter, kind: Kind, what: Accessed, text: str) -> DiagnosticSite:
     """The site of what may be found at an access of the instruction at hand."""
     return DiagnosticSite(kind, e.loc, what.shape, what.view, what.size, what.dimensions, text)
 
@@ -52,7 +52,7 @@ def site_of(e: KernelEmitter, kind: Kind, what: Accessed, text: str) -> Diagnost
 class Races:
     """Writes the code for one region's emitter."""
 
-    def __init__(self, e: KernelEmitter):
+    def __init__(self, e: RegionEmitter):
         self.e = e
         self._words: dict[int, str] = {}
         self._item_word = ""

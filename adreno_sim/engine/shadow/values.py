@@ -14,14 +14,14 @@ from .undefined_values import CHOSEN, PADDING, READ, VARIABLE, depended_on, sour
 from .uses import chooses, lane_number
 
 if TYPE_CHECKING:
-    from ..emit.region import KernelEmitter
+    from ..emit.region import RegionEmitter
     from .shadow_plan import ShadowPlan
 
 
 class Values:
     """Masks in one region. Lanes that cannot be undefined are "false", which costs nothing."""
 
-    def __init__(self, e: KernelEmitter, plan: ShadowPlan):
+    def __init__(self, e: RegionEmitter, plan: ShadowPlan):
         self.e = e
         self.undefined = plan.undefined
         self.masks: dict[int, list[str]] = {}

@@ -1,7 +1,7 @@
 """The SPMD emitter: lanes of machine vectors are work-items of one group."""
 
 from .kernel import plan, region_functions
-from .scalar_reason import refusal
-from .tile import Unsuitable
+from .scalar_reason import scalar_reason
+from .tile import NotVectorizable
 
-__all__ = ["Unsuitable", "plan", "refusal", "region_functions"]
+__all__ = ["NotVectorizable", "plan", "region_functions", "scalar_reason"]

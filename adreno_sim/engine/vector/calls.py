@@ -10,12 +10,12 @@ from ...frontend import builtin_library
 from ...ir import ir, llvm_types
 from ...ir.provenance import is_pointer
 from ..builtins import conversions, floats, integers, relations
-from ..emit.access import moved
-from ..emit.builtin_registry import emitter_of
+from ..emit.access import offset_pointer
+from ..emit.builtin_registry import find_emitter
 from ..emit.emitter import INSTRUCTIONS
 from . import images, memory, transfers
 from .library import vector_function
-from .tile import Unsuitable
+from .tile import NotVectorizable
 
 if TYPE_CHECKING:
     from .values import LaneValues
@@ -39,7 +39,7 @@ def heavy(e: LaneValues, instr: ir.Instr) -> bool:
     name = instr.callee.name
     if name.startswith(("llvm.", "get_", "convert_", "as_")):
         return False
-    emit = emitter_of(name)
+    emit = find_emitter(name)
     return emit is None or emit.__module__ not in _ELEMENTWISE_MODULES
 
 
@@ -47,7 +47,7 @@ def emit(e: LaneValues, instr: ir.Instr) -> None:
     assert instr.callee is not None
     name = instr.callee.name
     if _UNFIT.fullmatch(name):
-        raise Unsuitable(f"{name}()")
+        raise NotVectorizable(f"{name}()")
     if _VLOAD.fullmatch(name) and (e.shapes.of(instr).pattern is None or isinstance(instr.type, ir.Void)):
         _vector_access(e, instr)
     elif _LANE_IDS.fullmatch(name) and e.shapes.of(instr).pattern is None:
@@ -74,7 +74,7 @@ def _writes(instr: ir.Instr) -> bool:
 
 def _vector(e: LaneValues, instr: ir.Instr) -> None:
     assert instr.callee is not None
-    name, emitter = instr.callee.name, emitter_of(instr.callee.name)
+    name, emitter = instr.callee.name, find_emitter(instr.callee.name)
     single = not isinstance(instr.operands[0].type, ir.Vector)
     if emitter is None or (name == "dot" and isinstance(instr.type, ir.Float)):
         _library(e, instr)
@@ -143,7 +143,7 @@ def _vector_access(e: LaneValues, instr: ir.Instr) -> None:
     step = size * type.count
     if e.uniform(index):
         number = index.value if isinstance(index, ir.Const) and isinstance(index.value, int) else e.value(index)
-        where = replace(where, pointer=moved(e, where.pointer, number, step))
+        where = replace(where, pointer=offset_pointer(e, where.pointer, number, step))
     else:
         where = memory.stepped(e, where, index, step)
     if storing:

@@ -14,12 +14,12 @@ from ..emit.emitter import INSTRUCTIONS
 from ..llvm import vector_text as vt
 from ..llvm.text import Text
 from . import calls, memory, small, transfers
-from .init_checks import ValidBytes
+from .init_checks import VectorInitChecks
 from .loops import LoopFlow
 from .private_room import fill_room, room_of, tile_number
 from .structure import Loop, Structure
-from .tile import Unsuitable
-from .values import SpmdPlan
+from .tile import NotVectorizable
+from .values import VectorPlan
 
 _ELEMENTWISE = {
     "add", "sub", "mul", "and", "or", "xor", "shl", "lshr", "ashr", "fadd", "fsub", "fmul", "fdiv", "fneg", "fcmp", "fpext",
@@ -30,23 +30,23 @@ _HEAVY = {"memcpy", "memmove", "memset", "frem", "extractelement", "insertelemen
 _UNFIT = {"atomicrmw": "atomic operations", "cmpxchg": "atomic operations", "fence": "memory fences"}
 
 
-class SpmdEmitter(LoopFlow):
+class VectorEmitter(LoopFlow):
     """Writes `i64 @region.N(...)` like KernelEmitter, a tile of work-items at a time."""
 
-    def __init__(self, plan: SpmdPlan, region: ParallelRegion):
+    def __init__(self, plan: VectorPlan, region: ParallelRegion):
         super().__init__(plan, region)
         if plan.valid is not None:
-            self.hooks = ValidBytes(self, plan.valid)
+            self.hooks = VectorInitChecks(self, plan.valid)
         self.structure = Structure(region.order)
         mixed = self.structure.mark(self.shapes.divides)
         for segment in mixed:
             for phi in self._phis_of(segment):
                 same = all(v is phi.operands[0] for v in phi.operands)
                 if self.shapes.of(phi).pattern is not None and not same:
-                    raise Unsuitable("control flow that looks different between two barriers")
+                    raise NotVectorizable("control flow that looks different between two barriers")
         for value in region.redefined:
             if self._left_divergently(value):
-                raise Unsuitable("a value of a divergent loop that is kept across a barrier")
+                raise NotVectorizable("a value of a divergent loop that is kept across a barrier")
 
     # Around the region
 
@@ -155,7 +155,7 @@ class SpmdEmitter(LoopFlow):
 
     def simple(self, instr: ir.Instr) -> None:
         if instr.op in _UNFIT:
-            raise Unsuitable(_UNFIT[instr.op])
+            raise NotVectorizable(_UNFIT[instr.op])
         if instr.op == "alloca":
             INSTRUCTIONS["alloca"](self, instr)
         elif instr.op == "load":
@@ -197,12 +197,12 @@ class SpmdEmitter(LoopFlow):
         elif op in ("frem", "icmp"):
             self.in_turn(instr)
         else:
-            raise Unsuitable(f"instruction {op} on values that differ between work-items")
+            raise NotVectorizable(f"instruction {op} on values that differ between work-items")
 
     def _check_amount(self, instr: ir.Instr) -> None:
         """A shift whose amount, as the source has it, is not below the width."""
-        source, width = written_amount(instr), undefined_behaviour._bits(instr.type)
-        if not self.unit.checked or source is None or undefined_behaviour._bits(source.type) <= (width - 1).bit_length():
+        source, width = written_amount(instr), undefined_behaviour.elem_bits(instr.type)
+        if not self.unit.checked or source is None or undefined_behaviour.elem_bits(source.type) <= (width - 1).bit_length():
             return
         spelled, elem = self.spelled(source.type), llvm_types.elem_of(source.type)
         limit = vt.numbers(elem, [width] * self.count)
@@ -257,17 +257,17 @@ class SpmdEmitter(LoopFlow):
     def _load(self, instr: ir.Instr) -> None:
         pointer = instr.operands[0]
         if isinstance(instr.type, (ir.Pointer, ir.Array, ir.Struct, ir.Image, ir.Sampler, ir.Event)):
-            raise Unsuitable(f"a load of a {instr.type}")
+            raise NotVectorizable(f"a load of a {instr.type}")
         if not self.privates.is_private(pointer) and self.uniform(pointer):
             INSTRUCTIONS["load"](self, instr)
             return
-        transfers.load(self, instr, pointer, self.lane_ptr(pointer), access.natural(instr.type, instr.align))
+        transfers.load(self, instr, pointer, self.lane_ptr(pointer), access.natural_align(instr.type, instr.align))
 
     def _store(self, instr: ir.Instr) -> None:
         value, pointer = instr.operands
         type = value.type
         if is_pointer(value) or isinstance(type, (ir.Pointer, ir.Array, ir.Struct, ir.Image, ir.Sampler, ir.Event)):
-            raise Unsuitable(f"a store of a {type}")
+            raise NotVectorizable(f"a store of a {type}")
         if not self.privates.is_private(pointer) and self.uniform(pointer):
             if self.uniform(value):
                 INSTRUCTIONS["store"](self, instr)
@@ -276,7 +276,9 @@ class SpmdEmitter(LoopFlow):
             INSTRUCTIONS["store"](self, replace(instr, operands=[self.stand_in(type, last), pointer]))
             self.release()
             return
-        transfers.store(self, type, self.components(value), pointer, self.lane_ptr(pointer), access.natural(type, instr.align))
+        transfers.store(
+            self, type, self.components(value), pointer, self.lane_ptr(pointer), access.natural_align(type, instr.align)
+        )
 
 
 def _constant_way(pointer: ir.Instr) -> bool:

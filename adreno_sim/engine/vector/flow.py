@@ -13,7 +13,7 @@ from ..analysis.segments import Segment
 from ..analysis.shift_amounts import written_amount
 from ..llvm import vector_text as vt
 from .structure import END, LATCH, Edge, Item, Level, Loop, Node, Structure, Virtual
-from .tile import Unsuitable
+from .tile import NotVectorizable
 from .values import LaneValues
 
 _MANY = 24
@@ -82,7 +82,7 @@ class Flow(LaneValues):
         if self.mask is not None:
             self._entered[level, level.entry] = self.mask
         if not isinstance(level.entry, Segment):
-            raise Unsuitable("a kernel that begins with a loop")
+            raise NotVectorizable("a kernel that begins with a loop")
         self._level(level)
         self._complete()
 
@@ -255,11 +255,11 @@ class Flow(LaneValues):
     def _end(self, level: Level) -> None:
         """Lanes leave the function at different places: nothing may depend on which."""
         if level.loop is not None:
-            raise Unsuitable("lanes that leave a loop in a way that was not foreseen")
+            raise NotVectorizable("lanes that leave a loop in a way that was not foreseen")
         leaves, self._leaves = self._leaves, []
         numbers = {s.sync.number if s.sync else 0 for s, _ in leaves}
         if numbers - {0}:
-            raise Unsuitable("a barrier in divergent control flow")
+            raise NotVectorizable("a barrier in divergent control flow")
         self.leave(None)
 
     def _merged(self, phi: ir.Instr, arriving: list[Masked]) -> list[str]:
@@ -271,7 +271,7 @@ class Flow(LaneValues):
         if not varying:
             sources = [phi.operands[next(i for i, b in enumerate(phi.blocks) if b is m.edge.source.block)] for m in arriving]
             if any(s is not sources[0] for s in sources):
-                raise Unsuitable("a value that differs between lanes unforeseen")
+                raise NotVectorizable("a value that differs between lanes unforeseen")
             return self.lane_parts(sources[0], False)
         types = self.lane_types(phi, True)
         for masked in reversed(arriving[:-1]):
@@ -301,7 +301,7 @@ class Flow(LaneValues):
         self.loc = last.loc
         if segment.sync is not None or last.op in ("ret", "unreachable"):
             if segment.sync is not None:
-                raise Unsuitable("a barrier in divergent control flow")
+                raise NotVectorizable("a barrier in divergent control flow")
             self._leaves.append((segment, self.mask))
             return []
         targets = segment.successors

@@ -11,11 +11,11 @@ from ..abi.specialization import BufferArg, ImageArg
 from ..emit.unit import Unit
 from ..shadow.undefined_values import PADDING, VARIABLE, Undefined, depended_on
 from ..shadow.uses import Uses
-from .tile import Unsuitable
+from .tile import NotVectorizable
 
 
 @dataclass
-class ValidPlan:
+class InitCheckPlan:
     """What regions of a kernel share: how values are used, and where valid bytes lie in the arena.
 
     local: of all local memory of a group. private: of the variables that lie in the arena themselves, by id.
@@ -26,15 +26,15 @@ class ValidPlan:
     private: dict[int, tuple[int, int]] = field(default_factory=dict)
 
 
-def valid_plan(unit: Unit, kernel: ir.Function, provenance: Provenance) -> ValidPlan:
+def plan_init_checks(unit: Unit, kernel: ir.Function, provenance: Provenance) -> InitCheckPlan:
     """Raises Unsuitable where there is more to look for than valid bytes."""
     for param, arg in zip(kernel.params, unit.spec.args, strict=True):
         if isinstance(arg, (BufferArg, ImageArg)) and arg.shadow is not None and arg.shadow.cell_words:
-            raise Unsuitable(f"{param.name}, which work-items may race for")
+            raise NotVectorizable(f"{param.name}, which work-items may race for")
     _check_local(unit, kernel, provenance)
     uses = Uses(kernel)
     _check_variables(kernel, Undefined(kernel, uses))
-    return ValidPlan(uses, unit.reserve_arena(unit.local_bytes))
+    return InitCheckPlan(uses, unit.reserve_arena(unit.local_bytes))
 
 
 def _check_local(unit: Unit, kernel: ir.Function, provenance: Provenance) -> None:
@@ -46,7 +46,7 @@ def _check_local(unit: Unit, kernel: ir.Function, provenance: Provenance) -> Non
                 continue
             kind, which = object_id
             if kind in ("global", "param") and which in unit.local_offsets:
-                raise Unsuitable("local memory that work-items may race for")
+                raise NotVectorizable("local memory that work-items may race for")
 
 
 def _check_variables(kernel: ir.Function, undefined: Undefined) -> None:
@@ -56,4 +56,4 @@ def _check_variables(kernel: ir.Function, undefined: Undefined) -> None:
         for operand in depended_on(instr, undefined):
             reasons = frozenset().union(*undefined.lanes(operand).values())
             if VARIABLE in reasons or (stores and PADDING in reasons):
-                raise Unsuitable("a variable that may have no value")
+                raise NotVectorizable("a variable that may have no value")

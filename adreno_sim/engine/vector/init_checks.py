@@ -21,20 +21,20 @@ from ..emit.pointers import LanePtr
 from ..llvm import vector_text as vt
 from ..shadow import init_shadow
 from . import transfers
-from .init_check_plan import ValidPlan
+from .init_check_plan import InitCheckPlan
 from .memory import load_elements, store_elements
 from .private_room import fill_room, room_of
-from .tile import Unsuitable
+from .tile import NotVectorizable
 
 if TYPE_CHECKING:
     from ..emit.image_refs import ImageRef
     from .values import LaneValues
 
 
-class ValidBytes(Instrumentation):
+class VectorInitChecks(Instrumentation):
     """Hooks for one region's emitter."""
 
-    def __init__(self, e: LaneValues, plan: ValidPlan):
+    def __init__(self, e: LaneValues, plan: InitCheckPlan):
         self.e, self.plan = e, plan
         self._private: dict[object, str] = {}
 
@@ -57,7 +57,7 @@ class ValidBytes(Instrumentation):
             init_shadow.mark(self.e.body, valid, type, [])
 
     def on_atomic(self, pointer: Ptr, type: ir.Type, reads: bool, writes: bool) -> None:
-        raise Unsuitable("atomic operations")
+        raise NotVectorizable("atomic operations")
 
     def on_memset(self, pointer: Ptr, nbytes: int) -> None:
         valid = self._address(pointer)
@@ -158,7 +158,7 @@ class ValidBytes(Instrumentation):
     def _base(self, target: Object | None) -> str | None:
         """The valid bytes of an object; None where all are always valid."""
         if target is None:
-            raise Unsuitable("a pointer whose object is not known when compiling")
+            raise NotVectorizable("a pointer whose object is not known when compiling")
         variable = self._variable(target)
         if variable is not None:
             return self._private_base(variable)

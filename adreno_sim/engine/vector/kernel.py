@@ -13,37 +13,39 @@ from ..emit.region import STACK_LIMIT
 from ..emit.unit import Unit
 from ..llvm import objects
 from . import tile as tiles
-from .emitter import SpmdEmitter, part_bytes
-from .init_check_plan import valid_plan
-from .lane_shapes import Shapes
+from .emitter import VectorEmitter, part_bytes
+from .init_check_plan import plan_init_checks
+from .lane_shapes import LaneShapes
 from .privates import Privates
-from .tile import Unsuitable
-from .values import SpmdPlan
+from .tile import NotVectorizable
+from .values import VectorPlan
 
 STACK_FACTOR = 8
 """How many times STACK_LIMIT the private variables of a tile may take on the worker's stack."""
 
 
-def plan(unit: Unit, kernel: ir.Function) -> SpmdPlan:
+def plan(unit: Unit, kernel: ir.Function) -> VectorPlan:
     """The plan of `kernel` for the SPMD emitter. Raises Unsuitable, with the reason, where the scalar emitter must serve."""
     spec = unit.spec
     tile = tiles.choose(spec, tiles.widths(objects.machine().features))
     graph = Graph(kernel, sync_points.Scopes())
     if any(sync.scope == "wave" or is_collective(sync.instr) for sync in graph.sync_points):
-        raise Unsuitable("functions of a sub-group or work-group")
+        raise NotVectorizable("functions of a sub-group or work-group")
     provenance = Provenance(kernel)
     privates = Privates(kernel, provenance)
-    valid = valid_plan(unit, kernel, provenance) if spec.full else None
-    shapes = Shapes(kernel, spec, tile, privates)
+    valid = plan_init_checks(unit, kernel, provenance) if spec.full else None
+    shapes = LaneShapes(kernel, spec, tile, privates)
     _check_barriers(kernel, shapes)
     slots = argument_block.slots(spec.args)[0]
-    result = SpmdPlan(unit, provenance, RegionPlan(graph), False, slots, tile=tile, shapes=shapes, privates=privates, valid=valid)
+    result = VectorPlan(
+        unit, provenance, RegionPlan(graph), False, slots, tile=tile, shapes=shapes, privates=privates, valid=valid
+    )
     _place_private(result, kernel)
     _place_kept(result)
     return result
 
 
-def _check_barriers(kernel: ir.Function, shapes: Shapes) -> None:
+def _check_barriers(kernel: ir.Function, shapes: LaneShapes) -> None:
     """Barriers must stand where all lanes come together."""
     scope = sync_points.Scopes()
     blocks = {id(b) for b in kernel.blocks if any(i.op == "call" and scope(i) for i in b.instrs)}
@@ -51,10 +53,10 @@ def _check_barriers(kernel: ir.Function, shapes: Shapes) -> None:
         for item in level.linear | ({level.entry} if loop is not None and loop.divergent else set()):
             body = item.body if hasattr(item, "body") else {item}
             if any(id(s.block) in blocks for s in body):
-                raise Unsuitable("a barrier in divergent control flow")
+                raise NotVectorizable("a barrier in divergent control flow")
 
 
-def _place_private(plan: SpmdPlan, kernel: ir.Function) -> None:
+def _place_private(plan: VectorPlan, kernel: ir.Function) -> None:
     variables = [i for i in kernel.blocks[0].instrs if i.op == "alloca"]
     lanes = plan.tile.lanes
     x, y, z = plan.tile.count(plan.unit.spec.local_size)
@@ -68,17 +70,17 @@ def _place_private(plan: SpmdPlan, kernel: ir.Function) -> None:
             placed[id(instr)] = (plan.unit.reserve_arena(stride * tiles_at_once), 0 if plan.single else stride)
 
 
-def _place_kept(plan: SpmdPlan) -> None:
+def _place_kept(plan: VectorPlan) -> None:
     crossing = plan.regions.live_across_syncs()
     if not crossing:
         return
-    emitter = SpmdEmitter(plan, plan.regions.regions[0])
+    emitter = VectorEmitter(plan, plan.regions.regions[0])
     x, y, z = plan.tile.count(plan.unit.spec.local_size)
     for value in crossing:
         types = emitter.kept_types(value)
         plan.kept[id(value)] = [plan.unit.reserve_arena(x * y * z * part_bytes(t)) for t in types]
 
 
-def region_functions(plan: SpmdPlan) -> list[str]:
+def region_functions(plan: VectorPlan) -> list[str]:
     """The text of every region."""
-    return [SpmdEmitter(plan, region).emit() for region in plan.regions.regions]
+    return [VectorEmitter(plan, region).emit() for region in plan.regions.regions]

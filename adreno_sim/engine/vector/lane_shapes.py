@@ -19,10 +19,10 @@ from ..abi.specialization import Specialization
 from ..analysis.intervals import Grid, Intervals
 from ..analysis.loop_bounds import signed
 from ..analysis.segments import Graph, ScopeOf, Segment
-from ..emit.pointers import Pattern
+from ..emit.pointers import LaneOffsets
 from .privates import Privates
 from .structure import Loop, Structure
-from .tile import Tile, Unsuitable
+from .tile import NotVectorizable, Tile
 
 _SWEEPS = 40
 _CONVERSION = re.compile(r"convert_(u?)(char|short|int|long)")
@@ -34,10 +34,10 @@ _UNIFORM_CALLS = re.compile(
 _IDS = re.compile(r"get_(local_linear_id|global_linear_id|sub_group_\w+)")
 
 
-class Shape(NamedTuple):
+class LaneShape(NamedTuple):
     """`pattern`: each lane's difference from lane 0; None: any. Lane 0's value is `rest` modulo `modulus` (0: exactly)."""
 
-    pattern: Pattern | None
+    pattern: LaneOffsets | None
     modulus: int = 1
     rest: int = 0
 
@@ -46,14 +46,14 @@ class Shape(NamedTuple):
         return self.pattern is not None and not any(self.pattern)
 
 
-VARYING = Shape(None)
+VARYING = LaneShape(None)
 
 
 def _congruence(modulus: int, rest: int) -> tuple[int, int]:
     return modulus, rest % modulus if modulus else rest
 
 
-class Shapes:
+class LaneShapes:
     """The shape of every value of a kernel. Raises Unsuitable where a barrier stands in divergent control flow."""
 
     def __init__(self, kernel: ir.Function, spec: Specialization, tile: Tile, privates: Privates):
@@ -64,8 +64,8 @@ class Shapes:
         self.structure = Structure(_order_of(kernel))
         self._intervals = Intervals(self.structure.order, Grid.of(spec))
         self._loop_of = {id(i): self.structure.innermost[s] for s in self.structure.order for i in s.instrs}
-        self._shapes: dict[int, Shape] = {}
-        self._fixed: dict[ir.Value, Shape] = {}
+        self._shapes: dict[int, LaneShape] = {}
+        self._fixed: dict[ir.Value, LaneShape] = {}
         self._mixed: set[Segment] = set()
         self._work = [(s, i) for s in self.structure.order for i in s.instrs]
         self._users: dict[int, list[int]] = {}
@@ -87,7 +87,7 @@ class Shapes:
             phis = (n for n, (segment, instr) in enumerate(self._work) if instr.op == "phi" and segment in self._mixed)
             due = {*phis, *self._abroad}
 
-    def of(self, value: ir.Value) -> Shape:
+    def of(self, value: ir.Value) -> LaneShape:
         """The shape of a value where it is defined."""
         if isinstance(value, ir.Instr):
             return self._shapes.get(id(value), VARYING)
@@ -96,13 +96,13 @@ class Shapes:
             found = self._fixed[value] = self._given(value)
         return found
 
-    def _given(self, value: ir.Value) -> Shape:
+    def _given(self, value: ir.Value) -> LaneShape:
         """The shape of what no instruction computes."""
         if isinstance(value, ir.Const) and isinstance(value.value, int) and isinstance(value.type, ir.Int):
-            return Shape(self._zero, 0, signed(value.value, value.type.bits))
+            return LaneShape(self._zero, 0, signed(value.value, value.type.bits))
         if not isinstance(value, ir.Const) and is_pointer(value):
-            return Shape(self._zero, 0, 0)
-        return Shape(self._zero)
+            return LaneShape(self._zero, 0, 0)
+        return LaneShape(self._zero)
 
     def divides(self, branch: ir.Instr) -> bool:
         """Whether lanes may part at a branch."""
@@ -112,7 +112,7 @@ class Shapes:
         """The innermost loop a value is computed in."""
         return self._loop_of.get(id(value))
 
-    def seen_from(self, value: ir.Value, user: ir.Instr) -> Shape:
+    def seen_from(self, value: ir.Value, user: ir.Instr) -> LaneShape:
         """The shape of an operand: lanes leave a divergent loop with values of different rounds."""
         if isinstance(value, ir.Instr):
             loop, there = self._loop_of.get(id(value)), self._loop_of.get(id(user))
@@ -148,13 +148,13 @@ class Shapes:
                         due[user] = 1
                 number = due.find(1, number + 1)
         if due.find(1) >= 0:
-            raise Unsuitable("shapes of values that do not settle")
+            raise NotVectorizable("shapes of values that do not settle")
 
-    def _transfer(self, segment: Segment, instr: ir.Instr, sweep: int) -> Shape | None:
+    def _transfer(self, segment: Segment, instr: ir.Instr, sweep: int) -> LaneShape | None:
         if instr.op == "phi":
             return self._phi(segment, instr, sweep)
         if instr.op == "alloca":
-            return Shape(self._zero, 0, 0)
+            return LaneShape(self._zero, 0, 0)
         if any(isinstance(v, ir.Instr) and id(v) not in self._shapes for v in instr.operands):
             return None
         operands = [self.seen_from(v, instr) for v in instr.operands]
@@ -162,7 +162,7 @@ class Shapes:
             return self._call(instr, operands)
         if instr.op == "load":
             private = self._privates.is_private(instr.operands[0])
-            return Shape(self._zero) if operands[0].uniform and not private else VARYING
+            return LaneShape(self._zero) if operands[0].uniform and not private else VARYING
         if instr.op == "gep":
             return self._gep(instr, operands)
         rule = _RULES.get(instr.op)
@@ -174,9 +174,9 @@ class Shapes:
             return self._select(operands)
         if instr.op in ("atomicrmw", "cmpxchg"):
             return VARYING
-        return Shape(self._zero) if all(s.uniform for s in operands) else VARYING
+        return LaneShape(self._zero) if all(s.uniform for s in operands) else VARYING
 
-    def _phi(self, segment: Segment, instr: ir.Instr, sweep: int) -> Shape | None:
+    def _phi(self, segment: Segment, instr: ir.Instr, sweep: int) -> LaneShape | None:
         values = [v for v in instr.operands if v is not instr]
         same = all(v is values[0] for v in values)
         if segment in self._mixed and not same:
@@ -187,23 +187,23 @@ class Shapes:
         if any(s.pattern != known[0].pattern for s in known):
             return VARYING
         if sweep > _SWEEPS:
-            return Shape(known[0].pattern)
+            return LaneShape(known[0].pattern)
         modulus, rest = known[0].modulus, known[0].rest
         for shape in known[1:]:
             modulus, rest = _congruence(gcd(modulus, shape.modulus, abs(rest - shape.rest)), rest)
-        return Shape(known[0].pattern, modulus, rest)
+        return LaneShape(known[0].pattern, modulus, rest)
 
-    def _edge_shape(self, value: ir.Value, segment: Segment) -> Shape:
+    def _edge_shape(self, value: ir.Value, segment: Segment) -> LaneShape:
         """A value as it comes over an edge into `segment`."""
         return self.seen_from(value, segment.block.instrs[0])
 
-    def _select(self, operands: list[Shape]) -> Shape:
+    def _select(self, operands: list[LaneShape]) -> LaneShape:
         condition, a, b = operands
         if not condition.uniform or a.pattern is None or a.pattern != b.pattern:
             return VARYING
-        return Shape(a.pattern, *_congruence(gcd(a.modulus, b.modulus, abs(a.rest - b.rest)), a.rest))
+        return LaneShape(a.pattern, *_congruence(gcd(a.modulus, b.modulus, abs(a.rest - b.rest)), a.rest))
 
-    def _call(self, instr: ir.Instr, operands: list[Shape]) -> Shape:
+    def _call(self, instr: ir.Instr, operands: list[LaneShape]) -> LaneShape:
         assert instr.callee is not None
         name = instr.callee.name
         if name in ("get_local_id", "get_global_id"):
@@ -218,31 +218,31 @@ class Shapes:
             if instr.type.bits <= source.bits:
                 return _trunc(self, instr, operands[0])
             return _widened(self, instr, operands[0])
-        return Shape(self._zero) if all(s.uniform for s in operands) else VARYING
+        return LaneShape(self._zero) if all(s.uniform for s in operands) else VARYING
 
-    def _id(self, instr: ir.Instr, name: str) -> Shape:
+    def _id(self, instr: ir.Instr, name: str) -> LaneShape:
         which = instr.operands[0]
         if not isinstance(which, ir.Const) or not isinstance(which.value, int):
             return VARYING
         if which.value > 2:
-            return Shape(self._zero, 0, 0)
+            return LaneShape(self._zero, 0, 0)
         axis = which.value
         step = self.tile.size[axis]
         whole = self._spec.local_size[axis]
         if name == "get_global_id":
             step = gcd(step, whole) if self._spec.most_groups is not None else 1
         elif self.tile.count(self._spec.local_size)[axis] == 1:
-            return Shape(self.tile.pattern(axis), 0, 0)
-        return Shape(self.tile.pattern(axis), *_congruence(step, 0))
+            return LaneShape(self.tile.pattern(axis), 0, 0)
+        return LaneShape(self.tile.pattern(axis), *_congruence(step, 0))
 
-    def _query(self, instr: ir.Instr, name: str) -> Shape:
+    def _query(self, instr: ir.Instr, name: str) -> LaneShape:
         which = instr.operands[0] if instr.operands else None
         known = name == "get_enqueued_local_size" or (name == "get_local_size" and self._spec.uniform)
         if known and isinstance(which, ir.Const) and isinstance(which.value, int) and which.value < 3:
-            return Shape(self._zero, 0, self._spec.local_size[which.value])
-        return Shape(self._zero)
+            return LaneShape(self._zero, 0, self._spec.local_size[which.value])
+        return LaneShape(self._zero)
 
-    def _gep(self, instr: ir.Instr, operands: list[Shape]) -> Shape:
+    def _gep(self, instr: ir.Instr, operands: list[LaneShape]) -> LaneShape:
         if any(s.pattern is None for s in operands):
             return VARYING
         total = operands[0].pattern
@@ -260,9 +260,9 @@ class Shapes:
             if bits < 64 and not shape.uniform and not self.whole(index, shape):
                 return VARYING
             total = tuple(a + stride * b for a, b in zip(total, shape.pattern, strict=True))
-        return Shape(total)
+        return LaneShape(total)
 
-    def whole(self, value: ir.Value, shape: Shape) -> bool:
+    def whole(self, value: ir.Value, shape: LaneShape) -> bool:
         """Whether the pattern holds in unbounded integers, signed, for every lane that has work."""
         assert shape.pattern is not None and isinstance(value.type, ir.Int)
         if shape.uniform:
@@ -281,8 +281,8 @@ class Shapes:
     def exact(self, instr: ir.Instr) -> bool:
         return self._intervals.exact(instr)
 
-    def flat(self, modulus: int = 1, rest: int = 0) -> Shape:
-        return Shape(self._zero, modulus, rest)
+    def flat(self, modulus: int = 1, rest: int = 0) -> LaneShape:
+        return LaneShape(self._zero, modulus, rest)
 
 
 def _order_of(kernel: ir.Function) -> list[Segment]:
@@ -292,23 +292,23 @@ def _order_of(kernel: ir.Function) -> list[Segment]:
 # Rules. Congruences hold in unbounded integers only where the operation is exact; else only for powers of two.
 
 
-def _kept(shapes: Shapes, instr: ir.Instr, pattern: Pattern, modulus: int, rest: int) -> Shape:
+def _kept(shapes: LaneShapes, instr: ir.Instr, pattern: LaneOffsets, modulus: int, rest: int) -> LaneShape:
     if not shapes.exact(instr) or any(pattern):
         # Lane 0 may be without work, and so beyond the interval: what wraps keeps its low bits only.
         bits = instr.type.bits if isinstance(instr.type, ir.Int) else 64
-        if not shapes.whole(instr, Shape(pattern)) or not shapes.exact(instr):
+        if not shapes.whole(instr, LaneShape(pattern)) or not shapes.exact(instr):
             modulus = gcd(modulus, 1 << bits) if modulus else 1 << bits
-    return Shape(pattern, *_congruence(modulus, rest))
+    return LaneShape(pattern, *_congruence(modulus, rest))
 
 
-def _add(shapes: Shapes, instr: ir.Instr, a: Shape, b: Shape) -> Shape:
+def _add(shapes: LaneShapes, instr: ir.Instr, a: LaneShape, b: LaneShape) -> LaneShape:
     assert a.pattern is not None and b.pattern is not None
     sign = -1 if instr.op == "sub" else 1
     pattern = tuple(x + sign * y for x, y in zip(a.pattern, b.pattern, strict=True))
     return _kept(shapes, instr, pattern, gcd(a.modulus, b.modulus), a.rest + sign * b.rest)
 
 
-def _mul(shapes: Shapes, instr: ir.Instr, a: Shape, b: Shape) -> Shape:
+def _mul(shapes: LaneShapes, instr: ir.Instr, a: LaneShape, b: LaneShape) -> LaneShape:
     assert a.pattern is not None and b.pattern is not None
     if a.modulus == 0 and a.uniform:
         a, b = b, a
@@ -319,7 +319,7 @@ def _mul(shapes: Shapes, instr: ir.Instr, a: Shape, b: Shape) -> Shape:
     return _kept(shapes, instr, tuple(x * factor for x in a.pattern), a.modulus * abs(factor), a.rest * factor)
 
 
-def _shl(shapes: Shapes, instr: ir.Instr, a: Shape, b: Shape) -> Shape:
+def _shl(shapes: LaneShapes, instr: ir.Instr, a: LaneShape, b: LaneShape) -> LaneShape:
     bits = instr.type.bits if isinstance(instr.type, ir.Int) else 0
     if not (b.uniform and b.modulus == 0 and 0 <= b.rest < bits):
         return shapes.flat() if a.uniform and b.uniform else VARYING
@@ -328,7 +328,7 @@ def _shl(shapes: Shapes, instr: ir.Instr, a: Shape, b: Shape) -> Shape:
     return _kept(shapes, instr, tuple(x * factor for x in a.pattern), a.modulus * factor, a.rest * factor)
 
 
-def _divisor(instr: ir.Instr, b: Shape) -> int | None:
+def _divisor(instr: ir.Instr, b: LaneShape) -> int | None:
     if not (b.uniform and b.modulus == 0):
         return None
     if instr.op in ("lshr", "ashr"):
@@ -338,7 +338,7 @@ def _divisor(instr: ir.Instr, b: Shape) -> int | None:
     return b.rest if b.rest > 0 else None
 
 
-def _quotients(shapes: Shapes, instr: ir.Instr, a: Shape, b: Shape) -> tuple[Pattern, Pattern, int] | None:
+def _quotients(shapes: LaneShapes, instr: ir.Instr, a: LaneShape, b: LaneShape) -> tuple[LaneOffsets, LaneOffsets, int] | None:
     """Patterns of quotient and remainder, and the remainder of lane 0, where they do not depend on lane 0's value."""
     by, value = _divisor(instr, b), instr.operands[0]
     if by is None or a.pattern is None or not shapes.positive(value) or not shapes.whole(value, a):
@@ -353,16 +353,16 @@ def _quotients(shapes: Shapes, instr: ir.Instr, a: Shape, b: Shape) -> tuple[Pat
     return tuple((start + p) // by for p in a.pattern), tuple((start + p) % by - start for p in a.pattern), start
 
 
-def _divide(shapes: Shapes, instr: ir.Instr, a: Shape, b: Shape) -> Shape:
+def _divide(shapes: LaneShapes, instr: ir.Instr, a: LaneShape, b: LaneShape) -> LaneShape:
     if a.uniform and b.uniform:
         return shapes.flat()
     found = _quotients(shapes, instr, a, b)
     if found is None:
         return VARYING
-    return Shape(found[0])
+    return LaneShape(found[0])
 
 
-def _rest(shapes: Shapes, instr: ir.Instr, a: Shape, b: Shape) -> Shape:
+def _rest(shapes: LaneShapes, instr: ir.Instr, a: LaneShape, b: LaneShape) -> LaneShape:
     by = _divisor(instr, b)
     if by is not None and a.uniform and by & (by - 1) == 0 and a.modulus and instr.op in ("and", "urem"):
         return shapes.flat(*_congruence(gcd(a.modulus, by), a.rest))
@@ -372,10 +372,10 @@ def _rest(shapes: Shapes, instr: ir.Instr, a: Shape, b: Shape) -> Shape:
     if found is None or by is None:
         return VARYING
     step = gcd(a.modulus, by)
-    return Shape(found[1], *_congruence(step, a.rest % step if step else a.rest % by))
+    return LaneShape(found[1], *_congruence(step, a.rest % step if step else a.rest % by))
 
 
-def _widened(shapes: Shapes, instr: ir.Instr, a: Shape) -> Shape:
+def _widened(shapes: LaneShapes, instr: ir.Instr, a: LaneShape) -> LaneShape:
     """sext and zext, and conversions to a wider type."""
     value = instr.operands[0]
     if a.uniform:
@@ -386,7 +386,7 @@ def _widened(shapes: Shapes, instr: ir.Instr, a: Shape) -> Shape:
     return a
 
 
-def _trunc(shapes: Shapes, instr: ir.Instr, a: Shape) -> Shape:
+def _trunc(shapes: LaneShapes, instr: ir.Instr, a: LaneShape) -> LaneShape:
     assert isinstance(instr.type, ir.Int)
     if instr.type.bits == 1:
         return shapes.flat() if a.uniform else VARYING
@@ -396,10 +396,10 @@ def _trunc(shapes: Shapes, instr: ir.Instr, a: Shape) -> Shape:
     if low - reach >= -half and high + reach < half:
         return a
     modulus = gcd(a.modulus, 1 << instr.type.bits) if a.modulus else 1 << instr.type.bits
-    return Shape(a.pattern, *_congruence(modulus, a.rest))
+    return LaneShape(a.pattern, *_congruence(modulus, a.rest))
 
 
-def _icmp(shapes: Shapes, instr: ir.Instr, a: Shape, b: Shape) -> Shape:
+def _icmp(shapes: LaneShapes, instr: ir.Instr, a: LaneShape, b: LaneShape) -> LaneShape:
     """A comparison with a constant that no lane's place in the tile can decide."""
     if a.uniform and b.uniform:
         return shapes.flat()
@@ -418,7 +418,7 @@ def _icmp(shapes: Shapes, instr: ir.Instr, a: Shape, b: Shape) -> Shape:
     return shapes.flat()
 
 
-_RULES: dict[str, Callable[..., Shape]] = {
+_RULES: dict[str, Callable[..., LaneShape]] = {
     "add": _add, "sub": _add, "mul": _mul, "shl": _shl, "udiv": _divide, "sdiv": _divide, "lshr": _divide, "ashr": _divide,
     "urem": _rest, "srem": _rest, "and": _rest, "sext": _widened, "zext": _widened, "trunc": _trunc, "icmp": _icmp,
 }  # fmt: skip

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ...ir import ir, llvm_types
 from ..builtins.library_calls import LibraryEmitter
-from ..emit.builtin_registry import emitter_of
+from ..emit.builtin_registry import find_emitter
 from ..emit.emitter import INSTRUCTIONS
 from ..emit.unit import Unit
 from ..llvm import vector_text as vt
@@ -69,7 +69,7 @@ def _plain(instr: ir.Instr) -> bool:
         return _count(instr.type) == _count(instr.operands[0].type)
     if instr.op == "call":
         assert instr.callee is not None
-        emit = emitter_of(instr.callee.name)
+        emit = find_emitter(instr.callee.name)
         return instr.callee.name.startswith("llvm.") and emit is not None
     return True
 

@@ -7,7 +7,7 @@ from ...ir.provenance import is_pointer
 from ..llvm import vector_text as vt
 from .flow import Flow, Jump, Masked, nothing_of
 from .structure import END, LATCH, Edge, Level, Loop
-from .tile import Unsuitable
+from .tile import NotVectorizable
 
 
 class LoopFlow(Flow):
@@ -60,7 +60,7 @@ class LoopFlow(Flow):
         label = head.label + ".latch"
         phis = self._phis_of(head)
         if phis and label not in self._real:
-            raise Unsuitable("a loop that lanes go round by masked ways alone")
+            raise NotVectorizable("a loop that lanes go round by masked ways alone")
         names = {}
         for phi in phis:
             types = self.lane_types(phi, self._varying_phi(phi))
@@ -125,7 +125,7 @@ class LoopFlow(Flow):
     def lane_parts_plain(self, value: ir.Instr, varying: bool) -> list[str]:
         """Parts of a value without writing anything."""
         if is_pointer(value):
-            raise Unsuitable("a pointer that is used behind a loop with several ways out")
+            raise NotVectorizable("a pointer that is used behind a loop with several ways out")
         return self.lanes[id(value)] if varying else [self.values[id(value)]]
 
     def _divergent_loop(self, loop: Loop) -> list[Masked]:
@@ -134,7 +134,7 @@ class LoopFlow(Flow):
         entered = self.mask
         start = vt.text_of(entered)
         if any(id(phi) in self.slots for phi in self._phis_of(head)):
-            raise Unsuitable("a divergent loop around values that are kept across a barrier")
+            raise NotVectorizable("a divergent loop around values that are kept across a barrier")
         before = self._head_entry(loop)
         active = self._waiting_phi(lanes)
         sums: list[tuple[Edge, _Sum]] = []
@@ -150,14 +150,14 @@ class LoopFlow(Flow):
         self.nonempty = kept_nonempty
         leaving = self._masked.pop((level, END), [])
         if not leaving:
-            raise Unsuitable("a loop without end")
+            raise NotVectorizable("a loop without end")
         single = len(leaving) == 1
         header: list[str] = []
         for masked in leaving:
             sums.append((masked.edge, _Sum(self, masked, header, before, single)))
         back = self._masked.pop((level, LATCH), [])
         if not back:
-            raise Unsuitable("a loop that is run once")
+            raise NotVectorizable("a loop that is run once")
         again = self._any_edge(back)
         assert again is not None
         values = {id(phi): self._merged(phi, back) for phi in self._phis_of(head)}
@@ -182,7 +182,7 @@ class LoopFlow(Flow):
         """The first item of a divergent loop, which all lanes at work run."""
         item = level.entry
         if isinstance(item, Loop):
-            raise Unsuitable("a loop that begins with a loop")
+            raise NotVectorizable("a loop that begins with a loop")
         self._segment(item)
         for masked in self._edges_out(item):
             self._send(level, masked)

@@ -7,8 +7,8 @@ from dataclasses import replace
 from ...ir import ir, llvm_types
 from ...ir.provenance import Ptr, stride_of
 from ..emit import access, inner_bounds
-from ..emit.builtin_registry import suffix
-from ..emit.inner_bounds import Step
+from ..emit.builtin_registry import intrinsic_suffix
+from ..emit.inner_bounds import IndexStep
 from ..emit.pointers import LanePtr
 from ..llvm import vector_text as vt
 from ..llvm.text import Text
@@ -23,22 +23,22 @@ def gep(e: LaneValues, instr: ir.Instr) -> None:
     shape, type = e.shapes.of(instr), instr.elem
     found = e.lane_ptr(instr.operands[0])
     assert type is not None
-    steps: list[tuple[Step, ir.Value]] = []
+    steps: list[tuple[IndexStep, ir.Value]] = []
     parent = None
     for number, index in enumerate(instr.operands[1:]):
         if number and isinstance(type, ir.Struct):
             assert isinstance(index, ir.Const) and isinstance(index.value, int)
-            found = replace(found, pointer=access.moved(e, found.pointer, 1, llvm_types.field_offset(type, index.value)))
+            found = replace(found, pointer=access.offset_pointer(e, found.pointer, 1, llvm_types.field_offset(type, index.value)))
             parent, type = type, type.fields[index.value]
             continue
         array = type
         stride, type = stride_of(number, type)
         if shape.pattern is not None or e.uniform(index):
-            found = replace(found, pointer=access.moved(e, found.pointer, access._index(e, index), stride))
+            found = replace(found, pointer=access.offset_pointer(e, found.pointer, access.gep_index(e, index), stride))
         else:
             found = stepped(e, found, index, stride)
         if number:
-            steps.append((Step(number, array, parent, ""), index))
+            steps.append((IndexStep(number, array, parent, ""), index))
         parent = None
     found = replace(found, pointer=replace(found.pointer, align=e.provenance.align(instr)))
     if shape.pattern is not None:
@@ -50,15 +50,15 @@ def gep(e: LaneValues, instr: ir.Instr) -> None:
         e.define_lane_ptr(instr, found)
 
 
-def _check_steps(e: LaneValues, instr: ir.Instr, steps: list[tuple[Step, ir.Value]], where: LanePtr) -> None:
+def _check_steps(e: LaneValues, instr: ir.Instr, steps: list[tuple[IndexStep, ir.Value]], where: LanePtr) -> None:
     """`subobjects.check_steps` for indices that differ between lanes."""
-    nbytes = inner_bounds._accessed(e, instr) if e.unit.checked else None
+    nbytes = inner_bounds.accessed_bytes(e, instr) if e.unit.checked else None
     for step, index in steps if nbytes is not None else ():
         array = step.array
         if (
             not isinstance(array, ir.Array)
-            or inner_bounds._is_whole(instr, step.level)
-            or inner_bounds._is_open_ended(instr, step)
+            or inner_bounds.is_whole_variable(instr, step.level)
+            or inner_bounds.is_open_ended(instr, step)
         ):
             continue
         element = llvm_types.size_of(array.elem)
@@ -80,7 +80,7 @@ def _check_steps(e: LaneValues, instr: ir.Instr, steps: list[tuple[Step, ir.Valu
 def stepped(e: LaneValues, start: LanePtr, index: ir.Value, stride: int) -> LanePtr:
     """A pointer moved by `index` steps of `stride` bytes."""
     if e.uniform(index):
-        return replace(start, pointer=access.moved(e, start.pointer, access._index(e, index), stride))
+        return replace(start, pointer=access.offset_pointer(e, start.pointer, access.gep_index(e, index), stride))
     t = e.body
     assert isinstance(index.type, ir.Int)
     vector, bits = _narrow(e, index)
@@ -151,7 +151,7 @@ def checked(e: LaneValues, where: LanePtr, size: int, align: int) -> tuple[str |
 def _limit(e: LaneValues, where: LanePtr, size: int) -> str:
     """How many start offsets leave `size` bytes."""
     pointer = where.pointer
-    return str(max(0, pointer.length - size + 1)) if isinstance(pointer.length, int) else access._room(e, pointer, size)
+    return str(max(0, pointer.length - size + 1)) if isinstance(pointer.length, int) else access.start_limit(e, pointer, size)
 
 
 def _outside(e: LaneValues, where: LanePtr, size: int, t: Text) -> str:
@@ -171,7 +171,7 @@ def _some_outside(e: LaneValues, where: LanePtr, size: int) -> str | None:
             return None if 0 <= pointer.offset + low < room else "true"
         limit = str(room)
     else:
-        limit = access._room(e, pointer, size + span)
+        limit = access.start_limit(e, pointer, size + span)
     start = pointer.offset if low == 0 else t.op(f"add i64 {pointer.offset}, {low}")
     return t.op(f"icmp uge i64 {start}, {limit}")
 
@@ -190,7 +190,7 @@ def load_elements(e: LaneValues, where: LanePtr, elem: ir.Type, count: int, mask
         return words.taken_apart(e, gather(e, addresses(e, where), word, mask, align), word, elem, count)
     parts = []
     for at in range(count):
-        moved = replace(where, pointer=access.moved(e, where.pointer, 1, at * size))
+        moved = replace(where, pointer=access.offset_pointer(e, where.pointer, 1, at * size))
         parts.append(_gather(e, moved, elem, mask, align))
     return parts
 
@@ -229,7 +229,7 @@ def _load_row(e: LaneValues, where: LanePtr, elem: ir.Type, count: int, step: in
     if chosen is None:
         whole = t.op(f"load {spelled}, ptr {address}, align {align}")
     else:
-        callee = e.unit.declare(f"llvm.masked.load.{suffix(row)}.p0", spelled, f"ptr, <{total} x i1>, {spelled}")
+        callee = e.unit.declare(f"llvm.masked.load.{intrinsic_suffix(row)}.p0", spelled, f"ptr, <{total} x i1>, {spelled}")
         whole = t.op(f"call {callee}(ptr align {align} {address}, <{total} x i1> {chosen}, {spelled} zeroinitializer)")
     if step == 1:
         return [whole]
@@ -266,7 +266,7 @@ def gather(e: LaneValues, pointers: str, elem: ir.Type, mask: str | None, align:
         aside = _splat_pointer(e, zero)
         pointers = t.op(f"select <{e.count} x i1> {mask}, <{e.count} x ptr> {pointers}, <{e.count} x ptr> {aside}")
         mask = None
-    name = f"llvm.masked.gather.{suffix(e.wide(elem))}.v{e.count}p0"
+    name = f"llvm.masked.gather.{intrinsic_suffix(e.wide(elem))}.v{e.count}p0"
     callee = e.unit.declare(name, spelled, f"<{e.count} x ptr>, <{e.count} x i1>, {spelled}")
     lanes = f"<{e.count} x i1> {vt.text_of(mask)}"
     return t.op(f"call {callee}(<{e.count} x ptr> align {align} {pointers}, {lanes}, {spelled} zeroinitializer)")
@@ -292,7 +292,7 @@ def store_elements(e: LaneValues, where: LanePtr, elem: ir.Type, parts: list[str
         _store_row(e, where, elem, parts, step, mask, align)
         return
     for at, part in enumerate(parts):
-        moved = replace(where, pointer=access.moved(e, where.pointer, 1, at * size))
+        moved = replace(where, pointer=access.offset_pointer(e, where.pointer, 1, at * size))
         scatter(e, addresses(e, moved), elem, part, mask, align)
 
 
@@ -305,7 +305,7 @@ def _store_row(e: LaneValues, where: LanePtr, elem: ir.Type, parts: list[str], s
     if chosen is None:
         t.do(f"store {spelled} {whole}, ptr {address}, align {align}")
         return
-    callee = e.unit.declare(f"llvm.masked.store.{suffix(row)}.p0", "void", f"{spelled}, ptr, <{total} x i1>")
+    callee = e.unit.declare(f"llvm.masked.store.{intrinsic_suffix(row)}.p0", "void", f"{spelled}, ptr, <{total} x i1>")
     t.do(f"call {callee}({spelled} {whole}, ptr align {align} {address}, <{total} x i1> {chosen})")
 
 
@@ -334,7 +334,7 @@ def scatter(e: LaneValues, pointers: str, elem: ir.Type, part: str, mask: str | 
     if llvm_types.size_of(elem) < 4 and mask is not None:
         _one_by_one(e, pointers, elem, part, mask, align)
         return
-    name = f"llvm.masked.scatter.{suffix(e.wide(elem))}.v{e.count}p0"
+    name = f"llvm.masked.scatter.{intrinsic_suffix(e.wide(elem))}.v{e.count}p0"
     callee = e.unit.declare(name, "void", f"{spelled}, <{e.count} x ptr>, <{e.count} x i1>")
     lanes = f"<{e.count} x i1> {vt.text_of(mask)}"
     e.body.do(f"call {callee}({spelled} {part}, <{e.count} x ptr> align {align} {pointers}, {lanes})")

@@ -11,7 +11,7 @@ import re
 from ...ir import ir, llvm_types
 from ...ir.provenance import Provenance, is_pointer
 from ...ir.queries import object_align, private_bytes
-from .tile import Unsuitable
+from .tile import NotVectorizable
 
 _LONGEST = 1024
 """Bytes of a private variable that is initialised element by element."""
@@ -70,7 +70,7 @@ class Privates:
             if not is_pointer(value):
                 continue
             if instr.op != "phi" and self._provenance.object_id(value) is None:
-                raise Unsuitable("a pointer whose object is not known when compiling")
+                raise NotVectorizable("a pointer whose object is not known when compiling")
             variable = self.variable(value)
             if variable is not None and not self.filled(instr):
                 self._restrict(variable, self._element(instr, value))

@@ -6,7 +6,7 @@ from ...ir import ir
 from ..abi.specialization import Specialization
 
 
-def refusal(kernel: ir.Function, spec: Specialization) -> str:
+def scalar_reason(kernel: ir.Function, spec: Specialization) -> str:
     """Why a kernel is not run in vectors although it might be; empty if it is. Level full has sticky code in vectors alone."""
     if spec.watch:
         return "a watch on stores"

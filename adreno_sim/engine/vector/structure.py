@@ -13,7 +13,7 @@ from typing import Union
 
 from ...ir import ir
 from ..analysis.segments import Segment, back_edges
-from .tile import Unsuitable
+from .tile import NotVectorizable
 
 
 @dataclass(eq=False)
@@ -154,7 +154,7 @@ class Structure:
         found: dict[Segment, Loop] = {}
         for tail, head in back_edges(self.order):
             if not self.dominates(head, tail):
-                raise Unsuitable("a loop with more than one way in")
+                raise NotVectorizable("a loop with more than one way in")
             loop = found.setdefault(head, Loop(head, {head}))
             work = [tail]
             while work:

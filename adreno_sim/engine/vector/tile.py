@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..abi.specialization import Specialization
-from ..emit.pointers import Pattern
+from ..emit.pointers import LaneOffsets
 
 
-class Unsuitable(Exception):
+class NotVectorizable(Exception):
     """Why a kernel is left to the scalar emitter; the text is for people."""
 
 
@@ -23,7 +23,7 @@ class Tile:
         x, y, z = self.size
         return x * y * z
 
-    def pattern(self, axis: int) -> Pattern:
+    def pattern(self, axis: int) -> LaneOffsets:
         """The local id of each lane along `axis`, from lane 0's."""
         x, y, _ = self.size
         inner = (1, x, x * y)[axis]
@@ -51,7 +51,7 @@ def choose(spec: Specialization, choices: tuple[int, ...]) -> Tile:
         if tile.exact(spec.local_size):
             return tile
     if spec.items < 4:
-        raise Unsuitable(f"a group of {spec.items} work-items")
+        raise NotVectorizable(f"a group of {spec.items} work-items")
     lanes = choices[-1] if spec.items <= choices[-1] else choices[0]
     return _covering(spec.local_size, lanes)
 

@@ -9,7 +9,7 @@ from ...ir import ir, llvm_types
 from ...ir.provenance import Ptr
 from ...ir.queries import private_bytes
 from ..emit import access
-from ..emit.builtin_registry import suffix
+from ..emit.builtin_registry import intrinsic_suffix
 from ..emit.pointers import LanePtr
 from ..llvm import vector_text as vt
 from .memory import addresses, checked, gather, load_elements, scatter, store_elements
@@ -89,7 +89,7 @@ def fill(e: LaneValues, instr: ir.Instr, variable: ir.Instr) -> None:
         mask, _ = checked(e, origin, private_bytes(variable), 1)
     for at in range(0, size, granule):
         if origin is not None:
-            far = replace(origin, pointer=access.moved(e, origin.pointer, 1, at))
+            far = replace(origin, pointer=access.offset_pointer(e, origin.pointer, 1, at))
             e.hooks.on_vector_load(far, None, word, 1, mask)
             part = load_elements(e, far, word, 1, mask, 1)[0]
         elif instr.op == "memset":
@@ -97,8 +97,8 @@ def fill(e: LaneValues, instr: ir.Instr, variable: ir.Instr) -> None:
             byte = source.value if isinstance(source.value, int) else 0
             part = vt.splat(t, word, str(int.from_bytes(bytes([byte & 255]) * granule, "little")), e.count)
         else:
-            part = vt.splat(t, word, access.read(e, access.moved(e, e.pointer(source), 1, at), word, 1), e.count)
-        there = replace(target, pointer=access.moved(e, target.pointer, 1, at))
+            part = vt.splat(t, word, access.emit_load(e, access.offset_pointer(e, e.pointer(source), 1, at), word, 1), e.count)
+        there = replace(target, pointer=access.offset_pointer(e, target.pointer, 1, at))
         e.hooks.on_vector_store(there, variable, word, 1, e.mask)
         store_at(e, there, variable, word, [part], e.mask, 1)
 
@@ -128,12 +128,12 @@ def _load_side_by_side(e: LaneValues, where: LanePtr, elem: ir.Type, count: int,
     one, t = llvm_types.size_of(elem), e.body
     there = _side_by_side(e, where, one)
     if not where.uniform:
-        steps = (replace(there, pointer=access.moved(e, there.pointer, 1, at * one * e.count)) for at in range(count))
+        steps = (replace(there, pointer=access.offset_pointer(e, there.pointer, 1, at * one * e.count)) for at in range(count))
         return [gather(e, addresses(e, at), elem, mask, one) for at in steps]
     safe = mask is e.mask
     parts = []
     for at in range(count):
-        address = e.address(access.moved(e, there.pointer, 1, at * one * e.count))
+        address = e.address(access.offset_pointer(e, there.pointer, 1, at * one * e.count))
         if safe:
             parts.append(t.op(f"load {e.spelled(elem)}, ptr {address}, align {one}"))
         else:
@@ -143,7 +143,7 @@ def _load_side_by_side(e: LaneValues, where: LanePtr, elem: ir.Type, count: int,
 
 def _masked_load(e: LaneValues, address: str, elem: ir.Type, mask: str | None, align: int) -> str:
     spelled, lanes = e.spelled(elem), f"<{e.count} x i1>"
-    callee = e.unit.declare(f"llvm.masked.load.{suffix(e.wide(elem))}.p0", spelled, f"ptr, {lanes}, {spelled}")
+    callee = e.unit.declare(f"llvm.masked.load.{intrinsic_suffix(e.wide(elem))}.p0", spelled, f"ptr, {lanes}, {spelled}")
     return e.body.op(f"call {callee}(ptr align {align} {address}, {lanes} {vt.text_of(mask)}, {spelled} zeroinitializer)")
 
 
@@ -152,7 +152,7 @@ def _store_side_by_side(e: LaneValues, where: LanePtr, elem: ir.Type, parts: lis
     there = _side_by_side(e, where, one)
     spelled, safe = e.spelled(elem), mask is e.mask
     for at, part in enumerate(parts):
-        moved = replace(there, pointer=access.moved(e, there.pointer, 1, at * one * e.count))
+        moved = replace(there, pointer=access.offset_pointer(e, there.pointer, 1, at * one * e.count))
         if not where.uniform:
             scatter(e, addresses(e, moved), elem, part, mask, one)
             continue
@@ -168,5 +168,5 @@ def _store_side_by_side(e: LaneValues, where: LanePtr, elem: ir.Type, parts: lis
 
 def _masked_store(e: LaneValues, address: str, elem: ir.Type, part: str, mask: str | None, align: int) -> None:
     spelled, lanes = e.spelled(elem), f"<{e.count} x i1>"
-    callee = e.unit.declare(f"llvm.masked.store.{suffix(e.wide(elem))}.p0", "void", f"{spelled}, ptr, {lanes}")
+    callee = e.unit.declare(f"llvm.masked.store.{intrinsic_suffix(e.wide(elem))}.p0", "void", f"{spelled}, ptr, {lanes}")
     e.body.do(f"call {callee}({spelled} {part}, ptr align {align} {address}, {lanes} {vt.text_of(mask)})")

@@ -12,27 +12,27 @@ from ..analysis.parallel_regions import ParallelRegion
 from ..emit.diagnostic_sites import BENIGN_KINDS, DiagnosticSite
 from ..emit.emitter import INSTRUCTIONS
 from ..emit.event_counters import count_event
-from ..emit.pointers import LanePtr, Pattern
-from ..emit.region import KernelEmitter, KernelPlan
+from ..emit.pointers import LaneOffsets, LanePtr
+from ..emit.region import KernelPlan, RegionEmitter
 from ..llvm import constants
 from ..llvm import vector_text as vt
 from ..llvm.text import Text
-from .lane_shapes import Shapes
+from .lane_shapes import LaneShapes
 from .privates import Privates
-from .tile import Tile, Unsuitable
+from .tile import NotVectorizable, Tile
 
 if TYPE_CHECKING:
-    from .init_check_plan import ValidPlan
+    from .init_check_plan import InitCheckPlan
 
 
 @dataclass
-class SpmdPlan(KernelPlan):
+class VectorPlan(KernelPlan):
     """A kernel's plan, and what its lanes are."""
 
     tile: Tile = None  # type: ignore[assignment]
-    shapes: Shapes = None  # type: ignore[assignment]
+    shapes: LaneShapes = None  # type: ignore[assignment]
     privates: Privates = None  # type: ignore[assignment]
-    valid: ValidPlan | None = None  # at level full
+    valid: InitCheckPlan | None = None  # at level full
 
     @property
     def lanes(self) -> int:
@@ -43,12 +43,12 @@ class SpmdPlan(KernelPlan):
         return self.valid.local if self.valid is not None else None
 
 
-class LaneValues(KernelEmitter):
+class LaneValues(RegionEmitter):
     """What values are and how instructions reach them. `mask`: the lanes at work, None for all."""
 
-    def __init__(self, plan: SpmdPlan, region: ParallelRegion):
+    def __init__(self, plan: VectorPlan, region: ParallelRegion):
         super().__init__(plan, region)
-        self.plan: SpmdPlan = plan
+        self.plan: VectorPlan = plan
         self.tile = plan.tile
         self.count = plan.tile.lanes
         self.shapes = plan.shapes
@@ -78,7 +78,7 @@ class LaneValues(KernelEmitter):
         """Whether all lanes have one value, held as a scalar."""
         return not self.varies(value) and self.shapes.of(value).uniform
 
-    def pattern(self, value: ir.Value) -> Pattern:
+    def pattern(self, value: ir.Value) -> LaneOffsets:
         found = self.shapes.of(value).pattern
         assert found is not None
         return found
@@ -340,7 +340,7 @@ class LaneValues(KernelEmitter):
     def _leave_lane(self, kept: list[str]) -> None:
         self.item_ids.local[:] = kept
 
-    def _number_of(self, lane: str, pattern: Pattern) -> str:
+    def _number_of(self, lane: str, pattern: LaneOffsets) -> str:
         vector = vt.numbers(ir.Int(64), pattern)
         return self.body.op(f"extractelement <{self.count} x i64> {vector}, i32 {lane}")
 
@@ -366,7 +366,7 @@ class LaneValues(KernelEmitter):
             site.kind in BENIGN_KINDS and self.unit.deferred_checks and not self.turn_lane
         ):  # done once for all lanes, each of which does it
             if self.mask not in (None, self.nonempty):
-                raise Unsuitable("a note where no lane may be at work")
+                raise NotVectorizable("a note where no lane may be at work")
             self._noted(t, site, self.mask, lambda lane: values)
         else:
             super().report(t, site, *values)
