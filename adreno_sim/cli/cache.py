@@ -11,7 +11,7 @@ CONTENTS = {
     "library": "built-in functions as IR",
     "programs": "what builds say about their kernels",
     "proofs": "accesses that are in range for certain, by kernel and launch",
-    "exclusive": "arguments of which no byte is written twice, by kernel and launch",
+    "single_writer": "arguments of which no byte is written twice, by kernel and launch",
     "modules": "generated LLVM text by kernel and launch",
     "objects": "machine code",
     "golden": "reference results",

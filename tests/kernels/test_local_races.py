@@ -112,10 +112,10 @@ def test_what_is_kept_apart(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     told: list[Any] = []
 
     def noted(*args: Any) -> frozenset[Any]:
-        told.append(local_races.arrays_kept_apart(*args))
+        told.append(local_races.race_free_local_arrays(*args))
         return frozenset()
 
-    monkeypatch.setattr(optimistic, "arrays_kept_apart", noted)
+    monkeypatch.setattr(optimistic, "race_free_local_arrays", noted)
     kinds = {kind for kind, *_ in run(body)}
     assert any(str(which).endswith("s") for kind, which in told[0]) is expected
     assert not expected or not kinds & {"data-race", "same-value-race"}
@@ -148,5 +148,5 @@ def test_random_kernels_give_the_same_findings_with_and_without(lines: list[str]
     body = "int n = 0;\n" + "\n".join(lines)
     with_proof = run(body)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(optimistic, "arrays_kept_apart", lambda *_: frozenset())
+        patch.setattr(optimistic, "race_free_local_arrays", lambda *_: frozenset())
         assert with_proof == run(body)

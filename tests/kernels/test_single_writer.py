@@ -15,7 +15,7 @@ import adreno_sim
 from adreno_sim.backends.sim import device as sim_device
 from adreno_sim.base.specs import BufferSpec, ImageSpec
 from adreno_sim.device.protocol import Device
-from adreno_sim.engine.prove.single_writer import exclusive_arguments
+from adreno_sim.engine.prove.single_writer import single_writer_args
 
 HEAD = """kernel void k(global int *a, global const int *b, write_only image2d_t t) {
   int i = get_global_id(0), l = get_local_id(0), g = get_group_id(0), y = get_global_id(1); """
@@ -109,10 +109,10 @@ def test_what_is_exclusive(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     told: list[Collection[int]] = []
 
     def noted(*args: Any, **keywords: Any) -> frozenset[int]:
-        told.append(exclusive_arguments(*args, **keywords))
+        told.append(single_writer_args(*args, **keywords))
         return frozenset()
 
-    monkeypatch.setattr(sim_device, "exclusive_arguments", noted)
+    monkeypatch.setattr(sim_device, "single_writer_args", noted)
     kinds = {kind for kind, *_ in run(adreno_sim.open_device("sim:reference", checks="full"), body)}
     assert ((2 if "write_image" in body else 0) in told[0]) is expected
     assert not expected or not kinds & {"data-race", "same-value-race", "store-overwritten"}
@@ -133,7 +133,7 @@ def test_groups_side_by_side_find_what_groups_in_a_row_do(monkeypatch: pytest.Mo
     body = "local int s[8]; s[l / 2] = l < 6 ? y : 5; barrier(CLK_LOCAL_MEM_FENCE); a[i + 24 * y] = s[l / 2];"
     together = run(adreno_sim.open_device("sim:reference", checks="full", threads=2), body)
     alone = run(adreno_sim.open_device("sim:reference", checks="full", threads=1), body)
-    monkeypatch.setattr(sim_device, "exclusive_arguments", lambda *_, **__: frozenset())
+    monkeypatch.setattr(sim_device, "single_writer_args", lambda *_, **__: frozenset())
     assert together == alone == run(adreno_sim.open_device("sim:reference", checks="full"), body)
     assert {kind for kind, *_ in alone} == {"data-race"}
 
@@ -167,5 +167,5 @@ def test_random_stores_give_the_same_findings_with_and_without(body: str) -> Non
     grid = ((12, 2), (4, 2))
     with_proof = run(adreno_sim.open_device("sim:reference", checks="full"), body, grid)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sim_device, "exclusive_arguments", lambda *_, **__: frozenset())
+        patch.setattr(sim_device, "single_writer_args", lambda *_, **__: frozenset())
         assert with_proof == run(adreno_sim.open_device("sim:reference", checks="full"), body, grid)

@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 
 from adreno_sim.engine.abi.launch_facts import LaunchFacts
 from adreno_sim.engine.abi.specialization import BufferArg, ScalarArg, Specialization
-from adreno_sim.engine.analysis.affine import IndexForms, bits_of
-from adreno_sim.engine.analysis.bounds import Context
+from adreno_sim.engine.analysis.affine import AffineForms, bits_of
+from adreno_sim.engine.analysis.bounds import Bounds
 from adreno_sim.engine.analysis.intervals import Grid, Intervals
-from adreno_sim.engine.analysis.linear import Atoms, Linear
+from adreno_sim.engine.analysis.linear import Linear, SymbolTable
 from adreno_sim.engine.analysis.loop_bounds import signed
-from adreno_sim.engine.analysis.lp import multipliers
+from adreno_sim.engine.analysis.lp import dual_multipliers
 from adreno_sim.engine.analysis.parallel_regions import RegionPlan
 from adreno_sim.engine.analysis.segments import Graph
 from adreno_sim.engine.emit.sync_points import Scopes
@@ -214,7 +214,7 @@ def examine(program: str) -> int:
     total = (LOCAL[0] * GROUPS[0], LOCAL[1] * GROUPS[1], 1)
     numbers = [NUMBERS[name].to_bytes(4, "little", signed=True) for name in ("n", "m")]
     facts = LaunchFacts(LOCAL, GROUPS, total, (0, 0, 0), True, 64, (32, 32, *numbers))
-    forms = IndexForms(function, spec, facts)
+    forms = AffineForms(function, spec, facts)
     intervals = Intervals(RegionPlan(Graph(function, Scopes())).regions[0].order, Grid(LOCAL, GROUPS))
     bounds: dict[int, tuple[int, int]] = {}
     looked = 0
@@ -223,20 +223,20 @@ def examine(program: str) -> int:
         nonlocal looked
         looked += 1
         if id(instr) not in bounds:
-            bounds[id(instr)] = forms.context(instr).tight(forms.form(instr))
+            bounds[id(instr)] = forms.bounds_at(instr).range_of(forms.of(instr))
         low, high = bounds[id(instr)]
         assert low <= value <= high, f"{instr.op} is {value}, said to be in {low}..{high}\n{source}"
         if instr.type != ir.Int(1):
             low, high = intervals.of(instr)
             assert low <= value <= high, f"{instr.op} is {value}, its interval {low}..{high}\n{source}"
-        if (id(instr), 0) in forms.exact or intervals.exact(instr):
+        if (id(instr), 0) in forms.nsw or intervals.is_nsw(instr):
             assert PLAIN[instr.op](*operands) == value, f"{instr.op} wraps to {value}\n{source}"
 
     # Forms first, in another order than they are run: what is asked for first must not matter.
     for block in reversed(forms.dominators.order):
         for instr in block.instrs:
             if isinstance(instr.type, ir.Int):
-                forms.form(instr)
+                forms.of(instr)
     for group, local in itertools.product(itertools.product(*map(range, GROUPS)), itertools.product(*map(range, LOCAL))):
         try:
             Run(function, group, local, seen)
@@ -278,9 +278,9 @@ linears = st.lists(st.integers(-4, 4), min_size=3, max_size=3).flatmap(
 )
 
 
-def linear(atoms: list[Linear], spelled: tuple[list[int], int]) -> Linear:
+def linear(symbols: list[Linear], spelled: tuple[list[int], int]) -> Linear:
     result = Linear.number(spelled[1])
-    for factor, atom in zip(spelled[0], atoms, strict=False):
+    for factor, atom in zip(spelled[0], symbols, strict=False):
         result = result.plus(atom, factor)
     return result
 
@@ -298,29 +298,29 @@ def value_of(form: Linear, point: dict[int, int]) -> int:
 )
 def test_bounds_under_constraints_hold_at_every_point(boxes, constraints, quotients, factors):
     """Boxes, floors, digits, cuts and multipliers against all points of a small box."""
-    atoms = Atoms()
-    basic = [atoms.fresh(low, low + width) for low, width in boxes]
+    symbols = SymbolTable()
+    basic = [symbols.new(low, low + width) for low, width in boxes]
     floors = [(linear(basic, spelled), divisor) for spelled, divisor in quotients]
-    named = [(value, divisor, atoms.floor(value, divisor)) for value, divisor in floors]
-    context = Context(atoms, Context(atoms), [linear(basic, spelled) for spelled in constraints])
+    named = [(value, divisor, symbols.floor(value, divisor)) for value, divisor in floors]
+    bounds = Bounds(symbols, Bounds(symbols), [linear(basic, spelled) for spelled in constraints])
     goal = linear([*basic, *(form for _, _, form in named)], (factors, 0))
-    low, high = context.tight(goal)
+    low, high = bounds.range_of(goal)
     for numbers in itertools.product(*(range(low, low + width + 1) for low, width in boxes)):
         point = dict(enumerate(numbers))
-        for number in range(len(basic), len(atoms)):
-            floor = atoms[number].floor
+        for number in range(len(basic), len(symbols)):
+            floor = symbols[number].floor
             assert floor is not None
             point[number] = value_of(floor[0], point) // floor[1]
         for value, divisor, form in named:
             assert value_of(form, point) == value_of(value, point) // divisor
         for number in point:
-            assert all(value_of(c, point) <= 0 for c in atoms[number].constraints)
-        if all(value_of(c, point) <= 0 for c in context.constraints):
+            assert all(value_of(c, point) <= 0 for c in symbols[number].constraints)
+        if all(value_of(c, point) <= 0 for c in bounds.constraints):
             assert low <= value_of(goal, point) <= high
-            assert all(context.box(n)[0] <= v <= context.box(n)[1] for n, v in point.items())
+            assert all(bounds.symbol_range(n)[0] <= v <= bounds.symbol_range(n)[1] for n, v in point.items())
 
 
 def test_multipliers_of_a_small_programme():
     """x + y <= 4 and x <= 3 at most of 3x + 2y: 1 * x from the box, 2 of the row."""
-    assert multipliers([3, 2], [([1, 1], 4)], [(0, 3), (0, 9)]) == [Fraction(2)]
-    assert multipliers([1, -1], [([1, 1], 4)], [(0, 3), (0, 9)]) == [Fraction(0)]
+    assert dual_multipliers([3, 2], [([1, 1], 4)], [(0, 3), (0, 9)]) == [Fraction(2)]
+    assert dual_multipliers([1, -1], [([1, 1], 4)], [(0, 3), (0, 9)]) == [Fraction(0)]

@@ -109,12 +109,12 @@ def test_interval_of_an_expression(expression, interval):
     value = stored(plan)
     assert intervals.of(value) == interval
     if isinstance(value, ir.Instr) and value.op in ("add", "sub", "mul"):
-        assert intervals.exact(value) == (interval != (-(2**31), 2**31 - 1))
+        assert intervals.is_nsw(value) == (interval != (-(2**31), 2**31 - 1))
 
 
 def test_group_ids_are_unbounded_without_a_grid():
     plan, intervals = analysed("a[0] = g + 1;", groups=None)
-    assert not intervals.exact(stored(plan))  # type: ignore[arg-type]
+    assert not intervals.is_nsw(stored(plan))  # type: ignore[arg-type]
 
 
 def test_counters_are_bounded_by_their_test():
@@ -122,7 +122,7 @@ def test_counters_are_bounded_by_their_test():
     assert intervals.of(stored(plan)) == (-2, 1020)
     plan, intervals = analysed("for (int i = 0; i < n; ++i) a[0] = i;")
     step = next(i for s in plan.regions[0].order for i in s.instrs if i.op == "add" and i.type == ir.Int(32))
-    assert intervals.of(stored(plan)) == (0, 2**31 - 1) and intervals.of(step) == (1, 2**31 - 1) and intervals.exact(step)
+    assert intervals.of(stored(plan)) == (0, 2**31 - 1) and intervals.of(step) == (1, 2**31 - 1) and intervals.is_nsw(step)
 
 
 @pytest.mark.parametrize(
@@ -193,9 +193,9 @@ def test_no_loop_has_more_rounds_than_are_claimed(stays):
 
 def test_a_counter_that_could_wrap_proves_nothing():
     plan, intervals = analysed("for (int i = 0; i < n; i += 3) a[0] = i + 1;")
-    assert not intervals.exact(stored(plan))  # type: ignore[arg-type]
+    assert not intervals.is_nsw(stored(plan))  # type: ignore[arg-type]
     plan, intervals = analysed("int i = 0; do { i += n; a[0] = i + 1; } while (i < 10);")
-    assert not intervals.exact(stored(plan))  # type: ignore[arg-type]
+    assert not intervals.is_nsw(stored(plan))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from ...device.protocol import DeviceInfo, Kernel, LaunchResult, PoolStats, Stor
 from ...engine.abi.launch_facts import facts_of
 from ...engine.abi.specialization import Specialization, bounds_of_grid
 from ...engine.caching.kernel_memo import KernelMemo
-from ...engine.prove.single_writer import exclusive_arguments
+from ...engine.prove.single_writer import single_writer_args
 from ...engine.run import optimistic
 from ...engine.run.launch import RawResult
 from ...engine.run.program_facts import analyse
@@ -248,7 +248,7 @@ class SimDevice:
         known = tuple(None if index in views else arg for index, arg in enumerate(checked))
         plan = Plan(total, group, spec, facts, known, views, tuple(filter(kernel.writes, views)))
         if self._shadows and 0 not in total:
-            plan.exclusive = exclusive_arguments(kernel.function, spec, facts, keep=self.options.cache)
+            plan.exclusive = single_writer_args(kernel.function, spec, facts, keep=self.options.cache)
             plan.alone = specs_alone(kernel, checked)
         return plan
 

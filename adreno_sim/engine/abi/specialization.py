@@ -77,8 +77,8 @@ class Proofs:
     """
 
     in_range: frozenset[int] = frozenset()
-    exact: frozenset[int] = frozenset()
-    apart: frozenset[tuple[str, object]] = frozenset()
+    nsw: frozenset[int] = frozenset()
+    race_free_locals: frozenset[tuple[str, object]] = frozenset()
 
 
 NOTHING = Proofs()

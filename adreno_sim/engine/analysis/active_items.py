@@ -12,7 +12,7 @@ from ...ir import ir
 from .parallel_regions import ParallelRegion, RegionPlan
 from .segments import Segment
 
-_SILENT_OPS = {
+_SIDE_EFFECT_FREE_OPS = {
     "add", "sub", "mul", "and", "or", "xor", "shl", "lshr", "ashr", "icmp", "fcmp", "trunc", "zext", "sext", "select", "phi",
     "gep", "bitcast", "addrspacecast", "freeze", "extractelement", "insertelement", "shufflevector", "fadd", "fsub", "fmul",
 }  # fmt: skip
@@ -31,16 +31,18 @@ def find_active_items(plan: RegionPlan, region: ParallelRegion) -> ActiveItems |
     """The guard of a region, if it begins with one and everybody leaves it by the same split."""
     first = region.order[0]
     last = first.block.instrs[-1]
-    if region.number == 0 or first.sync is not None or last.op != "condbr" or not all(map(_silent, first.instrs[:-1])):
+    if region.number == 0 or first.sync is not None or last.op != "condbr":
         return None  # region 0 also gives private variables their zeros
-    ends = {s.sync.number if s.sync else 0 for s in region.order if s.sync or not s.successors}
-    if len(ends) != 1 or not _leaves_quietly(first.successors[1]) or _keeps_anything_new(plan, region):
+    if not all(map(_is_side_effect_free, first.instrs[:-1])):
         return None
-    return _bound(last.operands[0])
+    ends = {s.sync.number if s.sync else 0 for s in region.order if s.sync or not s.successors}
+    if len(ends) != 1 or not _goes_straight_to_sync(first.successors[1]) or _defines_live_out(plan, region):
+        return None
+    return _items_from_condition(last.operands[0])
 
 
-def _silent(instr: ir.Instr) -> bool:
-    return instr.op in _SILENT_OPS or (instr.callee is not None and _is_id(instr))
+def _is_side_effect_free(instr: ir.Instr) -> bool:
+    return instr.op in _SIDE_EFFECT_FREE_OPS or (instr.callee is not None and _is_id(instr))
 
 
 def _is_id(instr: ir.Instr) -> bool:
@@ -48,14 +50,14 @@ def _is_id(instr: ir.Instr) -> bool:
     return instr.callee.name in ("get_local_id", "get_group_id", "get_global_id", "get_local_size", "convert_int")
 
 
-def _leaves_quietly(segment: Segment) -> bool:
+def _goes_straight_to_sync(segment: Segment) -> bool:
     """Whether the way from `segment` is straight to a split or the end, and does nothing."""
     seen: set[Segment] = set()
     while segment not in seen:
         seen.add(segment)
         if segment.sync is not None:
-            return all(map(_silent, segment.instrs))
-        if not all(map(_silent, segment.instrs[:-1])):
+            return all(map(_is_side_effect_free, segment.instrs))
+        if not all(map(_is_side_effect_free, segment.instrs[:-1])):
             return False
         last = segment.block.instrs[-1]
         if last.op != "br":
@@ -64,7 +66,7 @@ def _leaves_quietly(segment: Segment) -> bool:
     return False
 
 
-def _keeps_anything_new(plan: RegionPlan, region: ParallelRegion) -> bool:
+def _defines_live_out(plan: RegionPlan, region: ParallelRegion) -> bool:
     """Whether a value computed here lives on behind the split: then every work-item has to compute it."""
     sync_points = [s.sync for s in region.order if s.sync is not None]
     return any(sync.instr.operands and sync.scope == "wave" for sync in sync_points) or any(
@@ -72,25 +74,25 @@ def _keeps_anything_new(plan: RegionPlan, region: ParallelRegion) -> bool:
     )
 
 
-def _bound(condition: ir.Value) -> ActiveItems | None:
+def _items_from_condition(condition: ir.Value) -> ActiveItems | None:
     """The guard that holds where `condition` can be true."""
     if not isinstance(condition, ir.Instr):
         return None
     if condition.op in ("zext", "sext", "freeze"):
-        return _bound(condition.operands[0])
+        return _items_from_condition(condition.operands[0])
     if condition.op == "and" and condition.type == ir.Int(1):
-        return _bound(condition.operands[0]) or _bound(condition.operands[1])
+        return _items_from_condition(condition.operands[0]) or _items_from_condition(condition.operands[1])
     if condition.op == "select" and _is_false(condition.operands[2]):
-        return _bound(condition.operands[0]) or _bound(condition.operands[1])
-    return _compared(condition) if condition.op == "icmp" else None
+        return _items_from_condition(condition.operands[0]) or _items_from_condition(condition.operands[1])
+    return _items_from_comparison(condition) if condition.op == "icmp" else None
 
 
-def _compared(test: ir.Instr) -> ActiveItems | None:
+def _items_from_comparison(test: ir.Instr) -> ActiveItems | None:
     left, right = test.operands
     if not (isinstance(right, ir.Const) and isinstance(right.value, int)):
         return None
     if test.pred == "ne" and right.value == 0:
-        return _bound(left)
+        return _items_from_condition(left)
     axis = _local_axis(left)
     limit = {"slt": right.value, "ult": right.value, "sle": right.value + 1, "ule": right.value + 1}.get(test.pred)
     if test.pred == "eq":

@@ -14,44 +14,44 @@ from ...ir.dominators import Dominators
 from ...ir.provenance import stride_of
 from ..abi.launch_facts import LaunchFacts, extents_of
 from ..abi.specialization import ImageArg, Specialization
-from .bounds import Context
-from .linear import Atoms, Interval, Linear
+from .bounds import Bounds
+from .linear import Interval, Linear, SymbolTable
 from .loop_bounds import signed
-from .path_conditions import Conditions
+from .path_conditions import PathConditions
 
-Rule = Callable[["IndexForms", ir.Instr, int, Context], "Linear | None"]
+Rule = Callable[["AffineForms", ir.Instr, int, Bounds], "Linear | None"]
 Slot = tuple[int, int]
 """A value and one of its lanes: id, lane."""
 
 _CONVERSION = re.compile(r"convert_u?(?:char|short|int|long)\d*")
 
 
-def full(bits: int) -> Interval:
+def signed_range(bits: int) -> Interval:
     """All signed integers of `bits`."""
     return -(1 << (bits - 1)), (1 << (bits - 1)) - 1
 
 
-class IndexForms:
+class AffineForms:
     """The analysis of one kernel in one launch. Forms are computed when first asked for."""
 
     def __init__(self, function: ir.Function, spec: Specialization, facts: LaunchFacts):
         self.spec, self.facts = spec, facts
-        self.atoms = Atoms()
+        self.symbols = SymbolTable()
         self.dominators = Dominators(function)
         self.block_of = {id(i): b for b in self.dominators.order for i in b.instrs}
-        self.conditions = Conditions(self)
+        self.conditions = PathConditions(self)
         self._forms: dict[Slot, Linear] = {}
         self._trail: list[Slot] = []
-        self._open: set[Slot] = set()
+        self._in_progress: set[Slot] = set()
         self._ids: dict[tuple[str, int], Linear] = {}
-        self.turns: dict[int, ir.Block] = {}
+        self.iterations: dict[int, ir.Block] = {}
         """Atoms that count the turns of a loop, from 0, and the loop's first block."""
-        self.exact: set[Slot] = set()
+        self.nsw: set[Slot] = set()
         """Operations that give the mathematical result as signed, of those whose form was asked for."""
 
     # Values
 
-    def form(self, value: ir.Value, lane: int = 0) -> Linear:
+    def of(self, value: ir.Value, lane: int = 0) -> Linear:
         """An integer (or a lane of a vector of them), or the offset of an address in its object."""
         if isinstance(value, ir.Const):
             return Linear.number(_constant(value, lane))
@@ -59,35 +59,35 @@ class IndexForms:
             return Linear.number(0)
         known = self._forms.get((id(value), lane))
         if known is None:
-            known = self._parameter(value, lane) if isinstance(value, ir.Param) else self._computed(value, lane)
+            known = self._parameter(value, lane) if isinstance(value, ir.Param) else self._compute(value, lane)
         return known
 
     def _parameter(self, param: ir.Param, lane: int) -> Linear:
         data = self.facts.arguments[param.index]
         if isinstance(param.type, ir.Pointer):
-            return self.keep(param, lane, Linear.number(0))
+            return self.record(param, lane, Linear.number(0))
         bits = bits_of(param.type)
         if not isinstance(data, bytes):
-            return self.keep(param, lane, self.atoms.fresh(*full(bits)))
+            return self.record(param, lane, self.symbols.new(*signed_range(bits)))
         size = max(bits, 8) // 8
         number = int.from_bytes(data[lane * size : (lane + 1) * size], "little", signed=bits > 1)
-        return self.keep(param, lane, Linear.number(-(number & 1) if bits == 1 else number))
+        return self.record(param, lane, Linear.number(-(number & 1) if bits == 1 else number))
 
-    def _computed(self, instr: ir.Instr, lane: int) -> Linear:
+    def _compute(self, instr: ir.Instr, lane: int) -> Linear:
         slot = id(instr), lane
-        if slot in self._open:  # a phi that is asked for while it is being computed: only its type is known
-            return self.atoms.fresh(*full(bits_of(instr.type)))
+        if slot in self._in_progress:  # a phi that is asked for while it is being computed: only its type is known
+            return self.symbols.new(*signed_range(bits_of(instr.type)))
         if instr.op == "phi":
-            self._open.add(slot)
-        found = self._by_rule(instr, lane)
-        self._open.discard(slot)
-        return self.keep(instr, lane, found if found is not None else self.atoms.fresh(*full(bits_of(instr.type))))
+            self._in_progress.add(slot)
+        found = self._apply_rule(instr, lane)
+        self._in_progress.discard(slot)
+        return self.record(instr, lane, found if found is not None else self.symbols.new(*signed_range(bits_of(instr.type))))
 
-    def _by_rule(self, instr: ir.Instr, lane: int) -> Linear | None:
+    def _apply_rule(self, instr: ir.Instr, lane: int) -> Linear | None:
         rule = RULES.get(instr.op)
-        return rule(self, instr, lane, self.context(instr)) if rule else None
+        return rule(self, instr, lane, self.bounds_at(instr)) if rule else None
 
-    def keep(self, value: ir.Value, lane: int, form: Linear) -> Linear:
+    def record(self, value: ir.Value, lane: int, form: Linear) -> Linear:
         """Remember a form."""
         self._forms[id(value), lane] = form
         self._trail.append((id(value), lane))
@@ -97,27 +97,27 @@ class IndexForms:
         """A point to `forget` back to."""
         return len(self._trail), self.conditions.mark()
 
-    def forget(self, mark: tuple[int, int]) -> None:
+    def roll_back(self, mark: tuple[int, int]) -> None:
         """Drop everything derived since `mark`."""
         for slot in self._trail[mark[0] :]:
             self._forms.pop(slot, None)
-            self.exact.discard(slot)
+            self.nsw.discard(slot)
         del self._trail[mark[0] :]
-        self.conditions.forget(mark[1])
+        self.conditions.roll_back(mark[1])
 
     # Places
 
-    def context(self, instr: ir.Instr) -> Context:
+    def bounds_at(self, instr: ir.Instr) -> Bounds:
         """What holds where `instr` is executed."""
-        return self.conditions.at(self.block_of[id(instr)])
+        return self.conditions.bounds_at(self.block_of[id(instr)])
 
-    def fitting(self, instr: ir.Instr, form: Linear, context: Context) -> Linear | None:
+    def if_fits(self, instr: ir.Instr, form: Linear, bounds: Bounds) -> Linear | None:
         """`form` if it fits the instruction's type, else None."""
-        return form if context.within(form, *full(bits_of(instr.type))) else None
+        return form if bounds.implies_within(form, *signed_range(bits_of(instr.type))) else None
 
-    def between(self, low: int, high: int) -> Linear:
+    def new_bounded(self, low: int, high: int) -> Linear:
         """A value of which only bounds are known."""
-        return Linear.number(low) if low == high else self.atoms.fresh(low, high)
+        return Linear.number(low) if low == high else self.symbols.new(low, high)
 
     # Ids
 
@@ -129,7 +129,7 @@ class IndexForms:
 
     def _id(self, kind: str, axis: int, count: int) -> Linear:
         if (kind, axis) not in self._ids:
-            self._ids[kind, axis] = self.between(0, count - 1)
+            self._ids[kind, axis] = self.new_bounded(0, count - 1)
         return self._ids[kind, axis]
 
     def global_id(self, axis: int, with_offset: bool = True) -> Linear:
@@ -137,12 +137,12 @@ class IndexForms:
         result = self.group_id(axis).times(facts.local_size[axis]).plus(self.local_id(axis))
         if not facts.uniform and ("global", axis) not in self._ids:
             self._ids["global", axis] = result
-            inside = result.shifted(1 - facts.global_size[axis])
-            for atom in inside.terms:
-                self.atoms[atom].constraints.append(inside)
-        return result.shifted(facts.offset[axis] if with_offset else 0)
+            inside = result.plus_const(1 - facts.global_size[axis])
+            for symbol in inside.terms:
+                self.symbols[symbol].constraints.append(inside)
+        return result.plus_const(facts.offset[axis] if with_offset else 0)
 
-    def object_bytes(self, param: ir.Param) -> int | None:
+    def buffer_bytes(self, param: ir.Param) -> int | None:
         """Bytes of the buffer given for a parameter."""
         known = self.facts.arguments[param.index]
         return known if isinstance(known, int) else None
@@ -172,28 +172,28 @@ def _constant(value: ir.Const, lane: int) -> int:
     return signed(value.value, bits_of(value.type)) if isinstance(value.value, int) else 0
 
 
-def _linear(combine: Callable[[Linear, Linear], Linear | None]) -> Rule:
+def _linear_rule(combine: Callable[[Linear, Linear], Linear | None]) -> Rule:
     """An operation whose result is linear in its operands, where it does not wrap."""
 
-    def rule(forms: IndexForms, instr: ir.Instr, lane: int, context: Context) -> Linear | None:
-        left, right = (forms.form(v, lane) for v in instr.operands)
+    def rule(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) -> Linear | None:
+        left, right = (forms.of(v, lane) for v in instr.operands)
         result = combine(left, right)
         if result is not None:
-            result = forms.fitting(instr, result, context)
+            result = forms.if_fits(instr, result, bounds)
         elif instr.op == "mul":
-            result = _product(forms, instr, left, right, context)
+            result = _product(forms, instr, left, right, bounds)
         if result is not None:
-            forms.exact.add((id(instr), lane))
+            forms.nsw.add((id(instr), lane))
         return result
 
     return rule
 
 
-def _product(forms: IndexForms, instr: ir.Instr, left: Linear, right: Linear, context: Context) -> Linear | None:
+def _product(forms: AffineForms, instr: ir.Instr, left: Linear, right: Linear, bounds: Bounds) -> Linear | None:
     """A product of two variables: bounded by its corners."""
-    corners = [x * y for x in context.tight(left) for y in context.tight(right)]
-    low, high = full(bits_of(instr.type))
-    return forms.between(min(corners), max(corners)) if low <= min(corners) and max(corners) <= high else None
+    corners = [x * y for x in bounds.range_of(left) for y in bounds.range_of(right)]
+    low, high = signed_range(bits_of(instr.type))
+    return forms.new_bounded(min(corners), max(corners)) if low <= min(corners) and max(corners) <= high else None
 
 
 def _times(left: Linear, right: Linear) -> Linear | None:
@@ -202,187 +202,187 @@ def _times(left: Linear, right: Linear) -> Linear | None:
     return None if left.terms else right.times(left.const)
 
 
-def _shifted_left(left: Linear, right: Linear) -> Linear | None:
+def _shl(left: Linear, right: Linear) -> Linear | None:
     return left.times(1 << right.const) if not right.terms and 0 <= right.const < 63 else None
 
 
-def _division(forms: IndexForms, instr: ir.Instr, lane: int, context: Context) -> Linear | None:
+def _division(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) -> Linear | None:
     """Rounds to zero, and unsigned ones take no sign: the floor, where neither operand can be negative."""
-    left, right = (forms.form(v, lane) for v in instr.operands)
-    (low, high), (least, most) = context.tight(left), context.tight(right)
+    left, right = (forms.of(v, lane) for v in instr.operands)
+    (low, high), (least, most) = bounds.range_of(left), bounds.range_of(right)
     remainder = instr.op.endswith("rem")
     if least <= 0 or (low < 0 and instr.op[0] == "u"):
         return None
     if low < 0:
         return _signed_division(forms, (low, high), (least, most), remainder)
     if not right.terms:
-        quotient = forms.atoms.floor(left, right.const)
+        quotient = forms.symbols.floor(left, right.const)
         return left.plus(quotient, -right.const) if remainder else quotient
     if not remainder:
-        return forms.between(low // most, high // least)
-    rest = forms.between(0, min(high, most - 1))
-    for atom in rest.terms:
-        forms.atoms[atom].constraints.append(rest.plus(right, -1).shifted(1))
+        return forms.new_bounded(low // most, high // least)
+    rest = forms.new_bounded(0, min(high, most - 1))
+    for symbol in rest.terms:
+        forms.symbols[symbol].constraints.append(rest.plus(right, -1).plus_const(1))
     return rest
 
 
-def _signed_division(forms: IndexForms, a: Interval, b: Interval, remainder: bool) -> Linear:
+def _signed_division(forms: AffineForms, a: Interval, b: Interval, remainder: bool) -> Linear:
     if remainder:
-        return forms.between(max(a[0], 1 - b[1]), max(0, min(a[1], b[1] - 1)))
+        return forms.new_bounded(max(a[0], 1 - b[1]), max(0, min(a[1], b[1] - 1)))
     corners = [abs(x) // y * (1 if x >= 0 else -1) for x in a for y in b]
-    return forms.between(min(*corners, 0), max(*corners, 0))
+    return forms.new_bounded(min(*corners, 0), max(*corners, 0))
 
 
-def _right(forms: IndexForms, instr: ir.Instr, lane: int, context: Context) -> Linear | None:
+def _shift_right(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) -> Linear | None:
     """Shifts to the right are floors; a logical one only of what is not negative."""
-    value, by = (forms.form(v, lane) for v in instr.operands)
+    value, by = (forms.of(v, lane) for v in instr.operands)
     bits = bits_of(instr.type)
-    low, high = context.tight(value)
-    least, most = context.tight(by)
+    low, high = bounds.range_of(value)
+    least, most = bounds.range_of(by)
     if least < 0 or most >= bits:
         return None
     if instr.op == "lshr" and low < 0:
-        return forms.between(0, (1 << (bits - least)) - 1) if least > 0 else None
+        return forms.new_bounded(0, (1 << (bits - least)) - 1) if least > 0 else None
     if not by.terms:
-        return forms.atoms.floor(value, 1 << by.const)
+        return forms.symbols.floor(value, 1 << by.const)
     corners = [x >> y for x in (low, high) for y in (least, most)]
-    return forms.between(min(corners), max(corners))
+    return forms.new_bounded(min(corners), max(corners))
 
 
-def _and(forms: IndexForms, instr: ir.Instr, lane: int, context: Context) -> Linear | None:
-    left, right = (forms.form(v, lane) for v in instr.operands)
+def _and(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) -> Linear | None:
+    left, right = (forms.of(v, lane) for v in instr.operands)
     if not left.terms:
         left, right = right, left
     mask = right.const
     if not right.terms and mask >= 0 and mask & (mask + 1) == 0:  # the low bits: the rest of a floor, whatever the sign
-        return left.plus(forms.atoms.floor(left, mask + 1), -(mask + 1))
-    ends = [context.tight(f) for f in (left, right)]
+        return left.plus(forms.symbols.floor(left, mask + 1), -(mask + 1))
+    ends = [bounds.range_of(f) for f in (left, right)]
     positive = [high for low, high in ends if low >= 0]
-    return forms.between(0, min(positive)) if positive else None
+    return forms.new_bounded(0, min(positive)) if positive else None
 
 
-def _or(forms: IndexForms, instr: ir.Instr, lane: int, context: Context) -> Linear | None:
-    left, right = (forms.form(v, lane) for v in instr.operands)
-    first, second = context.tight(left), context.tight(right)
+def _or(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) -> Linear | None:
+    left, right = (forms.of(v, lane) for v in instr.operands)
+    first, second = bounds.range_of(left), bounds.range_of(right)
     if first[0] < 0 or second[0] < 0:
         return None
     for a, b, end in ((left, right, second[1]), (right, left, first[1])):
         unit = 1 << end.bit_length()
         if a.const % unit == 0 and all(c % unit == 0 for c in a.terms.values()):
-            return forms.fitting(instr, a.plus(b), context)  # no bit in common
-    return forms.between(0, (1 << max(first[1], second[1]).bit_length()) - 1)
+            return forms.if_fits(instr, a.plus(b), bounds)  # no bit in common
+    return forms.new_bounded(0, (1 << max(first[1], second[1]).bit_length()) - 1)
 
 
-def _extended(forms: IndexForms, instr: ir.Instr, lane: int, context: Context) -> Linear | None:
+def _extend(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) -> Linear | None:
     source = instr.operands[0]
-    value, bits = forms.form(source, lane), bits_of(source.type)
+    value, bits = forms.of(source, lane), bits_of(source.type)
     if bits == 1:
-        return forms.between(0, 1) if instr.op == "zext" else forms.between(-1, 0)
-    if instr.op == "sext" or context.within(value, 0, full(bits)[1]):
+        return forms.new_bounded(0, 1) if instr.op == "zext" else forms.new_bounded(-1, 0)
+    if instr.op == "sext" or bounds.implies_within(value, 0, signed_range(bits)[1]):
         return value
-    return forms.between(0, (1 << bits) - 1)
+    return forms.new_bounded(0, (1 << bits) - 1)
 
 
-def _cut(forms: IndexForms, instr: ir.Instr, lane: int, context: Context) -> Linear | None:
-    return forms.fitting(instr, forms.form(instr.operands[0], lane), context)
+def _truncate(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) -> Linear | None:
+    return forms.if_fits(instr, forms.of(instr.operands[0], lane), bounds)
 
 
-def _same(forms: IndexForms, instr: ir.Instr, lane: int, context: Context) -> Linear | None:
+def _pass_through(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) -> Linear | None:
     source = instr.operands[0]
     alike = is_index(source.type) and llvm_types.lanes_of(source.type) == llvm_types.lanes_of(instr.type)
     alike = alike and bits_of(source.type) == bits_of(instr.type)
-    return forms.form(source, lane) if alike else None
+    return forms.of(source, lane) if alike else None
 
 
-def _select(forms: IndexForms, instr: ir.Instr, lane: int, context: Context) -> Linear | None:
+def _select(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) -> Linear | None:
     condition, *ways = instr.operands
     if isinstance(condition.type, ir.Vector):
-        under = [context, context]
+        under = [bounds, bounds]
     else:
-        under = [Context(forms.atoms, context, forms.conditions.facts(condition, truth)) for truth in (True, False)]
-    return merged(forms, [(forms.form(way, lane), place) for way, place in zip(ways, under, strict=True)])
+        under = [Bounds(forms.symbols, bounds, forms.conditions.constraints_of(condition, truth)) for truth in (True, False)]
+    return merge(forms, [(forms.of(way, lane), place) for way, place in zip(ways, under, strict=True)])
 
 
-def merged(forms: IndexForms, ways: list[tuple[Linear, Context]]) -> Linear:
+def merge(forms: AffineForms, ways: list[tuple[Linear, Bounds]]) -> Linear:
     """One of several values, each with what holds where it is the one."""
     first = ways[0][0]
     if all(form.same(first) for form, _ in ways):
         return first
-    ends = [context.tight(form) for form, context in ways]
-    return forms.between(min(low for low, _ in ends), max(high for _, high in ends))
+    ends = [bounds.range_of(form) for form, bounds in ways]
+    return forms.new_bounded(min(low for low, _ in ends), max(high for _, high in ends))
 
 
-def _extract(forms: IndexForms, instr: ir.Instr, lane: int, context: Context) -> Linear | None:
+def _extract(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) -> Linear | None:
     source, index = instr.operands
     if isinstance(index, ir.Const) and isinstance(index.value, int) and index.value < llvm_types.lanes_of(source.type):
-        return forms.form(source, index.value)
+        return forms.of(source, index.value)
     return None
 
 
-def _insert(forms: IndexForms, instr: ir.Instr, lane: int, context: Context) -> Linear | None:
+def _insert(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) -> Linear | None:
     vector, item, index = instr.operands
     if not isinstance(index, ir.Const) or not isinstance(index.value, int):
         return None
-    return forms.form(item) if index.value == lane else forms.form(vector, lane)
+    return forms.of(item) if index.value == lane else forms.of(vector, lane)
 
 
-def _shuffle(forms: IndexForms, instr: ir.Instr, lane: int, context: Context) -> Linear | None:
+def _shuffle(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) -> Linear | None:
     source = instr.mask[lane]
     count = llvm_types.lanes_of(instr.operands[0].type)
     if source < 0:
         return None
-    return forms.form(instr.operands[source // count], source % count)
+    return forms.of(instr.operands[source // count], source % count)
 
 
-def _gep(forms: IndexForms, instr: ir.Instr, lane: int, context: Context) -> Linear | None:
+def _gep(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) -> Linear | None:
     """An offset may wrap at 64 bits and come back: only where it ends up counts, so that nothing must fit here."""
-    type, offset = instr.elem, forms.form(instr.operands[0])
+    type, offset = instr.elem, forms.of(instr.operands[0])
     assert type is not None
     for number, index in enumerate(instr.operands[1:]):
         if number and isinstance(type, ir.Struct):
             assert isinstance(index, ir.Const) and isinstance(index.value, int)
-            offset = offset.shifted(llvm_types.field_offset(type, index.value))
+            offset = offset.plus_const(llvm_types.field_offset(type, index.value))
             type = type.fields[index.value]
             continue
         stride, type = stride_of(number, type)
-        offset = offset.plus(forms.form(index), stride)
+        offset = offset.plus(forms.of(index), stride)
     return offset
 
 
-def _call(forms: IndexForms, instr: ir.Instr, lane: int, context: Context) -> Linear | None:
-    from .index_builtins import CALLS  # registered on top of this module
+def _call(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) -> Linear | None:
+    from .index_builtins import BUILTIN_RULES  # registered on top of this module
 
     assert instr.callee is not None
     if _CONVERSION.fullmatch(instr.callee.name):
         source = instr.operands[0]
         if not isinstance(llvm_types.elem_of(source.type), ir.Int):
             return None
-        value, bits = forms.form(source, lane), bits_of(source.type)
+        value, bits = forms.of(source, lane), bits_of(source.type)
         unsigned = instr.callee.args[0].startswith("u") or instr.callee.args[0] == "size_t"
-        if unsigned and bits < bits_of(instr.type) and not context.within(value, 0, full(bits)[1]):
-            return forms.between(0, (1 << bits) - 1)
-        return forms.fitting(instr, value, context)
-    rule = CALLS.get(instr.callee.name)
-    return rule(forms, instr, lane, context) if rule else None
+        if unsigned and bits < bits_of(instr.type) and not bounds.implies_within(value, 0, signed_range(bits)[1]):
+            return forms.new_bounded(0, (1 << bits) - 1)
+        return forms.if_fits(instr, value, bounds)
+    rule = BUILTIN_RULES.get(instr.callee.name)
+    return rule(forms, instr, lane, bounds) if rule else None
 
 
-def _phi(forms: IndexForms, instr: ir.Instr, lane: int, context: Context) -> Linear | None:
-    from .induction import phi_form  # built on top of this module
+def _phi(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) -> Linear | None:
+    from .induction import induction_form  # built on top of this module
 
-    return phi_form(forms, instr, lane)
+    return induction_form(forms, instr, lane)
 
 
 RULES: dict[str, Rule] = {
-    "add": _linear(lambda a, b: a.plus(b)),
-    "sub": _linear(lambda a, b: a.plus(b, -1)),
-    "mul": _linear(_times),
-    "shl": _linear(_shifted_left),
+    "add": _linear_rule(lambda a, b: a.plus(b)),
+    "sub": _linear_rule(lambda a, b: a.plus(b, -1)),
+    "mul": _linear_rule(_times),
+    "shl": _linear_rule(_shl),
     "sdiv": _division, "udiv": _division, "srem": _division, "urem": _division,
-    "ashr": _right, "lshr": _right,
+    "ashr": _shift_right, "lshr": _shift_right,
     "and": _and, "or": _or, "xor": _or,
-    "zext": _extended, "sext": _extended, "trunc": _cut,
-    "freeze": _same, "bitcast": _same, "addrspacecast": _same,
-    "alloca": lambda forms, instr, lane, context: Linear.number(0),
+    "zext": _extend, "sext": _extend, "trunc": _truncate,
+    "freeze": _pass_through, "bitcast": _pass_through, "addrspacecast": _pass_through,
+    "alloca": lambda forms, instr, lane, bounds: Linear.number(0),
     "select": _select, "extractelement": _extract, "insertelement": _insert, "shufflevector": _shuffle,
     "gep": _gep, "call": _call, "phi": _phi,
 }  # fmt: skip

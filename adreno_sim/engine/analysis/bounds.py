@@ -5,24 +5,24 @@ from __future__ import annotations
 from fractions import Fraction
 from math import gcd
 
-from .linear import Atoms, Interval, Linear
-from .lp import multipliers
+from .linear import Interval, Linear, SymbolTable
+from .lp import dual_multipliers
 
 _ROUNDS = 4
-_ATOMS = 24
-_CONSTRAINTS = 64
+_MAX_SYMBOLS = 24
+_MAX_CONSTRAINTS = 64
 """Beyond so many atoms or constraints an expression is bounded by its atoms' bounds alone."""
 
 
-class Context:
+class Bounds:
     """Constraints (linears that are at most 0) that hold at a place: those of `parent`, and `own`."""
 
-    def __init__(self, atoms: Atoms, parent: Context | None = None, own: list[Linear] | None = None):
-        self._atoms = atoms
-        self.constraints: list[Linear] = [*(parent.constraints if parent else []), *map(_whole, own or [])]
+    def __init__(self, symbols: SymbolTable, parent: Bounds | None = None, own: list[Linear] | None = None):
+        self._symbols = symbols
+        self.constraints: list[Linear] = [*(parent.constraints if parent else []), *map(_normalize, own or [])]
         self._refined: dict[int, Interval] = {}
-        self._boxes: dict[int, Interval] = {}
-        self._tops: dict[frozenset[tuple[int, int]], int] = {}
+        self._symbol_ranges: dict[int, Interval] = {}
+        self._upper_bounds: dict[frozenset[tuple[int, int]], int] = {}
         self._cuts: dict[frozenset[tuple[int, int]], list[Linear]] = {}
         self._linking = False
         if own:
@@ -31,116 +31,117 @@ class Context:
         elif parent:
             self._refined = parent._refined
         self._linking = any(len(c.terms) > 1 for c in self.constraints)
-        self._boxes.clear()  # those of floors may now be better
+        self._symbol_ranges.clear()  # those of floors may now be better
 
-    def box(self, atom: int) -> Interval:
+    def symbol_range(self, symbol: int) -> Interval:
         """Bounds of one atom here."""
-        known = self._boxes.get(atom)
+        known = self._symbol_ranges.get(symbol)
         if known is None:
-            known = self._boxes[atom] = self._computed_box(atom)
-            floor = self._atoms[atom].floor
+            known = self._symbol_ranges[symbol] = self._compute_symbol_range(symbol)
+            floor = self._symbols[symbol].floor
             if floor is not None and self._linking and len(floor[0].terms) > 1:
-                known = self._boxes[atom] = self._floor_box(known, *floor)
+                known = self._symbol_ranges[symbol] = self._refine_floor(known, *floor)
         return known
 
-    def _floor_box(self, plain: Interval, value: Linear, divisor: int) -> Interval:
+    def _refine_floor(self, plain: Interval, value: Linear, divisor: int) -> Interval:
         """Bounds of a floor from the best ones of what it divides; `plain` serves meanwhile."""
-        low, high = self.tight(value)
+        low, high = self.range_of(value)
         low, high = max(plain[0], low // divisor), min(plain[1], high // divisor)
         return (low, high) if low <= high else plain
 
-    def interval(self, value: Linear) -> Interval:
+    def box_range(self, value: Linear) -> Interval:
         """Bounds from the atoms' bounds alone."""
         low = high = value.const
-        for atom, coefficient in value.terms.items():
-            least, most = self.box(atom)
+        for symbol, coefficient in value.terms.items():
+            least, most = self.symbol_range(symbol)
             if coefficient > 0:
                 low, high = low + coefficient * least, high + coefficient * most
             else:
                 low, high = low + coefficient * most, high + coefficient * least
         return low, high
 
-    def within(self, value: Linear, low: int, high: int) -> bool:
+    def implies_within(self, value: Linear, low: int, high: int) -> bool:
         """Whether `value` is certain to lie in [low, high]."""
-        least, most = self.interval(value)
+        least, most = self.box_range(value)
         if most > high:
-            most = self.top(value)
+            most = self.upper_bound(value)
         if least < low and most <= high:
-            least = -self.top(value.times(-1))
+            least = -self.upper_bound(value.times(-1))
         return low <= least and most <= high
 
-    def tight(self, value: Linear) -> Interval:
+    def range_of(self, value: Linear) -> Interval:
         """The best bounds that can be had."""
-        return -self.top(value.times(-1)), self.top(value)
+        return -self.upper_bound(value.times(-1)), self.upper_bound(value)
 
-    def top(self, value: Linear) -> int:
+    def upper_bound(self, value: Linear) -> int:
         """An upper bound of `value`, using constraints that link its atoms."""
-        key = value.key
-        if key not in self._tops:
-            self._tops[key] = self._best(Linear(value.terms, 0))
-        return self._tops[key] + value.const
+        key = value.terms_key
+        if key not in self._upper_bounds:
+            self._upper_bounds[key] = self._lp_upper_bound(Linear(value.terms, 0))
+        return self._upper_bounds[key] + value.const
 
-    def _best(self, value: Linear) -> int:
-        plain = self.interval(value)[1]
+    def _lp_upper_bound(self, value: Linear) -> int:
+        plain = self.box_range(value)[1]
         if not value.terms:
             return plain
-        atoms, constraints = self._linked(value)
-        if not constraints or len(atoms) > _ATOMS or len(constraints) > _CONSTRAINTS:
+        symbols, constraints = self._linked_constraints(value)
+        if not constraints or len(symbols) > _MAX_SYMBOLS or len(constraints) > _MAX_CONSTRAINTS:
             return plain
-        constraints += [cut for atom in value.terms for digit in self._atoms[atom].digits for cut in self._cut(digit)]
-        order = sorted(atoms)
+        digits = [digit for symbol in value.terms for digit in self._symbols[symbol].digits]
+        constraints += [cut for digit in digits for cut in self._digit_cuts(digit)]
+        order = sorted(symbols)
         rows = [([c.terms.get(a, 0) for a in order], -c.const) for c in constraints]
-        found = multipliers([value.terms.get(a, 0) for a in order], rows, [self.box(a) for a in order])
+        found = dual_multipliers([value.terms.get(a, 0) for a in order], rows, [self.symbol_range(a) for a in order])
         # Whatever multipliers >= 0 were found: value = (value - sum of m * constraint) + sum of m * constraint, the latter <= 0.
         terms: dict[int, Fraction] = {a: Fraction(c) for a, c in value.terms.items()}
         const = Fraction(0)
         for factor, constraint in zip(found, constraints, strict=True):
             if factor > 0:
                 const -= factor * constraint.const
-                for atom, coefficient in constraint.terms.items():
-                    terms[atom] = terms.get(atom, Fraction(0)) - factor * coefficient
-        bound = const + sum(c * self.box(a)[c > 0] for a, c in terms.items())
+                for symbol, coefficient in constraint.terms.items():
+                    terms[symbol] = terms.get(symbol, Fraction(0)) - factor * coefficient
+        bound = const + sum(c * self.symbol_range(a)[c > 0] for a, c in terms.items())
         return min(plain, bound.numerator // bound.denominator)
 
-    def _cut(self, digit: Linear) -> list[Linear]:
+    def _digit_cuts(self, digit: Linear) -> list[Linear]:
         """Whole numbers between which a digit lies here: tighter than what the constraints give a sum in fractions."""
-        key = digit.key
+        key = digit.terms_key
         if key not in self._cuts:
             self._cuts[key] = []  # none while they are computed
             if self._linking:
-                low, high = self.tight(digit)
-                self._cuts[key] = [digit.shifted(-high), digit.times(-1).shifted(low)]
+                low, high = self.range_of(digit)
+                self._cuts[key] = [digit.plus_const(-high), digit.times(-1).plus_const(low)]
         return self._cuts[key]
 
-    def _linked(self, value: Linear) -> tuple[set[int], list[Linear]]:
+    def _linked_constraints(self, value: Linear) -> tuple[set[int], list[Linear]]:
         """Atoms and constraints that reach `value` through shared atoms."""
-        atoms, chosen = set(value.terms), []
-        pending = list(atoms)
+        symbols, linked = set(value.terms), []
+        pending = list(symbols)
         waiting = [c for c in self.constraints if len(c.terms) > 1]
         seen: set[int] = set()
-        while pending and len(atoms) <= _ATOMS:
-            atom = pending.pop()
-            near = [c for c in waiting if atom in c.terms] + self._atoms[atom].constraints
+        while pending and len(symbols) <= _MAX_SYMBOLS:
+            symbol = pending.pop()
+            near = [c for c in waiting if symbol in c.terms] + self._symbols[symbol].constraints
             for constraint in near:
                 if id(constraint) in seen:
                     continue
                 seen.add(id(constraint))
-                chosen.append(constraint)
+                linked.append(constraint)
                 for other in constraint.terms:
-                    if other not in atoms:
-                        atoms.add(other)
+                    if other not in symbols:
+                        symbols.add(other)
                         pending.append(other)
-        return atoms, chosen
+        return symbols, linked
 
-    def _computed_box(self, atom: int) -> Interval:
-        known = self._atoms[atom]
+    def _compute_symbol_range(self, symbol: int) -> Interval:
+        known = self._symbols[symbol]
         low, high = known.low, known.high
-        if atom in self._refined:
-            least, most = self._refined[atom]
+        if symbol in self._refined:
+            least, most = self._refined[symbol]
             low, high = max(low, least), min(high, most)
         if known.floor is not None:
             value, divisor = known.floor
-            least, most = self.interval(value)
+            least, most = self.box_range(value)
             low, high = max(low, least // divisor), min(high, most // divisor)
         return (low, high) if low <= high else (known.low, known.high)  # nothing gets here: what holds then is of no use
 
@@ -149,8 +150,8 @@ class Context:
         active = list(self.constraints)
         seen = {id(c) for c in active}
         for constraint in active:
-            for atom in constraint.terms:
-                for more in self._atoms[atom].constraints:
+            for symbol in constraint.terms:
+                for more in self._symbols[symbol].constraints:
                     if id(more) not in seen:
                         seen.add(id(more))
                         active.append(more)
@@ -161,12 +162,12 @@ class Context:
 
     def _tighten(self, constraint: Linear) -> bool:
         """What `constraint` says of each of its atoms, given the others."""
-        least = {a: min(c * end for end in self.box(a)) for a, c in constraint.terms.items()}
+        least = {a: min(c * end for end in self.symbol_range(a)) for a, c in constraint.terms.items()}
         total = constraint.const + sum(least.values())
         changed = False
-        for atom, coefficient in constraint.terms.items():
-            room = least[atom] - total  # coefficient * atom <= room
-            low, high = self.box(atom)
+        for symbol, coefficient in constraint.terms.items():
+            room = least[symbol] - total  # coefficient * atom <= room
+            low, high = self.symbol_range(symbol)
             if coefficient > 0 and room // coefficient < high:
                 high = room // coefficient
             elif coefficient < 0 and -(room // -coefficient) > low:
@@ -174,13 +175,13 @@ class Context:
             else:
                 continue
             if low <= high:
-                self._refined[atom] = low, high
-                self._boxes.clear()
+                self._refined[symbol] = low, high
+                self._symbol_ranges.clear()
                 changed = True
         return changed
 
 
-def _whole(constraint: Linear) -> Linear:
+def _normalize(constraint: Linear) -> Linear:
     """What `constraint` says of whole numbers, its coefficients without their common divisor."""
     divisor = gcd(*constraint.terms.values())
     if divisor < 2:

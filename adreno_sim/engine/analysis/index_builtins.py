@@ -6,16 +6,16 @@ import math
 from collections.abc import Callable
 
 from ...ir import ir, llvm_types
-from .affine import IndexForms, bits_of
-from .bounds import Context
+from .affine import AffineForms, bits_of
+from .bounds import Bounds
 from .linear import Linear
 
-CALLS: dict[str, Callable[[IndexForms, ir.Instr, int, Context], Linear | None]] = {}
+BUILTIN_RULES: dict[str, Callable[[AffineForms, ir.Instr, int, Bounds], Linear | None]] = {}
 
 
 def _call(*names: str):
     def register(rule):
-        CALLS.update(dict.fromkeys(names, rule))
+        BUILTIN_RULES.update(dict.fromkeys(names, rule))
         return rule
 
     return register
@@ -27,7 +27,7 @@ def _axis(instr: ir.Instr) -> int | None:
 
 
 @_call("get_global_id", "get_local_id", "get_group_id", "get_global_offset")
-def _id(forms: IndexForms, instr: ir.Instr, lane: int, context: Context) -> Linear | None:
+def _ids(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) -> Linear | None:
     assert instr.callee is not None
     axis = _axis(instr)
     if axis is None:
@@ -41,7 +41,7 @@ def _id(forms: IndexForms, instr: ir.Instr, lane: int, context: Context) -> Line
 
 
 @_call("get_global_size", "get_num_groups", "get_local_size", "get_enqueued_local_size")
-def _size(forms: IndexForms, instr: ir.Instr, lane: int, context: Context) -> Linear | None:
+def _sizes(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) -> Linear | None:
     assert instr.callee is not None
     axis, facts = _axis(instr), forms.facts
     if axis is None:
@@ -49,28 +49,28 @@ def _size(forms: IndexForms, instr: ir.Instr, lane: int, context: Context) -> Li
     if axis > 2:
         return Linear.number(1)
     if instr.callee.name == "get_local_size" and not facts.uniform:
-        return forms.between(1, facts.local_size[axis])
+        return forms.new_bounded(1, facts.local_size[axis])
     sizes = {"get_global_size": facts.global_size, "get_num_groups": facts.groups}
     return Linear.number(sizes.get(instr.callee.name, facts.local_size)[axis])
 
 
 @_call("get_local_linear_id")
-def _local_linear(forms: IndexForms, instr: ir.Instr, lane: int, context: Context) -> Linear | None:
+def _local_linear(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) -> Linear | None:
     x, y, _ = forms.facts.local_size
     if not forms.facts.uniform:
-        return forms.between(0, math.prod(forms.facts.local_size) - 1)
+        return forms.new_bounded(0, math.prod(forms.facts.local_size) - 1)
     return forms.local_id(0).plus(forms.local_id(1), x).plus(forms.local_id(2), x * y)
 
 
 @_call("get_global_linear_id")
-def _global_linear(forms: IndexForms, instr: ir.Instr, lane: int, context: Context) -> Linear | None:
+def _global_linear(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) -> Linear | None:
     x, y, _ = forms.facts.global_size
     ids = [forms.global_id(axis, with_offset=False) for axis in range(3)]
     return ids[0].plus(ids[1], x).plus(ids[2], x * y)
 
 
 @_call("get_sub_group_local_id", "get_sub_group_size", "get_max_sub_group_size", "get_sub_group_id", "get_num_sub_groups")
-def _sub_group(forms: IndexForms, instr: ir.Instr, lane: int, context: Context) -> Linear | None:
+def _sub_group(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) -> Linear | None:
     assert instr.callee is not None
     wave = forms.facts.wave_size
     most = -(-math.prod(forms.facts.local_size) // wave)
@@ -78,11 +78,11 @@ def _sub_group(forms: IndexForms, instr: ir.Instr, lane: int, context: Context) 
         "get_sub_group_local_id": (0, wave - 1), "get_sub_group_size": (1, wave), "get_max_sub_group_size": (wave, wave),
         "get_sub_group_id": (0, most - 1), "get_num_sub_groups": (1, most),
     }  # fmt: skip
-    return forms.between(*ends[instr.callee.name])
+    return forms.new_bounded(*ends[instr.callee.name])
 
 
 @_call("get_image_width", "get_image_height", "get_image_depth", "get_image_array_size")
-def _extent(forms: IndexForms, instr: ir.Instr, lane: int, context: Context) -> Linear | None:
+def _image_extent(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) -> Linear | None:
     assert instr.callee is not None
     image = instr.operands[0]
     known = forms.facts.arguments[image.index] if isinstance(image, ir.Param) else None
@@ -92,7 +92,7 @@ def _extent(forms: IndexForms, instr: ir.Instr, lane: int, context: Context) -> 
 
 
 @_call("get_image_dim")
-def _dimensions(forms: IndexForms, instr: ir.Instr, lane: int, context: Context) -> Linear | None:
+def _image_dim(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) -> Linear | None:
     image = instr.operands[0]
     known = forms.facts.arguments[image.index] if isinstance(image, ir.Param) else None
     if not isinstance(known, tuple) or not isinstance(image.type, ir.Image):
@@ -101,69 +101,69 @@ def _dimensions(forms: IndexForms, instr: ir.Instr, lane: int, context: Context)
 
 
 @_call("min", "max")
-def _least(forms: IndexForms, instr: ir.Instr, lane: int, context: Context) -> Linear | None:
+def _min_max(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) -> Linear | None:
     """One of two numbers; not above (below) either."""
     assert instr.callee is not None
     operands = [_lane_form(forms, v, lane) for v in instr.operands]
     if any(f is None for f in operands):
         return None
     values = [f for f in operands if f is not None]
-    ends = [context.tight(f) for f in values]
+    ends = [bounds.range_of(f) for f in values]
     if _unsigned(instr, 0) and min(low for low, _ in ends) < 0:
         return None
     pick, sign = (min, 1) if instr.callee.name == "min" else (max, -1)
-    result = forms.between(pick(low for low, _ in ends), pick(high for _, high in ends))
-    for atom in result.terms:
-        forms.atoms[atom].constraints += [result.plus(f, -1).times(sign) for f in values]
+    result = forms.new_bounded(pick(low for low, _ in ends), pick(high for _, high in ends))
+    for symbol in result.terms:
+        forms.symbols[symbol].constraints += [result.plus(f, -1).times(sign) for f in values]
     return result
 
 
 @_call("clamp")
-def _clamp(forms: IndexForms, instr: ir.Instr, lane: int, context: Context) -> Linear | None:
+def _clamp(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) -> Linear | None:
     """min(max(x, low), high)."""
     operands = [_lane_form(forms, v, lane) for v in instr.operands]
     if any(f is None for f in operands):
         return None
-    value, low, high = (context.tight(f) for f in operands if f is not None)
+    value, low, high = (bounds.range_of(f) for f in operands if f is not None)
     if _unsigned(instr, 0) and min(value[0], low[0], high[0]) < 0:
         return None
     ends = [min(max(value[i], low[i]), high[i]) for i in (0, 1)]
-    return forms.between(ends[0], ends[1])
+    return forms.new_bounded(ends[0], ends[1])
 
 
 @_call("abs")
-def _absolute(forms: IndexForms, instr: ir.Instr, lane: int, context: Context) -> Linear | None:
-    value = forms.form(instr.operands[0], lane)
-    low, high = context.tight(value)
+def _abs(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) -> Linear | None:
+    value = forms.of(instr.operands[0], lane)
+    low, high = bounds.range_of(value)
     if _unsigned(instr, 0) or low <= -(1 << (bits_of(instr.type) - 1)):
         return None
-    return value if low >= 0 else forms.between(0, max(-low, high))
+    return value if low >= 0 else forms.new_bounded(0, max(-low, high))
 
 
 @_call("select")
-def _chosen(forms: IndexForms, instr: ir.Instr, lane: int, context: Context) -> Linear | None:
-    ends = [context.tight(forms.form(v, lane)) for v in instr.operands[:2] if isinstance(llvm_types.elem_of(v.type), ir.Int)]
-    return forms.between(min(e[0] for e in ends), max(e[1] for e in ends)) if len(ends) == 2 else None
+def _select(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) -> Linear | None:
+    ends = [bounds.range_of(forms.of(v, lane)) for v in instr.operands[:2] if isinstance(llvm_types.elem_of(v.type), ir.Int)]
+    return forms.new_bounded(min(e[0] for e in ends), max(e[1] for e in ends)) if len(ends) == 2 else None
 
 
 @_call("mul24", "mad24")
-def _product24(forms: IndexForms, instr: ir.Instr, lane: int, context: Context) -> Linear | None:
+def _mul24(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) -> Linear | None:
     """The product of numbers that fit 24 bits."""
     low, high = (0, (1 << 24) - 1) if _unsigned(instr, 0) else (-(1 << 23), (1 << 23) - 1)
-    left, right, *more = (forms.form(v, lane) for v in instr.operands)
-    if not context.within(left, low, high) or not context.within(right, low, high) or (left.terms and right.terms):
+    left, right, *more = (forms.of(v, lane) for v in instr.operands)
+    if not bounds.implies_within(left, low, high) or not bounds.implies_within(right, low, high) or (left.terms and right.terms):
         return None
     product = right.times(left.const) if not left.terms else left.times(right.const)
-    if forms.fitting(instr, product, context) is None:
+    if forms.if_fits(instr, product, bounds) is None:
         return None
-    return forms.fitting(instr, product.plus(more[0]), context) if more else product
+    return forms.if_fits(instr, product.plus(more[0]), bounds) if more else product
 
 
-def _lane_form(forms: IndexForms, value: ir.Value, lane: int) -> Linear | None:
+def _lane_form(forms: AffineForms, value: ir.Value, lane: int) -> Linear | None:
     """A lane of an integer operand, of which a scalar stands for all lanes."""
     if not isinstance(llvm_types.elem_of(value.type), ir.Int):
         return None
-    return forms.form(value, lane if isinstance(value.type, ir.Vector) else 0)
+    return forms.of(value, lane if isinstance(value.type, ir.Vector) else 0)
 
 
 def _unsigned(instr: ir.Instr, operand: int) -> bool:

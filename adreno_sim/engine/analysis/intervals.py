@@ -31,7 +31,7 @@ class Grid:
     def of(spec: Specialization) -> Grid:
         return Grid(spec.local_size, spec.most_groups)
 
-    def call(self, instr: ir.Instr) -> Interval | None:
+    def range_of_call(self, instr: ir.Instr) -> Interval | None:
         """What a work-item function can give."""
         assert instr.callee is not None
         name = instr.callee.name
@@ -65,7 +65,7 @@ def _bits(instr: ir.Instr) -> int:
     return instr.type.bits
 
 
-def full(bits: int) -> Interval:
+def signed_range(bits: int) -> Interval:
     return -(1 << (bits - 1)), (1 << (bits - 1)) - 1
 
 
@@ -75,21 +75,21 @@ class Intervals:
     def __init__(self, order: list[Segment], grid: Grid):
         self._grid = grid
         self._known: dict[int, Interval] = {}
-        self._exact: set[int] = set()
-        self._inductions = self._bounded_counters(order)
+        self._nsw: set[int] = set()
+        self._inductions = self._find_counters(order)
         instrs = [i for s in order for i in s.instrs if isinstance(i.type, ir.Int) and i.type.bits > 1]
         self._own = {id(i) for i in instrs}
-        self._pinned: set[int] = set()
-        self._steps = self._steps_of_counters(order)
+        self._widened: set[int] = set()
+        self._steps = self._find_counter_steps(order)
         for _ in range(_SWEEPS):
             if not self._sweep(instrs):
                 break
         else:
             self._widen(instrs)
 
-    def exact(self, instr: ir.Instr) -> bool:
+    def is_nsw(self, instr: ir.Instr) -> bool:
         """Whether an add, sub, mul or shl gives the mathematical result as a signed number, on every execution."""
-        return id(instr) in self._exact
+        return id(instr) in self._nsw
 
     def of(self, value: ir.Value) -> Interval:
         """The interval of an integer value."""
@@ -98,9 +98,9 @@ class Intervals:
         if isinstance(value, ir.Const):
             number = signed(value.value, bits) if isinstance(value.value, int) else 0
             return number, number
-        return self._known.get(id(value), full(bits)) if isinstance(value, ir.Instr) else full(bits)
+        return self._known.get(id(value), signed_range(bits)) if isinstance(value, ir.Instr) else signed_range(bits)
 
-    def _bounded_counters(self, order: list[Segment]) -> dict[int, tuple[ir.Instr, ir.Value, str, int]]:
+    def _find_counters(self, order: list[Segment]) -> dict[int, tuple[ir.Instr, ir.Value, str, int]]:
         """Counters by id: phi, bound, the comparison under which the loop goes on, step."""
         found: dict[int, tuple[ir.Instr, ir.Value, str, int]] = {}
         for head in {t for _, t in back_edges(order)}:
@@ -123,29 +123,29 @@ class Intervals:
         """What still moves has no bound: phis that are no counters, then everything once more until it holds."""
         unstable = {id(i) for i in instrs if i.op == "phi" and id(i) not in self._inductions}
         for instr in instrs:
-            self._known[id(instr)] = full(_bits(instr))
-        self._pinned = unstable
+            self._known[id(instr)] = signed_range(_bits(instr))
+        self._widened = unstable
         for _ in range(len(instrs) + 1):
             if not self._sweep(instrs):
                 return
 
     def _transfer(self, instr: ir.Instr) -> Interval:
         bits = _bits(instr)
-        low, high = full(bits)
-        raw = self._raw(instr, bits)
+        low, high = signed_range(bits)
+        raw = self._unwrapped(instr, bits)
         fits = raw is not None and low <= raw[0] and raw[1] <= high
         if instr.op in ("add", "sub", "mul", "shl"):
-            (self._exact.add if fits else self._exact.discard)(id(instr))
+            (self._nsw.add if fits else self._nsw.discard)(id(instr))
         return raw if fits and raw is not None else (low, high)
 
-    def _raw(self, instr: ir.Instr, bits: int) -> Interval | None:
+    def _unwrapped(self, instr: ir.Instr, bits: int) -> Interval | None:
         """The mathematical result, which may not fit the type; None: anything."""
         if instr.op == "phi":
-            return self._phi(instr)
+            return self._phi_range(instr)
         if instr.op == "call":
-            return self._call(instr)
+            return self._call_range(instr)
         if id(instr) in self._steps:
-            step = self._stepped(*self._inductions[self._steps[id(instr)]])
+            step = self._range_after_step(*self._inductions[self._steps[id(instr)]])
             return step or _RULES[instr.op](*map(self.of, instr.operands))
         if instr.op == "select":
             return _union([self.of(v) for v in instr.operands[1:]])
@@ -153,37 +153,37 @@ class Intervals:
         rule = _RULES.get(instr.op)
         return rule(*operands) if rule and len(operands) == len(instr.operands) else None
 
-    def _phi(self, instr: ir.Instr) -> Interval | None:
+    def _phi_range(self, instr: ir.Instr) -> Interval | None:
         counter = self._inductions.get(id(instr))
         if counter is not None:
-            step = self._stepped(*counter)
-            return step and _union([step, *map(self.of, _starts(instr))])
-        if id(instr) in self._pinned:
+            step = self._range_after_step(*counter)
+            return step and _union([step, *map(self.of, _start_values(instr))])
+        if id(instr) in self._widened:
             return None
         ready = [v for v in instr.operands if id(v) in self._known or id(v) not in self._own]
         return _union([self.of(v) for v in ready]) if ready else None
 
-    def _stepped(self, phi: ir.Instr, bound: ir.Value, stays: str, step: int) -> Interval | None:
+    def _range_after_step(self, phi: ir.Instr, bound: ir.Value, stays: str, step: int) -> Interval | None:
         """A counter after its step: the test held before, so that it is at most one step past the bound. None: could wrap."""
-        start, end = _union([self.of(v) for v in _starts(phi)]), self.of(bound)
+        start, end = _union([self.of(v) for v in _start_values(phi)]), self.of(bound)
         if stays[0] == "u" and (end[0] < 0 or start[0] < 0):
             return None
         slack = step if stays.endswith("e") else step - (1 if step > 0 else -1)
         low, high = (start[0] + step, end[1] + slack) if step > 0 else (end[0] + slack, start[1] + step)
-        least, most = full(_bits(phi))
+        least, most = signed_range(_bits(phi))
         if stays[0] == "u" and low < 0:
             return None  # an unsigned counter going down may pass below zero
         return (min(low, high), max(low, high)) if least <= min(low, high) and max(low, high) <= most else None
 
-    def _call(self, instr: ir.Instr) -> Interval | None:
+    def _call_range(self, instr: ir.Instr) -> Interval | None:
         """Work-item functions, and plain conversions of what is not negative."""
         assert instr.callee is not None
         if _PLAIN_CONVERSION.fullmatch(instr.callee.name) and isinstance(instr.operands[0].type, ir.Int):
             source = self.of(instr.operands[0])
             return source if source[0] >= 0 else None
-        return self._grid.call(instr)
+        return self._grid.range_of_call(instr)
 
-    def _steps_of_counters(self, order: list[Segment]) -> dict[int, int]:
+    def _find_counter_steps(self, order: list[Segment]) -> dict[int, int]:
         """Operations that step a counter, outside the header whose test they follow: id of the phi by id."""
         heads = {id(i): s for s in order for i in s.instrs if id(i) in self._inductions}
         found = {}
@@ -195,7 +195,7 @@ class Intervals:
         return {n: p for n, p in found.items() if n in self._own}
 
 
-def _starts(phi: ir.Instr) -> list[ir.Value]:
+def _start_values(phi: ir.Instr) -> list[ir.Value]:
     """What a counter begins with: every operand but its own step."""
     return [v for v in phi.operands if step_of(v, phi) is None]
 
@@ -209,7 +209,7 @@ def _product(a: Interval, b: Interval) -> Interval:
     return min(corners), max(corners)
 
 
-def _shifted(a: Interval, by: Interval) -> Interval | None:
+def _shl(a: Interval, by: Interval) -> Interval | None:
     return _product(a, (1 << by[0], 1 << by[1])) if by[0] >= 0 and by[1] < 63 else None
 
 
@@ -220,7 +220,7 @@ def _quotient(a: Interval, b: Interval) -> Interval | None:
     return min([*corners, 0] if a[0] <= 0 <= a[1] else corners), max(corners)
 
 
-def _rest(a: Interval, b: Interval) -> Interval | None:
+def _remainder(a: Interval, b: Interval) -> Interval | None:
     if b[0] <= 0:
         return None
     most = b[1] - 1
@@ -232,16 +232,16 @@ def _unsigned(rule: Rule) -> Rule:
     return lambda a, b: rule(a, b) if a[0] >= 0 and b[0] >= 0 else None
 
 
-def _conjunction(a: Interval, b: Interval) -> Interval | None:
+def _and(a: Interval, b: Interval) -> Interval | None:
     positive = [i[1] for i in (a, b) if i[0] >= 0]
     return (0, min(positive)) if positive else None
 
 
-def _disjunction(a: Interval, b: Interval) -> Interval | None:
+def _or_xor(a: Interval, b: Interval) -> Interval | None:
     return (0, (1 << max(a[1], b[1]).bit_length()) - 1) if a[0] >= 0 and b[0] >= 0 else None
 
 
-def _right(a: Interval, by: Interval) -> Interval | None:
+def _shift_right(a: Interval, by: Interval) -> Interval | None:
     if by[0] < 0 or by[1] > 63:
         return None
     corners = [x >> y for x in a for y in by]
@@ -252,16 +252,16 @@ _RULES: dict[str, Rule] = {
     "add": lambda a, b: (a[0] + b[0], a[1] + b[1]),
     "sub": lambda a, b: (a[0] - b[1], a[1] - b[0]),
     "mul": _product,
-    "shl": _shifted,
+    "shl": _shl,
     "sdiv": _quotient,
-    "srem": _rest,
+    "srem": _remainder,
     "udiv": _unsigned(_quotient),
-    "urem": _unsigned(_rest),
-    "and": _conjunction,
-    "or": _disjunction,
-    "xor": _disjunction,
-    "ashr": _right,
-    "lshr": _unsigned(_right),
+    "urem": _unsigned(_remainder),
+    "and": _and,
+    "or": _or_xor,
+    "xor": _or_xor,
+    "ashr": _shift_right,
+    "lshr": _unsigned(_shift_right),
     "sext": lambda a: a,
     "zext": lambda a: a if a[0] >= 0 else None,
     "trunc": lambda a: a,

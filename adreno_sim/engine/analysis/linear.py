@@ -30,12 +30,12 @@ class Linear:
         if not other.terms or factor == 0:
             return Linear(self.terms, const)
         terms = dict(self.terms)
-        for atom, coefficient in other.terms.items():
-            total = terms.get(atom, 0) + factor * coefficient
+        for symbol, coefficient in other.terms.items():
+            total = terms.get(symbol, 0) + factor * coefficient
             if total:
-                terms[atom] = total
+                terms[symbol] = total
             else:
-                del terms[atom]
+                del terms[symbol]
         return Linear(terms, const)
 
     def times(self, factor: int) -> Linear:
@@ -43,11 +43,11 @@ class Linear:
             return Linear({}, 0)
         return Linear({a: c * factor for a, c in self.terms.items()}, self.const * factor)
 
-    def shifted(self, amount: int) -> Linear:
+    def plus_const(self, amount: int) -> Linear:
         return Linear(self.terms, self.const + amount)
 
     @property
-    def key(self) -> frozenset[tuple[int, int]]:
+    def terms_key(self) -> frozenset[tuple[int, int]]:
         """The terms, to look things up by."""
         return frozenset(self.terms.items())
 
@@ -56,7 +56,7 @@ class Linear:
 
 
 @dataclass
-class Atom:
+class Symbol:
     """Bounds that always hold; `floor` = (linear, divisor) where the atom is the floor of their quotient.
 
     `constraints` are linears that are at most 0 wherever the atom has a value. `digits`: differences of this floor and a
@@ -70,23 +70,23 @@ class Atom:
     digits: list[Linear] = field(default_factory=list)
 
 
-class Atoms:
+class SymbolTable:
     """All atoms of one analysis, by number."""
 
     def __init__(self) -> None:
-        self._atoms: list[Atom] = []
+        self._symbols: list[Symbol] = []
         self._floors: dict[tuple[frozenset[tuple[int, int]], int], dict[int, int]] = {}
 
     def __len__(self) -> int:
-        return len(self._atoms)
+        return len(self._symbols)
 
-    def __getitem__(self, number: int) -> Atom:
-        return self._atoms[number]
+    def __getitem__(self, number: int) -> Symbol:
+        return self._symbols[number]
 
-    def fresh(self, low: int, high: int) -> Linear:
+    def new(self, low: int, high: int) -> Linear:
         """A new atom with these bounds."""
-        self._atoms.append(Atom(low, high))
-        return Linear({len(self._atoms) - 1: 1}, 0)
+        self._symbols.append(Symbol(low, high))
+        return Linear({len(self._symbols) - 1: 1}, 0)
 
     def floor(self, value: Linear, divisor: int) -> Linear:
         """floor(value / divisor), divisor > 0.
@@ -101,49 +101,49 @@ class Atoms:
         if not inside:
             return whole
         if len(inside) == 1:
-            ((atom, coefficient),) = inside.items()
-            nested = self._atoms[atom].floor
+            ((symbol, coefficient),) = inside.items()
+            nested = self._symbols[symbol].floor
             if nested is not None and coefficient == 1:  # floor((floor(x / a) + r) / b) = floor((x + r * a) / (a * b))
                 numerator, first = nested
-                return whole.plus(self._quotient(numerator.shifted(rest * first), divisor * first))
-        return whole.plus(self._quotient(Linear(inside, rest), divisor))
+                return whole.plus(self._floor_symbol(numerator.plus_const(rest * first), divisor * first))
+        return whole.plus(self._floor_symbol(Linear(inside, rest), divisor))
 
-    def _quotient(self, value: Linear, divisor: int) -> Linear:
+    def _floor_symbol(self, value: Linear, divisor: int) -> Linear:
         outside = {a: c // divisor for a, c in value.terms.items() if c % divisor == 0}
         if outside or not 0 <= value.const < divisor:
             return self.floor(value, divisor)
-        others = self._floors.setdefault((value.key, value.const), {})
+        others = self._floors.setdefault((value.terms_key, value.const), {})
         if divisor not in others:
-            others[divisor] = self._new_quotient(value, divisor, others)
+            others[divisor] = self._new_floor_symbol(value, divisor, others)
         return Linear({others[divisor]: 1}, 0)
 
-    def _new_quotient(self, value: Linear, divisor: int, others: dict[int, int]) -> int:
+    def _new_floor_symbol(self, value: Linear, divisor: int, others: dict[int, int]) -> int:
         """The atom of a quotient: what is left is below the divisor, and so are the digits between it and `others`."""
-        low, high = self._box(value)
-        quotient = self.fresh(low // divisor, high // divisor)
+        low, high = self._interval(value)
+        quotient = self.new(low // divisor, high // divisor)
         (number,) = quotient.terms
-        self._atoms[number].floor = value, divisor
-        self._between(value.plus(quotient, -divisor), divisor, number)
+        self._symbols[number].floor = value, divisor
+        self._add_range(value.plus(quotient, -divisor), divisor, number)
         for known, other in others.items():
             small, large = min(known, divisor), max(known, divisor)
             if large % small == 0:
                 fine, coarse = (number, other) if divisor == small else (other, number)
                 digit = Linear({fine: 1, coarse: -(large // small)}, 0)
-                self._between(digit, large // small, fine, coarse)
+                self._add_range(digit, large // small, fine, coarse)
                 for owner in (fine, coarse):
-                    self._atoms[owner].digits.append(digit)
+                    self._symbols[owner].digits.append(digit)
         return number
 
-    def _between(self, rest: Linear, end: int, *owners: int) -> None:
+    def _add_range(self, rest: Linear, end: int, *owners: int) -> None:
         """Note 0 <= rest < end with the atoms `owners`."""
         for number in owners:
-            self._atoms[number].constraints += [rest.times(-1), rest.shifted(1 - end)]
+            self._symbols[number].constraints += [rest.times(-1), rest.plus_const(1 - end)]
 
-    def _box(self, value: Linear) -> Interval:
+    def _interval(self, value: Linear) -> Interval:
         low = high = value.const
         for number, coefficient in value.terms.items():
-            atom = self._atoms[number]
-            ends = coefficient * atom.low, coefficient * atom.high
+            symbol = self._symbols[number]
+            ends = coefficient * symbol.low, coefficient * symbol.high
             low += min(ends)
             high += max(ends)
         return low, high

@@ -12,8 +12,8 @@ from .segments import Graph, ScopeOf, Segment, back_edges
 _SHORT = 1 << 22
 """Iterations (of a loop with all counted loops inside it) that may run between two looks at the watchdog."""
 
-_GREW = {"slt", "sle", "ult", "ule"}
-_SHRANK = {"sgt", "sge", "ugt", "uge"}
+_UPWARD = {"slt", "sle", "ult", "ule"}
+_DOWNWARD = {"sgt", "sge", "ugt", "uge"}
 _INVERSE = {"slt": "sge", "sge": "slt", "sle": "sgt", "sgt": "sle", "ult": "uge", "uge": "ult", "ule": "ugt", "ugt": "ule",
             "eq": "ne", "ne": "eq"}  # fmt: skip
 
@@ -35,7 +35,7 @@ def polled_edges(order: list[Segment]) -> set[tuple[Segment, Segment]]:
     for tail, head in edges:
         bodies.setdefault(head, {head}).update(_body(tail, head, predecessors))
     trips = {head: trip_count(head, body) for head, body in bodies.items()}
-    return {(tail, head) for tail, head in edges if not _short(head, bodies, trips)}
+    return {(tail, head) for tail, head in edges if not _is_short(head, bodies, trips)}
 
 
 def _body(tail: Segment, head: Segment, predecessors: dict[Segment, list[Segment]]) -> set[Segment]:
@@ -48,7 +48,7 @@ def _body(tail: Segment, head: Segment, predecessors: dict[Segment, list[Segment
     return body
 
 
-def _short(head: Segment, bodies: dict[Segment, set[Segment]], trips: dict[Segment, int | None]) -> bool:
+def _is_short(head: Segment, bodies: dict[Segment, set[Segment]], trips: dict[Segment, int | None]) -> bool:
     total = trips[head]
     if total is None:
         return False
@@ -76,10 +76,10 @@ def counted_exits(head: Segment, order: list[Segment]) -> Iterator[tuple[ir.Inst
     if not isinstance(test, ir.Instr) or test.op != "icmp":
         return
     stays = test.pred if head.successors[0] in body else _INVERSE[test.pred]
-    counter = _counter(head, test.operands[0], blocks)
+    counter = _find_induction_variable(head, test.operands[0], blocks)
     if counter is None or counter.phi is not test.operands[0]:
         return
-    if (stays in _GREW and counter.step > 0) or (stays in _SHRANK and counter.step < 0):
+    if (stays in _UPWARD and counter.step > 0) or (stays in _DOWNWARD and counter.step < 0):
         bound = test.operands[1]
         if isinstance(bound, ir.Const) or not any(bound is i for s in body for i in s.instrs):
             yield counter.phi, bound, stays, counter.step
@@ -108,13 +108,13 @@ def _counted_exit(head: Segment, exit: Segment, body: set[Segment], blocks: set[
         return None
     stays = test.pred if exit.successors[0] in body else _INVERSE[test.pred]
     value, bound = test.operands
-    halvings = _halvings(head, value, bound, blocks, stays)
-    if halvings is not None:
-        return halvings
-    counter = _counter(head, value, blocks)
+    iterations = _halving_iterations(head, value, bound, blocks, stays)
+    if iterations is not None:
+        return iterations
+    counter = _find_induction_variable(head, value, blocks)
     if counter is None or not isinstance(counter.phi.type, ir.Int):
         return None
-    begin, end = _run(counter.start, bound, stays)
+    begin, end = _longest_run(counter.start, bound, stays)
     if begin is None or end is None:
         return None
     if not isinstance(counter.start, ir.Const) and not (exit is head and value is counter.phi):
@@ -122,17 +122,17 @@ def _counted_exit(head: Segment, exit: Segment, body: set[Segment], blocks: set[
     return _iterations(begin, counter.step, end, stays, counter.phi.type.bits)
 
 
-def _run(start: ir.Value, bound: ir.Value, stays: str) -> tuple[int | None, int | None]:
+def _longest_run(start: ir.Value, bound: ir.Value, stays: str) -> tuple[int | None, int | None]:
     """Constants between which a counter turns at least as often as from `start` to `bound`."""
     if stays in ("slt", "sle"):
-        return _ends(start)[0], _ends(bound)[1]
+        return _signed_bounds(start)[0], _signed_bounds(bound)[1]
     if stays in ("sgt", "sge"):
-        return _ends(start)[1], _ends(bound)[0]
+        return _signed_bounds(start)[1], _signed_bounds(bound)[0]
     values = [v.value if isinstance(v, ir.Const) and isinstance(v.value, int) else None for v in (start, bound)]
     return values[0], values[1]
 
 
-def _ends(value: ir.Value) -> tuple[int | None, int | None]:
+def _signed_bounds(value: ir.Value) -> tuple[int | None, int | None]:
     """The least and the largest a value may be, as signed: read off constants, local ids, and the function min and max."""
     if isinstance(value, ir.Const) and isinstance(value.value, int) and isinstance(value.type, ir.Int):
         number = signed(value.value, value.type.bits)
@@ -145,7 +145,7 @@ def _ends(value: ir.Value) -> tuple[int | None, int | None]:
         return (0, None) if isinstance(value.type, ir.Int) and value.type.bits >= 32 else (None, None)
     if callee is None or callee.name not in ("min", "max") or call is not value or callee.args[:1] not in (("int",), ("long",)):
         return None, None
-    lows, highs = zip(*map(_ends, value.operands), strict=True)
+    lows, highs = zip(*map(_signed_bounds, value.operands), strict=True)
     known = [end for end in (lows if callee.name == "max" else highs) if end is not None]
     if callee.name == "max":
         return max(known, default=None), max(highs) if None not in highs else None
@@ -153,7 +153,7 @@ def _ends(value: ir.Value) -> tuple[int | None, int | None]:
 
 
 @dataclass(frozen=True)
-class _Counter:
+class _InductionVariable:
     """An induction variable: `phi` begins at `start` and grows by the constant `step`."""
 
     phi: ir.Instr
@@ -161,7 +161,7 @@ class _Counter:
     step: int
 
 
-def _counter(head: Segment, value: ir.Value, blocks: set[int]) -> _Counter | None:
+def _find_induction_variable(head: Segment, value: ir.Value, blocks: set[int]) -> _InductionVariable | None:
     """The induction variable that `value` is, or is one step ahead of; None if it is none."""
     for phi in head.block.instrs:
         if phi.op != "phi":
@@ -175,11 +175,11 @@ def _counter(head: Segment, value: ir.Value, blocks: set[int]) -> _Counter | Non
             continue
         amount = step_of(step, phi)
         if amount is not None:
-            return _Counter(phi, outside[0], amount)
+            return _InductionVariable(phi, outside[0], amount)
     return None
 
 
-def _halvings(head: Segment, value: ir.Value, bound: ir.Value, blocks: set[int], stays: str) -> int | None:
+def _halving_iterations(head: Segment, value: ir.Value, bound: ir.Value, blocks: set[int], stays: str) -> int | None:
     """Iterations of a loop that shifts or divides a variable, which is `value` before or after that, until nothing is left."""
     if not isinstance(bound, ir.Const) or not isinstance(bound.value, int):
         return None
@@ -189,13 +189,13 @@ def _halvings(head: Segment, value: ir.Value, bound: ir.Value, blocks: set[int],
         inside = [v for v, b in zip(phi.operands, phi.blocks, strict=True) if id(b) in blocks]
         if len(inside) != 1 or not isinstance(phi.type, ir.Int) or (value is not phi and value is not inside[0]):
             continue
-        rests = _rests(inside[0], phi)
-        if rests and not any(_holds(stays, rest, bound.value, phi.type.bits) for rest in rests):
+        rests = _limits_of_halving(inside[0], phi)
+        if rests and not any(_compare(stays, rest, bound.value, phi.type.bits) for rest in rests):
             return phi.type.bits + 2
     return None
 
 
-def _rests(value: ir.Value, phi: ir.Instr) -> tuple[int, ...]:
+def _limits_of_halving(value: ir.Value, phi: ir.Instr) -> tuple[int, ...]:
     """What `phi` becomes where `value`, a part of it, takes its place again and again; nothing where that never ends."""
     if not isinstance(value, ir.Instr) or len(value.operands) != 2 or value.operands[0] is not phi:
         return ()
@@ -208,7 +208,7 @@ def _rests(value: ir.Value, phi: ir.Instr) -> tuple[int, ...]:
     return (0,) if divided and amount.value >= 2 else ()
 
 
-def _holds(pred: str, left: int, right: int, bits: int) -> bool:
+def _compare(pred: str, left: int, right: int, bits: int) -> bool:
     """A comparison of two constants."""
     mask = (1 << bits) - 1
     a, b = (signed(left, bits), signed(right, bits)) if pred[0] == "s" else (left & mask, right & mask)
@@ -239,7 +239,7 @@ def _iterations(start: int, step: int, bound: int, stays: str, bits: int) -> int
     if stays == "ne":
         ends = step != 0 and distance % step == 0 and distance // step >= 1
         return distance // step + 1 if ends else None
-    if (stays in _GREW and step > 0) or (stays in _SHRANK and step < 0):
+    if (stays in _UPWARD and step > 0) or (stays in _DOWNWARD and step < 0):
         if abs(bound) > (1 << (bits - 2)) or abs(step) > (1 << (bits - 3)):
             return None  # could step over the end of the type and go on
         if stays[0] == "u" and step < 0 and bound + (stays == "ugt") < -step:

@@ -11,7 +11,7 @@ _PIVOTS = 60
 _TINY = 1e-9
 
 
-def multipliers(
+def dual_multipliers(
     objective: Sequence[int], rows: Sequence[tuple[Sequence[int], int]], bounds: Sequence[tuple[int, int]]
 ) -> list[Fraction]:
     """Factors (>= 0) of the rows that bound the objective from above best: dual simplex from the corner the objective likes.

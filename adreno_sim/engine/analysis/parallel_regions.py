@@ -96,13 +96,13 @@ def _liveness(graph: Graph) -> dict[Segment, list[ir.Instr]]:
     """Values that live into each segment (backward data flow; crossing splits). Nothing where no work-items meet."""
     if not graph.sync_points:
         return {}
-    touched = {s: _touched(s) for s in graph.segments}
+    known = {s: _uses_and_definitions(s) for s in graph.segments}
     live: dict[Segment, dict[int, ir.Instr]] = {s: {} for s in graph.segments}
     changed = True
     while changed:
         changed = False
         for segment in reversed(graph.segments):
-            now = _live_in(segment, live, *touched[segment])
+            now = _live_in(segment, live, *known[segment])
             if len(now) != len(live[segment]):
                 live[segment] = now
                 changed = True
@@ -110,7 +110,7 @@ def _liveness(graph: Graph) -> dict[Segment, list[ir.Instr]]:
     return {s: sorted(values.values(), key=order) for s, values in live.items()}
 
 
-def _touched(segment: Segment) -> tuple[dict[int, ir.Instr], list[int]]:
+def _uses_and_definitions(segment: Segment) -> tuple[dict[int, ir.Instr], list[int]]:
     """What a segment uses of other segments and its own, and what it computes."""
     uses = [*_edge_uses(segment), *_uses(segment)]
     used = {id(value): value for value in uses if isinstance(value, ir.Instr) and not is_rematerializable(value)}

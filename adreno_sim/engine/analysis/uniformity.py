@@ -14,7 +14,7 @@ from ...ir.cfg import reached_from
 from ...ir.dominators import Dominators
 from ...ir.postdominators import joins
 
-_SAME = re.compile(
+_UNIFORM_CALLS = re.compile(
     r"get_(group_id|num_groups|local_size|enqueued_local_size|global_size|global_offset|work_dim)"
     r"|convert_.*|as_.*|(f?min|f?max|clamp|abs|mul24|mad24)"
 )
@@ -33,37 +33,37 @@ class Uniformity:
         self._order = dominators.order
         self._predecessors = dominators.predecessors
         self._joins = joins(self._order)
-        self._differing: set[int] = set()
-        self._apart: set[ir.Block] = set()
+        self._divergent_values: set[int] = set()
+        self._divergent_blocks: set[ir.Block] = set()
         while self._sweep():
             pass
 
-    def uniform(self, value: ir.Value) -> bool:
+    def is_uniform(self, value: ir.Value) -> bool:
         """Whether all work-items that compute a value in the same turn get the same."""
-        return id(value) not in self._differing
+        return id(value) not in self._divergent_values
 
-    def holds(self, block: ir.Block) -> bool:
+    def is_convergent(self, block: ir.Block) -> bool:
         """Whether all work-items go through `block` together."""
-        return block not in self._apart
+        return block not in self._divergent_blocks
 
-    def decides(self, block: ir.Block) -> bool:
+    def is_uniform_branch(self, block: ir.Block) -> bool:
         """Whether a block ends in a branch that all work-items take together, the same way."""
-        return len(set(block.successors)) > 1 and self.holds(block) and self.uniform(block.terminator.operands[0])
+        return len(set(block.successors)) > 1 and self.is_convergent(block) and self.is_uniform(block.terminator.operands[0])
 
     def _sweep(self) -> bool:
-        before = len(self._differing) + len(self._apart)
+        before = len(self._divergent_values) + len(self._divergent_blocks)
         for block in self._order:
             for instr in block.instrs:
-                if id(instr) not in self._differing and self._differs(instr, block):
-                    self._differing.add(id(instr))
-            if len(set(block.successors)) > 1 and not self.uniform(block.terminator.operands[0]):
-                self._apart |= reached_from(block, self._joins.get(block))
-        return len(self._differing) + len(self._apart) > before
+                if id(instr) not in self._divergent_values and self._is_divergent(instr, block):
+                    self._divergent_values.add(id(instr))
+            if len(set(block.successors)) > 1 and not self.is_uniform(block.terminator.operands[0]):
+                self._divergent_blocks |= reached_from(block, self._joins.get(block))
+        return len(self._divergent_values) + len(self._divergent_blocks) > before
 
-    def _differs(self, instr: ir.Instr, block: ir.Block) -> bool:
+    def _is_divergent(self, instr: ir.Instr, block: ir.Block) -> bool:
         if instr.op == "phi":
-            if not all(map(self.holds, [block, *self._predecessors[id(block)]])):
+            if not all(map(self.is_convergent, [block, *self._predecessors[id(block)]])):
                 return True
-        elif not (instr.op in _PURE or (instr.callee is not None and _SAME.fullmatch(instr.callee.name))):
+        elif not (instr.op in _PURE or (instr.callee is not None and _UNIFORM_CALLS.fullmatch(instr.callee.name))):
             return True
-        return not all(map(self.uniform, instr.operands))
+        return not all(map(self.is_uniform, instr.operands))

@@ -162,7 +162,7 @@ class RegionEmitter(Emitter):
         """The whole function as text."""
         self.opening = Text(self.prologue.names, label="item")
         proven = self.unit.spec.proofs != NOTHING
-        self.exact = self.unit.exact if proven else Intervals(self.region.order, Grid.of(self.unit.spec)).exact
+        self.exact = self.unit.exact if proven else Intervals(self.region.order, Grid.of(self.unit.spec)).is_nsw
         for name in self._counters:
             self.prologue.lines += [f"  %{name} = alloca i64", f"  store i64 0, ptr %{name}"]
         if self.unit.deferred_checks:  # one flag per run of the region: a register, which LLVM can keep through vectorised loops

@@ -56,9 +56,9 @@ class Unit:
     def __post_init__(self) -> None:
         proofs = self.spec.proofs
         numbered = enumerate(i for b in self.kernel.blocks for i in b.instrs)
-        pairs = [(n, id(i)) for n, i in numbered if n in proofs.in_range or n in proofs.exact]
+        pairs = [(n, id(i)) for n, i in numbered if n in proofs.in_range or n in proofs.nsw]
         self._in_range = {i for n, i in pairs if n in proofs.in_range}
-        self._exact = {i for n, i in pairs if n in proofs.exact}
+        self._exact = {i for n, i in pairs if n in proofs.nsw}
 
     @property
     def checked(self) -> bool:

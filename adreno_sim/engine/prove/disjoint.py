@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ...ir import ir
-from ..analysis.affine import IndexForms
-from ..analysis.bounds import Context
+from ..analysis.affine import AffineForms
+from ..analysis.bounds import Bounds
 from ..analysis.linear import Linear
 
 Step = tuple[int, int]
@@ -23,7 +23,7 @@ Part = tuple[int, Linear]
 
 
 @dataclass(frozen=True)
-class Write:
+class AccessRange:
     """A write of `size` bytes at `offset` (of texels: one, at a number that stands for the coordinates). Or a read."""
 
     instr: ir.Instr
@@ -31,8 +31,8 @@ class Write:
     size: int
 
 
-def told_apart(
-    forms: IndexForms, writes: Sequence[Write], ids: Sequence[Linear], reads: Sequence[ir.Instr] = ()
+def injective_symbols(
+    forms: AffineForms, writes: Sequence[AccessRange], ids: Sequence[Linear], reads: Sequence[ir.Instr] = ()
 ) -> frozenset[int] | None:
     """The atoms that the offsets determine, if no two executions of these writes by work-items that differ in any of `ids` have
     a byte in common, nor those of writes at different offsets or with different turns of a loop in the offset; else None.
@@ -45,37 +45,38 @@ def told_apart(
     if any(w.offset.terms != first.offset.terms or w.size != first.size for w in writes):
         return None
     offsets = sorted({w.offset.const for w in writes})
-    steps = _as_steps([offset - offsets[0] for offset in offsets])
-    places = [forms.context(instr) for instr in (*(w.instr for w in writes), *reads)]
+    steps = _factor_into_steps([offset - offsets[0] for offset in offsets])
+    points = [forms.bounds_at(instr) for instr in (*(w.instr for w in writes), *reads)]
     if steps is None:
         return None
-    for parts, told in _spellings(forms, places, first.offset):
-        if all(_told(place, number, told) for place in places for number in ids) and _tell(places, parts, steps, first.size):
-            return told
+    for parts, determined in _decompositions(forms, points, first.offset):
+        known = all(_is_determined(point, number, determined) for point in points for number in ids)
+        if known and _are_separated(points, parts, steps, first.size):
+            return determined
     return None
 
 
-def _told(place: Context, number: Linear, told: frozenset[int]) -> bool:
+def _is_determined(point: Bounds, number: Linear, determined: frozenset[int]) -> bool:
     """Whether the atoms that are told determine `number`, if it can vary here."""
-    low, high = place.tight(number)
-    return low == high or number.terms.keys() <= told
+    low, high = point.range_of(number)
+    return low == high or number.terms.keys() <= determined
 
 
-def _spellings(forms: IndexForms, places: list[Context], offset: Linear) -> Iterator[tuple[list[Part], frozenset[int]]]:
+def _decompositions(forms: AffineForms, points: list[Bounds], offset: Linear) -> Iterator[tuple[list[Part], frozenset[int]]]:
     """Ways to write an offset as a sum of parts, and the atoms that these determine: atom by atom, and by digits."""
-    offset, quotients = _quotients(forms, offset)
-    yield _atoms(offset), frozenset(offset.terms)
-    rest, parts, told = offset, list[Part](), set[int]()
-    for number in {number.key: number for number, _ in quotients.values()}.values():
-        digits, rest = _digits(number, {d: atom for atom, (n, d) in quotients.items() if n.same(number)}, rest)
+    offset, quotients = _merge_quotients(forms, offset)
+    yield _by_symbol(offset), frozenset(offset.terms)
+    rest, parts, determined = offset, list[Part](), set[int]()
+    for number in {number.terms_key: number for number, _ in quotients.values()}.values():
+        digits, rest = _extract_digits(number, {d: symbol for symbol, (n, d) in quotients.items() if n.same(number)}, rest)
         parts += digits
-        if all(c for c, _ in digits) and _tell(places, _atoms(number), [], 1):
-            told |= number.terms.keys()
+        if all(c for c, _ in digits) and _are_separated(points, _by_symbol(number), [], 1):
+            determined |= number.terms.keys()
     if parts:
-        yield [part for part in parts + _atoms(rest) if part[0]], frozenset(told | rest.terms.keys())
+        yield [part for part in parts + _by_symbol(rest) if part[0]], frozenset(determined | rest.terms.keys())
 
 
-def _atoms(value: Linear) -> list[Part]:
+def _by_symbol(value: Linear) -> list[Part]:
     return [(c, Linear({a: 1}, 0)) for a, c in value.terms.items()]
 
 
@@ -83,70 +84,70 @@ Quotient = tuple[Linear, int]
 """A number, and what it is divided by."""
 
 
-def _quotients(forms: IndexForms, offset: Linear) -> tuple[Linear, dict[int, Quotient]]:
+def _merge_quotients(forms: AffineForms, offset: Linear) -> tuple[Linear, dict[int, Quotient]]:
     """An offset in which equal quotients are one atom, and the quotients in it by their atoms."""
     found: dict[int, Quotient] = {}
     known: dict[tuple[frozenset[tuple[int, int]], int, int], int] = {}
-    for atom, coefficient in list(offset.terms.items()):
-        quotient = _quotient(forms, atom)
+    for symbol, coefficient in list(offset.terms.items()):
+        quotient = _flatten_quotient(forms, symbol)
         if quotient is None:
             continue
-        first = known.setdefault((quotient[0].key, quotient[0].const, quotient[1]), atom)
-        if first == atom:
-            found[atom] = quotient
+        first = known.setdefault((quotient[0].terms_key, quotient[0].const, quotient[1]), symbol)
+        if first == symbol:
+            found[symbol] = quotient
         else:
-            offset = offset.plus(Linear({first: coefficient, atom: -coefficient}, 0))
-    return offset, {atom: quotient for atom, quotient in found.items() if atom in offset.terms}
+            offset = offset.plus(Linear({first: coefficient, symbol: -coefficient}, 0))
+    return offset, {symbol: quotient for symbol, quotient in found.items() if symbol in offset.terms}
 
 
-def _quotient(forms: IndexForms, atom: int) -> Quotient | None:
+def _flatten_quotient(forms: AffineForms, symbol: int) -> Quotient | None:
     """What an atom is the floor of, without floors inside: floor((floor(x / a) + y) / b) = floor((x + a * y) / (a * b))."""
-    floor = forms.atoms[atom].floor
+    floor = forms.symbols[symbol].floor
     if floor is None:
         return None
     number, divisor = floor
     while True:
-        inner = [a for a, c in number.terms.items() if c == 1 and forms.atoms[a].floor is not None]
+        inner = [a for a, c in number.terms.items() if c == 1 and forms.symbols[a].floor is not None]
         if not inner:
             return number, divisor
-        value, by = forms.atoms[inner[0]].floor  # type: ignore[misc]
+        value, by = forms.symbols[inner[0]].floor  # type: ignore[misc]
         number = value.plus(number.plus(Linear({inner[0]: 1}, 0), -1), by)
         divisor *= by
 
 
-def _digits(number: Linear, quotients: dict[int, int], offset: Linear) -> tuple[list[Part], Linear]:
+def _extract_digits(number: Linear, quotients: dict[int, int], offset: Linear) -> tuple[list[Part], Linear]:
     """The digits of `number` in an offset, the lowest first, and what is left of the offset without them; `quotients`: atoms by
     what the number is divided by."""
-    weight = _times_in(number, offset)
+    weight = _multiplicity(number, offset)
     rest = offset.plus(number, -weight)
     digits, lower, unit = list[Part](), number, 1
     for divisor in sorted(quotients):
-        atom = quotients[divisor]
-        digits.append((weight, lower.plus(Linear({atom: 1}, 0), -(divisor // unit))))
-        weight = weight * (divisor // unit) + rest.terms.get(atom, 0)
-        rest = Linear({a: c for a, c in rest.terms.items() if a != atom}, rest.const)
-        lower, unit = Linear({atom: 1}, 0), divisor
+        symbol = quotients[divisor]
+        digits.append((weight, lower.plus(Linear({symbol: 1}, 0), -(divisor // unit))))
+        weight = weight * (divisor // unit) + rest.terms.get(symbol, 0)
+        rest = Linear({a: c for a, c in rest.terms.items() if a != symbol}, rest.const)
+        lower, unit = Linear({symbol: 1}, 0), divisor
     return [*digits, (weight, lower)], rest
 
 
-def _times_in(number: Linear, offset: Linear) -> int:
+def _multiplicity(number: Linear, offset: Linear) -> int:
     """How many times an offset has `number`, as one of the number's atoms tells."""
-    for atom, coefficient in number.terms.items():
+    for symbol, coefficient in number.terms.items():
         if coefficient in (1, -1):
-            return offset.terms.get(atom, 0) * coefficient
+            return offset.terms.get(symbol, 0) * coefficient
     return 0
 
 
-def _tell(places: list[Context], parts: list[Part], steps: list[Step], width: int) -> bool:
+def _are_separated(points: list[Bounds], parts: list[Part], steps: list[Step], width: int) -> bool:
     """Whether different values of the parts, plus any of `steps`, are at least `width` apart.
 
     Of two executions look at the largest coefficient whose part (or step) differs: what is smaller must not make up for it.
     """
     weights: list[tuple[int, int, int]] = [(step, count, -1) for step, count in steps]
-    weights += [(abs(c), 0, n) for n, (c, part) in enumerate(parts) if _spread(places, part) > 0]
+    weights += [(abs(c), 0, n) for n, (c, part) in enumerate(parts) if _spread(points, part) > 0]
     below, extent = Linear.number(0), 0  # of parts, and of steps
     for weight, count, number in sorted(weights):
-        if weight < _spread(places, below) + extent + width:
+        if weight < _spread(points, below) + extent + width:
             return False
         if number < 0:
             extent += weight * (count - 1)
@@ -155,13 +156,13 @@ def _tell(places: list[Context], parts: list[Part], steps: list[Step], width: in
     return True
 
 
-def _spread(places: list[Context], value: Linear) -> int:
+def _spread(points: list[Bounds], value: Linear) -> int:
     """The largest difference between two values, at whichever places."""
-    ends = [place.tight(value) for place in places]
+    ends = [point.range_of(value) for point in points]
     return max(high for _, high in ends) - min(low for low, _ in ends)
 
 
-def _as_steps(offsets: list[int]) -> list[Step] | None:
+def _factor_into_steps(offsets: list[int]) -> list[Step] | None:
     """Different offsets, ascending from 0, as all the sums of multiples of some steps; None where they are no such sums."""
     steps: list[Step] = []
     while len(offsets) > 1:

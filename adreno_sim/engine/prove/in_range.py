@@ -12,8 +12,8 @@ from ...ir.provenance import ObjectId, Provenance, is_pointer
 from ...ir.queries import globals_of, private_bytes
 from ..abi.launch_facts import LaunchFacts
 from ..abi.specialization import LocalArg, Proofs, Specialization
-from ..analysis.affine import IndexForms
-from ..analysis.bounds import Context
+from ..analysis.affine import AffineForms
+from ..analysis.bounds import Bounds
 from ..analysis.linear import Linear
 
 _VECTOR = re.compile(r"v(?P<way>load|store)(?P<aligned>a?)(?P<half>_half)?(?P<count>\d*)(?:_rt[ezpn])?")
@@ -42,62 +42,63 @@ def prove(function: ir.Function, spec: Specialization, facts: LaunchFacts) -> Pr
 
 
 def _prove(function: ir.Function, spec: Specialization, facts: LaunchFacts) -> Proofs:
-    analysis = Analysis(function, spec, facts)
-    in_range, exact = set(), set()
+    analysis = AccessAnalysis(function, spec, facts)
+    in_range, nsw = set(), set()
     number = 0
     for block in function.blocks:
         for instr in block.instrs:
             if analysis.forms.dominators.reachable(block):
-                if (touches_memory(instr) and analysis.in_range(instr)) or (instr.op == "gep" and analysis.inside_arrays(instr)):
+                is_gep = instr.op == "gep"
+                if analysis.indices_within_arrays(instr) if is_gep else touches_memory(instr) and analysis.is_in_range(instr):
                     in_range.add(number)
-                elif instr.op in _ARITHMETIC and isinstance(instr.type, ir.Int) and analysis.exact(instr):
-                    exact.add(number)
+                elif instr.op in _ARITHMETIC and isinstance(instr.type, ir.Int) and analysis.is_nsw(instr):
+                    nsw.add(number)
             number += 1
-    return Proofs(frozenset(in_range), frozenset(exact))
+    return Proofs(frozenset(in_range), frozenset(nsw))
 
 
-class Analysis:
+class AccessAnalysis:
     """What can be said of the accesses of one kernel in one launch."""
 
     def __init__(self, function: ir.Function, spec: Specialization, facts: LaunchFacts):
         self.spec = spec
-        self.forms = IndexForms(function, spec, facts)
+        self.forms = AffineForms(function, spec, facts)
         self._provenance = Provenance(function)
         self._params = {p.index: p for p in function.params}
         self._globals = {g.name: g for g in globals_of(function)}
         self._allocas = {id(i): i for i in function.blocks[0].instrs if i.op == "alloca"}
 
-    def exact(self, instr: ir.Instr) -> bool:
-        self.forms.form(instr)
-        return (id(instr), 0) in self.forms.exact
+    def is_nsw(self, instr: ir.Instr) -> bool:
+        self.forms.of(instr)
+        return (id(instr), 0) in self.forms.nsw
 
-    def inside_arrays(self, gep: ir.Instr) -> bool:
+    def indices_within_arrays(self, gep: ir.Instr) -> bool:
         """Whether `gep` indexes arrays inside its object, and every index stays in the array it goes into."""
-        type, context, found = gep.elem, self.forms.context(gep), False
+        type, bounds, found = gep.elem, self.forms.bounds_at(gep), False
         for index in gep.operands[2:]:
             if isinstance(type, ir.Struct):
                 assert isinstance(index, ir.Const) and isinstance(index.value, int)
                 type = type.fields[index.value]
                 continue
             assert isinstance(type, (ir.Array, ir.Vector))
-            if not context.within(self.forms.form(index), 0, type.count - 1):
+            if not bounds.implies_within(self.forms.of(index), 0, type.count - 1):
                 return False
             type, found = type.elem, True
         return found
 
-    def in_range(self, instr: ir.Instr) -> bool:
+    def is_in_range(self, instr: ir.Instr) -> bool:
         """Whether every access of `instr` lies inside its object."""
-        context = self.forms.context(instr)
+        bounds = self.forms.bounds_at(instr)
         if instr.callee is not None and IMAGE.fullmatch(instr.callee.name):
-            return self._texel_in_range(instr, context)
+            return self._is_texel_in_range(instr, bounds)
         spans = list(self.spans(instr))
-        return bool(spans) and all(span is not None and self._inside(span, context) for span in spans)
+        return bool(spans) and all(span is not None and self._is_span_in_range(span, bounds) for span in spans)
 
-    def _inside(self, span: Span, context: Context) -> bool:
-        extent = self._bytes(self.key_of(span.pointer))
-        return extent is not None and context.within(span.offset, 0, extent - span.size)
+    def _is_span_in_range(self, span: Span, bounds: Bounds) -> bool:
+        extent = self._object_size(self.object_of(span.pointer))
+        return extent is not None and bounds.implies_within(span.offset, 0, extent - span.size)
 
-    def key_of(self, pointer: ir.Value) -> ObjectId | None:
+    def object_of(self, pointer: ir.Value) -> ObjectId | None:
         """The object that a pointer leads to; None where it may be any."""
         return self._provenance.object_id(pointer)
 
@@ -105,7 +106,7 @@ class Analysis:
         """A program-scope variable that the kernel refers to."""
         return self._globals[name]  # type: ignore[index]
 
-    def _bytes(self, key: ObjectId | None) -> int | None:
+    def _object_size(self, key: ObjectId | None) -> int | None:
         """Bytes of an object."""
         if key is None:
             return None
@@ -113,14 +114,14 @@ class Analysis:
         if kind == "param":
             assert isinstance(which, int)
             arg = self.spec.args[which]
-            return arg.nbytes if isinstance(arg, LocalArg) else self.forms.object_bytes(self._params[which])
+            return arg.nbytes if isinstance(arg, LocalArg) else self.forms.buffer_bytes(self._params[which])
         if kind == "alloca":
             return private_bytes(self._allocas[which])  # type: ignore[index]
         return llvm_types.size_of(self._globals[which].type) if kind == "global" else None  # type: ignore[index]
 
     def spans(self, instr: ir.Instr) -> Iterator[Span | None]:
         """Every piece of memory that `instr` touches; None for one that cannot be told."""
-        form, operands = self.forms.form, instr.operands
+        form, operands = self.forms.of, instr.operands
         if instr.op == "load":
             yield Span(operands[0], form(operands[0]), _bytes_of(instr.type))
         elif instr.op == "store":
@@ -128,42 +129,42 @@ class Analysis:
             by_value = isinstance(value, ir.Param) and isinstance(value.type, ir.Struct)
             yield None if by_value else Span(target, form(target), _bytes_of(ir.type_of(value)))
         elif instr.op in ("memcpy", "memmove", "memset"):
-            yield from self._block(instr)
+            yield from self._copy_spans(instr)
         elif instr.op in ("atomicrmw", "cmpxchg"):
             yield Span(operands[0], form(operands[0]), llvm_types.store_size(operands[1].type))
         elif instr.callee is not None:
-            yield from self._called(instr, instr.callee)
+            yield from self._call_spans(instr, instr.callee)
 
-    def _block(self, instr: ir.Instr) -> Iterator[Span | None]:
+    def _copy_spans(self, instr: ir.Instr) -> Iterator[Span | None]:
         target, source, length = instr.operands
         if not (isinstance(length, ir.Const) and isinstance(length.value, int)):
             yield None
             return
-        yield Span(target, self.forms.form(target), length.value)
+        yield Span(target, self.forms.of(target), length.value)
         if instr.op != "memset":
-            yield Span(source, self.forms.form(source), length.value)
+            yield Span(source, self.forms.of(source), length.value)
 
-    def _called(self, instr: ir.Instr, callee: ir.Callee) -> Iterator[Span | None]:
+    def _call_spans(self, instr: ir.Instr, callee: ir.Callee) -> Iterator[Span | None]:
         match = _VECTOR.fullmatch(callee.name)
         if match is not None:
-            yield self._vector(instr, match)
+            yield self._vector_span(instr, match)
         elif _ATOMIC.fullmatch(callee.name) and sum(is_pointer(v) for v in instr.operands) == 1:
             pointer = instr.operands[0]
             type = instr.operands[1].type if isinstance(instr.type, ir.Void) else instr.type
-            yield Span(pointer, self.forms.form(pointer), llvm_types.store_size(type))
+            yield Span(pointer, self.forms.of(pointer), llvm_types.store_size(type))
         else:
             yield None
 
-    def _vector(self, instr: ir.Instr, match: re.Match[str]) -> Span:
+    def _vector_span(self, instr: ir.Instr, match: re.Match[str]) -> Span:
         """vload, vstore and their halves: the index counts whole vectors."""
         *data, index, pointer = instr.operands
         type = data[0].type if data else instr.type
         lanes, elem = llvm_types.lanes_of(type), llvm_types.elem_of(type)
         size = 2 if match["half"] else llvm_types.size_of(elem)
         stride = size * (4 if match["aligned"] and lanes == 3 else lanes)
-        return Span(pointer, self.forms.form(pointer).plus(self.forms.form(index), stride), size * lanes)
+        return Span(pointer, self.forms.of(pointer).plus(self.forms.of(index), stride), size * lanes)
 
-    def _texel_in_range(self, instr: ir.Instr, context: Context) -> bool:
+    def _is_texel_in_range(self, instr: ir.Instr, bounds: Bounds) -> bool:
         """Integer coordinates, one form each."""
         image = instr.operands[0]
         sampled = isinstance(instr.operands[1].type, ir.Sampler)
@@ -172,7 +173,7 @@ class Analysis:
             return False
         extents = self.forms.extents(image)
         lanes = range(len(extents))
-        return bool(extents) and all(context.within(self.forms.form(where, n), 0, extents[n] - 1) for n in lanes)
+        return bool(extents) and all(bounds.implies_within(self.forms.of(where, n), 0, extents[n] - 1) for n in lanes)
 
 
 def _bytes_of(type: ir.Type) -> int:

@@ -15,15 +15,15 @@ from ...ir.memory_ops import reads_plainly, targets, touches_memory
 from ...ir.provenance import ObjectId
 from ..abi.launch_facts import LaunchFacts
 from ..abi.specialization import LocalArg, Specialization
-from ..analysis.affine import IndexForms
+from ..analysis.affine import AffineForms
 from ..analysis.linear import Linear
 from ..analysis.uniformity import Uniformity
-from .disjoint import Write, told_apart
-from .in_range import Analysis
+from .disjoint import AccessRange, injective_symbols
+from .in_range import AccessAnalysis
 from .single_writer import read_of, write_of
 
 _LOCAL_FENCE = 1  # CLK_LOCAL_MEM_FENCE
-_MOST_WAYS = 64
+_MAX_PATHS = 64
 """Ways from one barrier that are told apart; beyond, a branch that all take alike is one that may go either way."""
 
 
@@ -32,22 +32,22 @@ class Access:
     """Of a local array: a plain write, or a read of which the offset is known or not; an access of another kind has neither."""
 
     array: ObjectId
-    write: Write | None
+    write: AccessRange | None
     reads: bool
-    read: Write | None
+    read: AccessRange | None
 
 
-def arrays_kept_apart(function: ir.Function, spec: Specialization, facts: LaunchFacts) -> frozenset[ObjectId]:
+def race_free_local_arrays(function: ir.Function, spec: Specialization, facts: LaunchFacts) -> frozenset[ObjectId]:
     """The local arrays of a launch of `facts` in which there can be no race; none if the kernel is too deep to be looked at."""
     try:
-        analysis = Analysis(function, spec, facts)
+        analysis = AccessAnalysis(function, spec, facts)
         accesses = _accesses(analysis, spec)
-        return frozenset(_found(analysis.forms, accesses)) if accesses else frozenset()
+        return frozenset(_find_race_free(analysis.forms, accesses)) if accesses else frozenset()
     except RecursionError:
         return frozenset()
 
 
-def _accesses(analysis: Analysis, spec: Specialization) -> dict[int, list[Access]] | None:
+def _accesses(analysis: AccessAnalysis, spec: Specialization) -> dict[int, list[Access]] | None:
     """Accesses to local arrays by instruction. None where there may be others: through a pointer that may lead anywhere."""
     found: dict[int, list[Access]] = {}
     for block in analysis.forms.dominators.order:
@@ -57,17 +57,18 @@ def _accesses(analysis: Analysis, spec: Specialization) -> dict[int, list[Access
             for target in targets(instr):
                 if isinstance(ir.type_of(target), ir.Image):
                     continue
-                place = analysis.key_of(target)
+                place = analysis.object_of(target)
                 if place is None:
                     return None
                 if _is_local(place, spec, analysis):
                     read, write = read_of(instr, analysis), write_of(instr, analysis)
-                    access = Access(place, _moved(write, analysis), reads_plainly(instr), _moved(read, analysis))
+                    read, write = _without_group_ids(read, analysis), _without_group_ids(write, analysis)
+                    access = Access(place, write, reads_plainly(instr), read)
                     found.setdefault(id(instr), []).append(access)
     return found
 
 
-def _is_local(place: ObjectId, spec: Specialization, analysis: Analysis) -> bool:
+def _is_local(place: ObjectId, spec: Specialization, analysis: AccessAnalysis) -> bool:
     kind, which = place
     if kind == "param":
         assert isinstance(which, int)
@@ -75,44 +76,44 @@ def _is_local(place: ObjectId, spec: Specialization, analysis: Analysis) -> bool
     return kind == "global" and analysis.global_named(which).space == ir.LOCAL
 
 
-def _moved(write: Write | None, analysis: Analysis) -> Write | None:
+def _without_group_ids(write: AccessRange | None, analysis: AccessAnalysis) -> AccessRange | None:
     """The write without the ids of the group in its offset: they are the same for all that share the array."""
     if write is None:
         return None
-    groups = {atom for axis in range(3) for atom in analysis.forms.group_id(axis).terms}
-    terms = {atom: coefficient for atom, coefficient in write.offset.terms.items() if atom not in groups}
-    return Write(write.instr, Linear(terms, write.offset.const), write.size)
+    groups = {symbol for axis in range(3) for symbol in analysis.forms.group_id(axis).terms}
+    terms = {symbol: coefficient for symbol, coefficient in write.offset.terms.items() if symbol not in groups}
+    return AccessRange(write.instr, Linear(terms, write.offset.const), write.size)
 
 
 @dataclass(frozen=True)
-class Interval:
+class Phase:
     """The accesses from one barrier to the next ones on one way, and per atom that has one value for all work-items, as long
     as no loop turns: ids of the instructions before that turn, and behind it."""
 
     accesses: list[Access]
-    turning: dict[int, tuple[frozenset[int], frozenset[int]]] = field(default_factory=dict)
+    sides: dict[int, tuple[frozenset[int], frozenset[int]]] = field(default_factory=dict)
 
-    def shared(self, a: ir.Instr, b: ir.Instr) -> set[int]:
+    def shared_symbols(self, a: ir.Instr, b: ir.Instr) -> set[int]:
         """The atoms that are the same for a work-item that does `a` and one that does `b`."""
-        return {atom for atom, sides in self.turning.items() if any(id(a) in s and id(b) in s for s in _alone(*sides))}
+        return {n for n, sides in self.sides.items() if any(id(a) in s and id(b) in s for s in _only_on_one_side(*sides))}
 
 
-def _alone(before: frozenset[int], behind: frozenset[int]) -> tuple[frozenset[int], frozenset[int]]:
+def _only_on_one_side(before: frozenset[int], behind: frozenset[int]) -> tuple[frozenset[int], frozenset[int]]:
     return before - behind, behind - before
 
 
-def _found(forms: IndexForms, accesses: dict[int, list[Access]]) -> Iterator[ObjectId]:
-    intervals = list(Ways(forms, accesses).intervals())
+def _find_race_free(forms: AffineForms, accesses: dict[int, list[Access]]) -> Iterator[ObjectId]:
+    phases = list(Phases(forms, accesses).phases())
     ids = [forms.local_id(axis) for axis in range(3)]
     for array in {access.array for several in accesses.values() for access in several}:
-        if all(_quiet(forms, interval, array, ids) for interval in intervals):
+        if all(_is_race_free(forms, phase, array, ids) for phase in phases):
             yield array
 
 
-def _quiet(forms: IndexForms, interval: Interval, array: ObjectId, ids: list[Linear]) -> bool:
+def _is_race_free(forms: AffineForms, phase: Phase, array: ObjectId, ids: list[Linear]) -> bool:
     """Whether the accesses to one array between two barriers cannot race: they all read, or work-items write apart, and read
     what they write themselves or what nobody writes."""
-    here = [access for access in interval.accesses if access.array == array]
+    here = [access for access in phase.accesses if access.array == array]
     writes = [access.write for access in here if access.write is not None]
     others = [access for access in here if access.write is None]
     if not all(access.reads for access in others):
@@ -126,21 +127,21 @@ def _quiet(forms: IndexForms, interval: Interval, array: ObjectId, ids: list[Lin
         if any(write.offset.same(read.offset) and write.size == read.size for write in writes):
             own.append(read.instr)
         elif not all(
-            _elsewhere(forms, read, write, interval.shared(read.instr, write.instr))
-            or told_apart(forms, [write, read], ids) is not None
+            _are_ranges_disjoint(forms, read, write, phase.shared_symbols(read.instr, write.instr))
+            or injective_symbols(forms, [write, read], ids) is not None
             for write in writes
         ):
             return False
-    return told_apart(forms, writes, ids, own) is not None
+    return injective_symbols(forms, writes, ids, own) is not None
 
 
-def _elsewhere(forms: IndexForms, read: Write, write: Write, shared: set[int]) -> bool:
+def _are_ranges_disjoint(forms: AffineForms, read: AccessRange, write: AccessRange, shared: set[int]) -> bool:
     """Whether whatever is read lies below or above whatever is written: as it is, or both moved by what they share."""
     moves = [Linear({}, 0)]
     moves += [Linear({a: c for a, c in one.offset.terms.items() if a in shared}, 0) for one in (read, write)]
     for move in moves:
-        low, high = forms.context(read.instr).tight(read.offset.plus(move, -1))
-        least, most = forms.context(write.instr).tight(write.offset.plus(move, -1))
+        low, high = forms.bounds_at(read.instr).range_of(read.offset.plus(move, -1))
+        least, most = forms.bounds_at(write.instr).range_of(write.offset.plus(move, -1))
         if high + read.size <= least or most + write.size <= low:
             return True
     return False
@@ -150,74 +151,76 @@ Point = tuple[ir.Block, int]
 """A block, and the number of an instruction in it."""
 
 
-class Ways:
+class Phases:
     """Where control gets from the start of a kernel and from each barrier without passing another."""
 
-    def __init__(self, forms: IndexForms, accesses: dict[int, list[Access]]):
+    def __init__(self, forms: AffineForms, accesses: dict[int, list[Access]]):
         self._forms, self._accesses = forms, accesses
         self._order = forms.dominators.order
-        self._lockstep = Uniformity(forms.dominators)
-        self._deciding = {id(b) for b in self._order if self._lockstep.decides(b) and not self._comes_back(b)}
-        self._counters = dict(self._shared_counters())
+        self._uniformity = Uniformity(forms.dominators)
+        branches = filter(self._uniformity.is_uniform_branch, self._order)
+        self._uniform_branches = {id(b) for b in branches if not self._repeats_in_phase(b)}
+        self._uniform_counters = dict(self._find_uniform_counters())
 
-    def intervals(self) -> Iterator[Interval]:
+    def phases(self) -> Iterator[Phase]:
         starts: list[Point] = [(self._order[0], 0)]
         starts += [(b, n + 1) for b in self._order for n, instr in enumerate(b.instrs) if _is_barrier(instr)]
         for start in starts:
-            for choices in self._choices(start) if self._lockstep.holds(start[0]) else [{}]:
-                yield self._interval(start, choices)
+            for choices in self._branch_choices(start) if self._uniformity.is_convergent(start[0]) else [{}]:
+                yield self._phase(start, choices)
 
-    def _interval(self, start: Point, choices: Mapping[int, ir.Block]) -> Interval:
-        passed = self._passed(start, choices)
-        reached = [access for instr in passed for access in self._accesses.get(id(instr), ())]
-        turning: dict[int, tuple[frozenset[int], frozenset[int]]] = {}
-        for atom, head in self._counters.items() if self._lockstep.holds(start[0]) else ():
-            before = self._passed(start, choices, head)
-            behind = self._passed((head, 0), choices) if any(i is head.instrs[0] for i in passed) else []
-            turning[atom] = frozenset(map(id, before)), frozenset(map(id, behind))
-        return Interval(list({id(access): access for access in reached}.values()), turning)
+    def _phase(self, start: Point, choices: Mapping[int, ir.Block]) -> Phase:
+        reached_instrs = self._reachable(start, choices)
+        reached = [access for instr in reached_instrs for access in self._accesses.get(id(instr), ())]
+        sides: dict[int, tuple[frozenset[int], frozenset[int]]] = {}
+        for symbol, head in self._uniform_counters.items() if self._uniformity.is_convergent(start[0]) else ():
+            before = self._reachable(start, choices, head)
+            behind = self._reachable((head, 0), choices) if any(i is head.instrs[0] for i in reached_instrs) else []
+            sides[symbol] = frozenset(map(id, before)), frozenset(map(id, behind))
+        return Phase(list({id(access): access for access in reached}.values()), sides)
 
-    def _choices(self, start: Point) -> list[dict[int, ir.Block]]:
+    def _branch_choices(self, start: Point) -> list[dict[int, ir.Block]]:
         """What all work-items may choose at the branches that they take alike."""
         done: list[dict[int, ir.Block]] = []
         pending: list[dict[int, ir.Block]] = [{}]
         while pending:
             choices = pending.pop()
-            branch = next((b for b in self._ends(start, choices) if id(b) in self._deciding - choices.keys()), None)
-            if branch is None or len(done) + len(pending) >= _MOST_WAYS:
+            open_branches = self._uniform_branches - choices.keys()
+            branch = next((b for b in self._reachable_block_ends(start, choices) if id(b) in open_branches), None)
+            if branch is None or len(done) + len(pending) >= _MAX_PATHS:
                 done.append(choices)
             else:
                 ways = {id(way): way for way in branch.instrs[-1].blocks}.values()
                 pending += [{**choices, id(branch): way} for way in ways]
         return done
 
-    def _shared_counters(self) -> Iterator[tuple[int, ir.Block]]:
+    def _find_uniform_counters(self) -> Iterator[tuple[int, ir.Block]]:
         """Atoms that are the value of a loop's phi which is the same for all work-items, and where that loop begins; there is a
         barrier in every turn."""
         for block in self._order:
             looped = any(self._forms.dominators.dominates(block, p) for p in self._forms.dominators.predecessors[id(block)])
-            if not looped or self._comes_back(block):
+            if not looped or self._repeats_in_phase(block):
                 continue
             for phi in block.instrs:
                 if phi.op != "phi":
                     break
-                if isinstance(phi.type, ir.Int) and self._lockstep.uniform(phi):
-                    form = self._forms.form(phi)
+                if isinstance(phi.type, ir.Int) and self._uniformity.is_uniform(phi):
+                    form = self._forms.of(phi)
                     if len(form.terms) == 1:
                         yield next(iter(form.terms)), block
 
-    def _comes_back(self, block: ir.Block) -> bool:
+    def _repeats_in_phase(self, block: ir.Block) -> bool:
         """Whether control may come to `block` twice without passing a barrier."""
-        passed = self._passed((block, 0), {}, first=False)
-        return any(instr is block.instrs[0] for instr in passed)
+        reached_instrs = self._reachable((block, 0), {}, first=False)
+        return any(instr is block.instrs[0] for instr in reached_instrs)
 
-    def _ends(self, start: Point, choices: Mapping[int, ir.Block]) -> Iterator[ir.Block]:
+    def _reachable_block_ends(self, start: Point, choices: Mapping[int, ir.Block]) -> Iterator[ir.Block]:
         """The blocks whose ends are reached."""
-        for instr in self._passed(start, choices):
+        for instr in self._reachable(start, choices):
             if instr is self._forms.block_of[id(instr)].instrs[-1]:
                 yield self._forms.block_of[id(instr)]
 
-    def _passed(
+    def _reachable(
         self, start: Point, choices: Mapping[int, ir.Block], stop: ir.Block | None = None, first: bool = True
     ) -> list[ir.Instr]:
         """The instructions from `start` to barriers, on the ways chosen, that are reached without entering `stop`; `first`:

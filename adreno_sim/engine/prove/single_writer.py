@@ -13,130 +13,132 @@ from ...ir.cfg import reached_from
 from ...ir.memory_ops import IMAGE, reads_plainly, targets, touches_memory
 from ..abi.launch_facts import LaunchFacts
 from ..abi.specialization import Specialization
-from ..analysis.affine import IndexForms
+from ..analysis.affine import AffineForms
 from ..analysis.linear import Linear
 from ..caching import compiled_cache
 from ..caching.kernel_memo import KernelMemo
-from .disjoint import Write, told_apart
-from .in_range import Analysis
+from .disjoint import AccessRange, injective_symbols
+from .in_range import AccessAnalysis
 
 _COORDINATE = 1 << 40  # weight of a coordinate over the one before it: beyond any extent
 
 _known: KernelMemo[frozenset[int]] = KernelMemo()
 
 
-def exclusive_arguments(function: ir.Function, spec: Specialization, facts: LaunchFacts, *, keep: bool = False) -> frozenset[int]:
+def single_writer_args(function: ir.Function, spec: Specialization, facts: LaunchFacts, *, keep: bool = False) -> frozenset[int]:
     """Positions of the arguments in which a launch of `facts` can have no race and no overwritten store: each byte is written,
     and perhaps read, by one work-item.
 
     This looks at each argument alone: one whose memory another argument shares may be among them. `keep`: they are looked for
     on disk first, and kept there.
     """
-    found = partial(compiled_cache.found_of_launch, "exclusive", _all) if keep else _all
-    return _known.get(function, spec, facts, make=lambda: found(function, spec, facts))
+    load_or_prove = partial(compiled_cache.found_of_launch, "single_writer", _prove_all) if keep else _prove_all
+    return _known.get(function, spec, facts, make=lambda: load_or_prove(function, spec, facts))
 
 
-def _all(function: ir.Function, spec: Specialization, facts: LaunchFacts) -> frozenset[int]:
+def _prove_all(function: ir.Function, spec: Specialization, facts: LaunchFacts) -> frozenset[int]:
     try:
-        return frozenset(_found(function, spec, facts))
+        return frozenset(_find_single_writer(function, spec, facts))
     except RecursionError:  # nested too deeply to look at
         return frozenset()
 
 
 @dataclass
-class Touched:
+class ArgumentAccesses:
     """The accesses to one argument, in the order of the kernel's blocks. `other`: there are some besides plain writes and reads
     that are certain to be in range."""
 
-    writes: list[Write] = field(default_factory=list)
-    reads: list[Write] = field(default_factory=list)
+    writes: list[AccessRange] = field(default_factory=list)
+    reads: list[AccessRange] = field(default_factory=list)
     other: bool = False
 
 
-def _found(function: ir.Function, spec: Specialization, facts: LaunchFacts) -> Iterator[int]:
-    analysis = Analysis(function, spec, facts)
-    touched = _touched(analysis)
-    for param in function.params if touched is not None else ():
-        if touched is not None and _is_exclusive(analysis.forms, touched.get(param.index, Touched())):
+def _find_single_writer(function: ir.Function, spec: Specialization, facts: LaunchFacts) -> Iterator[int]:
+    analysis = AccessAnalysis(function, spec, facts)
+    accesses = _accesses_by_argument(analysis)
+    for param in function.params if accesses is not None else ():
+        if accesses is not None and _is_single_writer(analysis.forms, accesses.get(param.index, ArgumentAccesses())):
             yield param.index
 
 
-def _touched(analysis: Analysis) -> dict[int, Touched] | None:
+def _accesses_by_argument(analysis: AccessAnalysis) -> dict[int, ArgumentAccesses] | None:
     """What is done to each argument; None where an access may lead anywhere."""
-    found: dict[int, Touched] = {}
+    load_or_prove: dict[int, ArgumentAccesses] = {}
     for instr in (i for block in analysis.forms.dominators.order for i in block.instrs if touches_memory(i)):
         write, read = write_of(instr, analysis), read_of(instr, analysis)
         for target in targets(instr):
-            place = ("param", target.index) if isinstance(target, ir.Param) else analysis.key_of(target)
+            place = ("param", target.index) if isinstance(target, ir.Param) else analysis.object_of(target)
             if place is None:
                 return None
             kind, index = place
             if kind != "param":
                 continue
             assert isinstance(index, int)
-            known = found.setdefault(index, Touched())
+            known = load_or_prove.setdefault(index, ArgumentAccesses())
             known.other |= write is None and read is None
             known.writes += [write] if write is not None else []
             known.reads += [read] if read is not None else []
-    return found
+    return load_or_prove
 
 
-def write_of(instr: ir.Instr, analysis: Analysis) -> Write | None:
+def write_of(instr: ir.Instr, analysis: AccessAnalysis) -> AccessRange | None:
     """A plain write that is certain to be in range, or None."""
-    if not analysis.in_range(instr):
+    if not analysis.is_in_range(instr):
         return None
     if instr.callee is not None and IMAGE.fullmatch(instr.callee.name):
-        return _texel(instr, analysis) if instr.callee.name.startswith("write") else None
+        return _texel_range(instr, analysis) if instr.callee.name.startswith("write") else None
     plain = instr.op == "store" or (instr.callee is not None and instr.callee.name.startswith("vstore"))
     spans = list(analysis.spans(instr)) if plain else []
     if len(spans) != 1 or spans[0] is None:
         return None
-    return Write(instr, spans[0].offset, spans[0].size)
+    return AccessRange(instr, spans[0].offset, spans[0].size)
 
 
-def _texel(instr: ir.Instr, analysis: Analysis) -> Write | None:
+def _texel_range(instr: ir.Instr, analysis: AccessAnalysis) -> AccessRange | None:
     """The coordinates as one number: each is below `_COORDINATE`, so that different ones give different numbers."""
     image, where = instr.operands[0], instr.operands[1]
     if not isinstance(image, ir.Param):
         return None
     number = Linear.number(0)
     for lane in range(len(analysis.forms.extents(image))):
-        number = number.plus(analysis.forms.form(where, lane), _COORDINATE**lane)
-    return Write(instr, number, 1)
+        number = number.plus(analysis.forms.of(where, lane), _COORDINATE**lane)
+    return AccessRange(instr, number, 1)
 
 
-def read_of(instr: ir.Instr, analysis: Analysis) -> Write | None:
+def read_of(instr: ir.Instr, analysis: AccessAnalysis) -> AccessRange | None:
     """A plain read of a buffer that is certain to be in range, or None."""
-    spans = list(analysis.spans(instr)) if reads_plainly(instr) and analysis.in_range(instr) else []
-    return Write(instr, spans[0].offset, spans[0].size) if len(spans) == 1 and spans[0] is not None else None
+    spans = list(analysis.spans(instr)) if reads_plainly(instr) and analysis.is_in_range(instr) else []
+    return AccessRange(instr, spans[0].offset, spans[0].size) if len(spans) == 1 and spans[0] is not None else None
 
 
-def _is_exclusive(forms: IndexForms, touched: Touched) -> bool:
-    writes, reads = touched.writes, touched.reads
-    if touched.other or not all(any(_alike(read, write) for write in writes) for read in reads):
+def _is_single_writer(forms: AffineForms, accesses: ArgumentAccesses) -> bool:
+    writes, reads = accesses.writes, accesses.reads
+    if accesses.other or not all(any(_same_range(read, write) for write in writes) for read in reads):
         return False
     ids = [number for axis in range(3) for number in (forms.local_id(axis), forms.group_id(axis))]
-    told = told_apart(forms, writes, ids, [read.instr for read in reads])
-    return told is not None and all(_once_or_behind_a_read(forms, write, touched, told) for write in writes)
+    determined = injective_symbols(forms, writes, ids, [read.instr for read in reads])
+    return determined is not None and all(_replaces_only_read_bytes(forms, write, accesses, determined) for write in writes)
 
 
-def _alike(a: Write, b: Write) -> bool:
+def _same_range(a: AccessRange, b: AccessRange) -> bool:
     return a.offset.same(b.offset) and a.size == b.size
 
 
-def _once_or_behind_a_read(forms: IndexForms, write: Write, touched: Touched, told: frozenset[int]) -> bool:
+def _replaces_only_read_bytes(
+    forms: AffineForms, write: AccessRange, accesses: ArgumentAccesses, determined: frozenset[int]
+) -> bool:
     """Whether what a write replaces was read before, or there is nothing: it comes once, and never after another write."""
     block = forms.block_of[id(write.instr)]
     position = {id(instr): n for n, instr in enumerate(block.instrs)}
     here = position[id(write.instr)]
-    others = [other for other in touched.writes if other is not write and _alike(other, write)]
+    others = [other for other in accesses.writes if other is not write and _same_range(other, write)]
     since = max((n for o in others if (n := position.get(id(o.instr), here)) < here), default=-1)
-    if any(since < position.get(id(read.instr), -1) < here and _alike(read, write) for read in touched.reads):
+    if any(since < position.get(id(read.instr), -1) < here and _same_range(read, write) for read in accesses.reads):
         return True
-    return _turns_told(forms, write, told) and not any(_follows(forms, write, other) for other in others)
+    return _determines_iterations(forms, write, determined) and not any(_may_follow(forms, write, other) for other in others)
 
 
-def _follows(forms: IndexForms, write: Write, other: Write) -> bool:
+def _may_follow(forms: AffineForms, write: AccessRange, other: AccessRange) -> bool:
     """Whether some way from `other` leads to `write`."""
     here, there = forms.block_of[id(write.instr)], forms.block_of[id(other.instr)]
     if here is there and here.instrs.index(other.instr) < here.instrs.index(write.instr):
@@ -144,14 +146,14 @@ def _follows(forms: IndexForms, write: Write, other: Write) -> bool:
     return here in reached_from(there)
 
 
-def _turns_told(forms: IndexForms, write: Write, told: frozenset[int]) -> bool:
+def _determines_iterations(forms: AffineForms, write: AccessRange, determined: frozenset[int]) -> bool:
     """Whether the atoms that are told determine the turns of all loops around a write."""
     loops = _loops_around(forms, forms.block_of[id(write.instr)])
-    turning = {id(forms.turns[atom]) for atom in told if atom in forms.turns}
-    return loops is not None and loops <= turning
+    counted = {id(forms.iterations[symbol]) for symbol in determined if symbol in forms.iterations}
+    return loops is not None and loops <= counted
 
 
-def _loops_around(forms: IndexForms, block: ir.Block) -> set[int] | None:
+def _loops_around(forms: AffineForms, block: ir.Block) -> set[int] | None:
     """Ids of the heads of all loops around `block`; None where control goes round without one that dominates the way."""
     dominators = forms.dominators
     position = {id(b): n for n, b in enumerate(dominators.order)}
@@ -167,7 +169,7 @@ def _loops_around(forms: IndexForms, block: ir.Block) -> set[int] | None:
     return heads
 
 
-def _body(forms: IndexForms, head: ir.Block, tail: ir.Block) -> set[int]:
+def _body(forms: AffineForms, head: ir.Block, tail: ir.Block) -> set[int]:
     """Ids of the blocks from which control gets to `tail` without passing `head`, and of `head`."""
     body, pending = {id(head), id(tail)}, [tail]
     while pending:

@@ -26,7 +26,7 @@ from ..abi.specialization import Proofs, Specialization
 from ..caching import compiled_cache
 from ..caching.kernel_memo import KernelMemo
 from ..prove.in_range import prove
-from ..prove.local_races import arrays_kept_apart
+from ..prove.local_races import race_free_local_arrays
 from ..vector import NotVectorizable
 from . import launch
 from .compiled_kernel import CompiledKernel, specialize
@@ -144,7 +144,7 @@ def _proven(kernel: ir.Function, spec: Specialization, facts: LaunchFacts) -> tu
     places = {n for n, i in enumerate(i for block in kernel.blocks for i in block.instrs) if touches_memory(i)}
     proofs = prove(kernel, spec, facts)
     if spec.full:
-        proofs = replace(proofs, apart=arrays_kept_apart(kernel, spec, facts))
+        proofs = replace(proofs, race_free_locals=race_free_local_arrays(kernel, spec, facts))
     return len(places), len(places & proofs.in_range), proofs
 
 

@@ -246,7 +246,7 @@ class Shadow(Instrumentation):
         if target.kind == "buffer":
             assert isinstance(target.id[1], int)
             return self._argument_cells(target.id[1], str(pointer.offset), size)
-        if target.kind != "local" or target.id in self.e.unit.spec.proofs.apart:
+        if target.kind != "local" or target.id in self.e.unit.spec.proofs.race_free_locals:
             return None
         return self._local_cells(target, str(pointer.offset), self._count(str(pointer.offset), size, self.plan.local_grain))
 
@@ -269,7 +269,7 @@ class Shadow(Instrumentation):
         if target.kind == "buffer":
             assert isinstance(target.id[1], int)
             return self._argument_cells(target.id[1], offset, size)
-        if target.kind != "local" or target.id in self.e.unit.spec.proofs.apart:
+        if target.kind != "local" or target.id in self.e.unit.spec.proofs.race_free_locals:
             return None
         return self._local_cells(target, offset, self._count(offset, size, self.plan.local_grain))
 

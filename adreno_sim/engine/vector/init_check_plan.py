@@ -42,7 +42,7 @@ def _check_local(unit: Unit, kernel: ir.Function, provenance: Provenance) -> Non
     for instr in (i for block in kernel.blocks for i in block.instrs if touches_memory(i)):
         for target in targets(instr):
             object_id = None if isinstance(ir.type_of(target), ir.Image) else provenance.object_id(target)
-            if object_id is None or object_id in unit.spec.proofs.apart:
+            if object_id is None or object_id in unit.spec.proofs.race_free_locals:
                 continue
             kind, which = object_id
             if kind in ("global", "param") and which in unit.local_offsets:

@@ -279,7 +279,7 @@ class LaneShapes:
         return self._intervals.of(value)
 
     def exact(self, instr: ir.Instr) -> bool:
-        return self._intervals.exact(instr)
+        return self._intervals.is_nsw(instr)
 
     def flat(self, modulus: int = 1, rest: int = 0) -> LaneShape:
         return LaneShape(self._zero, modulus, rest)
