@@ -51,8 +51,8 @@ class Kind(enum.Enum):
     NO_IMAGE_FROM_BUFFER = ("no-image-from-buffer", Severity.WARNING)
     REUSE_RULE = ("reuse-rule-broken", Severity.WARNING)  # a storage shared as its planner does not share
     PLAN_INFLATED = ("plan-inflated", Severity.WARNING)
-    VACUOUS = ("vacuous-comparison", Severity.WARNING)
-    NONFINITE_BORN = ("nonfinite-born", Severity.WARNING)
+    UNINFORMATIVE = ("vacuous-comparison", Severity.WARNING)
+    NONFINITE_INTRODUCED = ("nonfinite-born", Severity.WARNING)
     CLAMPED_READ = ("clamped-read", Severity.NOTE)
     SAME_VALUE_RACE = ("same-value-race", Severity.NOTE)
 

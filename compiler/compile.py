@@ -46,9 +46,9 @@ def lower_model(model: Model, options: CompileOptions, limits: Mapping[str, Any]
     from .importers.fp16_storage import with_storage
     from .lower.pipeline import lower
     from .lower.targets import make_target
-    from .tuned.apply import Tuned
+    from .tuned.apply import TunedSchedules
 
     module = with_storage(model.module, options.dtype, options.accumulate)
-    tuned = None if options.tuned is None else Tuned(options.tuned)
+    tuned = None if options.tuned is None else TunedSchedules(options.tuned)
     target = make_target(options.target, limits)
     return lower(module, target, options.pipeline, options.without_fix, None, options.policy(ml), tuned)

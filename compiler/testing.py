@@ -64,9 +64,9 @@ def _verify(mod: IRModule, inputs: Sequence[np.ndarray], target: Any, device: De
     try:
         report = check(mod, inputs, device=device, target=target, pipeline=current().pipeline)
     except UnsupportedError as error:
-        from ..base.pytest_outcomes import unsupported
+        from ..base.pytest_outcomes import skip_unsupported
 
-        unsupported(name, error)
+        skip_unsupported(name, error)
     if not report.ok:
         raise AssertionError(failure_text(report))
 

@@ -18,7 +18,7 @@ def conv2d(
 ) -> np.ndarray:
     """Cross-correlation. data (n, c, h, w), weight (o, c / groups, kh, kw), zero padding on both sides of h and w."""
     out_channels, per_group, height, width = weight.shape
-    windows = _windows(_padded(data, padding, 0.0), (height, width), strides, dilation)
+    windows = _windows(_pad(data, padding, 0.0), (height, width), strides, dilation)
     split = windows.reshape(data.shape[0], groups, per_group, *windows.shape[2:])
     kernels = weight.astype(np.float64).reshape(groups, out_channels // groups, per_group, height, width)
     result = np.einsum("ngcyxij,gocij->ngoyx", split, kernels, optimize=True)
@@ -27,15 +27,15 @@ def conv2d(
 
 def max_pool2d(data: np.ndarray, size: Pair, strides: Pair = (1, 1), padding: Pair = (0, 0)) -> np.ndarray:
     """Largest element of each window; padding never wins."""
-    return _windows(_padded(data, padding, -np.inf), size, strides).max(axis=(-2, -1)).astype(data.dtype)
+    return _windows(_pad(data, padding, -np.inf), size, strides).max(axis=(-2, -1)).astype(data.dtype)
 
 
 def avg_pool2d(
     data: np.ndarray, size: Pair, strides: Pair = (1, 1), padding: Pair = (0, 0), count_include_pad: bool = False
 ) -> np.ndarray:
     """Mean of each window, over the elements inside the data unless `count_include_pad`."""
-    total = _windows(_padded(data, padding, 0.0), size, strides).sum(axis=(-2, -1))
-    inside = _padded(np.ones(data.shape), padding, 1.0 if count_include_pad else 0.0)
+    total = _windows(_pad(data, padding, 0.0), size, strides).sum(axis=(-2, -1))
+    inside = _pad(np.ones(data.shape), padding, 1.0 if count_include_pad else 0.0)
     return (total / _windows(inside, size, strides).sum(axis=(-2, -1))).astype(data.dtype)
 
 
@@ -66,7 +66,7 @@ def matmul(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.matmul(a.astype(np.float64), b.astype(np.float64)).astype(a.dtype)
 
 
-def _padded(data: np.ndarray, padding: Pair, value: float) -> np.ndarray:
+def _pad(data: np.ndarray, padding: Pair, value: float) -> np.ndarray:
     (top, left), wide = padding, data.astype(np.float64)
     return np.pad(wide, ((0, 0), (0, 0), (top, top), (left, left)), constant_values=value)
 

@@ -36,7 +36,7 @@ def digest_of(parts: Iterable[object]) -> str:
 
 def key_of(maker: str, *parts: object) -> str:
     """The entry for what `maker` (a program and its version) makes of `parts`; "" where nothing is kept."""
-    if not disk_cache.enabled():
+    if not disk_cache.is_enabled():
         return ""
     return digest_of([maker, platform.machine(), code_digest("golden"), *parts])
 

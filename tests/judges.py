@@ -49,8 +49,8 @@ def ask_also(item: pytest.Item, name: str) -> oracle.Oracle:
 
 def skip_without(item: pytest.Item, name: str) -> None:
     """Skip a test of our side of a driver where that driver is not installed; it counts as not judged."""
-    driver = drivers.named(name)
-    if not drivers.found(driver):
+    driver = drivers.get_driver(name)
+    if not drivers.is_available(driver):
         reason = f"{driver.platform} is not installed: {driver.install}"
         item.user_properties.append((WITHOUT, reason))
         pytest.skip(reason)

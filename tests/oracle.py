@@ -257,8 +257,8 @@ def _start_or_reason(name: str, icd: str) -> Oracle | str:
 
 def open_process(name: str) -> Oracle:
     """The driver's worker, started once per process, whatever its answers are worth. Raises OracleUnavailable."""
-    driver = drivers.named(name)
-    files = drivers.files_of(driver) if importlib.util.find_spec("pyopencl") else []
+    driver = drivers.get_driver(name)
+    files = drivers.icd_texts(driver) if importlib.util.find_spec("pyopencl") else []
     found = [_start_or_reason(name, icd) for icd in files]
     opened = next((one for one in found if isinstance(one, Oracle)), None)
     if opened is None:

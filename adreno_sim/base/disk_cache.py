@@ -35,13 +35,13 @@ _SIZE, _UNIT = ".size", 1024
 writer makes it longer: appending is atomic, so that no lock is needed and no folder read to know when old entries must go."""
 
 
-def enabled() -> bool:
+def is_enabled() -> bool:
     """Whether anything is read from or written to disk."""
     return os.environ.get(SWITCH, "").lower() not in ("off", "0", "no", "false")
 
 
 @contextlib.contextmanager
-def turned_off() -> Iterator[None]:
+def cache_off() -> Iterator[None]:
     """Use no disk meanwhile, in this process and those it starts."""
     before = os.environ.get(SWITCH)
     os.environ[SWITCH] = "off"
@@ -71,33 +71,33 @@ def limit() -> int:
     return int(text) << 20
 
 
-def load(place: Path) -> bytes | None:
+def load(path: Path) -> bytes | None:
     """The bytes stored at `place`, or None."""
-    if not enabled():
+    if not is_enabled():
         return None
     try:
-        digest, _, data = place.read_bytes().partition(b"\n")
-        os.utime(place)  # by this the oldest are known
+        digest, _, data = path.read_bytes().partition(b"\n")
+        os.utime(path)  # by this the oldest are known
     except OSError:
         return None
     return data if digest == _digest(data) else None
 
 
-def store(place: Path, data: bytes) -> None:
+def store(path: Path, data: bytes) -> None:
     """Keep `data` at `place` if possible."""
-    if not enabled():
+    if not is_enabled():
         return
     with contextlib.suppress(OSError):
-        place.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=place.parent, prefix=_TEMPORARY)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=_TEMPORARY)
         try:
             with os.fdopen(handle, "wb") as file:
                 file.write(_digest(data) + b"\n" + data)
-            os.replace(temporary, place)
+            os.replace(temporary, path)
         except OSError:
             os.unlink(temporary)
             return
-        _keep_small(place.parents[1], len(data))
+        _keep_small(path.parents[1], len(data))
 
 
 def _keep_small(base: Path, written: int) -> None:

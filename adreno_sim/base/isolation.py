@@ -73,12 +73,14 @@ def run(arguments: Sequence[str], limit: float, output: IO[bytes] | None = None)
                 code = process.wait(timeout=limit)
             except subprocess.TimeoutExpired:
                 _kill(process)
-                return Outcome(1, Finding(Kind.DEVICE_HUNG, f"did not end within {limit:g} s; it was at {_at(noted)}"))
+                return Outcome(1, Finding(Kind.DEVICE_HUNG, f"did not end within {limit:g} s; it was at {_last_step(noted)}"))
             except BaseException:
                 _kill(process)
                 raise
         if code < 0:
-            return Outcome(1, Finding(Kind.DEVICE_CRASHED, f"ended by {signal.Signals(-code).name}; it was at {_at(noted)}"))
+            return Outcome(
+                1, Finding(Kind.DEVICE_CRASHED, f"ended by {signal.Signals(-code).name}; it was at {_last_step(noted)}")
+            )
         return Outcome(code)
 
 
@@ -106,6 +108,6 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-def _at(noted: Path) -> str:
+def _last_step(noted: Path) -> str:
     """The step that had begun last."""
     return noted.read_text(encoding="utf-8") if noted.exists() else "its start"

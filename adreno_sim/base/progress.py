@@ -31,7 +31,7 @@ class _Bar(Progress):
         self._bar.update(self._task, advance=1, description=f"{self._stage}: {name}"[:60])  # type: ignore[attr-defined]
 
 
-class _Noted(Progress):
+class _FileProgress(Progress):
     """Passes on what it is told, and keeps the latest stage and step in a file, which outlives a crash."""
 
     def __init__(self, inner: Progress, path: Path):
@@ -50,13 +50,13 @@ class _Noted(Progress):
 
 
 @contextmanager
-def shown(file: IO[str], noted: str | None = None) -> Iterator[Progress]:
+def show_progress(file: IO[str], noted: str | None = None) -> Iterator[Progress]:
     """A progress bar on `file` while the block runs, gone afterwards; nothing where `file` is not a terminal.
 
     noted: a file that always holds the latest stage and step.
     """
     with _bar(file) as bar:
-        yield bar if noted is None else _Noted(bar, Path(noted))
+        yield bar if noted is None else _FileProgress(bar, Path(noted))
 
 
 @contextmanager

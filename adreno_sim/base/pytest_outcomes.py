@@ -12,6 +12,6 @@ def fail(message: str) -> NoReturn:
     raise pytest.fail.Exception(message, pytrace=False) from None
 
 
-def unsupported(device: str, error: Exception) -> NoReturn:
+def skip_unsupported(device: str, error: Exception) -> NoReturn:
     """The test is skipped: what it asks for is right, but the device or TVM cannot do it."""
     raise pytest.skip.Exception(f"unsupported on {device}: {str(error).splitlines()[0]}") from None

@@ -13,7 +13,7 @@ _KINDS = dict.fromkeys((
 """By code; the other codes say that an argument is not what it should be."""
 
 
-def refused_call(error: DeviceError, view: str = "") -> Finding:
+def rejected_call(error: DeviceError, view: str = "") -> Finding:
     """The finding of a refused call; `view`: the argument it was made for."""
     kind = Kind.VIEW_TOO_LARGE if isinstance(error, ViewTooLargeError) else _KINDS.get(error.code, Kind.WRONG_ARGUMENT)
     return Finding(kind, str(error), access=Access(view, 0) if view else None, detail={"code": error.code})

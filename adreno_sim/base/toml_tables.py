@@ -62,7 +62,7 @@ class Table:
         return AdrenoSimError(_one_line(": ".join(part for part in where if part) + f": {message}"))
 
     def expected(self, key: str, what: str) -> NoReturn:
-        raise self.error(key, f"expected {what}, got {shown(self._data[key])}")
+        raise self.error(key, f"expected {what}, got {short_repr(self._data[key])}")
 
     def get(self, key: str, default: Any, what: str) -> Any:
         """The value as it is; `what` describes it where it is missing."""
@@ -152,7 +152,7 @@ def is_number(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def shown(value: object) -> str:
+def short_repr(value: object) -> str:
     """A value as short text for an error."""
     text = repr(value)
     return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."

@@ -37,7 +37,7 @@ def _bundle(args: argparse.Namespace) -> int:
     if Path(args.output).suffix != ".asim":
         raise AdrenoSimError(f"-o {args.output}: expected a name that ends in .asim, by which other commands know bundles")
     refuse_unwritable(args.output)
-    with progress.shown(sys.stderr) as bar:
+    with progress.show_progress(sys.stderr) as bar:
         from ..compiler.check.bundle import make_bundle
 
         @contextmanager
@@ -52,7 +52,7 @@ def _bundle(args: argparse.Namespace) -> int:
             inputs=args.input,
             device=args.device,
             stage=stage,
-            **options.given(args, *options.COMPILE, "--shape", "--seed"),
+            **options.given_options(args, *options.COMPILE, "--shape", "--seed"),
         )
     calls = f", golden results of {len(model.golden.calls)} calls" if model.golden else ""
     size = Path(args.output).stat().st_size

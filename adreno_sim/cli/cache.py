@@ -45,14 +45,14 @@ def add_option(parser: argparse.ArgumentParser) -> None:
 
 
 @contextmanager
-def as_wanted(args: argparse.Namespace) -> Iterator[None]:
+def cache_option(args: argparse.Namespace) -> Iterator[None]:
     """No cache on disk while this lasts, if the command line says so; processes started meanwhile have none either."""
     if not getattr(args, "no_cache", False):
         yield
         return
     from ..base import disk_cache
 
-    with disk_cache.turned_off():
+    with disk_cache.cache_off():
         yield
 
 
@@ -70,7 +70,7 @@ def _cache(args: argparse.Namespace) -> int:
             json.dumps({"folder": str(disk_cache.root()), "limit": disk_cache.limit(), "bytes": total, "kinds": kinds}, indent=2)
         )
         return 0
-    state = "" if disk_cache.enabled() else f" (off: {disk_cache.SWITCH} is set)"
+    state = "" if disk_cache.is_enabled() else f" (off: {disk_cache.SWITCH} is set)"
     print(f"{disk_cache.root()}{state}: {_bytes(total)} of at most {_bytes(disk_cache.limit())}")
     if freed is not None:
         print(f"{_bytes(freed)} removed")

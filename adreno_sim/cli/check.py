@@ -94,7 +94,7 @@ def run_check(args: argparse.Namespace, **options: Any) -> Report:
 
     for file in (args.json, args.save, args.sarif, args.html):
         refuse_unwritable(file)
-    with progress.shown(sys.stderr, getattr(args, "progress_file", None)) as bar:
+    with progress.show_progress(sys.stderr, getattr(args, "progress_file", None)) as bar:
         from ..compiler.check.check import check
 
         return check(
@@ -108,7 +108,7 @@ def run_check(args: argparse.Namespace, **options: Any) -> Report:
             plan=args.plan,
             compare_with=args.compare_with,
             save=args.save,
-            **cli_options.given(args, *cli_options.COMPILE, "--shape", "--seed"),
+            **cli_options.given_options(args, *cli_options.COMPILE, "--shape", "--seed"),
             **options,
         )
 
@@ -121,7 +121,7 @@ def _check_isolated(args: argparse.Namespace) -> int:
     from ..compiler.lower.compile_options import CompileOptions
     from ..results.model import Report
 
-    options = CompileOptions.of(cli_options.given(args, "--target", "--pipeline", "--seed"), args.model)
+    options = CompileOptions.of(cli_options.given_options(args, "--target", "--pipeline", "--seed"), args.model)
     device = args.device or os.environ.get("ADRENO_SIM_DEVICE") or "sim:adreno-740"
     report = Report(args.model, str(options.target), options.pipeline, (), device, args.checks or "bounds", options.seed, "")
     report.findings.append(outcome.finding)

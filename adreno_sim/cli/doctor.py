@@ -1,4 +1,4 @@
-"""`adreno-sim doctor`: which known defects the installed TVM has, and whether the mends hold."""
+"""`adreno-sim doctor`: which known defects the installed TVM has, and whether the fixes hold."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from . import cache
 EXIT_OK, EXIT_FINDINGS = 0, 1
 
 DETAILS = """\
-Small models are compiled and run on the device: with TVM's passes alone, with every mend but the one for the
-defect, and with all mends (the fixed pipeline, which check uses by default). Takes about half a minute.
+Small models are compiled and run on the device: with TVM's passes alone, with every fix but the one for the
+defect, and with all fixes (the fixed pipeline, which check uses by default). Takes about half a minute.
 
 exit code: 0 the fixed pipeline is right on every model, with --strict also TVM's own; 1 it is not; 2 usage, or a TVM that
 cannot be imported safely; 3 unsupported version of TVM
@@ -23,14 +23,14 @@ def add(commands: Any) -> None:
     """Register the command."""
     parser = commands.add_parser(
         "doctor",
-        help="which known defects the installed TVM has, and whether the mends hold",
+        help="which known defects the installed TVM has, and whether the fixes hold",
         description="Compile and check a small model for each known defect of TVM's Adreno path.",
         epilog=DETAILS,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--device", metavar="DEVICE", help="as of check (default: ADRENO_SIM_DEVICE, else sim:adreno-740)")
     parser.add_argument("--only", metavar="NAME,...", default="", help="look at these defects only")
-    parser.add_argument("--strict", action="store_true", help="a defect that is present counts, mended or not")
+    parser.add_argument("--strict", action="store_true", help="a defect that is present counts, fixed or not")
     parser.add_argument("--json", metavar="FILE", help="write everything as JSON (- = standard output)")
     cache.add_option(parser)
     parser.set_defaults(run=_doctor)

@@ -197,7 +197,7 @@ def _model(args: argparse.Namespace, rules: DeviceRules) -> CompiledModel:
     """The model compiled for the device; a bundle as it is."""
     from ..compiler.compile import compile_model
 
-    return compile_model(args.source, limits=rules.limits, ml=_ml(rules), **cli_options.given(args, *MODEL_OPTIONS))
+    return compile_model(args.source, limits=rules.limits, ml=_ml(rules), **cli_options.given_options(args, *MODEL_OPTIONS))
 
 
 def _json(footprint: Footprint, trials: Sequence[Trial]) -> dict[str, Any]:
@@ -269,7 +269,11 @@ def _judge(footprint: Footprint, args: argparse.Namespace, trials: Sequence[Tria
     if best is not None and args.max_ratio is not None and best.ratio > args.max_ratio:
         failures.append(f"{best.planner}: {best.ratio:.3f} times the lower bound, above {args.max_ratio:g}")
     good = {row.planner for row in ok}
-    failures += [f"{t.planner}: refused by the device: {t.blamed[0].message}" for t in trials if t.blamed and t.planner in good]
+    failures += [
+        f"{t.planner}: refused by the device: {t.planner_refusals[0].message}"
+        for t in trials
+        if t.planner_refusals and t.planner in good
+    ]
     for failure in failures:
         print(f"failed: {failure}", file=sys.stderr if args.json == "-" else sys.stdout)
     return EXIT_FINDINGS if failures else EXIT_OK

@@ -38,7 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if getattr(args, "progress_file", None):
         isolation.end_with_parent()
     try:
-        with cache.as_wanted(args):
+        with cache.cache_option(args):
             return int(args.run(args))
     except KeyboardInterrupt:
         return _complain("interrupted", EXIT_INTERRUPTED)

@@ -37,12 +37,12 @@ OPTIONS: dict[str, dict[str, Any]] = {
     },
     "--pipeline": {
         "choices": ("fixed", "stock"),
-        "help": "fixed: TVM's passes with known defects mended (default); stock: TVM's alone",
+        "help": "fixed: TVM's passes with known defects fixed (default); stock: TVM's alone",
     },
     "--without-fix": {
         "action": "append",
         "metavar": "NAME[,NAME...]",
-        "help": "leave a mend of the fixed pipeline out, to see its defect (adreno-sim doctor names them)",
+        "help": "leave a fix of the fixed pipeline out, to see its defect (adreno-sim doctor names them)",
     },
     "--dtype": {
         "choices": FLOATS,
@@ -101,7 +101,7 @@ _VALUES: dict[str, Callable[[Any], Any]] = {
 """Flag -> what makes the keyword's value of the parsed one."""
 
 
-def given(args: argparse.Namespace, *flags: str) -> dict[str, Any]:
+def given_options(args: argparse.Namespace, *flags: str) -> dict[str, Any]:
     """Those of the flags that the command line has, as keywords of the Python functions."""
     values = {flag: value for flag in flags if (value := _value(args, flag)) is not None}
     return {KEYWORDS.get(flag, _destination(flag)): _VALUES.get(flag, _same)(value) for flag, value in values.items()}

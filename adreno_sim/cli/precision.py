@@ -66,7 +66,7 @@ def _precision(args: argparse.Namespace) -> int:
     report, compiled = precision(
         args.model, args.input, device=open_device(args.device), dtype=args.dtype, out_dtype=args.out_dtype,
         ops=[name for name in args.ops.split(",") if name], bound=args.bound, most_runs=args.runs,
-        **options.given(args, "--target", "--shape", "--seed"),
+        **options.given_options(args, "--target", "--shape", "--seed"),
     )  # fmt: skip
     if args.save and compiled is not None:
         compiled.save(args.save)

@@ -33,10 +33,10 @@ def add(commands: Any) -> None:
 
 
 def _reproduce(args: argparse.Namespace) -> int:
-    from ..launch_spec.write import refuse_taken
+    from ..launch_spec.write import require_writable
     from .check import run_check, write_report
 
-    refuse_taken(Path(args.to))
+    require_writable(Path(args.to))
     args.keep_going = args.keep_going or bool(args.kernel)
     report = run_check(args, reproduce=args.to, reproduce_kernel=args.kernel)
     write_report(report, args)

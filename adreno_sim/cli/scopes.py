@@ -56,7 +56,7 @@ def _scopes(args: argparse.Namespace) -> int:
         refuse_unwritable(file)
     limits = open_device(args.device).info.limits
     staged, report = scope_stages(
-        args.model, rule=args.rule, limits=limits, **options.given(args, "--target", "--pipeline", "--shape")
+        args.model, rule=args.rule, limits=limits, **options.given_options(args, "--target", "--pipeline", "--shape")
     )
     if args.stage == "list":
         print("\n".join(staged.modules))

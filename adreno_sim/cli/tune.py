@@ -61,8 +61,8 @@ def _tune(args: argparse.Namespace) -> int:
     only = tuple(name for name in args.only.split(",") if name)
     report = tune(
         args.model, args.db, trials=args.trials, device=args.device, check_on=args.check_on, only=only,
-        **options.given(args, "--target", "--pipeline", "--without-fix", "--shape", "--seed"),
-        step=_say if sys.stderr.isatty() else lambda _task, _trial: None,
+        **options.given_options(args, "--target", "--pipeline", "--without-fix", "--shape", "--seed"),
+        step=_print_trial if sys.stderr.isatty() else lambda _task, _trial: None,
     )  # fmt: skip
     if args.json and args.json != "-":
         json_io.write_json(args.json, report.as_json())
@@ -72,6 +72,6 @@ def _tune(args: argparse.Namespace) -> int:
     return EXIT_OK if report.ok else EXIT_FINDINGS
 
 
-def _say(task: Any, trial: Any) -> None:
+def _print_trial(task: Any, trial: Any) -> None:
     verdict = "ok" if trial.accepted else trial.reason
     print(f"\r\033[K{task.name} {trial.number}: {trial.variant}: {verdict}"[:160], end="", file=sys.stderr, flush=True)

@@ -20,7 +20,7 @@ from ..findings import Finding
 if TYPE_CHECKING:
     from ..mlops.engine import GraphRun
     from ..mlops.graph import Graph
-    from ..mlops.onchip import MemoryPlan
+    from ..mlops.onchip import OnChipPlan
     from ..profiles.ml import MLCapabilities
 
 
@@ -50,7 +50,7 @@ class MLProgram(Protocol):
     @property
     def graph(self) -> Graph: ...
     @property
-    def plan(self) -> MemoryPlan: ...
+    def plan(self) -> OnChipPlan: ...
     @property
     def tuned(self) -> str: ...
     def run(self, inputs: Sequence[View], outputs: Sequence[View]) -> GraphRun: ...

@@ -83,7 +83,7 @@ class Format:
         values = _to_float(texels, self.meaning) if self.colour_dtype == np.float32 else texels.astype(self.colour_dtype)
         colour = np.zeros((*texels.shape[:-1], 4), self.colour_dtype)
         colour[..., 3] = 0 if self.order == "A" else 1
-        for channel, component in self._stored():
+        for channel, component in self._stored_channels():
             colour[..., "rgba".index(component)] = values[..., channel]
         if self.order in ("INTENSITY", "LUMINANCE"):
             colour[..., : 4 if self.order == "INTENSITY" else 3] = values[..., :1]
@@ -96,7 +96,7 @@ class Format:
         if self.srgb:
             colour = np.concatenate([_linear_to_srgb(colour[..., :3]), colour[..., 3:]], axis=-1)
         stored = np.zeros((*colour.shape[:-1], self.channels), colour.dtype)
-        for channel, component in self._stored():
+        for channel, component in self._stored_channels():
             stored[..., channel] = colour[..., "rgba".index(component)]
         if self.meaning in ("unorm", "snorm"):
             return _to_normalised(stored, self.dtype)
@@ -106,7 +106,7 @@ class Format:
         limits = np.iinfo(self.dtype)
         return np.clip(stored, limits.min, limits.max).astype(self.dtype)
 
-    def _stored(self) -> list[tuple[int, str]]:
+    def _stored_channels(self) -> list[tuple[int, str]]:
         """The channels that hold a component, and which."""
         return [(channel, component) for channel, component in enumerate(ORDERS[self.order]) if component != "x"]
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..base.errors import AdrenoSimError, DeviceError
-from ..base.rejected_call import refused_call
+from ..base.rejected_call import rejected_call
 from ..base.specs import BufferSpec, Local, Storage, View
 from ..device.protocol import Device, KernelParam
 from ..findings import Finding
@@ -19,7 +19,7 @@ from .model import ArgumentSpec, BufferArgument, ImageArgument, LaunchSpec, Loca
 _SHOWN = 40  # names in a message
 
 
-class Refused(Exception):
+class RejectedCall(Exception):
     """The device refused a call, as a driver would: `finding` says which and why."""
 
     def __init__(self, finding: Finding):
@@ -27,9 +27,9 @@ class Refused(Exception):
         self.finding = finding
 
 
-def refusal(error: DeviceError, view: str = "") -> Refused:
+def rejected(error: DeviceError, view: str = "") -> RejectedCall:
     """A refused call, made for the argument `view`."""
-    return Refused(refused_call(error, view))
+    return RejectedCall(rejected_call(error, view))
 
 
 def check_names(spec: LaunchSpec, kernel: str, params: Sequence[KernelParam], named: bool) -> None:
@@ -49,13 +49,13 @@ def check_names(spec: LaunchSpec, kernel: str, params: Sequence[KernelParam], na
             )
 
 
-class Bound:
+class BoundArguments:
     """The arguments of one launch on `device`. `values` are parallel to the kernel's parameters."""
 
     def __init__(self, device: Device, spec: LaunchSpec, params: Sequence[KernelParam]):
         self._device, self._spec = device, spec
-        self._storages = {name: self._allocated(nbytes, name) for name, nbytes in spec.storages.items()}
-        self.values = [self._bound(number, *pair) for number, pair in enumerate(zip(spec.arguments, params, strict=True))]
+        self._storages = {name: self._allocate(nbytes, name) for name, nbytes in spec.storages.items()}
+        self.values = [self._bind(number, *pair) for number, pair in enumerate(zip(spec.arguments, params, strict=True))]
 
     def fill(self) -> None:
         """Write the contents of every buffer and image, in the order of the arguments."""
@@ -65,13 +65,13 @@ class Bound:
                 if array is not None:
                     self._device.write(value, array)
 
-    def _allocated(self, nbytes: int, view: str) -> Storage:
+    def _allocate(self, nbytes: int, view: str) -> Storage:
         try:
             return self._device.allocate(nbytes)
         except DeviceError as error:
-            raise refusal(error, view=view) from None
+            raise rejected(error, view=view) from None
 
-    def _bound(self, number: int, argument: ArgumentSpec, param: KernelParam) -> Any:
+    def _bind(self, number: int, argument: ArgumentSpec, param: KernelParam) -> Any:
         if isinstance(argument, (BufferArgument, ImageArgument)):
             return self._view(argument, param.name)
         if isinstance(argument, LocalArgument):
@@ -90,12 +90,12 @@ class Bound:
         try:
             needed = self._device.view_nbytes(spec)
         except DeviceError as error:
-            raise refusal(error, view=name) from None
-        storage = self._storages[place.storage] if place.storage else self._allocated(needed, name)
+            raise rejected(error, view=name) from None
+        storage = self._storages[place.storage] if place.storage else self._allocate(needed, name)
         try:
             return self._device.view(storage, spec, place.offset)
         except DeviceError as error:
-            raise refusal(error, view=name) from None
+            raise rejected(error, view=name) from None
 
 
 def elements(argument: BufferArgument | ImageArgument) -> tuple[str, int]:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..base.errors import AdrenoSimError
-from ..base.toml_tables import MISSING, Table, is_number, is_whole, shown
+from ..base.toml_tables import MISSING, Table, is_number, is_whole, short_repr
 
 GENERATORS = ("zeros", "ones", "arange", "random", "constant", "unwritten")
 
@@ -54,7 +54,7 @@ class Data:
             return self._from_file(dtype, count)
         if self.fill == "values":
             return self._from_values(dtype, count)
-        return self._generated(np.dtype(dtype), count)
+        return self._generate(np.dtype(dtype), count)
 
     def _load(self) -> np.ndarray:
         assert self.file is not None
@@ -83,10 +83,10 @@ class Data:
             raise AdrenoSimError(f"{self.where}: expected {count} values, got {len(self.values)}")
         for number, value in enumerate(self.values):
             if not fits(value, dtype):
-                raise AdrenoSimError(f"{self.where}: value {number}: expected {dtype}, got {shown(value)}")
+                raise AdrenoSimError(f"{self.where}: value {number}: expected {dtype}, got {short_repr(value)}")
         return np.array(self.values, dtype)
 
-    def _generated(self, dtype: np.dtype, count: int) -> np.ndarray:
+    def _generate(self, dtype: np.dtype, count: int) -> np.ndarray:
         given = self.parameters
         if self.fill == "random":
             return self._random(dtype, count)
@@ -95,7 +95,7 @@ class Data:
             start = {"zeros": 0, "ones": 1}.get(self.fill, given.get("value"))
         for value in (start, start + max(count - 1, 0) * step, start + step if count > 1 else start):
             if not fits(value, dtype.name):
-                raise AdrenoSimError(f"{self.where}: {self.fill}: expected {dtype}, got {shown(value)}")
+                raise AdrenoSimError(f"{self.where}: {self.fill}: expected {dtype}, got {short_repr(value)}")
         out = np.empty(count, dtype)
         with np.errstate(over="ignore"):  # integers wrap on the way to a value that fits
             for low in range(0, count, _PIECE):
@@ -116,7 +116,7 @@ class Data:
             return out
         for value in (low, high - 1):
             if not fits(value, dtype.name):
-                raise AdrenoSimError(f"{self.where}: random: expected {dtype}, got {shown(value)}")
+                raise AdrenoSimError(f"{self.where}: random: expected {dtype}, got {short_repr(value)}")
         return generator.integers(low, high, count, dtype)
 
 
@@ -182,5 +182,5 @@ def _flat(table: Table, key: str, values: Sequence[Any]) -> list[Any]:
         elif is_number(value):
             out.append(value)
         else:
-            raise table.error(key, f"expected numbers, got {shown(value)} among them")
+            raise table.error(key, f"expected numbers, got {short_repr(value)} among them")
     return out

@@ -30,7 +30,7 @@ class ExpectedFinding:
     message: str | None = None
 
     def matches(self, finding: Finding) -> bool:
-        told = _told(finding)
+        told = _finding_fields(finding)
         return all(_agrees(f.name, getattr(self, f.name), told[f.name]) for f in fields(self))
 
     def __str__(self) -> str:
@@ -76,7 +76,7 @@ def read_expected(table: Table) -> ExpectedFinding:
         line=table.whole("line", None),
         column=table.whole("column", None),
         argument=table.text("argument", None),
-        offset=_signed(table, "offset"),
+        offset=_read_integer(table, "offset"),
         coordinate=_list(table, "coordinate"),
         work_item=_list(table, "work_item"),
         count=table.whole("count", None, least=1),
@@ -87,7 +87,7 @@ def read_expected(table: Table) -> ExpectedFinding:
     return found
 
 
-def _signed(table: Table, key: str) -> int | None:
+def _read_integer(table: Table, key: str) -> int | None:
     value: int | None = table.whole(key, None, least=-(1 << 63))
     return value
 
@@ -97,7 +97,7 @@ def _list(table: Table, key: str) -> tuple[int, ...] | None:
     return value
 
 
-def _told(finding: Finding) -> dict[str, object]:
+def _finding_fields(finding: Finding) -> dict[str, object]:
     """What a finding says, under the names of ExpectedFinding."""
     access, item = finding.access, finding.work_item
     return {

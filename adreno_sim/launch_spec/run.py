@@ -20,8 +20,8 @@ from ..findings import Finding, Kind
 from ..results.comparison import Comparison, compare
 from ..results.launch_report import LaunchOutput, LaunchReport
 from ..results.merge import FindingList
-from ..results.stores import described
-from .bind import Bound, Refused, check_names, elements, refusal
+from ..results.stores import describe_stores
+from .bind import BoundArguments, RejectedCall, check_names, elements, rejected
 from .expected import match
 from .model import BufferArgument, ImageArgument, LaunchSpec, OutputSpec
 
@@ -106,7 +106,7 @@ class _Run:
         check_names(self.spec, kernel.name, kernel.params, named=self.device.info.backend == "sim")
         try:
             self._launch(kernel, report)
-        except Refused as refused:
+        except RejectedCall as refused:
             self._add(kernel, [refused.finding])
             report.unchecked.append("the kernel: it was not run")
         self._add(kernel, self.device.take_warnings())
@@ -131,7 +131,7 @@ class _Run:
         return f"{self.spec.options} -I {shlex.quote(str(self.path.resolve().parent))}"
 
     def _launch(self, kernel: Kernel, report: LaunchReport) -> None:
-        bound = Bound(self.device, self.spec, kernel.params)
+        bound = BoundArguments(self.device, self.spec, kernel.params)
         bound.fill()
         start = time.perf_counter()
         result = self._once(kernel, bound, None)
@@ -140,15 +140,15 @@ class _Run:
         self._add(kernel, result.findings)
         left = [self.device.read(bound.values[output.argument]) for output in self.spec.outputs]
         for output, got in zip(self.spec.outputs, left, strict=True):
-            report.outputs.append(self._compared(kernel, bound, output, got))
+            report.outputs.append(self._compare(kernel, bound, output, got))
 
-    def _once(self, kernel: Kernel, bound: Bound, watch: Watch | None) -> LaunchResult:
+    def _once(self, kernel: Kernel, bound: BoundArguments, watch: Watch | None) -> LaunchResult:
         try:
             return self.device.launch(kernel, self.spec.global_size, self.spec.local_size, bound.values, watch=watch)
         except DeviceError as error:
-            raise refusal(error) from None
+            raise rejected(error) from None
 
-    def _compared(self, kernel: Kernel, bound: Bound, output: OutputSpec, got: np.ndarray) -> LaunchOutput:
+    def _compare(self, kernel: Kernel, bound: BoundArguments, output: OutputSpec, got: np.ndarray) -> LaunchOutput:
         argument = self.spec.arguments[output.argument]
         assert isinstance(argument, (BufferArgument, ImageArgument))
         flat = got.reshape(-1)
@@ -159,9 +159,11 @@ class _Run:
         if not result.ok:
             self._add(kernel, [self._wrong(kernel, bound, output.argument, name, result)])
         worst = result.worst[0] if result.worst else 0
-        return LaunchOutput(name, result.ok, result.vacuous, result.wrong, result.elements, result.max_abs, result.max_ulp, worst)
+        return LaunchOutput(
+            name, result.ok, result.uninformative, result.wrong, result.elements, result.max_abs, result.max_ulp, worst
+        )
 
-    def _wrong(self, kernel: Kernel, bound: Bound, position: int, name: str, result: Comparison) -> Finding:
+    def _wrong(self, kernel: Kernel, bound: BoundArguments, position: int, name: str, result: Comparison) -> Finding:
         """The finding of a wrong output, with every store to its worst element where the device can tell."""
         detail: dict[str, Any] = {"index": result.worst, "got": result.got, "golden": result.golden}
         line = column = 0
@@ -169,7 +171,7 @@ class _Run:
             bound.fill()
             element = result.worst[0] if result.worst else 0
             stores = self._once(kernel, bound, Watch(bound.values[position], element)).stores
-            detail["stores"] = told = described(stores, kernel.name, self.text)
+            detail["stores"] = told = describe_stores(stores, kernel.name, self.text)
             line, column = (told[-1]["line"], told[-1]["column"]) if told else (0, 0)
         return Finding(Kind.WRONG_VALUE, f"{name}: {result}", line=line, column=column, detail=detail)
 

@@ -44,7 +44,7 @@ class WrittenLaunch:
     comment: Sequence[str] = ()
 
 
-def refuse_taken(folder: Path) -> None:
+def require_writable(folder: Path) -> None:
     """Say before the work that `folder` cannot be written: it has contents, or its parent is no folder to write in."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise AdrenoSimError(f"cannot write {folder}: it exists and is not an empty folder")
@@ -55,7 +55,7 @@ def refuse_taken(folder: Path) -> None:
 
 def write_folder(folder: Path, launch: WrittenLaunch) -> None:
     """Write `launch` to `folder`, which appears complete or not at all. Raises AdrenoSimError where it cannot."""
-    refuse_taken(folder)
+    require_writable(folder)
     target = folder.absolute()
     temporary = ""
     try:
@@ -113,7 +113,7 @@ def _lines(table: Mapping[str, Any]) -> list[str]:
 def toml_value(value: Any) -> str:
     """A value as TOML: text, truth values, numbers, lists and inline tables."""
     if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=True).replace("\x7f", "\\u007f") if _plain(value) else _escaped(value)
+        return json.dumps(value, ensure_ascii=True).replace("\x7f", "\\u007f") if _plain(value) else _escape(value)
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float):
@@ -130,5 +130,5 @@ def _plain(text: str) -> bool:
     return all(ord(char) < 0x10000 for char in text)
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     return '"' + "".join(json.dumps(c)[1:-1] if ord(c) < 0x10000 else f"\\U{ord(c):08x}" for c in text) + '"'

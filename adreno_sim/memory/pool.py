@@ -41,7 +41,7 @@ class PagedPool:
             block = blocks.pop()
             self.kept -= size
         else:
-            block = self.retried(lambda: self.memory.take(size))
+            block = self.retry_after_release(lambda: self.memory.take(size))
         self.used += block.nbytes
         return Storage(nbytes, block)
 
@@ -64,7 +64,7 @@ class PagedPool:
         self._free.clear()
         self.kept = 0
 
-    def retried(self, take: Callable[[], _T]) -> _T:
+    def retry_after_release(self, take: Callable[[], _T]) -> _T:
         """`take()`; if the device is full, once more after releasing what the pool keeps."""
         try:
             return take()

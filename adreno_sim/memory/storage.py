@@ -80,14 +80,14 @@ class Block:
         key = (view.offset, view.shape)
         if key not in self._whole:
             marks = view.marks()
-            if marks is None or not (unsigned(marks) == _all_set(marks)).all():
+            if marks is None or not (as_unsigned(marks) == _all_set(marks)).all():
                 return False
             self._whole.add(key)
         view.whole_at = self._forgotten
         return True
 
 
-def unsigned(marks: NDArray) -> NDArray:
+def as_unsigned(marks: NDArray) -> NDArray:
     """Elements as unsigned integers: marks are no numbers of the element's type."""
     return marks.view(f"u{marks.itemsize}")
 
@@ -233,7 +233,7 @@ class StorageView:
         """Note that all elements have been written."""
         marks = self.marks()
         if marks is not None:
-            unsigned(marks)[...] = _all_set(marks)
+            as_unsigned(marks)[...] = _all_set(marks)
 
     def _elements(self, memory: Bytes) -> NDArray:
         if self.layout is None or self.format is None:
@@ -290,7 +290,7 @@ def copy_marks(source: StorageView, target: StorageView) -> None:
     """Hand on which elements of `source` have been written, after a copy in logical order."""
     known, marks = source.marks(), target.marks()
     if known is not None and marks is not None:
-        unsigned(marks)[...] = unsigned(known).reshape(marks.shape)
+        as_unsigned(marks)[...] = as_unsigned(known).reshape(marks.shape)
         target.block.forget()
 
 
@@ -299,11 +299,11 @@ def _hand_marks(view: StorageView, to_storage: bool) -> None:
     texels, below = view.marks(), view.storage.block.valid
     if texels is None or below is None:
         return
-    dense = unsigned(_dense_under(view, below))
+    dense = as_unsigned(_dense_under(view, below))
     if to_storage:
-        dense[...] = unsigned(texels)
+        dense[...] = as_unsigned(texels)
     else:
-        unsigned(texels)[...] = dense
+        as_unsigned(texels)[...] = dense
     (view.storage.block if to_storage else view.block).forget()
 
 

@@ -29,7 +29,7 @@ def storage(mode: Mode) -> type[np.float32] | type[np.float16]:
     return np.float32 if mode == "float32" else np.float16
 
 
-def rounded(values: np.ndarray, mode: Mode) -> np.ndarray:
+def round_to_storage(values: np.ndarray, mode: Mode) -> np.ndarray:
     """`values` as a tensor of the mode stores them; what a half cannot hold becomes infinite."""
     with np.errstate(over="ignore", invalid="ignore"):
         return values.astype(storage(mode))
@@ -46,7 +46,7 @@ def product(a: np.ndarray, b: np.ndarray, mode: Mode, block: int = 0) -> np.ndar
         with np.errstate(over="ignore", invalid="ignore"):
             return _half_product(np.ascontiguousarray(a, np.float32), np.ascontiguousarray(b, np.float32))
     with np.errstate(over="ignore", invalid="ignore"):
-        return rounded(a.astype(np.float64) @ b.astype(np.float64), mode).astype(np.float32)
+        return round_to_storage(a.astype(np.float64) @ b.astype(np.float64), mode).astype(np.float32)
 
 
 @numba.njit(inline="always")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .arithmetic import Mode, product, rounded
+from .arithmetic import Mode, product, round_to_storage
 
 
 @dataclass(frozen=True)
@@ -57,10 +57,10 @@ def convolve_depthwise(data: np.ndarray, weights: np.ndarray, window: Window, mo
         for i in range(seen.shape[2]):
             for j in range(seen.shape[3]):
                 part = seen[:, :, i, j].astype(np.float64) * weights[0, :, i, j].astype(np.float64)[None, :, None, None]
-                total += rounded(part, mode) if mode == "float16" else part
+                total += round_to_storage(part, mode) if mode == "float16" else part
                 if mode == "float16":
-                    total = rounded(total, mode).astype(np.float64)
-    return rounded(total, mode).astype(np.float32)
+                    total = round_to_storage(total, mode).astype(np.float64)
+    return round_to_storage(total, mode).astype(np.float32)
 
 
 def convolve_transposed(

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .arithmetic import Mode, rounded
+from .arithmetic import Mode, round_to_storage
 
 BINARY: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
     "add": np.add, "subtract": np.subtract, "multiply": np.multiply, "divide": np.divide,
@@ -23,13 +23,13 @@ def activate(data: np.ndarray, kind: str, mode: Mode) -> np.ndarray:
 
 
 def clip(data: np.ndarray, low: float, high: float, mode: Mode) -> np.ndarray:
-    return rounded(np.minimum(np.maximum(data, data.dtype.type(low)), data.dtype.type(high)), mode)
+    return round_to_storage(np.minimum(np.maximum(data, data.dtype.type(low)), data.dtype.type(high)), mode)
 
 
 def binary(name: str, a: np.ndarray, b: np.ndarray, mode: Mode) -> np.ndarray:
     """a `name` b, for tensors of one shape."""
     with np.errstate(all="ignore"):
-        return rounded(BINARY[name](a.astype(np.float64), b.astype(np.float64)), mode)
+        return round_to_storage(BINARY[name](a.astype(np.float64), b.astype(np.float64)), mode)
 
 
 def normalise(
@@ -48,4 +48,4 @@ def normalise(
     along[axis] = -1
     scale, shift, mean, variance = (array.astype(np.float64).reshape(along) for array in (scale, shift, mean, variance))
     with np.errstate(all="ignore"):
-        return rounded((data.astype(np.float64) - mean) / np.sqrt(variance + epsilon) * scale + shift, mode)
+        return round_to_storage((data.astype(np.float64) - mean) / np.sqrt(variance + epsilon) * scale + shift, mode)

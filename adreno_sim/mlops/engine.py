@@ -18,10 +18,10 @@ from ..profiles.ml import MLCapabilities
 from . import environment
 from .environment import Settings
 from .graph import Graph, Node
-from .onchip import BufferPool, MemoryPlan, layouts, plan, spec_of
+from .onchip import BufferPool, OnChipPlan, layouts, plan, spec_of
 from .operators import Operator, make
 from .tensors import MLTensorSpec, pack, unpack
-from .tuner import tuned
+from .tuner import choose_columns
 
 
 class Memory(Protocol):
@@ -120,22 +120,22 @@ class Program:
         self.graph, self.workspace = graph, workspace
         chosen = environment.read() if settings is None else settings
         check_graph(graph, workspace.capabilities)
-        self.tuned, blocks = tuned(graph, symbol, workspace.device, chosen)
+        self.tuned, blocks = choose_columns(graph, symbol, workspace.device, chosen)
         self.operators = check_graph(graph, workspace.capabilities, blocks)
         self.layouts = layouts(graph)
-        self.plan: MemoryPlan = plan(graph, 0 if chosen.direct else len(workspace.on_chip), workspace.pool)
+        self.plan: OnChipPlan = plan(graph, 0 if chosen.direct else len(workspace.on_chip), workspace.pool)
         self._storages: list[Storage] = []
         self._views: list[View] = []
         self._closed = False
         self._tensors: dict[int, _Tensor] = {}
         self._constants = {number: self._constant(number, node, constants) for number, node in graph.of("const")}
         buffers = {number: workspace.hold(number) for number in self.plan.buffers}
-        for place in self.plan.places:
-            spec = spec_of(graph, place.node, self.layouts[place.node])
-            if place.memory == "on-chip":
-                self._tensors[place.node] = self._in_chip(spec, place.at)
+        for location in self.plan.locations:
+            spec = spec_of(graph, location.node, self.layouts[location.node])
+            if location.memory == "on-chip":
+                self._tensors[location.node] = self._in_chip(spec, location.at)
             else:
-                self._tensors[place.node] = self._in_buffer(spec, buffers[place.at])
+                self._tensors[location.node] = self._in_buffer(spec, buffers[location.at])
 
     def close(self) -> None:
         """Free the constants, and the buffers that no other graph uses."""

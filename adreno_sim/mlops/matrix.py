@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .arithmetic import Mode, product, rounded
+from .arithmetic import Mode, product, round_to_storage
 
 NIBBLES = 8
 """4-bit values in a uint32, the first in the lowest bits."""
@@ -19,7 +19,7 @@ def multiply(a: np.ndarray, b: np.ndarray, bias: np.ndarray | None, mode: Mode, 
     if bias is not None:
         with np.errstate(over="ignore", invalid="ignore"):
             out = out + bias.astype(np.float32).reshape(1, -1)
-    return rounded(out, mode)
+    return round_to_storage(out, mode)
 
 
 def dequantise(packed: np.ndarray, scales: np.ndarray, mode: Mode) -> np.ndarray:
@@ -27,4 +27,4 @@ def dequantise(packed: np.ndarray, scales: np.ndarray, mode: Mode) -> np.ndarray
     shifts = (4 * np.arange(NIBBLES, dtype=np.uint32)).reshape(1, NIBBLES, 1)
     values = ((packed[:, None, :] >> shifts) & np.uint32(15)).reshape(packed.shape[0] * NIBBLES, packed.shape[1])
     whole = np.repeat(scales.astype(np.float32), values.shape[0] // scales.shape[0], axis=0)
-    return rounded((values.astype(np.float32) - MIDDLE) * whole, mode)
+    return round_to_storage((values.astype(np.float32) - MIDDLE) * whole, mode)

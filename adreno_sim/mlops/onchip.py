@@ -19,7 +19,7 @@ from .tensors import Layout, MLTensorSpec
 
 
 @dataclass(frozen=True)
-class Place:
+class TensorLocation:
     """Where a node's tensor lies: at byte `at` of on-chip memory, or in device buffer number `at`."""
 
     node: int
@@ -31,13 +31,13 @@ class Place:
 
 
 @dataclass(frozen=True)
-class MemoryPlan:
+class OnChipPlan:
     """The plan of one graph. buffers: number -> bytes of the device buffers it uses. fragmented: bytes of tensors for which the
     free on-chip memory was enough, but not in one piece. on_chip_peak: the most of it in use at once, of
     on_chip_size. inner: nodes whose results
     stay inside the graph."""
 
-    places: tuple[Place, ...]
+    locations: tuple[TensorLocation, ...]
     buffers: Mapping[int, int]
     fragmented: int = 0
     on_chip_peak: int = 0
@@ -47,7 +47,7 @@ class MemoryPlan:
     @property
     def on_chip(self) -> int:
         """Bytes of tensors in on-chip memory."""
-        return sum(place.nbytes for place in self.places if place.memory == "on-chip")
+        return sum(location.nbytes for location in self.locations if location.memory == "on-chip")
 
     @property
     def device(self) -> int:
@@ -57,7 +57,7 @@ class MemoryPlan:
     @property
     def rejected(self) -> int:
         """Bytes of tensors between operators that did not fit into on-chip memory."""
-        return sum(place.nbytes for place in self.places if place.memory == "device" and place.node in self.inner)
+        return sum(location.nbytes for location in self.locations if location.memory == "device" and location.node in self.inner)
 
 
 @dataclass
@@ -98,7 +98,7 @@ def spec_of(graph: Graph, number: int, layout: Layout) -> MLTensorSpec:
     return MLTensorSpec(node.shape, node.dtype, layout)
 
 
-def plan(graph: Graph, on_chip_bytes: int, pool: BufferPool | None = None) -> MemoryPlan:
+def plan(graph: Graph, on_chip_bytes: int, pool: BufferPool | None = None) -> OnChipPlan:
     """Place the tensors of a graph's inputs and operators (constants have memory of their own). on_chip_bytes 0: none there."""
     return _Planner(graph, on_chip_bytes, pool or BufferPool()).run()
 
@@ -114,7 +114,7 @@ class _Planner:
         self.where: dict[int, tuple[Literal["on-chip", "device"], int]] = {}
         self.fragmented = self.peak = 0
 
-    def run(self) -> MemoryPlan:
+    def run(self) -> OnChipPlan:
         readers, last = self._readers()
         heads = {head.node for head in self.graph.heads}
         layout = layouts(self.graph)
@@ -130,9 +130,9 @@ class _Planner:
                     if not readers[entry.node] and entry.node not in heads:
                         self._free(entry.node)
         end = len(self.graph.nodes)
-        places = tuple(Place(n, sizes[n], *self.where[n], n, end if n in heads else last.get(n, n)) for n in sizes)
+        locations = tuple(TensorLocation(n, sizes[n], *self.where[n], n, end if n in heads else last.get(n, n)) for n in sizes)
         buffers = {number: self.pool.buffers[number] for number in self.mine}
-        return MemoryPlan(places, buffers, self.fragmented, self.peak, self.total, inner)
+        return OnChipPlan(locations, buffers, self.fragmented, self.peak, self.total, inner)
 
     def _readers(self) -> tuple[dict[int, int], dict[int, int]]:
         """How many times each tensor is read, and by which node last."""

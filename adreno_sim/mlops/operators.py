@@ -14,7 +14,7 @@ import numpy as np
 
 from ..base.errors import UnsupportedError
 from . import convolution, elementwise, matrix, pooling, rearranging, reductions
-from .arithmetic import Mode, mode_of, rounded
+from .arithmetic import Mode, mode_of, round_to_storage
 from .convolution import Window
 from .graph import Graph, Node
 from .kinds import kind_of
@@ -113,7 +113,7 @@ def _conv2d(r: _Reader, mode: Mode) -> Compute:
     data, weights, window = r.shape(0), r.shape(1), r.window()
     r.require(len(data) == len(weights) == 4 and weights[1] == data[1], f"weights {weights} for data {data}")
     r.check_result(data[0], weights[0], *window.out_size(data[2], data[3], weights[2], weights[3]))
-    return _finished(r, weights[0], mode, lambda a: convolution.convolve(a[0], a[1], window, mode, r.block))
+    return _with_epilogue(r, weights[0], mode, lambda a: convolution.convolve(a[0], a[1], window, mode, r.block))
 
 
 def _depthwise(r: _Reader, mode: Mode) -> Compute:
@@ -121,10 +121,10 @@ def _depthwise(r: _Reader, mode: Mode) -> Compute:
     good = len(data) == len(weights) == 4 and weights[:2] == (1, data[1])
     r.require(good, f"weights {weights} for data {data}: expected (1, channels, height, width)")
     r.check_result(data[0], data[1], *window.out_size(data[2], data[3], weights[2], weights[3]))
-    return _finished(r, data[1], mode, lambda a: convolution.convolve_depthwise(a[0], a[1], window, mode))
+    return _with_epilogue(r, data[1], mode, lambda a: convolution.convolve_depthwise(a[0], a[1], window, mode))
 
 
-def _transposed(r: _Reader, mode: Mode) -> Compute:
+def _conv2d_transpose(r: _Reader, mode: Mode) -> Compute:
     data, weights, window = r.shape(0), r.shape(1), r.window()
     groups, extra = int(r.number("groups", 1)), r.ints("output_padding", 2, (0, 0))
     r.require(groups == 1, f"{groups} groups: the runtime leaves them out")
@@ -136,10 +136,10 @@ def _transposed(r: _Reader, mode: Mode) -> Compute:
         for i in (0, 1)
     ]
     r.check_result(data[0], weights[0], *size)
-    return _finished(r, weights[0], mode, lambda a: convolution.convolve_transposed(a[0], a[1], window, (0, 0), mode))
+    return _with_epilogue(r, weights[0], mode, lambda a: convolution.convolve_transposed(a[0], a[1], window, (0, 0), mode))
 
 
-def _finished(r: _Reader, channels: int, mode: Mode, convolve: Compute) -> Compute:
+def _with_epilogue(r: _Reader, channels: int, mode: Mode, convolve: Compute) -> Compute:
     """A convolution with the bias, batch normalisation and activation of its node."""
     count = len(r.node.inputs)
     r.require(count in (2, 3, 6, 7), f"{count} inputs: expected data, weights, perhaps a bias, perhaps four of a normalisation")
@@ -160,18 +160,18 @@ def _finished(r: _Reader, channels: int, mode: Mode, convolve: Compute) -> Compu
         out = convolve(a)
         if bias is not None:
             with np.errstate(over="ignore", invalid="ignore"):
-                out = _held(out + a[bias].astype(np.float32).reshape(1, -1, 1, 1), mode)
+                out = _require_held(out + a[bias].astype(np.float32).reshape(1, -1, 1, 1), mode)
         if figures is not None:
             scale, shift, mean, variance = a[figures : figures + 4]
             out = elementwise.normalise(out, scale, shift, mean, variance, axis=axis, epsilon=epsilon, mode=mode)
-        return elementwise.activate(rounded(out, mode), kind, mode) if kind else rounded(out, mode)
+        return elementwise.activate(round_to_storage(out, mode), kind, mode) if kind else round_to_storage(out, mode)
 
     return compute
 
 
-def _held(values: np.ndarray, mode: Mode) -> np.ndarray:
+def _require_held(values: np.ndarray, mode: Mode) -> np.ndarray:
     """Sums between the steps of a fused operator: halves where the mode sums in half."""
-    return rounded(values, mode).astype(np.float32) if mode == "float16" else values
+    return round_to_storage(values, mode).astype(np.float32) if mode == "float16" else values
 
 
 def _activation(kind: str) -> Callable[[_Reader, Mode], Compute]:
@@ -338,7 +338,7 @@ def _resize(r: _Reader, mode: Mode) -> Compute:
 
 
 _MAKE: dict[str, Callable[[_Reader, Mode], Compute]] = {
-    "conv2d": _conv2d, "depthwise_conv2d": _depthwise, "conv2d_transpose": _transposed,
+    "conv2d": _conv2d, "depthwise_conv2d": _depthwise, "conv2d_transpose": _conv2d_transpose,
     "relu": _activation("relu"), "relu6": _activation("relu6"), "clip": _clip, "batch_norm": _batch_norm,
     "max_pool2d": _pool(pooling.pool_max), "avg_pool2d": _pool(pooling.pool_average),
     "global_max_pool2d": _global_pool(pooling.pool_max), "global_avg_pool2d": _global_pool(pooling.pool_average),

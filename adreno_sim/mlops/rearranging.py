@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .arithmetic import Mode, rounded
+from .arithmetic import Mode, round_to_storage
 
 PAD_MODES = {"constant": "constant", "edge": "edge", "reflect": "reflect"}
 
@@ -29,7 +29,7 @@ def resize_bilinear(data: np.ndarray, size: tuple[int, int], align_corners: bool
     wide = data.astype(np.float64)
     for axis, out in zip((2, 3), size, strict=True):
         wide = _along(wide, axis, out, align_corners)
-    return rounded(wide, mode)
+    return round_to_storage(wide, mode)
 
 
 def _along(data: np.ndarray, axis: int, out: int, align_corners: bool) -> np.ndarray:

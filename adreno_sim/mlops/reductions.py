@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .arithmetic import Mode, rounded
+from .arithmetic import Mode, round_to_storage
 
 
 def softmax(data: np.ndarray, axis: int, mode: Mode) -> np.ndarray:
@@ -12,4 +12,4 @@ def softmax(data: np.ndarray, axis: int, mode: Mode) -> np.ndarray:
     wide = data.astype(np.float64)
     with np.errstate(invalid="ignore"):
         powers = np.exp(wide - wide.max(axis=axis, keepdims=True))
-        return rounded(powers / powers.sum(axis=axis, keepdims=True), mode)
+        return round_to_storage(powers / powers.sum(axis=axis, keepdims=True), mode)

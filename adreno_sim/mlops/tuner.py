@@ -19,7 +19,7 @@ CANDIDATES = (0, 4096, 1024)
 """Columns at once; 0 = all."""
 
 
-def tuned(graph: Graph, symbol: str, device: str, settings: Settings) -> tuple[str, dict[str, int]]:
+def choose_columns(graph: Graph, symbol: str, device: str, settings: Settings) -> tuple[str, dict[str, int]]:
     """What came of it in words, "" without a cache; and columns at once by node number. TuningCacheError as tuning.load."""
     if settings.cache is None:
         return "", {}

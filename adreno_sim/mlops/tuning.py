@@ -59,7 +59,7 @@ def load(path: Path) -> dict[str, Tuning]:
 def save(path: Path, symbol: str, tuning: Tuning) -> None:
     """Put the results of one graph into the file; the others in it stay. TuningCacheError where there is another file."""
     try:
-        with _locked(path.parent):
+        with _lock(path.parent):
             known = {name: _blob(found) for name, found in load(path).items()} if path.exists() else {}
             _replace(path, _file({**known, symbol: _blob(tuning)}))
     except OSError as error:
@@ -121,7 +121,7 @@ def _tuning(path: Path, symbol: str, blob: bytes) -> Tuning:
 
 
 @contextmanager
-def _locked(folder: Path) -> Iterator[None]:
+def _lock(folder: Path) -> Iterator[None]:
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)

@@ -125,8 +125,8 @@ class Profile:
         """This profile with values given by the user; raises AdrenoSimError on an unknown key or a wrong type."""
         if not changes:
             return self
-        checked = {key: _checked(self.name, key, value) for key, value in changes.items()}
-        return _complete(self.name, {**self.values, **checked}, {**self.marks, **dict.fromkeys(checked, "given")})
+        checked = {key: _check_value(self.name, key, value) for key, value in changes.items()}
+        return _check_complete(self.name, {**self.values, **checked}, {**self.marks, **dict.fromkeys(checked, "given")})
 
 
 def load(name: str) -> Profile:
@@ -214,7 +214,7 @@ def _resolve(tables: Mapping[str, Any], name: str) -> Profile:
         for key in _EDITS:
             if key in table:
                 _apply(name, key, table[key], values)
-    return _complete(name, values, marks)
+    return _check_complete(name, values, marks)
 
 
 def _chain(tables: Mapping[str, Any], name: str) -> list[tuple[Mapping[str, Any], bool]]:
@@ -245,17 +245,17 @@ def _check_table(name: str, table: Mapping[str, Any]) -> None:
 
 def _apply(name: str, key: str, value: Any, values: dict[str, Any]) -> None:
     if key not in _EDITS:
-        values[key] = _checked(name, key, value)
+        values[key] = _check_value(name, key, value)
         return
-    edit = _typed(name, key, value, _TEXTS)
+    edit = _check_type(name, key, value, _TEXTS)
     old = tuple(values.get("extensions", ()))
     values["extensions"] = old + edit if key == "more_extensions" else tuple(e for e in old if e not in edit)
 
 
-def _checked(name: str, key: str, value: Any) -> Any:
+def _check_value(name: str, key: str, value: Any) -> Any:
     if key not in FIELDS:
         raise AdrenoSimError(f"device profile {name}: there is no field {key!r}{suggest(key, FIELDS)}")
-    value = _typed(name, key, value, FIELDS[key])
+    value = _check_type(name, key, value, FIELDS[key])
     if key == "pitch_rule" and value not in PITCH_RULES:
         raise AdrenoSimError(f"device profile {name}: pitch_rule {value!r}: expected one of {', '.join(PITCH_RULES)}")
     if key == "opencl" and value not in ("1.2", "2.0", "2.1", "2.2", "3.0"):
@@ -273,7 +273,7 @@ def _checked(name: str, key: str, value: Any) -> Any:
     return value
 
 
-def _typed(name: str, key: str, value: Any, kind: str) -> Any:
+def _check_type(name: str, key: str, value: Any, kind: str) -> Any:
     def is_int(item: object) -> bool:
         return isinstance(item, int) and not isinstance(item, bool) and item >= 0
 
@@ -289,7 +289,7 @@ def _typed(name: str, key: str, value: Any, kind: str) -> Any:
     return tuple(value) if kind in (_INTS, _TEXTS) else value
 
 
-def _complete(name: str, values: dict[str, Any], marks: dict[str, str]) -> Profile:
+def _check_complete(name: str, values: dict[str, Any], marks: dict[str, str]) -> Profile:
     missing = [key for key in FIELDS if key not in values]
     if missing:
         raise AdrenoSimError(f"device profile {name}: no value for {', '.join(missing)}; name a base that has them")

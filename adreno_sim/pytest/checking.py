@@ -51,7 +51,7 @@ class AdrenoCheck:
         try:
             report = check(model, inputs, device=self.device, **options)
         except UnsupportedError as error:
-            pytest_outcomes.unsupported(self._text, error)
+            pytest_outcomes.skip_unsupported(self._text, error)
         except AdrenoSimError as error:
             pytest_outcomes.fail(str(error))
         self._node.user_properties += results.properties(self._text, report)
@@ -67,7 +67,7 @@ class AdrenoCheck:
         folder = results.attach(self._settings.output, self._node.nodeid, report)
         if "reproduce" not in options:
             self._reproduce(folder / "reproduce", model, inputs, options)
-        return results.told(folder, text)
+        return results.failure_text(folder, text)
 
     def _reproduce(self, folder: Path, model: Any, inputs: Any, options: dict[str, Any]) -> None:
         """Check once more, keeping what launches are given (too slow for every check), to write the one that fails."""

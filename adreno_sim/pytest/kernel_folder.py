@@ -42,7 +42,7 @@ def attach(folder: Path, test: str, device: str, launch: WrittenLaunch, findings
     return place
 
 
-def written(
+def describe_launch(
     source: str,
     args: Sequence[Any],
     global_size: Sequence[int],

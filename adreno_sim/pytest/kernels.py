@@ -93,14 +93,14 @@ class AdrenoKernel:
         try:
             result = run(source, args, global_size, local_size, kernel, options)
         except UnsupportedError as error:
-            pytest_outcomes.unsupported(self._text, error)
+            pytest_outcomes.skip_unsupported(self._text, error)
         except AdrenoSimError as error:
             pytest_outcomes.fail(str(error))
         finally:
             run.close()
         if said := self._wrong(result, expect):
             launch = (source, args, global_size, local_size, kernel, options, self._text)
-            pytest_outcomes.fail(self._attached(said, launch, result.findings))
+            pytest_outcomes.fail(self._attach(said, launch, result.findings))
         return result
 
     def _wrong(self, result: KernelResult, expect: Sequence[str]) -> str:
@@ -112,13 +112,13 @@ class AdrenoKernel:
         absent = [label for label in expect if label not in seen] if self._device.info.checks_accesses else []
         return f"expected findings that did not appear: {', '.join(absent)}" if absent else ""
 
-    def _attached(self, said: str, launch: tuple[Any, ...], findings: Sequence[Finding]) -> str:
+    def _attach(self, said: str, launch: tuple[Any, ...], findings: Sequence[Finding]) -> str:
         if self._settings.output is None:
             return said
         folder = kernel_folder.attach(
-            self._settings.output, self._node.nodeid, self._text, kernel_folder.written(*launch), findings, said
+            self._settings.output, self._node.nodeid, self._text, kernel_folder.describe_launch(*launch), findings, said
         )
-        return results.told(folder, said)
+        return results.failure_text(folder, said)
 
 
 class _Run:

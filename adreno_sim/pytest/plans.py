@@ -53,7 +53,7 @@ class PlanFigures:
         """
         if planner not in self._bytes:
             try:
-                self._bytes[planner] = self._measured(planner)
+                self._bytes[planner] = self._measure(planner)
             except AdrenoSimError as error:
                 pytest_outcomes.fail(str(error))
             self._node.user_properties.append((f"{PREFIX}plan-bytes.{planner}", self._bytes[planner]))
@@ -63,7 +63,7 @@ class PlanFigures:
         figures = [f"lower bound {self.lower_bound:,}", *(f"{name} {nbytes:,}" for name, nbytes in self._bytes.items())]
         return f"<plan: {', '.join(figures)} bytes>"
 
-    def _measured(self, planner: str) -> int:
+    def _measure(self, planner: str) -> int:
         from ..compiler.plan.footprint import measure, planner_names
         from ..compiler.plan.replan import AS_COMPILED
 
@@ -97,7 +97,7 @@ class AdrenoPlan:
         try:
             compiled = compile_model(model, target=target, limits=info.limits, ml=info.ml, **options)
         except UnsupportedError as error:
-            pytest_outcomes.unsupported(self._text, error)
+            pytest_outcomes.skip_unsupported(self._text, error)
         except AdrenoSimError as error:
             pytest_outcomes.fail(str(error))
         if compiled.plan is None:

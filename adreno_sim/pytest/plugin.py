@@ -38,7 +38,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--adreno-device", action="append", default=None, metavar="DEVICE", help=devices)
     checks = "how closely a simulated device watches memory accesses"
     group.addoption("--adreno-checks", choices=CHECKS, default=None, help=checks)
-    pipeline = "TVM's passes with known defects mended (fixed), or alone (stock)"
+    pipeline = "TVM's passes with known defects fixed (fixed), or alone (stock)"
     group.addoption("--adreno-pipeline", choices=PIPELINES, default=None, help=pipeline)
     group.addoption("--adreno-update", action="store_true", default=False, help="record snapshots instead of comparing")
     output = "folder for what helps to understand failures (default: in pytest's cache)"

@@ -38,7 +38,7 @@ def properties(device: str, report: Report) -> list[tuple[str, object]]:
     return [(PREFIX + name, value) for name, value in values.items()]
 
 
-def told(folder: Path, text: str) -> str:
+def failure_text(folder: Path, text: str) -> str:
     """A failure's text with where its attachments lie."""
     return f"{text}\nattached: {folder} ({', '.join(sorted(item.name for item in folder.iterdir()))})"
 

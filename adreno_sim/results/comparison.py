@@ -38,14 +38,14 @@ CHUNK = 1 << 18
 class Comparison:
     """Result of one comparison.
 
-    ok: every element is within tolerance. vacuous: why an agreement says nothing, "" where it does. wrong: elements
+    ok: every element is within tolerance. uninformative: why an agreement says nothing, "" where it does. wrong: elements
     outside the tolerance. max_abs over pairs of finite values; max_ulp, in units of the last place of the result's type,
     over those at least as large as the rms (near zero it would measure cancellation; 0 for integers). worst: index of the
     largest error in units of its tolerance, with both values there.
     """
 
     ok: bool
-    vacuous: str
+    uninformative: str
     elements: int
     wrong: int
     max_abs: float
@@ -56,9 +56,9 @@ class Comparison:
     rms: float
 
     @property
-    def checked(self) -> bool:
-        """The comparison vouches for the result."""
-        return self.ok and not self.vacuous
+    def is_informative(self) -> bool:
+        """True if the result is right and the comparison could have failed."""
+        return self.ok and not self.uninformative
 
     def __str__(self) -> str:
         place = "[" + ", ".join(map(str, self.worst)) + "]"
@@ -92,7 +92,7 @@ def compare(got: np.ndarray, golden: np.ndarray, tolerance: float | None = None)
     index = tuple(int(i) for i in np.unravel_index(worst.index, got.shape)) if got.size else ()
     return Comparison(
         ok=worst.wrong == 0,
-        vacuous=vacuity(flat_golden, rms),
+        uninformative=why_uninformative(flat_golden, rms),
         elements=got.size,
         wrong=worst.wrong,
         max_abs=worst.max_abs,
@@ -144,7 +144,7 @@ def ulp_distance(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.where(far, np.int64(2**62), np.abs(x - y))
 
 
-def vacuity(golden: np.ndarray, rms: float | None = None) -> str:
+def why_uninformative(golden: np.ndarray, rms: float | None = None) -> str:
     """Why agreement with `golden` would say nothing about a kernel, or "". One element is compared for what it is."""
     flat = golden.reshape(-1)
     if flat.size == 0:
@@ -152,11 +152,11 @@ def vacuity(golden: np.ndarray, rms: float | None = None) -> str:
     if flat.size > 1 and bool((flat == flat[0]).all()):
         return f"every element is {flat[0]}"
     if flat.dtype.kind in "iu":
-        return _saturated_integers(flat)
-    return _vacuous_floats(flat, _rms(flat) if rms is None else rms) if flat.dtype.kind == "f" else ""
+        return _why_saturated(flat)
+    return _why_uninformative_floats(flat, _rms(flat) if rms is None else rms) if flat.dtype.kind == "f" else ""
 
 
-def _vacuous_floats(flat: np.ndarray, rms: float) -> str:
+def _why_uninformative_floats(flat: np.ndarray, rms: float) -> str:
     finite = np.isfinite(flat)
     overflowed = flat.size - int(np.count_nonzero(finite))
     if overflowed > MOST_SATURATED * flat.size:
@@ -175,7 +175,7 @@ def _vacuous_floats(flat: np.ndarray, rms: float) -> str:
     return f"{largest} of {flat.size} elements equal the largest magnitude (saturated)"
 
 
-def _saturated_integers(flat: np.ndarray) -> str:
+def _why_saturated(flat: np.ndarray) -> str:
     limits = np.iinfo(flat.dtype)
     saturated = int(np.count_nonzero(flat == limits.max))
     if limits.min < 0:

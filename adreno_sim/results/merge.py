@@ -12,18 +12,18 @@ class FindingList:
     """Findings in order of first sight. Those of one kind at one place of one kernel are one, their counts added."""
 
     def __init__(self) -> None:
-        self._by_place: dict[tuple[object, ...], Finding] = {}
+        self._by_key: dict[tuple[object, ...], Finding] = {}
 
     def add(self, findings: Iterable[Finding]) -> None:
         for finding in findings:
-            known = self._by_place.get(place(finding))
-            self._by_place[place(finding)] = finding if known is None else replace(known, count=known.count + finding.count)
+            known = self._by_key.get(finding_key(finding))
+            self._by_key[finding_key(finding)] = finding if known is None else replace(known, count=known.count + finding.count)
 
     def as_list(self) -> list[Finding]:
-        return list(self._by_place.values())
+        return list(self._by_key.values())
 
 
-def place(finding: Finding) -> tuple[object, ...]:
+def finding_key(finding: Finding) -> tuple[object, ...]:
     """What makes two findings the same defect. Without a line, the message tells them apart."""
     where = (finding.line, finding.column) if finding.line else finding.message
     view = finding.access.view if finding.access else ""

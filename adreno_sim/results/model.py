@@ -118,7 +118,7 @@ class SubgraphReport:
 
 
 @dataclass(frozen=True)
-class KeptReport:
+class FallbackReport:
     """Operators that stayed with TVM's kernels, and why. name: of the subgraph they would have been, "" for none."""
 
     name: str
@@ -201,7 +201,7 @@ class Report:
     inputs: list[InputReport] = field(default_factory=list)
     kernels: list[KernelReport] = field(default_factory=list)
     subgraphs: list[SubgraphReport] = field(default_factory=list)
-    kept: list[KeptReport] = field(default_factory=list)
+    kept: list[FallbackReport] = field(default_factory=list)
     outputs: list[OutputReport] = field(default_factory=list)
     digests: dict[str, str] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)

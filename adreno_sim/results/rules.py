@@ -38,8 +38,8 @@ TEXT: dict[Kind, str] = {
     Kind.PITCH_DIFFERS: "The device's pitch, base or layer rule differs from what the memory plan assumes.",
     Kind.NO_IMAGE_FROM_BUFFER: "An image over a buffer that the device does not have; it is emulated with copies.",
     Kind.PLAN_INFLATED: "A memory plan with more bytes than its tensors need.",
-    Kind.VACUOUS: "A comparison whose agreement says nothing.",
-    Kind.NONFINITE_BORN: "NaN or infinity in a result though every input is finite.",
+    Kind.UNINFORMATIVE: "A comparison whose agreement says nothing.",
+    Kind.NONFINITE_INTRODUCED: "NaN or infinity in a result though every input is finite.",
     Kind.CLAMPED_READ: "An image read outside the extents that the addressing mode makes defined.",
     Kind.SAME_VALUE_RACE: "Two work-items write the same value to one place without synchronisation.",
 }

@@ -9,13 +9,13 @@ from ..device.protocol import StoreEvent
 from ..findings import WorkItem
 
 
-def described(events: Iterable[StoreEvent], kernel: str, source: str) -> list[dict[str, Any]]:
+def describe_stores(events: Iterable[StoreEvent], kernel: str, source: str) -> list[dict[str, Any]]:
     """Every store with its place, work-item, value and source line, in order."""
     lines = source.splitlines()
-    return [_described(event, kernel, lines) for event in sorted(events, key=lambda event: event.order)]
+    return [_store_to_json(event, kernel, lines) for event in sorted(events, key=lambda event: event.order)]
 
 
-def _described(event: StoreEvent, kernel: str, lines: list[str]) -> dict[str, Any]:
+def _store_to_json(event: StoreEvent, kernel: str, lines: list[str]) -> dict[str, Any]:
     item = event.work_item
     ids = item if isinstance(item, WorkItem) else WorkItem((0, 0, 0), (0, 0, 0), (0, 0, 0))
     return {

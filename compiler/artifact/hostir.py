@@ -2,7 +2,7 @@
 
 `HostFunction` is one PrimFunc after its kernels were split off: scalar code that computes sizes, allocates
 workspaces and launches kernels. `VMFunction` is one Relax function: it allocates storages and tensors, calls
-host functions and returns results. Both are plain data; `vm.py` and `hostrun.py` interpret them.
+host functions and returns results. Both are plain data; `compiler/run` interprets them.
 """
 
 from __future__ import annotations

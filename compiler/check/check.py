@@ -16,7 +16,7 @@ from ...backends.open import announce_devices, open_device
 from ...base.allow import find_config
 from ...base.errors import AdrenoSimError, BuildError, DeviceError, OptionError, UnsupportedError
 from ...base.progress import Progress
-from ...base.rejected_call import refused_call
+from ...base.rejected_call import rejected_call
 from ...device.protocol import Device, refuse_checks
 from ...findings import Finding, Kind, Severity
 from ...results.merge import FindingList
@@ -33,7 +33,7 @@ from .kernels import FirstWrong, KernelObserver
 from .offload import offload_report
 from .outputs import compare_outputs
 from .peer import Peer
-from .prepare import CheckOptions, Inputs, Outputs, Prepared, Source, prepare
+from .prepare import CheckOptions, Inputs, Outputs, PreparedRun, Source, prepare
 from .reproduce import Reproducer
 from .support import refused_kernels, require_graphs, require_images
 
@@ -154,7 +154,7 @@ class _Run:
                 f"{first} ({len(self.refused)} of {len(compiled.kernels)} kernels; --keep-going runs the others)"
             )
 
-    def _report(self, ready: Prepared) -> Report:
+    def _report(self, ready: PreparedRun) -> Report:
         compiled = ready.compiled
         report = Report(
             model=compiled.name,
@@ -201,7 +201,7 @@ class _Run:
             )
             self.findings.add([Finding(Kind.PLAN_INFLATED, message)])
 
-    def _execute(self, ready: Prepared, observer: KernelObserver, report: Report) -> Outputs | None:
+    def _execute(self, ready: PreparedRun, observer: KernelObserver, report: Report) -> Outputs | None:
         """Build every kernel, run the model; outputs, or None where the run ended early (the report says why)."""
         outputs = None
         stopped: AdrenoSimError | None = None
@@ -219,7 +219,7 @@ class _Run:
             except AdrenoSimError as error:
                 stopped = self._cause(error)
                 if self.reproducer is not None and isinstance(error, DeviceError):
-                    self.reproducer.refused(error)
+                    self.reproducer.write_rejected(error)
         self._split_run(observer)
         report.kernels = observer.finish()
         report.subgraphs, report.kept = offload_report(ready.compiled, observer.graphs, self.device.info)
@@ -234,7 +234,7 @@ class _Run:
             self.unchecked.append("outputs: golden results stood in for those of kernels that cannot run here")
         self._list_unchecked(ready.compiled, report, observer.replaced, ended_early=outputs is None)
         if stopped is not None:
-            self._stopped(report, stopped)
+            self._stop(report, stopped)
         return outputs
 
     def _split_run(self, observer: KernelObserver) -> None:
@@ -265,13 +265,13 @@ class _Run:
             return next(iter(self.refused.values()), error)
         return error
 
-    def _stopped(self, report: Report, error: AdrenoSimError) -> None:
+    def _stop(self, report: Report, error: AdrenoSimError) -> None:
         """An error ends the check unless there is something to report: errors outrank it, with keep_going every kernel does.
 
         What a device refuses is a finding, unless the audit of the plan has said as much.
         """
         told = {finding.kind for finding in self.findings.as_list()}
-        if isinstance(error, DeviceError) and (finding := refused_call(error)).kind not in told:
+        if isinstance(error, DeviceError) and (finding := rejected_call(error)).kind not in told:
             self.findings.add([finding])
         errors = any(finding.severity is Severity.ERROR for finding in self.findings.as_list())
         if not errors and not (self.options.keep_going and report.kernels):
@@ -297,7 +297,7 @@ class _Run:
             elif kernel.status == "unchecked" and compiled.host_functions[kernel.function].golden == "":
                 self.unchecked.append(f"kernel {kernel.name}: {kernel.function} has no PrimFunc before scheduling")
 
-    def _judge_outputs(self, report: Report, ready: Prepared, outputs: Outputs) -> None:
+    def _judge_outputs(self, report: Report, ready: PreparedRun, outputs: Outputs) -> None:
         names = [item.name or str(i) for i, item in enumerate(ready.compiled.outputs)]
         report.digests = {name: _digest(array) for name, array in zip(names, outputs, strict=True)}
         agree = all(kernel.status in ("ok", "part") for kernel in report.kernels)

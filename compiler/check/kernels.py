@@ -97,7 +97,7 @@ class KernelObserver(Observer):
         if result.accesses is not None:
             row.accesses = row.accesses or AccessReport(result.accesses.places, result.accesses.proven_places)
             row.accesses.add(result.accesses)
-        self.findings.add(_placed(finding, launch) for finding in result.findings)
+        self.findings.add(_with_kernel(finding, launch) for finding in result.findings)
 
     def after_graph(self, graph: GraphCall, run: GraphRun) -> None:
         row = self._row(graph.graph, graph.call.function)
@@ -151,16 +151,23 @@ class KernelObserver(Observer):
         tensor = call.args[position]
         assert isinstance(tensor, Tensor)
         got = tensor.read()
-        result = compare(got, golden.reshape(got.shape), self._bound(call, got.dtype.name))
+        result = compare(got, golden.reshape(got.shape), self._tolerance_of(call, got.dtype.name))
         param = call.function.params[position].name
         name = _writer(self._model, call.function, param)
         row = self._row(name, call.function)
         _count(row, result)
-        if result.vacuous:
+        if result.uninformative:
             self.findings.add(
-                [Finding(Kind.VACUOUS, f"{param} of {call.function.name}: {result.vacuous}", kernel=name, tensor=tensor.name)]
+                [
+                    Finding(
+                        Kind.UNINFORMATIVE,
+                        f"{param} of {call.function.name}: {result.uninformative}",
+                        kernel=name,
+                        tensor=tensor.name,
+                    )
+                ]
             )
-        self._note_born(call, name, tensor, got, before)
+        self._note_nonfinite(call, name, tensor, got, before)
         if result.ok:
             return True
         detail: dict[str, object] = {"function": call.function.name, "call": call.index, "index": result.worst, "got": result.got}
@@ -176,14 +183,14 @@ class KernelObserver(Observer):
             line, column = (stores[-1]["line"], stores[-1]["column"]) if stores else (0, 0)
         what = "subgraph" if call.function.graphs() else "PrimFunc"
         message = f"{param} of {call.function.name} (call {call.index}) is not what its {what} computes: {result}"
-        message += self._blamed(call, before)
+        message += self._blame(call, before)
         finding = Finding(Kind.WRONG_VALUE, message, name, line, column, tensor=tensor.name, detail=detail)
         self.findings.add([finding])
         if self.on_wrong is not None:
             self.on_wrong(call, position, golden, finding)
         return False
 
-    def _bound(self, call: FunctionCall, dtype: str) -> float | None:
+    def _tolerance_of(self, call: FunctionCall, dtype: str) -> float | None:
         """The relative tolerance for a result: the one asked for, None = its type's.
 
         A subgraph of halves stores each layer within the tolerance of one kernel; independent roundings of n in a row add up like
@@ -195,7 +202,7 @@ class KernelObserver(Observer):
         layers = sum(kind_of(node.name) in PRODUCTS for _, node in program.graph.of("kernel"))
         return float((self._tolerance or TOLERANCE["float16"]) * np.sqrt(max(layers, 1)))
 
-    def _blamed(self, call: FunctionCall, before: Sequence[np.ndarray | None]) -> str:
+    def _blame(self, call: FunctionCall, before: Sequence[np.ndarray | None]) -> str:
         """For a subgraph: which of its operators goes wrong first on what it was given."""
         if self._golden is None or not self._golden.knows(call) or call.function.name not in self.graphs:
             return ""
@@ -204,7 +211,7 @@ class KernelObserver(Observer):
         found = self._golden.blame(call, program.trace(inputs))
         return f"; first in {found}" if found else "; each operator alone is right"
 
-    def _note_born(
+    def _note_nonfinite(
         self, call: FunctionCall, kernel: str, tensor: Tensor, got: np.ndarray, before: list[np.ndarray | None]
     ) -> None:
         """A warning where a result holds NaN or infinity and no argument did."""
@@ -213,7 +220,7 @@ class KernelObserver(Observer):
         read = [position for position, _ in call.tensors(written=False)]
         if all(np.isfinite(array).all() for i in read if (array := before[i]) is not None and array.dtype.kind == "f"):
             message = f"NaN or infinity appears in {tensor.name}, though every input of {call.function.name} is finite"
-            self.findings.add([Finding(Kind.NONFINITE_BORN, message, kernel=kernel, tensor=tensor.name)])
+            self.findings.add([Finding(Kind.NONFINITE_INTRODUCED, message, kernel=kernel, tensor=tensor.name)])
 
     def _writer_row(self, call: FunctionCall, position: int) -> KernelReport:
         return self._row(_writer(self._model, call.function, call.function.params[position].name), call.function)
@@ -253,13 +260,13 @@ def _writer(model: CompiledModel, function: HostFunction, param: str) -> str:
 def _count(row: KernelReport, result: Comparison) -> None:
     row.compared += 1
     row.wrong += not result.ok
-    row.vacuous += bool(result.ok and result.vacuous)
+    row.vacuous += bool(result.ok and result.uninformative)
     row.max_ulp = max(row.max_ulp, result.max_ulp)
     if result.max_abs >= row.max_abs:
         row.max_abs, row.worst_index = result.max_abs, result.worst
 
 
-def _placed(finding: Finding, launch: LaunchCall) -> Finding:
+def _with_kernel(finding: Finding, launch: LaunchCall) -> Finding:
     """`finding` with its kernel, and with the host's name for a view that the kernel calls by its own."""
     if finding.kernel:
         return finding

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from ...device.protocol import DeviceInfo, MLProgram
 from ...mlops.engine import GraphRun
 from ...mlops.kinds import kind_of
-from ...results.model import KeptReport, SubgraphReport
+from ...results.model import FallbackReport, SubgraphReport
 from ..artifact.model import CompiledModel
 
 
 def offload_report(
     model: CompiledModel, runs: Mapping[str, tuple[MLProgram, GraphRun]], info: DeviceInfo
-) -> tuple[list[SubgraphReport], list[KeptReport]]:
+) -> tuple[list[SubgraphReport], list[FallbackReport]]:
     """The subgraphs that ran, with the copies of their last run, and the operators that were kept."""
     chosen = {decision.name: decision for decision in model.offload if decision.offloaded}
     subgraphs = []
@@ -38,5 +38,5 @@ def offload_report(
                 tuned=program.tuned,
             )
         )
-    kept = [KeptReport(d.name, d.operators, d.flops, d.reason) for d in model.offload if not d.offloaded]
+    kept = [FallbackReport(d.name, d.operators, d.flops, d.reason) for d in model.offload if not d.offloaded]
     return subgraphs, kept

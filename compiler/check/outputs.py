@@ -35,11 +35,11 @@ def compare_outputs(
             continue
         result = compare(mine, expected, bound)
         worst = (result.max_abs, result.max_ulp, result.worst, result.rms)
-        reports.append(OutputReport(name, reference, result.ok, result.vacuous, *worst))
+        reports.append(OutputReport(name, reference, result.ok, result.uninformative, *worst))
         if not result.ok:
             why = "; every kernel computes what its PrimFunc says, so a pass before scheduling changed the meaning"
             message = f"{name} differs from {reference}: {result}{why if kernels_agree else ''}"
             findings.append(Finding(Kind.WRONG_VALUE, message, tensor=name))
-        elif result.vacuous:
-            findings.append(Finding(Kind.VACUOUS, f"{name} against {reference}: {result.vacuous}", tensor=name))
+        elif result.uninformative:
+            findings.append(Finding(Kind.UNINFORMATIVE, f"{name} against {reference}: {result.uninformative}", tensor=name))
     return reports, findings

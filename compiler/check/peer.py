@@ -37,7 +37,7 @@ class Peer:
         tensors: list[Tensor] = []
         try:
             args = [
-                arg if array is None else self._place(arg, array, tensors) for arg, array in zip(call.args, before, strict=True)
+                arg if array is None else self._upload(arg, array, tensors) for arg, array in zip(call.args, before, strict=True)
             ]
             self._machine.call_host(call.function, args, call.instruction)  # type: ignore[arg-type]
             return [arg.read() if isinstance(arg, Tensor) else None for arg in args]
@@ -48,7 +48,7 @@ class Peer:
             for tensor in tensors:
                 tensor.release()
 
-    def _place(self, like: object, array: np.ndarray, tensors: list[Tensor]) -> Tensor:
+    def _upload(self, like: object, array: np.ndarray, tensors: list[Tensor]) -> Tensor:
         assert isinstance(like, Tensor)
         tensor = allocate_tensor(self.device, like.shape, like.dtype, like.scope, like.name)
         tensors.append(tensor)
@@ -87,7 +87,7 @@ class Peer:
         param = call.function.params[position].name
         message = (
             f"{param} of {call.function.name} (call {call.index}): {call.device.info.name} and {self.device.info.name} differ, "
-            f"{_blamed(call, self.device, mine, other, golden)}: {_values(result)}"
+            f"{_blame(call, self.device, mine, other, golden)}: {_values(result)}"
         )
         tensor = call.args[position]
         assert isinstance(tensor, Tensor)
@@ -98,7 +98,7 @@ class Peer:
         self._machine.close()
 
 
-def _blamed(call: FunctionCall, device: Device, mine: np.ndarray, other: np.ndarray, golden: np.ndarray | None) -> str:
+def _blame(call: FunctionCall, device: Device, mine: np.ndarray, other: np.ndarray, golden: np.ndarray | None) -> str:
     """Which side golden is not with, in words."""
     if golden is None:
         return "and there is no golden result to say which is right"

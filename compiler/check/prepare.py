@@ -46,7 +46,7 @@ SCALES = (1.0, 0.3, 0.1, 0.03, 0.01)
 class CheckOptions(CompileOptions):
     """How a model is compiled and judged; every field is a keyword of `check`.
 
-    Those of CompileOptions; with dtype float16 the outputs of the whole model are judged by `half_storage.output_bound` against
+    Those of CompileOptions; with dtype float16 the outputs of the whole model are judged by `fp16_storage.output_bound` against
     the model as it is, and seed also orders the work-items of a device that `check` opens.
     keep_going: go on after the first wrong value. strict: warnings count as errors.
     plan: the planner whose memory plan runs; None = the plan as compiled (the fixed pipeline's is that of tvm-fixed).
@@ -67,7 +67,7 @@ class CheckOptions(CompileOptions):
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedRun:
     """Ready to run. origin: where the inputs come from, in words. references: name -> outputs of the whole model.
 
     golden is None, and references empty, for a bundle without golden results, or on other inputs than theirs.
@@ -87,7 +87,7 @@ class Prepared:
     scopes: ScopeSummary | None = None
 
 
-Place = Callable[[CompiledModel], CompiledModel]
+ApplyPlan = Callable[[CompiledModel], CompiledModel]
 """Told of the compiled model; gives it the memory plan it is to run with."""
 
 Stage = Callable[[str], AbstractContextManager[None]]
@@ -95,12 +95,12 @@ Stage = Callable[[str], AbstractContextManager[None]]
 
 
 def prepare(
-    source: Source, inputs: Inputs | None, options: CompileOptions, device: DeviceInfo, stage: Stage, place: Place
-) -> Prepared:
+    source: Source, inputs: Inputs | None, options: CompileOptions, device: DeviceInfo, stage: Stage, apply_plan: ApplyPlan
+) -> PreparedRun:
     """Import, compile for a device like this one, place the tensors, choose inputs, run the references. Errors as `check`."""
     bundle = as_compiled(source)
     if bundle is not None:
-        return _prepare_bundle(place(bundle), inputs, options)
+        return _prepare_bundle(apply_plan(bundle), inputs, options)
     from ...golden.kernel_reference import KernelReference
     from ...golden.model_reference import ModelReference
     from ...golden.subgraph_reference import SubgraphReference
@@ -116,7 +116,7 @@ def prepare(
         scopes = None if lowered.unscoped is None else _scopes(lowered.unscoped, lowered.target)
         tuned = dict(lowered.tuned)
         del lowered  # it has the weights once more
-    compiled = place(compiled)
+    compiled = apply_plan(compiled)
     with stage("references"):
         arrays, origin, outputs = choose_inputs(model, inputs, options, ModelReference(model.module))
         unchecked = [f"function {name}: {reason}" for name, reason in kernels.unavailable.items()]
@@ -124,7 +124,7 @@ def prepare(
         _add_own_runtime(model, arrays, references, unchecked)
     bound = output_bound(model.module, options.dtype)
     golden = LiveGolden(References(kernels, subgraphs), subgraphs)
-    return Prepared(compiled, arrays, origin, golden, references, unchecked, bound, tuned, scopes)
+    return PreparedRun(compiled, arrays, origin, golden, references, unchecked, bound, tuned, scopes)
 
 
 def _scopes(module: Any, target: Any) -> ScopeSummary:
@@ -137,7 +137,7 @@ def _scopes(module: Any, target: Any) -> ScopeSummary:
     return ScopeSummary(len(tensors) - len(buffers), buffers)
 
 
-def _prepare_bundle(compiled: CompiledModel, inputs: Inputs | None, options: CompileOptions) -> Prepared:
+def _prepare_bundle(compiled: CompiledModel, inputs: Inputs | None, options: CompileOptions) -> PreparedRun:
     stored = compiled.golden
     if options.shapes and (inputs is not None or stored is not None):
         raise OptionError("shapes", f"the inputs are {'stored with this bundle' if inputs is None else 'given, and have theirs'}")
@@ -145,11 +145,14 @@ def _prepare_bundle(compiled: CompiledModel, inputs: Inputs | None, options: Com
         references = {name: stored.outputs(name) for name in stored.references}
         arrays = stored.inputs()
         golden = StoredGolden(stored)
-        return Prepared(compiled, arrays, stored.origin, golden, references, list(stored.unchecked), stored.bound)
+        return PreparedRun(compiled, arrays, stored.origin, golden, references, list(stored.unchecked), stored.bound)
     interface = tuple(ModelInput(item.name, item.shape, item.dtype) for item in compiled.inputs)
     model = Model(compiled.name, None, interface)
-    arrays, origin = _given(model, inputs) or (make_inputs(model, None, options.seed, options.shapes), f"seed {options.seed}")
-    return Prepared(
+    arrays, origin = _check_given(model, inputs) or (
+        make_inputs(model, None, options.seed, options.shapes),
+        f"seed {options.seed}",
+    )
+    return PreparedRun(
         compiled, arrays, origin, None, {}, [f"values: {'its golden results are for other inputs' if stored else NO_GOLDEN}"]
     )
 
@@ -178,24 +181,24 @@ def choose_inputs(
 
     Seeded ones are scaled by the largest of SCALES at which every output says something, by 1 where none does.
     """
-    given = _given(model, inputs)
+    given = _check_given(model, inputs)
     if given is not None:
         return *given, whole.run(list(given[0].values()))
-    from ...results.comparison import vacuity
+    from ...results.comparison import why_uninformative
 
     drawn = make_inputs(model, None, options.seed, options.shapes)
     first: Outputs | None = None
     for scale in SCALES if any(array.dtype.kind == "f" for array in drawn.values()) else SCALES[:1]:
-        arrays = _scaled(drawn, scale)
+        arrays = _scale(drawn, scale)
         outputs = whole.run(list(arrays.values()))
-        if not any(vacuity(output) for output in outputs):
+        if not any(why_uninformative(output) for output in outputs):
             return arrays, f"seed {options.seed}" + ("" if scale == 1 else f", scale {scale:g}"), outputs
         first = first or outputs
     assert first is not None
     return drawn, f"seed {options.seed}", first
 
 
-def _given(model: Model, inputs: Inputs | None) -> tuple[Arrays, str] | None:
+def _check_given(model: Model, inputs: Inputs | None) -> tuple[Arrays, str] | None:
     """Inputs that the caller gave, checked against the model."""
     if inputs is None:
         return None
@@ -209,7 +212,7 @@ def _given(model: Model, inputs: Inputs | None) -> tuple[Arrays, str] | None:
     return check_inputs(model, dict(zip(names, inputs, strict=True))), "given"
 
 
-def _scaled(arrays: Arrays, scale: float) -> Arrays:
+def _scale(arrays: Arrays, scale: float) -> Arrays:
     if scale == 1:
         return arrays
     return {name: (array * scale).astype(array.dtype) if array.dtype.kind == "f" else array for name, array in arrays.items()}

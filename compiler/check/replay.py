@@ -45,10 +45,10 @@ class _Watcher:
             self.kernels[launch.kernel], global_size, local_size, typed_arguments(code, args), watch=watch
         )
         for event in sorted(result.stores, key=lambda event: event.order):
-            self.stores.append(_described(event, code, len(self.stores)))
+            self.stores.append(_store_to_json(event, code, len(self.stores)))
 
 
-def _described(event: Any, code: KernelCode, order: int) -> dict[str, Any]:
+def _store_to_json(event: Any, code: KernelCode, order: int) -> dict[str, Any]:
     item = event.work_item
     ids = item if isinstance(item, WorkItem) else WorkItem((0, 0, 0), (0, 0, 0), (0, 0, 0))
     return {

@@ -15,7 +15,7 @@ from ...device.protocol import Device, LaunchResult
 from ...findings import Finding, Severity
 from ...launch_spec import scalars
 from ...launch_spec.data import DTYPES
-from ...launch_spec.write import WrittenArgument, WrittenLaunch, refuse_taken, write_folder
+from ...launch_spec.write import WrittenArgument, WrittenLaunch, require_writable, write_folder
 from ...memory.storage import poison_word
 from ...profiles.profile import names as profile_names
 from ..run.observer import FunctionCall, LaunchCall, Observer
@@ -40,7 +40,7 @@ class Reproducer(Observer):
     """
 
     def __init__(self, folder: Path, kernel: str = ""):
-        refuse_taken(folder)
+        require_writable(folder)
         self.written = ""
         self._folder, self._kernel = folder, kernel
         self._taken: list[Snapshot] = []
@@ -58,9 +58,9 @@ class Reproducer(Observer):
         """Write the launch that just ended if it has an error."""
         errors = [finding for finding in result.findings if finding.severity is Severity.ERROR]
         if errors and self._taken:
-            self._write(self._taken[-1], _told(errors[0]), {})
+            self._write(self._taken[-1], _finding_line(errors[0]), {})
 
-    def refused(self, error: Exception) -> None:
+    def write_rejected(self, error: Exception) -> None:
         """Write the launch that the device refused."""
         if self._taken:
             self._write(self._taken[-1], str(error).splitlines()[0], {})
@@ -71,26 +71,26 @@ class Reproducer(Observer):
         for taken in reversed(self._taken):
             for index, (view, param) in enumerate(zip(taken.launch.names, taken.launch.code.params, strict=True)):
                 if view == name and param.access in ("write", "read_write"):
-                    self._write(taken, _told(finding), {index: golden})
+                    self._write(taken, _finding_line(finding), {index: golden})
                     return
 
     def _write(self, taken: Snapshot, why: str, expected: dict[int, np.ndarray]) -> None:
         kernel = taken.launch.code.name
         if self.written or (self._kernel and kernel != self._kernel):
             return
-        write_folder(self._folder, written_launch(taken, why, expected))
+        write_folder(self._folder, describe_launch(taken, why, expected))
         self.written = f"kernel {kernel}: {why}"
 
 
-def _told(finding: Finding) -> str:
+def _finding_line(finding: Finding) -> str:
     return f"{finding.kind.label}: {finding.message}"
 
 
-def written_launch(taken: Snapshot, why: str, expected: dict[int, np.ndarray]) -> WrittenLaunch:
+def describe_launch(taken: Snapshot, why: str, expected: dict[int, np.ndarray]) -> WrittenLaunch:
     """The folder's contents for a launch. expected: argument position -> what it should hold afterwards."""
     launch = taken.launch
     device = launch.call.device
-    shared = _shared(launch)
+    shared = _shared_storages(launch)
     keys = {"kernel": launch.code.name, "options": launch.code.options}
     if device.info.backend == "sim" and device.info.name in profile_names():
         keys["device"] = f"sim:{device.info.name}"
@@ -107,7 +107,7 @@ def written_launch(taken: Snapshot, why: str, expected: dict[int, np.ndarray]) -
     )
 
 
-def _shared(launch: LaunchCall) -> dict[int, tuple[str, Any]]:
+def _shared_storages(launch: LaunchCall) -> dict[int, tuple[str, Any]]:
     """Storages under several arguments, by identity, each with its name in the launch file."""
     storages = [arg.storage for arg in launch.args if not isinstance(arg, np.generic)]
     uses = Counter(map(id, storages))

@@ -29,7 +29,7 @@ SINGLE = {
 """Relax operator -> the pattern that is this operator alone."""
 
 
-def left_over(mod: IRModule, capabilities: MLCapabilities, known: Container[str]) -> list[OffloadDecision]:
+def fallback_decisions(mod: IRModule, capabilities: MLCapabilities, known: Container[str]) -> list[OffloadDecision]:
     """The operators outside subgraphs, with why each is no operator of OpenCL ML; equal ones counted as one.
 
     known: functions that are subgraphs. Those that the policy put back are told of elsewhere.

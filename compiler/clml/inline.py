@@ -11,7 +11,7 @@ from ..tvm_bridge.versions import import_tvm
 Emit = Callable[[Any], Any]
 
 
-def alone(function: Any, mod: Any) -> Any:
+def as_main(function: Any, mod: Any) -> Any:
     """A module of a subgraph as `main`, without functions inside and without attributes: what it computes, for any target.
 
     mod: has the PrimFuncs that it calls.
@@ -34,7 +34,7 @@ def alone(function: Any, mod: Any) -> Any:
     return tvm.IRModule({tvm.ir.GlobalVar("main"): builder.get()["main"], **called})
 
 
-def put_back(mod: Any, names: Container[str]) -> Any:
+def inline_functions(mod: Any, names: Container[str]) -> Any:
     """`mod` with the calls of the functions `names` replaced by what they do."""
     tvm = import_tvm()
     relax = tvm.relax
@@ -59,7 +59,7 @@ def put_back(mod: Any, names: Container[str]) -> Any:
     return tvm.transform.Sequential([relax.transform.CanonicalizeBindings(), relax.transform.DeadCodeElimination()])(found)
 
 
-def renamed(mod: Any, names: Mapping[str, str]) -> Any:
+def rename_functions(mod: Any, names: Mapping[str, str]) -> Any:
     """`mod` with functions under other names: old -> new."""
     tvm = import_tvm()
     relax = tvm.relax
@@ -95,25 +95,25 @@ def replay(function: Any, args: Any, emit: Emit) -> Any:
             if read.kind(value) == "Function":
                 inner[key] = value
             elif read.kind(value) == "Call" and read.key(value.op) in inner:
-                known[key] = replay(inner[read.key(value.op)], [_with(arg, known) for arg in value.args], emit)
+                known[key] = replay(inner[read.key(value.op)], [_substitute(arg, known) for arg in value.args], emit)
             elif read.kind(value) == "Call":
-                known[key] = emit(_with(value, known))
+                known[key] = emit(_substitute(value, known))
             else:
-                known[key] = _with(value, known)
-    return _with(function.body.body, known)
+                known[key] = _substitute(value, known)
+    return _substitute(function.body.body, known)
 
 
-def _with(expr: Any, known: dict[int, Any]) -> Any:
+def _substitute(expr: Any, known: dict[int, Any]) -> Any:
     """`expr` with variables replaced."""
     relax = import_tvm().relax
     if read.key(expr) in known:
         return known[read.key(expr)]
     kind = read.kind(expr)
     if kind == "Tuple":
-        return relax.Tuple([_with(item, known) for item in expr.fields])
+        return relax.Tuple([_substitute(item, known) for item in expr.fields])
     if kind == "TupleGetItem":
-        source = _with(expr.tuple_value, known)
+        source = _substitute(expr.tuple_value, known)
         return source.fields[expr.index] if read.kind(source) == "Tuple" else relax.TupleGetItem(source, expr.index)
     if kind == "Call":
-        return relax.Call(expr.op, [_with(arg, known) for arg in expr.args], expr.attrs, list(expr.ty_args))
+        return relax.Call(expr.op, [_substitute(arg, known) for arg in expr.args], expr.attrs, list(expr.ty_args))
     return expr

@@ -25,10 +25,10 @@ from ..tvm_bridge.pass_pipelines import clone
 from ..tvm_bridge.versions import import_tvm, tvm_series
 from . import codegen
 from .dequant import dequant_table
-from .fallback import left_over
-from .inline import alone, put_back, renamed
+from .fallback import fallback_decisions
+from .inline import as_main, inline_functions, rename_functions
 from .patterns import pattern_table
-from .prepare import end_normalisations, turn_weights
+from .prepare import end_normalisations, transpose_weights
 
 if TYPE_CHECKING:
     from tvm import IRModule
@@ -105,7 +105,7 @@ class Offload:
         passes = [
             transform.Normalize(), transform.FuseOpsByPattern(packed),  # before constants are folded
             transform.ConvertLayout({"relax.nn.conv2d": ["NCHW", "OIHW"]}), transform.Normalize(), *fold,
-            end_normalisations(), fold_layouts(), transform.FoldConstant(), turn_weights(),
+            end_normalisations(), fold_layouts(), transform.FoldConstant(), transpose_weights(),
             transform.FuseOpsByPattern(table), transform.MergeCompositeFunctions(),
         ]  # fmt: skip
         mod = tvm.transform.Sequential(passes)(mod)
@@ -114,19 +114,19 @@ class Offload:
     def _choose(self, mod: IRModule) -> IRModule:
         """Put back what the policy keeps."""
         kept = []
-        mod = _numbered(mod)
+        mod = _number_subgraphs(mod)
         for name, function in sorted(_subgraphs(mod), key=lambda pair: (len(pair[0]), pair[0])):
             graph, operators = codegen.operators_of(function, _Names())
             check_graph(graph, self.policy.capabilities)
             worth, why = self.policy.decide(graph)
             self.decisions.append(OffloadDecision(name, tuple(_kinds(graph)), flops(graph), worth, why))
             if worth:
-                alones = tuple(OperatorModule(node, inputs, alone(f, mod)) for node, inputs, f in operators)
-                self.subgraphs[name] = Subgraph(alone(function, mod), alones)
+                alones = tuple(OperatorModule(node, inputs, as_main(f, mod)) for node, inputs, f in operators)
+                self.subgraphs[name] = Subgraph(as_main(function, mod), alones)
             else:
                 kept.append(name)
-        mod = put_back(mod, set(kept))
-        self.decisions += left_over(mod, self.policy.capabilities, self.subgraphs)
+        mod = inline_functions(mod, set(kept))
+        self.decisions += fallback_decisions(mod, self.policy.capabilities, self.subgraphs)
         return mod
 
 
@@ -136,7 +136,7 @@ def _subgraphs(mod: IRModule) -> Iterator[tuple[str, Any]]:
             yield str(var.name_hint), function
 
 
-def _numbered(mod: IRModule) -> IRModule:
+def _number_subgraphs(mod: IRModule) -> IRModule:
     """Subgraphs named clml_0, clml_1, ... in the order in which they are called; TVM strings all their operators together."""
     tvm = import_tvm()
     names = {name for name, _ in _subgraphs(mod)}
@@ -152,7 +152,7 @@ def _numbered(mod: IRModule) -> IRModule:
     taken = {str(var.name_hint) for var, _ in mod.functions_items()} - names
     numbers = (f"clml_{number}" for number in itertools.count())
     fresh = (name for name in numbers if name not in taken)
-    return renamed(mod, {name: next(fresh) for name in called})
+    return rename_functions(mod, {name: next(fresh) for name in called})
 
 
 def _kinds(graph: Graph) -> list[str]:

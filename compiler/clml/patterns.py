@@ -55,7 +55,7 @@ def _patterns() -> Iterator[tuple[str, Any]]:
 def _matmul() -> Any:
     from tvm.relax.dpl.pattern import is_const, is_op, wildcard
 
-    return _stored(is_op("relax.matmul")(wildcard(), is_op("relax.permute_dims")(is_const())))
+    return _cast_products(is_op("relax.matmul")(wildcard(), is_op("relax.permute_dims")(is_const())))
 
 
 def _convolutions() -> Iterator[tuple[str, Any]]:
@@ -64,9 +64,9 @@ def _convolutions() -> Iterator[tuple[str, Any]]:
 
     constant = is_const
     found = [
-        ("nn.conv2d", _stored(is_op("relax.nn.conv2d")(wildcard(), wildcard()))),
-        ("pad.nn.conv2d", _stored(is_op("relax.nn.conv2d")(is_op("relax.nn.pad")(wildcard()), wildcard()))),
-        ("nn.conv2d_transpose", _stored(is_op("relax.nn.conv2d_transpose")(wildcard(), _weights()))),
+        ("nn.conv2d", _cast_products(is_op("relax.nn.conv2d")(wildcard(), wildcard()))),
+        ("pad.nn.conv2d", _cast_products(is_op("relax.nn.conv2d")(is_op("relax.nn.pad")(wildcard()), wildcard()))),
+        ("nn.conv2d_transpose", _cast_products(is_op("relax.nn.conv2d_transpose")(wildcard(), _weights()))),
     ]
     found += [(f"bias.{name}", is_op("relax.add")(pattern, constant())) for name, pattern in found]
     found += [
@@ -81,7 +81,7 @@ def _convolutions() -> Iterator[tuple[str, Any]]:
     return ((f"openclml.{name}", pattern) for name, pattern in found)
 
 
-def _stored(product: Any) -> Any:
+def _cast_products(product: Any) -> Any:
     """Sums of products, or these rounded to another type: in half with sums in float32."""
     from tvm.relax.dpl.pattern import is_op
 

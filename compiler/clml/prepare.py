@@ -11,11 +11,11 @@ from .describe import attributes, constant_of
 if TYPE_CHECKING:
     from tvm.ir.transform import Pass
 
-TURN = {"relax.matmul": (1, 0), "relax.nn.conv2d_transpose": (1, 0, 2, 3)}
+TRANSPOSED_AXES = {"relax.matmul": (1, 0), "relax.nn.conv2d_transpose": (1, 0, 2, 3)}
 """Operator -> axes that turn its constant second operand into (N, K), or OIHW."""
 
 
-def turn_weights() -> Pass:
+def transpose_weights() -> Pass:
     """Constant weights of dense layers and transposed convolutions as permute_dims of a turned constant.
 
     The runtime wants them turned, and a code generator cannot change constants. What is not offloaded is folded back.
@@ -24,18 +24,18 @@ def turn_weights() -> Pass:
 
     @tvm.transform.module_pass(opt_level=0, name="ClmlTurnWeights")
     def turn(mod: Any, _: Any) -> Any:
-        return _rewrite(mod, _turned)
+        return _rewrite(mod, _transpose_weight)
 
     return turn
 
 
-def _turned(call: Any, emit: Any) -> Any:
+def _transpose_weight(call: Any, emit: Any) -> Any:
     relax = import_tvm().relax
     name = read.op_name(call)
-    if name not in TURN:
+    if name not in TRANSPOSED_AXES:
         return call
     array = constant_of(call.args[1])
-    axes = TURN[name]
+    axes = TRANSPOSED_AXES[name]
     if array is None or array.ndim != len(axes) or (len(axes) == 4 and attributes(call)["kernel_layout"] != "IOHW"):
         return call
     turned = emit(relax.op.permute_dims(relax.const(array.transpose(axes).copy(), array.dtype.name), list(axes)))
@@ -64,7 +64,7 @@ def end_normalisations() -> Pass:
                     return item
                 return relax.op.reshape(self.builder_.emit(item), read.type_of(bound.args[0]).shape)
 
-        return _mutated(mod, Mutator)
+        return _mutate(mod, Mutator)
 
     return end
 
@@ -81,10 +81,10 @@ def _rewrite(mod: Any, change: Any) -> Any:
             call = super().visit_call_(call)
             return change(call, self.builder_.emit)
 
-    return _mutated(mod, Mutator)
+    return _mutate(mod, Mutator)
 
 
-def _mutated(mod: Any, mutator: Any) -> Any:
+def _mutate(mod: Any, mutator: Any) -> Any:
     relax = import_tvm().relax
     made = relax.expr_functor.mutator(mutator)(mod)
     for var, function in mod.functions_items():

@@ -1,1 +1,1 @@
-"""Which of the known defects of TVM's Adreno path the installed TVM has, and whether the mends hold."""
+"""Which of the known defects of TVM's Adreno path the installed TVM has, and whether the fixes hold."""

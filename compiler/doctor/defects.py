@@ -1,4 +1,4 @@
-"""The known defects of TVM's Adreno path, each with the model that shows it and the mend that removes it."""
+"""The known defects of TVM's Adreno path, each with a model that shows it and the fix that removes it."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
 OK = "ok"
 
 Verdict = Callable[[Device, str, tuple[str, ...]], str]
-"""(device, pipeline, mends left out) -> "ok", or what goes wrong in a few words."""
+"""(device, pipeline, fixes left out) -> "ok", or what goes wrong in a few words."""
 
 
 @dataclass(frozen=True)
 class Defect:
-    """summary: what TVM does wrong. mend: the fix of the pipeline (`passes.registry`), or in words what stands in for it.
+    """One defect of TVM. summary: what TVM does wrong. fix: names of fixes (`passes.registry`), or in words what replaces them.
 
     target: of the model that shows it, "texture" or "buffer".
     """
 
     name: str
     summary: str
-    mend: str
+    fix: str
     target: str
     judge: Verdict
 
@@ -104,8 +104,8 @@ def _compile(module: Any, target: str, device: Device, pipeline: str, without: t
     return compile_model(module, target=target, pipeline=kind, without_fix=without, limits=device.info.limits)
 
 
-def _in_textures(name: str, mend: str, build: Callable[[], Any], summary: str) -> Defect:
-    return Defect(name, summary, mend, "texture", run(build, "texture"))
+def _in_textures(name: str, fix: str, build: Callable[[], Any], summary: str) -> Defect:
+    return Defect(name, summary, fix, "texture", run(build, "texture"))
 
 
 DEFECTS: tuple[Defect, ...] = (
@@ -218,7 +218,7 @@ ABSENT: dict[str, frozenset[str]] = {
 """Which of the defects each TVM series does not have: by this a TVM is told from others, whatever it calls itself."""
 
 
-def mends(defect: Defect) -> tuple[str, ...]:
+def fixes_of(defect: Defect) -> tuple[str, ...]:
     """The fixes to leave out to see the defect; empty where no fix of the pipeline removes it."""
-    names = tuple(name.strip() for name in defect.mend.split(","))
-    return names if all(any(fix.name == name for fix in FIXES) for name in names) else ()
+    names = tuple(name.strip() for name in defect.fix.split(","))
+    return names if all(any(known.name == name for known in FIXES) for name in names) else ()

@@ -1,4 +1,4 @@
-"""`examine` the installed TVM: every known defect with TVM's own passes, without its mend, and with all mends."""
+"""`examine` the installed TVM: runs each known defect with TVM's own passes, without its fix, and with all fixes."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from typing import Any
 
 from ...device.protocol import Device
 from ..tvm_bridge.versions import import_tvm, tvm_series
-from .defects import ABSENT, DEFECTS, OK, Defect, mends
+from .defects import ABSENT, DEFECTS, OK, Defect, fixes_of
 
 SCHEMA = "adreno-sim/doctor/1"
 
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """One defect. stock: the verdict with TVM's passes alone; alone: with every mend but this defect's; fixed: with all.
+    """One defect. stock: the verdict with TVM's passes alone; alone: with every fix but this defect's; fixed: with all.
 
-    present: the defect is there without its mend. mended: the model is right with all mends.
+    present: the defect shows without its fix. is_fixed: the model is right with all fixes.
     """
 
     name: str
     summary: str
-    mend: str
+    fix: str
     target: str
     stock: str
     alone: str
@@ -37,13 +37,13 @@ class Diagnosis:
         return self.alone != OK
 
     @property
-    def mended(self) -> bool:
+    def is_fixed(self) -> bool:
         return self.fixed == OK
 
 
 @dataclass(frozen=True)
 class Examination:
-    """What was found. tvm, tvm_ffi: versions of the packages; series: as the mends count them, "0.27"."""
+    """What was found. tvm, tvm_ffi: versions of the packages; series: as the fixes name them, "0.27"."""
 
     tvm: str
     tvm_ffi: str
@@ -55,8 +55,8 @@ class Examination:
 
     @property
     def ok(self) -> bool:
-        """Every model is right with the mends."""
-        return all(diagnosis.mended for diagnosis in self.defects)
+        """Every model is right with the fixes."""
+        return all(diagnosis.is_fixed for diagnosis in self.defects)
 
     @property
     def present(self) -> tuple[Diagnosis, ...]:
@@ -76,8 +76,12 @@ class Examination:
         return tuple(series for series, missing in ABSENT.items() if missing == absent)
 
     def as_json(self) -> dict[str, Any]:
-        found = [{**asdict(item), "present": item.present, "mended": item.mended} for item in self.defects]
-        return {"schema": SCHEMA, "ok": self.ok, "resembles": self.resembles, **asdict(self), "defects": found}
+        """JSON of schema adreno-sim/doctor/1, whose keys say `mend` and `mended` for a fix."""
+        defects = []
+        for item in self.defects:
+            data = asdict(item)
+            defects.append({**data, "mend": data.pop("fix"), "present": item.present, "mended": item.is_fixed})
+        return {"schema": SCHEMA, "ok": self.ok, "resembles": self.resembles, **asdict(self), "defects": defects}
 
 
 def examine(device: Device, step: Callable[[str], None] = lambda _name: None, only: tuple[str, ...] = ()) -> Examination:
@@ -101,13 +105,13 @@ def examine(device: Device, step: Callable[[str], None] = lambda _name: None, on
 def _diagnose(defect: Defect, device: Device) -> Diagnosis:
     start = time.perf_counter()
     stock = defect.judge(device, "stock", ())
-    left_out = mends(defect)
+    without = fixes_of(defect)
     fixed = defect.judge(device, "fixed", ())
     alone = stock
-    if stock != OK and left_out:
-        alone = defect.judge(device, "fixed", left_out)
+    if stock != OK and without:
+        alone = defect.judge(device, "fixed", without)
     seconds = time.perf_counter() - start
-    return Diagnosis(defect.name, defect.summary, defect.mend, defect.target, stock, alone, fixed, seconds)
+    return Diagnosis(defect.name, defect.summary, defect.fix, defect.target, stock, alone, fixed, seconds)
 
 
 def _version(package: str) -> str:

@@ -16,7 +16,7 @@ SHAPE = (2, 9, 7, 4)
 """Channel blocks, height, width, lanes: texels of an image array."""
 
 
-def scheduled(scope: str = "global.texture") -> Any:
+def make_scheduled(scope: str = "global.texture") -> Any:
     """A PrimFunc that copies its input to memory of its own, and doubles what it reads there; one work-item per texel."""
     tvm = import_tvm()
     data = tvm.te.placeholder((1, *SHAPE), name="x")
@@ -35,7 +35,7 @@ def scheduled(scope: str = "global.texture") -> Any:
 
 def judge(device: Device, pipeline: str, _without: tuple[str, ...]) -> str:
     """Whether TVM's own passes lower the host program; whether this project's, which is taken before them, gives the values."""
-    return lowered_by_tvm(scheduled()) if pipeline == "stock" else _run(device)
+    return lowered_by_tvm(make_scheduled()) if pipeline == "stock" else _run(device)
 
 
 def lowered_by_tvm(function: Any) -> str:
@@ -60,7 +60,7 @@ def _run(device: Device) -> str:
     from ..tuning.candidate import compile_function
 
     try:
-        compiled = compile_function(scheduled(), limits=device.info.limits).compiled
+        compiled = compile_function(make_scheduled(), limits=device.info.limits).compiled
         x = np.random.default_rng(1).standard_normal((1, *SHAPE), np.float32)
         (got,) = run(compiled, [x], device)
     except AdrenoSimError as error:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...base.errors import AdrenoSimError, UnsupportedError
 from ..passes.base import Fix
-from ..scopes.decide import Decision, last, most
+from ..scopes.decide import Decision, choose_last, choose_most
 from ..scopes.define import define_vdevice
 from ..scopes.demand import Demand
 from ..scopes.fold import fold_scope_changes
@@ -36,7 +36,7 @@ class Stage:
 
 
 @dataclass
-class Staged:
+class StagedModule:
     """The module after every stage, in order, and what was asked and decided on the way."""
 
     modules: dict[str, IRModule] = field(default_factory=dict)
@@ -54,8 +54,8 @@ class Staged:
         return self.modules[name]
 
 
-def stages(target: Target, fixes: Sequence[Fix] = (), rule: str = "tvm", staged: Staged | None = None) -> list[Stage]:
-    """The stages for a texture target: TVM's passes, the mends of `fixes`, and the scoping of this package.
+def stages(target: Target, fixes: Sequence[Fix] = (), rule: str = "tvm", staged: StagedModule | None = None) -> list[Stage]:
+    """The stages for a texture target: TVM's passes, the fixes of `fixes`, and the scoping of this package.
 
     rule: one of RULES. staged: receives demands and decisions while the passes run.
     """
@@ -75,11 +75,11 @@ def stages(target: Target, fixes: Sequence[Fix] = (), rule: str = "tvm", staged:
         else:
             found.append(Stage(name, item))
         if name == LAST:
-            return _numbered(found)
+            return _number_stages(found)
     raise UnsupportedError(f"unsupported: TVM's pipeline for {target} has no pass {LAST}")
 
 
-def _scoping(target: Target, rule: str, staged: Staged | None) -> list[Stage]:
+def _scoping(target: Target, rule: str, staged: StagedModule | None) -> list[Stage]:
     transform = import_tvm().relax.transform
 
     def watch(demand: Demand, decisions: dict[int, Decision]) -> None:
@@ -89,7 +89,7 @@ def _scoping(target: Target, rule: str, staged: Staged | None) -> list[Stage]:
 
     fewest = rule == "fewest-copies"
     return [
-        Stage("DefineVDevice", define_vdevice(target, most if fewest else last, watch)),
+        Stage("DefineVDevice", define_vdevice(target, choose_most if fewest else choose_last, watch)),
         Stage("DeadCodeElimination", transform.DeadCodeElimination()),
         Stage("RealizeVDevice", transform.RealizeVDevice()),
         *([Stage("MergeCopies", merge_copies())] if fewest else []),
@@ -97,7 +97,7 @@ def _scoping(target: Target, rule: str, staged: Staged | None) -> list[Stage]:
     ]
 
 
-def _numbered(found: list[Stage]) -> list[Stage]:
+def _number_stages(found: list[Stage]) -> list[Stage]:
     """The stages with a number behind a name that comes more than once: LegalizeOps, LegalizeOps.2."""
     seen: dict[str, int] = {}
     named = []
@@ -107,11 +107,11 @@ def _numbered(found: list[Stage]) -> list[Stage]:
     return named
 
 
-def run_stages(module: IRModule, target: Target, fixes: Sequence[Fix] = (), rule: str = "tvm") -> Staged:
+def run_stages(module: IRModule, target: Target, fixes: Sequence[Fix] = (), rule: str = "tvm") -> StagedModule:
     """Run all stages on a Relax module. Raises UnsupportedError where TVM's passes cannot."""
     from ..lower.pipeline import reason
 
-    staged = Staged()
+    staged = StagedModule()
     with target:
         steps = stages(target, fixes, rule, staged)
         module = with_own_constants(module)

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..importers.load import load_model
-from ..lower.pipeline import chosen
+from ..lower.pipeline import select_fixes
 from ..lower.targets import make_target
 from ..scopes.decide import Decision, decide
 from ..scopes.demand import Limits, bindings, callee, collect, op_name, operands
@@ -16,7 +16,7 @@ from ..scopes.invariants import Violation, violations
 from ..scopes.rules import is_texture
 from ..tvm_bridge.read import buffer_param, key, kind, memory_scope
 from ..tvm_bridge.versions import import_tvm, shape_values, type_of, var_name
-from .scope_stages import LAST, Staged, run_stages
+from .scope_stages import LAST, StagedModule, run_stages
 
 if TYPE_CHECKING:
     from tvm import IRModule
@@ -111,14 +111,14 @@ class ScopeReport:
 
 def scope_stages(
     source: Any, *, target: str = "texture", pipeline: str = "fixed", rule: str = "tvm", limits: Any = None, shapes: Any = None
-) -> tuple[Staged, ScopeReport]:
+) -> tuple[StagedModule, ScopeReport]:
     """Run the scoping of a model (as `check` takes it, no bundle) and report it.
 
     limits: of the device, so that no texture is chosen that it cannot hold. Raises AdrenoSimError, UnsupportedError.
     """
     model = load_model(source, shapes)
     made = make_target(target, limits)
-    staged = run_stages(model.module, made, chosen(pipeline, ()), rule)
+    staged = run_stages(model.module, made, select_fixes(pipeline, ()), rule)
     return staged, _report(staged, model.name, target, pipeline, rule)
 
 
@@ -131,7 +131,7 @@ def decided_tensors(module: IRModule, target: Target) -> list[TensorScope]:
     return list(map(_tensor, decisions))
 
 
-def _report(staged: Staged, model: str, target: str, pipeline: str, rule: str) -> ScopeReport:
+def _report(staged: StagedModule, model: str, target: str, pipeline: str, rule: str) -> ScopeReport:
     return ScopeReport(
         model, target, pipeline, rule, tuple(staged.modules),
         tuple(map(_tensor, staged.decisions)),

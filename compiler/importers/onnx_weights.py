@@ -2,7 +2,7 @@
 
 The values follow from the seed and each tensor's name and role, and are scaled so that activations keep a size of
 about one through the network, and a softmax at the end separates its classes: saturated, vanishing or overflowing
-activations would make every comparison vacuous.
+activations would make every comparison uninformative.
 """
 
 from __future__ import annotations

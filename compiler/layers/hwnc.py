@@ -12,7 +12,7 @@ from ..scopes.demand import sizes
 from ..tvm_bridge.read import key, kind
 from ..tvm_bridge.versions import constant_array, import_tvm, type_of
 from .int4 import pack_int4, packed_byte, packed_element
-from .numbering import CONVOLUTIONS, function_of, layers, skipped
+from .numbering import CONVOLUTIONS, function_of, layers, skipped_layers
 from .recast import cast
 
 
@@ -27,7 +27,7 @@ def convert_hwnc(mod: Any, dtype: str = "int8", skip_layers: Iterable[int] = ())
     if dtype not in ("int8", "int4"):
         raise AdrenoSimError(f"dtype {dtype!r}: expected int8 or int4")
     found = layers(function_of(mod, "main"), CONVOLUTIONS)
-    skip = skipped(len(found), skip_layers)
+    skip = skipped_layers(len(found), skip_layers)
     weights = {key(b.value): _weights(b.value, n, dtype) for n, b in enumerate(found) if n not in skip}
     mutator = _mutator(mod, weights, dtype == "int4")
     for var, function in mod.functions_items():

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ...base.errors import AdrenoSimError
 from ..tvm_bridge.read import key
 from ..tvm_bridge.versions import import_tvm
-from .numbering import layers, skipped
+from .numbering import layers, skipped_layers
 
 if TYPE_CHECKING:
     from tvm.ir.transform import Pass
@@ -65,7 +65,7 @@ def convert_layout(desired: Mapping[str, Sequence[str]] | None = None) -> Pass:
             return tvm.relax.transform.ConvertLayout(wanted)(mod)
         if CONV2D not in wanted:
             raise AdrenoSimError(f"LayoutConfig(skip_layers={list(config.skip_layers)}): no layout is asked for {CONV2D}")
-        kept = _kept(mod, config)
+        kept = _unconverted_calls(mod, config)
 
         def layouts(call: Any) -> dict[str, list[str]]:
             if key(call) not in kept:
@@ -78,9 +78,9 @@ def convert_layout(desired: Mapping[str, Sequence[str]] | None = None) -> Pass:
     return tvm.transform.module_pass(transform, opt_level=0, name="ConvertLayout")
 
 
-def _kept(mod: Any, config: LayoutConfig) -> set[int]:
+def _unconverted_calls(mod: Any, config: LayoutConfig) -> set[int]:
     """Keys of the calls that keep their layout."""
     relax = import_tvm().relax
     found = [f for var, f in mod.functions_items() if str(var.name_hint) == "main" and isinstance(f, relax.Function)]
     calls = [binding.value for function in found for binding in layers(function, (CONV2D,))]
-    return {key(calls[number]) for number in skipped(len(calls), config.skip_layers)}
+    return {key(calls[number]) for number in skipped_layers(len(calls), config.skip_layers)}

@@ -53,7 +53,7 @@ def layer_names(mod: Any, ops: str | Iterable[str] = CONVOLUTIONS, function: str
     return [var_name(binding.var) for binding in layers(function_of(mod, function), full_names(ops))]
 
 
-def skipped(count: int, skip_layers: Iterable[int]) -> set[int]:
+def skipped_layers(count: int, skip_layers: Iterable[int]) -> set[int]:
     """Layer numbers as numbers from 0. AdrenoSimError for a number that no layer has."""
     found = set()
     for number in skip_layers:

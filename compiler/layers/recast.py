@@ -10,7 +10,7 @@ import numpy as np
 from ...base.errors import AdrenoSimError
 from ..tvm_bridge.read import key, kind
 from ..tvm_bridge.versions import constant_array, import_tvm, type_of
-from .numbering import CONVOLUTIONS, full_names, function_of, layers, skipped
+from .numbering import CONVOLUTIONS, full_names, function_of, layers, skipped_layers
 
 WITH_OUT_DTYPE = {
     "relax.nn.conv1d", "relax.nn.conv2d", "relax.nn.conv3d", "relax.nn.conv1d_transpose", "relax.nn.conv2d_transpose",
@@ -37,7 +37,7 @@ def recast(
     names = full_names(ops)
     made, out = numeric(dtype), numeric(out_dtype or dtype)
     found = layers(function_of(mod, function), names)
-    skip = skipped(len(found), skip_layers)
+    skip = skipped_layers(len(found), skip_layers)
     chosen = {key(binding.value) for number, binding in enumerate(found) if number not in skip}
     constants: dict[int, np.ndarray] = {}  # by key of the node; cast here, as no error gets through TVM's mutator whole
     for number, binding in enumerate(found):
@@ -77,7 +77,7 @@ def _mutator(mod: Any, chosen: set[int], constants: dict[int, np.ndarray], dtype
                 super().visit_var_binding_(binding)
                 return
             args = [self.operand(arg) for arg in call.args]
-            result = self.builder_.emit(remade(call, args, out_dtype))
+            result = self.builder_.emit(rebuild_call(call, args, out_dtype))
             if str(type_of(result).dtype) != out_dtype:
                 result = self.builder_.emit(relax.op.astype(result, out_dtype))
             self.native[key(binding.var)] = result
@@ -117,7 +117,7 @@ def cast(array: np.ndarray, dtype: str, layer: int) -> np.ndarray:
         return whole.astype(dtype)
 
 
-def remade(call: Any, args: list[Any], out_dtype: str) -> Any:
+def rebuild_call(call: Any, args: list[Any], out_dtype: str) -> Any:
     """The same operator call on other operands, asked for another output type where it can give one."""
     relax = import_tvm().relax
     name = str(call.op.name)

@@ -30,7 +30,7 @@ class CompileOptions:
     """How a model is compiled; every field is a keyword of `compile_model`, `make_bundle` and `check`.
 
     target: "texture" (default), "buffer", "clml", "clml-texture", a tag or a Target of TVM's. pipeline: "fixed" (TVM's passes
-    and the mends, default) or "stock". without_fix: names of mends to leave out. dtype: "float32" (the model as it is) or
+    and the fixes, default) or "stock". without_fix: names of fixes to leave out. dtype: "float32" (the model as it is) or
     "float16": tensors stored so, sums in `accumulate`. tuned: a folder of `adreno-sim tune`, whose schedules go before TVM's
     own. clml_min_flops, clml_min_operators: with target clml, what a subgraph must have to be offloaded; None = a cost model
     decides. shapes: input name -> full shape, where the model leaves it open. seed: of weights and inputs nobody gave.

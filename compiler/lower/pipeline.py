@@ -1,6 +1,6 @@
 """Lower a Relax module with TVM's Adreno pipelines and keep every stage that later steps read.
 
-`stock` runs TVM's own passes unchanged; `fixed` adds the mends of `passes.registry`. Both run the TIR pipeline as the
+`stock` runs TVM's own passes unchanged; `fixed` adds the fixes of `passes.registry`. Both run the TIR pipeline as the
 (passes, host passes, device passes) triple that `tvm.tirx.build` wants; TVM's Adreno pipeline is a bare pass, which
 `tvm.compile` rejects with a TypeError in every version.
 """
@@ -47,7 +47,7 @@ class Lowered:
     unscheduled: the PrimFuncs before ApplyDefaultSchedule, buffers carrying their storage scopes (per-kernel golden).
     tir: after tirx.SplitHostDevice: host functions, and kernels (PrimFuncs with `tirx.kernel_launch_params`).
     sources: kernel name -> its OpenCL C, each a program of its own.
-    fixes: names of the mends that ran, in order.
+    fixes: names of the fixes that ran, in order.
     unscoped: Relax functions just before scopes are decided; None for a target without textures.
     subgraphs: what is offloaded to OpenCL ML, by name; offload: what was decided about that.
     tuned: functions of a tuning folder, and the schedule each got.
@@ -89,14 +89,14 @@ def lower(
 ) -> Lowered:
     """Lower `mod` for an Adreno target.
 
-    target: a shorthand or tag of `targets.TAGS`, or a TVM Target. without: names of mends to leave out (`fixed` only).
+    target: a shorthand or tag of `targets.TAGS`, or a TVM Target. without: names of fixes to leave out (`fixed` only).
     limits: of the device (`DeviceInfo.limits`), so that TVM makes no image it cannot hold; None = TVM's own defaults.
     offload: what goes to OpenCL ML with target clml; None = by the default device's figures.
     tuned: schedules that go before TVM's own; it notes which were taken. planner: in the place of TVM's memory planner
     (`plan.planning_pass.plan_memory`).
-    Raises AdrenoSimError for an unknown pipeline or mend, UnsupportedError where TVM cannot lower the module.
+    Raises AdrenoSimError for an unknown pipeline or fix, UnsupportedError where TVM cannot lower the module.
     """
-    fixes = chosen(pipeline, without)
+    fixes = select_fixes(pipeline, without)
     tvm_target = make_target(target, limits)
     clml = _offload(tvm_target, offload)
     imported = clone(mod)
@@ -141,14 +141,14 @@ def _refuse_calls(mod: IRModule, target: Target, fixes: Sequence[Fix]) -> None:
         )
 
 
-def chosen(pipeline: str, without: Sequence[str]) -> tuple[Fix, ...]:
-    """The mends of a pipeline but those named. AdrenoSimError for an unknown pipeline or mend."""
+def select_fixes(pipeline: str, without: Sequence[str]) -> tuple[Fix, ...]:
+    """The fixes of a pipeline but those in `without`. AdrenoSimError for an unknown pipeline or fix."""
     if pipeline == "fixed":
         return choose(without)
     if pipeline != "stock":
         raise AdrenoSimError(f"pipeline {pipeline!r}: expected 'fixed' or 'stock'")
     if without:
-        raise OptionError("without_fix", f"{', '.join(without)}: the stock pipeline has no mends to leave out")
+        raise OptionError("without_fix", f"{', '.join(without)}: the stock pipeline has no fixes to leave out")
     return ()
 
 
@@ -184,7 +184,7 @@ def _lower_relax(
 
 
 def relax_passes(target: Target, fixes: Sequence[Fix], clml: Offload | None = None) -> list[Pass]:
-    """TVM's Relax passes for the target with the mends, and quicker folding. Needs the target to be the current one.
+    """TVM's Relax passes for the target with the fixes, and quicker folding. Needs the target to be the current one.
 
     clml: partitions for OpenCL ML, in place of TVM's pass: that needs a code generator which its wheels have not.
     """

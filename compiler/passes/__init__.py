@@ -1,1 +1,1 @@
-"""Mends for defects of TVM's Adreno path: one small named pass a file, listed in `registry`."""
+"""Fixes of defects of TVM's Adreno path: one small named pass a file, listed in `registry`."""

@@ -1,4 +1,4 @@
-"""What a mend is."""
+"""The record of one fix."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ALL_VERSIONS = ("0.25", "0.26", "0.27")
 
 @dataclass(frozen=True)
 class Fix:
-    """A mend: what it repairs, in which TVM series, and how it joins the pipelines.
+    """A fix: what it repairs, in which TVM series, and how it joins the pipelines.
 
     relax: takes TVM's list of Relax passes and the target, returns the list to run instead.
     tir: (name of a pass of TVM's TIR pipeline, maker of the pass that runs just before it).

@@ -35,11 +35,11 @@ def _rewrite(_builder: Any, call: Any) -> Any:
     arrays = [constant_array(arg) for arg in call.args]
     if max(ranks) < 4 or all(array is not None for array in arrays):
         return call
-    args = [_fitted(arg, array, max(ranks)) for arg, array in zip(call.args, arrays, strict=True)]
+    args = [_reshape_constant(arg, array, max(ranks)) for arg, array in zip(call.args, arrays, strict=True)]
     return getattr(import_tvm().relax.op, call.op.name.removeprefix("relax."))(*args)
 
 
-def _fitted(arg: Any, array: np.ndarray | None, rank: int) -> Any:
+def _reshape_constant(arg: Any, array: np.ndarray | None, rank: int) -> Any:
     if array is None or array.ndim == 0 or (array.ndim == rank and array.size > 1):
         return arg
     shape = () if array.size == 1 else (1,) * (rank - array.ndim) + array.shape

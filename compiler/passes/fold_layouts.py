@@ -1,6 +1,6 @@
 """Constant folding in NumPy, ahead of TVM's, which compiles and runs a CPU function for every constant it folds.
 
-No mend: the results are the same values. On networks with many weights it is most of the compile time (layout
+No fix: the results are the same values. On networks with many weights it is most of the compile time (layout
 transforms of convolution weights, batch normalisation parameters).
 """
 
@@ -93,10 +93,10 @@ def evaluate(call: Any, arrays: list[np.ndarray]) -> np.ndarray | None:
     if name == "relax.permute_dims":
         axes = call.attrs.axes
         return np.transpose(arrays[0], None if axes is None else [int(axis) for axis in axes])
-    return _transformed(call, arrays[0], sizes) if name == "relax.layout_transform" else None
+    return _transform_layout(call, arrays[0], sizes) if name == "relax.layout_transform" else None
 
 
-def _transformed(call: Any, array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray | None:
+def _transform_layout(call: Any, array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray | None:
     """`array` moved to where the index map of a layout_transform sends it; None if that leaves padding."""
     if int(np.prod(shape)) != array.size:
         return None
@@ -113,22 +113,22 @@ def apply_index_map(index_map: Any, axes: Sequence[np.ndarray] | None) -> list[n
     """Where an index map sends the indices in `axes`, arrays that broadcast; None where it is not integer arithmetic."""
     if axes is None or len(axes) != len(index_map.initial_indices):
         return None
-    places = {int(var.__chandle__()): axis for var, axis in zip(index_map.initial_indices, axes, strict=True)}
-    where = [_index(expr, places) for expr in index_map.final_indices]
+    axis_of = {int(var.__chandle__()): axis for var, axis in zip(index_map.initial_indices, axes, strict=True)}
+    where = [_index(expr, axis_of) for expr in index_map.final_indices]
     return None if any(index is None for index in where) else where
 
 
 _INTEGER = {"Add": np.add, "Sub": np.subtract, "Mul": np.multiply, "FloorDiv": np.floor_divide, "FloorMod": np.mod}
 
 
-def _index(expr: Any, places: dict[int, np.ndarray]) -> Any:
+def _index(expr: Any, axis_of: dict[int, np.ndarray]) -> Any:
     """An index expression over whole axes; None if it holds anything but integer arithmetic on the axes."""
     kind = type(expr).__name__
     if kind == "IntImm":
         return np.int64(int(expr))
     if kind == "Var":
-        return places.get(int(expr.__chandle__()))
+        return axis_of.get(int(expr.__chandle__()))
     if kind not in _INTEGER:
         return None
-    left, right = _index(expr.a, places), _index(expr.b, places)
+    left, right = _index(expr.a, axis_of), _index(expr.b, axis_of)
     return None if left is None or right is None else _INTEGER[kind](left, right)

@@ -1,4 +1,4 @@
-"""Where in a list of TVM's passes a mend goes."""
+"""Insert a fix into a list of TVM's passes."""
 
 from __future__ import annotations
 

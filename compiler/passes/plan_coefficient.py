@@ -26,14 +26,14 @@ ALLOC_TENSOR = "relax.memory.alloc_tensor"
 
 
 def replan_storages() -> Pass:
-    """Module pass after StaticPlanBlockMemory: plan again with right sizes, by the same rules (`token_pool`).
+    """Module pass after StaticPlanBlockMemory: plan again with right sizes, by the same rules (`static_plan`).
 
     Functions with branches, or with storages of symbolic size, keep TVM's plan.
     """
     return place_tensors("adreno_sim.ReplanStorages", _by_tvms_rules)
 
 
-def place_tensors(name: str, place: Callable[[Sequence[Planned]], Placement]) -> Pass:
+def place_tensors(name: str, place: Callable[[Sequence[PlannedTensorVar]], Placement]) -> Pass:
     """Module pass after StaticPlanBlockMemory: the tensors that it planned, where `place` puts them."""
     tvm = import_tvm()
 
@@ -60,7 +60,7 @@ class Placement:
 
 
 @dataclass
-class Planned:
+class PlannedTensorVar:
     """A planned tensor: its variable, its first and last step, and the arguments of the storage TVM gave it."""
 
     var: Any
@@ -73,14 +73,14 @@ def _op_name(value: Any) -> str:
     return str(getattr(getattr(value, "op", None), "name", ""))
 
 
-def _planned_tensors(func: Any) -> list[Planned]:
+def _planned_tensors(func: Any) -> list[PlannedTensorVar]:
     """The tensors of a straight-line function that lie in planned storages; none where the plan must be kept."""
     relax = import_tvm().relax
     bindings = [binding for block in func.body.blocks for binding in block.bindings]
     if any(isinstance(binding, relax.VarBinding) and isinstance(binding.value, relax.If) for binding in bindings):
         return []
     storages: dict[int, Any] = {}
-    planned: dict[int, Planned] = {}
+    planned: dict[int, PlannedTensorVar] = {}
     owner: dict[int, set[int]] = {}  # variable -> the planned tensors it may alias
     for step, binding in enumerate(bindings):
         used = {root for var in _free_vars(binding.value) for root in owner.get(_key(var), ())}
@@ -91,7 +91,7 @@ def _planned_tensors(func: Any) -> list[Planned]:
             storages[_key(binding.var)] = binding.value
         elif name == ALLOC_TENSOR:
             call = storages[_key(binding.value.args[0])]
-            planned[_key(binding.var)] = Planned(binding.var, step, step, call)
+            planned[_key(binding.var)] = PlannedTensorVar(binding.var, step, step, call)
             owner[_key(binding.var)] = {_key(binding.var)}
         elif used:
             owner[_key(binding.var)] = used
@@ -126,7 +126,7 @@ def tensor_nbytes(kind: Any) -> int:
     return -(-row // alignment) * alignment * image.height * image.depth_or_layers
 
 
-def _by_tvms_rules(tensors: Sequence[Planned]) -> Placement:
+def _by_tvms_rules(tensors: Sequence[PlannedTensorVar]) -> Placement:
     lives = [
         Life(tensor_nbytes(type_of(t.var)), t.first, t.last, (str(t.storage_call.args[2]), str(t.storage_call.args[3])))
         for t in tensors
@@ -135,7 +135,7 @@ def _by_tvms_rules(tensors: Sequence[Planned]) -> Placement:
     return Placement(plan.sizes, plan.storage_of, (0,) * len(tensors))
 
 
-def _rewrite(mod: Any, func: Any, tensors: list[Planned], plan: Placement) -> Any:
+def _rewrite(mod: Any, func: Any, tensors: list[PlannedTensorVar], plan: Placement) -> Any:
     """`func` with the storages of the new plan, each made just before the first tensor in it."""
     relax = import_tvm().relax
     number = {_key(tensor.var): i for i, tensor in enumerate(tensors)}
@@ -160,12 +160,12 @@ def _rewrite(mod: Any, func: Any, tensors: list[Planned], plan: Placement) -> An
                 call = relax.op.memory.alloc_storage(size, device, *(plan.kinds or kinds))
                 self.made[storage] = self.builder_.emit(call, "storage")
             call = relax.op.memory.alloc_tensor(self.made[storage], plan.offsets[tensor], *binding.value.args[2:])
-            self.builder_.emit_normalized(relax.VarBinding(binding.var, _typed(call, binding.value)))
+            self.builder_.emit_normalized(relax.VarBinding(binding.var, _with_type(call, binding.value)))
 
     return relax.expr_functor.mutator(Replan)(mod).visit_expr(func)
 
 
-def _typed(call: Any, like: Any) -> Any:
+def _with_type(call: Any, like: Any) -> Any:
     """`call` with the type of `like` (its virtual device included)."""
     relax = import_tvm().relax
     if tvm_series() == "0.25":

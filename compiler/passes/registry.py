@@ -1,4 +1,4 @@
-"""The mends of the fixed pipeline, by name, in the order in which they join it."""
+"""The fixes of the fixed pipeline, by name, in the order in which they join it."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ FIXES: tuple[Fix, ...] = (
 
 
 def choose(without: Sequence[str] = ()) -> tuple[Fix, ...]:
-    """The mends for the installed TVM, less those named. AdrenoSimError for a name that is not a mend."""
+    """The fixes for the installed TVM without those named in `without`. Raises AdrenoSimError for a name that is no fix."""
     names = [fix.name for fix in FIXES]
     for name in without:
         if name not in names:

@@ -34,16 +34,16 @@ def _rewrite(builder: Any, call: Any) -> Any:
     stacked = 0 if stack.attrs.axis is None else int(stack.attrs.axis)
     if [int(axis) % rank for axis in call.attrs.axis] != [stacked % rank]:
         return call
-    terms = _bound(builder, stack.args[0])
+    terms = _lookup(builder, stack.args[0])
     if type(terms).__name__ != "Tuple":
         return call
-    total, *others = (_as_given(builder, term) for term in terms.fields)
+    total, *others = (_strip_broadcast(builder, term) for term in terms.fields)
     for term in others:
         total = builder.emit(import_tvm().relax.op.add(total, term))
     return total
 
 
-def _as_given(builder: Any, term: Any) -> Any:
+def _strip_broadcast(builder: Any, term: Any) -> Any:
     """The operand before a broadcast that changes nothing."""
     broadcast = _call_of(builder, term, "relax.broadcast_to")
     if broadcast is None or not _same_shape(broadcast.args[0], term):
@@ -58,11 +58,11 @@ def _same_shape(one: Any, other: Any) -> bool:
 
 def _call_of(builder: Any, value: Any, operator: str) -> Any:
     """The call of this operator that gives `value`; None where it is none."""
-    call = _bound(builder, value)
+    call = _lookup(builder, value)
     return call if getattr(getattr(call, "op", None), "name", "") == operator else None
 
 
-def _bound(builder: Any, value: Any) -> Any:
+def _lookup(builder: Any, value: Any) -> Any:
     """What a variable stands for; anything else, and a parameter, as it is."""
     found = builder.lookup_binding(value) if isinstance(value, import_tvm().relax.Var) else None
     return value if found is None else found

@@ -26,14 +26,14 @@ class Life:
 
 
 @dataclass(frozen=True)
-class Plan:
+class StaticPlan:
     """storage_of: for each tensor the number of its storage; sizes: bytes of each storage, the largest of its tensors."""
 
     storage_of: tuple[int, ...]
     sizes: tuple[int, ...]
 
 
-def plan_storages(lives: Sequence[Life]) -> Plan:
+def plan_storages(lives: Sequence[Life]) -> StaticPlan:
     """Place tensors in storages. `lives` are in order of `first`; two tensors never share a storage while both live."""
     sizes: list[int] = []
     storage_of: list[int] = []
@@ -49,7 +49,7 @@ def plan_storages(lives: Sequence[Life]) -> Plan:
         sizes[storage] = max(sizes[storage], life.nbytes)
         storage_of.append(storage)
         held.append((life.last, storage, life.kind))
-    return Plan(tuple(storage_of), tuple(sizes))
+    return StaticPlan(tuple(storage_of), tuple(sizes))
 
 
 def _release(

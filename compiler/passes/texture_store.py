@@ -38,7 +38,7 @@ def gather_texture_stores() -> Pass:
 
 
 @dataclass
-class _Parts:
+class _SplitBody:
     """A vectorised loop body taken apart: what stays in the loop, what follows it, the arrays between them."""
 
     inside: Any = None
@@ -55,7 +55,7 @@ def _rewrite_loop(loop: Any) -> Any:
     if loop.kind != tirx.ForKind.VECTORIZED or not _stores_texture(loop.body):
         return loop
     try:
-        parts = _take_apart(loop.body, loop.loop_var, int(loop.extent))
+        parts = _split_body(loop.body, loop.loop_var, int(loop.extent))
     except _DependsOnLane:
         return loop
     gather = tirx.For(loop.loop_var, loop.min, loop.extent, loop.kind, parts.inside)
@@ -75,19 +75,19 @@ def _is_store(call: Any) -> bool:
     return getattr(call.op, "name", "") == STORE
 
 
-def _take_apart(stmt: Any, lane: Any, lanes: int) -> _Parts:
+def _split_body(stmt: Any, lane: Any, lanes: int) -> _SplitBody:
     tirx = import_tvm().tirx
     if not _stores_texture(stmt):
-        return _Parts(inside=stmt)
+        return _SplitBody(inside=stmt)
     if isinstance(stmt, tirx.SeqStmt):
-        parts = [_take_apart(part, lane, lanes) for part in stmt.seq]
+        parts = [_split_body(part, lane, lanes) for part in stmt.seq]
         arrays = [array for part in parts for array in part.arrays]
-        return _Parts(_sequence([part.inside for part in parts]), _sequence([part.after for part in parts]), arrays)
+        return _SplitBody(_sequence([part.inside for part in parts]), _sequence([part.after for part in parts]), arrays)
     if isinstance(stmt, tirx.IfThenElse) and stmt.else_case is None:
         _require_uniform(stmt.condition, lane)
-        part = _take_apart(stmt.then_case, lane, lanes)
+        part = _split_body(stmt.then_case, lane, lanes)
         inside, after = (tirx.IfThenElse(stmt.condition, body, None) for body in (part.inside, part.after))
-        return _Parts(inside, after, part.arrays)
+        return _SplitBody(inside, after, part.arrays)
     if isinstance(stmt, tirx.Evaluate):
         return _split_store(stmt.value, lane, lanes)
     raise _DependsOnLane
@@ -103,7 +103,7 @@ def _require_uniform(expr: Any, lane: Any) -> None:
         raise _DependsOnLane
 
 
-def _split_store(call: Any, lane: Any, lanes: int) -> _Parts:
+def _split_store(call: Any, lane: Any, lanes: int) -> _SplitBody:
     tirx = import_tvm().tirx
     *where, value = call.args
     for arg in where[1:]:
@@ -111,7 +111,7 @@ def _split_store(call: Any, lane: Any, lanes: int) -> _Parts:
     array = tirx.decl_buffer((lanes,), dtype_of(value), name="texel", scope="local")
     gathered = tirx.BufferLoad(array, [tirx.Ramp(tirx.const(0, dtype_of(lane)), tirx.const(1, dtype_of(lane)), lanes)])
     store = import_tvm().ir.Call(call.op, [*where, gathered], attrs=call.attrs, ret_ty=call.ty)
-    return _Parts(tirx.BufferStore(array, value, [lane]), tirx.Evaluate(store), [array])
+    return _SplitBody(tirx.BufferStore(array, value, [lane]), tirx.Evaluate(store), [array])
 
 
 FIX = Fix(

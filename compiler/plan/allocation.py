@@ -52,7 +52,7 @@ class Allocation:
 
     def violations(self) -> list[str]:
         """What is wrong, in words, tensors by name: one sentence each; empty for a valid plan."""
-        found = [message for number in range(len(self.problem.items)) for message in self._misplaced(number)]
+        found = [message for number in range(len(self.problem.items)) for message in self._placement_errors(number)]
         members: dict[int, list[int]] = {}
         for number, storage in enumerate(self.storage_of):
             members.setdefault(storage, []).append(number)
@@ -60,7 +60,7 @@ class Allocation:
             found += self._overlaps(storage, inside)
         return found
 
-    def _misplaced(self, number: int) -> list[str]:
+    def _placement_errors(self, number: int) -> list[str]:
         item, storage, offset = self.problem.items[number], self.storage_of[number], self.offsets[number]
         if not 0 <= storage < len(self.storages):
             return [f"{item.id}: storage {storage} does not exist"]
@@ -84,18 +84,18 @@ class Allocation:
         for number in sorted(inside, key=lambda number: (items[number].start, number)):
             while items[by_end[done]].end <= items[number].start:
                 gone = by_end[done]
-                place = bisect_left(live, (self.offsets[gone], gone))
-                if place < len(live) and live[place] == (self.offsets[gone], gone):
-                    del live[place]
+                index = bisect_left(live, (self.offsets[gone], gone))
+                if index < len(live) and live[index] == (self.offsets[gone], gone):
+                    del live[index]
                 done += 1
-            place = bisect_left(live, (self.offsets[number], number))
-            for _, other in live[max(place - 1, 0) : place + 1]:
-                if self._meet(storage, number, other):
+            index = bisect_left(live, (self.offsets[number], number))
+            for _, other in live[max(index - 1, 0) : index + 1]:
+                if self._lives_overlap(storage, number, other):
                     found.append(f"{items[other].id} and {items[number].id} are live at one time in the same bytes")
             insort(live, (self.offsets[number], number))
         return found
 
-    def _meet(self, storage: int, a: int, b: int) -> bool:
+    def _lives_overlap(self, storage: int, a: int, b: int) -> bool:
         first, second = sorted((a, b), key=lambda number: self.offsets[number])
         return storage in self.slots or self.offsets[first] + self.problem.items[first].size > self.offsets[second]
 

@@ -12,11 +12,11 @@ from ..artifact.validate import walk
 from .allocation import Allocation
 from .audit import audit
 from .extract import extract_plan
-from .inline import inlined
+from .inline import inline_calls
 from .plan_file import read_plan
 from .planners import plan as run_planner
 from .problem import Problem
-from .replan import allocation_of, plan_of, under
+from .replan import allocation_of, plan_of, with_rules
 from .rules import DeviceRules, spec_of
 
 
@@ -47,7 +47,7 @@ def apply(model: CompiledModel, allocation: Allocation, rules: DeviceRules) -> C
     Raises AdrenoSimError where the allocation is of another model, UnsupportedError where the device cannot hold it, or
     where input shapes are symbolic: a placement is for given sizes.
     """
-    model = inlined(model)
+    model = inline_calls(model)
     plan = _static_plan(model, allocation.planner)
     _check_same(allocation.problem, plan, model.name)
     reasons = why_not(model, allocation, rules)
@@ -59,11 +59,11 @@ def apply(model: CompiledModel, allocation: Allocation, rules: DeviceRules) -> C
     body = model.functions[ENTRY].body
     taken = {str(getattr(i, name)) for i in walk(body) for name in ("dst", "name") if hasattr(i, name)}
     names = [_fresh(f"planned_{number}", taken) for number in range(len(allocation.storages))]
-    rewriting = _Rewriting(allocation, starts, names, _replaced(model, starts))
+    rewriting = _Rewriting(allocation, starts, names, _replaced_storages(model, starts))
     new_body = _with_storages(rewriting.block(body), names, allocation.storages)
     functions = {**model.functions, ENTRY: replace(model.functions[ENTRY], body=new_body)}
     applied = replace(model, functions=functions, plan=None)
-    return replace(applied, plan=under(extract_plan(applied), rules))
+    return replace(applied, plan=with_rules(extract_plan(applied), rules))
 
 
 def why_not(model: CompiledModel, allocation: Allocation, rules: DeviceRules) -> list[str]:
@@ -113,7 +113,7 @@ def _description(dtype: str, shape: tuple[int, ...], scope: str, first: int, las
     return f"{dtype} {shape} in {scope}, live {first} to {last}"
 
 
-def _replaced(model: CompiledModel, starts: dict[int, int]) -> frozenset[str]:
+def _replaced_storages(model: CompiledModel, starts: dict[int, int]) -> frozenset[str]:
     """Registers of the storages that all tensors move out of. Lifetimes number instructions as `walk` goes."""
     kept: set[str] = set()
     left: set[str] = set()
@@ -164,16 +164,16 @@ def _with_storages(body: tuple[Instruction, ...], names: list[str], sizes: tuple
     used = [[i.storage for i in walk((instruction,)) if isinstance(i, AllocTensor)] for instruction in body]
     first: dict[str, int] = {}
     last: dict[str, int] = {}
-    for place, storages in enumerate(used):
+    for point, storages in enumerate(used):
         for name in filter(size_of.__contains__, storages):
-            first.setdefault(name, place)
-            last[name] = place
+            first.setdefault(name, point)
+            last[name] = point
     out: list[Instruction] = []
-    for place, instruction in enumerate(body):
-        here = dict.fromkeys(name for name in used[place] if name in size_of)
-        out += [AllocStorage(n, ShapeLiteral((size_of[n],)), "global", "uint8") for n in here if first[n] == place]
+    for point, instruction in enumerate(body):
+        here = dict.fromkeys(name for name in used[point] if name in size_of)
+        out += [AllocStorage(n, ShapeLiteral((size_of[n],)), "global", "uint8") for n in here if first[n] == point]
         out.append(instruction)
-        out += [Kill(n) for n in here if last[n] == place]
+        out += [Kill(n) for n in here if last[n] == point]
     return tuple(out)
 
 

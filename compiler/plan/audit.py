@@ -11,7 +11,7 @@ from ...base.specs import TensorSpec
 from ...findings import Finding, Kind
 from .compare import causes
 from .problem import round_up
-from .replan import allocation_of, under
+from .replan import allocation_of, with_rules
 
 if TYPE_CHECKING:
     from ..artifact.memory_plan import MemoryPlan, PlannedStorage, PlannedTensor
@@ -39,8 +39,16 @@ class Audit:
 
 def audit(plan: MemoryPlan, rules: DeviceRules, planner: str = "tvm") -> Audit:
     """Hold `plan` against the rules of a device, and against those of the planner that made it."""
-    plan = under(plan, rules)
-    checks = (_fits, _apart, _shared_by_rule, _legal_images, _aligned, _within_limits, _written_first)
+    plan = with_rules(plan, rules)
+    checks = (
+        _check_fit,
+        _check_overlaps,
+        _check_reuse_rule,
+        _check_images,
+        _check_alignment,
+        _check_limits,
+        _check_written_first,
+    )
     found = tuple(finding for check in checks for finding in check(plan, rules, planner))
     return Audit(found, bytes_by_cause(plan, rules))
 
@@ -73,36 +81,36 @@ def _pool(scope: str) -> str:
     return "global" if scope.startswith("global") else scope
 
 
-def _named(tensor: PlannedTensor) -> str:
+def _tensor_text(tensor: PlannedTensor) -> str:
     made = f" of {tensor.origin}" if tensor.origin else ""
     return f"{tensor.id}{made} ({tensor.dtype} {'x'.join(map(str, tensor.shape))}, {tensor.scope})"
 
 
-def _inside(plan: MemoryPlan) -> dict[str, list[PlannedTensor]]:
+def _by_storage(plan: MemoryPlan) -> dict[str, list[PlannedTensor]]:
     members: dict[str, list[PlannedTensor]] = {storage.id: [] for storage in plan.storages}
     for tensor in plan.tensors:
         members[tensor.storage].append(tensor)
     return members
 
 
-def _fits(plan: MemoryPlan, rules: DeviceRules, planner: str) -> Iterator[Finding]:
+def _check_fit(plan: MemoryPlan, rules: DeviceRules, planner: str) -> Iterator[Finding]:
     storages: dict[str, PlannedStorage] = {storage.id: storage for storage in plan.storages}
     for tensor in plan.tensors:
         room, end = storages[tensor.storage].planned_bytes, tensor.offset + rules.view_size(_spec(tensor))
         if end <= room:
             continue
-        what = f"{_named(tensor)} ends at byte {end:,} of storage {tensor.storage}, which has {room:,} ({rules.text})"
+        what = f"{_tensor_text(tensor)} ends at byte {end:,} of storage {tensor.storage}, which has {room:,} ({rules.text})"
         if end <= round_up(room, rules.page):
             yield Finding(Kind.PITCH_DIFFERS, f"{what}; it fits only because the pool rounds up to pages", tensor=tensor.id)
         else:
             yield Finding(Kind.VIEW_TOO_LARGE, what, tensor=tensor.id)
 
 
-def _apart(plan: MemoryPlan, rules: DeviceRules, planner: str) -> Iterator[Finding]:
-    for storage, tensors in _inside(plan).items():
+def _check_overlaps(plan: MemoryPlan, rules: DeviceRules, planner: str) -> Iterator[Finding]:
+    for storage, tensors in _by_storage(plan).items():
         for one, other in _meetings(tensors, rules):
             lives = f"live over instructions {one.first} to {one.last} and {other.first} to {other.last}"
-            message = f"{_named(one)} and {_named(other)} share bytes of storage {storage}, {lives}"
+            message = f"{_tensor_text(one)} and {_tensor_text(other)} share bytes of storage {storage}, {lives}"
             yield Finding(Kind.STORAGE_REUSED_LIVE, message, tensor=other.id)
 
 
@@ -113,53 +121,57 @@ def _meetings(tensors: list[PlannedTensor], rules: DeviceRules) -> Iterator[tupl
     done = 0
     for number in sorted(range(len(tensors)), key=lambda number: (tensors[number].first, number)):
         while tensors[ends[done]].last < tensors[number].first:
-            place = bisect_left(live, (tensors[ends[done]].offset, ends[done]))
-            if place < len(live) and live[place][1] == ends[done]:
-                del live[place]
+            index = bisect_left(live, (tensors[ends[done]].offset, ends[done]))
+            if index < len(live) and live[index][1] == ends[done]:
+                del live[index]
             done += 1
-        place = bisect_left(live, (tensors[number].offset, number))
-        for _, other in live[max(place - 1, 0) : place + 1]:
+        index = bisect_left(live, (tensors[number].offset, number))
+        for _, other in live[max(index - 1, 0) : index + 1]:
             low, high = sorted((tensors[other], tensors[number]), key=lambda tensor: tensor.offset)
             if low.offset + rules.view_size(_spec(low)) > high.offset:
                 yield tensors[other], tensors[number]
         insort(live, (tensors[number].offset, number))
 
 
-def _shared_by_rule(plan: MemoryPlan, rules: DeviceRules, planner: str) -> Iterator[Finding]:
+def _check_reuse_rule(plan: MemoryPlan, rules: DeviceRules, planner: str) -> Iterator[Finding]:
     key = SHARES.get("tvm" if planner.startswith("tvm") else planner)
-    for storage, tensors in _inside(plan).items() if key else ():
+    for storage, tensors in _by_storage(plan).items() if key else ():
         assert key is not None
         for tensor in tensors[1:]:
             if key(_spec(tensor)) != key(_spec(tensors[0])):
-                message = f"{_named(tensor)} shares storage {storage} with {_named(tensors[0])}, which {planner} never lets"
+                message = (
+                    f"{_tensor_text(tensor)} shares storage {storage} with {_tensor_text(tensors[0])}, which {planner} never lets"
+                )
                 yield Finding(Kind.REUSE_RULE, message, tensor=tensor.id)
                 break
 
 
-def _legal_images(plan: MemoryPlan, rules: DeviceRules, planner: str) -> Iterator[Finding]:
+def _check_images(plan: MemoryPlan, rules: DeviceRules, planner: str) -> Iterator[Finding]:
     if rules.image_views:
         return
     textures = [tensor for tensor in plan.tensors if _is_texture(_spec(tensor))]
     if textures:
         message = (
-            f"{len(textures)} textures of the plan, {_named(textures[0])} the first, are to be images over buffers; "
+            f"{len(textures)} textures of the plan, {_tensor_text(textures[0])} the first, are to be images over buffers; "
             f"{rules.device} has no image2d_array over a buffer (cl_ext_image_from_buffer): each is memory of its own there"
         )
         yield Finding(Kind.NO_IMAGE_FROM_BUFFER, message, tensor=textures[0].id, count=len(textures))
 
 
-def _aligned(plan: MemoryPlan, rules: DeviceRules, planner: str) -> Iterator[Finding]:
+def _check_alignment(plan: MemoryPlan, rules: DeviceRules, planner: str) -> Iterator[Finding]:
     for tensor in plan.tensors:
         alignment = rules.alignment(_spec(tensor))
         if tensor.offset % alignment:
-            message = f"{_named(tensor)} at offset {tensor.offset:,}: {rules.device} needs a multiple of {alignment:,} bytes"
+            message = (
+                f"{_tensor_text(tensor)} at offset {tensor.offset:,}: {rules.device} needs a multiple of {alignment:,} bytes"
+            )
             yield Finding(Kind.MISALIGNED_VIEW, message, tensor=tensor.id)
 
 
-def _within_limits(plan: MemoryPlan, rules: DeviceRules, planner: str) -> Iterator[Finding]:
+def _check_limits(plan: MemoryPlan, rules: DeviceRules, planner: str) -> Iterator[Finding]:
     for tensor in plan.tensors:
         if reason := rules.over_limit(_spec(tensor)):
-            yield Finding(Kind.LIMIT_EXCEEDED, f"{_named(tensor)}: {reason}", tensor=tensor.id)
+            yield Finding(Kind.LIMIT_EXCEEDED, f"{_tensor_text(tensor)}: {reason}", tensor=tensor.id)
     most = rules.max_allocation
     for storage in plan.storages:
         if most is not None and storage.planned_bytes > most:
@@ -171,9 +183,9 @@ def _within_limits(plan: MemoryPlan, rules: DeviceRules, planner: str) -> Iterat
         yield Finding(Kind.LIMIT_EXCEEDED, message)
 
 
-def _written_first(plan: MemoryPlan, rules: DeviceRules, planner: str) -> Iterator[Finding]:
+def _check_written_first(plan: MemoryPlan, rules: DeviceRules, planner: str) -> Iterator[Finding]:
     for tensor in plan.tensors if plan.accesses_known else ():
         if tensor.read is not None and (tensor.written is None or tensor.read <= tensor.written):
             written = "nothing writes it" if tensor.written is None else f"instruction {tensor.written} writes it first"
-            message = f"{_named(tensor)} is read by instruction {tensor.read}, but {written}"
+            message = f"{_tensor_text(tensor)} is read by instruction {tensor.read}, but {written}"
             yield Finding(Kind.UNINITIALIZED_READ, message, tensor=tensor.id)

@@ -37,7 +37,7 @@ AnyLife = Union[Life, Item]
 
 
 @dataclass(frozen=True)
-class Old:
+class OldFootprint:
     """What `--compare` compares with. totals: planner -> bytes (none for a plain plan)."""
 
     source: str
@@ -67,7 +67,7 @@ class Difference:
     tensors: tuple[Change, ...]
 
 
-def read_old(path: str | os.PathLike[str]) -> Old:
+def read_old(path: str | os.PathLike[str]) -> OldFootprint:
     """A footprint, plan or trace written before. Raises AdrenoSimError where it is none."""
     data = read_object(path)
     schema = data.get("schema")
@@ -75,30 +75,30 @@ def read_old(path: str | os.PathLike[str]) -> Old:
         return _old_footprint(data, str(path))
     if schema == PLAN_SCHEMA:
         plan = plan_from_json(data, str(path))
-        return Old(str(path), tuple(_planned(plan)), {})
+        return OldFootprint(str(path), tuple(_planned_lives(plan)), {})
     if schema == TRACE_SCHEMA:
-        return Old(str(path), read_trace(str(path)).items, {})
+        return OldFootprint(str(path), read_trace(str(path)).items, {})
     raise AdrenoSimError(f"{path}: schema {schema!r}: expected {SCHEMA!r}, {PLAN_SCHEMA!r} or {TRACE_SCHEMA!r}")
 
 
-def _old_footprint(data: dict[str, Any], where: str) -> Old:
+def _old_footprint(data: dict[str, Any], where: str) -> OldFootprint:
     try:
         lives = decode(tuple[Life, ...], data.get("lives"), "lives")
         rows = data["planners"]
         totals = {str(line["planner"]): int(line["total"]) for line in rows if not line.get("skipped")}
     except (SchemaError, KeyError, TypeError, ValueError) as error:
         raise AdrenoSimError(f"{where}: not a footprint: {error}") from None
-    return Old(where, lives, totals)
+    return OldFootprint(where, lives, totals)
 
 
-def _planned(plan: MemoryPlan) -> Iterable[Life]:
+def _planned_lives(plan: MemoryPlan) -> Iterable[Life]:
     free = {storage.id for storage in plan.storages if storage.planned}
     for t in plan.tensors:
         if t.storage in free:
             yield Life(t.id, t.right_bytes, t.dense_bytes, t.first, t.last + 1, t.scope, t.shape, t.dtype)
 
 
-def difference(old: Old, new: Footprint) -> Difference:
+def difference(old: OldFootprint, new: Footprint) -> Difference:
     """What changed from `old` to `new`. Tensors are the same kind where shape, dtype, scope and size are: names move."""
     rows = {line.planner: line.total for line in new.rows if not line.skipped}
     totals = {name: (old.totals[name], total) for name, total in rows.items() if name in old.totals}
@@ -130,11 +130,11 @@ def _changes(old: Iterable[AnyLife], new: Iterable[AnyLife]) -> tuple[Change, ..
             kind = (tuple(life.shape), life.dtype, life.scope, life.size)
             count[kind] += sign
             names.setdefault(kind, life.id)
-    changes = [Change(_described(names[kind], kind), n, n * kind[3]) for kind, n in count.items() if n]
+    changes = [Change(_describe(names[kind], kind), n, n * kind[3]) for kind, n in count.items() if n]
     return tuple(sorted(changes, key=lambda change: (-abs(change.bytes), change.tensor)))
 
 
-def _described(name: str, kind: tuple[Any, ...]) -> str:
+def _describe(name: str, kind: tuple[Any, ...]) -> str:
     shape, dtype, scope, size = kind
     if not shape:
         return f"{name} ({size:,} bytes)"

@@ -26,7 +26,7 @@ LARGEST_EXTENT = 2**31 - 1
 """Of a symbolic dimension: what TVM computes from it fits 64 bits."""
 
 
-def row_aligned(alignment: int = ROW_ALIGNMENT) -> Size:
+def row_aligned_sizes(alignment: int = ROW_ALIGNMENT) -> Size:
     """Sizes with texture rows rounded up to `alignment` bytes, as TVM's planner means to compute them."""
 
     def size(spec: TensorSpec) -> int:
@@ -58,7 +58,7 @@ def extract_plan(
     """
     inputs = _input_shapes(model, shapes or {})
     lives = trace(model, inputs)
-    tensors = [_tensor(life, size or row_aligned()) for life in lives.tensors]
+    tensors = [_tensor(life, size or row_aligned_sizes()) for life in lives.tensors]
     storages = [_storage(lives, tensors, key) for key in lives.storages]
     constants = sum(array.nbytes for array in model.constants.values())
     return MemoryPlan(
@@ -68,7 +68,7 @@ def extract_plan(
         tuple(tensors),
         summarise(storages, tensors, constants, lives.workspaces),
         workspaces=tuple(lives.workspaces),
-        fixed=_fixed(model, inputs, lives),
+        fixed=_fixed_tensors(model, inputs, lives),
         accesses_known=True,
         model=model.name,
     )
@@ -113,7 +113,7 @@ def _shapes_at(model: CompiledModel, sizes: Mapping[str, int]) -> dict[str, tupl
     return {info.name: tuple(sizes[dim] if isinstance(dim, str) else dim for dim in info.shape) for info in model.inputs}
 
 
-def _fixed(model: CompiledModel, inputs: Iterable[tuple[int, ...]], lives: Lifetimes) -> tuple[FixedTensor, ...]:
+def _fixed_tensors(model: CompiledModel, inputs: Iterable[tuple[int, ...]], lives: Lifetimes) -> tuple[FixedTensor, ...]:
     """Inputs, constants, outputs, in that order."""
     found = []
     for info, shape in zip(model.inputs, inputs, strict=True):

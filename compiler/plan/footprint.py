@@ -21,7 +21,7 @@ from .graphs import GraphPlan
 from .plan_file import SCHEMA as PLAN_SCHEMA
 from .plan_file import plan_from_json, plan_to_json, read_object
 from .problem import Problem
-from .replan import AS_COMPILED, allocation_of, under
+from .replan import AS_COMPILED, allocation_of, with_rules
 from .rules import DeviceRules
 from .trace import SCHEMA as TRACE_SCHEMA
 from .trace import read as read_trace
@@ -114,20 +114,20 @@ def measure(
     runs: list[tuple[str, Allocation | str]] = []
     plan = None
     if isinstance(source, MemoryPlan):
-        plan = under(source, rules)
+        plan = with_rules(source, rules)
         problem = rules.problem(plan)
         runs.append((AS_COMPILED, allocation_of(plan, problem)))
     else:
         problem = source
     runs += [(name, _run(name, problem, options.get(name, {}))) for name in names]
-    rows = [Row(name, skipped=result) if isinstance(result, str) else _judged(result, rules) for name, result in runs]
+    rows = [Row(name, skipped=result) if isinstance(result, str) else _judge(result, rules) for name, result in runs]
     allocations = tuple(None if isinstance(result, str) else result for _, result in runs)
     rule = rules.text if plan is not None else "sizes as given"
     findings = () if plan is None else audit(plan, rules).findings
     return Footprint(title or problem.name, rule, problem, tuple(rows), allocations, plan, findings)
 
 
-def _judged(allocation: Allocation, rules: DeviceRules) -> Row:
+def _judge(allocation: Allocation, rules: DeviceRules) -> Row:
     """The figures of a plan; where the device cannot hold it, its note says why."""
     line = row(allocation, rules.page)
     if not line.fits:

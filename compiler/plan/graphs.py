@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ...mlops import environment
 from ...mlops.graph import Graph, parse
 from ...mlops.kinds import kind_of
-from ...mlops.onchip import BufferPool, MemoryPlan, Place, plan
+from ...mlops.onchip import BufferPool, OnChipPlan, TensorLocation, plan
 from ...profiles.ml import MLCapabilities
 
 if TYPE_CHECKING:
@@ -21,18 +21,18 @@ class GraphPlan:
 
     name: str
     graph: Graph
-    plan: MemoryPlan
+    plan: OnChipPlan
 
-    def tensor(self, place: Place) -> str:
+    def tensor(self, location: TensorLocation) -> str:
         """What makes a tensor: an operator, or the graph's input of that name."""
-        node = self.graph.nodes[place.node]
+        node = self.graph.nodes[location.node]
         return node.name if node.op == "input" else kind_of(node.name)
 
     def as_json(self) -> dict[str, Any]:
-        places = [
+        locations = [
             {"node": p.node, "tensor": self.tensor(p), "nbytes": p.nbytes, "memory": p.memory, "at": p.at}
             | {"first": p.first, "last": p.last}
-            for p in self.plan.places
+            for p in self.plan.locations
         ]
         found = self.plan
         return {
@@ -43,7 +43,7 @@ class GraphPlan:
             "fragmented": found.fragmented,
             "rejected": found.rejected,
             "buffers": found.device,
-            "places": places,
+            "places": locations,
         }
 
 

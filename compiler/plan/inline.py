@@ -17,7 +17,7 @@ NAMING = ("dst", "storage", "heap", "name")
 T = TypeVar("T")
 
 
-def inlined(model: CompiledModel) -> CompiledModel:
+def inline_calls(model: CompiledModel) -> CompiledModel:
     """`model` with a main that calls no function; itself where that is so already.
 
     Registers of a callee get its name in front, and a number from its second call on. What a callee holds ends with the
@@ -53,7 +53,7 @@ class _Inliner:
             raise UnsupportedError(
                 f"unsupported: {' calls '.join((*stack, name))}: a function that calls itself has no memory plan"
             )
-        callee = _renamed(self.model.functions[name], self.prefix(name))
+        callee = _rename_registers(self.model.functions[name], self.prefix(name))
         for param, argument in zip(callee.params, call.args, strict=True):
             yield Copy(param, argument, f"passed to {name}")
         *body, last = callee.body
@@ -78,20 +78,20 @@ def _names(body: tuple[Instruction, ...]) -> Iterator[str]:
         yield from (str(getattr(instruction, field)) for field in NAMING if hasattr(instruction, field))
 
 
-def _renamed(function: VMFunction, prefix: str) -> VMFunction:
+def _rename_registers(function: VMFunction, prefix: str) -> VMFunction:
     params = tuple(f"{prefix}.{param}" for param in function.params)
-    return VMFunction(function.name, params, _prefixed(function.body, prefix))
+    return VMFunction(function.name, params, _add_prefix(function.body, prefix))
 
 
-def _prefixed(value: T, prefix: str) -> T:
+def _add_prefix(value: T, prefix: str) -> T:
     """Instructions, blocks or operands with `prefix` in front of every register."""
     changed: Any = value
     if isinstance(value, tuple):
-        changed = tuple(_prefixed(item, prefix) for item in value)
+        changed = tuple(_add_prefix(item, prefix) for item in value)
     elif isinstance(value, Reg):
         changed = Reg(f"{prefix}.{value.name}")
     elif is_dataclass(value) and not isinstance(value, type):
         of: dict[str, Any] = {field.name: getattr(value, field.name) for field in fields(value)}
-        named = {name: f"{prefix}.{item}" if name in NAMING else _prefixed(item, prefix) for name, item in of.items()}
+        named = {name: f"{prefix}.{item}" if name in NAMING else _add_prefix(item, prefix) for name, item in of.items()}
         changed = replace(value, **named)
     return changed

@@ -41,7 +41,7 @@ from ..artifact.memory_plan import RUNTIME_COPY, PlannedWorkspace
 from ..artifact.model import ENTRY
 from ..run import host_functions
 from ..run.values import HeapValue
-from .inline import inlined
+from .inline import inline_calls
 from .workspaces import Argument, workspaces
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ Value = Union[Ref, StorageRef, Shape, Items, Either, HeapValue, int, float, bool
 
 def trace(model: CompiledModel, shapes: Sequence[tuple[int, ...]]) -> Lifetimes:
     """Lifetimes in `main`, the functions it calls inlined, for inputs of `shapes`. Both sides of a branch are followed."""
-    main = inlined(model).functions[ENTRY]
+    main = inline_calls(model).functions[ENTRY]
     tracer = _Tracer(model)
     for name, info, shape in zip(main.params, model.inputs, shapes, strict=True):
         tracer.registers[name] = Ref((), TensorSpec(shape, info.dtype, info.scope))

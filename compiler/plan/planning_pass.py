@@ -9,7 +9,7 @@ from ...backends.open import open_device
 from ...base.errors import AdrenoSimError, UnsupportedError
 from ...base.specs import TensorSpec
 from ...device.protocol import Device
-from ..passes.plan_coefficient import Placement, Planned, place_tensors
+from ..passes.plan_coefficient import Placement, PlannedTensorVar, place_tensors
 from ..tvm_bridge.read import memory_scope
 from ..tvm_bridge.versions import import_tvm, shape_values, type_of, var_name
 from .allocation import Allocation
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 TVM_PASS = "StaticPlanBlockMemory"
 
 OWN_PASS = "adreno_sim.ReplanStorages"
-"""The mend of TVM's plan, which a planner makes needless."""
+"""The fix of TVM's plan, which a planner makes needless."""
 
 ANY = ("global", "uint8")
 """Scope and element type of a storage that buffers and textures share: both are views of its bytes."""
@@ -44,13 +44,13 @@ def plan_memory(planner: str, device: str | Device | DeviceRules | None = None) 
         return static
     rules = device if isinstance(device, DeviceRules) else _rules(device)
 
-    def place(tensors: Sequence[Planned]) -> Placement:
+    def choose(tensors: Sequence[PlannedTensorVar]) -> Placement:
         problem = Problem(tuple(_item(n, t, rules) for n, t in enumerate(tensors)), "main", rules.size, rules.max_allocation)
         found = plan(planner, problem)
         _refuse(found, rules)
         return Placement(found.storages, found.storage_of, found.offsets, ANY)
 
-    return tvm.transform.Sequential([static, place_tensors(f"adreno_sim.Plan[{planner}]", place)], name="adreno_sim.PlanMemory")
+    return tvm.transform.Sequential([static, place_tensors(f"adreno_sim.Plan[{planner}]", choose)], name="adreno_sim.PlanMemory")
 
 
 def with_planner(passes: Sequence[Pass], planner: Pass) -> list[Pass]:
@@ -66,7 +66,7 @@ def _rules(device: str | Device | None) -> DeviceRules:
     return DeviceRules.of_device(open_device(device) if device is None or isinstance(device, str) else device)
 
 
-def _item(number: int, tensor: Planned, rules: DeviceRules) -> Item:
+def _item(number: int, tensor: PlannedTensorVar, rules: DeviceRules) -> Item:
     kind: Any = type_of(tensor.var)
     shape = tuple(int(size) for size in shape_values(kind) or ())
     spec = TensorSpec(shape, str(kind.dtype), memory_scope(kind))

@@ -22,11 +22,11 @@ def plan_of(allocation: Allocation, plan: MemoryPlan | None = None) -> MemoryPla
     What the planner was not asked to place stays as it is. Sizes are those of the allocation's problem.
     """
     if plan is None:
-        plan = _bare(allocation.problem)
+        plan = _plan_without_model(allocation.problem)
     placed = {item.id: number for number, item in enumerate(allocation.problem.items)}
     names = [f"{allocation.planner}.{number}" for number in range(len(allocation.storages))]
     tensors = tuple(
-        tensor if (number := placed.get(tensor.id)) is None else _moved(tensor, allocation, number, names)
+        tensor if (number := placed.get(tensor.id)) is None else _move_tensor(tensor, allocation, number, names)
         for tensor in plan.tensors
     )
     kept = {tensor.storage for tensor in plan.tensors if tensor.id not in placed}
@@ -52,7 +52,7 @@ def allocation_of(plan: MemoryPlan, problem: Problem) -> Allocation:
     )
 
 
-def under(plan: MemoryPlan, rules: DeviceRules) -> MemoryPlan:
+def with_rules(plan: MemoryPlan, rules: DeviceRules) -> MemoryPlan:
     """`plan` with right sizes as the device has them; storages keep what was planned for them."""
     tensors = tuple(
         replace(tensor, right_bytes=rules.size(TensorSpec(tensor.shape, tensor.dtype, tensor.scope))) for tensor in plan.tensors
@@ -65,7 +65,7 @@ def under(plan: MemoryPlan, rules: DeviceRules) -> MemoryPlan:
     return replace(plan, rule=rules.text, storages=storages, tensors=tensors, summary=summary)
 
 
-def _moved(tensor: PlannedTensor, allocation: Allocation, number: int, names: list[str]) -> PlannedTensor:
+def _move_tensor(tensor: PlannedTensor, allocation: Allocation, number: int, names: list[str]) -> PlannedTensor:
     size = allocation.problem.items[number].size
     return replace(tensor, storage=names[allocation.storage_of[number]], offset=allocation.offsets[number], right_bytes=size)
 
@@ -84,7 +84,7 @@ def _storages(allocation: Allocation, names: list[str]) -> list[PlannedStorage]:
     ]
 
 
-def _bare(problem: Problem) -> MemoryPlan:
+def _plan_without_model(problem: Problem) -> MemoryPlan:
     tensors = tuple(map(_tensor, problem.items))
     storages = tuple(_own_storage(problem.items))
     return MemoryPlan(problem.name or "trace", "sizes as given", storages, tensors, summarise(storages, tensors, 0))

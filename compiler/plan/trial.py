@@ -50,7 +50,7 @@ class Trial:
     refused: tuple[Refusal, ...]
 
     @property
-    def blamed(self) -> list[Refusal]:
+    def planner_refusals(self) -> list[Refusal]:
         """Refusals of what the planner placed."""
         return [refusal for refusal in self.refused if refusal.planned]
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...base.errors import UnsupportedError
 from ..layers.numbering import function_of, layers
-from ..layers.recast import cast, remade
+from ..layers.recast import cast, rebuild_call
 from ..tvm_bridge.read import key, kind
 from ..tvm_bridge.versions import constant_array, import_tvm, shape_values, type_of, var_name
 
@@ -92,7 +92,7 @@ def _with_twins(mod: Any, found: Sequence[Any], dtype: str, out_dtype: str) -> A
                 if value is None or key(value) not in numbers:
                     continue
                 args = [_twin_operand(builder, arg, dtype, numbers[key(value)]) for arg in value.args]
-                twin = builder.emit(remade(value, args, out_dtype))
+                twin = builder.emit(rebuild_call(value, args, out_dtype))
                 before = str(type_of(binding.var).dtype)
                 results += [binding.var, twin if out_dtype == before else builder.emit(relax.op.astype(twin, before))]
         builder.emit_func_output(builder.emit(relax.Tuple(results)))

@@ -220,7 +220,7 @@ def _reshape(frame: Frame, i: Reshape) -> None:
     source, shape = frame.tensor(i.src), frame.shape(i.shape)
     if np.prod(shape, dtype=np.int64) != np.prod(source.shape, dtype=np.int64):
         raise AdrenoSimError(f"{frame.where()}: cannot reshape {source.shape} to {shape}")
-    frame.set(i.dst, source.reshaped(shape, i.dst))
+    frame.set(i.dst, source.reshape(shape, i.dst))
 
 
 def _to_device(frame: Frame, i: ToDevice) -> None:

@@ -12,7 +12,7 @@ from ...base.specs import BufferSpec, Storage, TensorSpec, View
 from ...device.protocol import Device
 
 
-class Counted:
+class RefCounted:
     """Something held by registers and tuples: dropped when the last holder releases it. Starts with one holder."""
 
     def __init__(self) -> None:
@@ -30,7 +30,7 @@ class Counted:
         raise AssertionError("a Counted class defines drop")
 
 
-class StorageHandle(Counted):
+class StorageHandle(RefCounted):
     """Device memory of one alloc_storage; freed when neither a register nor a view holds it.
 
     views: those that live. poison: discard the bytes of a view when it ends, as those of freed memory are, so that
@@ -48,7 +48,7 @@ class StorageHandle(Counted):
         self.device.free(self.storage)
 
 
-class ViewHandle(Counted):
+class ViewHandle(RefCounted):
     """One view of a storage, shared by a tensor and its aliases; keeps the storage."""
 
     def __init__(self, owner: StorageHandle, spec: TensorSpec, offset: int = 0, name: str = ""):
@@ -108,7 +108,7 @@ class Tensor:
         dense = np.ascontiguousarray(array, dtype=self.dtype)
         self.device.write(self.view, dense.reshape(logical_shape(self.view)))
 
-    def reshaped(self, shape: tuple[int, ...], name: str) -> Tensor:
+    def reshape(self, shape: tuple[int, ...], name: str) -> Tensor:
         """An alias under another shape (a new holder of the view). A texture must keep its extents."""
         spec = TensorSpec(shape, self.dtype, self.scope)
         if spec.lower() != TensorSpec(self.shape, self.dtype, self.scope).lower():

@@ -42,7 +42,7 @@ def packed_conv2d(
         block, inner = channel(oc, lane, ic)
         row, column = y * strides[0] + kh * dilation[0] - top, x * strides[1] + kw * dilation[1] - left
         inside = _inside(row, height, top or bottom) + _inside(column, width, left or right)
-        value = _guarded(inside, data[n, block, row, column, inner], data.dtype)
+        value = _guard(inside, data[n, block, row, column, inner], data.dtype)
         return tvm.te.sum(value.astype(accumulate) * weight[oc, ic, kh, kw, lane].astype(accumulate), axis=[ic, kh, kw])
 
     return tvm.te.compute((batch, out_blocks, out_h, out_w, LANES), sum_of, name=CONV2D)
@@ -78,7 +78,7 @@ def packed_conv2d_transpose(
         block, inner = channel(oc, lane, ic)
         (row, tap_h, row_meets), (column, tap_w, column_meets) = rows.at(y, kh), columns.at(x, kw)
         value = data[n, block, row, column, inner].astype(accumulate) * weight[oc, ic, tap_h, tap_w, lane].astype(accumulate)
-        return tvm.te.sum(_guarded(row_meets + column_meets, value, accumulate), axis=[ic, kh, kw])
+        return tvm.te.sum(_guard(row_meets + column_meets, value, accumulate), axis=[ic, kh, kw])
 
     return tvm.te.compute((batch, out_blocks, out_h, out_w, LANES), sum_of, name=CONV2D_TRANSPOSE)
 
@@ -92,13 +92,13 @@ class _Taps:
 
     def at(self, out: Any, tap: Any) -> tuple[Any, Any, list[Any]]:
         """(position in the input, tap of the kernel, conditions that they meet), for the tap-th candidate."""
-        place = out + self.before
+        pos = out + self.before
         if self.dilation == 1:
-            taken = place % self.stride + tap * self.stride
-            position = place // self.stride - tap
+            taken = pos % self.stride + tap * self.stride
+            position = pos // self.stride - tap
             meets = [taken < self.kernel] if self.kernel % self.stride else []
             return position, taken, [*meets, position >= 0, position < self.size]
-        reach = place - tap * self.dilation
+        reach = pos - tap * self.dilation
         return reach // self.stride, tap, [reach % self.stride == 0, reach >= 0, reach < self.size * self.stride]
 
 
@@ -117,8 +117,8 @@ def input_channel(groups: int, inputs: int, outputs: int) -> Callable[[Any, Any,
             group = block // (outputs // LANES) if outputs % LANES == 0 else (block * LANES + lane) // outputs
         if inputs % LANES == 0:
             return group * (inputs // LANES) + ic // LANES, ic % LANES
-        place = group * inputs + ic
-        return place // LANES, place % LANES
+        pos = group * inputs + ic
+        return pos // LANES, pos % LANES
 
     return index
 
@@ -136,7 +136,7 @@ def _inside(position: Any, size: int, padded: int) -> list[Any]:
     return [position >= 0, position < size] if padded else []
 
 
-def _guarded(conditions: list[Any], value: Any, dtype: str) -> Any:
+def _guard(conditions: list[Any], value: Any, dtype: str) -> Any:
     """`value` where every condition holds, else zero; what it reads is not read then."""
     tirx = import_tvm().tirx
     return tirx.if_then_else(tirx.all(*conditions), value, tirx.const(0, str(dtype))) if conditions else value

@@ -35,10 +35,10 @@ def reads_by_texel(sch: Any, block: Any) -> bool:
     """Whether what the block reads for the four lanes of its result is one texel, or one element for all four."""
     stmt = sch.get(block)
     lane = [var for var in stmt.iter_vars if int(var.iter_type) == 0][-1].var
-    places = [list(node.indices) for node in walk(stmt.body) if kind(node) in ("BufferLoad", "TensorLoad")]
+    indices = [list(node.indices) for node in walk(stmt.body) if kind(node) in ("BufferLoad", "TensorLoad")]
     return all(
         not any(_uses(index, lane) for index in outer) and (last.same_as(lane) or not _uses(last, lane))
-        for *outer, last in places
+        for *outer, last in indices
     )
 
 

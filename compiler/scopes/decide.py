@@ -27,7 +27,7 @@ class Decision:
         return len({ask.scope for ask in self.asks}) > 1
 
 
-def last(asks: Sequence[Ask]) -> str:
+def choose_last(asks: Sequence[Ask]) -> str:
     """The wish that came up last among the different ones: what TVM's pass does in 0.25 to 0.27.
 
     Its source counts the consumers of each scope to let the most frequent win, but never raises a count above one.
@@ -35,13 +35,13 @@ def last(asks: Sequence[Ask]) -> str:
     return list(dict.fromkeys(ask.scope for ask in asks))[-1] if asks else GLOBAL
 
 
-def most(asks: Sequence[Ask]) -> str:
+def choose_most(asks: Sequence[Ask]) -> str:
     """The wish of most consumers, the first of equals: fewest copies."""
     wishes = [ask.scope for ask in asks]
     return max(dict.fromkeys(wishes), key=wishes.count) if asks else GLOBAL
 
 
-def decide(function: Any, demand: Demand, settle: Callable[[Sequence[Ask]], str] = last) -> dict[int, Decision]:
+def decide(function: Any, demand: Demand, settle: Callable[[Sequence[Ask]], str] = choose_last) -> dict[int, Decision]:
     """The scope of every call's result, by key of the call. Calls that give no tensor have none."""
     found: dict[int, Decision] = {}
     for binding in bindings(function):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..tvm_bridge.read import key, memory_scope
 from ..tvm_bridge.versions import import_tvm, shape_values, tvm_series, type_of
-from .decide import Decision, decide, last
+from .decide import Decision, choose_last, decide
 from .demand import Ask, Demand, Limits, collect, is_tensor, op_name, operands
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Watch = Callable[[Demand, dict[int, Decision]], None]
 
 
-def define_vdevice(target: Any, settle: Callable[[Sequence[Ask]], str] = last, watch: Watch | None = None) -> Pass:
+def define_vdevice(target: Any, settle: Callable[[Sequence[Ask]], str] = choose_last, watch: Watch | None = None) -> Pass:
     """Module pass: decide scopes and write them down. `watch` sees each function's demand and decisions.
 
     Constants get a type with the scope of their first use, as new nodes (TVM's own pass changes them in place).
@@ -66,13 +66,13 @@ class Devices:
         return list(self._by_scope.values())
 
 
-def typed(kind_: Any, device: Any) -> Any:
+def with_device(kind_: Any, device: Any) -> Any:
     """A tensor type, or a tuple of them, on a virtual device."""
     relax = import_tvm().relax
     older = tvm_series() == "0.25"
     fields = getattr(kind_, "fields", None)
     if fields is not None:
-        return (relax.TupleStructInfo if older else relax.TupleType)([typed(field, device) for field in fields])
+        return (relax.TupleStructInfo if older else relax.TupleType)([with_device(field, device) for field in fields])
     shape = shape_values(kind_)
     return (relax.TensorStructInfo if older else relax.TensorType)(shape, str(kind_.dtype), device)
 
@@ -91,7 +91,7 @@ def _mutator(mod: Any, demand: Demand, decisions: dict[int, Decision], devices: 
             decision = decisions.get(key(call))
             results = list(_type_arguments(call))
             if decision is not None:
-                results = [typed(type_of(decision.var), devices.of(decision.scope))]
+                results = [with_device(type_of(decision.var), devices.of(decision.scope))]
             scopes = iter(demand.by_call[key(call)])
             args = [self.operand(arg, scopes) for arg in operands(call)]
             if op_name(call) == "relax.call_tir":
@@ -101,9 +101,9 @@ def _mutator(mod: Any, demand: Demand, decisions: dict[int, Decision], devices: 
         def operand(self, old: Any, scopes: Iterator[str]) -> Any:
             """A call's operand on the device it asks for. The call is not made before all are: its type would not fit."""
             arg = self.visit_expr(old)
-            return self.hinted(old, arg, next(scopes)) if is_tensor(old) else arg
+            return self.hint(old, arg, next(scopes)) if is_tensor(old) else arg
 
-        def hinted(self, old: Any, arg: Any, scope: str) -> Any:
+        def hint(self, old: Any, arg: Any, scope: str) -> Any:
             if not isinstance(old, relax.Var):
                 known = self.constants.get(key(old))
                 if known is None:
@@ -125,5 +125,5 @@ def _constant(node: Any, device: Any) -> Any:
     """A constant over the same data whose type names the device."""
     tvm = import_tvm()
     if tvm_series() == "0.27":
-        return tvm.ir.GenericConst(node.value, typed(type_of(node), device))
-    return tvm.relax.Constant(node.data, typed(type_of(node), device))
+        return tvm.ir.GenericConst(node.value, with_device(type_of(node), device))
+    return tvm.relax.Constant(node.data, with_device(type_of(node), device))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..tvm_bridge.read import key, kind, memory_scope
 from ..tvm_bridge.versions import import_tvm, type_of
-from .define import typed
+from .define import with_device
 from .demand import bindings, op_name, operands
 from .rules import GLOBAL, is_texture
 
@@ -65,7 +65,7 @@ def _mutator(mod: Any, function: Any) -> Any:
             producer = producers.get(key(call))
             if producer is None:
                 return self.visit_expr_post_order(call)
-            result = typed(type_of(call.args[0]), call.attrs.dst_vdevice)
+            result = with_device(type_of(call.args[0]), call.attrs.dst_vdevice)
             rewritten = self.visit_expr_post_order(producer)
             return self.builder_.normalize(relax.Call(rewritten.op, list(rewritten.args), rewritten.attrs, [result]))
 

@@ -36,11 +36,11 @@ class Anchor:
 
     @property
     def spatial(self) -> list[int]:
-        return [place for place, kind in enumerate(self.kinds) if kind == "S"]
+        return [axis for axis, kind in enumerate(self.kinds) if kind == "S"]
 
     @property
     def reduced(self) -> list[int]:
-        return [place for place, kind in enumerate(self.kinds) if kind == "R"]
+        return [axis for axis, kind in enumerate(self.kinds) if kind == "R"]
 
     @property
     def channels(self) -> int:

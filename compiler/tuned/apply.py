@@ -10,7 +10,7 @@ from ..tvm_bridge.read import kind
 from ..tvm_bridge.versions import import_tvm
 from .cancel import cancel_copies
 from .store import NEVER, TuningStore, digest_of
-from .tasks import alone, cuts, prim_funcs
+from .tasks import cuts, isolate, prim_funcs
 from .variants import KEY
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 NAME = "adreno_sim.ApplyTuned"
 
 
-class Tuned:
+class TunedSchedules:
     """The best schedules of a tuning folder. applied: what became of each function that was tuned, filled while compiling.
 
     Raises AdrenoSimError where the folder is none of `tune`'s.
@@ -53,13 +53,13 @@ class Tuned:
         for var, function in module.functions_items():
             name = str(var.name_hint)
             if kind(function) == "PrimFunc" and name in self._flat:
-                scheduled = self._scheduled(name, alone(self._flat[name]), function)
+                scheduled = self._best_schedule(name, isolate(self._flat[name]), function)
                 if scheduled is not None:
                     changed[var] = scheduled
         self._flat = {}
         return changed
 
-    def _scheduled(self, name: str, flat: IRModule, scoped: Any) -> Any:
+    def _best_schedule(self, name: str, flat: IRModule, scoped: Any) -> Any:
         """The function with the best schedule found for it; None where it was not tuned, or nothing beat the default one."""
         tvm = import_tvm()
         if not self._store.database.has_workload(flat):
@@ -73,7 +73,7 @@ class Tuned:
         if default is not None and default.get("rank") is not None and default["rank"] <= seconds:
             self.applied[name] = "default schedule: no candidate was better"
             return None
-        schedule = tvm.s_tir.Schedule(alone(scoped))
+        schedule = tvm.s_tir.Schedule(isolate(scoped))
         try:
             record.trace.apply_to_schedule(schedule, False)
             gone = cancel_copies(schedule)
@@ -83,7 +83,7 @@ class Tuned:
         variant = str(schedule.get(schedule.get_sblock("root")).annotations[KEY])
         forwarded = f"; staging copies cancelled: {len(gone)}" if gone else ""
         self.applied[name] = f"{variant}{forwarded}"
-        return _like(schedule.mod["main"], scoped)
+        return _with_attributes_of(schedule.mod["main"], scoped)
 
     def _best(self, flat: IRModule) -> Any:
         """The accepted record that ranks first."""
@@ -91,7 +91,7 @@ class Tuned:
         return found[0] if found and float(found[0].run_secs[0]) < NEVER else None
 
 
-def _like(function: Any, other: Any) -> Any:
+def _with_attributes_of(function: Any, other: Any) -> Any:
     """The scheduled function with the attributes of the one it replaces, known as scheduled."""
     attributes = {str(name): value for name, value in dict(other.attrs or {}).items()}
     for name in dict(function.attrs or {}):

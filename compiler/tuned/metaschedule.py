@@ -13,30 +13,30 @@ from typing import Any
 from ...base.errors import UnsupportedError
 from ..tvm_bridge.versions import import_tvm
 
-PLACES = ("tvm.s_tir.meta_schedule", "tvm.meta_schedule")
+MODULES = ("tvm.s_tir.meta_schedule", "tvm.meta_schedule")
 NEEDED = ("TuneContext", "database", "builder", "runner", "space_generator", "search_strategy", "mutator")
 
 
 def meta_schedule() -> ModuleType:
     """The module of MetaSchedule. UnsupportedError where TVM was built without it, or with another interface."""
     version = import_tvm().__version__
-    for place in PLACES:
+    for module_name in MODULES:
         try:
-            found = import_module(place)
+            found = import_module(module_name)
         except ImportError:
             continue
         missing = [name for name in NEEDED if not hasattr(found, name)]
         if missing:
             raise UnsupportedError(f"unsupported: MetaSchedule of TVM {version} has no {missing[0]}, which tuning needs")
         return found
-    raise UnsupportedError(f"unsupported: TVM {version} has no MetaSchedule ({' or '.join(PLACES)}); tuning needs it")
+    raise UnsupportedError(f"unsupported: TVM {version} has no MetaSchedule ({' or '.join(MODULES)}); tuning needs it")
 
 
-def derived(kind: type) -> Any:
+def derive(kind: type) -> Any:
     """An object of a Python class derived from one of MetaSchedule's Py classes, as TVM takes it."""
-    for place in ("tvm.ir.utils", "tvm.runtime.support", "tvm.s_tir.meta_schedule.utils"):
+    for module_name in ("tvm.ir.utils", "tvm.runtime.support", "tvm.s_tir.meta_schedule.utils"):
         try:
-            decorate = getattr(import_module(place), "derived_object", None)
+            decorate = getattr(import_module(module_name), "derived_object", None)
         except ImportError:
             continue
         if decorate is not None:

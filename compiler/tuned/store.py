@@ -44,7 +44,7 @@ class TuningStore:
         if settings is not None:
             self._create()
         self.settings = self._settings(settings)
-        self._mend()
+        self._drop_partial_line()
         self.lines = self._read()
         self.database = meta_schedule().database.JSONDatabase(str(self.path / WORKLOADS), str(self.path / RECORDS))
 
@@ -144,7 +144,7 @@ class TuningStore:
                 )
         return found
 
-    def _mend(self) -> None:
+    def _drop_partial_line(self) -> None:
         """Drop what a kill left of a last line."""
         for name in (TRIALS, WORKLOADS, RECORDS):
             file = self.path / name

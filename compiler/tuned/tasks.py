@@ -56,7 +56,7 @@ def params_of(function: Any) -> list[BufferInfo]:
     return [info for info in infos if info is not None]
 
 
-def alone(function: Any) -> IRModule:
+def isolate(function: Any) -> IRModule:
     """A module with the function as `main`, without what ties it to its model: equal bodies give equal modules."""
     for name in dict(function.attrs or {}):
         if str(name) not in KEPT:
@@ -75,10 +75,10 @@ def find_tasks(module: IRModule, target: Target, fixes: Sequence[Fix]) -> list[T
 
     tasks: list[Task] = []
     for name, function in flat.items():
-        one = alone(function)
+        one = isolate(function)
         if name not in scoped or find_anchor(tvm.s_tir.Schedule(one)) is None:
             continue
-        called = alone(scoped[name])
+        called = isolate(scoped[name])
         textures = texture_params(called["main"])
         for number, known in enumerate(tasks):
             if structural_equal(known.module, one):

@@ -48,13 +48,13 @@ def compile_function(
     scheduled: it is; else the pipeline's own rules schedule it. The target is the buffer one in any case: on the other, TVM would
     choose scopes for the arguments anew. textures: parameters counted as textures. UnsupportedError where TVM fails.
     """
-    module = _around(function, scheduled)
+    module = _module_around(function, scheduled)
     lowered = lower(module, make_target("buffer", limits), pipeline, tuple(without_fix))
     compiled = extract(lowered, TASK)
     return Candidate(compiled, tuple(footprints(compiled.host_functions[TASK], lowered.tir, textures)))
 
 
-def _around(function: Any, scheduled: bool) -> IRModule:
+def _module_around(function: Any, scheduled: bool) -> IRModule:
     relax = import_tvm().relax
     types = [tensor_type([int(size) for size in info.shape], info.dtype) for info in params_of(function)]
     inputs = [relax.Var(f"input_{number}", ty) for number, ty in enumerate(types[:-1])]

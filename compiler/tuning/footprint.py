@@ -151,9 +151,9 @@ class _Counter:
     def _visit_bufferload(self, node: Any, times: int, divergent: bool, seen: set[Any]) -> None:
         self._below(node, times, divergent, seen)
         info = read.buffer_info(read.loaded_buffer(node))
-        place = (info.key, *map(_same, node.indices))
-        if place not in seen:
-            seen.add(place)
+        element = (info.key, *map(_same, node.indices))
+        if element not in seen:
+            seen.add(element)
             self._count(info, _bytes(read.dtype_of(node)), times, divergent)
 
     _visit_tensorload = _visit_bufferload
@@ -173,9 +173,9 @@ class _Counter:
         self._below(node, times, divergent, seen)
         if name in ("tirx.texture2d_load", "tirx.texture2d_store"):
             bits = int(node.args[4])  # of a texel
-            place = tuple(map(_same, node.args[:4]))
-            if name == "tirx.texture2d_store" or place not in seen:
-                seen.add(place)
+            element = tuple(map(_same, node.args[:4]))
+            if name == "tirx.texture2d_store" or element not in seen:
+                seen.add(element)
                 self._add("texture", bits // 8, times, divergent)
 
     def _count(self, info: read.BufferInfo, nbytes: int, times: int, divergent: bool) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 
 from ...base.errors import AdrenoSimError, DeviceError, UnsupportedError
 from ...base.progress import Progress
-from ...base.rejected_call import refused_call
+from ...base.rejected_call import rejected_call
 from ...device.protocol import Device, LaunchResult
 from ...findings import Finding, Kind, Severity
 from ...golden.kernel_reference import KernelReference
@@ -103,7 +103,7 @@ class Judge:
         if not broken and self.timer is not None:
             other = self.timer.info
             broken = broken_limits(built.host, built.launches, other.limits, other.name)
-        return Rejection("limits", _told(broken), tuple(broken)) if broken else built
+        return Rejection("limits", _finding_lines(broken), tuple(broken)) if broken else built
 
     def cost_of(self, candidate: Candidate, copies: frozenset[int]) -> Cost:
         """The static cost without the launches in `copies`."""
@@ -116,13 +116,13 @@ class Judge:
 
     def run(self, model: CompiledModel, static: Cost, copies: frozenset[int] = frozenset()) -> Verdict | Rejection:
         """Run a compiled candidate: on the checker, then on the timer if there is one."""
-        output, rejection = self._checked(model)
+        output, rejection = self._check(model)
         if rejection is not None:
             return rejection
         assert output is not None
         seconds = None
         if self.timer is not None:
-            timed = self._timed(model, copies)
+            timed = self._time(model, copies)
             if isinstance(timed, Rejection):
                 return timed
             seconds = timed
@@ -134,7 +134,7 @@ class Judge:
         dtype = self.task.params[-1].dtype
         return float(TOLERANCE[dtype] * np.sqrt(self.terms)) if dtype == "float16" else TOLERANCE.get(dtype, 0.0)
 
-    def _checked(self, model: CompiledModel) -> tuple[np.ndarray | None, Rejection | None]:
+    def _check(self, model: CompiledModel) -> tuple[np.ndarray | None, Rejection | None]:
         observer = KernelObserver(model, LiveGolden(self.reference), False, Progress(), tolerance=self.tolerance)
         output: np.ndarray | None = None
         stopped: Rejection | None = None
@@ -144,7 +144,7 @@ class Judge:
         except FirstWrong:
             pass
         except DeviceError as error:
-            found = refused_call(error)
+            found = rejected_call(error)
             stopped = Rejection("run", found.message, (found,))
         except AdrenoSimError as error:
             stopped = Rejection("run", str(error).splitlines()[0])
@@ -152,12 +152,12 @@ class Judge:
         errors = tuple(f for f in observer.findings.as_list() if f.severity is Severity.ERROR)
         if errors:
             values = all(finding.kind is Kind.WRONG_VALUE for finding in errors)
-            return None, Rejection("values" if values else "run", _told(errors), errors)
+            return None, Rejection("values" if values else "run", _finding_lines(errors), errors)
         if stopped is None and not any(row.compared > row.vacuous for row in rows):
             stopped = Rejection("values", "its result says nothing: nothing was compared, or what was is constant")
         return output, stopped
 
-    def _timed(self, model: CompiledModel, copies: frozenset[int]) -> float | Rejection:
+    def _time(self, model: CompiledModel, copies: frozenset[int]) -> float | Rejection:
         """Median seconds of the launches that count."""
         assert self.timer is not None
         clock = _Clock(copies)
@@ -205,10 +205,10 @@ class _Clock(Observer):
         self._number += 1
 
 
-def _told(findings: Any) -> str:
+def _finding_lines(findings: Any) -> str:
     first, *more = findings
-    place = f"{first.kernel}:{first.line}: " if first.line else f"{first.kernel}: " if first.kernel else ""
-    return f"{first.kind.label}: {place}{first.message}" + (f" ({len(more)} more)" if more else "")
+    loc = f"{first.kernel}:{first.line}: " if first.line else f"{first.kernel}: " if first.kernel else ""
+    return f"{first.kind.label}: {loc}{first.message}" + (f" ({len(more)} more)" if more else "")
 
 
 def _terms(task: Task) -> int:

@@ -12,34 +12,34 @@ from typing import Any
 from ...base import json_io
 from ...base.errors import AdrenoSimError
 from ..artifact.model import CompiledModel
-from ..tuned.metaschedule import derived, meta_schedule
+from ..tuned.metaschedule import derive, meta_schedule
 from ..tvm_bridge.versions import import_tvm
 from .cost import NANOSECOND, Cost
 from .judge import Judge, Rejection, Verdict
 
 
-class Measured:
+class LatestResult:
     """What became of the latest candidate: set by the builder where it rejects, else by the runner."""
 
     def __init__(self) -> None:
         self.verdict: Verdict | Rejection | None = None
 
 
-def make_builder(judge: Judge, folder: str | os.PathLike[str], measured: Measured | None = None) -> Any:
+def make_builder(judge: Judge, folder: str | os.PathLike[str], measured: LatestResult | None = None) -> Any:
     """A PyBuilder: the candidate compiled for OpenCL without a device, as a bundle in `folder`, its cost beside it.
 
     One that does not compile or breaks a limit is an error of the build, which says so.
     """
     ms = meta_schedule()
-    place = Path(folder)
-    noted = measured or Measured()
+    path = Path(folder)
+    noted = measured or LatestResult()
 
     class AdrenoBuilder(ms.builder.PyBuilder):  # type: ignore[name-defined]
         def build(self, build_inputs: list[Any]) -> list[Any]:
             return [self.one(item) for item in build_inputs]
 
         def one(self, item: Any) -> Any:
-            descriptor, name = tempfile.mkstemp(suffix=".asim", dir=place)
+            descriptor, name = tempfile.mkstemp(suffix=".asim", dir=path)
             os.close(descriptor)
             schedule = import_tvm().s_tir.Schedule(item.mod)
             built = judge.build(schedule, name)
@@ -52,14 +52,14 @@ def make_builder(judge: Judge, folder: str | os.PathLike[str], measured: Measure
             json_io.write_json(_beside(name), json_io.plain_json(beside))
             return ms.builder.BuilderResult(name, None)
 
-    return derived(AdrenoBuilder)
+    return derive(AdrenoBuilder)
 
 
-def make_runner(judge: Judge, measured: Measured | None = None) -> Any:
+def make_runner(judge: Judge, measured: LatestResult | None = None) -> Any:
     """A PyRunner: runs what the builder made, and answers with the seconds of a real device or, without one, with the static
     cost as nanoseconds. A candidate that is wrong, or touches what it must not, is an error that says where. Artifacts go."""
     ms = meta_schedule()
-    noted = measured or Measured()
+    noted = measured or LatestResult()
 
     def finished(result: Any) -> Any:
         return ms.runner.RunnerFuture(f_done=lambda: True, f_result=lambda: result)
@@ -83,7 +83,7 @@ def make_runner(judge: Judge, measured: Measured | None = None) -> Any:
                 return ms.runner.RunnerResult(None, str(found))
             return ms.runner.RunnerResult([rank(found)], None)
 
-    return derived(AdrenoRunner)
+    return derive(AdrenoRunner)
 
 
 def rank(verdict: Verdict) -> float:

@@ -17,14 +17,14 @@ from ...base.errors import AdrenoSimError, OptionError, UnsupportedError
 from ...device.protocol import Device
 from ...results import encode
 from ..importers.load import load_model
-from ..lower.pipeline import PipelineName, chosen
+from ..lower.pipeline import PipelineName, select_fixes
 from ..lower.targets import make_target
-from ..tuned.metaschedule import derived, meta_schedule, quiet_logger, without_tensor_intrinsics
+from ..tuned.metaschedule import derive, meta_schedule, quiet_logger, without_tensor_intrinsics
 from ..tuned.store import TuningStore, decisions_of, digest_of, key_of, variant_of
 from ..tuned.tasks import Task, find_tasks
 from ..tvm_bridge.versions import import_tvm
 from .judge import Judge, Rejection, Verdict
-from .measure import Measured, make_builder, make_runner, rank
+from .measure import LatestResult, make_builder, make_runner, rank
 from .report import TaskReport, Trial, TuneReport, ranking, trials_of
 from .space import space_generator
 
@@ -73,7 +73,7 @@ def tune(
     checker, timer = _devices(device, check_on)
     model = load_model(source, shapes or None, seed)
     made = make_target(target, checker.info.limits)
-    tasks = _wanted(find_tasks(model.module, made, chosen(pipeline, without_fix)), only)
+    tasks = _select_tasks(find_tasks(model.module, made, select_fixes(pipeline, without_fix)), only)
     if not tasks:
         raise UnsupportedError(
             f"unsupported: {model.name} has no function to tune: the space is for convolutions and matrix products of known sizes"
@@ -111,7 +111,7 @@ def _devices(device: str | Device | None, check_on: str | Device | None) -> tupl
     return second, first
 
 
-def _wanted(tasks: Sequence[Task], only: Sequence[str]) -> list[Task]:
+def _select_tasks(tasks: Sequence[Task], only: Sequence[str]) -> list[Task]:
     """Those with one of these in their functions' names; OptionError for one that is in none."""
     names = [name for task in tasks for name in task.functions]
     for part in only if names else ():
@@ -127,7 +127,7 @@ class _Search:
     def __init__(self, task: Task, judge: Judge, store: TuningStore, target: Any, scratch: str, step: Step):
         self.task, self.judge, self.store, self.target, self.step = task, judge, store, target, step
         self.digest = digest_of(task.module)
-        self.measured = Measured()
+        self.measured = LatestResult()
         self.builder = make_builder(judge, scratch, self.measured)
         self.runner = make_runner(judge, self.measured)
 
@@ -228,7 +228,7 @@ def _chance(seed: int) -> Any:
         def predict(self, context: Any, candidates: Any) -> Any:
             return generator.random(len(candidates))
 
-    return derived(Chance)
+    return derive(Chance)
 
 
 def _line(number: int, schedule: Any, found: Verdict | Rejection | None) -> dict[str, Any]:

@@ -63,24 +63,24 @@ def watching(*watchers: object) -> Iterator[None]:
     TVM never lets go of an instrument: it forgets its watcher at the end, or every module a watcher keeps would stay.
     """
     tvm = import_tvm()
-    places: list[list[Any]] = [[watcher] for watcher in watchers]
+    cells: list[list[Any]] = [[watcher] for watcher in watchers]
     try:
-        with tvm.transform.PassContext(instruments=[_instrument(place) for place in places]):
+        with tvm.transform.PassContext(instruments=[_instrument(cell) for cell in cells]):
             yield
     finally:
-        for place in places:
-            place.clear()
+        for cell in cells:
+            cell.clear()
 
 
-def _instrument(place: list[Any]) -> Any:
-    (watcher,) = place
+def _instrument(cell: list[Any]) -> Any:
+    (watcher,) = cell
     names = ("should_run", "run_before_pass", "run_after_pass")
-    body = {name: _forward(place, name) for name in names if hasattr(watcher, name)}
+    body = {name: _forward(cell, name) for name in names if hasattr(watcher, name)}
     return import_tvm().ir.instrument.pass_instrument(type(type(watcher).__name__, (), body))()
 
 
-def _forward(place: list[Any], name: str) -> Any:
-    return lambda _self, mod, info: getattr(place[0], name)(mod, info)
+def _forward(cell: list[Any], name: str) -> Any:
+    return lambda _self, mod, info: getattr(cell[0], name)(mod, info)
 
 
 class Snapshot:

@@ -54,7 +54,7 @@ def check_pair(tvm_version: str, ffi_version: str | None) -> None:
     """Raise unless this apache-tvm may be imported with this apache-tvm-ffi (None = not installed).
 
     UnsupportedError for a TVM series that is not in SUPPORTED, AdrenoSimError for a pair known to crash; both give the
-    pip line that mends it.
+    pip line that fixes it.
     """
     name = series(tvm_version)
     if name not in SUPPORTED:
@@ -70,7 +70,7 @@ def check_pair(tvm_version: str, ffi_version: str | None) -> None:
         )
 
 
-def _installed(distribution: str) -> str | None:
+def _installed_version(distribution: str) -> str | None:
     try:
         return metadata.version(distribution)
     except metadata.PackageNotFoundError:
@@ -84,9 +84,9 @@ def import_tvm() -> ModuleType:
     A TVM without package metadata (built from source, on the path) is judged by its own version after the import.
     Raises AdrenoSimError or UnsupportedError with what to run.
     """
-    version = _installed("apache-tvm")
+    version = _installed_version("apache-tvm")
     if version is not None:
-        check_pair(version, _installed("apache-tvm-ffi"))
+        check_pair(version, _installed_version("apache-tvm-ffi"))
     elif util.find_spec("tvm") is None:
         raise AdrenoSimError(f"TVM is not installed. Run: {_pip_line(GOOD_PAIRS[SUPPORTED[-1]])}")
     import tvm

@@ -22,7 +22,7 @@ SENTENCE = "gets loops with barriers wrong (a tiled matrix product: element "
 @pytest.fixture(scope="session")
 def defective(tmp_path_factory) -> str:
     """Text of the .icd file for PyPI's PoCL 3.0."""
-    library = drivers.named("pocl").installed()
+    library = drivers.get_driver("pocl").find_library()
     return f"{library}\n" if library else ""
 
 
@@ -47,7 +47,7 @@ def test_the_tests_find_it_out_as_well(pip_pocl):
 
 
 def test_intels_gives_every_answer(intel):
-    (icd, *_) = drivers.files_of(drivers.named("intel"))
+    (icd, *_) = drivers.icd_texts(drivers.get_driver("intel"))
     assert judge_driver(icd).against == "" and oracle.find_failures(intel) == []
 
 
@@ -81,7 +81,7 @@ print([warning.kind.label for warning in device.take_warnings()])
 def test_portable_is_fit_and_alone(opencl_child):
     """The driver that is not chosen stays out of the process, also the one that pyopencl's wheel would load."""
     platforms, name, warnings = opencl_child("cl:portable", code=OPEN).stdout.splitlines()
-    driver = drivers.meant("portable")
+    driver = drivers.find_driver("portable")
     assert platforms == f"['{driver.platform}']" and driver.platform in name and warnings == "[]"
 
 

@@ -133,6 +133,6 @@ def test_crash_is_reported_and_the_oracle_lives_on(process):
 
 
 def test_an_oracle_that_is_not_installed_is_unavailable(monkeypatch):
-    monkeypatch.setattr(drivers, "files_of", lambda driver: [])
+    monkeypatch.setattr(drivers, "icd_texts", lambda driver: [])
     with pytest.raises(oracle.OracleUnavailable, match=r"pocl oracle unavailable: .* is not installed: apt install"):
         oracle.open_oracle("pocl")

@@ -24,7 +24,7 @@ INSTALLED = any(entry.name == "adreno_sim" for entry in entry_points(group="pyte
 
 TVM = importlib.util.find_spec("tvm") is not None
 
-THERE = {driver.name for driver in drivers.DRIVERS if importlib.util.find_spec("pyopencl") and drivers.found(driver)}
+THERE = {driver.name for driver in drivers.DRIVERS if importlib.util.find_spec("pyopencl") and drivers.is_available(driver)}
 
 USERS_FILE = '''
 import numpy as np
@@ -157,7 +157,7 @@ def test_one_device_alone(run, name, request):
 
 def test_an_unfit_device_says_so_in_the_summary(run, request):
     judges.skip_without(request.node, "pocl")
-    wrong = judge_driver(drivers.files_of(drivers.named("pocl"))[0]).against
+    wrong = judge_driver(drivers.icd_texts(drivers.get_driver("pocl"))[0]).against
     said = said_of("cl:pocl", run("cl:pocl").stdout.str())
     assert wrong in said if wrong else "gets" not in said
 

@@ -44,7 +44,7 @@ def test_shows_what_a_run_left_and_clears_it(launch, capsys):
 
 def test_no_cache_leaves_the_disk_alone(launch):
     assert main(["kernel", "--launch", launch, "--no-cache"]) == 0
-    assert not disk_cache.usage() and disk_cache.enabled()
+    assert not disk_cache.usage() and disk_cache.is_enabled()
 
 
 def test_a_limit_that_is_no_number_is_bad_input(launch, monkeypatch, capsys):

@@ -172,8 +172,8 @@ def skipped(command: Command, slow: bool) -> bool:
     if not slow and (missing or not re.match(QUICK, command.text)):
         return True
     for name in OPENCL.findall(command.text):
-        driver = drivers.meant(name or "portable")
-        if driver is None or not drivers.found(driver):
+        driver = drivers.find_driver(name or "portable")
+        if driver is None or not drivers.is_available(driver):
             return True
     return False
 

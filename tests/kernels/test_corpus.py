@@ -87,7 +87,7 @@ def test_cases_are_many_and_complete() -> None:
 def test_every_kind_a_launch_can_have_is_there() -> None:
     """The others are of a whole model: its plan, its comparisons."""
     of_models = {
-        Kind.WRONG_ACCESS_QUALIFIER, Kind.PLAN_INFLATED, Kind.VACUOUS, Kind.NONFINITE_BORN,
+        Kind.WRONG_ACCESS_QUALIFIER, Kind.PLAN_INFLATED, Kind.UNINFORMATIVE, Kind.NONFINITE_INTRODUCED,
         Kind.REUSE_RULE,
         Kind.DEVICES_DIFFER, Kind.DEVICE_CRASHED, Kind.DEVICE_HUNG,
     }  # fmt: skip

@@ -15,7 +15,7 @@ from adreno_sim.base.specs import BufferSpec, ImageSpec
 from adreno_sim.cli.main import main
 from adreno_sim.compiler.artifact.hostir import BufferParam, BufferRef, Const, HostFunction, Launch
 from adreno_sim.compiler.artifact.model import KernelCode, KernelParamInfo
-from adreno_sim.compiler.check.reproduce import Reproducer, Snapshot, written_launch
+from adreno_sim.compiler.check.reproduce import Reproducer, Snapshot, describe_launch
 from adreno_sim.compiler.run.observer import FunctionCall, LaunchCall
 from adreno_sim.device.protocol import LaunchResult
 from adreno_sim.findings import Finding, Kind
@@ -144,7 +144,7 @@ def test_views_nobody_wrote_stay_unwritten():
     device = open_device("sim:adreno-740", seed=3)
     launch = launch_call(device)
     contents = [None if isinstance(arg, np.generic) else device.read(arg) for arg in launch.args]
-    written = written_launch(Snapshot(launch, contents), "why", {})
+    written = describe_launch(Snapshot(launch, contents), "why", {})
     assert [argument.table.get("data") for argument in written.arguments] == [None, "unwritten", "unwritten", None, None]
     assert written.arguments[3].table == {"kind": "scalar", "name": "factor", "type": "float", "value": 2.0}
 

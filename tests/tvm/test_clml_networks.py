@@ -39,7 +39,7 @@ def _row(name, report):
     (graph,) = report.subgraphs
     copies = f"{graph.copies_in} in, {graph.copies_out} out"
     figures = f"{graph.copied_bytes:,} | {graph.on_chip_peak:,} | {graph.buffers:,}"
-    return f"| {name} | {offload_text.counted(graph.operators)} | {copies} | {figures} |"
+    return f"| {name} | {offload_text.count_names(graph.operators)} | {copies} | {figures} |"
 
 
 def _residual(x):
@@ -91,7 +91,7 @@ def test_wrong_constants_are_found(mixed, adreno):
 def test_wrong_operator_is_named(mixed, adreno, monkeypatch):
     from adreno_sim.mlops import pooling
 
-    monkeypatch.setattr(pooling, "rounded", lambda values, mode: values.astype("float32") * 1.01)
+    monkeypatch.setattr(pooling, "round_to_storage", lambda values, mode: values.astype("float32") * 1.01)
     report = adreno_sim.check(mixed, device=adreno, target="clml", clml_min_flops=0)
     assert report.first_wrong is not None and report.first_wrong.kernel == "clml_0"
     assert "is not what its subgraph computes" in report.first_wrong.message

@@ -61,10 +61,10 @@ def test_what_no_series_compiles(tmp_path: Path) -> None:
     code, found = doctor(tmp_path, "--only", "own-texture,stacked-sum")
     assert code == 0 and all(item["present"] and item["mended"] for item in found["defects"])
     assert all(item["stock"].startswith("does not compile (") for item in found["defects"])
-    assert own_texture.lowered_by_tvm(own_texture.scheduled("global")) == "ok"
+    assert own_texture.lowered_by_tvm(own_texture.make_scheduled("global")) == "ok"
 
 
-def test_strict_counts_a_mended_defect(tmp_path: Path) -> None:
+def test_strict_counts_a_fixed_defect(tmp_path: Path) -> None:
     code, found = doctor(tmp_path, "--strict", "--only", "pipeline-tuple")
     assert code == 1 and found["ok"] and found["defects"][0]["present"]
 
@@ -74,20 +74,20 @@ def test_an_unknown_defect_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert "defect 'texture-stores': expected one of pipeline-tuple, texture-store" in capsys.readouterr().err
 
 
-def test_an_unmended_defect_fails(adreno: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unfixed_defect_fails(adreno: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     wrong = defects.Defect("wrong", "", "texture-store", "texture", lambda _device, _pipeline, _without: "wrong-value in k")
     monkeypatch.setattr("adreno_sim.compiler.doctor.examine.DEFECTS", (wrong,))
     found = examine(adreno)
-    assert not found.ok and not found.defects[0].mended
+    assert not found.ok and not found.defects[0].is_fixed
 
 
-def test_every_mend_of_a_defect_is_known_to_the_doctor() -> None:
-    named = {name for defect in defects.DEFECTS for name in defects.mends(defect)}
-    assert named == {fix.name for fix in FIXES} - {"elementwise-texels"}  # which mends no defect: it keeps more in textures
+def test_every_fix_of_a_defect_is_known_to_the_doctor() -> None:
+    named = {name for defect in defects.DEFECTS for name in defects.fixes_of(defect)}
+    assert named == {fix.name for fix in FIXES} - {"elementwise-texels"}  # which fixes no defect: it keeps more in textures
 
 
 @pytest.mark.slow
-def test_everything_is_mended(adreno: Any) -> None:
+def test_everything_is_fixed(adreno: Any) -> None:
     found = examine(adreno)
     assert found.ok, found.defects
     assert {item.name for item in found.defects} - {item.name for item in found.present} == defects.ABSENT[tvm_series()]

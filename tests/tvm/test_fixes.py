@@ -1,4 +1,4 @@
-"""Every mend is needed: left out, its defect is back; and what each does to the module."""
+"""Every fix is needed: left out, its defect is back; and what each does to the module."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ SHOWS = {
     "unbound-block": ("squeeze_and_excite", "unsupported"),
     "texture-store": ("conv2d", "wrong-value in te_layout_transform_kernel"),
 }
-"""Mend -> an operator of the table that needs it, and the verdict for textures without it."""
+"""Fix -> an operator of the table that needs it, and the verdict for textures without it."""
 
 WIDENS = {"packed-transpose": "conv2d_transpose_between", "elementwise-texels": "clip_imported"}
-"""Mend -> an operator whose results lie in more textures with it."""
+"""Fix -> an operator whose results lie in more textures with it."""
 
 
-def test_every_mend_is_shown_or_concerns_the_plan() -> None:
+def test_every_fix_is_shown_or_concerns_the_plan() -> None:
     assert {fix.name for fix in registry.FIXES} == {*SHOWS, *WIDENS, "plan-coefficient"}
 
 
@@ -51,7 +51,7 @@ def test_without_it_fewer_kernels_write_textures(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SHOWS)
-def test_without_a_mend_its_defect_is_back(name: str, verdict: Callable[..., str]) -> None:
+def test_without_a_fix_its_defect_is_back(name: str, verdict: Callable[..., str]) -> None:
     if name not in {fix.name for fix in registry.choose()}:
         pytest.skip(f"TVM {tvm_series()} does not have the defect")
     operator, shown = SHOWS[name]
@@ -60,23 +60,23 @@ def test_without_a_mend_its_defect_is_back(name: str, verdict: Callable[..., str
     assert verdict(OPERATORS[operator](), "texture", "fixed", without_fix=(name,)) == shown
 
 
-def test_texture_store_is_right_in_025_and_mended_after() -> None:
+def test_texture_store_is_right_in_025_and_fixed_after() -> None:
     names = {fix.name for fix in registry.choose()}
     assert ("texture-store" in names) == (tvm_series() != "0.25")
 
 
-def test_an_unknown_mend_is_named() -> None:
+def test_an_unknown_fix_is_named() -> None:
     with pytest.raises(adreno_sim.AdrenoSimError, match=r"fix 'texture-stores': expected one of .*texture-store"):
         lower(OPERATORS["conv2d"](), "texture", without=("texture-stores",))
 
 
 def test_stock_has_nothing_to_leave_out() -> None:
-    with pytest.raises(adreno_sim.AdrenoSimError, match="stock pipeline has no mends"):
+    with pytest.raises(adreno_sim.AdrenoSimError, match="stock pipeline has no fixes"):
         lower(OPERATORS["conv2d"](), "texture", "stock", without=("texture-store",))
 
 
 @pytest.mark.parametrize(("operator", "factor"), [("residual_block", 4), ("conv2d_half_twice", 2)])
-def test_plan_is_inflated_by_the_item_size_and_mended(operator: str, factor: int) -> None:
+def test_plan_is_inflated_by_the_item_size_and_fixed(operator: str, factor: int) -> None:
     module = OPERATORS[operator]() if operator in OPERATORS else half_twice()
     stock, fixed = (_plan(module, without) for without in (("plan-coefficient",), ()))
     textures = {t.storage for t in stock.tensors} - {t.storage for t in stock.tensors if t.scope == "global"}

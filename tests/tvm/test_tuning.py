@@ -25,7 +25,7 @@ from adreno_sim.compiler.lower.targets import make_target  # noqa: E402
 from adreno_sim.compiler.passes.registry import choose  # noqa: E402
 from adreno_sim.compiler.schedules.blocks import blocks_of  # noqa: E402
 from adreno_sim.compiler.tuned import metaschedule  # noqa: E402
-from adreno_sim.compiler.tuned.apply import Tuned  # noqa: E402
+from adreno_sim.compiler.tuned.apply import TunedSchedules  # noqa: E402
 from adreno_sim.compiler.tuned.cancel import cancel_copies  # noqa: E402
 from adreno_sim.compiler.tuned.store import TRIALS, TuningStore  # noqa: E402
 from adreno_sim.compiler.tuned.tasks import find_tasks  # noqa: E402
@@ -162,7 +162,7 @@ def test_limits_are_told_before_anything_runs(tmp_path: Path) -> None:
 
 
 def test_a_wrong_candidate_is_rejected_with_the_store_that_did_it(adreno: Any, tmp_path: Path) -> None:
-    """Without the mend, TVM 0.26 and 0.27 store one channel four times; the same schedule is right with it."""
+    """Without the fix, TVM 0.26 and 0.27 store one channel four times; the same schedule is right with it."""
     (task,) = tasks_of(padded())
     one = schedules(task)["data texture, weight buffer, padding guarded"]
     verdict = judged(Judge(task, adreno, without_fix=("texture-store",)), one, tmp_path)
@@ -303,7 +303,7 @@ def test_results_of_other_settings_do_not_mix(tuned: tuple[Path, Any], tmp_path:
     with pytest.raises(AdrenoSimError, match=r"holds notes\.txt and is no tuning folder"):
         tune(padded(), tmp_path, trials=1)
     with pytest.raises(AdrenoSimError, match="is no tuning folder"):
-        Tuned(tmp_path)
+        TunedSchedules(tmp_path)
     with pytest.raises(AdrenoSimError, match="trials 0"):
         tune(padded(), tmp_path / "db", trials=0)
     with pytest.raises(UnsupportedError, match="no function to tune"):

@@ -1,4 +1,4 @@
-"""golden.compare: tolerance, special values, ulp distance, vacuity."""
+"""golden.compare: tolerance, special values, ulp distance, uninformative agreement."""
 
 import math
 import struct
@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from adreno_sim.results.comparison import CHUNK, TOLERANCE, compare, ulp_distance, vacuity
+from adreno_sim.results.comparison import CHUNK, TOLERANCE, compare, ulp_distance, why_uninformative
 
 NORMAL = np.random.default_rng(0).standard_normal((4, 5, 6)).astype("float32")
 
@@ -28,7 +28,7 @@ def test_tolerance_is_relative_to_the_larger_of_value_and_rms(dtype, factor, ok)
         assert result.ok is ok
         assert result.worst == tuple(np.unravel_index(place, golden.shape))
         assert result.max_abs == pytest.approx(factor * step, rel=0.1)
-        assert not result.vacuous
+        assert not result.uninformative
 
 
 def test_worst_is_judged_in_units_of_its_tolerance():
@@ -54,13 +54,13 @@ def test_nan_and_infinity_agree_only_with_themselves():
 
 def test_integers_and_booleans_are_exact():
     golden = np.arange(-5, 5, dtype="int32")
-    assert compare(golden.copy(), golden).checked
+    assert compare(golden.copy(), golden).is_informative
     got = golden.copy()
     got[3] += 1
     result = compare(got, golden)
     assert not result.ok and result.worst == (3,) and result.max_abs == 1 and result.max_ulp == 0
     flags = np.array([True, False, True])
-    assert compare(flags, flags).checked and not compare(~flags, flags).ok
+    assert compare(flags, flags).is_informative and not compare(~flags, flags).ok
 
 
 def test_errors_beyond_the_first_chunk_are_found():
@@ -119,14 +119,14 @@ def test_ulp_distance_of_known_pairs():
 )
 def test_comparisons_that_say_nothing(golden, reason):
     result = compare(golden.copy(), golden)
-    assert reason in result.vacuous and result.ok and not result.checked
+    assert reason in result.uninformative and result.ok and not result.is_informative
 
 
 def test_comparisons_that_say_something():
     softmax = np.exp(NORMAL.reshape(-1)) / np.exp(NORMAL).sum() / 10
     gate = np.clip(0.5 + NORMAL / 2, 0, 1)  # a sixth at its upper end
     for golden in (NORMAL, np.maximum(NORMAL, 0), softmax, gate, np.array([2.5], "float32"), np.arange(100, dtype="uint8")):
-        assert vacuity(golden) == ""
+        assert why_uninformative(golden) == ""
 
 
 @given(hnp.arrays("float32", hnp.array_shapes(max_dims=3, max_side=6), elements=st.floats(width=32)))

@@ -41,7 +41,7 @@ def test_versions_compare_as_numbers_not_text():
 
 def test_the_pair_is_judged_before_tvm_is_imported(monkeypatch):
     """A bad pair ends the process on import, so the refusal must come from the metadata."""
-    monkeypatch.setattr(versions, "_installed", {"apache-tvm": "0.27.0.post1", "apache-tvm-ffi": "0.1.15"}.get)
+    monkeypatch.setattr(versions, "_installed_version", {"apache-tvm": "0.27.0.post1", "apache-tvm-ffi": "0.1.15"}.get)
     monkeypatch.setattr("builtins.__import__", _no_tvm(__import__))
     versions.import_tvm.cache_clear()
     with pytest.raises(AdrenoSimError, match=r"0\.1\.15"):
@@ -50,7 +50,7 @@ def test_the_pair_is_judged_before_tvm_is_imported(monkeypatch):
 
 
 def test_a_missing_tvm_is_one_clear_line(monkeypatch):
-    monkeypatch.setattr(versions, "_installed", lambda _: None)
+    monkeypatch.setattr(versions, "_installed_version", lambda _: None)
     monkeypatch.setattr(versions.util, "find_spec", lambda _: None)
     versions.import_tvm.cache_clear()
     with pytest.raises(AdrenoSimError, match=r"TVM is not installed\. Run: pip install"):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from adreno_sim.backends.opencl.known_answers import IMAGES, KNOWN_ANSWERS
-from adreno_sim.backends.opencl.trial import asked_of, find_failure
+from adreno_sim.backends.opencl.trial import find_failure, required_answers
 from adreno_sim.device import open_device
 
 DEVICE = open_device("sim:reference")
@@ -62,7 +62,7 @@ def test_a_refusal_is_wrong_and_named():
 
 def test_what_a_device_says_it_has_not_is_not_asked():
     info = DEVICE.info
-    names = {known.needs for known in asked_of(info)}
+    names = {known.needs for known in required_answers(info)}
     assert names == {"", "cl_khr_fp16", IMAGES}
     bare = replace(info, extensions=info.extensions - {"cl_khr_fp16"}, limits={**info.limits, "IMAGE_SUPPORT": 0})
-    assert {known.needs for known in asked_of(bare)} == {""}
+    assert {known.needs for known in required_answers(bare)} == {""}

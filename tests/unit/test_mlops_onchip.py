@@ -19,7 +19,7 @@ def _chain(*channels):
 
 
 def _at(found):
-    return {place.node: (place.memory, place.at) for place in found.places}
+    return {location.node: (location.memory, location.at) for location in found.locations}
 
 
 def test_ends_of_the_memory_in_turn():
@@ -66,7 +66,7 @@ def test_fragmentation_is_told():
 
 def test_no_on_chip_memory():
     found = plan(_chain(16, 16, 16), 0)
-    assert {place.memory for place in found.places} == {"device"} and found.on_chip_size == 0
+    assert {location.memory for location in found.locations} == {"device"} and found.on_chip_size == 0
 
 
 def test_graphs_share_device_buffers():
@@ -89,14 +89,14 @@ def graphs(draw):
 @given(graphs(), st.sampled_from([0, 256, 1024, 4096]))
 def test_living_tensors_never_share_bytes(graph, size):
     found = plan(graph, size)
-    assert {place.node for place in found.places} == set(range(len(graph.nodes)))
-    for place in found.places:
-        if place.memory == "on-chip":
-            assert place.at >= 0 and place.at + place.nbytes <= size
+    assert {location.node for location in found.locations} == set(range(len(graph.nodes)))
+    for location in found.locations:
+        if location.memory == "on-chip":
+            assert location.at >= 0 and location.at + location.nbytes <= size
         else:
-            assert place.nbytes <= found.buffers[place.at]
-    for index, a in enumerate(found.places):
-        for b in found.places[:index]:
+            assert location.nbytes <= found.buffers[location.at]
+    for index, a in enumerate(found.locations):
+        for b in found.locations[:index]:
             if a.memory == b.memory and a.first <= b.last and b.first <= a.last:
                 apart = a.at + a.nbytes <= b.at or b.at + b.nbytes <= a.at if a.memory == "on-chip" else a.at != b.at
                 assert apart, (a, b)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from adreno_sim.backends.opencl import drivers, portable
-from adreno_sim.backends.opencl.verdicts import Tried, Verdict
+from adreno_sim.backends.opencl.verdicts import TestedDevice, Verdict
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def environment(monkeypatch, tmp_path):
     monkeypatch.delitem(sys.modules, "pyopencl", raising=False)
     monkeypatch.setattr(drivers, "VENDORS", tmp_path)
     monkeypatch.setattr(drivers, "_announced", {})
-    monkeypatch.setattr(portable, "judge_driver", lambda icd: Verdict((Tried("", "", "", (), ()),)))
+    monkeypatch.setattr(portable, "judge_driver", lambda icd: Verdict((TestedDevice("", "", "", (), ()),)))
     yield tmp_path
     for variable in (drivers.VARIABLE, drivers.OURS):
         os.environ.pop(variable, None)
@@ -113,37 +113,39 @@ def test_files_come_from_where_the_user_points(environment, monkeypatch, tmp_pat
     mine.mkdir()
     (mine / "x.icd").write_text("/opt/libpocl.so\n")
     pypi(monkeypatch, libintelocl=Path("/pypi/libintelocl.so"))
-    assert drivers.files_of(drivers.named("pocl")) == ["/usr/lib/libpocl.so.2\n"]
+    assert drivers.icd_texts(drivers.get_driver("pocl")) == ["/usr/lib/libpocl.so.2\n"]
     for place in (mine, mine / "x.icd"):
         monkeypatch.setenv("OCL_ICD_VENDORS", str(place))
-        assert drivers.files_of(drivers.named("pocl")) == ["/opt/libpocl.so\n"]
-        assert not drivers.found(drivers.named("intel")) and drivers.meant("portable").icd == "/opt/libpocl.so\n"
+        assert drivers.icd_texts(drivers.get_driver("pocl")) == ["/opt/libpocl.so\n"]
+        assert (
+            not drivers.is_available(drivers.get_driver("intel")) and drivers.find_driver("portable").icd == "/opt/libpocl.so\n"
+        )
 
 
 def test_the_file_behind_a_platform_is_the_one_that_was_loaded(environment, monkeypatch):
     (environment / "a.icd").write_text("libacme.so\n")
     pypi(monkeypatch, libpocl=Path("/pypi/libpocl-1.so"))
-    assert drivers.files_behind("Acme CL") == ["libacme.so\n"]
+    assert drivers.icd_texts_of_platform("Acme CL") == ["libacme.so\n"]
     drivers.prepare("pocl")
     pypi(monkeypatch, libpocl=Path("/pypi/libpocl-2.so"))
-    assert drivers.files_behind("Portable Computing Language") == ["/pypi/libpocl-1.so\n"]
+    assert drivers.icd_texts_of_platform("Portable Computing Language") == ["/pypi/libpocl-1.so\n"]
 
 
 def test_the_pocl_beside_pyopencl_is_left_out_where_drivers_were_chosen(environment, monkeypatch):
     monkeypatch.setenv("PYOPENCL_HOME", "wheel")
-    drivers.leave_out_shipped()
+    drivers.hide_shipped_drivers()
     assert os.environ["PYOPENCL_HOME"] == "wheel"
     pypi(monkeypatch, libintelocl=Path("/pypi/libintelocl.so"))
     drivers.prepare("intel")
-    drivers.leave_out_shipped()
+    drivers.hide_shipped_drivers()
     assert os.environ["PYOPENCL_HOME"] == os.environ[drivers.OURS]
 
 
 def test_the_reason_for_a_missing_driver(environment, monkeypatch):
     pypi(monkeypatch)
-    assert drivers.not_found("intel") == "Intel(R) OpenCL is not installed: pip install 'adreno-sim[oracle]'"
+    assert drivers.why_missing("intel") == "Intel(R) OpenCL is not installed: pip install 'adreno-sim[oracle]'"
     pypi(monkeypatch, libintelocl=Path("/pypi/libintelocl.so"))
-    assert "in a process of its own" in drivers.not_found("intel")
+    assert "in a process of its own" in drivers.why_missing("intel")
     monkeypatch.setenv("OCL_ICD_VENDORS", "mine")
-    assert drivers.not_found("intel").startswith("OCL_ICD_VENDORS=mine decides")
-    assert drivers.not_found("0") == drivers.not_found("NVIDIA") == ""
+    assert drivers.why_missing("intel").startswith("OCL_ICD_VENDORS=mine decides")
+    assert drivers.why_missing("0") == drivers.why_missing("NVIDIA") == ""

@@ -13,7 +13,7 @@ from adreno_sim.compiler.artifact.model import CompiledModel
 from adreno_sim.compiler.artifact.validate import walk
 from adreno_sim.compiler.plan.apply import replan
 from adreno_sim.compiler.plan.extract import extract_plan
-from adreno_sim.compiler.plan.inline import inlined
+from adreno_sim.compiler.plan.inline import inline_calls
 from adreno_sim.compiler.plan.rules import DeviceRules
 from adreno_sim.compiler.run import vm
 from adreno_sim.compiler.run.observer import Observer
@@ -55,9 +55,9 @@ def test_what_callees_allocate_is_in_the_plan():
 
 def test_inlined_models_run_the_same_and_call_nothing():
     model = handmade.calls()
-    flat = inlined(model)
+    flat = inline_calls(model)
     assert not [i for i in walk(flat.functions["main"].body) if isinstance(i, h.CallVM)] and set(flat.functions) == {"main"}
-    assert inlined(flat) is flat and inlined(handmade.texture()) == handmade.texture()
+    assert inline_calls(flat) is flat and inline_calls(handmade.texture()) == handmade.texture()
     assert (run(model) == 5).all() and (run(flat) == 5).all()
 
 
@@ -83,7 +83,7 @@ def test_branches_and_aliases_cross_too():
     (storage,) = extract_plan(model).storages
     assert (storage.id, storage.why) == ("s", "passed to same")
     x = np.ones((2, 4), np.float32)
-    for each in (model, inlined(model)):
+    for each in (model, inline_calls(model)):
         assert (vm.run(each, [np.array(True), x], open_device("sim:adreno-740"))[0] == 2).all()
         assert (vm.run(each, [np.array(False), x], open_device("sim:adreno-740"))[0] == 7).all()
 

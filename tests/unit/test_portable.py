@@ -9,7 +9,7 @@ import pytest
 
 from adreno_sim.backends.opencl import drivers, portable, verdicts
 from adreno_sim.backends.opencl.open import open_opencl
-from adreno_sim.backends.opencl.verdicts import Tried, Verdict
+from adreno_sim.backends.opencl.verdicts import TestedDevice, Verdict
 from adreno_sim.base.errors import AdrenoSimError
 from adreno_sim.render.devices import listing as devices
 
@@ -29,7 +29,7 @@ def machine(monkeypatch, tmp_path):
         if said == "!":
             return Verdict(problem="is not to be opened: its process ended by SIGSEGV")
         platform = "Intel(R) OpenCL" if icd == INTEL else "Portable Computing Language"
-        return Verdict((Tried(platform, f"cpu ({platform})", "OpenCL 3.0", (), tuple(filter(None, [said]))),))
+        return Verdict((TestedDevice(platform, f"cpu ({platform})", "OpenCL 3.0", (), tuple(filter(None, [said]))),))
 
     def make(files):
         judge.files = files
@@ -58,20 +58,20 @@ def machine(monkeypatch, tmp_path):
 )
 def test_the_first_that_gives_every_known_answer(machine, files, chosen):
     machine(files)
-    driver = drivers.meant("portable")
-    assert driver.icd == chosen and drivers.meant("PORTABLE") == driver
-    assert drivers._chosen([driver]) == {driver.name: chosen}
+    driver = drivers.find_driver("portable")
+    assert driver.icd == chosen and drivers.find_driver("PORTABLE") == driver
+    assert drivers._select_icd_files([driver]) == {driver.name: chosen}
 
 
 def test_pocl_is_pocl_whatever_it_is_worth(machine):
     machine({PIP: WRONG, INTEL: ""})
-    assert drivers.meant("pocl").name == drivers.meant("Portable Comp").name == "pocl"
-    assert drivers._chosen([drivers.meant("pocl")]) == {"pocl": PIP}
+    assert drivers.find_driver("pocl").name == drivers.find_driver("Portable Comp").name == "pocl"
+    assert drivers._select_icd_files([drivers.find_driver("pocl")]) == {"pocl": PIP}
 
 
 def test_none_that_is_fit_is_refused_with_what_each_gets_wrong(machine):
     machine({PIP: WRONG})
-    assert drivers.meant("portable") is None
+    assert drivers.find_driver("portable") is None
     with pytest.raises(AdrenoSimError) as caught:
         open_opencl("portable")
     said = str(caught.value)
@@ -82,12 +82,12 @@ def test_none_that_is_fit_is_refused_with_what_each_gets_wrong(machine):
 def test_an_unfit_driver_is_not_loaded_for_another(machine):
     """Where nothing fit is there, and another device is opened with it, the unfit one stays out."""
     machine({PIP: WRONG, INTEL: "!"})
-    assert drivers.meant("portable") is None and drivers._chosen([]) is None
+    assert drivers.find_driver("portable") is None and drivers._select_icd_files([]) is None
 
 
 def test_the_list_of_devices_says_what_is_wrong_and_which_is_portable(machine):
     machine({PIP: WRONG, INTEL: ""})
-    real = list(devices.real())
+    real = list(devices.real_devices())
     assert [(one.device, list(one.wrong)) for one in real] == [("cl:pocl", [WRONG]), ("cl:intel", [])]
     out = io.StringIO()
     found = devices.Devices([], real, "", "cl:intel")
@@ -99,12 +99,12 @@ def test_the_list_of_devices_says_what_is_wrong_and_which_is_portable(machine):
 
 def test_a_second_pocl_is_listed_where_it_is_the_portable_one(machine):
     machine({SYSTEM: WRONG, PIP: "", INTEL: ""})
-    assert [(one.device, bool(one.wrong)) for one in devices.real()] == [
+    assert [(one.device, bool(one.wrong)) for one in devices.real_devices()] == [
         ("cl:pocl", True), ("cl:intel", False), ("cl:portable", False),
     ]  # fmt: skip
 
 
 def test_a_driver_that_crashes_is_listed_with_that(machine):
     machine({PIP: "!", INTEL: ""})
-    (crashed, _) = devices.real()
+    (crashed, _) = devices.real_devices()
     assert crashed.device == "cl:pocl" and crashed.wrong == ("is not to be opened: its process ended by SIGSEGV",)

@@ -56,8 +56,8 @@ def validator(name):
     [
         ((), None, False, 0, "ok"),
         ((NOTE,), None, True, 0, "ok"),
-        ((Finding(Kind.VACUOUS, "constant"),), None, False, 0, "ok"),
-        ((Finding(Kind.VACUOUS, "constant"),), None, True, 1, "findings"),
+        ((Finding(Kind.UNINFORMATIVE, "constant"),), None, False, 0, "ok"),
+        ((Finding(Kind.UNINFORMATIVE, "constant"),), None, True, 1, "findings"),
         ((WRITE,), None, False, 1, "findings"),
         ((), 3, False, 3, "unsupported"),
         ((), 2, False, 2, "failed"),
@@ -97,7 +97,9 @@ def test_one_defect_seen_often_is_one_finding():
     found.add([WRITE, NOTE, WRITE])
     found.add([WRITE])
     assert [finding.count for finding in found.as_list()] == [9, 1]
-    found.add([Finding(Kind.VACUOUS, "a", "k"), Finding(Kind.VACUOUS, "b", "k"), Finding(Kind.VACUOUS, "b", "k")])
+    found.add(
+        [Finding(Kind.UNINFORMATIVE, "a", "k"), Finding(Kind.UNINFORMATIVE, "b", "k"), Finding(Kind.UNINFORMATIVE, "b", "k")]
+    )
     assert [finding.count for finding in found.as_list()][2:] == [1, 2]
 
 

@@ -214,7 +214,7 @@ def test_annotations_escape_and_order():
 
 
 def test_explained_has_the_caret_under_the_column():
-    text = explain.explained(WRITE, SOURCE).splitlines()
+    text = explain.explain(WRITE, SOURCE).splitlines()
     assert text[:4] == [
         "k/conv.cl:2:3: error: writes 16 bytes [out-of-bounds-write]",
         " 1 | kernel void conv(global float* out) {",
@@ -236,7 +236,7 @@ def test_explained_has_the_caret_under_the_column():
 )
 def test_excerpts_of_tabs_and_long_lines(line, column, shown, caret):
     finding = replace(WRITE, line=1, column=column)
-    source, below = (part.partition("| ")[2] for part in explain.explained(finding, line + "\n").splitlines()[1:3])
+    source, below = (part.partition("| ")[2] for part in explain.explain(finding, line + "\n").splitlines()[1:3])
     if shown is None:
         assert len(source) <= explain.SHOWN and source[below.index("^")] == "y"
     else:
@@ -245,7 +245,7 @@ def test_excerpts_of_tabs_and_long_lines(line, column, shown, caret):
 
 @pytest.mark.parametrize("line, source", [(0, SOURCE), (99, SOURCE), (2, "")])
 def test_a_finding_without_a_line_to_show(line, source):
-    text = explain.explained(replace(WRITE, line=line), source)
+    text = explain.explain(replace(WRITE, line=line), source)
     assert "writes 16 bytes" in text and "|" not in text
 
 

@@ -17,7 +17,11 @@ def make():
         KernelReport("a", "f", compared=1),
         KernelReport("c", "f", compared=1, wrong=1),
     ]
-    report.findings = [Finding(Kind.WRONG_VALUE, "m1", "c"), Finding(Kind.WRONG_VALUE, "m2", "c"), Finding(Kind.VACUOUS, "v")]
+    report.findings = [
+        Finding(Kind.WRONG_VALUE, "m1", "c"),
+        Finding(Kind.WRONG_VALUE, "m2", "c"),
+        Finding(Kind.UNINFORMATIVE, "v"),
+    ]
     report.digests = {"0": "ab"}
     return report
 

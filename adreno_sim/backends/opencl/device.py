@@ -20,7 +20,7 @@ from ...memory.storage import align_up
 from ...mlops.graph import Graph
 from ...profiles.ml import why_no_graphs
 from . import program as programs
-from .errors import translated
+from .errors import device_errors
 from .info import can_view_image, device_info
 from .memory import OpenCLStorage, OpenCLView, after_write, before_access, check_extents, dense_bytes, make_image
 from .pool import BufferPool
@@ -39,7 +39,7 @@ class OpenCLDevice:
         self.options = options
         self.handle = device
         self.info = device_info(device, wrong)
-        with translated(f"opening {self.info.name}"):
+        with device_errors(f"opening {self.info.name}"):
             self.context = cl.Context([device])
             self.queue = cl.CommandQueue(self.context, properties=cl.command_queue_properties.PROFILING_ENABLE)
         self._pool = BufferPool(self.context, int(self.info.limits.get("MAX_MEM_ALLOC_SIZE", 0)))
@@ -87,7 +87,7 @@ class OpenCLDevice:
         return self._image(owned, spec, offset, needed)
 
     def _part(self, storage: OpenCLStorage, offset: int, nbytes: int) -> Any:
-        with translated(f"a view of {nbytes} bytes at offset {offset}"):
+        with device_errors(f"a view of {nbytes} bytes at offset {offset}"):
             return storage.buffer.get_sub_region(offset, max(nbytes, 1))
 
     def _image(self, storage: OpenCLStorage, spec: ImageSpec, offset: int, nbytes: int) -> OpenCLView:
@@ -128,7 +128,7 @@ class OpenCLDevice:
         if array.size == 0:
             return
         dense = np.ascontiguousarray(array).reshape(target.shape)
-        with translated(f"writing {dense.nbytes} bytes"):
+        with device_errors(f"writing {dense.nbytes} bytes"):
             before_access(target)
             if isinstance(target.spec, BufferSpec):
                 cl.enqueue_copy(self.queue, target.memory, dense)
@@ -142,7 +142,7 @@ class OpenCLDevice:
     def _read(self, source: OpenCLView) -> np.ndarray:
         result = np.empty(source.shape, source.dtype)
         if result.size:
-            with translated(f"reading {result.nbytes} bytes"):
+            with device_errors(f"reading {result.nbytes} bytes"):
                 before_access(source)
                 if isinstance(source.spec, BufferSpec):
                     cl.enqueue_copy(self.queue, result, source.memory)
@@ -176,7 +176,7 @@ class OpenCLDevice:
             raise DeviceError("CL_INVALID_KERNEL", f"{kernel!r} was not built by this device")
         bound = programs.bind(self.context, kernel, args)
         self._check_sizes(kernel.name, global_size, local_size)
-        with translated(f"launch of {kernel.name} {tuple(global_size)} / {tuple(local_size) if local_size else None}"):
+        with device_errors(f"launch of {kernel.name} {tuple(global_size)} / {tuple(local_size) if local_size else None}"):
             for arg in args:
                 if isinstance(arg, OpenCLView):
                     before_access(arg)
@@ -211,7 +211,7 @@ class OpenCLDevice:
         raise UnsupportedError(f"unsupported: {why_no_graphs(self.info.name, self.info.extensions)}")
 
     def finish(self) -> None:
-        with translated("finish"):
+        with device_errors("finish"):
             self.queue.finish()
 
     def pool_stats(self) -> PoolStats:

@@ -40,7 +40,7 @@ class Driver:
     folders: tuple[Path, ...] = ()
     icd: str = ""
 
-    def installed(self) -> Path | None:
+    def find_library(self) -> Path | None:
         """Path of the driver's library outside the system's .icd files; None where it is not installed."""
         name = re.compile(rf"{self.library}(-\w+)?\.so(\.\d+)*")
         found = [path for folder in self.folders if folder.is_dir() for path in folder.iterdir() if name.fullmatch(path.name)]
@@ -78,12 +78,12 @@ def announce(platforms: Iterable[str]) -> None:
     _announced.update(dict.fromkeys(platforms))
 
 
-def named(name: str) -> Driver:
+def get_driver(name: str) -> Driver:
     """The driver of this name."""
     return next(driver for driver in DRIVERS if driver.name == name)
 
 
-def meant(platform: str) -> Driver | None:
+def find_driver(platform: str) -> Driver | None:
     """The driver that a name, or a platform's name or part of it, means; None for an index, "" or another platform.
 
     "portable" means the best that gives every known answer: drivers are tried for that, where they were not before.
@@ -104,56 +104,56 @@ def prepare(platform: str) -> None:
     Drivers known by name are loaded without others beside them: each driver in a process means one more copy of LLVM in
     it. Leaves the environment alone if the user set OCL_ICD_VENDORS or pyopencl is loaded already.
     """
-    if set_by_user() or "pyopencl" in sys.modules:
+    if is_set_by_user() or "pyopencl" in sys.modules:
         return
     platforms = dict.fromkeys([*_announced, platform])
-    known = [(text, meant(text)) for text in platforms]
-    chosen = _chosen([driver for text, driver in known if driver is not None or text.lower() != PORTABLE])
+    known = [(text, find_driver(text)) for text in platforms]
+    chosen = _select_icd_files([driver for text, driver in known if driver is not None or text.lower() != PORTABLE])
     if chosen is None:
         if os.environ.pop(OURS, None) is not None:
             del os.environ[VARIABLE]
         return
-    os.environ[VARIABLE] = os.environ[OURS] = str(_written(chosen))
+    os.environ[VARIABLE] = os.environ[OURS] = str(_write_icd_folder(chosen))
 
 
-def found(driver: Driver) -> bool:
+def is_available(driver: Driver) -> bool:
     """Whether a driver can be loaded here."""
-    return bool(files_of(driver))
+    return bool(icd_texts(driver))
 
 
-def set_by_user() -> bool:
+def is_set_by_user() -> bool:
     """Whether OCL_ICD_VENDORS comes from outside, and not from here or from a parent process that came here."""
     return VARIABLE in os.environ and os.environ[VARIABLE] != os.environ.get(OURS)
 
 
-def files_of(driver: Driver) -> list[str]:
+def icd_texts(driver: Driver) -> list[str]:
     """Texts of the .icd files for a driver that could be loaded here: the system's, then one for where it lies."""
     found = [file.read_text() for file in _system_files() if _names(file, driver)]
-    if not set_by_user() and (library := driver.installed()) is not None:
+    if not is_set_by_user() and (library := driver.find_library()) is not None:
         found.append(f"{library}\n")
     return list(dict.fromkeys(found))
 
 
-def other_files() -> list[str]:
+def other_icd_texts() -> list[str]:
     """Texts of the system's .icd files for drivers that are not known by name."""
     return [file.read_text() for file in _system_files() if not any(_names(file, driver) for driver in DRIVERS)]
 
 
-def files_behind(platform: str) -> list[str]:
+def icd_texts_of_platform(platform: str) -> list[str]:
     """Texts of the .icd files that the loader may have this platform from."""
     driver = next((driver for driver in DRIVERS if driver.platform in platform), None)
     if driver is None:
-        return other_files()
+        return other_icd_texts()
     own = Path(os.environ.get(OURS, "")) / f"{driver.name}.icd"
-    return [own.read_text()] if own.is_file() and not set_by_user() else files_of(driver)
+    return [own.read_text()] if own.is_file() and not is_set_by_user() else icd_texts(driver)
 
 
-def leave_out_shipped() -> None:
+def hide_shipped_drivers() -> None:
     """Keep the loader in pyopencl's wheel from loading the PoCL that PyPI put beside it, where drivers were chosen here.
 
     That loader looks in PYOPENCL_HOME too, at the first question for platforms; importing pyopencl sets it.
     """
-    if os.environ.get(OURS) and not set_by_user():
+    if os.environ.get(OURS) and not is_set_by_user():
         os.environ["PYOPENCL_HOME"] = os.environ[OURS]
 
 
@@ -165,49 +165,49 @@ def find_library(icd: str) -> Path | None:
     return next((path for path in found if path.is_file()), None)
 
 
-def not_found(platform: str) -> str:
+def why_missing(platform: str) -> str:
     """Why a platform that is known by name is not among those the loader gave; "" for others."""
-    driver = meant(platform)
+    driver = find_driver(platform)
     if driver is None and platform.lower() == PORTABLE:
         from .portable import explain
 
         return f"no driver gives every known answer: {explain()}"
     if driver is None:
         return ""
-    if set_by_user():
+    if is_set_by_user():
         return f"OCL_ICD_VENDORS={os.environ[VARIABLE]} decides which drivers are loaded"
-    if not found(driver):
+    if not is_available(driver):
         return f"{driver.platform} is not installed: {driver.install}"
     return "the OpenCL loader was set up for other drivers earlier in this process: open it in a process of its own"
 
 
-def _chosen(drivers: list[Driver | None]) -> dict[str, str] | None:
+def _select_icd_files(drivers: list[Driver | None]) -> dict[str, str] | None:
     """Name and text of the .icd files that the loader is to see; None leaves it to its own folder."""
     system = [file.read_text() for file in _system_files()]
-    files = {driver.name: text for driver in drivers if driver is not None and (text := _file(driver))}
+    files = {driver.name: text for driver in drivers if driver is not None and (text := _icd_text(driver))}
     if None not in drivers:
         return files or None
     if system and set(files.values()) <= set(system):
         return None
     if system:
         return {**files, **{f"system-{number}": text for number, text in enumerate(system) if text not in files.values()}}
-    default = [meant(PORTABLE), *DRIVERS]
-    return files or next(({driver.name: text} for driver in default if driver is not None and (text := _file(driver))), None)
+    default = [find_driver(PORTABLE), *DRIVERS]
+    return files or next(({driver.name: text} for driver in default if driver is not None and (text := _icd_text(driver))), None)
 
 
-def _file(driver: Driver) -> str:
+def _icd_text(driver: Driver) -> str:
     """Text of the .icd file of a driver: the one that was chosen, else the first there is; "" where there is none."""
-    return driver.icd or next(iter(files_of(driver)), "")
+    return driver.icd or next(iter(icd_texts(driver)), "")
 
 
 def _system_files() -> list[Path]:
     """The .icd files in the loader's folder, or where the user's OCL_ICD_VENDORS points."""
-    return _icd_files(Path(os.environ[VARIABLE]) if set_by_user() else VENDORS)
+    return _icd_files(Path(os.environ[VARIABLE]) if is_set_by_user() else VENDORS)
 
 
-def _icd_files(place: Path) -> list[Path]:
+def _icd_files(path: Path) -> list[Path]:
     """Those of a folder, or the one file that was named."""
-    return sorted(place.glob("*.icd")) if place.is_dir() else [place] if place.is_file() else []
+    return sorted(path.glob("*.icd")) if path.is_dir() else [path] if path.is_file() else []
 
 
 def _names(file: Path, driver: Driver) -> bool:
@@ -215,7 +215,7 @@ def _names(file: Path, driver: Driver) -> bool:
     return Path(file.read_text().strip()).name.startswith(driver.library)
 
 
-def _written(files: dict[str, str]) -> Path:
+def _write_icd_folder(files: dict[str, str]) -> Path:
     """A folder with these .icd files, gone when the process ends."""
     folder = Path(tempfile.mkdtemp(prefix="adreno-sim-icd-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)

@@ -18,7 +18,7 @@ def code_name(error: cl.Error) -> str:
 
 
 @contextmanager
-def translated(what: str) -> Iterator[None]:
+def device_errors(what: str) -> Iterator[None]:
     """Turn pyopencl's errors into DeviceError: code, then `what` was tried and the driver's words."""
     try:
         yield

@@ -13,7 +13,7 @@ import pyopencl._cl as raw  # the public enqueue_copy refuses one-dimensional im
 from ...base.errors import DeviceError
 from ...base.specs import BufferSpec, ImageSpec, ViewSpec
 from ...image import Format, format_of
-from .errors import translated
+from .errors import device_errors
 
 if TYPE_CHECKING:
     from .device import OpenCLDevice
@@ -143,7 +143,7 @@ def make_image(context: cl.Context, spec: ImageSpec, buffer: cl.Buffer | None, r
     descriptor.pitches = (row_pitch, slice_pitch)
     descriptor.num_mip_levels = descriptor.num_samples = 0
     descriptor.buffer = buffer
-    with translated(f"image {spec}"):
+    with device_errors(f"image {spec}"):
         return cl.Image(context, cl.mem_flags.READ_WRITE, form, desc=descriptor)
 
 

@@ -31,7 +31,7 @@ def open_opencl(text: str = "", **options: Any) -> OpenCLDevice:
     fields. Raises AdrenoSimError where pyopencl, a driver, the platform or the device is missing, naming what is there.
     """
     run_options = make_options(options)
-    platform_text, device_text = _parts(text)
+    platform_text, device_text = _split(text)
     platforms = _platforms(platform_text)
     platform = _choose_platform(platform_text, platforms)
     device = _choose("device", device_text, devices_of(platform))
@@ -42,45 +42,45 @@ def open_opencl(text: str = "", **options: Any) -> OpenCLDevice:
 
 def announce(texts: Iterable[str]) -> None:
     """Say that devices of these texts (as of `open_opencl`) will be opened by this process, before the first is."""
-    drivers.announce([_parts(text)[0] for text in texts])
+    drivers.announce([_split(text)[0] for text in texts])
 
 
-def _parts(text: str) -> tuple[str, str]:
+def _split(text: str) -> tuple[str, str]:
     platform, _, device = (text or os.environ.get("PYOPENCL_CTX", "")).partition(":")
     return platform, device
 
 
-def why_none() -> str:
+def why_unavailable() -> str:
     """Why no OpenCL device can be had here; "" where one may."""
     if find_spec("pyopencl") is None:
         return "OpenCL devices need pyopencl: pip install 'adreno-sim[opencl]'"
-    if not drivers.other_files() and not any(map(drivers.found, drivers.DRIVERS)):
+    if not drivers.other_icd_texts() and not any(map(drivers.is_available, drivers.DRIVERS)):
         return f"no OpenCL platform: {EXPECTED}"
     return ""
 
 
 def _platforms(wanted: str) -> list[Any]:
     if find_spec("pyopencl") is None:
-        raise AdrenoSimError(why_none())
-    if wanted.lower() == drivers.PORTABLE and drivers.meant(wanted) is None:
-        raise AdrenoSimError(f"no OpenCL platform: {drivers.not_found(wanted)}")
+        raise AdrenoSimError(why_unavailable())
+    if wanted.lower() == drivers.PORTABLE and drivers.find_driver(wanted) is None:
+        raise AdrenoSimError(f"no OpenCL platform: {drivers.why_missing(wanted)}")
     drivers.prepare(wanted)
     import pyopencl as cl
 
-    drivers.leave_out_shipped()
+    drivers.hide_shipped_drivers()
     try:
         found = list(cl.get_platforms())
     except cl.Error:
         found = []
     if not found:
-        raise AdrenoSimError(f"no OpenCL platform: {drivers.not_found(wanted) or EXPECTED}")
+        raise AdrenoSimError(f"no OpenCL platform: {drivers.why_missing(wanted) or EXPECTED}")
     return found
 
 
 def wrong_answers(handle: Any) -> tuple[str, ...]:
     """What a device gets wrong: a sentence for each known answer that it does not give, or on why it was not tried."""
     problems: list[str] = []
-    for icd in drivers.files_behind(str(handle.platform.name)):
+    for icd in drivers.icd_texts_of_platform(str(handle.platform.name)):
         verdict = judge_driver(icd)
         for tried in verdict.devices:
             if (tried.platform, tried.version) == (str(handle.platform.name), str(handle.version)):
@@ -104,7 +104,7 @@ def devices_of(platform: Any) -> list[Any]:
 
 def _choose_platform(wanted: str, platforms: Sequence[Any]) -> Any:
     """The platform that an index, a name or a driver's name means."""
-    driver = drivers.meant(wanted)
+    driver = drivers.find_driver(wanted)
     if driver is not None and wanted.lower() in (driver.name, drivers.PORTABLE):
         for platform in platforms:
             if driver.platform in str(platform.name):
@@ -123,5 +123,5 @@ def _choose(what: str, wanted: str, items: Sequence[T]) -> T:
         if not wanted.isdigit() and wanted.lower() in name.lower():
             return item
     there = ", ".join(f"{index} {name!r}" for index, name in enumerate(names))
-    reason = drivers.not_found(wanted) if what == "platform" else ""
+    reason = drivers.why_missing(wanted) if what == "platform" else ""
     raise AdrenoSimError(f"no OpenCL {what} {wanted!r}; there are: {there}{f' ({reason})' if reason else ''}")

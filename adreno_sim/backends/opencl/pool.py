@@ -8,7 +8,7 @@ import pyopencl as cl
 
 from ...device.protocol import PoolStats
 from ...memory.storage import PAGE, align_up
-from .errors import code_name, translated
+from .errors import code_name, device_errors
 
 FULL = ("CL_MEM_OBJECT_ALLOCATION_FAILURE", "CL_OUT_OF_RESOURCES", "CL_OUT_OF_HOST_MEMORY")
 
@@ -44,13 +44,13 @@ class BufferPool:
             buffer = cl.Buffer(self.context, cl.mem_flags.READ_WRITE, size)
         except cl.Error as error:
             if code_name(error) in FULL:
-                self._release_kept()
-            with translated(f"a buffer of {size} bytes"):
+                self._release_free()
+            with device_errors(f"a buffer of {size} bytes"):
                 buffer = cl.Buffer(self.context, cl.mem_flags.READ_WRITE, size)
         self._reserved += buffer.size
         return buffer
 
-    def _release_kept(self) -> None:
+    def _release_free(self) -> None:
         for buffers in self._kept.values():
             for buffer in buffers:
                 self._reserved -= buffer.size

@@ -19,8 +19,8 @@ ORDER = ("pocl", "intel")
 def candidates() -> Iterator[Driver]:
     """The drivers that are installed, best first, each with the text of its .icd file."""
     for name in ORDER:
-        driver = drivers.named(name)
-        for icd in drivers.files_of(driver):
+        driver = drivers.get_driver(name)
+        for icd in drivers.icd_texts(driver):
             yield replace(driver, icd=icd)
 
 
@@ -33,6 +33,6 @@ def explain() -> str:
     """Why there is none: what each driver gets wrong, and which may be installed."""
     found = list(candidates())
     unfit = [f"{driver.platform} ({driver.icd.strip()}) {judge_driver(driver.icd).against}" for driver in found]
-    missing = [drivers.named(name) for name in ORDER if name not in {driver.name for driver in found}]
+    missing = [drivers.get_driver(name) for name in ORDER if name not in {driver.name for driver in found}]
     absent = [f"{driver.platform} is not installed: {driver.install}" for driver in missing]
     return "; ".join([*unfit, *absent])

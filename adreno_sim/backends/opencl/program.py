@@ -14,7 +14,7 @@ from ...base.errors import BuildError, DeviceError
 from ...base.specs import Argument, BufferSpec, Local, Sampler
 from ...device.protocol import KernelParam
 from . import signature
-from .errors import code_name, translated
+from .errors import code_name, device_errors
 from .memory import OpenCLView
 
 ADDRESSING = {
@@ -55,7 +55,7 @@ class OpenCLProgram:
         if name not in self._names:
             raise DeviceError("CL_INVALID_KERNEL_NAME", f"no kernel {name!r}; the program has {', '.join(self._names) or 'none'}")
         if name not in self._kernels:
-            with translated(f"the parameters of kernel {name}"):
+            with device_errors(f"the parameters of kernel {name}"):
                 self._kernels[name] = _kernel(name, cl.Kernel(self._handle, name), self._source)
         return self._kernels[name]
 
@@ -72,7 +72,7 @@ def build(context: cl.Context, source: str, options: str) -> OpenCLProgram:
             program.build([*options.split(), "-cl-kernel-arg-info"], cache_dir=None)
     except cl.RuntimeError as error:
         raise BuildError(f"{code_name(error)}: the program does not compile\n{_log(program, context, error)}") from error
-    with translated("the kernels of a program"):
+    with device_errors("the kernels of a program"):
         return OpenCLProgram(program, source)
 
 
@@ -125,16 +125,16 @@ def bind(context: cl.Context, kernel: OpenCLKernel, args: Sequence[Argument]) ->
     if len(args) != len(kernel.params):
         message = f"kernel {kernel.name} takes {len(kernel.params)} arguments, {len(args)} were given"
         raise DeviceError("CL_INVALID_KERNEL_ARGS", message)
-    return [_bound(context, kernel, index, arg) for index, arg in enumerate(args)]
+    return [_bind_argument(context, kernel, index, arg) for index, arg in enumerate(args)]
 
 
-def _bound(context: cl.Context, kernel: OpenCLKernel, index: int, arg: Any) -> Any:
+def _bind_argument(context: cl.Context, kernel: OpenCLKernel, index: int, arg: Any) -> Any:
     param = kernel.params[index]
     if isinstance(arg, OpenCLView):
         expected = "buffer" if isinstance(arg.spec, BufferSpec) else arg.spec.kind
         wanted = param.spelled.removesuffix("_t") if param.kind == "image" else param.kind
         if wanted != expected:
-            raise _wrong(kernel, index, f"{_article(expected)} view")
+            raise _wrong_argument(kernel, index, f"{_article(expected)} view")
         if not arg.live or not arg.storage.live:
             code = "CL_INVALID_MEM_OBJECT"
             raise DeviceError(code, f"argument {index} ({param.name}) of {kernel.name} was released or its storage freed")
@@ -143,7 +143,7 @@ def _bound(context: cl.Context, kernel: OpenCLKernel, index: int, arg: Any) -> A
         return cl.LocalMemory(arg.nbytes) if param.kind == "local" else _refuse(kernel, index, "local memory")
     if isinstance(arg, Sampler):
         if param.kind != "sampler":
-            raise _wrong(kernel, index, "a sampler")
+            raise _wrong_argument(kernel, index, "a sampler")
         return cl.Sampler(context, arg.normalized, ADDRESSING[arg.addressing], FILTER[arg.filter])
     return _scalar(kernel, index, arg)
 
@@ -154,26 +154,26 @@ def _scalar(kernel: OpenCLKernel, index: int, arg: Any) -> Any:
     if param.kind == "scalar" and isinstance(arg, np.ndarray):
         return np.ascontiguousarray(arg)  # a vector: its bytes
     if param.kind != "scalar" or not isinstance(arg, (np.generic, int, float)):
-        raise _wrong(kernel, index, f"{type(arg).__name__} {arg!r}")
+        raise _wrong_argument(kernel, index, f"{type(arg).__name__} {arg!r}")
     wanted = np.dtype(SCALARS[param.spelled]) if param.spelled in SCALARS else None
     if not isinstance(arg, np.generic):
         return (wanted or np.dtype("f4" if isinstance(arg, float) else "i4")).type(arg)
     if wanted is not None and (arg.dtype.kind == "f") != (wanted.kind == "f"):
-        raise _wrong(kernel, index, f"{arg.dtype} {arg}")
+        raise _wrong_argument(kernel, index, f"{arg.dtype} {arg}")
     if wanted is not None and arg.nbytes != wanted.itemsize:
         message = f"argument {index} ({param.name}) of {kernel.name} is {param.spelled}, given {arg.dtype} {arg}"
         raise DeviceError("CL_INVALID_ARG_SIZE", message)
     return arg
 
 
-def _wrong(kernel: OpenCLKernel, index: int, given: str) -> DeviceError:
+def _wrong_argument(kernel: OpenCLKernel, index: int, given: str) -> DeviceError:
     param = kernel.params[index]
     message = f"argument {index} ({param.name}) of {kernel.name} is {param.spelled} ({param.kind}), given {given}"
     return DeviceError("CL_INVALID_ARG_VALUE", message)
 
 
 def _refuse(kernel: OpenCLKernel, index: int, given: str) -> Any:
-    raise _wrong(kernel, index, given)
+    raise _wrong_argument(kernel, index, given)
 
 
 def _article(kind: str) -> str:

@@ -18,7 +18,7 @@ from ...device.protocol import Device, DeviceInfo
 from .known_answers import KNOWN_ANSWERS, KnownAnswer, Texels
 
 
-def asked_of(info: DeviceInfo) -> list[KnownAnswer]:
+def required_answers(info: DeviceInfo) -> list[KnownAnswer]:
     """The known answers that a device must give: those that need nothing it says it has not."""
     images = bool(info.limits.get("IMAGE_SUPPORT", 1))
     return [known for known in KNOWN_ANSWERS if known.applies(info.extensions, images)]
@@ -35,21 +35,21 @@ def find_failure(device: Device, known: KnownAnswer) -> str:
 def _run(device: Device, known: KnownAnswer) -> np.ndarray:
     """What the argument that holds the answer holds after the kernel."""
     kernel = device.build(known.source)["k"]
-    args: list[Any] = [_placed(device, arg) for arg in known.args]
+    args: list[Any] = [_to_device(device, arg) for arg in known.args]
     device.launch(kernel, known.global_size, known.local_size, args)
     return device.read(args[known.at])
 
 
-def _placed(device: Device, arg: Any) -> Any:
+def _to_device(device: Device, arg: Any) -> Any:
     if isinstance(arg, Texels):
         layers, height, width, _ = arg.array.shape
-        return _written(device, ImageSpec(arg.kind, width, height, layers), arg.array)
+        return _make_view(device, ImageSpec(arg.kind, width, height, layers), arg.array)
     if isinstance(arg, np.ndarray):
-        return _written(device, BufferSpec(arg.nbytes, arg.dtype.name), arg.reshape(-1))
+        return _make_view(device, BufferSpec(arg.nbytes, arg.dtype.name), arg.reshape(-1))
     return arg
 
 
-def _written(device: Device, spec: BufferSpec | ImageSpec, array: np.ndarray) -> View:
+def _make_view(device: Device, spec: BufferSpec | ImageSpec, array: np.ndarray) -> View:
     view = device.view(device.allocate(device.view_nbytes(spec)), spec)
     device.write(view, array)
     return view
@@ -64,7 +64,7 @@ def try_all(path: str) -> None:
     from .device import OpenCLDevice
     from .open import devices_of
 
-    drivers.leave_out_shipped()
+    drivers.hide_shipped_drivers()
     with open(path, "w", encoding="utf-8") as file:
 
         def tell(**line: Any) -> None:
@@ -75,7 +75,7 @@ def try_all(path: str) -> None:
                 device = OpenCLDevice(handle, make_options({}))
                 info = device.info
                 tell(platform=str(platform.name), name=info.name, version=info.version, lacks=info.lacks)
-                for known in asked_of(info):
+                for known in required_answers(info):
                     tell(asks=known.name, what=known.what)
                     tell(wrong=find_failure(device, known))
         tell(done=True)

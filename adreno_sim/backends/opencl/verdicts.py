@@ -30,7 +30,7 @@ _KIND = "drivers"
 
 
 @dataclass(frozen=True)
-class Tried:
+class TestedDevice:
     """One device after its trial. wrong: a sentence for each known answer that it does not give, empty where it is fit."""
 
     platform: str
@@ -44,7 +44,7 @@ class Tried:
 class Verdict:
     """One driver after its trial: `devices` in the order of their indices. problem: why there is none that could be tried."""
 
-    devices: tuple[Tried, ...] = ()
+    devices: tuple[TestedDevice, ...] = ()
     problem: str = ""
 
     @property
@@ -54,10 +54,10 @@ class Verdict:
 
 
 @dataclass
-class _Told:
+class _TrialLog:
     """What a trial has told so far. asked: the known answer that it is at, and what that is about."""
 
-    devices: list[Tried] = field(default_factory=list)
+    devices: list[TestedDevice] = field(default_factory=list)
     wrong: list[list[str]] = field(default_factory=list)
     asked: tuple[str, str] | None = None
     done: bool = False
@@ -72,7 +72,7 @@ def judge_driver(icd: str) -> Verdict:
 def _judge(icd: str, identity: str) -> Verdict:
     place = disk_cache.folder(_KIND) / identity
     if identity and (kept := disk_cache.load(place)) is not None:
-        return _unpacked(json.loads(kept))
+        return _decode(json.loads(kept))
     verdict, lasting = _try(icd)
     if identity and lasting:
         devices = [vars(device) for device in verdict.devices]
@@ -80,8 +80,8 @@ def _judge(icd: str, identity: str) -> Verdict:
     return verdict
 
 
-def _unpacked(data: dict) -> Verdict:
-    devices = [Tried(**{**item, "lacks": tuple(item["lacks"]), "wrong": tuple(item["wrong"])}) for item in data["devices"]]
+def _decode(data: dict) -> Verdict:
+    devices = [TestedDevice(**{**item, "lacks": tuple(item["lacks"]), "wrong": tuple(item["wrong"])}) for item in data["devices"]]
     return Verdict(tuple(devices), data["problem"])
 
 
@@ -120,7 +120,7 @@ def _try(icd: str) -> tuple[Verdict, bool]:
         ) as process:
             try:
                 _, printed = process.communicate(timeout=TIME_LIMIT)
-                end = _end_of(process.returncode, printed)
+                end = _describe_end(process.returncode, printed)
             except subprocess.TimeoutExpired:
                 end = f"did not end within {TIME_LIMIT:g} s"
             finally:
@@ -136,24 +136,24 @@ def trial_command(file: Path) -> list[str]:
     return [sys.executable, "-m", f"{__package__}.trial", str(file)]
 
 
-def _end_of(code: int, printed: bytes) -> str:
+def _describe_end(code: int, printed: bytes) -> str:
     if code < 0:
         return f"ended by {signal.Signals(-code).name}"
     said = printed.decode(errors="replace").strip().splitlines()
     return f"ended with exit code {code}{f': {said[-1]}' if said else ''}"
 
 
-def _read(lines: list[str]) -> _Told:
-    told = _Told()
+def _read(lines: list[str]) -> _TrialLog:
+    told = _TrialLog()
     for line in lines:
         with contextlib.suppress(ValueError):  # the last line of a process that was killed
-            _take(told, json.loads(line))
+            _add_line(told, json.loads(line))
     return told
 
 
-def _take(told: _Told, line: dict) -> None:
+def _add_line(told: _TrialLog, line: dict) -> None:
     if "platform" in line:
-        told.devices.append(Tried(line["platform"], line["name"], line["version"], tuple(line["lacks"]), ()))
+        told.devices.append(TestedDevice(line["platform"], line["name"], line["version"], tuple(line["lacks"]), ()))
         told.wrong.append([])
     elif "asks" in line:
         told.asked = line["asks"], line["what"]
@@ -163,7 +163,7 @@ def _take(told: _Told, line: dict) -> None:
     told.done = told.done or "done" in line
 
 
-def _conclude(told: _Told, end: str) -> Verdict:
+def _conclude(told: _TrialLog, end: str) -> Verdict:
     """What was told, and how it ended where it did not come to its end."""
     if not told.devices:
         return Verdict(problem="has no OpenCL device" if told.done else f"is not to be opened: its process {end}")
@@ -171,7 +171,7 @@ def _conclude(told: _Told, end: str) -> Verdict:
         name, what = told.asked or ("between kernels", "its own process")
         told.wrong[-1].append(f"gets {what} wrong ({name}: its process {end})")
     devices = [
-        Tried(one.platform, one.name, one.version, one.lacks, tuple(wrong))
+        TestedDevice(one.platform, one.name, one.version, one.lacks, tuple(wrong))
         for one, wrong in zip(told.devices, told.wrong, strict=True)
     ]
     return Verdict(tuple(devices))

@@ -73,7 +73,7 @@ class SimDevice:
         if self._textures is None or not isinstance(spec, ImageSpec) or spec.kind != "image2d":
             return self.allocate(self.view_nbytes(spec))
         textures = self._textures
-        return self._given(self._pool.retried(lambda: self._views.texture(textures, spec)))
+        return self._given(self._pool.retry_after_release(lambda: self._views.texture(textures, spec)))
 
     def free(self, storage: AnyStorage) -> None:
         """Return `storage` to the pool; its views cannot be used any more. CL_INVALID_MEM_OBJECT if it was freed before."""
@@ -344,7 +344,7 @@ class SimDevice:
         return storage
 
     def _image_memory(self, nbytes: int) -> Block:
-        return self._pool.retried(lambda: self._memory.take(nbytes))
+        return self._pool.retry_after_release(lambda: self._memory.take(nbytes))
 
     def _used(self) -> int:
         kept = self._pool.kept + (self._textures.kept if self._textures else 0)

@@ -12,7 +12,7 @@ SCHEMA = "adreno-sim/devices/1"
 
 
 @dataclass(frozen=True)
-class Described:
+class ListedDevice:
     """One device, by the string that opens it. wrong: a sentence for each known answer that it does not give."""
 
     device: str
@@ -26,32 +26,32 @@ class Described:
 class Devices:
     """What was found. no_opencl: why `real` is empty. portable: the device of `real` that `cl:portable` is, or ""."""
 
-    simulated: Sequence[Described]
-    real: Sequence[Described]
+    simulated: Sequence[ListedDevice]
+    real: Sequence[ListedDevice]
     no_opencl: str
     portable: str = ""
 
 
 def collect() -> Devices:
     """Look for every device."""
-    from ...backends.opencl.open import why_none
+    from ...backends.opencl.open import why_unavailable
 
-    reason = why_none()
-    found = [] if reason else list(real())
+    reason = why_unavailable()
+    found = [] if reason else list(real_devices())
     portable = _portable() if found else None
-    return Devices(list(simulated()), found, reason, portable[0] if portable else "")
+    return Devices(list(simulated_devices()), found, reason, portable[0] if portable else "")
 
 
-def simulated() -> Iterator[Described]:
+def simulated_devices() -> Iterator[ListedDevice]:
     """Every built-in profile."""
     from ...profiles.profile import names
 
     for name in names():
         info = open_device(f"sim:{name}").info
-        yield Described(f"sim:{name}", info.name, info.version, info.lacks)
+        yield ListedDevice(f"sim:{name}", info.name, info.version, info.lacks)
 
 
-def real() -> Iterator[Described]:
+def real_devices() -> Iterator[ListedDevice]:
     """Every OpenCL device, those of drivers from PyPI included, after its trial on the known answers.
 
     Each driver is loaded by a process of its own: one that crashes or hangs is listed with that.
@@ -59,28 +59,28 @@ def real() -> Iterator[Described]:
     from ...backends.opencl import drivers
     from ...backends.opencl.verdicts import judge_driver
 
-    known = [(f"cl:{driver.name}", files[0]) for driver in drivers.DRIVERS if (files := drivers.files_of(driver))]
+    known = [(f"cl:{driver.name}", files[0]) for driver in drivers.DRIVERS if (files := drivers.icd_texts(driver))]
     if (portable := _portable()) and portable[0] not in dict(known):
         known.append(portable)
-    for platform, icd in [*known, *(("", icd) for icd in drivers.other_files())]:
+    for platform, icd in [*known, *(("", icd) for icd in drivers.other_icd_texts())]:
         verdict = judge_driver(icd)
         if verdict.problem:
-            yield Described(platform or "cl", icd.strip(), "", (), (verdict.problem,))
+            yield ListedDevice(platform or "cl", icd.strip(), "", (), (verdict.problem,))
         counts: dict[str, int] = {}
         for tried in verdict.devices:
             text = platform or f"cl:{tried.platform}"
             index = counts[text] = counts.get(text, -1) + 1
-            yield Described(f"{text}:{index}" if index else text, tried.name, tried.version, tried.lacks, tried.wrong)
+            yield ListedDevice(f"{text}:{index}" if index else text, tried.name, tried.version, tried.lacks, tried.wrong)
 
 
 def _portable() -> tuple[str, str] | None:
     """The device that `cl:portable` is and its .icd file's text; called so where its driver's name means another file."""
     from ...backends.opencl import drivers
 
-    driver = drivers.meant(drivers.PORTABLE)
+    driver = drivers.find_driver(drivers.PORTABLE)
     if driver is None:
         return None
-    return f"cl:{driver.name if drivers.files_of(driver)[0] == driver.icd else drivers.PORTABLE}", driver.icd
+    return f"cl:{driver.name if drivers.icd_texts(driver)[0] == driver.icd else drivers.PORTABLE}", driver.icd
 
 
 def show(devices: Devices, file: IO[str]) -> None:
@@ -97,7 +97,7 @@ def show(devices: Devices, file: IO[str]) -> None:
         print(f"cl:portable is {devices.portable or 'none of them: each gets something wrong'}", file=file)
 
 
-def _describe(one: Described, file: IO[str]) -> None:
+def _describe(one: ListedDevice, file: IO[str]) -> None:
     print(f"  {one.device:<22} {', '.join(filter(None, [one.name, one.version]))}", file=file)
     for sentence in one.wrong:
         print(f"  {'':<22}   UNFIT: {sentence}", file=file)
@@ -108,7 +108,7 @@ def _describe(one: Described, file: IO[str]) -> None:
 def to_json(devices: Devices) -> dict[str, Any]:
     """The same as `adreno-sim/devices/1`."""
 
-    def listed(one: Described) -> dict[str, Any]:
+    def listed(one: ListedDevice) -> dict[str, Any]:
         return {"device": one.device, "name": one.name, "version": one.version, "lacks": [*one.wrong, *one.lacks]}
 
     return {

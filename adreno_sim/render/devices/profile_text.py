@@ -19,7 +19,7 @@ def to_json(profile: Profile) -> dict[str, Any]:
         key: {"value": list(value) if isinstance(value, tuple) else value, "mark": profile.marks[key]}
         for key, value in profile.values.items()
     }
-    return {"schema": SCHEMA, "name": profile.name, "values": values, "derived": _derived(profile)}
+    return {"schema": SCHEMA, "name": profile.name, "values": values, "derived": _derived_values(profile)}
 
 
 def show(profile: Profile, file: IO[str]) -> None:
@@ -31,19 +31,19 @@ def show(profile: Profile, file: IO[str]) -> None:
         print(f"  {key:<{_NAME}}{profile.marks[key]:<{_MARK}}{lines[0]}", file=file)
         for line in lines[1:]:
             print(" " * (2 + _NAME + _MARK) + line, file=file)
-    for key, answer in _derived(profile).items():
-        print(f"  {key.replace('_', ' '):<{_NAME}}{'':<{_MARK}}{_said(answer)}", file=file)
+    for key, answer in _derived_values(profile).items():
+        print(f"  {key.replace('_', ' '):<{_NAME}}{'':<{_MARK}}{_answer_text(answer)}", file=file)
     counts = Counter(profile.marks.values())
     print(", ".join(f"{count} {mark}" for mark, count in sorted(counts.items())), file=file)
 
 
-def _said(answer: object) -> str:
+def _answer_text(answer: object) -> str:
     if isinstance(answer, list):
         return ", ".join(answer) or "none"
     return "yes" if answer else "no"
 
 
-def _derived(profile: Profile) -> dict[str, Any]:
+def _derived_values(profile: Profile) -> dict[str, Any]:
     from ...image.layout import KINDS
 
     return {

@@ -20,19 +20,19 @@ def show(found: Examination, file: IO[str]) -> None:
 
     say(f"TVM {found.tvm} (apache-tvm-ffi {found.tvm_ffi}), Python {found.python}, on {found.device}")
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for title in ("defect", "what TVM does", "in this TVM", "TVM's passes alone", "mend", "with the mends"):
+    for title in ("defect", "what TVM does", "in this TVM", "TVM's passes alone", "fix", "with the fixes"):
         table.add_column(title, overflow="fold")
     for item in found.defects:
         here = "yes" if item.present else "no"
-        table.add_row(item.name, item.summary, here, item.stock, item.mend if item.present else "", item.fixed)
+        table.add_row(item.name, item.summary, here, item.stock, item.fix if item.present else "", item.fixed)
     console.print(table)
-    unmended = [item.name for item in found.defects if not item.mended]
+    unfixed = [item.name for item in found.defects if not item.is_fixed]
     say(f"{len(found.present)} of {len(found.defects)} known defects in this TVM ({found.seconds:.0f} s)")
     if found.resembles:
         say(f"its defects are those of TVM {', '.join(found.resembles)}")
     elif found.complete:
         say(f"no supported series of TVM has exactly these defects (this one calls itself {found.series})")
-    if unmended:
-        say(f"not right with the fixed pipeline either: {', '.join(unmended)}")
+    if unfixed:
+        say(f"not right with the fixed pipeline either: {', '.join(unfixed)}")
     else:
         say("ok: the fixed pipeline is right on every model looked at")

@@ -17,12 +17,12 @@ def lines(plans: Sequence[GraphPlan]) -> Iterator[str]:
     for found in plans:
         plan = found.plan
         yield f"{found.name}: {summary(found)}"
-        for place in plan.places[:MOST]:
-            where = f"on-chip at {place.at:,}" if place.memory == "on-chip" else f"device buffer {place.at}"
-            living = f"live {place.first} to {place.last}"
-            yield f"  {place.node:4} {found.tensor(place):20} {place.nbytes:12,} bytes  {where:22} {living}"
-        if len(plan.places) > MOST:
-            yield f"  {len(plan.places) - MOST} more tensors (--json has them all)"
+        for location in plan.locations[:MOST]:
+            where = f"on-chip at {location.at:,}" if location.memory == "on-chip" else f"device buffer {location.at}"
+            living = f"live {location.first} to {location.last}"
+            yield f"  {location.node:4} {found.tensor(location):20} {location.nbytes:12,} bytes  {where:22} {living}"
+        if len(plan.locations) > MOST:
+            yield f"  {len(plan.locations) - MOST} more tensors (--json has them all)"
 
 
 def summary(found: GraphPlan) -> str:

@@ -294,7 +294,7 @@ class _Painter:
             if width > 0 and base > high:
                 self.add(Rect(left, high, width, base - high, LIVE, 0.25))
         if points:
-            self.add(Line(tuple(_thinned(points)), LIVE, 1.4))
+            self.add(Line(tuple(_thin(points)), LIVE, 1.4))
         height = base - self.bound / most * STRIP
         self.add(Line(((LEFT, height), (WIDTH - RIGHT, height)), BOUND, 1.4, (9, 4)))
         unit, name = unit_of(self.most)
@@ -330,7 +330,7 @@ def _columns(points: list[tuple[float, float]], most: int = 4000) -> list[tuple[
     return [(float(column), high, 1.0) for column, high in sorted(tops.items())]
 
 
-def _thinned(points: list[tuple[float, float]], most: int = 4000) -> list[tuple[float, float]]:
+def _thin(points: list[tuple[float, float]], most: int = 4000) -> list[tuple[float, float]]:
     """Of very many points, those that are at least a third of a pixel from the one before, extremes kept."""
     if len(points) <= most:
         return points

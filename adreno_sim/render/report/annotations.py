@@ -18,8 +18,8 @@ def annotation(finding: Finding) -> str:
         if finding.column:
             properties["col"] = str(finding.column)
     properties["title"] = finding.kind.label
-    said = ",".join(f"{key}={escaped_property(value)}" for key, value in properties.items())
-    return f"::{_COMMAND[finding.severity]} {said}::{escaped(_message(finding))}"
+    said = ",".join(f"{key}={escape_property(value)}" for key, value in properties.items())
+    return f"::{_COMMAND[finding.severity]} {said}::{escape(_message(finding))}"
 
 
 def lines(findings: Iterable[Finding]) -> list[str]:
@@ -36,11 +36,11 @@ def _message(finding: Finding) -> str:
     return "; ".join(parts)
 
 
-def escaped(text: str) -> str:
+def escape(text: str) -> str:
     """Text as the message of a workflow command."""
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
-def escaped_property(text: str) -> str:
+def escape_property(text: str) -> str:
     """Text as the value of a property of one."""
-    return escaped(text).replace(":", "%3A").replace(",", "%2C")
+    return escape(text).replace(":", "%3A").replace(",", "%2C")

@@ -22,7 +22,7 @@ Span = tuple[str, str]
 """Text and its style, "" for none."""
 
 
-def explained(finding: Finding, source: str) -> str:
+def explain(finding: Finding, source: str) -> str:
     """The finding with its source lines and a caret, as plain text."""
     return "\n".join("".join(text for text, _ in line) for line in _lines(finding, source))
 
@@ -70,16 +70,16 @@ def _excerpt(finding: Finding, source: str, style: str) -> Iterator[list[Span]]:
         return
     width = len(str(finding.line))
     for number in range(max(1, finding.line - CONTEXT), finding.line):
-        yield [(f" {number:>{width}} | ", "blue"), (_expanded(lines[number - 1])[:SHOWN], "")]
-    text = _expanded(lines[finding.line - 1])
-    caret = len(_expanded(lines[finding.line - 1][: max(0, finding.column - 1)]))
+        yield [(f" {number:>{width}} | ", "blue"), (_expand_tabs(lines[number - 1])[:SHOWN], "")]
+    text = _expand_tabs(lines[finding.line - 1])
+    caret = len(_expand_tabs(lines[finding.line - 1][: max(0, finding.column - 1)]))
     start = max(0, caret - SHOWN // 2) if len(text) > SHOWN else 0
     yield [(f" {finding.line:>{width}} | ", "blue"), (text[start : start + SHOWN], "")]
     if finding.column:
         yield [(f" {'':>{width}} | ", "blue"), (" " * (caret - start) + "^", style)]
 
 
-def _expanded(text: str) -> str:
+def _expand_tabs(text: str) -> str:
     return text.expandtabs(TAB)
 
 

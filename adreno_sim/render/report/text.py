@@ -75,7 +75,7 @@ def kernel_table(report: Report) -> Table:
         table.add_column(name, justify="right", no_wrap=name != "worst at")
     for kernel in report.kernels:
         status = kernel.status
-        table.add_row(*_cells(kernel, device_time, bool(peer)), _styled(status, STATUS_STYLE[status]))
+        table.add_row(*_cells(kernel, device_time, bool(peer)), _with_style(status, STATUS_STYLE[status]))
     return table
 
 
@@ -101,7 +101,7 @@ def _beside(peer: PeerReport | None) -> str:
     return "same bits" if peer.equal == peer.compared else f"{peer.max_ulp} ulp"
 
 
-def _styled(text: str, style: str) -> str:
+def _with_style(text: str, style: str) -> str:
     return f"[{style}]{text}[/]" if style else text
 
 

@@ -43,7 +43,7 @@ def page(report: ScopeReport) -> str:
     """The page as one document that asks for nothing from anywhere."""
     title = escape(f"Storage scopes of {report.model}")
     key = "".join(
-        f'<span style="background:{colour}"></span>{scope}' for scope, colour in COLOURS.items() if _used(report, scope)
+        f'<span style="background:{colour}"></span>{scope}' for scope, colour in COLOURS.items() if _has_scope(report, scope)
     )
     bad = "".join(f'<p class="bad">{escape(str(violation))}</p>' for violation in report.violations)
     counts = f"{len(report.inserted)} copies inserted, {len(report.left)} left; rule {report.rule}; pipeline {report.pipeline}"
@@ -53,7 +53,7 @@ def page(report: ScopeReport) -> str:
     )
 
 
-def _used(report: ScopeReport, scope: str) -> bool:
+def _has_scope(report: ScopeReport, scope: str) -> bool:
     return any(scope in call.scopes or any(scope == read for _, read in call.operands) for call in report.calls)
 
 

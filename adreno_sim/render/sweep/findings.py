@@ -29,7 +29,7 @@ def findings(sweep: Sweep) -> list[Finding]:
         for finding in [*broken, *(_at_model(case, data) for data in (result.report or {}).get("findings", []))]:
             key = (case.path, finding.kind, finding.kernel, finding.message)
             found.setdefault(key, (finding, {}))[1][_where(case)] = None
-    return [_named(finding, list(where)) for finding, where in found.values()]
+    return [_with_location(finding, list(where)) for finding, where in found.values()]
 
 
 def annotation_lines(sweep: Sweep) -> list[str]:
@@ -37,8 +37,8 @@ def annotation_lines(sweep: Sweep) -> list[str]:
     out = workflow.lines(findings(sweep))
     for case, result in sweep.results:
         if result.outcome.status in COMMAND:
-            said = workflow.escaped(f"{result.outcome.message} (on {_where(case)})")
-            out.append(f"::{COMMAND[result.outcome.status]} file={workflow.escaped_property(case.path)}::{said}")
+            said = workflow.escape(f"{result.outcome.message} (on {_where(case)})")
+            out.append(f"::{COMMAND[result.outcome.status]} file={workflow.escape_property(case.path)}::{said}")
     return out
 
 
@@ -67,7 +67,7 @@ def _where(case: Case) -> str:
     return f"{case.device} {case.target}".strip()
 
 
-def _named(finding: Finding, where: list[str]) -> Finding:
+def _with_location(finding: Finding, where: list[str]) -> Finding:
     told = ", ".join(where[:3]) + (f" and {len(where) - 3} more" if len(where) > 3 else "")
     return Finding(
         finding.kind,

@@ -41,7 +41,7 @@ def table(trials: list[Trial], task: TaskReport, report: TuneReport) -> Table:
         made.add_column(title, overflow="fold", justify="right" if title == "" else "left")
     for trial in trials:
         said = ("best" if trial == task.best else "ok") if trial.accepted else f"{trial.stage}: {trial.reason}"
-        made.add_row(str(trial.number), trial.variant, " ".join(trial.decisions), rank_text(trial.rank, report), _escaped(said))
+        made.add_row(str(trial.number), trial.variant, " ".join(trial.decisions), rank_text(trial.rank, report), _escape(said))
     return made
 
 
@@ -70,5 +70,5 @@ def summary(task: TaskReport, report: TuneReport) -> str:
     return f"{counts}; best {best}, default schedule {default}: {times}x{worth}"
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     return text.replace("[", "\\[")

@@ -34,9 +34,9 @@ def _allocation(problem: Problem, instance: Instance, storage_of: Ints, offsets:
     peaks = np.zeros(int(storage_of.max()) + 1, np.int64)
     np.maximum.at(peaks, storage_of, offsets + instance.size)
     storages = tuple(int(peak) * instance.unit for peak in peaks)
-    places = tuple(int(offset) * instance.unit for offset in offsets)
+    item_offsets = tuple(int(offset) * instance.unit for offset in offsets)
     proved = bound * instance.unit
-    return Allocation("arena", problem, storages, tuple(map(int, storage_of)), places, bound=proved, unit=problem.unit)
+    return Allocation("arena", problem, storages, tuple(map(int, storage_of)), item_offsets, bound=proved, unit=problem.unit)
 
 
 def _check_sizes(problem: Problem) -> None:

@@ -74,7 +74,7 @@ def choose_texture(width: int, height: int, free: Iterable[Candidate]) -> Candid
     best: Candidate | None = None
     added, wasted = [2**63 - 1] * 2, [2**63 - 1] * 2
     for entry in free:
-        if not _alike(width, entry.width) or not _alike(height, entry.height):
+        if not _similar_size(width, entry.width) or not _similar_size(height, entry.height):
             continue
         grown = (max(entry.width, width), max(entry.height, height))
         more = [grown[0] - entry.width, grown[1] - entry.height]
@@ -86,7 +86,7 @@ def choose_texture(width: int, height: int, free: Iterable[Candidate]) -> Candid
     return best
 
 
-def _alike(a: int, b: int) -> bool:
+def _similar_size(a: int, b: int) -> bool:
     return a // b <= MAX_RATIO and b // a <= MAX_RATIO
 
 
@@ -95,7 +95,7 @@ def common_scope(scope: str) -> str:
     return "global" if scope.startswith("global") else scope
 
 
-def pooled(
+def plan_pools(
     name: str, problem: Problem, key: Callable[[Item], Hashable], size: Callable[[Item], int] = lambda item: item.size
 ) -> Allocation:
     """The plan that gives every `key` a Pool1D of its own. size: what the planner takes an item's bytes to be."""

@@ -53,34 +53,34 @@ def texture_pool(problem: Problem) -> Allocation:
     Such a mixture is a defect that `violations` names. Buffers, which this pool does not hold, get a storage each.
     """
     pool = Pool2D(like=lambda made, item: np.dtype(made.dtype).kind == np.dtype(item.dtype).kind, by_number=False)
-    return _mixed("texture-pool", problem, pool, {})
+    return _plan_mixed("texture-pool", problem, pool, {})
 
 
 def relay_1d2d(problem: Problem) -> Allocation:
     """Relay's graph planner: buffers by the one-dimensional rule whatever their dtype, textures of equal dtype and scope."""
     pool = Pool2D(like=lambda made, item: (made.dtype, made.scope) == (item.dtype, item.scope), by_number=True)
-    return _mixed("relay-1d2d", problem, pool, {common_scope(item.scope): Pool1D() for item in problem.items})
+    return _plan_mixed("relay-1d2d", problem, pool, {common_scope(item.scope): Pool1D() for item in problem.items})
 
 
-def _mixed(name: str, problem: Problem, textures: Pool2D, buffers: dict[str, Pool1D]) -> Allocation:
+def _plan_mixed(name: str, problem: Problem, textures: Pool2D, buffers: dict[str, Pool1D]) -> Allocation:
     """Textures from `textures`, buffers from their scope's pool, or without one each its own storage."""
     items = problem.items
-    places: list[tuple[str, int]] = [("", -1)] * len(items)
+    pool_slots: list[tuple[str, int]] = [("", -1)] * len(items)
     alone: dict[int, int] = {}
 
     def allocate(number: int) -> None:
         item = items[number]
         scope = common_scope(item.scope)
         if item.is_texture:
-            places[number] = ("2d", textures.take(item))
+            pool_slots[number] = ("2d", textures.take(item))
         elif scope in buffers:
-            places[number] = (scope, buffers[scope].take(item.size))
+            pool_slots[number] = (scope, buffers[scope].take(item.size))
         else:
             alone[number] = item.size
-            places[number] = ("alone", number)
+            pool_slots[number] = ("alone", number)
 
     def release(number: int) -> None:
-        kind, storage = places[number]
+        kind, storage = pool_slots[number]
         if kind == "2d":
             textures.give(storage)
         elif kind in buffers:
@@ -88,11 +88,11 @@ def _mixed(name: str, problem: Problem, textures: Pool2D, buffers: dict[str, Poo
 
     replay(items, allocate, release)
     numbers: dict[tuple[str, int], int] = {}
-    storage_of = tuple(numbers.setdefault(place, len(numbers)) for place in places)
+    storage_of = tuple(numbers.setdefault(slot, len(numbers)) for slot in pool_slots)
     slots = {number: textures.slots[index] for (kind, index), number in numbers.items() if kind == "2d"}
 
-    def nbytes(place: tuple[str, int]) -> int:
-        kind, index = place
+    def nbytes(key: tuple[str, int]) -> int:
+        kind, index = key
         if kind == "2d":
             slot = textures.slots[index]
             return problem.slot_bytes(slot.width, slot.height, slot.dtype)

@@ -72,12 +72,12 @@ def _by_breadth(items: tuple[Item, ...]) -> list[list[int]]:
     ends = sorted((item.end, -item.size, number) for number, item in enumerate(items))
     starts = sorted((item.start, -item.size, number) for number, item in enumerate(items))
     done = 0
-    for place, (time, size, number) in enumerate(starts):
+    for index, (time, size, number) in enumerate(starts):
         while ends[done][0] <= time:
             del live[bisect_left(live, ends[done][1:])]
             done += 1
         insort(live, (size, number))
-        if place + 1 == len(starts) or starts[place + 1][0] > time:
+        if index + 1 == len(starts) or starts[index + 1][0] > time:
             tasks.append([number for _, number in live])
     return sorted(tasks, key=lambda task: -sum(items[number].size for number in task))
 

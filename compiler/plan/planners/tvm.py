@@ -6,17 +6,17 @@ import numpy as np
 
 from ..allocation import Allocation
 from ..problem import Item, Problem
-from .pools import common_scope, pooled
+from .pools import common_scope, plan_pools
 
 
 def tvm(problem: Problem) -> Allocation:
     """With the planner's defect: the size of a texture, already in bytes, is multiplied by the item size once more."""
-    return pooled("tvm", problem, key=_scope_and_dtype, size=_inflated)
+    return plan_pools("tvm", problem, key=_scope_and_dtype, size=_inflated_nbytes)
 
 
 def tvm_fixed(problem: Problem) -> Allocation:
     """The same rules with right texture sizes."""
-    return pooled("tvm-fixed", problem, key=_scope_and_dtype)
+    return plan_pools("tvm-fixed", problem, key=_scope_and_dtype)
 
 
 def _scope_and_dtype(item: Item) -> tuple[str, str]:
@@ -24,5 +24,5 @@ def _scope_and_dtype(item: Item) -> tuple[str, str]:
     return common_scope(item.scope), item.dtype
 
 
-def _inflated(item: Item) -> int:
+def _inflated_nbytes(item: Item) -> int:
     return item.size * np.dtype(item.dtype).itemsize if item.is_texture else item.size

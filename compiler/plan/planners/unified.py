@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..allocation import Allocation
 from ..problem import Problem
-from .pools import common_scope, pooled
+from .pools import common_scope, plan_pools
 
 
 def unified(problem: Problem) -> Allocation:
@@ -12,4 +12,4 @@ def unified(problem: Problem) -> Allocation:
 
     A storage has the size of its largest member.
     """
-    return pooled("unified", problem, key=lambda item: common_scope(item.scope))
+    return plan_pools("unified", problem, key=lambda item: common_scope(item.scope))

@@ -123,19 +123,19 @@ class Search:
         work = self.effort.work // ROUNDS
         for _ in range(ROUNDS):
             for orders_in_turn, shares in DIVES if len(self.part) <= DEEP else ():
-                self.dive(int(work * SEARCH_PART / len(DIVES)), orders_in_turn, shares)
-            self.mend(int(work * (1 - SEARCH_PART)))
+                self.descend(int(work * SEARCH_PART / len(DIVES)), orders_in_turn, shares)
+            self.repair(int(work * (1 - SEARCH_PART)))
 
-    def dive(self, work: int, orders_in_turn: Sequence[str], shares: Sequence[float]) -> None:
+    def descend(self, work: int, orders_in_turn: Sequence[str], shares: Sequence[float]) -> None:
         """Depth-first searches at capacities between bound and peak, each led by where the earlier ones failed."""
         skyline = Skyline(self.part)
         length = max(self.effort.restart * len(self.part) * (len(self.part) + self.part.sections), LEAST_SHARE)
         number = 0
         while work > 0 and self.peak > self.bound:
-            turn, place = divmod(number, len(orders_in_turn))
+            turn, index = divmod(number, len(orders_in_turn))
             capacity = self._capacity(shares[turn % len(shares)])
             patience = lowest_bit(turn // len(shares) + 1)
-            order = self._order(orders_in_turn[place], skyline)
+            order = self._order(orders_in_turn[index], skyline)
             swap = self.effort.swap if self.steps else 0.0
             seed = self.effort.seed + self.steps
             result, found, used = skyline.search(capacity, order, min(work, length * patience), swap, seed)
@@ -147,7 +147,7 @@ class Search:
             elif result == FAILED:
                 self.bound = capacity + 1
 
-    def mend(self, work: int) -> None:
+    def repair(self, work: int) -> None:
         """Repairs under capacities between bound and peak: half the way while that works, then in smaller steps."""
         work *= REPAIR_COST
         chunk = work // 6

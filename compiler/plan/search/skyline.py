@@ -76,7 +76,7 @@ def _random(state):
 
 
 @numba.njit(cache=True, nogil=True)
-def _crowded(first, last, items, lows, start, end, left, capacity, after):
+def _find_crowded(first, last, items, lows, start, end, left, capacity, after):
     """A section in [first, last) that cannot hold what is left of it, -1 where all can. Items come in order of `lows`.
 
     Each section is looked at once, with the first item that spans it; after[t] leads to the next section not looked at.
@@ -155,7 +155,7 @@ def _candidates(found, items, lows, rank, swap, state):
 
 
 @numba.njit(cache=True, nogil=True)
-def _aligned(low, align):
+def _align(low, align):
     return low if align == 1 else -(-low // align) * align
 
 
@@ -189,11 +189,11 @@ def _rest(position, items, lows, supports, start, end, size, align, scratch):
         if y == position:
             continue
         if start[u] < end[v] and start[v] < end[u]:
-            support = max(_aligned(top, align[u]), supports[y])
+            support = max(_align(top, align[u]), supports[y])
             _insert(risen, risen_lows, risen_supports, count_risen, u, max(support, lows[y]), support)
             count_risen += 1
         else:
-            _insert(apart, apart_lows, apart_supports, count, u, max(_aligned(floor, align[u]), lows[y]), supports[y])
+            _insert(apart, apart_lows, apart_supports, count, u, max(_align(floor, align[u]), lows[y]), supports[y])
             count += 1
     x = y = 0
     for z in range(n):
@@ -215,7 +215,7 @@ def _next_support(position, items, lows, start, end, size, align):
         u = items[y]
         if y != position and start[u] < end[v] and start[v] < end[u] and (least < 0 or lows[y] + size[u] < least):
             least = lows[y] + size[u]
-    return least if least < 0 else _aligned(least, align[v])
+    return least if least < 0 else _align(least, align[v])
 
 
 @numba.njit(cache=True, nogil=True)
@@ -267,7 +267,7 @@ def _search(
         return STOPPED
     state[0] -= len(items) + last - first + NODE_WORK
     found = _raise(items, lows, supports, size, scratch[0], scratch[1])
-    full = _crowded(first, last, items, lows, start, end, left, capacity, scratch[0])
+    full = _find_crowded(first, last, items, lows, start, end, left, capacity, scratch[0])
     if full >= 0:
         conflicts[full] += 1
         return FAILED

@@ -36,21 +36,21 @@ def _place(order, ends, begin, finish, size, align):
             count -= 1
             gone += 1
         top = 0
-        place = count
+        pos = count
         smallest = np.int64(-1)
         for y in range(count):
             gap = low[y] - top
             if gap >= size[v] and (smallest < 0 or gap < smallest):
                 smallest = gap
                 offset[v] = top
-                place = y
+                pos = y
             top = -(-high[y] // align[v]) * align[v]
         if smallest < 0:
             offset[v] = top
-        for y in range(count, place, -1):
+        for y in range(count, pos, -1):
             low[y] = low[y - 1]
             high[y] = high[y - 1]
-        low[place] = offset[v]
-        high[place] = offset[v] + size[v]
+        low[pos] = offset[v]
+        high[pos] = offset[v] + size[v]
         count += 1
     return offset
