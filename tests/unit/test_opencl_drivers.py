@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from adreno_sim.backends.opencl import drivers, portable
-from adreno_sim.backends.opencl.verdicts import TestedDevice, Verdict
+from adreno_sim.backends.opencl.verdicts import JudgedDevice, Verdict
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def environment(monkeypatch, tmp_path):
     monkeypatch.delitem(sys.modules, "pyopencl", raising=False)
     monkeypatch.setattr(drivers, "VENDORS", tmp_path)
     monkeypatch.setattr(drivers, "_announced", {})
-    monkeypatch.setattr(portable, "judge_driver", lambda icd: Verdict((TestedDevice("", "", "", (), ()),)))
+    monkeypatch.setattr(portable, "judge_driver", lambda icd: Verdict((JudgedDevice("", "", "", (), ()),)))
     yield tmp_path
     for variable in (drivers.VARIABLE, drivers.OURS):
         os.environ.pop(variable, None)
@@ -26,7 +26,7 @@ def environment(monkeypatch, tmp_path):
 
 def pypi(monkeypatch, **paths):
     """PyPI offers these drivers and no others."""
-    monkeypatch.setattr(drivers.Driver, "installed", lambda self: paths.get(self.library))
+    monkeypatch.setattr(drivers.Driver, "find_library", lambda self: paths.get(self.library))
 
 
 def chosen():

@@ -9,7 +9,7 @@ import pytest
 
 from adreno_sim.backends.opencl import drivers, portable, verdicts
 from adreno_sim.backends.opencl.open import open_opencl
-from adreno_sim.backends.opencl.verdicts import TestedDevice, Verdict
+from adreno_sim.backends.opencl.verdicts import JudgedDevice, Verdict
 from adreno_sim.base.errors import AdrenoSimError
 from adreno_sim.render.devices import listing as devices
 
@@ -29,7 +29,7 @@ def machine(monkeypatch, tmp_path):
         if said == "!":
             return Verdict(problem="is not to be opened: its process ended by SIGSEGV")
         platform = "Intel(R) OpenCL" if icd == INTEL else "Portable Computing Language"
-        return Verdict((TestedDevice(platform, f"cpu ({platform})", "OpenCL 3.0", (), tuple(filter(None, [said]))),))
+        return Verdict((JudgedDevice(platform, f"cpu ({platform})", "OpenCL 3.0", (), tuple(filter(None, [said]))),))
 
     def make(files):
         judge.files = files
@@ -37,7 +37,7 @@ def machine(monkeypatch, tmp_path):
             (tmp_path / "pocl.icd").write_text(SYSTEM)
         there = {"libpocl": PIP, "libintelocl": INTEL}
         installed = {library: Path(icd.strip()) for library, icd in there.items() if icd in files}
-        monkeypatch.setattr(drivers.Driver, "installed", lambda self: installed.get(self.library))
+        monkeypatch.setattr(drivers.Driver, "find_library", lambda self: installed.get(self.library))
         for module in (portable, verdicts):
             monkeypatch.setattr(module, "judge_driver", judge)
 

@@ -30,7 +30,7 @@ _KIND = "drivers"
 
 
 @dataclass(frozen=True)
-class TestedDevice:
+class JudgedDevice:
     """One device after its trial. wrong: a sentence for each known answer that it does not give, empty where it is fit."""
 
     platform: str
@@ -44,7 +44,7 @@ class TestedDevice:
 class Verdict:
     """One driver after its trial: `devices` in the order of their indices. problem: why there is none that could be tried."""
 
-    devices: tuple[TestedDevice, ...] = ()
+    devices: tuple[JudgedDevice, ...] = ()
     problem: str = ""
 
     @property
@@ -57,7 +57,7 @@ class Verdict:
 class _TrialLog:
     """What a trial has told so far. asked: the known answer that it is at, and what that is about."""
 
-    devices: list[TestedDevice] = field(default_factory=list)
+    devices: list[JudgedDevice] = field(default_factory=list)
     wrong: list[list[str]] = field(default_factory=list)
     asked: tuple[str, str] | None = None
     done: bool = False
@@ -81,7 +81,7 @@ def _judge(icd: str, identity: str) -> Verdict:
 
 
 def _decode(data: dict) -> Verdict:
-    devices = [TestedDevice(**{**item, "lacks": tuple(item["lacks"]), "wrong": tuple(item["wrong"])}) for item in data["devices"]]
+    devices = [JudgedDevice(**{**item, "lacks": tuple(item["lacks"]), "wrong": tuple(item["wrong"])}) for item in data["devices"]]
     return Verdict(tuple(devices), data["problem"])
 
 
@@ -153,7 +153,7 @@ def _read(lines: list[str]) -> _TrialLog:
 
 def _add_line(told: _TrialLog, line: dict) -> None:
     if "platform" in line:
-        told.devices.append(TestedDevice(line["platform"], line["name"], line["version"], tuple(line["lacks"]), ()))
+        told.devices.append(JudgedDevice(line["platform"], line["name"], line["version"], tuple(line["lacks"]), ()))
         told.wrong.append([])
     elif "asks" in line:
         told.asked = line["asks"], line["what"]
@@ -171,7 +171,7 @@ def _conclude(told: _TrialLog, end: str) -> Verdict:
         name, what = told.asked or ("between kernels", "its own process")
         told.wrong[-1].append(f"gets {what} wrong ({name}: its process {end})")
     devices = [
-        TestedDevice(one.platform, one.name, one.version, one.lacks, tuple(wrong))
+        JudgedDevice(one.platform, one.name, one.version, one.lacks, tuple(wrong))
         for one, wrong in zip(told.devices, told.wrong, strict=True)
     ]
     return Verdict(tuple(devices))
