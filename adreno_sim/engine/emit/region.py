@@ -263,7 +263,7 @@ class RegionEmitter(Emitter):
             total = t.op(f"load i64, ptr %{name}")
             t.op(f"atomicrmw add ptr {context.field(t, word)}, i64 {total} monotonic")
         if self.unit.deferred_checks:
-            t.do(f"call void @raise(ptr %ctx, i8 {t.op('load i8, ptr %deferred_checks')})")
+            t.do(f"call void @raise(ptr %ctx, i8 {t.op('load i8, ptr %sticky')})")
 
     def _raised(self) -> list[str]:
         t = Text(self.prologue.names)
