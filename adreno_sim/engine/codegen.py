@@ -102,7 +102,9 @@ def _emit(kernel: ir.Function, spec: Specialization, planner: Planner, writer: W
     polls = not needs_no_watchdog(kernel)
     straight = plan.shadow.texel_writes.straight() if isinstance(plan.shadow, ShadowPlan) else frozenset()
     sites, notes = tuple(unit.table.sites), tuple(unit.static_findings)
-    return ModuleText(text, memory, sites, tuple(unit.prints), notes, polls, unit.may_fail, plan.flat, straight, lanes=plan.lanes)
+    return ModuleText(
+        text, memory, sites, tuple(unit.prints), notes, polls, unit.may_fail, plan.by_subgroup, straight, lanes=plan.lanes
+    )
 
 
 def _regions(plan: KernelPlan) -> list[str]:
@@ -141,13 +143,13 @@ def _emitter(plan: KernelPlan, region: ParallelRegion) -> RegionEmitter:
 def _place_private(plan: KernelPlan, kernel: ir.Function) -> None:
     """Private variables go to the arena if work-items take turns, or if the stack could not hold them."""
     variables = [i for i in kernel.blocks[0].instrs if i.op == "alloca"]
-    items = 1 if plan.single else plan.unit.spec.items
-    if plan.single and sum(map(private_bytes, variables)) <= STACK_LIMIT:
+    items = 1 if plan.is_single_region else plan.unit.spec.items
+    if plan.is_single_region and sum(map(private_bytes, variables)) <= STACK_LIMIT:
         return
     for instr in variables:
         size = private_bytes(instr)
         stride = llvm_types.align_up(size, object_align(size))
-        plan.private[id(instr)] = (plan.unit.reserve_arena(stride * items), 0 if plan.single else stride)
+        plan.private[id(instr)] = (plan.unit.reserve_arena(stride * items), 0 if plan.is_single_region else stride)
 
 
 def _place_kept(plan: KernelPlan) -> None:
@@ -155,9 +157,9 @@ def _place_kept(plan: KernelPlan) -> None:
     items = plan.unit.spec.items
     syncs = plan.regions.graph.sync_points
     for value in [*plan.regions.live_across_syncs()]:
-        plan.kept[id(value)] = [plan.unit.reserve_arena(items * value_bytes(t)) for t in emitter.part_types(value)]
+        plan.spilled[id(value)] = [plan.unit.reserve_arena(items * value_bytes(t)) for t in emitter.part_types(value)]
     for sync in syncs:
         if is_collective(sync.instr):
             types = [llvm_types.spell(v.type) for v in [*sync.instr.operands, sync.instr]]
             plan.collective[sync.number] = [plan.unit.reserve_arena(items * value_bytes(t)) for t in types]
-            plan.kept[id(sync.instr)] = plan.collective[sync.number][-1:]
+            plan.spilled[id(sync.instr)] = plan.collective[sync.number][-1:]

@@ -7,7 +7,7 @@ import pytest
 from adreno_sim.engine.abi.specialization import BufferArg, ScalarArg, Specialization
 from adreno_sim.engine.vector.lane_shapes import LaneShape, LaneShapes
 from adreno_sim.engine.vector.privates import Privates
-from adreno_sim.engine.vector.tile import NotVectorizable, Tile, choose, widths
+from adreno_sim.engine.vector.tile import NotVectorizable, Tile, choose_tile, lane_counts
 from adreno_sim.frontend.program import FrontEndTarget, compile_source
 from adreno_sim.ir import ir
 from adreno_sim.ir.provenance import Provenance
@@ -26,11 +26,11 @@ def stored_shape(body: str, local: tuple[int, int, int] = (64, 2, 1)) -> LaneSha
     """The shape of the value that the only store to global memory stores, in tiles of 8."""
     kernel = compile_source(HEAD + body + " }", "", target=FrontEndTarget()).kernels["k"]
     provenance = Provenance(kernel)
-    shapes = LaneShapes(kernel, key(local), choose(key(local), (8,)), Privates(kernel, provenance))
+    shapes = LaneShapes(kernel, key(local), choose_tile(key(local), (8,)), Privates(kernel, provenance))
     store = next(
         i for b in kernel.blocks for i in b.instrs if i.op == "store" and provenance.object_id(i.operands[1]) == ("param", 0)
     )
-    return shapes.seen_from(store.operands[0], store)
+    return shapes.shape_at(store.operands[0], store)
 
 
 @pytest.mark.parametrize(
@@ -55,37 +55,37 @@ def stored_shape(body: str, local: tuple[int, int, int] = (64, 2, 1)) -> LaneSha
         ("(short)(x * 1000)", None),
     ],
 )
-def test_patterns(expression, pattern):
-    assert stored_shape(f"a[x] = {expression};").pattern == pattern
+def test_patterns(expression, lane_offsets):
+    assert stored_shape(f"a[x] = {expression};").lane_offsets == lane_offsets
 
 
 def test_a_small_group_is_tiled_along_two_axes():
-    assert choose(key((4, 16, 1)), (16, 8)) == Tile((4, 4, 1))
-    assert stored_shape("a[x] = y * 10 + l;", (4, 16, 1)).pattern == (0, 1, 2, 3, 10, 11, 12, 13)
-    assert stored_shape("a[x] = l * 8 / 8;", (4, 16, 1)).pattern == (0, 1, 2, 3, 0, 1, 2, 3)
+    assert choose_tile(key((4, 16, 1)), (16, 8)) == Tile((4, 4, 1))
+    assert stored_shape("a[x] = y * 10 + l;", (4, 16, 1)).lane_offsets == (0, 1, 2, 3, 10, 11, 12, 13)
+    assert stored_shape("a[x] = l * 8 / 8;", (4, 16, 1)).lane_offsets == (0, 1, 2, 3, 0, 1, 2, 3)
 
 
 def test_values_that_meet_behind_a_divergent_branch_differ():
-    assert stored_shape("int v = 1; if (a[x]) v = 2; a[x] = v;").pattern is None
+    assert stored_shape("int v = 1; if (a[x]) v = 2; a[x] = v;").lane_offsets is None
     assert stored_shape("int v = 1; if (n) v = 2; a[x] = v;").uniform
 
 
 def test_a_counter_differs_only_behind_a_loop_that_lanes_leave_one_by_one():
     assert stored_shape("int i = 0; while (i < n) i++; a[x] = i;").uniform
-    assert stored_shape("int i = 0; while (i < a[l]) i++; a[x] = i;").pattern is None
+    assert stored_shape("int i = 0; while (i < a[l]) i++; a[x] = i;").lane_offsets is None
 
 
 def test_tiles_fill_the_group_where_they_can():
-    assert choose(key((256, 1, 1)), (16, 8)) == Tile((16, 1, 1))
-    assert choose(key((24, 1, 1)), (16, 8)) == Tile((8, 1, 1))
-    assert choose(key((3, 3, 1)), (16, 8)) == Tile((4, 4, 1))
+    assert choose_tile(key((256, 1, 1)), (16, 8)) == Tile((16, 1, 1))
+    assert choose_tile(key((24, 1, 1)), (16, 8)) == Tile((8, 1, 1))
+    assert choose_tile(key((3, 3, 1)), (16, 8)) == Tile((4, 4, 1))
     with pytest.raises(NotVectorizable, match="2 work-items"):
-        choose(key((2, 1, 1)), (16, 8))
+        choose_tile(key((2, 1, 1)), (16, 8))
 
 
 @pytest.mark.parametrize(("features", "lanes"), [("+avx2,+avx512vl,+fma", (16, 8)), ("+avx2,-avx512vl", (8,)), ("+sse2", (8,))])
 def test_lanes_by_processor(features, lanes):
-    assert widths(features) == lanes
+    assert lane_counts(features) == lanes
 
 
 def test_private_memory_is_side_by_side_unless_its_bytes_are_looked_at():

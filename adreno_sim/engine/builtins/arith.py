@@ -22,8 +22,8 @@ def ints(type: ir.Type, value: int) -> str:
 @instruction("add", "sub", "mul", "and", "or", "xor")
 def _plain(e: Emitter, instr: ir.Instr) -> None:
     a, b = instr.operands
-    flag = " nsw" if e.exact(instr) else ""
-    e.define(instr, e.body.op(f"{instr.op}{flag} {e.typed(a)}, {e.value(b)}"))
+    flag = " nsw" if e.is_nsw(instr) else ""
+    e.define(instr, e.body.op(f"{instr.op}{flag} {e.typed_operand(a)}, {e.value(b)}"))
 
 
 @instruction("shl", "lshr", "ashr")
@@ -35,8 +35,8 @@ def _shift(e: Emitter, instr: ir.Instr) -> None:
     amount = e.value(b)
     if not (isinstance(b, ir.Const) and isinstance(b.value, int) and b.value < bits):
         amount = e.body.op(f"and {spelled} {amount}, {ints(instr.type, bits - 1)}")
-    flag = " nsw" if e.exact(instr) else ""
-    e.define(instr, e.body.op(f"{instr.op}{flag} {e.typed(a)}, {amount}"))
+    flag = " nsw" if e.is_nsw(instr) else ""
+    e.define(instr, e.body.op(f"{instr.op}{flag} {e.typed_operand(a)}, {amount}"))
 
 
 def _bits(type: ir.Type) -> int:
@@ -89,7 +89,7 @@ def _float(e: Emitter, instr: ir.Instr) -> None:
         wide = llvm_types.spell(llvm_types.with_elem(instr.type, ir.Float(32)))
         e.define(instr, narrow(e, instr.type, e.body.op(f"{instr.op} {wide} {left}, {right}")))
         return
-    e.define(instr, e.body.op(f"{instr.op} {e.typed(a)}, {e.value(b)}"))
+    e.define(instr, e.body.op(f"{instr.op} {e.typed_operand(a)}, {e.value(b)}"))
 
 
 @instruction("fneg")
@@ -113,7 +113,7 @@ def _icmp(e: Emitter, instr: ir.Instr) -> None:
         left, right = emit_address_as_int(e, e.pointer(a)), emit_address_as_int(e, e.pointer(b))
         e.define(instr, e.body.op(f"icmp {instr.pred} i64 {left}, {right}"))
         return
-    e.define(instr, e.body.op(f"icmp {instr.pred} {e.typed(a)}, {e.value(b)}"))
+    e.define(instr, e.body.op(f"icmp {instr.pred} {e.typed_operand(a)}, {e.value(b)}"))
 
 
 @instruction("fcmp")
@@ -130,7 +130,7 @@ def _fcmp(e: Emitter, instr: ir.Instr) -> None:
 def _select(e: Emitter, instr: ir.Instr) -> None:
     condition, a, b = instr.operands
     if not isinstance(instr.type, ir.Pointer):
-        e.define(instr, e.body.op(f"select {e.typed(condition)}, {e.typed(a)}, {e.typed(b)}"))
+        e.define(instr, e.body.op(f"select {e.typed_operand(condition)}, {e.typed_operand(a)}, {e.typed_operand(b)}"))
         return
     chosen = e.value(condition)
     pairs = zip(e.part_types(instr), e.parts(a, like=instr), e.parts(b, like=instr), strict=True)
@@ -145,24 +145,26 @@ def _cast(e: Emitter, instr: ir.Instr) -> None:
     elif instr.op == "freeze" or source.type == instr.type:
         e.define(instr, e.value(source))
     else:
-        e.define(instr, e.body.op(f"bitcast {e.typed(source)} to {llvm_types.spell(instr.type)}"))
+        e.define(instr, e.body.op(f"bitcast {e.typed_operand(source)} to {llvm_types.spell(instr.type)}"))
 
 
 @instruction("trunc", "zext", "sext")
 def _resize(e: Emitter, instr: ir.Instr) -> None:
-    e.define(instr, e.body.op(f"{instr.op} {e.typed(instr.operands[0])} to {llvm_types.spell(instr.type)}"))
+    e.define(instr, e.body.op(f"{instr.op} {e.typed_operand(instr.operands[0])} to {llvm_types.spell(instr.type)}"))
 
 
 @instruction("extractelement")
 def _extract(e: Emitter, instr: ir.Instr) -> None:
     vector, index = instr.operands
-    e.define(instr, e.body.op(f"extractelement {e.typed(vector)}, {_lane(e, vector.type, index)}"))
+    e.define(instr, e.body.op(f"extractelement {e.typed_operand(vector)}, {_lane(e, vector.type, index)}"))
 
 
 @instruction("insertelement")
 def _insert(e: Emitter, instr: ir.Instr) -> None:
     vector, value, index = instr.operands
-    e.define(instr, e.body.op(f"insertelement {e.typed(vector)}, {e.typed(value)}, {_lane(e, vector.type, index)}"))
+    e.define(
+        instr, e.body.op(f"insertelement {e.typed_operand(vector)}, {e.typed_operand(value)}, {_lane(e, vector.type, index)}")
+    )
 
 
 def _lane(e: Emitter, vector: ir.Type, index: ir.Value) -> str:
@@ -178,7 +180,7 @@ def _lane(e: Emitter, vector: ir.Type, index: ir.Value) -> str:
 def _shuffle(e: Emitter, instr: ir.Instr) -> None:
     a, b = instr.operands
     mask = ", ".join(f"i32 {max(lane, 0)}" for lane in instr.mask)
-    e.define(instr, e.body.op(f"shufflevector {e.typed(a)}, {e.typed(b)}, <{len(instr.mask)} x i32> <{mask}>"))
+    e.define(instr, e.body.op(f"shufflevector {e.typed_operand(a)}, {e.typed_operand(b)}, <{len(instr.mask)} x i32> <{mask}>"))
 
 
 @instruction("extractvalue")
@@ -186,7 +188,7 @@ def _extract_value(e: Emitter, instr: ir.Instr) -> None:
     if isinstance(instr.type, ir.Pointer):
         raise unsupported("a pointer inside a struct value", instr.loc)
     path = ", ".join(map(str, instr.indices))
-    e.define(instr, e.body.op(f"extractvalue {e.typed(instr.operands[0])}, {path}"))
+    e.define(instr, e.body.op(f"extractvalue {e.typed_operand(instr.operands[0])}, {path}"))
 
 
 @instruction("insertvalue")
@@ -195,4 +197,4 @@ def _insert_value(e: Emitter, instr: ir.Instr) -> None:
     if is_pointer(value):
         raise unsupported("a pointer inside a struct value", instr.loc)
     path = ", ".join(map(str, instr.indices))
-    e.define(instr, e.body.op(f"insertvalue {e.typed(whole)}, {e.typed(value)}, {path}"))
+    e.define(instr, e.body.op(f"insertvalue {e.typed_operand(whole)}, {e.typed_operand(value)}, {path}"))

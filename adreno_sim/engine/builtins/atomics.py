@@ -41,7 +41,7 @@ def guarded(e: Emitter, pointer: Ptr, type: ir.Type, zero: str, spelled: str | N
         return access.emit_access(e, pointer, size, True, spelled, zero, body)
     t = e.body
     failed, ok, done = t.fresh("misaligned"), t.fresh("ok"), t.fresh("done")
-    e.failing(wrong, failed, ok)
+    e.branch_on_failure(wrong, failed, ok)
     cold = t.aside()
     cold.block(failed)
     e.report(cold, access.access_site(e, pointer, Kind.MISALIGNED_ACCESS, size), *access.site_values(e, pointer, cold))
@@ -133,7 +133,7 @@ def _resized(e: Emitter, operand: ir.Value, type: ir.Type) -> str:
     if operand.type == type or not isinstance(operand.type, ir.Int) or not isinstance(type, ir.Int):
         return e.value(operand)
     word = "trunc" if type.bits < operand.type.bits else "sext"
-    return e.body.op(f"{word} {e.typed(operand)} to {type}")
+    return e.body.op(f"{word} {e.typed_operand(operand)} to {type}")
 
 
 @builtin_family(r"atomic_exchange(_explicit)?")

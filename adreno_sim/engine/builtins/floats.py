@@ -108,7 +108,7 @@ def _fabs(e: Emitter, instr: ir.Instr) -> None:
     bits = bits_of(instr.type)
     words = llvm_types.with_elem(instr.type, ir.Int(bits))
     spelled = llvm_types.spell(words)
-    pattern = e.body.op(f"bitcast {e.typed(instr.operands[0])} to {spelled}")
+    pattern = e.body.op(f"bitcast {e.typed_operand(instr.operands[0])} to {spelled}")
     kept = e.body.op(f"and {spelled} {pattern}, {ints(words, (1 << (bits - 1)) - 1)}")
     e.define(instr, e.body.op(f"bitcast {spelled} {kept} to {llvm_types.spell(instr.type)}"))
 
@@ -119,7 +119,7 @@ def _copysign(e: Emitter, instr: ir.Instr) -> None:
     bits = bits_of(instr.type)
     words = llvm_types.with_elem(instr.type, ir.Int(bits))
     spelled, t = llvm_types.spell(words), e.body
-    a, b = (t.op(f"bitcast {e.typed(v)} to {spelled}") for v in instr.operands)
+    a, b = (t.op(f"bitcast {e.typed_operand(v)} to {spelled}") for v in instr.operands)
     size = t.op(f"and {spelled} {a}, {ints(words, (1 << (bits - 1)) - 1)}")
     sign = t.op(f"and {spelled} {b}, {ints(words, 1 << (bits - 1))}")
     e.define(instr, t.op(f"bitcast {spelled} {t.op(f'or {spelled} {size}, {sign}')} to {llvm_types.spell(instr.type)}"))

@@ -102,7 +102,7 @@ def read_at(
 
     `instr`: whose result the colour is. `unused`: an i1 that holds where the colour has no part in that result.
     """
-    t, proven = e.body, e.unit.proven(e.current)
+    t, proven = e.body, e.unit.proves_in_range(e.current)
     if sampled and image.layered and not proven:
         where = [*where[:-1], clamped(e, where[-1], image.extent(image.axes))]
     colour = llvm_types.spell(texels.colour_type(suffix))
@@ -113,7 +113,7 @@ def read_at(
     if kind in BENIGN_KINDS:
         t.branch(out_of_range(e, image, where), failed, ok, unlikely=True)
     else:
-        e.failing(out_of_range(e, image, where), failed, ok)
+        e.branch_on_failure(out_of_range(e, image, where), failed, ok)
     cold = t.aside()
     cold.block(failed)
     _report_unless(e, cold, image, kind, where, unused)

@@ -50,10 +50,10 @@ def _write(e: Emitter, instr: ir.Instr) -> None:
     where = coordinates(e, image, instr.operands[1])
     t = e.body
     done = t.fresh("written")
-    outside = out_of_range(e, image, where) if e.unit.checked and not e.unit.proven(instr) else None
+    outside = out_of_range(e, image, where) if e.unit.checked and not e.unit.proves_in_range(instr) else None
     if outside is not None:
         failed, ok = t.fresh("outside"), t.fresh("ok")
-        e.failing(outside, failed, ok)
+        e.branch_on_failure(outside, failed, ok)
         cold = t.aside()
         cold.block(failed)
         report_coordinate(e, cold, image, Kind.IMAGE_WRITE_OUT_OF_RANGE, where)
@@ -80,7 +80,7 @@ def coordinates(e: Emitter, image: ImageRef, value: ir.Value) -> list[str]:
     """The coordinates an access uses, one operand each (i32 or float)."""
     if not isinstance(value.type, ir.Vector):
         return [e.value(value)]
-    return [e.body.op(f"extractelement {e.typed(value)}, i32 {lane}") for lane in range(image.dimensions)]
+    return [e.body.op(f"extractelement {e.typed_operand(value)}, i32 {lane}") for lane in range(image.dimensions)]
 
 
 def _check_format(e: Emitter, image: ImageRef, suffix: str, write: bool) -> None:

@@ -80,7 +80,7 @@ def _wide(e: Emitter, instr: ir.Instr, values: list[ir.Value]) -> tuple[str, lis
     bits = bits_of(instr.type)
     wide = llvm_types.spell(instr.type).replace(f"i{bits}", f"i{2 * bits}")
     word = "sext" if is_signed(instr) else "zext"
-    return wide, [e.body.op(f"{word} {e.typed(v)} to {wide}") for v in values]
+    return wide, [e.body.op(f"{word} {e.typed_operand(v)} to {wide}") for v in values]
 
 
 def _constant_like(wide: str, value: int) -> str:
@@ -154,5 +154,5 @@ def _upsample(e: Emitter, instr: ir.Instr) -> None:
     high, low = instr.operands
     spelled, t = llvm_types.spell(instr.type), e.body
     shift = ints(instr.type, bits_of(high.type))
-    top = t.op(f"shl {spelled} {t.op(f'zext {e.typed(high)} to {spelled}')}, {shift}")
-    e.define(instr, t.op(f"or {spelled} {top}, {t.op(f'zext {e.typed(low)} to {spelled}')}"))
+    top = t.op(f"shl {spelled} {t.op(f'zext {e.typed_operand(high)} to {spelled}')}, {shift}")
+    e.define(instr, t.op(f"or {spelled} {top}, {t.op(f'zext {e.typed_operand(low)} to {spelled}')}"))

@@ -49,7 +49,7 @@ class LibraryEmitter(Emitter):
         else:  # without a value: the end of unreachable code
             self.body.do(f"ret {llvm_types.spell(result)} {llvm_types.zero(result) if value is None else value}")
 
-    def leave_at(self, segment: Segment) -> None:
+    def leave_at_sync(self, segment: Segment) -> None:
         raise unsupported("a barrier in a library function", self.loc)
 
     def emit(self) -> str:

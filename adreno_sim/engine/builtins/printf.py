@@ -41,7 +41,7 @@ def _printf(e: Emitter, instr: ir.Instr) -> None:
     arguments = instr.operands[1:]
     strings = tuple(string_of(v) if is_pointer(v) else None for v in arguments)
     e.unit.prints.append(PrintCall(format, tuple(v.type for v in arguments), strings))
-    words = [str(len(e.unit.prints) - 1), *e.item(e.body)]
+    words = [str(len(e.unit.prints) - 1), *e.report_ids(e.body)]
     for value in arguments:
         words += _words(e, value)
     _append(e, words)

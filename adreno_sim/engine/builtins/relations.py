@@ -44,7 +44,7 @@ def _classify(e: Emitter, instr: ir.Instr) -> None:
     bits = bits_of(operand.type)
     words = llvm_types.with_elem(operand.type, ir.Int(bits))
     spelled = llvm_types.spell(words)
-    pattern = t.op(f"bitcast {e.typed(operand)} to {spelled}")
+    pattern = t.op(f"bitcast {e.typed_operand(operand)} to {spelled}")
     exponent, _ = _EXPONENT[bits]
     if instr.callee.name == "signbit":
         truth(e, instr, t.op(f"icmp slt {spelled} {pattern}, {ints(words, 0)}"))
@@ -63,7 +63,7 @@ def _classify(e: Emitter, instr: ir.Instr) -> None:
 def _any(e: Emitter, instr: ir.Instr) -> None:
     assert instr.callee is not None
     operand, t = instr.operands[0], e.body
-    flags = t.op(f"icmp slt {e.typed(operand)}, {ints(operand.type, 0)}")
+    flags = t.op(f"icmp slt {e.typed_operand(operand)}, {ints(operand.type, 0)}")
     if isinstance(operand.type, ir.Vector):
         flags = (all_of if instr.callee.name == "all" else any_of)(t, flags, operand.type.count)
     truth(e, instr, flags)
@@ -73,7 +73,7 @@ def _any(e: Emitter, instr: ir.Instr) -> None:
 def _bitselect(e: Emitter, instr: ir.Instr) -> None:
     words = llvm_types.with_elem(instr.type, ir.Int(bits_of(instr.type)))
     spelled, t = llvm_types.spell(words), e.body
-    a, b, mask = (t.op(f"bitcast {e.typed(v)} to {spelled}") for v in instr.operands)
+    a, b, mask = (t.op(f"bitcast {e.typed_operand(v)} to {spelled}") for v in instr.operands)
     differing = t.op(f"and {spelled} {t.op(f'xor {spelled} {a}, {b}')}, {mask}")
     e.define(instr, t.op(f"bitcast {spelled} {t.op(f'xor {spelled} {a}, {differing}')} to {llvm_types.spell(instr.type)}"))
 
@@ -83,5 +83,5 @@ def _select(e: Emitter, instr: ir.Instr) -> None:
     """Vectors choose by each lane's top bit, scalars by zero or not."""
     a, b, by = instr.operands
     predicate = "slt" if isinstance(by.type, ir.Vector) else "ne"
-    flags = e.body.op(f"icmp {predicate} {e.typed(by)}, {llvm_types.zero(by.type)}")
+    flags = e.body.op(f"icmp {predicate} {e.typed_operand(by)}, {llvm_types.zero(by.type)}")
     e.define(instr, chosen(e, flags, instr.type, e.value(b), e.value(a)))

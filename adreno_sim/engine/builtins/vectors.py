@@ -83,13 +83,13 @@ def _shuffle(e: Emitter, instr: ir.Instr) -> None:
     assert isinstance(vector, ir.Vector)
     if len(sources) == 2:
         order = ", ".join(f"i32 {i}" for i in range(total))
-        both = f"{llvm_types.spell(vector)} {operand}, {e.typed(sources[1])}"
+        both = f"{llvm_types.spell(vector)} {operand}, {e.typed_operand(sources[1])}"
         operand = t.op(f"shufflevector {both}, <{total} x i32> <{order}>")
     wide = llvm_types.spell(ir.Vector(vector.elem, total))
     result, elem = llvm_types.zero(instr.type), llvm_types.spell(vector.elem)
     index_type = llvm_types.spell(llvm_types.elem_of(mask.type))
     for lane in range(llvm_types.lanes_of(instr.type)):
-        raw = t.op(f"extractelement {e.typed(mask)}, i32 {lane}")
+        raw = t.op(f"extractelement {e.typed_operand(mask)}, i32 {lane}")
         index = t.op(f"and {index_type} {raw}, {total - 1}")
         item = t.op(f"extractelement {wide} {operand}, {index_type} {index}")
         result = t.op(f"insertelement {llvm_types.spell(instr.type)} {result}, {elem} {item}, i32 {lane}")
@@ -104,7 +104,7 @@ def _async_copy(e: Emitter, instr: ir.Instr) -> None:
     size = element_bytes(instr.callee.args[1])
     t = e.body
     first, after = t.fresh("first"), t.fresh("copied")
-    own = e.item(t)[1]
+    own = e.report_ids(t)[1]
     t.branch(t.op(f"icmp eq i64 {own}, 0"), first, after)
     t.block(first)
     number = e.value(count)

@@ -36,7 +36,7 @@ def site_values(e: Emitter, pointer: Ptr, t: object = None) -> tuple[str | int, 
 
 def emit_out_of_bounds(e: Emitter, pointer: Ptr, size: int) -> str | None:
     """An i1 that holds where `size` bytes at `pointer` are not all inside its object; None if they are for certain."""
-    if not e.unit.checked or e.unit.proven(e.current):
+    if not e.unit.checked or e.unit.proves_in_range(e.current):
         return None
     if isinstance(pointer.length, int):
         room = max(0, pointer.length - size + 1)
@@ -76,7 +76,7 @@ def emit_access(e: Emitter, pointer: Ptr, size: int, write: bool, type: str | No
         return body(e.address(pointer))
     t = e.body
     failed, ok, done = t.fresh("oob"), t.fresh("ok"), t.fresh("done")
-    e.failing(bad, failed, ok)
+    e.branch_on_failure(bad, failed, ok)
     cold = t.aside()
     cold.block(failed)
     kind = Kind.OUT_OF_BOUNDS_WRITE if write else Kind.OUT_OF_BOUNDS_READ
@@ -152,7 +152,7 @@ def emit_watch(e: Emitter, address: str, size: int | str) -> None:
     t.branch(touches, seen, on, unlikely=True)
     cold = t.aside()
     cold.block(seen)
-    group, local = e.item(cold)
+    group, local = e.report_ids(cold)
     site = e.unit.table.add(DiagnosticSite(Kind.WRONG_VALUE, e.loc, "store"))
     cold.do(f"call void @watched(ptr %ctx, i64 {site}, i64 {group}, i64 {local})")
     cold.jump(on)
@@ -335,9 +335,9 @@ def emit_block_operation(e: Emitter, checks: list[tuple[Ptr, Kind]], nbytes: str
     """Do `call` on `nbytes` bytes (`known` where constant, else 0) if every pointer has room; else report and skip it."""
     t = e.body
     done = t.fresh("done")
-    for pointer, kind in checks if e.unit.checked and not e.unit.proven(e.current) else []:
+    for pointer, kind in checks if e.unit.checked and not e.unit.proves_in_range(e.current) else []:
         failed, ok = t.fresh("oob"), t.fresh("ok")
-        e.failing(emit_range_check(e, pointer, nbytes), failed, ok)
+        e.branch_on_failure(emit_range_check(e, pointer, nbytes), failed, ok)
         cold = t.aside()
         cold.block(failed)
         e.report(cold, access_site(e, pointer, kind, known), *site_values(e, pointer, cold), nbytes)

@@ -66,7 +66,7 @@ class Emitter:
         self.hooks = Instrumentation()
         self.current: ir.Instr | None = None
         self.contracts = unit.spec.contract == "on"
-        self.exact: Callable[[ir.Instr], bool] = lambda instr: False
+        self.is_nsw: Callable[[ir.Instr], bool] = lambda instr: False
         self._phis: dict[int, PendingPhi] = {}
         self._edges: dict[int, list[tuple[str, list[str]]]] = {}
 
@@ -93,7 +93,7 @@ class Emitter:
         """Objects that a pointer of unknown origin may point into."""
         return ()
 
-    def item(self, t: Text) -> tuple[str, str]:
+    def report_ids(self, t: Text) -> tuple[str, str]:
         """Operands (i64) of the linear group number and local id, for reports from `t`."""
         return "0", "0"
 
@@ -118,7 +118,7 @@ class Emitter:
             return self.values[id(value)]
         return self.load_slots(value)[0]
 
-    def typed(self, value: ir.Value) -> str:
+    def typed_operand(self, value: ir.Value) -> str:
         return f"{llvm_types.spell(value.type)} {self.value(value)}"
 
     def pointer(self, value: ir.Value) -> Ptr:
@@ -127,7 +127,7 @@ class Emitter:
         if known is not None:
             return known
         if isinstance(value, ir.Instr) and value.op != "alloca":
-            return self.rebuilt(value, self.load_slots(value))
+            return self.rebuild_pointer(value, self.load_slots(value))
         offset = value.value.offset if isinstance(value, ir.Const) and isinstance(value.value, ir.GlobalOffset) else 0
         object_id = self.provenance.object_id(value)
         assert object_id is not None, f"{value} has no known object"
@@ -162,7 +162,7 @@ class Emitter:
             return [pointer.base, str(pointer.length), str(pointer.offset)]
         return [str(pointer.offset)]
 
-    def rebuilt(self, value: ir.Value, parts: list[str]) -> Ptr:
+    def rebuild_pointer(self, value: ir.Value, parts: list[str]) -> Ptr:
         """The pointer that `parts` stand for."""
         align = self.provenance.align(value)
         object_id = self.provenance.object_id(value)
@@ -184,7 +184,7 @@ class Emitter:
     def define_parts(self, instr: ir.Instr, parts: list[str]) -> None:
         """Bind a value from its parts, as a phi or a reload gives them."""
         if isinstance(instr.type, ir.Pointer):
-            self.pointers[id(instr)] = self.rebuilt(instr, parts)
+            self.pointers[id(instr)] = self.rebuild_pointer(instr, parts)
         else:
             self.values[id(instr)] = parts[0]
             self.hooks.bind(instr, parts[1:])
@@ -214,9 +214,9 @@ class Emitter:
             t.do("store i8 1, ptr %sticky")
             return
         if self.unit.deferred_checks and site.kind in BENIGN_KINDS:
-            count_event(self, t, site, 1, lambda: (*self.item(t), values))
+            count_event(self, t, site, 1, lambda: (*self.report_ids(t), values))
             return
-        group, local = self.item(t)
+        group, local = self.report_ids(t)
         number = self.unit.table.add(site)
         rest = ", ".join(f"i64 {v}" for v in [*values, *[0] * (6 - len(values))])
         t.do(f"call void @report(ptr %ctx, i64 {number}, i64 {group}, i64 {local}, {rest})")
@@ -226,7 +226,7 @@ class Emitter:
         if not self.unit.checked:
             return
         bad, on = self.body.fresh("bad"), self.body.fresh("on")
-        self.failing(condition, bad, on)
+        self.branch_on_failure(condition, bad, on)
         cold = self.body.aside()
         cold.block(bad)
         self.report(cold, site, *values)
@@ -234,11 +234,11 @@ class Emitter:
         self.body.put_aside(cold)
         self.body.block(on)
 
-    def at_work(self, type: ir.Type, flags: str) -> str:
+    def mask_inactive(self, type: ir.Type, flags: str) -> str:
         """`flags` (i1 lanes like those of `type`) where a lane is there at all; here each is part of one work-item's value."""
         return flags
 
-    def failing(self, condition: str, failed: str, ok: str) -> None:
+    def branch_on_failure(self, condition: str, failed: str, ok: str) -> None:
         """Branch on a check. Sticky code says nothing of likelihood, so that LLVM may turn the branch into a mask."""
         self.body.branch(condition, failed, ok, unlikely=not self.unit.deferred_checks)
 
@@ -262,12 +262,12 @@ class Emitter:
             if segment.sync is not None:
                 self.loc = segment.sync.instr.loc
                 self.hooks.before_instr(segment.sync.instr)
-                self.leave_at(segment)
+                self.leave_at_sync(segment)
             else:
                 self._terminator(segment, polled)
         self._complete_phis()
 
-    def leave_at(self, segment: Segment) -> None:
+    def leave_at_sync(self, segment: Segment) -> None:
         """End the region at the segment's split."""
         raise NotImplementedError
 

@@ -22,7 +22,7 @@ class Reporter(Protocol):
 
     @property
     def unit(self) -> Unit: ...
-    def item(self, t: Text) -> tuple[str, str]: ...
+    def report_ids(self, t: Text) -> tuple[str, str]: ...
 
 
 def count_event(
@@ -36,7 +36,7 @@ def count_event(
     count = t.op(f"getelementptr i8, ptr %arena, i64 {e.unit.counter_offset(number)}")
     before = t.op(f"load i64, ptr {count}, align 8")
     t.do(f"store i64 {t.op(f'add i64 {before}, {times}')}, ptr {count}, align 8")
-    group, local = e.item(t)
+    group, local = e.report_ids(t)
     least = t.op(f"add i64 {t.op(f'mul i64 {group}, {e.unit.spec.items}')}, {local}")
     order = t.op(f"load atomic i64, ptr {_word(t, number, context.SITE_ORDER)} monotonic, align 8")
     keep, on = t.fresh("keep"), t.fresh("on")

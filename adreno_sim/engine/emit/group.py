@@ -10,9 +10,9 @@ from .region import ABANDONED, ARGUMENTS, PARAMETERS, KernelPlan
 
 def group_function(plan: KernelPlan) -> str:
     """`i64 @group(...)`: one work-group from start to end; 0, or ABANDONED."""
-    if plan.single:
+    if plan.is_single_region:
         body = f"  %r = call i64 @region.0({ARGUMENTS})\n  ret i64 %r"
-    elif plan.flat:
+    elif plan.by_subgroup:
         body = _run_by_subgroup(plan)
     else:
         body = _run_in_lockstep(plan)
@@ -233,7 +233,7 @@ done:
 def _group_items(plan: KernelPlan) -> str:
     """Lines that give `%items`, the work-items of the group (only ranges of flattened ids need it exact)."""
     spec = plan.unit.spec
-    if spec.uniform or not plan.flat:
+    if spec.uniform or not plan.by_subgroup:
         return f"  %items = add i64 0, {spec.items}"
     t = Text(label="go", prefix="items.")
     total = ""
@@ -248,10 +248,10 @@ def _group_items(plan: KernelPlan) -> str:
 
 def _reset_init_shadow(plan: KernelPlan) -> tuple[str, str]:
     """Lines of level full by which nobody has written local memory: once per worker, and at the start of each group."""
-    if plan.local_valid is None or not plan.unit.local_bytes:
+    if plan.local_init_shadow is None or not plan.unit.local_bytes:
         return "", ""
     clear = f"  call void @llvm.memset.p0.i64(ptr %valid, i8 0, i64 {plan.unit.local_bytes}, i1 false)\n"
-    return f"  %valid = getelementptr i8, ptr %arena, i64 {plan.local_valid}\n", clear
+    return f"  %valid = getelementptr i8, ptr %arena, i64 {plan.local_init_shadow}\n", clear
 
 
 def _scheduled_group(plan: KernelPlan) -> tuple[str, str, str]:

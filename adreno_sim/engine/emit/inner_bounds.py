@@ -40,7 +40,7 @@ def emit_index_checks(e: Emitter, gep: ir.Instr, steps: list[IndexStep], pointer
 def _emit_check(e: Emitter, array: ir.Array, index: str | int, nbytes: int | None, pointer: Ptr) -> None:
     element = llvm_types.size_of(array.elem)
     last = (array.count * element - (nbytes or element)) // element
-    if (isinstance(index, int) and 0 <= index <= last) or (e.unit.proven(e.current) and last == array.count - 1):
+    if (isinstance(index, int) and 0 <= index <= last) or (e.unit.proves_in_range(e.current) and last == array.count - 1):
         return
     beyond = "true" if last < 0 else e.body.op(f"icmp ugt i64 {index}, {last}")
     inside = e.body.op(f"icmp ult i64 {pointer.offset}, {pointer.length}")

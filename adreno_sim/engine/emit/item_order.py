@@ -21,15 +21,15 @@ def emit_item_loop(e: RegionEmitter) -> tuple[list[str], list[str]]:
     """One loop over the turns of a region, which finds the local ids from the table."""
     spec = e.unit.spec
     table = context.read(e.prologue, context.ITEM_ORDER, "ptr")
-    active = None if e.plan.flat else find_active_items(e.plan.regions, e.region)
+    active = None if e.plan.by_subgroup else find_active_items(e.plan.regions, e.region)
     sizes = list(spec.local_size)
     if active is not None:
         sizes[active.axis] = min(sizes[active.axis], active.bound)
     whole = active is None or tuple(sizes) == spec.local_size
-    count = items_in_table(e.plan.flat, spec.items, spec.wave_size) if whole else math.prod(sizes)
+    count = items_in_table(e.plan.by_subgroup, spec.items, spec.wave_size) if whole else math.prod(sizes)
     head = ["begin:", "  br label %turn", "turn:", "  %turn.n = phi i64 [ 0, %begin ], [ %turn.next, %latch ]"]
     head += _index_from_table(table) if whole else _rotated_index(e, table, count)
-    head += _ids_in_subgroup(e) if e.plan.flat else _ids_in_group(e, sizes)
+    head += _ids_in_subgroup(e) if e.plan.by_subgroup else _ids_in_group(e, sizes)
     tail = ["latch:", "  %turn.next = add i64 %turn.n, 1", f"  %turn.more = icmp ult i64 %turn.next, {count}"]
     return head, [*tail, "  br i1 %turn.more, label %turn, label %end", "end:"]
 

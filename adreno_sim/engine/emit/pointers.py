@@ -15,11 +15,11 @@ class LanePtr:
     """Where each lane of a pointer is: `pointer`, plus a pattern of bytes, plus `index` (a vector) steps of `stride` bytes."""
 
     pointer: Ptr
-    pattern: LaneOffsets
+    lane_offsets: LaneOffsets
     index: str | None = None
     bits: int = 64
     stride: int = 1
 
     @property
     def uniform(self) -> bool:
-        return self.index is None and not any(self.pattern)
+        return self.index is None and not any(self.lane_offsets)

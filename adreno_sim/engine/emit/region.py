@@ -45,15 +45,15 @@ class KernelPlan:
     unit: Unit
     provenance: Provenance
     regions: RegionPlan
-    flat: bool  # sub-group functions: regions run ranges of flattened local ids
+    by_subgroup: bool  # sub-group functions: regions run ranges of flattened local ids
     args: list[int] = field(default_factory=list)
     private: dict[int, tuple[int, int]] = field(default_factory=dict)  # alloca: arena offset, stride per work-item
-    kept: dict[int, list[int]] = field(default_factory=dict)  # value: arena offset per part
+    spilled: dict[int, list[int]] = field(default_factory=dict)  # value: arena offset per part
     collective: dict[int, list[int]] = field(default_factory=dict)  # split number: arena offsets of operands and result
     shadow: LocalShadow | None = None  # at level full
 
     @property
-    def single(self) -> bool:
+    def is_single_region(self) -> bool:
         return len(self.regions.regions) == 1
 
     @property
@@ -62,9 +62,9 @@ class KernelPlan:
         return 1
 
     @property
-    def local_valid(self) -> int | None:
+    def local_init_shadow(self) -> int | None:
         """Where the valid bytes of local memory begin in the arena; None below level full."""
-        return self.shadow.local_valid if self.shadow is not None else None
+        return self.shadow.local_init_shadow if self.shadow is not None else None
 
 
 class RegionEmitter(Emitter):
@@ -155,14 +155,14 @@ class RegionEmitter(Emitter):
 
     # Work-items
 
-    def item(self, t: Text) -> tuple[str, str]:
+    def report_ids(self, t: Text) -> tuple[str, str]:
         return "%gl", self.item_ids.slot(t)
 
     def emit(self) -> str:
         """The whole function as text."""
         self.opening = Text(self.prologue.names, label="item")
         proven = self.unit.spec.proofs != NOTHING
-        self.exact = self.unit.exact if proven else Intervals(self.region.order, Grid.of(self.unit.spec)).is_nsw
+        self.is_nsw = self.unit.is_nsw if proven else Intervals(self.region.order, Grid.of(self.unit.spec)).is_nsw
         for name in self._counters:
             self.prologue.lines += [f"  %{name} = alloca i64", f"  store i64 0, ptr %{name}"]
         if self.unit.deferred_checks:  # one flag per run of the region: a register, which LLVM can keep through vectorised loops
@@ -170,7 +170,7 @@ class RegionEmitter(Emitter):
         name = f"region.{self.region.number}"
         if self.plan.shadow is not None:
             head, tail = item_order.emit_item_loop(self)
-        elif self.plan.flat:
+        elif self.plan.by_subgroup:
             head, tail = self._flat_loop()
         else:
             head, tail = self._nested_loops()
@@ -253,7 +253,7 @@ class RegionEmitter(Emitter):
 
     def count_access(self, instr: ir.Instr) -> None:
         if self.unit.spec.count and touches_memory(instr):
-            for name in ("executed", "executed.proven") if self.unit.proven(instr) else ("executed",):
+            for name in ("executed", "executed.proven") if self.unit.proves_in_range(instr) else ("executed",):
                 before = self.body.op(f"load i64, ptr %{name}")
                 self.body.do(f"store i64 {self.body.op(f'add i64 {before}, 1')}, ptr %{name}")
 
@@ -281,7 +281,7 @@ class RegionEmitter(Emitter):
             self.slots[id(value)] = [self.prologue.op(f"alloca {t}, align 16") for t in self.part_types(value)]
         body, self.body = self.body, self.opening
         for value in self.region.live_in:
-            self.define_parts(value, self._kept(value))
+            self.define_parts(value, self._load_spilled(value))
         for instr in self.function.blocks[0].instrs:
             if instr.op == "alloca" and (self.region.number == 0 or id(instr) not in self.plan.private):
                 self._zero(instr)
@@ -299,23 +299,27 @@ class RegionEmitter(Emitter):
         base = t.op(f"getelementptr i8, ptr %arena, i64 {offset}")
         return t.op(f"getelementptr [{value_bytes(type)} x i8], ptr {base}, i64 {self.slot}")
 
-    def _kept(self, value: ir.Instr) -> list[str]:
-        offsets, types = self.plan.kept[id(value)], self.part_types(value)
-        return [self._load_kept(offset, type) for offset, type in zip(offsets, types, strict=True)]
+    def _load_spilled(self, value: ir.Instr) -> list[str]:
+        offsets, types = self.plan.spilled[id(value)], self.part_types(value)
+        return [self._load_spilled_part(offset, type) for offset, type in zip(offsets, types, strict=True)]
 
-    def _load_kept(self, offset: int, type: str) -> str:
+    def _load_spilled_part(self, offset: int, type: str) -> str:
         return self.opening.op(f"load {type}, ptr {self.arena_slot(self.opening, offset, type)}, align 1")
 
-    def leave_at(self, segment: Segment) -> None:
+    def leave_at_sync(self, segment: Segment) -> None:
         sync = segment.sync
         assert sync is not None
         t = self.body
         for value in self.plan.regions.live_across(sync):
             if id(value) in self.region.defined:
-                for offset, type, part in zip(self.plan.kept[id(value)], self.part_types(value), self.parts(value), strict=True):
+                for offset, type, part in zip(
+                    self.plan.spilled[id(value)], self.part_types(value), self.parts(value), strict=True
+                ):
                     t.do(f"store {type} {part}, ptr {self.arena_slot(t, offset, type)}, align 1")
         for offset, operand in zip(self.plan.collective.get(sync.number, []), sync.instr.operands, strict=False):
-            t.do(f"store {self.typed(operand)}, ptr {self.arena_slot(t, offset, llvm_types.spell(operand.type))}, align 1")
+            t.do(
+                f"store {self.typed_operand(operand)}, ptr {self.arena_slot(t, offset, llvm_types.spell(operand.type))}, align 1"
+            )
         self.exits.append((t.label, sync.number))
         t.jump("left")
 
@@ -342,7 +346,7 @@ class RegionEmitter(Emitter):
         t.jump("latch")
         cold = t.aside()
         cold.block("diverged")
-        group, local = self.item(cold)
+        group, local = self.report_ids(cold)
         self._flush(cold)
         cold.do(f"call void @diverged(ptr %ctx, i64 {group}, i64 {local}, i64 {number}, i64 {agreed})")
         cold.do(f"ret i64 {ABANDONED}")

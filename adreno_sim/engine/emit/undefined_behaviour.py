@@ -21,7 +21,7 @@ _DIGITS = {32: 24, 64: 53}
 
 def emit_lane_report(e: Emitter, type: ir.Type, flags: str, kind: Kind) -> None:
     """A finding of `kind` where any lane of `flags` (i1 lanes like those of `type`) holds."""
-    e.report_if(emit_any_lane(e, type, e.at_work(type, flags)), DiagnosticSite(kind, e.loc))
+    e.report_if(emit_any_lane(e, type, e.mask_inactive(type, flags)), DiagnosticSite(kind, e.loc))
 
 
 def emit_any_lane(e: Emitter, type: ir.Type, flags: str) -> str:

@@ -58,7 +58,7 @@ class Unit:
         numbered = enumerate(i for b in self.kernel.blocks for i in b.instrs)
         pairs = [(n, id(i)) for n, i in numbered if n in proofs.in_range or n in proofs.nsw]
         self._in_range = {i for n, i in pairs if n in proofs.in_range}
-        self._exact = {i for n, i in pairs if n in proofs.nsw}
+        self._nsw = {i for n, i in pairs if n in proofs.nsw}
 
     @property
     def checked(self) -> bool:
@@ -69,13 +69,13 @@ class Unit:
         """Whether a failed check raises the launch's flag in place of reporting."""
         return self.spec.deferred_checks
 
-    def proven(self, instr: ir.Instr | None) -> bool:
+    def proves_in_range(self, instr: ir.Instr | None) -> bool:
         """Whether every access that `instr` makes is in range for certain."""
         return id(instr) in self._in_range
 
-    def exact(self, instr: ir.Instr) -> bool:
+    def is_nsw(self, instr: ir.Instr) -> bool:
         """Whether an integer operation gives the mathematical result as a signed number, on every execution."""
-        return id(instr) in self._exact
+        return id(instr) in self._nsw
 
     def users(self, function: ir.Function) -> dict[int, list[ir.Instr]]:
         """The instructions of a function that have a value as an operand, by its `id`: once for all emitters of its regions."""

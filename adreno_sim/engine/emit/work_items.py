@@ -111,7 +111,7 @@ def _per_axis(e: RegionEmitter, instr: ir.Instr, get, beyond: str) -> None:
         axis = index.value if isinstance(index.value, int) else 0
         e.define(instr, get(axis) if axis < 3 else beyond)
         return
-    chosen, operand = beyond, e.typed(index)
+    chosen, operand = beyond, e.typed_operand(index)
     for axis in range(3):
         hit = e.body.op(f"icmp eq {operand}, {axis}")
         chosen = e.body.op(f"select i1 {hit}, i64 {get(axis)}, i64 {chosen}")

@@ -174,7 +174,9 @@ class Shadow(Instrumentation):
             assert isinstance(which, int)
             return self._field(which, 0) if self._spec(which) is not None else None
         if target.kind == "local":
-            return self.e.prologue.op(f"getelementptr i8, ptr %arena, i64 {self.plan.local_valid + self._local_offset(target)}")
+            return self.e.prologue.op(
+                f"getelementptr i8, ptr %arena, i64 {self.plan.local_init_shadow + self._local_offset(target)}"
+            )
         return self._private_base(target) if target.kind == "private" else None
 
     def _local_offset(self, target: Object) -> int:
@@ -193,7 +195,7 @@ class Shadow(Instrumentation):
             return e.prologue.op(f"alloca [{size} x i8], align 16")
         _, stride = e.plan.private[which]
         if which not in self.plan.private:
-            items = 1 if e.plan.single else e.unit.spec.items
+            items = 1 if e.plan.is_single_region else e.unit.spec.items
             self.plan.private[which] = e.unit.reserve_arena((stride or size) * items)
         start = e.prologue.op(f"getelementptr i8, ptr %arena, i64 {self.plan.private[which]}")
         if not stride:

@@ -15,7 +15,7 @@ def functions(plan: KernelPlan) -> list[str]:
     spec = plan.unit.spec
     return [
         race_cells.record_function(spec.items),
-        race_cells.concurrent_function(spec.wave_size if plan.flat else None),
+        race_cells.concurrent_function(spec.wave_size if plan.by_subgroup else None),
         race_cells.read_function(),
         race_cells.write_function(),
         race_cells.fill_function(),

@@ -58,7 +58,7 @@ class ShadowPlan:
         local = [grains.of(object_id) for object_id in grains.by_object if _is_local(object_id, unit.spec.args)]
         self.local_grain = grains.least if grains.unknown else min(local, default=MOST)
         self.local_bytes = unit.local_bytes
-        self.local_valid = unit.reserve_arena(self.local_bytes)
+        self.local_init_shadow = unit.reserve_arena(self.local_bytes)
         self.local_cells = unit.reserve_arena(self.local_cell_bytes)
         self.texel_writes = TexelWrites(kernel)
         self.private: dict[int, int] = {}

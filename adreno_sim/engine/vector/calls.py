@@ -14,14 +14,14 @@ from ..emit.access import offset_pointer
 from ..emit.builtin_registry import find_emitter
 from ..emit.emitter import INSTRUCTIONS
 from . import images, memory, transfers
-from .library import vector_function
+from .library import find_vector_function
 from .tile import NotVectorizable
 
 if TYPE_CHECKING:
     from .values import LaneValues
 
 _ELEMENTWISE_MODULES = {m.__name__ for m in (conversions, floats, integers, relations)}
-_UNFIT = re.compile(
+_UNSUPPORTED = re.compile(
     r"printf|atom.*|async_work_group\w*|prefetch|sub_group\w*|get_sub_group\w*|work_group_(all|any|broadcast|reduce\w*|scan\w*)"
     r"|intel_sub_group\w*|\w*mem_fence|atomic_work_item_fence"
 )
@@ -33,7 +33,7 @@ _TRUTHS = {
 }  # fmt: skip
 
 
-def heavy(e: LaneValues, instr: ir.Instr) -> bool:
+def needs_active_lane(e: LaneValues, instr: ir.Instr) -> bool:
     """Whether a call had better not run without lanes: memory at one place, functions of the library, lanes in turn."""
     assert instr.callee is not None
     name = instr.callee.name
@@ -43,45 +43,45 @@ def heavy(e: LaneValues, instr: ir.Instr) -> bool:
     return emit is None or emit.__module__ not in _ELEMENTWISE_MODULES
 
 
-def emit(e: LaneValues, instr: ir.Instr) -> None:
+def emit_call(e: LaneValues, instr: ir.Instr) -> None:
     assert instr.callee is not None
     name = instr.callee.name
-    if _UNFIT.fullmatch(name):
+    if _UNSUPPORTED.fullmatch(name):
         raise NotVectorizable(f"{name}()")
-    if _VLOAD.fullmatch(name) and (e.shapes.of(instr).pattern is None or isinstance(instr.type, ir.Void)):
-        _vector_access(e, instr)
-    elif _LANE_IDS.fullmatch(name) and e.shapes.of(instr).pattern is None:
-        e.in_turn(instr)
-    elif e.is_scalar(instr) and not any(_own_memory(e, v) for v in instr.operands) and not _writes(instr):
+    if _VLOAD.fullmatch(name) and (e.shapes.of(instr).lane_offsets is None or isinstance(instr.type, ir.Void)):
+        _emit_vector_access(e, instr)
+    elif _LANE_IDS.fullmatch(name) and e.shapes.of(instr).lane_offsets is None:
+        e.scalarize_per_lane(instr)
+    elif e.is_scalar(instr) and not any(_differs_by_lane(e, v) for v in instr.operands) and not _has_effect(instr):
         INSTRUCTIONS["call"](e, instr)
     elif name.startswith("read_image"):
-        images.read(e, instr)
+        images.emit_read(e, instr)
     elif name.startswith("write_image"):
-        images.write(e, instr)
+        images.emit_write(e, instr)
     else:
-        _vector(e, instr)
+        _emit_vector(e, instr)
 
 
-def _own_memory(e: LaneValues, value: ir.Value) -> bool:
+def _differs_by_lane(e: LaneValues, value: ir.Value) -> bool:
     """Whether an operand leads each lane to other memory."""
     return is_pointer(value) and (not e.uniform(value) or e.privates.is_private(value))
 
 
-def _writes(instr: ir.Instr) -> bool:
+def _has_effect(instr: ir.Instr) -> bool:
     """Calls with an effect: each lane has its own, though all have the same operands."""
     return isinstance(instr.type, ir.Void) and instr.callee is not None and instr.callee.name.startswith(("v", "write_image"))
 
 
-def _vector(e: LaneValues, instr: ir.Instr) -> None:
+def _emit_vector(e: LaneValues, instr: ir.Instr) -> None:
     assert instr.callee is not None
     name, emitter = instr.callee.name, find_emitter(instr.callee.name)
     single = not isinstance(instr.operands[0].type, ir.Vector)
     if emitter is None or (name == "dot" and isinstance(instr.type, ir.Float)):
-        _library(e, instr)
-    elif name in ("any", "all") or emitter.__module__ not in _ELEMENTWISE_MODULES or not _matching(instr):
-        e.in_turn(instr)
+        _emit_library(e, instr)
+    elif name in ("any", "all") or emitter.__module__ not in _ELEMENTWISE_MODULES or not _is_elementwise(instr):
+        e.scalarize_per_lane(instr)
     elif name == "select" and single:
-        _select(e, instr)
+        _emit_select(e, instr)
     elif name in _TRUTHS and single and instr.type != ir.Int(1):
         flags = e.on_components(instr, emitter)
         spelled = e.spelled(instr.type)
@@ -90,7 +90,7 @@ def _vector(e: LaneValues, instr: ir.Instr) -> None:
         e.define_lanes(instr, e.on_components(instr, emitter))
 
 
-def _matching(instr: ir.Instr) -> bool:
+def _is_elementwise(instr: ir.Instr) -> bool:
     """Whether every operand has as many components as the result, or one."""
     count = llvm_types.lanes_of(instr.type)
     if instr.callee is not None and instr.callee.name.startswith("as_"):
@@ -100,7 +100,7 @@ def _matching(instr: ir.Instr) -> bool:
     )
 
 
-def _select(e: LaneValues, instr: ir.Instr) -> None:
+def _emit_select(e: LaneValues, instr: ir.Instr) -> None:
     """The built-in select on scalars: by zero or not."""
     a, b, by = instr.operands
     condition = e.components(by)[0]
@@ -110,16 +110,16 @@ def _select(e: LaneValues, instr: ir.Instr) -> None:
     e.define_lanes(instr, [e.body.op(f"select <{e.count} x i1> {flags}, {spelled} {y}, {spelled} {x}")])
 
 
-def _library(e: LaneValues, instr: ir.Instr) -> None:
+def _emit_library(e: LaneValues, instr: ir.Instr) -> None:
     """A function of the library: as a function of vectors where it is straight code, else lane after lane."""
     assert instr.callee is not None
     name = builtin_library.scalar_of(instr.callee)
     if name is None or any(is_pointer(v) for v in instr.operands):
-        e.in_turn(instr)
+        e.scalarize_per_lane(instr)
         return
-    function = vector_function(e.unit, builtin_library.functions([name])[name], e.count)
+    function = find_vector_function(e.unit, builtin_library.functions([name])[name], e.count)
     if function is None:
-        e.in_turn(instr)
+        e.scalarize_per_lane(instr)
         return
     total = llvm_types.lanes_of(instr.type)
     parts = [e.components(v) for v in instr.operands]
@@ -132,7 +132,7 @@ def _library(e: LaneValues, instr: ir.Instr) -> None:
     e.define_lanes(instr, results)
 
 
-def _vector_access(e: LaneValues, instr: ir.Instr) -> None:
+def _emit_vector_access(e: LaneValues, instr: ir.Instr) -> None:
     """vloadN and vstoreN."""
     storing = isinstance(instr.type, ir.Void)
     index, pointer = instr.operands[-2:]
@@ -145,8 +145,8 @@ def _vector_access(e: LaneValues, instr: ir.Instr) -> None:
         number = index.value if isinstance(index, ir.Const) and isinstance(index.value, int) else e.value(index)
         where = replace(where, pointer=offset_pointer(e, where.pointer, number, step))
     else:
-        where = memory.stepped(e, where, index, step)
+        where = memory.step_lanes(e, where, index, step)
     if storing:
-        transfers.store(e, type, e.components(instr.operands[0]), pointer, where, size)
+        transfers.emit_store(e, type, e.components(instr.operands[0]), pointer, where, size)
     else:
-        transfers.load(e, instr, pointer, where, size)
+        transfers.emit_load(e, instr, pointer, where, size)

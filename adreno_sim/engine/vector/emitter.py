@@ -16,7 +16,7 @@ from ..llvm.text import Text
 from . import calls, memory, small, transfers
 from .init_checks import VectorInitChecks
 from .loops import LoopFlow
-from .private_room import fill_room, room_of, tile_number
+from .private_room import emit_private_fill, emit_tile_number, private_address
 from .structure import Loop, Structure
 from .tile import NotVectorizable
 from .values import VectorPlan
@@ -25,9 +25,9 @@ _ELEMENTWISE = {
     "add", "sub", "mul", "and", "or", "xor", "shl", "lshr", "ashr", "fadd", "fsub", "fmul", "fdiv", "fneg", "fcmp", "fpext",
     "fptrunc", "fptoui", "fptosi", "uitofp", "sitofp", "trunc", "zext", "sext", "udiv", "urem", "sdiv", "srem",
 }  # fmt: skip
-_HEAVY = {"memcpy", "memmove", "memset", "frem", "extractelement", "insertelement", "bitcast", "icmp"}
+_NEEDS_ACTIVE_LANE = {"memcpy", "memmove", "memset", "frem", "extractelement", "insertelement", "bitcast", "icmp"}
 """Instructions that may be done lane after lane."""
-_UNFIT = {"atomicrmw": "atomic operations", "cmpxchg": "atomic operations", "fence": "memory fences"}
+_UNSUPPORTED = {"atomicrmw": "atomic operations", "cmpxchg": "atomic operations", "fence": "memory fences"}
 
 
 class VectorEmitter(LoopFlow):
@@ -35,14 +35,14 @@ class VectorEmitter(LoopFlow):
 
     def __init__(self, plan: VectorPlan, region: ParallelRegion):
         super().__init__(plan, region)
-        if plan.valid is not None:
-            self.hooks = VectorInitChecks(self, plan.valid)
+        if plan.init_checks is not None:
+            self.hooks = VectorInitChecks(self, plan.init_checks)
         self.structure = Structure(region.order)
-        mixed = self.structure.mark(self.shapes.divides)
+        mixed = self.structure.mark_divergence(self.shapes.diverges)
         for segment in mixed:
             for phi in self._phis_of(segment):
                 same = all(v is phi.operands[0] for v in phi.operands)
-                if self.shapes.of(phi).pattern is not None and not same:
+                if self.shapes.of(phi).lane_offsets is not None and not same:
                     raise NotVectorizable("control flow that looks different between two barriers")
         for value in region.redefined:
             if self._left_divergently(value):
@@ -52,15 +52,15 @@ class VectorEmitter(LoopFlow):
 
     def emit_segments(self, order, polled) -> None:
         self.mask = self._first_mask = self._remaining()
-        self.exact = self._exact
+        self.is_nsw = self._is_nsw
         self.emit_region()
 
-    def _exact(self, instr: ir.Instr) -> bool:
+    def _is_nsw(self, instr: ir.Instr) -> bool:
         """As for one work-item, where one is at work of whose values this is computed: nothing is proven of the others."""
-        if not (self.unit.exact(instr) or self.shapes.exact(instr)):
+        if not (self.unit.is_nsw(instr) or self.shapes.is_nsw(instr)):
             return False
         if all(self.shapes.of(value).uniform for value in (instr, *instr.operands)):
-            return self.mask in (None, self.nonempty)
+            return self.mask in (None, self.nonempty_mask)
         return self.mask in (None, self._first_mask)  # lane 0 has work in every tile
 
     def _remaining(self) -> str | None:
@@ -70,7 +70,7 @@ class VectorEmitter(LoopFlow):
             size = self.tile.size[axis]
             if size == 1 or (self.unit.spec.uniform and self.unit.spec.local_size[axis] % size == 0):
                 continue
-            own = vt.moved(t, ir.Int(64), self.item_ids.local[axis], self.tile.pattern(axis))
+            own = vt.moved(t, ir.Int(64), self.item_ids.local[axis], self.tile.lane_offsets(axis))
             limit = vt.splat(t, ir.Int(64), self.item_ids.size(axis), self.count)
             mask = vt.both(t, mask, t.op(f"icmp ult <{self.count} x i64> {own}, {limit}"), self.count)
         return mask
@@ -83,12 +83,12 @@ class VectorEmitter(LoopFlow):
         return self.tile.size[axis]
 
     def _private(self, object_id):
-        instr = self.privates.named(object_id[1])
+        instr = self.privates.variable_by_id(object_id[1])
         name = instr.name or "private variable"
-        return Object(object_id, name, "private", room_of(self, instr, self.plan.private), private_bytes(instr))
+        return Object(object_id, name, "private", private_address(self, instr, self.plan.private), private_bytes(instr))
 
     def _zero(self, instr: ir.Instr) -> None:
-        fill_room(self, self.opening, instr, self.object(("alloca", id(instr))).base, "0")
+        emit_private_fill(self, self.opening, instr, self.object(("alloca", id(instr))).base, "0")
         self.hooks.on_alloca(instr)
 
     # What lives across barriers: per tile the parts of each value, lane 0's only where that says all
@@ -101,12 +101,12 @@ class VectorEmitter(LoopFlow):
             loop = loop.parent
         return False
 
-    def kept_varies(self, value: ir.Instr) -> bool:
+    def spills_vectors(self, value: ir.Instr) -> bool:
         """Whether a value is kept as vectors."""
-        return self.shapes.of(value).pattern is None or self._left_divergently(value)
+        return self.shapes.of(value).lane_offsets is None or self._left_divergently(value)
 
-    def kept_types(self, value: ir.Instr) -> list[str]:
-        return self.lane_types(value, self.kept_varies(value))
+    def spill_types(self, value: ir.Instr) -> list[str]:
+        return self.lane_types(value, self.spills_vectors(value))
 
     def _open_item(self) -> None:
         for value in self.region.redefined:
@@ -114,48 +114,48 @@ class VectorEmitter(LoopFlow):
         body, self.body = self.body, self.opening
         for value in self.region.live_in:
             parts = [
-                self.opening.op(f"load {type}, ptr {self._kept_at(self.opening, offset, type)}, align 1")
-                for offset, type in zip(self.plan.kept[id(value)], self.kept_types(value), strict=True)
+                self.opening.op(f"load {type}, ptr {self._spill_address(self.opening, offset, type)}, align 1")
+                for offset, type in zip(self.plan.spilled[id(value)], self.spill_types(value), strict=True)
             ]
-            self.bind(value, parts, self.kept_varies(value))
+            self.bind(value, parts, self.spills_vectors(value))
         for instr in self.function.blocks[0].instrs:
             if instr.op == "alloca" and (self.region.number == 0 or id(instr) not in self.plan.private):
                 self._zero(instr)
         self.body = body
 
-    def _kept_at(self, t: Text, offset: int, type: str) -> str:
+    def _spill_address(self, t: Text, offset: int, type: str) -> str:
         base = t.op(f"getelementptr i8, ptr %arena, i64 {offset}")
-        return t.op(f"getelementptr [{part_bytes(type)} x i8], ptr {base}, i64 {tile_number(self, t)}")
+        return t.op(f"getelementptr [{spill_bytes(type)} x i8], ptr {base}, i64 {emit_tile_number(self, t)}")
 
-    def leave_at(self, segment) -> None:
+    def leave_at_sync(self, segment) -> None:
         sync, t = segment.sync, self.body
         for value in self.plan.regions.live_across(sync):
             if id(value) in self.region.defined:
-                varying = self.kept_varies(value)
+                varying = self.spills_vectors(value)
                 parts = self.lane_parts(value, varying)
-                for offset, type, part in zip(self.plan.kept[id(value)], self.kept_types(value), parts, strict=True):
-                    t.do(f"store {type} {part}, ptr {self._kept_at(t, offset, type)}, align 1")
+                for offset, type, part in zip(self.plan.spilled[id(value)], self.spill_types(value), parts, strict=True):
+                    t.do(f"store {type} {part}, ptr {self._spill_address(t, offset, type)}, align 1")
         self.exits.append((t.label, sync.number))
         t.jump("left")
 
-    def unrolls(self, loop: Loop, lines: list[str]) -> bool:
-        return small.unrolls(loop, self.structure, self.privates, lines)
+    def should_unroll(self, loop: Loop, lines: list[str]) -> bool:
+        return small.should_unroll(loop, self.structure, self.privates, lines)
 
     # Instructions
 
-    def heavy(self, instr: ir.Instr) -> bool:
+    def needs_active_lane(self, instr: ir.Instr) -> bool:
         if instr.op in ("load", "store"):
             pointer = instr.operands[-1]
             if self.privates.is_private(pointer):
-                return not isinstance(pointer, ir.Instr) or (pointer.op != "alloca" and not _constant_way(pointer))
+                return not isinstance(pointer, ir.Instr) or (pointer.op != "alloca" and not _is_constant_path(pointer))
             return self.shapes.of(pointer).uniform
         if instr.op == "call":
-            return calls.heavy(self, instr)
-        return instr.op in _HEAVY
+            return calls.needs_active_lane(self, instr)
+        return instr.op in _NEEDS_ACTIVE_LANE
 
-    def simple(self, instr: ir.Instr) -> None:
-        if instr.op in _UNFIT:
-            raise NotVectorizable(_UNFIT[instr.op])
+    def emit_instr(self, instr: ir.Instr) -> None:
+        if instr.op in _UNSUPPORTED:
+            raise NotVectorizable(_UNSUPPORTED[instr.op])
         if instr.op == "alloca":
             INSTRUCTIONS["alloca"](self, instr)
         elif instr.op == "load":
@@ -163,24 +163,24 @@ class VectorEmitter(LoopFlow):
         elif instr.op == "store":
             self._store(instr)
         elif instr.op == "call":
-            calls.emit(self, instr)
+            calls.emit_call(self, instr)
         elif instr.op in ("memcpy", "memmove", "memset"):
             self._block(instr)
         elif instr.op == "gep" and not all(self.uniform(v) for v in instr.operands):
-            memory.gep(self, instr)
+            memory.emit_gep(self, instr)
         elif self.is_scalar(instr):
             INSTRUCTIONS[instr.op](self, instr)
         else:
             self._vector(instr)
 
     def _block(self, instr: ir.Instr) -> None:
-        variable = self.privates.filled(instr)
+        variable = self.privates.initialized_variable(instr)
         if variable is not None:
-            transfers.fill(self, instr, variable)
+            transfers.emit_fill(self, instr, variable)
         elif all(self.uniform(v) and not (is_pointer(v) and self.privates.is_private(v)) for v in instr.operands):
             INSTRUCTIONS[instr.op](self, instr)
         else:
-            self.in_turn(instr)
+            self.scalarize_per_lane(instr)
 
     def _vector(self, instr: ir.Instr) -> None:
         op = instr.op
@@ -195,7 +195,7 @@ class VectorEmitter(LoopFlow):
         elif op in ("extractelement", "insertelement", "shufflevector"):
             self._rearranged(instr)
         elif op in ("frem", "icmp"):
-            self.in_turn(instr)
+            self.scalarize_per_lane(instr)
         else:
             raise NotVectorizable(f"instruction {op} on values that differ between work-items")
 
@@ -207,7 +207,7 @@ class VectorEmitter(LoopFlow):
         spelled, elem = self.spelled(source.type), llvm_types.elem_of(source.type)
         limit = vt.numbers(elem, [width] * self.count)
         for part in self.components(source):
-            self.raise_lanes(self.body.op(f"icmp uge {spelled} {part}, {limit}"))
+            self.raise_fault_lanes(self.body.op(f"icmp uge {spelled} {part}, {limit}"))
 
     def _select(self, instr: ir.Instr) -> None:
         condition, a, b = instr.operands
@@ -232,7 +232,7 @@ class VectorEmitter(LoopFlow):
         elif llvm_types.lanes_of(source.type) == llvm_types.lanes_of(instr.type):
             self.define_lanes(instr, self.on_components(instr, INSTRUCTIONS["bitcast"]))
         else:
-            self.in_turn(instr)
+            self.scalarize_per_lane(instr)
 
     def _rearranged(self, instr: ir.Instr) -> None:
         """Components are values of their own: taking them apart costs nothing."""
@@ -242,7 +242,7 @@ class VectorEmitter(LoopFlow):
             return
         vector, index = instr.operands[0], instr.operands[-1]
         if not isinstance(index, ir.Const):
-            self.in_turn(instr)
+            self.scalarize_per_lane(instr)
             return
         parts = list(self.components(vector))
         at = index.value % len(parts) if isinstance(index.value, int) else 0
@@ -261,7 +261,7 @@ class VectorEmitter(LoopFlow):
         if not self.privates.is_private(pointer) and self.uniform(pointer):
             INSTRUCTIONS["load"](self, instr)
             return
-        transfers.load(self, instr, pointer, self.lane_ptr(pointer), access.natural_align(instr.type, instr.align))
+        transfers.emit_load(self, instr, pointer, self.lane_ptr(pointer), access.natural_align(instr.type, instr.align))
 
     def _store(self, instr: ir.Instr) -> None:
         value, pointer = instr.operands
@@ -272,16 +272,16 @@ class VectorEmitter(LoopFlow):
             if self.uniform(value):
                 INSTRUCTIONS["store"](self, instr)
                 return
-            last = memory.last_lane(self, self.components(value), type)
-            INSTRUCTIONS["store"](self, replace(instr, operands=[self.stand_in(type, last), pointer]))
-            self.release()
+            last = memory.emit_last_lane(self, self.components(value), type)
+            INSTRUCTIONS["store"](self, replace(instr, operands=[self.placeholder(type, last), pointer]))
+            self.release_placeholders()
             return
-        transfers.store(
+        transfers.emit_store(
             self, type, self.components(value), pointer, self.lane_ptr(pointer), access.natural_align(type, instr.align)
         )
 
 
-def _constant_way(pointer: ir.Instr) -> bool:
+def _is_constant_path(pointer: ir.Instr) -> bool:
     """Whether a pointer is a variable's address moved by constants only."""
     while pointer.op in ("gep", "bitcast", "addrspacecast", "freeze"):
         if not all(isinstance(v, ir.Const) for v in pointer.operands[1:]):
@@ -293,11 +293,11 @@ def _constant_way(pointer: ir.Instr) -> bool:
     return pointer.op == "alloca"
 
 
-def part_bytes(type: str) -> int:
+def spill_bytes(type: str) -> int:
     """Bytes of a part in the arena."""
     if type == "ptr":
         return 8
     if type.startswith("<"):
         count, elem = type[1:-1].split(" x ")
-        return int(count) * part_bytes(elem)
+        return int(count) * spill_bytes(elem)
     return {"i1": 1, "half": 2, "float": 4, "double": 8}.get(type) or int(type[1:]) // 8

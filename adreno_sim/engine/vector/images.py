@@ -31,40 +31,40 @@ class Coordinate:
     """A coordinate along one dimension: a scalar for lane 0 with a pattern, or a vector."""
 
     def __init__(self, e: LaneValues, value: ir.Value | None, whole: ir.Value, at: int):
-        self.pattern = (0,) * e.count
+        self.lane_offsets = (0,) * e.count
         self.scalar: str | None = None
         if value is not None and not e.varies(value):
-            self.scalar, self.pattern = e.value(value), e.pattern(value)
-            self._proper = not any(self.pattern) or e.shapes.whole(value, e.shapes.of(value))
+            self.scalar, self.lane_offsets = e.value(value), e.lane_offsets(value)
+            self._never_wraps = not any(self.lane_offsets) or e.shapes.never_wraps(value, e.shapes.of(value))
         else:
             parts = e.components(value) if value is not None else e.components(whole)
             self.vector = parts[0 if value is not None else at]
-            self._proper = False
+            self._never_wraps = False
 
     @property
     def uniform(self) -> bool:
-        return self.scalar is not None and not any(self.pattern)
+        return self.scalar is not None and not any(self.lane_offsets)
 
     @property
-    def row(self) -> bool:
+    def is_row(self) -> bool:
         """Whether lanes go along it one by one, without wrapping."""
-        return self._proper and self.pattern == tuple(range(len(self.pattern)))
+        return self._never_wraps and self.lane_offsets == tuple(range(len(self.lane_offsets)))
 
     def of(self, t: Text, lane: str) -> str:
         """That of one lane (an i32)."""
-        spelled = f"<{len(self.pattern)} x i32>"
+        spelled = f"<{len(self.lane_offsets)} x i32>"
         if self.scalar is None:
             return t.op(f"extractelement {spelled} {self.vector}, i32 {lane}")
-        if not any(self.pattern):
+        if not any(self.lane_offsets):
             return self.scalar
-        own = t.op(f"extractelement {spelled} {vt.numbers(_INT, self.pattern)}, i32 {lane}")
+        own = t.op(f"extractelement {spelled} {vt.numbers(_INT, self.lane_offsets)}, i32 {lane}")
         return t.op(f"add i32 {self.scalar}, {own}")
 
     def lanes(self, e: LaneValues) -> str:
-        return vt.moved(e.body, _INT, self.scalar, self.pattern) if self.scalar is not None else self.vector
+        return vt.moved(e.body, _INT, self.scalar, self.lane_offsets) if self.scalar is not None else self.vector
 
 
-def _element(value: ir.Value, at: int) -> ir.Value | None:
+def _component(value: ir.Value, at: int) -> ir.Value | None:
     """The scalar that was put into component `at` of a vector; None where that is not seen."""
     while isinstance(value, ir.Instr) and value.op == "insertelement" and isinstance(value.operands[2], ir.Const):
         if value.operands[2].value == at:
@@ -84,38 +84,38 @@ def _plain(format: Format) -> bool:
 
 
 def _coordinates(e: LaneValues, image: ImageRef, where: ir.Value) -> list[Coordinate]:
-    return [Coordinate(e, _element(where, at), where, at) for at in range(image.dimensions)]
+    return [Coordinate(e, _component(where, at), where, at) for at in range(image.dimensions)]
 
 
-def read(e: LaneValues, instr: ir.Instr) -> None:
+def emit_read(e: LaneValues, instr: ir.Instr) -> None:
     assert instr.callee is not None
     image = image_of(e, instr.operands[0], instr)
     sampled = isinstance(instr.operands[1].type, ir.Sampler)
     where = instr.operands[2 if sampled else 1]
     if isinstance(llvm_types.elem_of(where.type), ir.Float) or not _plain(image.format):
-        e.in_turn(instr)
+        e.scalarize_per_lane(instr)
         return
     suffix = scalar_images._suffix(instr)
     sampler = sampler_of(e, instr.operands[1], instr) if sampled else NO_SAMPLER
     scalar_images._check_format(e, image, suffix, write=False)
     addressing = scalar_images._for_integers(e, image, sampler).addressing
     coordinates = _coordinates(e, image, where)
-    if sampled and image.layered and not e.unit.proven(e.current):
+    if sampled and image.layered and not e.unit.proves_in_range(e.current):
         _clamp(e, image, coordinates, image.axes)
-    stored = _row(e, image, coordinates) if e.mask is None else None
+    stored = _plan_row_read(e, image, coordinates) if e.mask is None else None
     if stored is None:
-        parts, outside = _apart(e, image, coordinates, addressing)
-        e.define_lanes(instr, _colour(e, image.format, suffix, parts, outside, addressing))
+        parts, outside = _emit_lane_reads(e, image, coordinates, addressing)
+        e.define_lanes(instr, _emit_colour(e, image.format, suffix, parts, outside, addressing))
         return
-    inside, row = stored
+    inside, read_row = stored
     t = e.body
     quick, slow, done = t.fresh("row"), t.fresh("apart"), t.fresh("read")
     t.branch(inside, quick, slow)
     t.block(quick)
-    near = row()
+    near = read_row()
     t.jump(done)
     t.block(slow)
-    far, outside = _apart(e, image, coordinates, addressing)
+    far, outside = _emit_lane_reads(e, image, coordinates, addressing)
     slow_end = t.label
     t.jump(done)
     t.block(done)
@@ -123,7 +123,7 @@ def read(e: LaneValues, instr: ir.Instr) -> None:
     parts = [t.op(f"phi {type} [ {a}, %{quick} ], [ {b}, %{slow_end} ]") for a, b in zip(near, far, strict=True)]
     if outside is not None:
         outside = t.op(f"phi <{e.count} x i1> [ zeroinitializer, %{quick} ], [ {outside}, %{slow_end} ]")
-    e.define_lanes(instr, _colour(e, image.format, suffix, parts, outside, addressing))
+    e.define_lanes(instr, _emit_colour(e, image.format, suffix, parts, outside, addressing))
 
 
 def _clamp(e: LaneValues, image: ImageRef, coordinates: list[Coordinate], at: int) -> None:
@@ -134,11 +134,11 @@ def _clamp(e: LaneValues, image: ImageRef, coordinates: list[Coordinate], at: in
         one.scalar = clamped(e, one.scalar, image.extent(at))
         return
     vector = one.lanes(e)
-    coordinates[at].scalar, coordinates[at].pattern = None, (0,) * e.count
-    coordinates[at].vector = _clamped_lanes(e, vector, image.extent(at))
+    coordinates[at].scalar, coordinates[at].lane_offsets = None, (0,) * e.count
+    coordinates[at].vector = _emit_clamp(e, vector, image.extent(at))
 
 
-def _clamped_lanes(e: LaneValues, vector: str, extent: str) -> str:
+def _emit_clamp(e: LaneValues, vector: str, extent: str) -> str:
     t, spelled = e.body, f"<{e.count} x i32>"
     last = vt.splat(t, _INT, t.op(f"sub i32 {extent}, 1"), e.count)
     name = f"v{e.count}i32"
@@ -148,69 +148,71 @@ def _clamped_lanes(e: LaneValues, vector: str, extent: str) -> str:
     return t.op(f"call {high}({spelled} {raised}, {spelled} {last})")
 
 
-def _row(e: LaneValues, image: ImageRef, coordinates: list[Coordinate]) -> tuple[str, Callable[[], list[str]]] | None:
+def _plan_row_read(e: LaneValues, image: ImageRef, coordinates: list[Coordinate]) -> tuple[str, Callable[[], list[str]]] | None:
     """An i1: all lanes read texels in range that lie in one row; and how to read them. None where they never do."""
-    if not coordinates[0].row or not all(c.uniform for c in coordinates[1:]):
+    if not coordinates[0].is_row or not all(c.uniform for c in coordinates[1:]):
         return None
     t, x = e.body, coordinates[0].scalar
     room = t.op(f"sub i32 {image.extent(0)}, {e.count}")
     inside = t.op(f"and i1 {t.op(f'icmp sge i32 {x}, 0')}, {t.op(f'icmp sle i32 {x}, {room}')}")
     for at, one in enumerate(coordinates[1:], 1):
         inside = t.op(f"and i1 {inside}, {t.op(f'icmp ult i32 {one.scalar}, {image.extent(at)}')}")
-    return inside, lambda: _fetch(e, image, coordinates, None)
+    return inside, lambda: _emit_fetch(e, image, coordinates, None)
 
 
-def _pointer(e: LaneValues, image: ImageRef, coordinates: list[Coordinate], base: str) -> LanePtr:
+def _lane_pointer(e: LaneValues, image: ImageRef, coordinates: list[Coordinate], base: str) -> LanePtr:
     """Where the texels of the lanes are in what begins at `base` and is laid out as the image."""
     t, index = e.body, None
-    pattern = (0,) * e.count
+    lane_offsets = (0,) * e.count
     for one, pitch in zip(coordinates, image.pitches(), strict=True):
-        if one.scalar is not None and (one.uniform or (isinstance(pitch, int) and one.row)):
+        if one.scalar is not None and (one.uniform or (isinstance(pitch, int) and one.is_row)):
             wide = t.op(f"sext i32 {one.scalar} to i64")
             step = scaled(t, wide, pitch) if isinstance(pitch, int) else t.op(f"mul i64 {wide}, {pitch}")
             base = t.op(f"getelementptr i8, ptr {base}, i64 {step}")
             if not one.uniform:
                 assert isinstance(pitch, int)
-                pattern = tuple(p * pitch for p in one.pattern)
+                lane_offsets = tuple(p * pitch for p in one.lane_offsets)
             continue
         vector = t.op(f"sext <{e.count} x i32> {one.lanes(e)} to <{e.count} x i64>")
         spread = vt.splat(t, ir.Int(64), str(pitch), e.count)
         step = t.op(f"mul <{e.count} x i64> {vector}, {spread}")
         index = t.op(f"add <{e.count} x i64> {index}, {step}") if index else step
-    if index is not None and any(pattern):
-        index = t.op(f"add <{e.count} x i64> {index}, {vt.numbers(ir.Int(64), pattern)}")
-        pattern = (0,) * e.count
-    return LanePtr(Ptr(base, 0, 0), pattern, index)
+    if index is not None and any(lane_offsets):
+        index = t.op(f"add <{e.count} x i64> {index}, {vt.numbers(ir.Int(64), lane_offsets)}")
+        lane_offsets = (0,) * e.count
+    return LanePtr(Ptr(base, 0, 0), lane_offsets, index)
 
 
-def _apart(e: LaneValues, image: ImageRef, coordinates: list[Coordinate], addressing: str) -> tuple[list[str], str | None]:
+def _emit_lane_reads(
+    e: LaneValues, image: ImageRef, coordinates: list[Coordinate], addressing: str
+) -> tuple[list[str], str | None]:
     """The stored channels of each lane's texel, and the lanes that are out of range."""
     t = e.body
-    if e.unit.proven(e.current) or (addressing == "none" and not e.unit.checked):
-        return _fetch(e, image, coordinates, e.mask), None
-    outside = _outside(e, image, coordinates)
+    if e.unit.proves_in_range(e.current) or (addressing == "none" and not e.unit.checked):
+        return _emit_fetch(e, image, coordinates, e.mask), None
+    outside = _emit_outside(e, image, coordinates)
     if e.unit.checked and addressing == "none":
-        e.raise_lanes(outside)
+        e.raise_fault_lanes(outside)
     elif e.unit.checked:
-        _note(e, image, coordinates, outside)
+        _count_clamped_reads(e, image, coordinates, outside)
     if addressing == "clamp_to_edge":
         for at in range(len(coordinates)):
             _clamp(e, image, coordinates, at)
-        return _fetch(e, image, coordinates, e.mask), None
+        return _emit_fetch(e, image, coordinates, e.mask), None
     mask = vt.both(t, e.mask, vt.negated(t, outside, e.count), e.count)
-    return _fetch(e, image, coordinates, mask), outside
+    return _emit_fetch(e, image, coordinates, mask), outside
 
 
-def _note(e: LaneValues, image: ImageRef, coordinates: list[Coordinate], outside: str) -> None:
+def _count_clamped_reads(e: LaneValues, image: ImageRef, coordinates: list[Coordinate], outside: str) -> None:
     """Report the lanes whose read the addressing mode makes defined."""
 
     def values(t: Text, lane: str) -> list[str]:
         return coordinate_values(t, image, [one.of(t, lane) for one in coordinates])
 
-    e.note_lanes(outside, coordinate_site(e, image, Kind.CLAMPED_READ), values)
+    e.count_event_lanes(outside, coordinate_site(e, image, Kind.CLAMPED_READ), values)
 
 
-def _outside(e: LaneValues, image: ImageRef, coordinates: list[Coordinate]) -> str:
+def _emit_outside(e: LaneValues, image: ImageRef, coordinates: list[Coordinate]) -> str:
     t, result, same = e.body, "", ""
     for at, one in enumerate(coordinates):
         if one.uniform:
@@ -229,15 +231,17 @@ def _outside(e: LaneValues, image: ImageRef, coordinates: list[Coordinate]) -> s
 # Texels
 
 
-def _fetch(e: LaneValues, image: ImageRef, coordinates: list[Coordinate], mask: str | None) -> list[str]:
+def _emit_fetch(e: LaneValues, image: ImageRef, coordinates: list[Coordinate], mask: str | None) -> list[str]:
     """The stored channels, one vector each."""
-    e.hooks.on_vector_image_read(image, lambda base: _pointer(e, image, coordinates, base), mask)
-    where = _pointer(e, image, coordinates, image.field("address"))
+    e.hooks.on_vector_image_read(image, lambda base: _lane_pointer(e, image, coordinates, base), mask)
+    where = _lane_pointer(e, image, coordinates, image.field("address"))
     format = image.format
-    return memory.load_elements(e, where, llvm_types.elem_of(texels.stored_type(format)), format.channels, mask, 1)
+    return memory.emit_load_elements(e, where, llvm_types.elem_of(texels.stored_type(format)), format.channels, mask, 1)
 
 
-def _colour(e: LaneValues, format: Format, suffix: str, stored: list[str], outside: str | None, addressing: str) -> list[str]:
+def _emit_colour(
+    e: LaneValues, format: Format, suffix: str, stored: list[str], outside: str | None, addressing: str
+) -> list[str]:
     """Red, green, blue and alpha from the stored channels."""
     type = e.wide(texels.stored_type(format))
     lane = texels._LANES[suffix]
@@ -262,32 +266,32 @@ def _colour(e: LaneValues, format: Format, suffix: str, stored: list[str], outsi
     ]
 
 
-def write(e: LaneValues, instr: ir.Instr) -> None:
+def emit_write(e: LaneValues, instr: ir.Instr) -> None:
     image = image_of(e, instr.operands[0], instr)
     format, suffix = image.format, scalar_images._suffix(instr)
     if not _plain(format):
-        e.in_turn(instr)
+        e.scalarize_per_lane(instr)
         return
     scalar_images._check_format(e, image, suffix, write=True)
     coordinates = _coordinates(e, image, instr.operands[1])
     mask, t = e.mask, e.body
-    if e.unit.checked and not e.unit.proven(e.current):
-        outside = _outside(e, image, coordinates)
-        e.raise_lanes(outside)
+    if e.unit.checked and not e.unit.proves_in_range(e.current):
+        outside = _emit_outside(e, image, coordinates)
+        e.raise_fault_lanes(outside)
         mask = vt.both(t, mask, vt.negated(t, outside, e.count), e.count)
-    stored = _stored(e, format, suffix, e.components(instr.operands[-1]))
+    stored = _encode(e, format, suffix, e.components(instr.operands[-1]))
 
     def target(base: str) -> LanePtr:
-        where = _pointer(e, image, coordinates, base)
-        one = where.index is None and not any(where.pattern)  # all lanes write one texel: the last one's stays
+        where = _lane_pointer(e, image, coordinates, base)
+        one = where.index is None and not any(where.lane_offsets)  # all lanes write one texel: the last one's stays
         return replace(where, index="zeroinitializer") if one else where
 
     e.hooks.on_vector_image_write(image, target, mask)
     elem = llvm_types.elem_of(texels.stored_type(format))
-    memory.store_elements(e, target(image.field("address")), elem, stored, mask, 1)
+    memory.emit_store_elements(e, target(image.field("address")), elem, stored, mask, 1)
 
 
-def _stored(e: LaneValues, format: Format, suffix: str, colour: list[str]) -> list[str]:
+def _encode(e: LaneValues, format: Format, suffix: str, colour: list[str]) -> list[str]:
     """The channels as they are stored."""
     type = e.wide(texels.stored_type(format))
     wide = e.wide(texels._LANES[suffix])

@@ -22,8 +22,8 @@ from ..llvm import vector_text as vt
 from ..shadow import init_shadow
 from . import transfers
 from .init_check_plan import InitCheckPlan
-from .memory import load_elements, store_elements
-from .private_room import fill_room, room_of
+from .memory import emit_load_elements, emit_store_elements
+from .private_room import emit_private_fill, private_address
 from .tile import NotVectorizable
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class VectorInitChecks(Instrumentation):
             init_shadow.mark(self.e.body, self.e.body.op(f"getelementptr i8, ptr {base}, i64 {offset}"), type, [])
 
     def on_alloca(self, variable: ir.Instr) -> None:
-        fill_room(self.e, self.e.opening, variable, self._private_base(variable), "0")
+        emit_private_fill(self.e, self.e.opening, variable, self._private_base(variable), "0")
 
     # All lanes
 
@@ -90,29 +90,29 @@ class VectorInitChecks(Instrumentation):
         shadow, word = self._moved(where), _word(elem)
         wanted = self._wanted(count, self.e.current)
         if shadow is not None and wanted:
-            parts = transfers.load_at(self.e, shadow, variable, word, count, mask, 1)
+            parts = transfers.emit_load_at(self.e, shadow, variable, word, count, mask, 1)
             self._check(word, [parts[lane] for lane in wanted], mask)
 
     def on_vector_store(self, where: LanePtr, variable: ir.Instr | None, elem: ir.Type, count: int, mask: str | None) -> None:
         shadow, word = self._moved(where), _word(elem)
         if shadow is not None:
-            transfers.store_at(self.e, shadow, variable, word, [self._valid(word)] * count, mask, 1)
+            transfers.emit_store_at(self.e, shadow, variable, word, [self._valid(word)] * count, mask, 1)
 
     def on_vector_fill(self, variable: ir.Instr) -> None:
-        fill_room(self.e, self.e.body, variable, self._private_base(variable), "1")
+        emit_private_fill(self.e, self.e.body, variable, self._private_base(variable), "1")
 
     def on_vector_image_read(self, image: ImageRef, where: Callable[[str], LanePtr], mask: str | None) -> None:
         base = self._image(image)
         if base is None or not self._wanted(4, self.e.current):
             return
         word, count = _texel_words(image)
-        self._check(word, load_elements(self.e, where(base), word, count, mask, 1), mask)
+        self._check(word, emit_load_elements(self.e, where(base), word, count, mask, 1), mask)
 
     def on_vector_image_write(self, image: ImageRef, where: Callable[[str], LanePtr], mask: str | None) -> None:
         base = self._image(image)
         if base is not None:
             word, count = _texel_words(image)
-            store_elements(self.e, where(base), word, [self._valid(word)] * count, mask, 1)
+            emit_store_elements(self.e, where(base), word, [self._valid(word)] * count, mask, 1)
 
     # Looking
 
@@ -133,11 +133,11 @@ class VectorInitChecks(Instrumentation):
         for part in parts[1:]:
             common = t.op(f"and {e.spelled(word)} {common}, {part}")
         bad = t.op(f"icmp ne {e.spelled(word)} {common}, {self._valid(word)}")
-        e.raise_lanes(bad if mask is e.mask else vt.both(t, bad, mask, e.count) or bad)
+        e.raise_fault_lanes(bad if mask is e.mask else vt.both(t, bad, mask, e.count) or bad)
 
     def _raise(self, bad: str) -> None:
         if bad != "false":
-            self.e.raise_one(self.e.anywhere(bad), self.e.body)
+            self.e.raise_fault(self.e.if_any_active(bad), self.e.body)
 
     # Where valid bytes lie
 
@@ -151,8 +151,8 @@ class VectorInitChecks(Instrumentation):
         if base is None:
             return None
         variable = self._variable(pointer.object)
-        if variable is not None and self.e.turn_lane:
-            base = self.e.lane_slot(base, variable, self.e.turn_lane)
+        if variable is not None and self.e.current_lane:
+            base = self.e.lane_slot(base, variable, self.e.current_lane)
         return base if pointer.offset == 0 else self.e.body.op(f"getelementptr i8, ptr {base}, i64 {pointer.offset}")
 
     def _base(self, target: Object | None) -> str | None:
@@ -180,11 +180,11 @@ class VectorInitChecks(Instrumentation):
         return self.e.argument_field(index, argument_block.shadow_offset(arg), "ptr")
 
     def _variable(self, target: Object | None) -> ir.Instr | None:
-        return self.e.privates.named(target.id[1]) if target is not None and target.kind == "private" else None
+        return self.e.privates.variable_by_id(target.id[1]) if target is not None and target.kind == "private" else None
 
     def _private_base(self, variable: ir.Instr) -> str:
         if id(variable) not in self._private:
-            self._private[id(variable)] = room_of(self.e, variable, self.plan.private)
+            self._private[id(variable)] = private_address(self.e, variable, self.plan.private)
         return self._private[id(variable)]
 
 

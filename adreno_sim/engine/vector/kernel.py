@@ -13,7 +13,7 @@ from ..emit.region import STACK_LIMIT
 from ..emit.unit import Unit
 from ..llvm import objects
 from . import tile as tiles
-from .emitter import VectorEmitter, part_bytes
+from .emitter import VectorEmitter, spill_bytes
 from .init_check_plan import plan_init_checks
 from .lane_shapes import LaneShapes
 from .privates import Privates
@@ -27,21 +27,21 @@ STACK_FACTOR = 8
 def plan(unit: Unit, kernel: ir.Function) -> VectorPlan:
     """The plan of `kernel` for the SPMD emitter. Raises Unsuitable, with the reason, where the scalar emitter must serve."""
     spec = unit.spec
-    tile = tiles.choose(spec, tiles.widths(objects.machine().features))
+    tile = tiles.choose_tile(spec, tiles.lane_counts(objects.machine().features))
     graph = Graph(kernel, sync_points.Scopes())
     if any(sync.scope == "wave" or is_collective(sync.instr) for sync in graph.sync_points):
         raise NotVectorizable("functions of a sub-group or work-group")
     provenance = Provenance(kernel)
     privates = Privates(kernel, provenance)
-    valid = plan_init_checks(unit, kernel, provenance) if spec.full else None
+    init_checks = plan_init_checks(unit, kernel, provenance) if spec.full else None
     shapes = LaneShapes(kernel, spec, tile, privates)
     _check_barriers(kernel, shapes)
     slots = argument_block.slots(spec.args)[0]
     result = VectorPlan(
-        unit, provenance, RegionPlan(graph), False, slots, tile=tile, shapes=shapes, privates=privates, valid=valid
+        unit, provenance, RegionPlan(graph), False, slots, tile=tile, shapes=shapes, privates=privates, init_checks=init_checks
     )
     _place_private(result, kernel)
-    _place_kept(result)
+    _place_spills(result)
     return result
 
 
@@ -60,25 +60,25 @@ def _place_private(plan: VectorPlan, kernel: ir.Function) -> None:
     variables = [i for i in kernel.blocks[0].instrs if i.op == "alloca"]
     lanes = plan.tile.lanes
     x, y, z = plan.tile.count(plan.unit.spec.local_size)
-    total = sum(plan.privates.slot(i) for i in variables) * lanes * (1 if plan.valid is None else 2)
-    if plan.single and total <= STACK_LIMIT * STACK_FACTOR:
+    total = sum(plan.privates.slot_bytes(i) for i in variables) * lanes * (1 if plan.init_checks is None else 2)
+    if plan.is_single_region and total <= STACK_LIMIT * STACK_FACTOR:
         return
-    tiles_at_once = 1 if plan.single else x * y * z
-    for placed in (plan.private, *([plan.valid.private] if plan.valid is not None else [])):
+    tiles_at_once = 1 if plan.is_single_region else x * y * z
+    for placed in (plan.private, *([plan.init_checks.private] if plan.init_checks is not None else [])):
         for instr in variables:
-            stride = plan.privates.slot(instr) * lanes
-            placed[id(instr)] = (plan.unit.reserve_arena(stride * tiles_at_once), 0 if plan.single else stride)
+            stride = plan.privates.slot_bytes(instr) * lanes
+            placed[id(instr)] = (plan.unit.reserve_arena(stride * tiles_at_once), 0 if plan.is_single_region else stride)
 
 
-def _place_kept(plan: VectorPlan) -> None:
-    crossing = plan.regions.live_across_syncs()
-    if not crossing:
+def _place_spills(plan: VectorPlan) -> None:
+    live_across_sync = plan.regions.live_across_syncs()
+    if not live_across_sync:
         return
     emitter = VectorEmitter(plan, plan.regions.regions[0])
     x, y, z = plan.tile.count(plan.unit.spec.local_size)
-    for value in crossing:
-        types = emitter.kept_types(value)
-        plan.kept[id(value)] = [plan.unit.reserve_arena(x * y * z * part_bytes(t)) for t in types]
+    for value in live_across_sync:
+        types = emitter.spill_types(value)
+        plan.spilled[id(value)] = [plan.unit.reserve_arena(x * y * z * spill_bytes(t)) for t in types]
 
 
 def region_functions(plan: VectorPlan) -> list[str]:

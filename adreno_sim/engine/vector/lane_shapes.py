@@ -37,13 +37,13 @@ _IDS = re.compile(r"get_(local_linear_id|global_linear_id|sub_group_\w+)")
 class LaneShape(NamedTuple):
     """`pattern`: each lane's difference from lane 0; None: any. Lane 0's value is `rest` modulo `modulus` (0: exactly)."""
 
-    pattern: LaneOffsets | None
+    lane_offsets: LaneOffsets | None
     modulus: int = 1
     rest: int = 0
 
     @property
     def uniform(self) -> bool:
-        return self.pattern is not None and not any(self.pattern)
+        return self.lane_offsets is not None and not any(self.lane_offsets)
 
 
 VARYING = LaneShape(None)
@@ -69,23 +69,23 @@ class LaneShapes:
         self._mixed: set[Segment] = set()
         self._work = [(s, i) for s in self.structure.order for i in s.instrs]
         self._users: dict[int, list[int]] = {}
-        self._abroad: set[int] = set()
+        self._cross_loop_users: set[int] = set()
         for number, (_, instr) in enumerate(self._work):
             for value in instr.operands:
                 if isinstance(value, ir.Instr):
                     self._users.setdefault(id(value), []).append(number)
                     if self._loop_of.get(id(value)) is not self._loop_of[id(instr)]:
-                        self._abroad.add(number)
+                        self._cross_loop_users.add(number)
         due: Iterable[int] = range(len(self._work))
         while True:
-            self._settle(due)
+            self._solve(due)
             divergent = {loop for loop in self.structure.loops if loop.divergent}
-            mixed = self.structure.mark(self.divides)
+            mixed = self.structure.mark_divergence(self.diverges)
             if mixed <= self._mixed and divergent == {loop for loop in self.structure.loops if loop.divergent}:
                 break
             self._mixed |= mixed
             phis = (n for n, (segment, instr) in enumerate(self._work) if instr.op == "phi" and segment in self._mixed)
-            due = {*phis, *self._abroad}
+            due = {*phis, *self._cross_loop_users}
 
     def of(self, value: ir.Value) -> LaneShape:
         """The shape of a value where it is defined."""
@@ -93,10 +93,10 @@ class LaneShapes:
             return self._shapes.get(id(value), VARYING)
         found = self._fixed.get(value)
         if found is None:
-            found = self._fixed[value] = self._given(value)
+            found = self._fixed[value] = self._leaf_shape(value)
         return found
 
-    def _given(self, value: ir.Value) -> LaneShape:
+    def _leaf_shape(self, value: ir.Value) -> LaneShape:
         """The shape of what no instruction computes."""
         if isinstance(value, ir.Const) and isinstance(value.value, int) and isinstance(value.type, ir.Int):
             return LaneShape(self._zero, 0, signed(value.value, value.type.bits))
@@ -104,15 +104,15 @@ class LaneShapes:
             return LaneShape(self._zero, 0, 0)
         return LaneShape(self._zero)
 
-    def divides(self, branch: ir.Instr) -> bool:
+    def diverges(self, branch: ir.Instr) -> bool:
         """Whether lanes may part at a branch."""
-        return not self.seen_from(branch.operands[0], branch).uniform
+        return not self.shape_at(branch.operands[0], branch).uniform
 
     def loop_of(self, value: ir.Instr) -> Loop | None:
         """The innermost loop a value is computed in."""
         return self._loop_of.get(id(value))
 
-    def seen_from(self, value: ir.Value, user: ir.Instr) -> LaneShape:
+    def shape_at(self, value: ir.Value, user: ir.Instr) -> LaneShape:
         """The shape of an operand: lanes leave a divergent loop with values of different rounds."""
         if isinstance(value, ir.Instr):
             loop, there = self._loop_of.get(id(value)), self._loop_of.get(id(user))
@@ -128,7 +128,7 @@ class LaneShapes:
                 loop = loop.parent
         return self.of(value)
 
-    def _settle(self, first: Iterable[int]) -> None:
+    def _solve(self, first: Iterable[int]) -> None:
         """Sweep from the instructions numbered `first` until nothing changes; what is not known yet counts as agreeing with
         anything. Shapes only ever become less, so that those found under fewer divergent branches are a start."""
         due = bytearray(len(self._work))
@@ -157,7 +157,7 @@ class LaneShapes:
             return LaneShape(self._zero, 0, 0)
         if any(isinstance(v, ir.Instr) and id(v) not in self._shapes for v in instr.operands):
             return None
-        operands = [self.seen_from(v, instr) for v in instr.operands]
+        operands = [self.shape_at(v, instr) for v in instr.operands]
         if instr.op == "call":
             return self._call(instr, operands)
         if instr.op == "load":
@@ -166,7 +166,7 @@ class LaneShapes:
         if instr.op == "gep":
             return self._gep(instr, operands)
         rule = _RULES.get(instr.op)
-        if rule is not None and isinstance(instr.type, ir.Int) and None not in [s.pattern for s in operands]:
+        if rule is not None and isinstance(instr.type, ir.Int) and None not in [s.lane_offsets for s in operands]:
             return rule(self, instr, *operands)
         if instr.op in ("bitcast", "addrspacecast", "freeze") and is_pointer(instr):
             return operands[0]
@@ -184,24 +184,24 @@ class LaneShapes:
         known = [self._edge_shape(v, segment) for v in values if not isinstance(v, ir.Instr) or id(v) in self._shapes]
         if not known:
             return None
-        if any(s.pattern != known[0].pattern for s in known):
+        if any(s.lane_offsets != known[0].lane_offsets for s in known):
             return VARYING
         if sweep > _SWEEPS:
-            return LaneShape(known[0].pattern)
+            return LaneShape(known[0].lane_offsets)
         modulus, rest = known[0].modulus, known[0].rest
         for shape in known[1:]:
             modulus, rest = _congruence(gcd(modulus, shape.modulus, abs(rest - shape.rest)), rest)
-        return LaneShape(known[0].pattern, modulus, rest)
+        return LaneShape(known[0].lane_offsets, modulus, rest)
 
     def _edge_shape(self, value: ir.Value, segment: Segment) -> LaneShape:
         """A value as it comes over an edge into `segment`."""
-        return self.seen_from(value, segment.block.instrs[0])
+        return self.shape_at(value, segment.block.instrs[0])
 
     def _select(self, operands: list[LaneShape]) -> LaneShape:
         condition, a, b = operands
-        if not condition.uniform or a.pattern is None or a.pattern != b.pattern:
+        if not condition.uniform or a.lane_offsets is None or a.lane_offsets != b.lane_offsets:
             return VARYING
-        return LaneShape(a.pattern, *_congruence(gcd(a.modulus, b.modulus, abs(a.rest - b.rest)), a.rest))
+        return LaneShape(a.lane_offsets, *_congruence(gcd(a.modulus, b.modulus, abs(a.rest - b.rest)), a.rest))
 
     def _call(self, instr: ir.Instr, operands: list[LaneShape]) -> LaneShape:
         assert instr.callee is not None
@@ -214,10 +214,10 @@ class LaneShapes:
             return VARYING
         match = _CONVERSION.fullmatch(name)
         source = instr.operands[0].type if instr.operands else None
-        if match and isinstance(source, ir.Int) and isinstance(instr.type, ir.Int) and operands[0].pattern is not None:
+        if match and isinstance(source, ir.Int) and isinstance(instr.type, ir.Int) and operands[0].lane_offsets is not None:
             if instr.type.bits <= source.bits:
-                return _trunc(self, instr, operands[0])
-            return _widened(self, instr, operands[0])
+                return _trunc_rule(self, instr, operands[0])
+            return _extend_rule(self, instr, operands[0])
         return LaneShape(self._zero) if all(s.uniform for s in operands) else VARYING
 
     def _id(self, instr: ir.Instr, name: str) -> LaneShape:
@@ -232,8 +232,8 @@ class LaneShapes:
         if name == "get_global_id":
             step = gcd(step, whole) if self._spec.most_groups is not None else 1
         elif self.tile.count(self._spec.local_size)[axis] == 1:
-            return LaneShape(self.tile.pattern(axis), 0, 0)
-        return LaneShape(self.tile.pattern(axis), *_congruence(step, 0))
+            return LaneShape(self.tile.lane_offsets(axis), 0, 0)
+        return LaneShape(self.tile.lane_offsets(axis), *_congruence(step, 0))
 
     def _query(self, instr: ir.Instr, name: str) -> LaneShape:
         which = instr.operands[0] if instr.operands else None
@@ -243,9 +243,9 @@ class LaneShapes:
         return LaneShape(self._zero)
 
     def _gep(self, instr: ir.Instr, operands: list[LaneShape]) -> LaneShape:
-        if any(s.pattern is None for s in operands):
+        if any(s.lane_offsets is None for s in operands):
             return VARYING
-        total = operands[0].pattern
+        total = operands[0].lane_offsets
         assert total is not None and instr.elem is not None
         type: ir.Type = instr.elem
         for number, index in enumerate(instr.operands[1:]):
@@ -255,33 +255,33 @@ class LaneShapes:
                 continue
             stride, type = stride_of(number, type)
             shape = operands[number + 1]
-            assert shape.pattern is not None
+            assert shape.lane_offsets is not None
             bits = index.type.bits if isinstance(index.type, ir.Int) else 64
-            if bits < 64 and not shape.uniform and not self.whole(index, shape):
+            if bits < 64 and not shape.uniform and not self.never_wraps(index, shape):
                 return VARYING
-            total = tuple(a + stride * b for a, b in zip(total, shape.pattern, strict=True))
+            total = tuple(a + stride * b for a, b in zip(total, shape.lane_offsets, strict=True))
         return LaneShape(total)
 
-    def whole(self, value: ir.Value, shape: LaneShape) -> bool:
+    def never_wraps(self, value: ir.Value, shape: LaneShape) -> bool:
         """Whether the pattern holds in unbounded integers, signed, for every lane that has work."""
-        assert shape.pattern is not None and isinstance(value.type, ir.Int)
+        assert shape.lane_offsets is not None and isinstance(value.type, ir.Int)
         if shape.uniform:
             return True
         low, high = self._intervals.of(value)
-        reach = max(shape.pattern) - min(shape.pattern)
+        reach = max(shape.lane_offsets) - min(shape.lane_offsets)
         half = 1 << (value.type.bits - 1)
         return low - reach >= -half and high + reach < half
 
-    def positive(self, value: ir.Value) -> bool:
+    def is_nonnegative(self, value: ir.Value) -> bool:
         return self._intervals.of(value)[0] >= 0
 
     def interval_of(self, value: ir.Value) -> tuple[int, int]:
         return self._intervals.of(value)
 
-    def exact(self, instr: ir.Instr) -> bool:
+    def is_nsw(self, instr: ir.Instr) -> bool:
         return self._intervals.is_nsw(instr)
 
-    def flat(self, modulus: int = 1, rest: int = 0) -> LaneShape:
+    def uniform_shape(self, modulus: int = 1, rest: int = 0) -> LaneShape:
         return LaneShape(self._zero, modulus, rest)
 
 
@@ -292,43 +292,43 @@ def _order_of(kernel: ir.Function) -> list[Segment]:
 # Rules. Congruences hold in unbounded integers only where the operation is exact; else only for powers of two.
 
 
-def _kept(shapes: LaneShapes, instr: ir.Instr, pattern: LaneOffsets, modulus: int, rest: int) -> LaneShape:
-    if not shapes.exact(instr) or any(pattern):
+def _make_shape(shapes: LaneShapes, instr: ir.Instr, lane_offsets: LaneOffsets, modulus: int, rest: int) -> LaneShape:
+    if not shapes.is_nsw(instr) or any(lane_offsets):
         # Lane 0 may be without work, and so beyond the interval: what wraps keeps its low bits only.
         bits = instr.type.bits if isinstance(instr.type, ir.Int) else 64
-        if not shapes.whole(instr, LaneShape(pattern)) or not shapes.exact(instr):
+        if not shapes.never_wraps(instr, LaneShape(lane_offsets)) or not shapes.is_nsw(instr):
             modulus = gcd(modulus, 1 << bits) if modulus else 1 << bits
-    return LaneShape(pattern, *_congruence(modulus, rest))
+    return LaneShape(lane_offsets, *_congruence(modulus, rest))
 
 
-def _add(shapes: LaneShapes, instr: ir.Instr, a: LaneShape, b: LaneShape) -> LaneShape:
-    assert a.pattern is not None and b.pattern is not None
+def _add_rule(shapes: LaneShapes, instr: ir.Instr, a: LaneShape, b: LaneShape) -> LaneShape:
+    assert a.lane_offsets is not None and b.lane_offsets is not None
     sign = -1 if instr.op == "sub" else 1
-    pattern = tuple(x + sign * y for x, y in zip(a.pattern, b.pattern, strict=True))
-    return _kept(shapes, instr, pattern, gcd(a.modulus, b.modulus), a.rest + sign * b.rest)
+    lane_offsets = tuple(x + sign * y for x, y in zip(a.lane_offsets, b.lane_offsets, strict=True))
+    return _make_shape(shapes, instr, lane_offsets, gcd(a.modulus, b.modulus), a.rest + sign * b.rest)
 
 
-def _mul(shapes: LaneShapes, instr: ir.Instr, a: LaneShape, b: LaneShape) -> LaneShape:
-    assert a.pattern is not None and b.pattern is not None
+def _mul_rule(shapes: LaneShapes, instr: ir.Instr, a: LaneShape, b: LaneShape) -> LaneShape:
+    assert a.lane_offsets is not None and b.lane_offsets is not None
     if a.modulus == 0 and a.uniform:
         a, b = b, a
     if not (b.uniform and b.modulus == 0):
-        return shapes.flat() if a.uniform and b.uniform else VARYING
+        return shapes.uniform_shape() if a.uniform and b.uniform else VARYING
     factor = b.rest
-    assert a.pattern is not None
-    return _kept(shapes, instr, tuple(x * factor for x in a.pattern), a.modulus * abs(factor), a.rest * factor)
+    assert a.lane_offsets is not None
+    return _make_shape(shapes, instr, tuple(x * factor for x in a.lane_offsets), a.modulus * abs(factor), a.rest * factor)
 
 
-def _shl(shapes: LaneShapes, instr: ir.Instr, a: LaneShape, b: LaneShape) -> LaneShape:
+def _shl_rule(shapes: LaneShapes, instr: ir.Instr, a: LaneShape, b: LaneShape) -> LaneShape:
     bits = instr.type.bits if isinstance(instr.type, ir.Int) else 0
     if not (b.uniform and b.modulus == 0 and 0 <= b.rest < bits):
-        return shapes.flat() if a.uniform and b.uniform else VARYING
-    assert a.pattern is not None
+        return shapes.uniform_shape() if a.uniform and b.uniform else VARYING
+    assert a.lane_offsets is not None
     factor = 1 << b.rest
-    return _kept(shapes, instr, tuple(x * factor for x in a.pattern), a.modulus * factor, a.rest * factor)
+    return _make_shape(shapes, instr, tuple(x * factor for x in a.lane_offsets), a.modulus * factor, a.rest * factor)
 
 
-def _divisor(instr: ir.Instr, b: LaneShape) -> int | None:
+def _constant_divisor(instr: ir.Instr, b: LaneShape) -> int | None:
     if not (b.uniform and b.modulus == 0):
         return None
     if instr.op in ("lshr", "ashr"):
@@ -340,34 +340,34 @@ def _divisor(instr: ir.Instr, b: LaneShape) -> int | None:
 
 def _quotients(shapes: LaneShapes, instr: ir.Instr, a: LaneShape, b: LaneShape) -> tuple[LaneOffsets, LaneOffsets, int] | None:
     """Patterns of quotient and remainder, and the remainder of lane 0, where they do not depend on lane 0's value."""
-    by, value = _divisor(instr, b), instr.operands[0]
-    if by is None or a.pattern is None or not shapes.positive(value) or not shapes.whole(value, a):
+    by, value = _constant_divisor(instr, b), instr.operands[0]
+    if by is None or a.lane_offsets is None or not shapes.is_nonnegative(value) or not shapes.never_wraps(value, a):
         return None
     if a.modulus:
         step = gcd(a.modulus, by)  # lane 0 is `rest` modulo this, and anything else beyond
         first = a.rest % step
-        if min(a.pattern) + first < 0 or max(a.pattern) + first >= step:
+        if min(a.lane_offsets) + first < 0 or max(a.lane_offsets) + first >= step:
             return None
-        return (0,) * len(a.pattern), a.pattern, first if step == by else -1
+        return (0,) * len(a.lane_offsets), a.lane_offsets, first if step == by else -1
     start = a.rest % by
-    return tuple((start + p) // by for p in a.pattern), tuple((start + p) % by - start for p in a.pattern), start
+    return tuple((start + p) // by for p in a.lane_offsets), tuple((start + p) % by - start for p in a.lane_offsets), start
 
 
-def _divide(shapes: LaneShapes, instr: ir.Instr, a: LaneShape, b: LaneShape) -> LaneShape:
+def _div_rule(shapes: LaneShapes, instr: ir.Instr, a: LaneShape, b: LaneShape) -> LaneShape:
     if a.uniform and b.uniform:
-        return shapes.flat()
+        return shapes.uniform_shape()
     found = _quotients(shapes, instr, a, b)
     if found is None:
         return VARYING
     return LaneShape(found[0])
 
 
-def _rest(shapes: LaneShapes, instr: ir.Instr, a: LaneShape, b: LaneShape) -> LaneShape:
-    by = _divisor(instr, b)
+def _rem_rule(shapes: LaneShapes, instr: ir.Instr, a: LaneShape, b: LaneShape) -> LaneShape:
+    by = _constant_divisor(instr, b)
     if by is not None and a.uniform and by & (by - 1) == 0 and a.modulus and instr.op in ("and", "urem"):
-        return shapes.flat(*_congruence(gcd(a.modulus, by), a.rest))
+        return shapes.uniform_shape(*_congruence(gcd(a.modulus, by), a.rest))
     if a.uniform and b.uniform:
-        return shapes.flat()
+        return shapes.uniform_shape()
     found = _quotients(shapes, instr, a, b)
     if found is None or by is None:
         return VARYING
@@ -375,50 +375,52 @@ def _rest(shapes: LaneShapes, instr: ir.Instr, a: LaneShape, b: LaneShape) -> La
     return LaneShape(found[1], *_congruence(step, a.rest % step if step else a.rest % by))
 
 
-def _widened(shapes: LaneShapes, instr: ir.Instr, a: LaneShape) -> LaneShape:
+def _extend_rule(shapes: LaneShapes, instr: ir.Instr, a: LaneShape) -> LaneShape:
     """sext and zext, and conversions to a wider type."""
     value = instr.operands[0]
     if a.uniform:
-        ok = instr.op == "sext" or shapes.positive(value)
-        return shapes.flat(a.modulus, a.rest) if ok else shapes.flat()
-    if not shapes.whole(value, a) or not (instr.op == "sext" or shapes.positive(value)):
+        ok = instr.op == "sext" or shapes.is_nonnegative(value)
+        return shapes.uniform_shape(a.modulus, a.rest) if ok else shapes.uniform_shape()
+    if not shapes.never_wraps(value, a) or not (instr.op == "sext" or shapes.is_nonnegative(value)):
         return VARYING
     return a
 
 
-def _trunc(shapes: LaneShapes, instr: ir.Instr, a: LaneShape) -> LaneShape:
+def _trunc_rule(shapes: LaneShapes, instr: ir.Instr, a: LaneShape) -> LaneShape:
     assert isinstance(instr.type, ir.Int)
     if instr.type.bits == 1:
-        return shapes.flat() if a.uniform else VARYING
+        return shapes.uniform_shape() if a.uniform else VARYING
     low, high = shapes.interval_of(instr.operands[0])
     half = 1 << (instr.type.bits - 1)
-    reach = max(a.pattern or (0,)) - min(a.pattern or (0,))
+    reach = max(a.lane_offsets or (0,)) - min(a.lane_offsets or (0,))
     if low - reach >= -half and high + reach < half:
         return a
     modulus = gcd(a.modulus, 1 << instr.type.bits) if a.modulus else 1 << instr.type.bits
-    return LaneShape(a.pattern, *_congruence(modulus, a.rest))
+    return LaneShape(a.lane_offsets, *_congruence(modulus, a.rest))
 
 
-def _icmp(shapes: LaneShapes, instr: ir.Instr, a: LaneShape, b: LaneShape) -> LaneShape:
+def _icmp_rule(shapes: LaneShapes, instr: ir.Instr, a: LaneShape, b: LaneShape) -> LaneShape:
     """A comparison with a constant that no lane's place in the tile can decide."""
     if a.uniform and b.uniform:
-        return shapes.flat()
+        return shapes.uniform_shape()
     value = instr.operands[0]
-    if not (b.uniform and b.modulus == 0 and isinstance(value.type, ir.Int)) or a.pattern is None:
+    if not (b.uniform and b.modulus == 0 and isinstance(value.type, ir.Int)) or a.lane_offsets is None:
         return VARYING
-    if not shapes.whole(value, a) or (instr.pred[0] == "u" and (not shapes.positive(value) or b.rest < 0)):
+    if not shapes.never_wraps(value, a) or (instr.pred[0] == "u" and (not shapes.is_nonnegative(value) or b.rest < 0)):
         return VARYING
     bounds = {"lt": [b.rest], "le": [b.rest + 1], "ge": [b.rest], "gt": [b.rest + 1], "eq": [b.rest, b.rest + 1],
               "ne": [b.rest, b.rest + 1]}[instr.pred[-2:]]  # fmt: skip
-    low, high = min(a.pattern), max(a.pattern)
+    low, high = min(a.lane_offsets), max(a.lane_offsets)
     for bound in bounds:  # lanes are split by it if lane 0 is in [bound - high, bound - low)
         candidates = range(bound - high, bound - low)
         if any((c - a.rest) % a.modulus == 0 if a.modulus else c == a.rest for c in candidates):
             return VARYING
-    return shapes.flat()
+    return shapes.uniform_shape()
 
 
 _RULES: dict[str, Callable[..., LaneShape]] = {
-    "add": _add, "sub": _add, "mul": _mul, "shl": _shl, "udiv": _divide, "sdiv": _divide, "lshr": _divide, "ashr": _divide,
-    "urem": _rest, "srem": _rest, "and": _rest, "sext": _widened, "zext": _widened, "trunc": _trunc, "icmp": _icmp,
+    "add": _add_rule, "sub": _add_rule, "mul": _mul_rule, "shl": _shl_rule,
+    "udiv": _div_rule, "sdiv": _div_rule, "lshr": _div_rule, "ashr": _div_rule,
+    "urem": _rem_rule, "srem": _rem_rule, "and": _rem_rule,
+    "sext": _extend_rule, "zext": _extend_rule, "trunc": _trunc_rule, "icmp": _icmp_rule,
 }  # fmt: skip

@@ -11,7 +11,7 @@ from ..emit.emitter import INSTRUCTIONS
 from ..emit.unit import Unit
 from ..llvm import vector_text as vt
 
-_PLAIN = {
+_VECTORIZABLE = {
     "add", "sub", "mul", "and", "or", "xor", "shl", "lshr", "ashr", "fadd", "fsub", "fmul", "fdiv", "fneg", "icmp", "fcmp",
     "fpext", "fptrunc", "fptoui", "fptosi", "uitofp", "sitofp", "trunc", "zext", "sext", "select", "bitcast", "freeze",
     "extractelement", "insertelement", "shufflevector", "ret", "call",
@@ -30,43 +30,49 @@ class VectorFunction:
         """The components of the result."""
         flat = [part for group in parts for part in group]
         operands = ", ".join(f"{type} {part}" for type, part in zip(self.params, flat, strict=True))
-        result = _returned(self.results)
+        result = _result_type(self.results)
         value = e.body.op(f"call {result} @{self.name}({operands})")
         if len(self.results) == 1:
             return [value]
         return [e.body.op(f"extractvalue {result} {value}, {at}") for at in range(len(self.results))]
 
 
-def _returned(types: tuple[str, ...]) -> str:
+def _result_type(types: tuple[str, ...]) -> str:
     return types[0] if len(types) == 1 else "{ " + ", ".join(types) + " }"
 
 
-def vector_function(unit: Unit, function: ir.Function, lanes: int) -> VectorFunction | None:
+def find_vector_function(unit: Unit, function: ir.Function, lanes: int) -> VectorFunction | None:
     """`function` for `lanes` lanes, defined in `unit`; None where it is not straight elementwise code."""
-    if len(function.blocks) != 1 or not all(map(_plain, function.blocks[0].instrs)) or isinstance(function.result, ir.Void):
+    if (
+        len(function.blocks) != 1
+        or not all(map(_is_vectorizable, function.blocks[0].instrs))
+        or isinstance(function.result, ir.Void)
+    ):
         return None
     params = tuple(
-        llvm_types.spell(vt.wide(llvm_types.elem_of(p.type), lanes)) for p in function.params for _ in range(_count(p.type))
+        llvm_types.spell(vt.wide(llvm_types.elem_of(p.type), lanes))
+        for p in function.params
+        for _ in range(_component_count(p.type))
     )
     result = llvm_types.spell(vt.wide(llvm_types.elem_of(function.result), lanes))
-    found = VectorFunction(f"{function.name}.lanes", params, (result,) * _count(function.result))
+    found = VectorFunction(f"{function.name}.lanes", params, (result,) * _component_count(function.result))
     if found.name not in unit.emitted:
         unit.emitted.add(found.name)
-        unit.functions.append(_Widened(unit, function, lanes).text(found))
+        unit.functions.append(_VectorFunctionEmitter(unit, function, lanes).text(found))
     return found
 
 
-def _count(type: ir.Type) -> int:
+def _component_count(type: ir.Type) -> int:
     return llvm_types.lanes_of(type)
 
 
-def _plain(instr: ir.Instr) -> bool:
-    if instr.op not in _PLAIN or isinstance(instr.type, ir.Pointer):
+def _is_vectorizable(instr: ir.Instr) -> bool:
+    if instr.op not in _VECTORIZABLE or isinstance(instr.type, ir.Pointer):
         return False
     if instr.op in ("extractelement", "insertelement"):
         return isinstance(instr.operands[-1], ir.Const)
     if instr.op == "bitcast":
-        return _count(instr.type) == _count(instr.operands[0].type)
+        return _component_count(instr.type) == _component_count(instr.operands[0].type)
     if instr.op == "call":
         assert instr.callee is not None
         emit = find_emitter(instr.callee.name)
@@ -74,23 +80,24 @@ def _plain(instr: ir.Instr) -> bool:
     return True
 
 
-class _Widened(LibraryEmitter):
+class _VectorFunctionEmitter(LibraryEmitter):
     """Writes the vector form of one function."""
 
     def __init__(self, unit: Unit, function: ir.Function, lanes: int):
         super().__init__(unit, function)
         self.lanes = lanes
         self.vectors: dict[int, list[str]] = {}
+        self._placeholders: list[ir.Instr] = []  # alive, so that no other value gets their id
 
     def text(self, form: VectorFunction) -> str:
         names = [f"%p{at}" for at in range(len(form.params))]
         left = iter(names)
         for param in self.function.params:
-            self.vectors[id(param)] = [next(left) for _ in range(_count(param.type))]
+            self.vectors[id(param)] = [next(left) for _ in range(_component_count(param.type))]
         for instr in self.function.blocks[0].instrs:
             self._one(form, instr)
         head = ", ".join(f"{type} {name}" for type, name in zip(form.params, names, strict=True))
-        start = [f"define internal {_returned(form.results)} @{form.name}({head}) #0 {{", "entry:"]
+        start = [f"define internal {_result_type(form.results)} @{form.name}({head}) #0 {{", "entry:"]
         return "\n".join([*start, *self.prologue.lines, *self.body.lines, "}"])
 
     def _one(self, form: VectorFunction, instr: ir.Instr) -> None:
@@ -100,16 +107,16 @@ class _Widened(LibraryEmitter):
             both = self._of(instr.operands[0]) + self._of(instr.operands[1])
             self.vectors[id(instr)] = [both[max(lane, 0)] for lane in instr.mask]
         elif instr.op == "extractelement":
-            self.vectors[id(instr)] = [self._of(instr.operands[0])[_index(instr)]]
+            self.vectors[id(instr)] = [self._of(instr.operands[0])[_lane_index(instr)]]
         elif instr.op == "insertelement":
             parts = list(self._of(instr.operands[0]))
-            parts[_index(instr)] = self._of(instr.operands[1])[0]
+            parts[_lane_index(instr)] = self._of(instr.operands[1])[0]
             self.vectors[id(instr)] = parts
         else:
-            self.vectors[id(instr)] = [self._component(instr, at) for at in range(_count(instr.type))]
+            self.vectors[id(instr)] = [self._component(instr, at) for at in range(_component_count(instr.type))]
 
     def _return(self, form: VectorFunction, parts: list[str]) -> None:
-        type, whole = _returned(form.results), parts[0]
+        type, whole = _result_type(form.results), parts[0]
         if len(parts) > 1:
             whole = "zeroinitializer"
             for at, part in enumerate(parts):
@@ -132,10 +139,10 @@ class _Widened(LibraryEmitter):
                 return ir.Const(type, None)
             return ir.Const(type, (item,) * self.lanes)
         parts = self.vectors[id(value)]
-        stand_in = ir.Instr("phi", type)
-        self._kept.append(stand_in)
-        self.values[id(stand_in)] = parts[at if len(parts) > 1 else 0]
-        return stand_in
+        placeholder = ir.Instr("phi", type)
+        self._placeholders.append(placeholder)
+        self.values[id(placeholder)] = parts[at if len(parts) > 1 else 0]
+        return placeholder
 
     def _of(self, value: ir.Value) -> list[str]:
         if not isinstance(value, ir.Const):
@@ -143,18 +150,14 @@ class _Widened(LibraryEmitter):
         from ..llvm import constants
 
         found = []
-        for at in range(_count(value.type)):
+        for at in range(_component_count(value.type)):
             const = self._operand(value, at)
             assert isinstance(const, ir.Const)
             found.append(constants.text(const))
         return found
 
-    @property
-    def _kept(self) -> list[ir.Instr]:
-        return self.__dict__.setdefault("_kept_stand_ins", [])
 
-
-def _index(instr: ir.Instr) -> int:
+def _lane_index(instr: ir.Instr) -> int:
     last = instr.operands[-1]
     assert isinstance(last, ir.Const)
-    return last.value % _count(instr.operands[0].type) if isinstance(last.value, int) else 0
+    return last.value % _component_count(instr.operands[0].type) if isinstance(last.value, int) else 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...ir import ir
 from ...ir.provenance import is_pointer
 from ..llvm import vector_text as vt
-from .flow import Flow, Jump, Masked, nothing_of
+from .flow import Flow, JumpRecord, MaskedEdge, unused_constant
 from .structure import END, LATCH, Edge, Level, Loop
 from .tile import NotVectorizable
 
@@ -13,154 +13,154 @@ from .tile import NotVectorizable
 class LoopFlow(Flow):
     """Writes the loops of a region."""
 
-    def loop(self, loop: Loop, linear: bool) -> list[Masked] | None:
+    def emit_loop(self, loop: Loop, linear: bool) -> list[MaskedEdge] | None:
         if loop.divergent:
-            return self._divergent_loop(loop)
-        return self._uniform_loop(loop, linear)
+            return self._emit_divergent_loop(loop)
+        return self._emit_uniform_loop(loop, linear)
 
-    def _head_entry(self, loop: Loop) -> str:
+    def _enter_head(self, loop: Loop) -> str:
         """The place before a loop ends here, its head begins."""
         t, head = self.body, loop.head
-        values = {id(phi): self.lane_parts(phi, self._varying_phi(phi)) for phi in self._phis_of(head)}
+        values = {id(phi): self.lane_parts(phi, self._is_varying_phi(phi)) for phi in self._phis_of(head)}
         before = t.label
         t.jump(head.label + ".head")
         t.block(head.label + ".head")
-        entry = self._entry_of(head.label + ".head", self._phis_of(head))
+        entry = self._reserve_phis(head.label + ".head", self._phis_of(head))
         entry.edges.append((before, values))
         return before
 
-    def _uniform_loop(self, loop: Loop, linear: bool) -> list[Masked] | None:
+    def _emit_uniform_loop(self, loop: Loop, linear: bool) -> list[MaskedEdge] | None:
         t, level = self.body, self.structure.levels[loop]
         head = loop.head
-        self._head_entry(loop)
+        self._enter_head(loop)
         start = len(t.lines)
         out = head.label + ".out"
         if linear:
             self._exit_labels.append((loop, out))
-        self._running.append(loop)
+        self._open_loops.append(loop)
         for item in level.items:
             if item in level.linear:
                 continue
             if item is not level.entry:
-                self._open(item.head if isinstance(item, Loop) else item)
-            self._item(level, item)
+                self._open_block(item.head if isinstance(item, Loop) else item)
+            self._emit_item(level, item)
         t.block(head.label + ".latch")
-        self._latch(loop)
-        t.jump(head.label + ".head", self.unit.unrolled_loop() if self.unrolls(loop, t.lines[start:]) else "")
-        self._running.pop()
+        self._emit_latch(loop)
+        t.jump(head.label + ".head", self.unit.unrolled_loop() if self.should_unroll(loop, t.lines[start:]) else "")
+        self._open_loops.pop()
         if not linear:
             return None
         self._exit_labels.pop()
         t.block(out)
-        return self._collected(loop, self._real.get(out, []))
+        return self._collect_exits(loop, self._jumps.get(out, []))
 
-    def _latch(self, loop: Loop) -> None:
+    def _emit_latch(self, loop: Loop) -> None:
         """The block that goes round: joins the ways back, looks at the stop flag."""
         t, head = self.body, loop.head
         label = head.label + ".latch"
         phis = self._phis_of(head)
-        if phis and label not in self._real:
+        if phis and label not in self._jumps:
             raise NotVectorizable("a loop that lanes go round by masked ways alone")
         names = {}
         for phi in phis:
-            types = self.lane_types(phi, self._varying_phi(phi))
+            types = self.lane_types(phi, self._is_varying_phi(phi))
             names[id(phi)] = [self._plain_phi(type, label, id(phi), part) for part, type in enumerate(types)]
         if any((s, head) in self._polled for s in loop.body):
             self.poll(self.loc)
         self._entries[head.label + ".head"].edges.append((t.label, names))
 
     def _plain_phi(self, type: str, label: str, number: int, part: int) -> str:
-        pairs = ", ".join(f"[ {values[number][part]}, %{where} ]" for where, _, values in self._real[label])
+        pairs = ", ".join(f"[ {values[number][part]}, %{where} ]" for where, _, values in self._jumps[label])
         return self.body.op(f"phi {type} {pairs}")
 
-    def _collected(self, loop: Loop, jumps: list[Jump]) -> list[Masked]:
+    def _collect_exits(self, loop: Loop, jumps: list[JumpRecord]) -> list[MaskedEdge]:
         """Masked edges from the jumps out of a loop in masked code."""
         t = self.body
         if len(jumps) == 1:
             _, edge, values = jumps[0]
-            return [Masked(edge, self.mask, values, self._extra(edge))]
+            return [MaskedEdge(edge, self.mask, values, self._exit_values(edge))]
         labels = [label for label, _, _ in jumps]
         result = []
         lanes = f"<{self.count} x i1>"
         for own, edge, values in jumps:
             pairs = ", ".join(f"[ {vt.text_of(self.mask) if one == own else 'zeroinitializer'}, %{one} ]" for one in labels)
             mask = t.op(f"phi {lanes} {pairs}")
-            result.append(Masked(edge, mask, {}))
+            result.append(MaskedEdge(edge, mask, {}))
             phis = {id(phi): phi for phi in self._phis_of(edge.target)}
             for number, parts in values.items():
-                types = self.lane_types(phis[number], self._varying_phi(phis[number]))
-                result[-1].values[number] = self._only_from(own, labels, parts, types)
-        for value in self._outside[loop]:
+                types = self.lane_types(phis[number], self._is_varying_phi(phis[number]))
+                result[-1].values[number] = self._phi_from(own, labels, parts, types)
+        for value in self._live_out[loop]:
             self._rebind(value, loop, jumps, labels)
         for masked in result:
-            masked.extra = self._extra(masked.edge)
+            masked.exit_values = self._exit_values(masked.edge)
         return result
 
-    def _only_from(self, own: str, labels: list[str], parts: list[str], types: list[str]) -> list[str]:
+    def _phi_from(self, own: str, labels: list[str], parts: list[str], types: list[str]) -> list[str]:
         done = []
         for part, type in zip(parts, types, strict=True):
-            nothing = nothing_of(type)
+            nothing = unused_constant(type)
             pairs = ", ".join(f"[ {part if one == own else nothing}, %{one} ]" for one in labels)
             done.append(self.body.op(f"phi {type} {pairs}"))
         return done
 
-    def _rebind(self, value: ir.Instr, loop: Loop, jumps: list[Jump], labels: list[str]) -> None:
+    def _rebind(self, value: ir.Instr, loop: Loop, jumps: list[JumpRecord], labels: list[str]) -> None:
         """A value that is used behind a loop with several ways out: known only where it was computed before leaving."""
         varying = self.varies(value)
         if id(value) in self.slots:
             return
-        types, parts = self.lane_types(value, varying), self.lane_parts_plain(value, varying)
+        types, parts = self.lane_types(value, varying), self.known_lane_parts(value, varying)
         home = self.structure.segment_of[id(value)]
         if all(self.structure.dominates(home, edge.source) for _, edge, _ in jumps):
             return
         fresh = []
         for part, type in zip(parts, types, strict=True):
-            nothing = nothing_of(type)
+            nothing = unused_constant(type)
             pairs = ", ".join(
                 f"[ {part if self.structure.dominates(home, edge.source) else nothing}, %{label} ]" for label, edge, _ in jumps
             )
             fresh.append(self.body.op(f"phi {type} {pairs}"))
         self.bind(value, fresh, varying)
 
-    def lane_parts_plain(self, value: ir.Instr, varying: bool) -> list[str]:
+    def known_lane_parts(self, value: ir.Instr, varying: bool) -> list[str]:
         """Parts of a value without writing anything."""
         if is_pointer(value):
             raise NotVectorizable("a pointer that is used behind a loop with several ways out")
         return self.lanes[id(value)] if varying else [self.values[id(value)]]
 
-    def _divergent_loop(self, loop: Loop) -> list[Masked]:
+    def _emit_divergent_loop(self, loop: Loop) -> list[MaskedEdge]:
         t, level, head = self.body, self.structure.levels[loop], loop.head
         lanes = f"<{self.count} x i1>"
         entered = self.mask
         start = vt.text_of(entered)
         if any(id(phi) in self.slots for phi in self._phis_of(head)):
             raise NotVectorizable("a divergent loop around values that are kept across a barrier")
-        before = self._head_entry(loop)
-        active = self._waiting_phi(lanes)
-        sums: list[tuple[Edge, _Sum]] = []
+        before = self._enter_head(loop)
+        active = self._reserve_phi(lanes)
+        sums: list[tuple[Edge, _ExitAccumulator]] = []
         line = len(t.lines)
         outer, self.mask = self.mask, active[1]
-        kept_nonempty, self.nonempty = self.nonempty, active[1]
-        self._running.append(loop)
-        self._entered[level, level.entry] = self.mask
-        self._segment_of_head(level)
+        outer_nonempty, self.nonempty_mask = self.nonempty_mask, active[1]
+        self._open_loops.append(loop)
+        self._item_masks[level, level.entry] = self.mask
+        self._emit_head(level)
         for child in level.children(level.entry):
-            self._masked_item(level, child)
+            self._emit_masked_item(level, child)
         self.mask = outer
-        self.nonempty = kept_nonempty
-        leaving = self._masked.pop((level, END), [])
+        self.nonempty_mask = outer_nonempty
+        leaving = self._pending_edges.pop((level, END), [])
         if not leaving:
             raise NotVectorizable("a loop without end")
         single = len(leaving) == 1
         header: list[str] = []
         for masked in leaving:
-            sums.append((masked.edge, _Sum(self, masked, header, before, single)))
-        back = self._masked.pop((level, LATCH), [])
+            sums.append((masked.edge, _ExitAccumulator(self, masked, header, before, single)))
+        back = self._pending_edges.pop((level, LATCH), [])
         if not back:
             raise NotVectorizable("a loop that is run once")
-        again = self._any_edge(back)
+        again = self._union_mask(back)
         assert again is not None
-        values = {id(phi): self._merged(phi, back) for phi in self._phis_of(head)}
+        values = {id(phi): self._merge_phi(phi, back) for phi in self._phis_of(head)}
         if any((s, head) in self._polled for s in loop.body):
             self.poll(self.loc)
         end = t.label
@@ -172,56 +172,56 @@ class LoopFlow(Flow):
         for _, total in sums:
             total.close(end)
         t.lines[line:line] = header
-        self._shift(line, len(header))
-        self._running.pop()
+        self._shift_reserved_lines(line, len(header))
+        self._open_loops.pop()
         result = [total.outside(entered) for _, total in sums]
-        self._rename_outside(loop, result)
+        self._rebind_live_out(loop, result)
         return result
 
-    def _segment_of_head(self, level: Level) -> None:
+    def _emit_head(self, level: Level) -> None:
         """The first item of a divergent loop, which all lanes at work run."""
         item = level.entry
         if isinstance(item, Loop):
             raise NotVectorizable("a loop that begins with a loop")
-        self._segment(item)
-        for masked in self._edges_out(item):
-            self._send(level, masked)
+        self._emit_segment(item)
+        for masked in self._masked_edges_of(item):
+            self._add_masked_edge(level, masked)
 
-    def _waiting_phi(self, type: str) -> tuple[int, str]:
+    def _reserve_phi(self, type: str) -> tuple[int, str]:
         t = self.body
         name = f"%t{next(t.names)}"
         t.lines.append("")
         return len(t.lines) - 1, name
 
-    def _shift(self, line: int, by: int) -> None:
+    def _shift_reserved_lines(self, line: int, by: int) -> None:
         """Lines were put in before `line`: what is reserved behind it has moved."""
         for entry in self._entries.values():
             for at, (phi, lines, names, types) in enumerate(entry.phis):
                 entry.phis[at] = (phi, [n + by if n >= line else n for n in lines], names, types)
 
-    def _rename_outside(self, loop: Loop, edges: list[Masked]) -> None:
+    def _rebind_live_out(self, loop: Loop, edges: list[MaskedEdge]) -> None:
         """Values of a divergent loop as the lanes left it with them."""
-        for value in self._outside[loop]:
-            with_it = [m for m in edges if id(value) in m.extra]
+        for value in self._live_out[loop]:
+            with_it = [m for m in edges if id(value) in m.exit_values]
             if not with_it:
                 continue
-            parts = with_it[-1].extra[id(value)]
+            parts = with_it[-1].exit_values[id(value)]
             for masked in reversed(with_it[:-1]):
                 types = self.lane_types(value, True)
-                pairs = zip(types, masked.extra[id(value)], parts, strict=True)
-                parts = [self._chosen(masked.mask, type, a, b) for type, a, b in pairs]
+                pairs = zip(types, masked.exit_values[id(value)], parts, strict=True)
+                parts = [self._blend(masked.mask, type, a, b) for type, a, b in pairs]
             self.values.pop(id(value), None)
             self.pointers.pop(id(value), None)
             self.bind(value, parts, True)
-        outer = {id(v) for other in self._running if other.divergent for v in self._outside[other]}
+        outer = {id(v) for other in self._open_loops if other.divergent for v in self._live_out[other]}
         for masked in edges:
-            masked.extra = {n: parts for n, parts in masked.extra.items() if n in outer}
+            masked.exit_values = {n: parts for n, parts in masked.exit_values.items() if n in outer}
 
 
-class _Sum:
+class _ExitAccumulator:
     """What has left a divergent loop by one edge so far: a mask and values that grow round by round."""
 
-    def __init__(self, flow: Flow, masked: Masked, header: list[str], before: str, single: bool):
+    def __init__(self, flow: Flow, masked: MaskedEdge, header: list[str], before: str, single: bool):
         self.flow, self.masked, self.single = flow, masked, single
         self._phis: list[tuple[int, str, str, str]] = []
         self._header, self._before = header, before
@@ -233,8 +233,8 @@ class _Sum:
             self.mask = t.op(f"or {lanes} {so_far}, {mine}")
             self._last(self.mask)
         known = {id(phi): phi for phi in flow._phis_of(masked.edge.target)}
-        self.values = {n: self._sum(parts, known[n], flow._varying_phi(known[n])) for n, parts in masked.values.items()}
-        self.extra = {n: self._sum(parts, flow._known[n], True) for n, parts in masked.extra.items()}
+        self.values = {n: self._sum(parts, known[n], flow._is_varying_phi(known[n])) for n, parts in masked.values.items()}
+        self.exit_values = {n: self._sum(parts, flow._known[n], True) for n, parts in masked.exit_values.items()}
 
     def _phi(self, type: str) -> str:
         name = f"%t{next(self.flow.body.names)}"
@@ -264,6 +264,6 @@ class _Sum:
         for at, name, type, value in self._phis:
             self._header[at] = f"  {name} = phi {type} [ zeroinitializer, %{self._before} ], [ {value}, %{end} ]"
 
-    def outside(self, entered: str | None) -> Masked:
+    def outside(self, entered: str | None) -> MaskedEdge:
         """The edge as it is behind the loop: by the only way out, all lanes have left that came."""
-        return Masked(self.masked.edge, entered if self.single else self.mask, self.values, self.extra)
+        return MaskedEdge(self.masked.edge, entered if self.single else self.mask, self.values, self.exit_values)

@@ -18,7 +18,7 @@ from .values import LaneValues
 _I64 = ir.Int(64)
 
 
-def gep(e: LaneValues, instr: ir.Instr) -> None:
+def emit_gep(e: LaneValues, instr: ir.Instr) -> None:
     """A pointer that differs between lanes: by a pattern, or in any way."""
     shape, type = e.shapes.of(instr), instr.elem
     found = e.lane_ptr(instr.operands[0])
@@ -33,24 +33,24 @@ def gep(e: LaneValues, instr: ir.Instr) -> None:
             continue
         array = type
         stride, type = stride_of(number, type)
-        if shape.pattern is not None or e.uniform(index):
+        if shape.lane_offsets is not None or e.uniform(index):
             found = replace(found, pointer=access.offset_pointer(e, found.pointer, access.gep_index(e, index), stride))
         else:
-            found = stepped(e, found, index, stride)
+            found = step_lanes(e, found, index, stride)
         if number:
             steps.append((IndexStep(number, array, parent, ""), index))
         parent = None
     found = replace(found, pointer=replace(found.pointer, align=e.provenance.align(instr)))
-    if shape.pattern is not None:
-        found = replace(found, pattern=shape.pattern)
-    _check_steps(e, instr, steps, found)
-    if shape.pattern is not None:
+    if shape.lane_offsets is not None:
+        found = replace(found, lane_offsets=shape.lane_offsets)
+    _emit_index_checks(e, instr, steps, found)
+    if shape.lane_offsets is not None:
         e.define_pointer(instr, found.pointer)
     else:
         e.define_lane_ptr(instr, found)
 
 
-def _check_steps(e: LaneValues, instr: ir.Instr, steps: list[tuple[IndexStep, ir.Value]], where: LanePtr) -> None:
+def _emit_index_checks(e: LaneValues, instr: ir.Instr, steps: list[tuple[IndexStep, ir.Value]], where: LanePtr) -> None:
     """`subobjects.check_steps` for indices that differ between lanes."""
     nbytes = inner_bounds.accessed_bytes(e, instr) if e.unit.checked else None
     for step, index in steps if nbytes is not None else ():
@@ -74,16 +74,16 @@ def _check_steps(e: LaneValues, instr: ir.Instr, steps: list[tuple[IndexStep, ir
         beyond = t.op(f"icmp ugt <{e.count} x i64> {lanes}, {vt.numbers(_I64, [last] * e.count)}") if last >= 0 else None
         length = vt.splat(t, _I64, str(where.pointer.length), e.count)
         inside = t.op(f"icmp ult <{e.count} x i64> {e.offsets(where)}, {length}")
-        e.raise_lanes(vt.both(t, beyond, inside, e.count) or inside)
+        e.raise_fault_lanes(vt.both(t, beyond, inside, e.count) or inside)
 
 
-def stepped(e: LaneValues, start: LanePtr, index: ir.Value, stride: int) -> LanePtr:
+def step_lanes(e: LaneValues, start: LanePtr, index: ir.Value, stride: int) -> LanePtr:
     """A pointer moved by `index` steps of `stride` bytes."""
     if e.uniform(index):
         return replace(start, pointer=access.offset_pointer(e, start.pointer, access.gep_index(e, index), stride))
     t = e.body
     assert isinstance(index.type, ir.Int)
-    vector, bits = _narrow(e, index)
+    vector, bits = _narrow_index(e, index)
     if start.index is None:
         step = 1 if stride in (1, 2, 4, 8) else stride & -stride
         while step > 8:
@@ -94,12 +94,12 @@ def stepped(e: LaneValues, start: LanePtr, index: ir.Value, stride: int) -> Lane
             return replace(start, index=vector, bits=32, stride=stride // factor)
         return replace(start, index=vector, bits=bits, stride=stride)
     here = e.offsets(LanePtr(Ptr("null", 0, 0), (0,) * e.count, vector, bits, stride))
-    there = e.offsets(replace(start, pointer=Ptr("null", 0, 0), pattern=(0,) * e.count))
+    there = e.offsets(replace(start, pointer=Ptr("null", 0, 0), lane_offsets=(0,) * e.count))
     total = t.op(f"add <{e.count} x i64> {here}, {there}")
     return replace(start, index=total, bits=64, stride=1)
 
 
-def _narrow(e: LaneValues, index: ir.Value) -> tuple[str, int]:
+def _narrow_index(e: LaneValues, index: ir.Value) -> tuple[str, int]:
     """The index vector in as few bits as it was computed in."""
     if isinstance(index, ir.Instr) and index.op == "sext" and index.operands[0].type == ir.Int(32):
         return e.components(index.operands[0])[0], 32
@@ -116,7 +116,7 @@ def _fits(e: LaneValues, index: ir.Value, factor: int) -> bool:
     return low * factor >= -(1 << 31) and high * factor < 1 << 31
 
 
-def checked(e: LaneValues, where: LanePtr, size: int, align: int) -> tuple[str | None, int]:
+def emit_checks(e: LaneValues, where: LanePtr, size: int, align: int) -> tuple[str | None, int]:
     """The lanes that may access `size` bytes, the flag being raised for others; and the alignment that is known."""
     known = align if where.pointer.align >= align else 1
     if not e.unit.checked:
@@ -124,22 +124,22 @@ def checked(e: LaneValues, where: LanePtr, size: int, align: int) -> tuple[str |
     t = e.body
     if known != align:
         low = t.op(f"and <{e.count} x i64> {e.offsets(where)}, {vt.numbers(_I64, [align - 1] * e.count)}")
-        e.raise_lanes(t.op(f"icmp ne <{e.count} x i64> {low}, zeroinitializer"))
-    if e.unit.proven(e.current):
+        e.raise_fault_lanes(t.op(f"icmp ne <{e.count} x i64> {low}, zeroinitializer"))
+    if e.unit.proves_in_range(e.current):
         return e.mask, known
     if where.index is not None:
-        bad = _outside(e, where, size, t)
-        e.raise_lanes(bad)
+        bad = _emit_outside(e, where, size, t)
+        e.raise_fault_lanes(bad)
         return vt.both(t, e.mask, vt.negated(t, bad, e.count), e.count), known
-    past = _some_outside(e, where, size)
+    past = _emit_some_outside(e, where, size)
     if past is None:
         return e.mask, known
     failed, ok, before = t.fresh("oob"), t.fresh("ok"), t.label
     t.branch(past, failed, ok, unlikely=True)
     cold = t.aside()
     cold.block(failed)
-    bad = _outside(e, where, size, cold)
-    e.raise_lanes(bad, cold)
+    bad = _emit_outside(e, where, size, cold)
+    e.raise_fault_lanes(bad, cold)
     rest = vt.both(cold, e.mask, vt.negated(cold, bad, e.count), e.count)
     cold.jump(ok)
     t.put_aside(cold)
@@ -148,22 +148,22 @@ def checked(e: LaneValues, where: LanePtr, size: int, align: int) -> tuple[str |
     return t.op(f"phi {lanes} [ {vt.text_of(e.mask)}, %{before} ], [ {rest}, %{failed} ]"), known
 
 
-def _limit(e: LaneValues, where: LanePtr, size: int) -> str:
+def _start_limit(e: LaneValues, where: LanePtr, size: int) -> str:
     """How many start offsets leave `size` bytes."""
     pointer = where.pointer
     return str(max(0, pointer.length - size + 1)) if isinstance(pointer.length, int) else access.start_limit(e, pointer, size)
 
 
-def _outside(e: LaneValues, where: LanePtr, size: int, t: Text) -> str:
+def _emit_outside(e: LaneValues, where: LanePtr, size: int, t: Text) -> str:
     """The lanes whose access is not inside the object."""
     vector = f"<{e.count} x i64>"
-    return t.op(f"icmp uge {vector} {e.offsets(where, t)}, {vt.splat(t, _I64, _limit(e, where, size), e.count)}")
+    return t.op(f"icmp uge {vector} {e.offsets(where, t)}, {vt.splat(t, _I64, _start_limit(e, where, size), e.count)}")
 
 
-def _some_outside(e: LaneValues, where: LanePtr, size: int) -> str | None:
+def _emit_some_outside(e: LaneValues, where: LanePtr, size: int) -> str | None:
     """An i1 that holds where not every lane (at work or not) is inside; None where all are for certain."""
     pointer, t = where.pointer, e.body
-    low, high = min(where.pattern), max(where.pattern)
+    low, high = min(where.lane_offsets), max(where.lane_offsets)
     span = high - low
     if isinstance(pointer.length, int):
         room = max(0, pointer.length - size + 1 - span)
@@ -179,19 +179,19 @@ def _some_outside(e: LaneValues, where: LanePtr, size: int) -> str | None:
 # Loads
 
 
-def load_elements(e: LaneValues, where: LanePtr, elem: ir.Type, count: int, mask: str | None, align: int) -> list[str]:
+def emit_load_elements(e: LaneValues, where: LanePtr, elem: ir.Type, count: int, mask: str | None, align: int) -> list[str]:
     """`count` elements in a row from where each lane is."""
     size = llvm_types.size_of(elem)
     step = _row_step(where, size, count, e.count)
     if step is not None:
-        return _load_row(e, where, elem, count, step, mask, align)
+        return _emit_row_load(e, where, elem, count, step, mask, align)
     word = words.word_of(elem, count)
     if word is not None:
-        return words.taken_apart(e, gather(e, addresses(e, where), word, mask, align), word, elem, count)
+        return words.split_word(e, emit_gather(e, emit_addresses(e, where), word, mask, align), word, elem, count)
     parts = []
     for at in range(count):
         moved = replace(where, pointer=access.offset_pointer(e, where.pointer, 1, at * size))
-        parts.append(_gather(e, moved, elem, mask, align))
+        parts.append(_emit_gather_of(e, moved, elem, mask, align))
     return parts
 
 
@@ -199,8 +199,8 @@ def _row_step(where: LanePtr, size: int, count: int, lanes: int) -> int | None:
     """Elements from one lane's to the next's, where the lanes lie in one row dense enough to be read whole."""
     if where.index is not None:
         return None
-    step, rest = divmod(where.pattern[1] - where.pattern[0], size)
-    if rest or not count <= step <= 4 or any(p != lane * step * size for lane, p in enumerate(where.pattern)):
+    step, rest = divmod(where.lane_offsets[1] - where.lane_offsets[0], size)
+    if rest or not count <= step <= 4 or any(p != lane * step * size for lane, p in enumerate(where.lane_offsets)):
         return None
     return step
 
@@ -218,10 +218,12 @@ def _row_mask(e: LaneValues, mask: str | None, step: int, count: int) -> str | N
     return spread if step == count else e.body.op(f"and <{total} x i1> {spread}, {meant}")
 
 
-def _load_row(e: LaneValues, where: LanePtr, elem: ir.Type, count: int, step: int, mask: str | None, align: int) -> list[str]:
+def _emit_row_load(
+    e: LaneValues, where: LanePtr, elem: ir.Type, count: int, step: int, mask: str | None, align: int
+) -> list[str]:
     word = words.word_of(elem, count)
     if word is not None and step == count:
-        return words.taken_apart(e, _load_row(e, where, word, 1, 1, mask, align)[0], word, elem, count)
+        return words.split_word(e, _emit_row_load(e, where, word, 1, 1, mask, align)[0], word, elem, count)
     t, total = e.body, e.count * step
     row = ir.Vector(elem, total)  # type: ignore[arg-type]
     spelled, address = llvm_types.spell(row), e.address(where.pointer)
@@ -240,24 +242,24 @@ def _load_row(e: LaneValues, where: LanePtr, elem: ir.Type, count: int, step: in
     return parts
 
 
-def addresses(e: LaneValues, where: LanePtr) -> str:
+def emit_addresses(e: LaneValues, where: LanePtr) -> str:
     """A vector of machine addresses."""
     t, base = e.body, e.address(where.pointer)
     if where.index is None:
-        return t.op(f"getelementptr i8, ptr {base}, <{e.count} x i64> {vt.numbers(_I64, where.pattern)}")
-    if any(where.pattern):
+        return t.op(f"getelementptr i8, ptr {base}, <{e.count} x i64> {vt.numbers(_I64, where.lane_offsets)}")
+    if any(where.lane_offsets):
         steps = e.offsets(replace(where, pointer=replace(where.pointer, offset=0)))
         return t.op(f"getelementptr i8, ptr {base}, <{e.count} x i64> {steps}")
     return t.op(f"getelementptr [{where.stride} x i8], ptr {base}, <{e.count} x i64> {e.steps(where)}")
 
 
-def _gather(e: LaneValues, where: LanePtr, elem: ir.Type, mask: str | None, align: int) -> str:
-    if words.lies_in_words(where, elem, align):
-        return words.gather(e, addresses(e, where), elem, mask)
-    return gather(e, addresses(e, where), elem, mask, align)
+def _emit_gather_of(e: LaneValues, where: LanePtr, elem: ir.Type, mask: str | None, align: int) -> str:
+    if words.is_word_readable(where, elem, align):
+        return words.emit_word_gather(e, emit_addresses(e, where), elem, mask)
+    return emit_gather(e, emit_addresses(e, where), elem, mask, align)
 
 
-def gather(e: LaneValues, pointers: str, elem: ir.Type, mask: str | None, align: int) -> str:
+def emit_gather(e: LaneValues, pointers: str, elem: ir.Type, mask: str | None, align: int) -> str:
     """One element from each address; lanes without work get zeros, or anything."""
     t, spelled = e.body, e.spelled(elem)
     if llvm_types.size_of(elem) < 4 and mask is not None:  # no such instruction: plain loads, of nothing where there is no work
@@ -281,26 +283,28 @@ def _splat_pointer(e: LaneValues, pointer: str) -> str:
 # Stores
 
 
-def store_elements(e: LaneValues, where: LanePtr, elem: ir.Type, parts: list[str], mask: str | None, align: int) -> None:
+def emit_store_elements(e: LaneValues, where: LanePtr, elem: ir.Type, parts: list[str], mask: str | None, align: int) -> None:
     """Elements in a row to where each lane is."""
     size, word = llvm_types.size_of(elem), words.word_of(elem, len(parts))
     step = _row_step(where, size, len(parts), e.count)
     if word is not None:
-        elem, parts, size = word, [words.joined(e, parts, word, elem)], llvm_types.size_of(word)
+        elem, parts, size = word, [words.join_word(e, parts, word, elem)], llvm_types.size_of(word)
         step = 1 if step == len(parts) else None
     if step is not None and (step == len(parts) or size >= 4):
-        _store_row(e, where, elem, parts, step, mask, align)
+        _emit_row_store(e, where, elem, parts, step, mask, align)
         return
     for at, part in enumerate(parts):
         moved = replace(where, pointer=access.offset_pointer(e, where.pointer, 1, at * size))
-        scatter(e, addresses(e, moved), elem, part, mask, align)
+        emit_scatter(e, emit_addresses(e, moved), elem, part, mask, align)
 
 
-def _store_row(e: LaneValues, where: LanePtr, elem: ir.Type, parts: list[str], step: int, mask: str | None, align: int) -> None:
+def _emit_row_store(
+    e: LaneValues, where: LanePtr, elem: ir.Type, parts: list[str], step: int, mask: str | None, align: int
+) -> None:
     t, total = e.body, e.count * step
     row = ir.Vector(elem, total)  # type: ignore[arg-type]
     spelled, address = llvm_types.spell(row), e.address(where.pointer)
-    whole = parts[0] if step == 1 else _interleaved(e, elem, parts, step)
+    whole = parts[0] if step == 1 else _interleave(e, elem, parts, step)
     chosen = _row_mask(e, mask, step, len(parts))
     if chosen is None:
         t.do(f"store {spelled} {whole}, ptr {address}, align {align}")
@@ -309,7 +313,7 @@ def _store_row(e: LaneValues, where: LanePtr, elem: ir.Type, parts: list[str], s
     t.do(f"call {callee}({spelled} {whole}, ptr align {align} {address}, <{total} x i1> {chosen})")
 
 
-def _interleaved(e: LaneValues, elem: ir.Type, parts: list[str], step: int) -> str:
+def _interleave(e: LaneValues, elem: ir.Type, parts: list[str], step: int) -> str:
     """Components side by side, lane after lane; what is missing up to `step` is anything."""
     vectors = [*parts, *[parts[0]] * (step - len(parts))]
     count, width = len(vectors), e.count
@@ -328,11 +332,11 @@ def _interleaved(e: LaneValues, elem: ir.Type, parts: list[str], step: int) -> s
     return e.body.op(f"shufflevector {vector} {joined[0]}, {vector} poison, <{e.count * count} x i32> <{order}>")
 
 
-def scatter(e: LaneValues, pointers: str, elem: ir.Type, part: str, mask: str | None, align: int) -> None:
+def emit_scatter(e: LaneValues, pointers: str, elem: ir.Type, part: str, mask: str | None, align: int) -> None:
     """One element to each address, lane 0 first."""
     spelled = e.spelled(elem)
     if llvm_types.size_of(elem) < 4 and mask is not None:
-        _one_by_one(e, pointers, elem, part, mask, align)
+        _emit_scatter_loop(e, pointers, elem, part, mask, align)
         return
     name = f"llvm.masked.scatter.{intrinsic_suffix(e.wide(elem))}.v{e.count}p0"
     callee = e.unit.declare(name, "void", f"{spelled}, <{e.count} x ptr>, <{e.count} x i1>")
@@ -340,7 +344,7 @@ def scatter(e: LaneValues, pointers: str, elem: ir.Type, part: str, mask: str | 
     e.body.do(f"call {callee}({spelled} {part}, <{e.count} x ptr> align {align} {pointers}, {lanes})")
 
 
-def _one_by_one(e: LaneValues, pointers: str, elem: ir.Type, part: str, mask: str, align: int) -> None:
+def _emit_scatter_loop(e: LaneValues, pointers: str, elem: ir.Type, part: str, mask: str, align: int) -> None:
     """Stores of elements too small for a scatter."""
     t = e.body
     first, before = vt.bits_of(t, mask, e.count), t.label
@@ -360,7 +364,7 @@ def _one_by_one(e: LaneValues, pointers: str, elem: ir.Type, part: str, mask: st
     t.block(done)
 
 
-def last_lane(e: LaneValues, parts: list[str], type: ir.Type) -> str:
+def emit_last_lane(e: LaneValues, parts: list[str], type: ir.Type) -> str:
     """The value that the last lane at work has: what remains of a store of all lanes to one address."""
     t = e.body
     lane = str(e.count - 1)

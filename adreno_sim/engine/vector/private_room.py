@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from .values import LaneValues
 
 
-def tile_number(e: LaneValues, t: Text) -> str:
+def emit_tile_number(e: LaneValues, t: Text) -> str:
     """The number of the tile in its group."""
     counts = e.tile.count(e.unit.spec.local_size)
     result = "0"
@@ -25,21 +25,21 @@ def tile_number(e: LaneValues, t: Text) -> str:
     return result
 
 
-def room_of(e: LaneValues, instr: ir.Instr, placed: dict[int, tuple[int, int]]) -> str:
+def private_address(e: LaneValues, instr: ir.Instr, placed: dict[int, tuple[int, int]]) -> str:
     """The address of what all lanes have of a private variable: on the stack, or in the arena where it is `placed`."""
-    whole = e.privates.slot(instr) * e.count
+    whole = e.privates.slot_bytes(instr) * e.count
     if id(instr) not in placed:
         return e.prologue.op(f"alloca [{whole} x i8], align {object_align(whole)}")
     offset, stride = placed[id(instr)]
     start = e.prologue.op(f"getelementptr i8, ptr %arena, i64 {offset}")
     if not stride:
         return start
-    slot = e.opening.op(f"mul i64 {tile_number(e, e.opening)}, {stride}")
+    slot = e.opening.op(f"mul i64 {emit_tile_number(e, e.opening)}, {stride}")
     return e.opening.op(f"getelementptr i8, ptr {start}, i64 {slot}")
 
 
-def fill_room(e: LaneValues, t: Text, instr: ir.Instr, base: str, byte: str) -> None:
+def emit_private_fill(e: LaneValues, t: Text, instr: ir.Instr, base: str, byte: str) -> None:
     """Every byte of what all lanes have of a private variable, or of its shadow, becomes `byte`."""
     fill = e.unit.declare("llvm.memset.p0.i64", "void", "ptr, i8, i64, i1")
-    whole = e.privates.slot(instr) * e.count
+    whole = e.privates.slot_bytes(instr) * e.count
     t.do(f"call {fill}(ptr align {min(128, whole & -whole)} {base}, i8 {byte}, i64 {whole}, i1 false)")

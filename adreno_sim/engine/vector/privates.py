@@ -28,7 +28,7 @@ class Privates:
         self._variables = {id(i): i for i in kernel.blocks[0].instrs if i.op == "alloca"}
         for block in kernel.blocks:
             for instr in block.instrs:
-                self._look(instr)
+                self._record_uses(instr)
 
     def is_private(self, pointer: ir.Value) -> bool:
         return self.variable(pointer) is not None
@@ -38,7 +38,7 @@ class Privates:
         object_id = self._provenance.object_id(pointer)
         return self._variables[object_id[1]] if object_id is not None and object_id[0] == "alloca" else None  # type: ignore[index]
 
-    def named(self, number: object) -> ir.Instr:
+    def variable_by_id(self, number: object) -> ir.Instr:
         """The variable whose alloca has the id `number`."""
         return self._variables[number]  # type: ignore[index]
 
@@ -46,12 +46,12 @@ class Privates:
         """Bytes of the elements that lie side by side; None where the variable lies lane by lane."""
         return self._granules.get(id(variable), 4)
 
-    def slot(self, variable: ir.Instr) -> int:
+    def slot_bytes(self, variable: ir.Instr) -> int:
         """Bytes of one lane's variable, with room behind it."""
         size = private_bytes(variable)
         return llvm_types.align_up(size, object_align(size))
 
-    def filled(self, instr: ir.Instr) -> ir.Instr | None:
+    def initialized_variable(self, instr: ir.Instr) -> ir.Instr | None:
         """The private variable that `instr` initialises as a whole, with bytes or from memory that is not private."""
         if instr.op not in ("memset", "memcpy", "memmove"):
             return None
@@ -63,7 +63,7 @@ class Privates:
             return None
         return variable if instr.op != "memset" or isinstance(source, ir.Const) else None
 
-    def _look(self, instr: ir.Instr) -> None:
+    def _record_uses(self, instr: ir.Instr) -> None:
         if instr.op in ("gep", "bitcast", "addrspacecast", "freeze", "phi", "select"):
             return
         for value in instr.operands:
@@ -72,7 +72,7 @@ class Privates:
             if instr.op != "phi" and self._provenance.object_id(value) is None:
                 raise NotVectorizable("a pointer whose object is not known when compiling")
             variable = self.variable(value)
-            if variable is not None and not self.filled(instr):
+            if variable is not None and not self.initialized_variable(instr):
                 self._restrict(variable, self._element(instr, value))
 
     def _element(self, instr: ir.Instr, pointer: ir.Value) -> int | None:

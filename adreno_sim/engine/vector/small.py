@@ -10,11 +10,11 @@ from .structure import Loop, Structure
 _MOST_ROUNDS = 16
 _MOST_LINES = 6000
 """Lines of all rounds together. Writing out every small loop would multiply the time that compiling takes."""
-_INNER = ("turn", "store")
+_INNER_LABELS = ("turn", "store")
 """Labels of loops over lanes."""
 
 
-def unrolls(loop: Loop, structure: Structure, privates: Privates, lines: list[str]) -> bool:
+def should_unroll(loop: Loop, structure: Structure, privates: Privates, lines: list[str]) -> bool:
     """Whether `loop`, which takes these lines, has few rounds, steps through a private variable, and is of the form that LLVM
     writes out when it is told to: it holds no other loop and is left at one place (else LLVM warns on standard error)."""
     if any(other.parent is loop for other in structure.loops) or len(loop.leaving) != 1:
@@ -22,19 +22,21 @@ def unrolls(loop: Loop, structure: Structure, privates: Privates, lines: list[st
     rounds = trip_count(loop.head, loop.body)
     if rounds is None or rounds > _MOST_ROUNDS or rounds * len(lines) > _MOST_LINES:
         return False
-    if any(line.startswith(_INNER) and line.endswith(":") for line in lines):
+    if any(line.startswith(_INNER_LABELS) and line.endswith(":") for line in lines):
         return False
-    stepped = {id(variable) for segment in loop.body for i in segment.instrs if (variable := _stepped(i, privates)) is not None}
-    return bool(stepped) and not stepped.isdisjoint(_read(structure, privates))
+    stepped = {
+        id(variable) for segment in loop.body for i in segment.instrs if (variable := _indexed_variable(i, privates)) is not None
+    }
+    return bool(stepped) and not stepped.isdisjoint(_read_variables(structure, privates))
 
 
-def _stepped(instr: ir.Instr, privates: Privates) -> ir.Instr | None:
+def _indexed_variable(instr: ir.Instr, privates: Privates) -> ir.Instr | None:
     """The private variable in which an instruction computes an address from a number that is not constant."""
     constant = all(isinstance(index, ir.Const) for index in instr.operands[1:])
     return privates.variable(instr) if instr.op == "gep" and not constant else None
 
 
-def _read(structure: Structure, privates: Privates) -> set[int]:
+def _read_variables(structure: Structure, privates: Privates) -> set[int]:
     """Ids of the private variables that are read: LLVM drops the others, and a loop that fills one with it."""
     reads = [i for s in structure.order for i in s.instrs if i.op == "load" or (i.callee and i.callee.name.startswith("vload"))]
     return {id(privates.variable(i.operands[-1])) for i in reads}

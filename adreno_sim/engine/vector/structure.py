@@ -41,19 +41,19 @@ class Loop:
 Item = Union[Segment, Loop]
 
 
-class Virtual:
+class VirtualNode:
     """A place that is no segment: where a loop goes round, and where a level ends."""
 
     def __init__(self, name: str):
         self.name = name
 
 
-LATCH = Virtual("latch")
-END = Virtual("end")
-Node = Union[Segment, Loop, Virtual]
+LATCH = VirtualNode("latch")
+END = VirtualNode("end")
+Node = Union[Segment, Loop, VirtualNode]
 
 
-def _intersection(a: Node, b: Node, up: dict[Node, Node], depth: dict[Node, int]) -> Node:
+def _meet(a: Node, b: Node, up: dict[Node, Node], depth: dict[Node, int]) -> Node:
     while a is not b:
         if depth[a] >= depth[b]:
             a = up[a]
@@ -92,7 +92,7 @@ class Level:
         end, seen, work = self.joins[root], set(), list(self.next[root])
         while work:
             node = work.pop()
-            if node is end or node in seen or isinstance(node, Virtual):
+            if node is end or node in seen or isinstance(node, VirtualNode):
                 continue
             seen.add(node)
             work += self.next[node]
@@ -123,7 +123,7 @@ class Structure:
         for loop in self.loops:  # outer ones first
             for segment in loop.body:
                 self.innermost[segment] = loop
-        self.levels = {loop: self._level(loop) for loop in [None, *self.loops]}
+        self.levels = {loop: self._make_level(loop) for loop in [None, *self.loops]}
         self.segment_of = {id(i): s for s in order for i in s.instrs}
 
     def dominates(self, a: Segment, b: Segment) -> bool:
@@ -169,7 +169,7 @@ class Structure:
                     loop.parent = outer
         return loops
 
-    def _level(self, loop: Loop | None) -> Level:
+    def _make_level(self, loop: Loop | None) -> Level:
         body = self.order if loop is None else [s for s in self.order if s in loop.body]
         home: dict[Segment, Item] = {}
         for segment in body:
@@ -200,7 +200,7 @@ class Structure:
             while stack:
                 top, rest = stack[-1]
                 for node in rest:
-                    if not isinstance(node, Virtual) and node not in seen:
+                    if not isinstance(node, VirtualNode) and node not in seen:
                         seen.add(node)
                         stack.append((node, iter(level.next[node])))
                         break
@@ -219,24 +219,24 @@ class Structure:
         for item in reversed(level.items):
             join = level.next[item][0]
             for other in level.next[item][1:]:
-                join = _intersection(join, other, up, depth)
+                join = _meet(join, other, up, depth)
             up[item], depth[item] = join, depth[join] + 1
             level.joins[item] = join
         before: dict[Item, list[Item]] = {i: [] for i in level.items}
         for item in level.items:
             for node in level.next[item]:
-                if not isinstance(node, Virtual):
+                if not isinstance(node, VirtualNode):
                     before[node].append(item)
         level.parents[level.entry], level.depths[level.entry] = level.entry, 0
         for item in level.items[1:]:
             parent: Node = before[item][0]
             for other in before[item][1:]:
-                parent = _intersection(parent, other, level.parents, level.depths)
+                parent = _meet(parent, other, level.parents, level.depths)
             level.parents[item], level.depths[item] = parent, level.depths[parent] + 1
 
     # Divergence
 
-    def mark(self, divides: Callable[[ir.Instr], bool]) -> set[Segment]:
+    def mark_divergence(self, divides: Callable[[ir.Instr], bool]) -> set[Segment]:
         """Find what is linear: `divides` says of a branch whether lanes may part there. Returns where masked ways meet."""
         mixed: set[Segment] = set()
         for loop in [*reversed(self.loops), None]:  # inner ones first
@@ -254,8 +254,8 @@ class Structure:
             for item in level.items:
                 if item in region or item is root or not any(n in region for n in level.next[item]):
                     continue
-                common = _intersection(item, root, level.parents, level.depths)
-                assert not isinstance(common, Virtual)
+                common = _meet(item, root, level.parents, level.depths)
+                assert not isinstance(common, VirtualNode)
                 if common not in level.branching:
                     level.branching.add(common)
                     work.append(common)
@@ -277,13 +277,13 @@ class Structure:
         """Targets that more than one masked edge leads to."""
         count: dict[Segment, int] = {}
         for item in level.items:
-            for edge in edges_of(item):
+            for edge in exit_edges(item):
                 if item in level.branching or (isinstance(item, Loop) and item.divergent):
                     count[edge.target] = count.get(edge.target, 0) + 1
         mixed.update(t for t, n in count.items() if n > 1)
 
 
-def edges_of(item: Item) -> Iterable[Edge]:
+def exit_edges(item: Item) -> Iterable[Edge]:
     """The ways out of an item."""
     if isinstance(item, Loop):
         return item.leaving

@@ -23,7 +23,7 @@ class Tile:
         x, y, z = self.size
         return x * y * z
 
-    def pattern(self, axis: int) -> LaneOffsets:
+    def lane_offsets(self, axis: int) -> LaneOffsets:
         """The local id of each lane along `axis`, from lane 0's."""
         x, y, _ = self.size
         inner = (1, x, x * y)[axis]
@@ -34,29 +34,29 @@ class Tile:
         x, y, z = (-(-whole // part) for whole, part in zip(local, self.size, strict=True))
         return x, y, z
 
-    def exact(self, local: tuple[int, int, int]) -> bool:
+    def divides(self, local: tuple[int, int, int]) -> bool:
         """Whether tiles fill a group, so that no lane is without work."""
         return all(whole % part == 0 for whole, part in zip(local, self.size, strict=True))
 
 
-def widths(features: str) -> tuple[int, ...]:
+def lane_counts(features: str) -> tuple[int, ...]:
     """Lane counts to choose from, best first, on a processor with these LLVM features."""
     return (16, 8) if "+avx512vl" in features.split(",") else (8,)
 
 
-def choose(spec: Specialization, choices: tuple[int, ...]) -> Tile:
+def choose_tile(spec: Specialization, choices: tuple[int, ...]) -> Tile:
     """The tile of a launch. Raises Unsuitable where most lanes would have no work."""
     for lanes in choices:
-        tile = _filling(spec.local_size, lanes)
-        if tile.exact(spec.local_size):
+        tile = _dividing_tile(spec.local_size, lanes)
+        if tile.divides(spec.local_size):
             return tile
     if spec.items < 4:
         raise NotVectorizable(f"a group of {spec.items} work-items")
     lanes = choices[-1] if spec.items <= choices[-1] else choices[0]
-    return _covering(spec.local_size, lanes)
+    return _covering_tile(spec.local_size, lanes)
 
 
-def _filling(local: tuple[int, int, int], lanes: int) -> Tile:
+def _dividing_tile(local: tuple[int, int, int], lanes: int) -> Tile:
     """Powers of two that divide the group, x first; what is missing goes to x."""
     size, left = [1, 1, 1], lanes
     for axis in range(3):
@@ -65,7 +65,7 @@ def _filling(local: tuple[int, int, int], lanes: int) -> Tile:
     return Tile((size[0] * left, size[1], size[2]))
 
 
-def _covering(local: tuple[int, int, int], lanes: int) -> Tile:
+def _covering_tile(local: tuple[int, int, int], lanes: int) -> Tile:
     """Powers of two that cover the group's extents, x first."""
     size, left = [1, 1, 1], lanes
     for axis in range(3):

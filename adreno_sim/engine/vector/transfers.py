@@ -12,68 +12,68 @@ from ..emit import access
 from ..emit.builtin_registry import intrinsic_suffix
 from ..emit.pointers import LanePtr
 from ..llvm import vector_text as vt
-from .memory import addresses, checked, gather, load_elements, scatter, store_elements
-from .private_room import fill_room
+from .memory import emit_addresses, emit_checks, emit_gather, emit_load_elements, emit_scatter, emit_store_elements
+from .private_room import emit_private_fill
 from .values import LaneValues
 
 if TYPE_CHECKING:
     from .values import LaneValues
 
 
-def load(e: LaneValues, instr: ir.Instr, pointer: ir.Value, where: LanePtr, align: int) -> None:
+def emit_load(e: LaneValues, instr: ir.Instr, pointer: ir.Value, where: LanePtr, align: int) -> None:
     """A load whose result differs between lanes."""
     type = instr.type
     variable = e.privates.variable(pointer)
     boolean = type == ir.Int(1)
     elem = ir.Int(8) if boolean else llvm_types.elem_of(type)
     count = llvm_types.lanes_of(type)
-    mask, known = _checked(e, where, variable, type, align)
+    mask, known = _emit_checks(e, where, variable, type, align)
     e.hooks.on_vector_load(where, variable, elem, count, mask)
-    parts = load_at(e, where, variable, elem, count, mask, known)
+    parts = emit_load_at(e, where, variable, elem, count, mask, known)
     if boolean:
         parts = [e.body.op(f"trunc {e.spelled(elem)} {p} to <{e.count} x i1>") for p in parts]
     e.define_lanes(instr, parts)
 
 
-def store(e: LaneValues, type: ir.Type, parts: list[str], pointer: ir.Value, where: LanePtr, align: int) -> None:
+def emit_store(e: LaneValues, type: ir.Type, parts: list[str], pointer: ir.Value, where: LanePtr, align: int) -> None:
     """A store to addresses that differ between lanes."""
     elem = llvm_types.elem_of(type)
     if type == ir.Int(1):
         parts, elem, type = [e.body.op(f"zext <{e.count} x i1> {p} to <{e.count} x i8>") for p in parts], ir.Int(8), ir.Int(8)
     variable = e.privates.variable(pointer)
-    mask, known = _checked(e, where, variable, type, align)
+    mask, known = _emit_checks(e, where, variable, type, align)
     e.hooks.on_vector_store(where, variable, elem, len(parts), mask)
-    store_at(e, where, variable, elem, parts, mask, known)
+    emit_store_at(e, where, variable, elem, parts, mask, known)
 
 
-def _checked(e: LaneValues, where: LanePtr, variable: ir.Instr | None, type: ir.Type, align: int) -> tuple[str | None, int]:
+def _emit_checks(e: LaneValues, where: LanePtr, variable: ir.Instr | None, type: ir.Type, align: int) -> tuple[str | None, int]:
     """The lanes that may make an access of `type`, and the alignment that is known."""
     if variable is not None and e.privates.granule(variable) is not None:
-        return checked(e, where, llvm_types.store_size(type), 1)
-    mask, known = checked(e, where, llvm_types.store_size(type), align)
+        return emit_checks(e, where, llvm_types.store_size(type), 1)
+    mask, known = emit_checks(e, where, llvm_types.store_size(type), align)
     return mask, min(known, llvm_types.size_of(llvm_types.elem_of(type)))
 
 
-def load_at(
+def emit_load_at(
     e: LaneValues, where: LanePtr, variable: ir.Instr | None, elem: ir.Type, count: int, mask: str | None, align: int
 ) -> list[str]:
     """`count` elements in a row from where each lane is, in `variable` or in memory that is not private."""
     if variable is not None and e.privates.granule(variable) is not None:
-        return _load_side_by_side(e, where, elem, count, mask)
-    return load_elements(e, own(e, where, variable), elem, count, mask, align)
+        return _emit_interleaved_load(e, where, elem, count, mask)
+    return emit_load_elements(e, lane_addresses(e, where, variable), elem, count, mask, align)
 
 
-def store_at(
+def emit_store_at(
     e: LaneValues, where: LanePtr, variable: ir.Instr | None, elem: ir.Type, parts: list[str], mask: str | None, align: int
 ) -> None:
     """Elements in a row to where each lane is, in `variable` or in memory that is not private."""
     if variable is not None and e.privates.granule(variable) is not None:
-        _store_side_by_side(e, where, elem, parts, mask)
+        _emit_interleaved_store(e, where, elem, parts, mask)
         return
-    store_elements(e, own(e, where, variable), elem, parts, mask, align)
+    emit_store_elements(e, lane_addresses(e, where, variable), elem, parts, mask, align)
 
 
-def fill(e: LaneValues, instr: ir.Instr, variable: ir.Instr) -> None:
+def emit_fill(e: LaneValues, instr: ir.Instr, variable: ir.Instr) -> None:
     """memset or memcpy of a whole private variable, lanes side by side or lane by lane."""
     granule = e.privates.granule(variable) or 1
     word = ir.Int(8 * granule)
@@ -81,17 +81,17 @@ def fill(e: LaneValues, instr: ir.Instr, variable: ir.Instr) -> None:
     target, t = e.lane_ptr(variable), e.body
     if instr.op == "memset" and e.mask is None:
         e.hooks.on_vector_fill(variable)
-        fill_room(e, t, variable, target.pointer.base, e.value(source))
+        emit_private_fill(e, t, variable, target.pointer.base, e.value(source))
         return
     origin, mask = None, None
     if instr.op != "memset" and not e.uniform(source):
         origin = e.lane_ptr(source)
-        mask, _ = checked(e, origin, private_bytes(variable), 1)
+        mask, _ = emit_checks(e, origin, private_bytes(variable), 1)
     for at in range(0, size, granule):
         if origin is not None:
             far = replace(origin, pointer=access.offset_pointer(e, origin.pointer, 1, at))
             e.hooks.on_vector_load(far, None, word, 1, mask)
-            part = load_elements(e, far, word, 1, mask, 1)[0]
+            part = emit_load_elements(e, far, word, 1, mask, 1)[0]
         elif instr.op == "memset":
             assert isinstance(source, ir.Const)
             byte = source.value if isinstance(source.value, int) else 0
@@ -100,36 +100,36 @@ def fill(e: LaneValues, instr: ir.Instr, variable: ir.Instr) -> None:
             part = vt.splat(t, word, access.emit_load(e, access.offset_pointer(e, e.pointer(source), 1, at), word, 1), e.count)
         there = replace(target, pointer=access.offset_pointer(e, target.pointer, 1, at))
         e.hooks.on_vector_store(there, variable, word, 1, e.mask)
-        store_at(e, there, variable, word, [part], e.mask, 1)
+        emit_store_at(e, there, variable, word, [part], e.mask, 1)
 
 
-def own(e: LaneValues, where: LanePtr, variable: ir.Instr | None) -> LanePtr:
+def lane_addresses(e: LaneValues, where: LanePtr, variable: ir.Instr | None) -> LanePtr:
     """Where the lanes are in a variable that lies lane by lane; other memory as it is."""
     if variable is None:
         return where
-    slot = e.privates.slot(variable)
-    return replace(where, pattern=tuple(p + lane * slot for lane, p in enumerate(where.pattern)))
+    slot = e.privates.slot_bytes(variable)
+    return replace(where, lane_offsets=tuple(p + lane * slot for lane, p in enumerate(where.lane_offsets)))
 
 
 # Private variables whose lanes lie side by side
 
 
-def _side_by_side(e: LaneValues, where: LanePtr, size: int) -> LanePtr:
+def _interleaved_address(e: LaneValues, where: LanePtr, size: int) -> LanePtr:
     """Where the elements of each lane are in memory: an offset of `size` counts for every lane."""
     pointer, lanes = where.pointer, tuple(lane * size for lane in range(e.count))
     offset = pointer.offset
     far: str | int = offset * e.count if isinstance(offset, int) else e.body.op(f"mul i64 {offset}, {e.count}")
     start = Ptr(pointer.base, pointer.length, far, size, pointer.object)
-    spread = tuple(p * e.count + own for p, own in zip(where.pattern, lanes, strict=True))
+    spread = tuple(p * e.count + own for p, own in zip(where.lane_offsets, lanes, strict=True))
     return LanePtr(start, spread, where.index, where.bits, where.stride * e.count)
 
 
-def _load_side_by_side(e: LaneValues, where: LanePtr, elem: ir.Type, count: int, mask: str | None) -> list[str]:
+def _emit_interleaved_load(e: LaneValues, where: LanePtr, elem: ir.Type, count: int, mask: str | None) -> list[str]:
     one, t = llvm_types.size_of(elem), e.body
-    there = _side_by_side(e, where, one)
+    there = _interleaved_address(e, where, one)
     if not where.uniform:
         steps = (replace(there, pointer=access.offset_pointer(e, there.pointer, 1, at * one * e.count)) for at in range(count))
-        return [gather(e, addresses(e, at), elem, mask, one) for at in steps]
+        return [emit_gather(e, emit_addresses(e, at), elem, mask, one) for at in steps]
     safe = mask is e.mask
     parts = []
     for at in range(count):
@@ -137,28 +137,28 @@ def _load_side_by_side(e: LaneValues, where: LanePtr, elem: ir.Type, count: int,
         if safe:
             parts.append(t.op(f"load {e.spelled(elem)}, ptr {address}, align {one}"))
         else:
-            parts.append(_masked_load(e, address, elem, mask, one))
+            parts.append(_emit_masked_load(e, address, elem, mask, one))
     return parts
 
 
-def _masked_load(e: LaneValues, address: str, elem: ir.Type, mask: str | None, align: int) -> str:
+def _emit_masked_load(e: LaneValues, address: str, elem: ir.Type, mask: str | None, align: int) -> str:
     spelled, lanes = e.spelled(elem), f"<{e.count} x i1>"
     callee = e.unit.declare(f"llvm.masked.load.{intrinsic_suffix(e.wide(elem))}.p0", spelled, f"ptr, {lanes}, {spelled}")
     return e.body.op(f"call {callee}(ptr align {align} {address}, {lanes} {vt.text_of(mask)}, {spelled} zeroinitializer)")
 
 
-def _store_side_by_side(e: LaneValues, where: LanePtr, elem: ir.Type, parts: list[str], mask: str | None) -> None:
+def _emit_interleaved_store(e: LaneValues, where: LanePtr, elem: ir.Type, parts: list[str], mask: str | None) -> None:
     one, t = llvm_types.size_of(elem), e.body
-    there = _side_by_side(e, where, one)
+    there = _interleaved_address(e, where, one)
     spelled, safe = e.spelled(elem), mask is e.mask
     for at, part in enumerate(parts):
         moved = replace(there, pointer=access.offset_pointer(e, there.pointer, 1, at * one * e.count))
         if not where.uniform:
-            scatter(e, addresses(e, moved), elem, part, mask, one)
+            emit_scatter(e, emit_addresses(e, moved), elem, part, mask, one)
             continue
         address = e.address(moved.pointer)
         if not safe:
-            _masked_store(e, address, elem, part, mask, one)
+            _emit_masked_store(e, address, elem, part, mask, one)
             continue
         if mask is not None:  # blended, so that LLVM may keep the variable in registers
             old = t.op(f"load {spelled}, ptr {address}, align {one}")
@@ -166,7 +166,7 @@ def _store_side_by_side(e: LaneValues, where: LanePtr, elem: ir.Type, parts: lis
         t.do(f"store {spelled} {part}, ptr {address}, align {one}")
 
 
-def _masked_store(e: LaneValues, address: str, elem: ir.Type, part: str, mask: str | None, align: int) -> None:
+def _emit_masked_store(e: LaneValues, address: str, elem: ir.Type, part: str, mask: str | None, align: int) -> None:
     spelled, lanes = e.spelled(elem), f"<{e.count} x i1>"
     callee = e.unit.declare(f"llvm.masked.store.{intrinsic_suffix(e.wide(elem))}.p0", "void", f"{spelled}, ptr, {lanes}")
     e.body.do(f"call {callee}({spelled} {part}, ptr align {align} {address}, {lanes} {vt.text_of(mask)})")

@@ -32,15 +32,15 @@ class VectorPlan(KernelPlan):
     tile: Tile = None  # type: ignore[assignment]
     shapes: LaneShapes = None  # type: ignore[assignment]
     privates: Privates = None  # type: ignore[assignment]
-    valid: InitCheckPlan | None = None  # at level full
+    init_checks: InitCheckPlan | None = None  # at level full
 
     @property
     def lanes(self) -> int:
         return self.tile.lanes
 
     @property
-    def local_valid(self) -> int | None:
-        return self.valid.local if self.valid is not None else None
+    def local_init_shadow(self) -> int | None:
+        return self.init_checks.local if self.init_checks is not None else None
 
 
 class LaneValues(RegionEmitter):
@@ -56,10 +56,10 @@ class LaneValues(RegionEmitter):
         self.lanes: dict[int, list[str]] = {}
         self.lane_ptrs: dict[int, LanePtr] = {}
         self.mask: str | None = None
-        self.nonempty: str | None = None  # a mask that is known to hold some lane here
-        self.turn_lane = ""  # where lanes take turns, the one whose turn it is
-        self._widened = False  # what is emitted is one instruction for all lanes
-        self._bound: list[ir.Instr] = []
+        self.nonempty_mask: str | None = None  # a mask that is known to hold some lane here
+        self.current_lane = ""  # where lanes take turns, the one whose turn it is
+        self._vectorizing = False  # what is emitted is one instruction for all lanes
+        self._placeholders: list[ir.Instr] = []
 
     # What a value is
 
@@ -72,14 +72,14 @@ class LaneValues(RegionEmitter):
             return True
         if number in self.values or number in self.pointers:
             return False
-        return self.shapes.of(value).pattern is None
+        return self.shapes.of(value).lane_offsets is None
 
     def uniform(self, value: ir.Value) -> bool:
         """Whether all lanes have one value, held as a scalar."""
         return not self.varies(value) and self.shapes.of(value).uniform
 
-    def pattern(self, value: ir.Value) -> LaneOffsets:
-        found = self.shapes.of(value).pattern
+    def lane_offsets(self, value: ir.Value) -> LaneOffsets:
+        found = self.shapes.of(value).lane_offsets
         assert found is not None
         return found
 
@@ -90,13 +90,13 @@ class LaneValues(RegionEmitter):
             return known if known is not None else self.load_slots(value)
         t, elem = self.body, llvm_types.elem_of(value.type)
         if not isinstance(value.type, ir.Vector):
-            pattern = self.pattern(value)
-            if any(pattern):
-                return [vt.moved(t, elem, self.value(value), pattern)]
+            lane_offsets = self.lane_offsets(value)
+            if any(lane_offsets):
+                return [vt.moved(t, elem, self.value(value), lane_offsets)]
             return [vt.splat(t, elem, self.value(value), self.count)]
         if isinstance(value, ir.Const):
             return [vt.splat(t, elem, text, self.count) for text in _constants(value)]
-        vector = self.typed(value)
+        vector = self.typed_operand(value)
         items = [t.op(f"extractelement {vector}, i32 {at}") for at in range(value.type.count)]
         return [vt.splat(t, elem, item, self.count) for item in items]
 
@@ -118,7 +118,7 @@ class LaneValues(RegionEmitter):
         """Whether computing an instruction for lane 0 gives all lanes."""
         if any(self.varies(v) for v in instr.operands):
             return False
-        return isinstance(instr.type, ir.Void) or self.shapes.of(instr).pattern is not None
+        return isinstance(instr.type, ir.Void) or self.shapes.of(instr).lane_offsets is not None
 
     def lane_ptr(self, value: ir.Value) -> LanePtr:
         """Where the lanes of a pointer are."""
@@ -127,7 +127,7 @@ class LaneValues(RegionEmitter):
             return known
         if self.varies(value):
             return self.lane_ptr_from(value, self.load_slots(value)[0])
-        return LanePtr(self.pointer(value), self.pattern(value))
+        return LanePtr(self.pointer(value), self.lane_offsets(value))
 
     def lane_ptr_from(self, value: ir.Value, offsets: str) -> LanePtr:
         """A pointer from a vector of byte offsets."""
@@ -147,7 +147,7 @@ class LaneValues(RegionEmitter):
     def offsets(self, where: LanePtr, t: Text | None = None) -> str:
         """Byte offsets of the lanes in the object, as i64."""
         t = t or self.body
-        start = vt.moved(t, ir.Int(64), str(where.pointer.offset), where.pattern)
+        start = vt.moved(t, ir.Int(64), str(where.pointer.offset), where.lane_offsets)
         if where.index is None:
             return start
         steps = self.steps(where, t)
@@ -173,7 +173,7 @@ class LaneValues(RegionEmitter):
         return [self.spelled(value.type)] * llvm_types.lanes_of(value.type)
 
     def part_types(self, value: ir.Value) -> list[str]:
-        return self.lane_types(value, isinstance(value, ir.Instr) and self.shapes.of(value).pattern is None)
+        return self.lane_types(value, isinstance(value, ir.Instr) and self.shapes.of(value).lane_offsets is None)
 
     def lane_parts(self, value: ir.Value, varying: bool, like: ir.Value | None = None) -> list[str]:
         """The parts of a value, as vectors or for lane 0; pointers in the form that `like` (default: itself) has."""
@@ -194,25 +194,25 @@ class LaneValues(RegionEmitter):
 
     # One instruction for all lanes at once
 
-    def stand_in(self, type: ir.Type, operand: str) -> ir.Instr:
+    def placeholder(self, type: ir.Type, operand: str) -> ir.Instr:
         """A value that is `operand`, for the emitters of single instructions."""
         value = ir.Instr("phi", type)
         self.values[id(value)] = operand
-        self._bound.append(value)
+        self._placeholders.append(value)
         return value
 
     def on_components(self, instr: ir.Instr, emit: Callable[..., None]) -> list[str]:
         """Do an elementwise instruction on each component; operands of one component serve all."""
         total = llvm_types.lanes_of(instr.type)
         operands = [self._wide_operands(v, total) for v in instr.operands]
-        results, self._widened = [], True
+        results, self._vectorizing = [], True
         type = self.wide(instr.type)
         for at in range(total):
             pseudo = ir.Instr(instr.op, type, [o[at] for o in operands], instr.loc, instr.pred, instr.callee)
             emit(self, pseudo)
             results.append(self.values.pop(id(pseudo)))
-        self._widened = False
-        self.release()
+        self._vectorizing = False
+        self.release_placeholders()
         return results
 
     def _wide_operands(self, value: ir.Value, total: int) -> Sequence[ir.Value]:
@@ -224,25 +224,25 @@ class LaneValues(RegionEmitter):
                 whole = (ir.Const(item.type, item.value),) * self.count
                 same.append(ir.Const(type, whole) if isinstance(item.value, int) else ir.Const(type, None))
             return same if len(same) == total else same * total
-        parts = [self.stand_in(type, part) for part in self.components(value)]
+        parts = [self.placeholder(type, part) for part in self.components(value)]
         return parts if len(parts) == total else parts * total
 
-    def release(self) -> None:
+    def release_placeholders(self) -> None:
         """Forget stand-ins."""
-        for value in self._bound:
+        for value in self._placeholders:
             self.values.pop(id(value), None)
             self.pointers.pop(id(value), None)
-        self._bound.clear()
+        self._placeholders.clear()
 
     # Lanes in turn
 
-    def in_turn(self, instr: ir.Instr, emit: Callable[..., None] | None = None) -> None:
+    def scalarize_per_lane(self, instr: ir.Instr, emit: Callable[..., None] | None = None) -> None:
         """Do an instruction lane after lane, as the scalar emitter does it."""
         emit = emit or INSTRUCTIONS[instr.op]
         t = self.body
         void = isinstance(instr.type, ir.Void)
         types = [] if void else self.lane_types(instr, True)
-        operands = [self._prepared(v) for v in instr.operands]
+        operands = [self._prepare_operand(v) for v in instr.operands]
         first, before = vt.bits_of(t, self.mask, self.count), t.label
         head = t.fresh("turn")
         t.jump(head)
@@ -254,14 +254,14 @@ class LaneValues(RegionEmitter):
             t.lines.append("")
         count = self.unit.declare("llvm.cttz.i32", "i32", "i32, i1")
         lane = t.op(f"call {count}(i32 {names[0]}, i1 true)")
-        self.turn_lane = lane
-        kept = self._enter_lane(lane)
+        self.current_lane = lane
+        outer_ids = self._enter_lane(lane)
         pseudo = replace(instr, operands=[o(lane) for o in operands])
         emit(self, pseudo)
-        results = [] if void else self._inserted(pseudo, types, names[1:], lane)
-        self._leave_lane(kept)
-        self.turn_lane = ""
-        self.release()
+        results = [] if void else self._insert_lane(pseudo, types, names[1:], lane)
+        self._leave_lane(outer_ids)
+        self.current_lane = ""
+        self.release_placeholders()
         rest = t.op(f"and i32 {names[0]}, {t.op(f'sub i32 {names[0]}, 1')}")
         more = t.op(f"icmp ne i32 {rest}, 0")
         done = t.fresh("turned")
@@ -275,7 +275,7 @@ class LaneValues(RegionEmitter):
         if not void:
             self.bind(instr, results, True)
 
-    def _prepared(self, value: ir.Value) -> Callable[[str], ir.Value]:
+    def _prepare_operand(self, value: ir.Value) -> Callable[[str], ir.Value]:
         """An operand ready to be taken for one lane after the other."""
         private = is_pointer(value) and self.privates.is_private(value)
         if not isinstance(value, ir.Instr) or (self.uniform(value) and not private):
@@ -291,30 +291,30 @@ class LaneValues(RegionEmitter):
         t, spelled = self.body, self.spelled(value.type)
         items = [t.op(f"extractelement {spelled} {part}, i32 {lane}") for part in parts]
         if not isinstance(value.type, ir.Vector):
-            return self.stand_in(value.type, items[0])
+            return self.placeholder(value.type, items[0])
         whole, vector, elem = "zeroinitializer", llvm_types.spell(value.type), llvm_types.spell(value.type.elem)
         for at, item in enumerate(items):
             whole = t.op(f"insertelement {vector} {whole}, {elem} {item}, i32 {at}")
-        return self.stand_in(value.type, whole)
+        return self.placeholder(value.type, whole)
 
     def _lane_pointer(self, value: ir.Value, where: LanePtr, offsets: str, lane: str) -> ir.Value:
         t = self.body
         offset = t.op(f"extractelement <{self.count} x i64> {offsets}, i32 {lane}")
-        stand_in = self.stand_in(value.type, "")
+        placeholder = self.placeholder(value.type, "")
         variable, base = self.privates.variable(value), where.pointer.base
         if variable is not None:
             base = self.lane_slot(base, variable, lane)
         align = self.provenance.align(value)
-        self.pointers[id(stand_in)] = replace(where.pointer, base=base, offset=offset, align=align, address=None)
-        return stand_in
+        self.pointers[id(placeholder)] = replace(where.pointer, base=base, offset=offset, align=align, address=None)
+        return placeholder
 
     def lane_slot(self, base: str, variable: ir.Instr, lane: str) -> str:
         """Where a lane's own part of a variable that lies lane by lane begins."""
         t = self.body
-        slot = t.op(f"mul i64 {t.op(f'zext i32 {lane} to i64')}, {self.privates.slot(variable)}")
+        slot = t.op(f"mul i64 {t.op(f'zext i32 {lane} to i64')}, {self.privates.slot_bytes(variable)}")
         return t.op(f"getelementptr i8, ptr {base}, i64 {slot}")
 
-    def _inserted(self, pseudo: ir.Instr, types: list[str], whole: list[str], lane: str) -> list[str]:
+    def _insert_lane(self, pseudo: ir.Instr, types: list[str], whole: list[str], lane: str) -> list[str]:
         """One lane's result put into the vectors of all."""
         t, elem = self.body, llvm_types.spell(llvm_types.elem_of(pseudo.type))
         result = self.values.pop(id(pseudo))
@@ -329,32 +329,32 @@ class LaneValues(RegionEmitter):
 
     def _enter_lane(self, lane: str) -> list[str]:
         """Make the local ids those of `lane`."""
-        kept = list(self.item_ids.local)
+        outer_ids = list(self.item_ids.local)
         for axis in range(3):
-            pattern = self.tile.pattern(axis)
-            if any(pattern):
-                own = self._number_of(lane, pattern)
-                self.item_ids.local[axis] = self.body.op(f"add i64 {kept[axis]}, {own}")
-        return kept
+            lane_offsets = self.tile.lane_offsets(axis)
+            if any(lane_offsets):
+                own = self._lane_offset(lane, lane_offsets)
+                self.item_ids.local[axis] = self.body.op(f"add i64 {outer_ids[axis]}, {own}")
+        return outer_ids
 
-    def _leave_lane(self, kept: list[str]) -> None:
-        self.item_ids.local[:] = kept
+    def _leave_lane(self, outer_ids: list[str]) -> None:
+        self.item_ids.local[:] = outer_ids
 
-    def _number_of(self, lane: str, pattern: LaneOffsets) -> str:
-        vector = vt.numbers(ir.Int(64), pattern)
+    def _lane_offset(self, lane: str, lane_offsets: LaneOffsets) -> str:
+        vector = vt.numbers(ir.Int(64), lane_offsets)
         return self.body.op(f"extractelement <{self.count} x i64> {vector}, i32 {lane}")
 
     # Checks: code for vectors only raises the launch's flag, and a launch that raised it is run again one by one; what is
     # defined is noted in place
 
-    def raise_lanes(self, bad: str, t: Text | None = None) -> None:
+    def raise_fault_lanes(self, bad: str, t: Text | None = None) -> None:
         """Raise the flag if any lane of `bad` is at work."""
         t = t or self.body
-        at_work = vt.both(t, bad, self.mask, self.count)
-        assert at_work is not None
-        self.raise_one(vt.any_of(t, at_work, self.count), t)
+        active = vt.both(t, bad, self.mask, self.count)
+        assert active is not None
+        self.raise_fault(vt.any_of(t, active, self.count), t)
 
-    def raise_one(self, bad: str, t: Text) -> None:
+    def raise_fault(self, bad: str, t: Text) -> None:
         """Raise the flag if the i1 `bad` holds."""
         self.unit.may_fail = True
         flag = t.op(f"zext i1 {bad} to i8")
@@ -363,29 +363,31 @@ class LaneValues(RegionEmitter):
 
     def report(self, t: Text, site: DiagnosticSite, *values: str | int) -> None:
         if (
-            site.kind in BENIGN_KINDS and self.unit.deferred_checks and not self.turn_lane
+            site.kind in BENIGN_KINDS and self.unit.deferred_checks and not self.current_lane
         ):  # done once for all lanes, each of which does it
-            if self.mask not in (None, self.nonempty):
+            if self.mask not in (None, self.nonempty_mask):
                 raise NotVectorizable("a note where no lane may be at work")
-            self._noted(t, site, self.mask, lambda lane: values)
+            self._count_event(t, site, self.mask, lambda lane: values)
         else:
             super().report(t, site, *values)
 
-    def note_lanes(self, which: str, site: DiagnosticSite, values: Callable[[Text, str], Sequence[str | int]]) -> None:
+    def count_event_lanes(self, which: str, site: DiagnosticSite, values: Callable[[Text, str], Sequence[str | int]]) -> None:
         """Report what is defined for the lanes of `which` that are at work. `values` writes those of one lane (an i32)."""
         t = self.body
-        at_work = vt.both(t, which, self.mask, self.count)
-        assert at_work is not None
-        told, on = t.fresh("told"), t.fresh("on")
-        t.branch(vt.any_of(t, at_work, self.count), told, on, unlikely=True)
+        active = vt.both(t, which, self.mask, self.count)
+        assert active is not None
+        counted, on = t.fresh("told"), t.fresh("on")
+        t.branch(vt.any_of(t, active, self.count), counted, on, unlikely=True)
         cold = t.aside()
-        cold.block(told)
-        self._noted(cold, site, at_work, lambda lane: values(cold, lane))
+        cold.block(counted)
+        self._count_event(cold, site, active, lambda lane: values(cold, lane))
         cold.jump(on)
         t.put_aside(cold)
         t.block(on)
 
-    def _noted(self, t: Text, site: DiagnosticSite, which: str | None, values: Callable[[str], Sequence[str | int]]) -> None:
+    def _count_event(
+        self, t: Text, site: DiagnosticSite, which: str | None, values: Callable[[str], Sequence[str | int]]
+    ) -> None:
         """Note `site` for the lanes `which`, at least one: lane numbers grow with the order of work-items."""
         bits = vt.bits_of(t, which, self.count)
         population = self.unit.declare("llvm.ctpop.i32", "i32", "i32")
@@ -394,7 +396,7 @@ class LaneValues(RegionEmitter):
         def first() -> tuple[str, str, Sequence[str | int]]:
             lowest = self.unit.declare("llvm.cttz.i32", "i32", "i32, i1")
             lane = t.op(f"call {lowest}(i32 {bits}, i1 true)")
-            group, local = self.item(t)
+            group, local = self.report_ids(t)
             own = t.op(f"extractelement <{self.count} x i64> {vt.numbers(ir.Int(64), self._slots())}, i32 {lane}")
             return group, t.op(f"add i64 {local}, {own}"), values(lane)
 
@@ -403,23 +405,23 @@ class LaneValues(RegionEmitter):
     def _slots(self) -> list[int]:
         """By how much each lane's flattened local id is more than lane 0's."""
         x, y, _ = self.unit.spec.local_size
-        axes = zip(*(self.tile.pattern(axis) for axis in range(3)), strict=True)
+        axes = zip(*(self.tile.lane_offsets(axis) for axis in range(3)), strict=True)
         return [a + x * (b + y * c) for a, b, c in axes]
 
-    def at_work(self, type: ir.Type, flags: str) -> str:
-        if not self._widened or self.mask is None:
+    def mask_inactive(self, type: ir.Type, flags: str) -> str:
+        if not self._vectorizing or self.mask is None:
             return flags
         return self.body.op(f"and <{self.count} x i1> {flags}, {self.mask}")
 
-    def anywhere(self, condition: str) -> str:
+    def if_any_active(self, condition: str) -> str:
         """An i1: whether what holds for lane 0's operands is computed for some lane at work."""
-        if self.mask in (None, self.nonempty) or self._widened or self.turn_lane:
+        if self.mask in (None, self.nonempty_mask) or self._vectorizing or self.current_lane:
             return condition
         assert self.mask is not None
         return self.body.op(f"and i1 {condition}, {vt.any_of(self.body, self.mask, self.count)}")
 
     def report_if(self, condition: str, site: DiagnosticSite, *values: str | int) -> None:
-        super().report_if(self.anywhere(condition) if self.unit.checked else condition, site, *values)
+        super().report_if(self.if_any_active(condition) if self.unit.checked else condition, site, *values)
 
 
 def _constants(value: ir.Const) -> list[str]:

@@ -14,13 +14,13 @@ def word_of(elem: ir.Type, count: int) -> ir.Int | None:
     return ir.Int(8 * size * count) if size < 4 and count > 1 and size * count in (4, 8) else None
 
 
-def taken_apart(e: LaneValues, whole: str, word: ir.Int, elem: ir.Type, count: int) -> list[str]:
+def split_word(e: LaneValues, whole: str, word: ir.Int, elem: ir.Type, count: int) -> list[str]:
     """The elements of a vector of words, the lowest first."""
     assert isinstance(elem, (ir.Int, ir.Float))
-    return [_element(e, whole, word, elem, at * elem.bits) for at in range(count)]
+    return [_extract_element(e, whole, word, elem, at * elem.bits) for at in range(count)]
 
 
-def _element(e: LaneValues, whole: str, word: ir.Int, elem: ir.Int | ir.Float, at: int | str) -> str:
+def _extract_element(e: LaneValues, whole: str, word: ir.Int, elem: ir.Int | ir.Float, at: int | str) -> str:
     """The element that begins at bit `at`, a number for all lanes or a vector of them."""
     t, spelled = e.body, e.spelled(word)
     if at:
@@ -31,7 +31,7 @@ def _element(e: LaneValues, whole: str, word: ir.Int, elem: ir.Int | ir.Float, a
     return cut if isinstance(elem, ir.Int) else t.op(f"bitcast {small} {cut} to {e.spelled(elem)}")
 
 
-def joined(e: LaneValues, parts: list[str], word: ir.Int, elem: ir.Type) -> str:
+def join_word(e: LaneValues, parts: list[str], word: ir.Int, elem: ir.Type) -> str:
     """Elements side by side in one word per lane."""
     assert isinstance(elem, (ir.Int, ir.Float))
     t, small, spelled, whole = e.body, e.spelled(ir.Int(elem.bits)), e.spelled(word), ""
@@ -45,14 +45,14 @@ def joined(e: LaneValues, parts: list[str], word: ir.Int, elem: ir.Type) -> str:
     return whole
 
 
-def lies_in_words(where: LanePtr, elem: ir.Type, align: int) -> bool:
+def is_word_readable(where: LanePtr, elem: ir.Type, align: int) -> bool:
     """Whether the 32-bit word around an element may be read: nothing of it is in another page of memory, and LLVM does not
     know where the object ends."""
     size, target = llvm_types.size_of(elem), where.pointer.object
     return size < 4 and align >= size and target is not None and target.kind in ("buffer", "local")
 
 
-def gather(e: LaneValues, pointers: str, elem: ir.Type, mask: str | None) -> str:
+def emit_word_gather(e: LaneValues, pointers: str, elem: ir.Type, mask: str | None) -> str:
     """One element from each address, out of the word around it."""
     assert isinstance(elem, (ir.Int, ir.Float))
     t, wide, word = e.body, f"<{e.count} x i64>", ir.Int(32)
@@ -65,4 +65,4 @@ def gather(e: LaneValues, pointers: str, elem: ir.Type, mask: str | None) -> str
     numbers = t.op(f"ptrtoint {vector} {pointers} to {spelled}")
     bits = t.op(f"shl {spelled} {numbers}, {vt.numbers(word, [3] * e.count)}")
     amounts = t.op(f"and {spelled} {bits}, {vt.numbers(word, [24] * e.count)}")
-    return _element(e, whole, word, elem, amounts)
+    return _extract_element(e, whole, word, elem, amounts)
