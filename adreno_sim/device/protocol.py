@@ -118,6 +118,8 @@ class DeviceInfo:
     ml: OpenCL ML as far as this backend runs it; None = it runs no graphs.
     checks_accesses, records_stores: it looks at every memory access, and honours a Watch. builds_in_parallel: `build` may be
     called by several threads at once, and gains by it.
+    image_views: kinds of images that can be views of a buffer's bytes; others are images of their own. pitch_rule: how rows
+    of such views are padded (image.layout).
     """
 
     name: str
@@ -129,6 +131,8 @@ class DeviceInfo:
     checks_accesses: bool = True
     records_stores: bool = True
     builds_in_parallel: bool = False
+    image_views: frozenset[str] = frozenset()
+    pitch_rule: str = "bytes"
     ml: MLCapabilities | None = None
 
 

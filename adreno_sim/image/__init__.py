@@ -6,7 +6,7 @@ use, so that each can be tested with the other.
 
 from .drawing import layout_svg
 from .formats import CHANNEL_TYPES, ORDERS, Format, format_of
-from .layout import Layout, layout_of, offsets_of, texels_at
+from .layout import Layout, layout_of, layout_under, offsets_of, texels_at
 from .packing import texel_array
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "format_of",
     "layout_of",
     "layout_svg",
+    "layout_under",
     "offsets_of",
     "texel_array",
     "texels_at",

@@ -7,6 +7,8 @@ pixels    row_pitch = align_up(width, A) * texel_bytes; rows and layers follow e
 hardware  row_pitch = align_up(width, 64) * texel_bytes; layers start at multiples of 4096   (a6xx linear images)
 
 An A of 0 (no images over buffers) counts as 64 in `bytes` and `pixels`, as TVM's runtime does.
+
+Both backends and the plans of memory ask here, so that a plan has the room that the device's views take.
 """
 
 from __future__ import annotations
@@ -65,19 +67,29 @@ def align_up(value: int, alignment: int) -> int:
 
 
 def layout_of(spec: ImageSpec, profile: Profile | None = None, rule: str | None = None) -> Layout:
-    """The layout of `spec` on a device; without a profile, dense. A `rule` goes before the profile's own.
+    """The layout of `spec` on a simulated device; without a profile, dense. A `rule` goes before the profile's own.
+
+    Errors as of `layout_under`.
+    """
+    if profile is None:
+        return layout_under(spec, None)
+    return layout_under(spec, rule or profile["pitch_rule"], profile["IMAGE_PITCH_ALIGNMENT"])
+
+
+def layout_under(spec: ImageSpec, rule: str | None, alignment: int = 0) -> Layout:
+    """The layout of `spec` under a pitch rule and an IMAGE_PITCH_ALIGNMENT; dense without a rule.
 
     Raises DeviceError: CL_INVALID_IMAGE_DESCRIPTOR, CL_INVALID_IMAGE_SIZE (an extent below 1), or the format's error.
     """
     texel = format_of(spec.order, spec.channel_type).texel_bytes
     _check_extents(spec)
     row = spec.width * texel
-    if profile is not None and spec.kind not in _ONE_ROW:
-        row = _row_pitch(spec.width, texel, rule or profile["pitch_rule"], profile["IMAGE_PITCH_ALIGNMENT"])
+    if rule is not None and spec.kind not in _ONE_ROW:
+        row = _row_pitch(spec.width, texel, rule, alignment)
     row = _given_pitch(spec, "row_pitch", spec.row_pitch, spec.width * texel, row)
     plane = row * spec.height
     slice_ = plane
-    if profile is not None and (rule or profile["pitch_rule"]) == "hardware" and spec.depth_or_layers > 1:
+    if rule == "hardware" and spec.depth_or_layers > 1:
         slice_ = align_up(plane, HARDWARE_LAYER)
     slice_ = _given_pitch(spec, "slice_pitch", spec.slice_pitch, plane, slice_)
     return Layout(spec.width, spec.height, spec.depth_or_layers, texel, row, slice_)

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...base.specs import BufferSpec, ImageSpec, TensorSpec
 from ...device.protocol import Device
-from ...image import format_of, layout_of
+from ...image import format_of, layout_under
 from ...profiles.profile import Profile
 from .problem import Item, Problem, from_plan
 
@@ -47,12 +47,12 @@ class DeviceRules:
 
     @staticmethod
     def of_device(device: Device) -> DeviceRules:
-        """Rules of an open device; a real one is taken to lay images out by bytes, as TVM's runtime does."""
+        """Rules of an open device, whose views take as many bytes as `view_size` says."""
         profile = getattr(device, "profile", None)
         if isinstance(profile, Profile):
             return DeviceRules.of_profile(profile, device.options.pitch_rule)
-        views = "cl_ext_image_from_buffer" in device.info.extensions and bool(device.info.limits.get("IMAGE_PITCH_ALIGNMENT"))
-        return DeviceRules(device.info.name, "bytes", views, device.info.limits)
+        views = "image2d_array" in device.info.image_views
+        return DeviceRules(device.info.name, device.info.pitch_rule, views, device.info.limits)
 
     @property
     def text(self) -> str:
@@ -73,12 +73,7 @@ class DeviceRules:
     def size(self, spec: TensorSpec) -> int:
         """Bytes of a tensor, pitch padding included. UnsupportedError or DeviceError for what no texture can be."""
         view = spec.lower()
-        if isinstance(view, BufferSpec):
-            return view.nbytes
-        if self.profile is not None:
-            return layout_of(view, self.profile).nbytes
-        row = view.width * format_of(view.order, view.channel_type).texel_bytes
-        return -(-row // self.pitch) * self.pitch * view.height * view.depth_or_layers
+        return view.nbytes if isinstance(view, BufferSpec) else layout_under(view, self.pitch_rule, self.pitch).nbytes
 
     def view_size(self, spec: TensorSpec) -> int:
         """Bytes of storage that a view of the tensor takes on this device: the dense texels under an image of its own."""

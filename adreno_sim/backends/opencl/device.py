@@ -15,18 +15,14 @@ from ...base.run_options import RunOptions
 from ...base.specs import Argument, BufferSpec, ImageSpec, Storage, View, ViewSpec
 from ...device.protocol import Kernel, LaunchResult, MLProgram, PoolStats, Watch
 from ...findings import Finding, Kind
-from ...image import format_of
-from ...memory.storage import align_up
+from ...image import Layout, format_of, layout_under
 from ...mlops.graph import Graph
 from ...profiles.ml import why_no_graphs
 from . import program as programs
 from .errors import device_errors
-from .info import can_view_image, device_info
+from .info import device_info
 from .memory import OpenCLStorage, OpenCLView, after_write, before_access, check_extents, dense_bytes, make_image
 from .pool import BufferPool
-
-PITCH_BYTES = 64
-"""Row pitch alignment of images over buffers where the driver does not answer the query (Adreno's usual value)."""
 
 
 class OpenCLDevice:
@@ -65,11 +61,7 @@ class OpenCLDevice:
         self._pool.give(owned.buffer)
 
     def view_nbytes(self, spec: ViewSpec) -> int:
-        if isinstance(spec, BufferSpec):
-            return spec.nbytes
-        row, image_slice = self._pitches(spec)
-        layers = spec.depth_or_layers if spec.kind != "image2d" else 1
-        return image_slice * layers if image_slice else row * spec.height
+        return spec.nbytes if isinstance(spec, BufferSpec) else self._layout(spec).nbytes
 
     def view(self, storage: Storage, spec: ViewSpec, offset: int = 0) -> OpenCLView:
         owned = _storage(storage)
@@ -93,24 +85,25 @@ class OpenCLDevice:
     def _image(self, storage: OpenCLStorage, spec: ImageSpec, offset: int, nbytes: int) -> OpenCLView:
         check_extents(spec, self.info.limits)
         texels = format_of(spec.order, spec.channel_type)
-        if can_view_image(self.info, spec.kind):
-            row, image_slice = self._pitches(spec)
+        if spec.kind in self.info.image_views:
             buffer = storage.buffer if offset == 0 else self._part(storage, offset, nbytes)
-            pitches = (0, 0) if spec.kind == "image1d_buffer" else (row, image_slice if spec.kind != "image2d" else 0)
-            memory = make_image(self.context, spec, buffer, *pitches)
+            memory = make_image(self.context, spec, buffer, *self._pitches(spec))
             return OpenCLView(self, spec, storage, offset, nbytes, memory, texels)
         self._warn_separate(spec.kind)
         memory = make_image(self.context, spec, None, 0, 0)
         return OpenCLView(self, spec, storage, offset, dense_bytes(spec), memory, texels, separate=True)
 
     def _pitches(self, spec: ImageSpec) -> tuple[int, int]:
-        """Row and slice pitch in bytes of an image over a buffer; dense where the device makes separate images."""
-        texel = format_of(spec.order, spec.channel_type).texel_bytes
-        row = spec.row_pitch or spec.width * texel
-        if can_view_image(self.info, spec.kind) and spec.row_pitch is None and spec.kind != "image1d_buffer":
-            pixels = int(self.info.limits.get("IMAGE_PITCH_ALIGNMENT", 0))
-            row = align_up(row, pixels * texel if pixels else PITCH_BYTES)
-        return row, spec.slice_pitch or row * spec.height
+        """What clCreateImage takes as row and slice pitch of an image over a buffer; 0 where it has none to be told."""
+        if spec.kind in ("image1d", "image1d_buffer"):
+            return 0, 0
+        layout = self._layout(spec)
+        return layout.row_pitch, 0 if spec.kind == "image2d" else layout.slice_pitch
+
+    def _layout(self, spec: ImageSpec) -> Layout:
+        """Where texels lie in a view's storage: under an image of its own, densely."""
+        rule = self.info.pitch_rule if spec.kind in self.info.image_views else None
+        return layout_under(spec, rule, int(self.info.limits.get("IMAGE_PITCH_ALIGNMENT") or 0))
 
     def _warn_separate(self, kind: str) -> None:
         if kind not in self._told:

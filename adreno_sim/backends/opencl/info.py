@@ -7,6 +7,7 @@ from typing import Any
 import pyopencl as cl
 
 from ...device.protocol import DeviceInfo
+from ...image.layout import KINDS
 
 LIMITS = (
     "MAX_COMPUTE_UNITS", "MAX_WORK_GROUP_SIZE", "MAX_WORK_ITEM_SIZES", "MAX_WORK_ITEM_DIMENSIONS", "MAX_PARAMETER_SIZE",
@@ -36,6 +37,8 @@ def device_info(device: cl.Device, wrong: tuple[str, ...] = ()) -> DeviceInfo:
         (*wrong, *_lacks(device, extensions)),
         checks_accesses=False,
         records_stores=False,
+        image_views=frozenset(kind for kind in KINDS if _can_view_image(extensions, kind)),
+        pitch_rule="pixels" if limits.get("IMAGE_PITCH_ALIGNMENT") else "bytes",
     )
 
 
@@ -47,11 +50,11 @@ def _query(device: cl.Device, name: str) -> Any:
     return tuple(int(v) for v in value) if isinstance(value, (list, tuple)) else int(value)
 
 
-def can_view_image(info: DeviceInfo, kind: str) -> bool:
-    """Whether the device makes images of `kind` over a buffer."""
+def _can_view_image(extensions: frozenset[str], kind: str) -> bool:
+    """Whether a device with these makes images of `kind` over a buffer."""
     if kind == "image1d_buffer":
         return True
-    return "cl_ext_image_from_buffer" in info.extensions or IMAGE_FROM_BUFFER.get(kind, "none") in info.extensions
+    return "cl_ext_image_from_buffer" in extensions or IMAGE_FROM_BUFFER.get(kind, "none") in extensions
 
 
 def _lacks(device: cl.Device, extensions: frozenset[str]) -> tuple[str, ...]:

@@ -24,6 +24,7 @@ from ...engine.run.program_facts import analyse
 from ...findings import Finding
 from ...frontend.driver import FrontEndTarget
 from ...frontend.program import compile_source, open_source
+from ...image.layout import KINDS
 from ...memory.pool import PagedPool, TexturePool
 from ...memory.storage import Block, DeviceMemory, Storage, StorageView, after_write, before_access, copy_marks
 from ...mlops.engine import Program, Workspace
@@ -381,6 +382,8 @@ def _info(profile: Profile) -> DeviceInfo:
         limits=profile.limits,
         lacks=tuple(_lacks(profile)),
         builds_in_parallel=True,
+        image_views=frozenset(filter(profile.images_over_buffers, KINDS)),
+        pitch_rule=profile["pitch_rule"],
         ml=profile.ml,
     )
 

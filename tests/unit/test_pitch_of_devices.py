@@ -1,0 +1,76 @@
+"""One formula for the rows of an image: what a plan reserves for a texture is what the device's view of it takes."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from adreno_sim import open_device
+from adreno_sim.base.errors import DeviceError
+from adreno_sim.base.run_options import RunOptions
+from adreno_sim.base.specs import ImageSpec, TensorSpec
+from adreno_sim.compiler.plan.rules import DeviceRules
+from adreno_sim.profiles.profile import load
+
+TEXTURES = [
+    TensorSpec(shape, dtype, scope)
+    for shape in ((1, 8, 28, 28, 4), (2, 3, 5, 4), (1, 1, 1, 4), (3, 64, 65, 4))
+    for dtype in ("float32", "float16", "int8", "uint8", "int32")
+    for scope in ("global.texture", "global.texture-nhwc")
+]
+ANY, IMAGE2D = "cl_ext_image_from_buffer", "cl_khr_image2d_from_buffer"
+
+
+@pytest.fixture
+def opened(monkeypatch):
+    """opened(extensions, limits): an OpenCLDevice of a driver that answers so."""
+    pytest.importorskip("pyopencl")
+    from adreno_sim.backends.opencl import info
+    from adreno_sim.backends.opencl.device import OpenCLDevice
+
+    def make(extensions: str, **limits: int) -> OpenCLDevice:
+        monkeypatch.setattr(info, "_query", lambda driver, name: limits.get(name))
+        driver = SimpleNamespace(
+            name="Stub", version="OpenCL 3.0", platform=SimpleNamespace(name="Stub"), extensions=extensions, image_support=True
+        )
+        device = OpenCLDevice.__new__(OpenCLDevice)
+        device.info, device.options = info.device_info(driver), RunOptions()
+        return device
+
+    return make
+
+
+@pytest.mark.parametrize("alignment", [None, 0, 4, 64])
+@pytest.mark.parametrize("extensions", ["", IMAGE2D, f"{IMAGE2D} {ANY}"])
+def test_a_plan_for_a_real_device_has_the_room_of_its_views(extensions, alignment, opened):
+    device = opened(extensions, **({} if alignment is None else {"IMAGE_PITCH_ALIGNMENT": alignment}))
+    rules = DeviceRules.of_device(device)
+    sizes = [device.view_nbytes(texture.lower()) for texture in TEXTURES]
+    assert [rules.view_size(texture) for texture in TEXTURES] == sizes
+    assert (sizes == [texture.nbytes for texture in TEXTURES]) == (ANY not in extensions) == (not rules.image_views)
+
+
+def test_a_texture_of_the_review(opened):
+    device = opened(ANY, IMAGE_PITCH_ALIGNMENT=64)
+    texture = TensorSpec((8, 28, 28, 4), "float32", "global.texture")
+    assert DeviceRules.of_device(device).size(texture) == device.view_nbytes(texture.lower()) == 64 * 16 * 28 * 8 == 229_376
+    without = opened(ANY)
+    assert DeviceRules.of_device(without).size(texture) == without.view_nbytes(texture.lower()) == 100_352
+
+
+@pytest.mark.parametrize("rule", ["bytes", "pixels", "hardware"])
+@pytest.mark.parametrize("profile", ["adreno-740", "adreno-630", "reference"])
+def test_a_plan_for_a_simulated_device_has_the_room_of_its_views(profile, rule):
+    device = open_device(f"sim:{profile},pitch_rule={rule}")
+    for rules in (DeviceRules.of_device(device), DeviceRules.of_profile(load(profile), rule)):
+        assert rules.image_views == ("image2d_array" in device.info.image_views) and rules.pitch_rule == device.info.pitch_rule
+        assert [rules.view_size(texture) for texture in TEXTURES] == [device.view_nbytes(t.lower()) for t in TEXTURES]
+
+
+def test_pitches_that_a_driver_is_told(opened):
+    device = opened(ANY, IMAGE_PITCH_ALIGNMENT=64)
+    assert device._pitches(ImageSpec("image2d", 5, 3)) == (1024, 0)
+    assert device._pitches(ImageSpec("image2d_array", 5, 3, 2)) == (1024, 3072)
+    assert device._pitches(ImageSpec("image2d", 5, 3, row_pitch=2048)) == (2048, 0)
+    assert device._pitches(ImageSpec("image1d_buffer", 5)) == device._pitches(ImageSpec("image1d", 5)) == (0, 0)
+    with pytest.raises(DeviceError, match="row_pitch 24: expected at least 80"):
+        device.view_nbytes(ImageSpec("image2d", 5, 3, row_pitch=24))
