@@ -56,6 +56,9 @@ def check_cl_info(device: Device) -> None:
     assert device.info.backend == "cl" and device.info.name
     assert device.info.limits["MAX_WORK_GROUP_SIZE"] >= 256 and device.info.limits["IMAGE2D_MAX_WIDTH"] >= 8192
     assert any("does not check accesses" in sentence for sentence in device.info.lacks)
+    pitch = device.info.limits["IMAGE_PITCH_ALIGNMENT"]
+    assert pitch > 0 if "image2d" in device.info.image_views else pitch == 0
+    assert device.info.pitch_rule == ("pixels" if pitch else "bytes")
 
 
 def check_launch_with_buffers_and_scalars(device: Device) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
 from typing import Any
 
 import pyopencl as cl
+import pyopencl._cl as raw
 
 from ...device.protocol import DeviceInfo
 from ...image.layout import KINDS
@@ -16,6 +18,9 @@ LIMITS = (
     "IMAGE_MAX_ARRAY_SIZE", "IMAGE_MAX_BUFFER_SIZE", "IMAGE_PITCH_ALIGNMENT", "IMAGE_BASE_ADDRESS_ALIGNMENT",
     "MAX_SAMPLERS", "MAX_READ_IMAGE_ARGS", "MAX_WRITE_IMAGE_ARGS",
 )  # fmt: skip
+
+UNNAMED = {"IMAGE_PITCH_ALIGNMENT": 0x104A, "IMAGE_BASE_ADDRESS_ALIGNMENT": 0x104B}
+"""Limits that pyopencl has no name for, and refuses to ask for."""
 
 IMAGE_FROM_BUFFER = {"image2d": "cl_khr_image2d_from_buffer"}
 """Extension that makes an image kind over a buffer; cl_ext_image_from_buffer does it for every kind."""
@@ -43,11 +48,22 @@ def device_info(device: cl.Device, wrong: tuple[str, ...] = ()) -> DeviceInfo:
 
 
 def _query(device: cl.Device, name: str) -> Any:
+    if name in UNNAMED:
+        return _query_number(device, UNNAMED[name])
     try:
         value: Any = device.get_info(getattr(cl.device_info, name))
     except (cl.Error, AttributeError):
         return None
     return tuple(int(v) for v in value) if isinstance(value, (list, tuple)) else int(value)
+
+
+def _query_number(device: cl.Device, query: int) -> int | None:
+    """A cl_uint that pyopencl does not ask for, asked of the loader that pyopencl is linked to; None without an answer."""
+    answer = ctypes.c_uint(0)
+    ask = ctypes.CDLL(raw.__file__).clGetDeviceInfo
+    ask.argtypes = (ctypes.c_void_p, ctypes.c_uint, ctypes.c_size_t, ctypes.c_void_p, ctypes.c_void_p)
+    code = ask(device.int_ptr, query, ctypes.sizeof(answer), ctypes.byref(answer), None)
+    return answer.value if code == 0 else None
 
 
 def _can_view_image(extensions: frozenset[str], kind: str) -> bool:
