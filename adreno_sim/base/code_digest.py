@@ -22,7 +22,7 @@ DEPENDENCIES = {
     "library": _FRONTEND,
     "programs": _ENGINE,
     "proofs": _ENGINE,
-    "exclusive": _ENGINE,
+    "single_writer": _ENGINE,
     "modules": _ENGINE,
     "objects": ("engine/llvm", "ir", "base"),
     "golden": ("golden", "compiler/tvm_bridge", "results", "mlops", "base"),

@@ -24,7 +24,7 @@ from .emit.group import diverged_function, group_function, stopped_function, wat
 from .emit.region import STACK_LIMIT, KernelPlan, RegionEmitter, value_bytes
 from .emit.unit import PrintCall, Unit
 from .llvm import objects
-from .llvm.inlining import inlined
+from .llvm.inlining import mark_inlined
 from .shadow import Shadow, ShadowPlan, runtime
 
 MOST_GROUP_MEMORY = 1 << 30
@@ -94,7 +94,7 @@ def _emit(kernel: ir.Function, spec: Specialization, planner: Planner, writer: W
         unit.functions += runtime.functions(plan)
     unit.functions += [group_function(plan), worker_functions(plan)]
     if plan.lanes > 1:
-        unit.functions = inlined(unit.functions)
+        unit.functions = mark_inlined(unit.functions)
     text, memory = (objects.VECTORS if plan.lanes > 1 else "") + unit.text(), unit.local_bytes + unit.arena_bytes + 128
     if memory > MOST_GROUP_MEMORY:
         what = f"{memory} bytes of private and local memory for one work-group of kernel {plan.unit.kernel.name}"
@@ -128,8 +128,8 @@ def _plan(unit: Unit, kernel: ir.Function) -> KernelPlan:
     plan = KernelPlan(unit, Provenance(kernel), regions, flat, argument_block.slots(unit.spec.args)[0])
     if unit.spec.full:
         plan.shadow = ShadowPlan(plan, kernel)
-    _place_private(plan, kernel)
-    _place_kept(plan)
+    _reserve_private(plan, kernel)
+    _reserve_spills(plan)
     return plan
 
 
@@ -140,7 +140,7 @@ def _emitter(plan: KernelPlan, region: ParallelRegion) -> RegionEmitter:
     return e
 
 
-def _place_private(plan: KernelPlan, kernel: ir.Function) -> None:
+def _reserve_private(plan: KernelPlan, kernel: ir.Function) -> None:
     """Private variables go to the arena if work-items take turns, or if the stack could not hold them."""
     variables = [i for i in kernel.blocks[0].instrs if i.op == "alloca"]
     items = 1 if plan.is_single_region else plan.unit.spec.items
@@ -152,7 +152,7 @@ def _place_private(plan: KernelPlan, kernel: ir.Function) -> None:
         plan.private[id(instr)] = (plan.unit.reserve_arena(stride * items), 0 if plan.is_single_region else stride)
 
 
-def _place_kept(plan: KernelPlan) -> None:
+def _reserve_spills(plan: KernelPlan) -> None:
     emitter = _emitter(plan, plan.regions.regions[0])
     items = plan.unit.spec.items
     syncs = plan.regions.graph.sync_points

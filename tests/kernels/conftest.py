@@ -52,7 +52,7 @@ class _Memory:
         self.arg = arg
         array = np.ascontiguousarray(arg.array)
         if isinstance(arg, oracle.Buffer):
-            self.bytes, self.address = launch.aligned(array.nbytes)
+            self.bytes, self.address = launch.zeroed_aligned(array.nbytes)
             self.bytes[:] = array.reshape(-1).view(np.uint8)
             self.spec, self.bound = BufferArg(), launch.BoundBuffer(self.address, array.nbytes)
             return
@@ -60,7 +60,7 @@ class _Memory:
         row = width * channels * array.itemsize
         self.row, self.pitch = row, row + pad
         nbytes = layers * height * self.pitch
-        self.bytes, self.address = launch.aligned(nbytes)
+        self.bytes, self.address = launch.zeroed_aligned(nbytes)
         self._rows()[..., :row] = array.reshape(layers, height, -1).view(np.uint8)
         self.spec = ImageArg(arg.kind, arg.order, arg.channel_type)
         self.bound = launch.BoundImage(self.address, width, height, layers, self.pitch, self.pitch * height, nbytes)

@@ -52,8 +52,8 @@ def test_reductions_and_scans(engine, scope, type, group):
                 here = wave[: lane + 1]
                 inclusive = [here.sum(dtype=a.dtype), here.min(), here.max()]
                 before = wave[:lane]
-                exclusive = [before.sum(dtype=a.dtype), before.min(), before.max()] if lane else start
-            assert out[at].tolist() == [*whole, *inclusive, *exclusive]
+                single_writer = [before.sum(dtype=a.dtype), before.min(), before.max()] if lane else start
+            assert out[at].tolist() == [*whole, *inclusive, *single_writer]
             at += 1
 
 

@@ -468,7 +468,7 @@ def test_image_coordinates(engine, axis, write):
 
 def launched(sizes: tuple[int, int], n: int = 7, items: int = ITEMS, local: int | None = None, same: bool = False) -> list[str]:
     """Kinds of findings of one kernel, launched again and again with other arguments."""
-    owner, address = launch.aligned(4096)
+    owner, address = launch.zeroed_aligned(4096)
     second = address if same else address + 2048
     args = [BoundBuffer(address, sizes[0]), BoundBuffer(second, sizes[1]), n.to_bytes(4, "little", signed=True), bytes(4)]
     kernel = CHANGING.kernels["k" if local is None else "with_local"]

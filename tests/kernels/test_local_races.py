@@ -98,7 +98,7 @@ KERNELS = {  # what a group of 8 by 2 does; whether nobody can race in `s`
 
 def run(body: str) -> list[tuple[str, int, int, str]]:
     """Kind, line, count and message of what a launch finds."""
-    optimistic._prepared.clear()
+    optimistic._analyses.clear()
     device = adreno_sim.open_device("sim:reference", checks="full", cache=False)
     views = [device.view(device.allocate(512), BufferSpec(512, "int32")) for _ in range(2)]
     device.write(views[1], np.arange(128, dtype=np.int32))

@@ -40,7 +40,7 @@ def both(engine, monkeypatch):
         for limit in (-1, 1 << 20):
             monkeypatch.setattr(optimistic, "SNAPSHOT_LIMIT", limit)
             for emitter in ("scalar", "spmd"):
-                monkeypatch.setattr(optimistic, "_prepared", type(optimistic._prepared)())
+                monkeypatch.setattr(optimistic, "_analyses", type(optimistic._analyses)())
                 runs.clear()
                 results[limit, emitter] = engine.run_with(emitter, source, "k", global_size, local_size, args, **options)
                 flags = [deferred_checks for deferred_checks, _ in runs]

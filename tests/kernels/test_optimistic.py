@@ -26,7 +26,7 @@ CASES = {
 
 def outcome(engine, monkeypatch, body: str, fast: bool):
     monkeypatch.setattr(optimistic, "SNAPSHOT_LIMIT", 1 << 20 if fast else -1)
-    monkeypatch.setattr(optimistic, "_prepared", type(optimistic._prepared)())
+    monkeypatch.setattr(optimistic, "_analyses", type(optimistic._analyses)())
     source = f"__kernel void k(__global int *a, __global int *b) {{ int i = get_global_id(0); {body} }}"
     values = np.arange(64, dtype=np.int32)
     a, b = oracle.Buffer(values), oracle.Buffer(values[::-1] // 3 * 4)
@@ -53,7 +53,7 @@ def test_views_that_overlap_are_restored():
     module, kernel, key = compiled("b[i] = a[i] + a[i + 1];")
     results = []
     for limit in (-1, 1 << 20):
-        memory, address = launch.aligned(4096)
+        memory, address = launch.zeroed_aligned(4096)
         memory.view(np.int32)[:] = np.arange(1024)
         args = [BoundBuffer(address, 64), BoundBuffer(address, 64)]
         with pytest.MonkeyPatch.context() as patch:
@@ -82,7 +82,7 @@ def test_only_what_is_read_and_written_is_copied():
 
 def test_what_failed_once_reports_at_once(monkeypatch):
     module, kernel, key = compiled("b[i] = a[i + 1];")
-    memory, address = launch.aligned(128)
+    memory, address = launch.zeroed_aligned(128)
     runs = []
     run = launch.run
     monkeypatch.setattr(launch, "run", lambda *a, **k: runs.append(a[0].spec.deferred_checks) or run(*a, **k))
@@ -94,7 +94,7 @@ def test_what_failed_once_reports_at_once(monkeypatch):
 
 def test_an_endless_loop_past_a_failed_check_is_stopped_and_both_are_told():
     module, kernel, key = compiled("int x = a[i + 1000]; while (x == 0) x = b[0]; a[i] = x;")
-    memory, address = launch.aligned(256)
+    memory, address = launch.zeroed_aligned(256)
     args = [BoundBuffer(address, 64), BoundBuffer(address + 128, 64)]
     found = optimistic.run(module, kernel, key, (16, 1, 1), (0, 0, 0), args, timeout=0.3).findings
     assert {f.kind.label for f in found} == {"out-of-bounds-read", "watchdog"} and not memory.any()
@@ -102,7 +102,7 @@ def test_an_endless_loop_past_a_failed_check_is_stopped_and_both_are_told():
 
 def test_an_unsigned_counter_that_falls_below_zero_is_stopped():
     module, kernel, key = compiled("for (uint j = 9; j >= 0u; --j) a[i] += j;")
-    memory, address = launch.aligned(256)
+    memory, address = launch.zeroed_aligned(256)
     args = [BoundBuffer(address, 64), BoundBuffer(address + 128, 64)]
     found = optimistic.run(module, kernel, key, (16, 1, 1), (0, 0, 0), args, timeout=0.3).findings
     assert [f.kind.label for f in found] == ["watchdog"] and memory.any()
@@ -120,7 +120,7 @@ def test_an_unsigned_counter_that_falls_below_zero_is_stopped():
 )
 def test_executed_accesses_are_counted(body, items, executed, proven):
     module, kernel, key = compiled(body, count=True)
-    owner, address = launch.aligned(512)
+    owner, address = launch.zeroed_aligned(512)
     args = [BoundBuffer(address, 64), BoundBuffer(address + 256, 64)]
     for threads in (1, 2):
         counts = optimistic.run(module, kernel, key, (items, 1, 1), (0, 0, 0), args, threads=threads).accesses

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import adreno_sim
 from adreno_sim.backends.sim.arguments import scalar_bytes
-from adreno_sim.backends.sim.launch_config import likeness
+from adreno_sim.backends.sim.launch_config import launch_signature
 from adreno_sim.base.errors import DeviceError
 from adreno_sim.base.specs import BufferSpec, ImageSpec, Local, Sampler
 from adreno_sim.engine.abi.specialization import BufferArg, Specialization
@@ -157,14 +157,16 @@ def test_alike_scalars_are_the_same_bytes(one, other, type_):
         except DeviceError as error:
             return str(error)
 
-    if likeness([one]) == likeness([other]):
+    if launch_signature([one]) == launch_signature([other]):
         assert read(one) == read(other) or str(one) == str(other)
-    assert likeness([one]) == likeness([copy.deepcopy(one)])
+    assert launch_signature([one]) == launch_signature([copy.deepcopy(one)])
 
 
-def test_arguments_no_kernel_takes_have_no_likeness():
-    assert likeness([1, "text"]) is None and likeness([object()]) is None and likeness([Sampler(addressing=[])]) is None
-    assert likeness([Local(4)]) != likeness([4]) and likeness([Sampler()]) == likeness([Sampler()])
+def test_arguments_no_kernel_takes_have_no_signature():
+    assert launch_signature([1, "text"]) is None and launch_signature([object()]) is None
+    assert launch_signature([Sampler(addressing=[])]) is None
+    assert launch_signature([Local(4)]) != launch_signature([4])
+    assert launch_signature([Sampler()]) == launch_signature([Sampler()])
 
 
 def test_a_hash_is_kept_by_no_copy():

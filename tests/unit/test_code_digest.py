@@ -18,7 +18,7 @@ MAKERS = {
     "library": ["frontend.builtin_library"],
     "programs": ["frontend.program", "engine.run.program_facts"],
     "proofs": ["engine.run.optimistic"],
-    "exclusive": ["engine.prove.single_writer"],
+    "single_writer": ["engine.prove.single_writer"],
     "modules": ["engine.run.compiled_kernel"],
     "objects": ["engine.llvm.objects"],
     "golden": ["golden.kernel_reference", "golden.model_reference"],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from adreno_sim.engine.llvm.inlining import LARGE, SMALL, inlined
+from adreno_sim.engine.llvm.inlining import LARGE, SMALL, mark_inlined
 
 
 def function(name: str, lines: int, *calls: str, attributes: str = "#0") -> str:
@@ -12,7 +12,7 @@ def function(name: str, lines: int, *calls: str, attributes: str = "#0") -> str:
 
 
 def marked(*functions: str) -> list[str]:
-    heads = [text.split("\n", 1)[0] for text in inlined(functions)]
+    heads = [text.split("\n", 1)[0] for text in mark_inlined(functions)]
     return [head[head.index("@") + 1 : head.index("(")] for head in heads if head.endswith("#4 {")]
 
 

@@ -24,7 +24,7 @@ def kernel(instrs: list[ir.Instr]) -> ir.Function:
 def run(function: ir.Function, array: np.ndarray) -> tuple[np.ndarray, list[str]]:
     module = ir.Module("", {"k": function}, {})
     compiled = specialize(module, function, Specialization(local_size=(1, 1, 1), args=(BufferArg(),)), keep=False)
-    memory, address = launch.aligned(array.nbytes)
+    memory, address = launch.zeroed_aligned(array.nbytes)
     memory[:] = array.view(np.uint8)
     result = launch.run(compiled, (1, 1, 1), (0, 0, 0), [launch.BoundBuffer(address, array.nbytes)])
     return memory.view(array.dtype), [f.kind.label for f in result.findings]

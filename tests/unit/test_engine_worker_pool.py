@@ -15,7 +15,7 @@ import pytest
 
 from adreno_sim.engine.caching import compiled_cache
 from adreno_sim.engine.run import worker_pool
-from adreno_sim.engine.run.aligned_memory import aligned
+from adreno_sim.engine.run.aligned_memory import zeroed_aligned
 
 CODE = """
 @codes = constant [2 x ptr] [ptr @count, ptr @linger]
@@ -48,7 +48,7 @@ end:
 @pytest.fixture(scope="module")
 def codes() -> tuple[int, int]:
     """Addresses of the two functions above."""
-    loaded = compiled_cache.linked(CODE, "codes")
+    loaded = compiled_cache.load_linked(CODE, "codes")
     KEPT.append(loaded)
     return tuple(int(n) for n in np.ctypeslib.as_array((np.ctypeslib.ctypes.c_size_t * 2).from_address(loaded.address)))
 
@@ -57,7 +57,7 @@ KEPT: list[object] = []
 
 
 def words(count: int) -> tuple[np.ndarray, int]:
-    memory, address = aligned(count * 8)
+    memory, address = zeroed_aligned(count * 8)
     return memory.view(np.uint64), address
 
 
@@ -68,7 +68,7 @@ def test_every_call_is_made_once_in_memory_of_its_own(codes, size):
     for turn in range(50):
         counter, at = words(1)
         seen, seen_at = words(size + 1)
-        taken = mine.share([(codes[0], at, seen_at)] * size, 64, (codes[0], at, seen_at), own_memory)
+        taken = mine.run_and_join([(codes[0], at, seen_at)] * size, 64, (codes[0], at, seen_at), own_memory)
         assert counter[0] == size + 1 and 0 <= taken <= size
         assert len(set(seen.tolist())) == size + 1 and own_memory in seen, turn
     worker_pool.give_back(mine)
@@ -82,22 +82,22 @@ def test_a_team_does_fewer_calls_than_it_has_threads(codes):
     counter, at = words(1)
     _seen, seen_at = words(3)
     _, memory = words(8)
-    mine.share([(codes[0], at, seen_at)] * 2, 64, (codes[0], at, seen_at), memory)
+    mine.run_and_join([(codes[0], at, seen_at)] * 2, 64, (codes[0], at, seen_at), memory)
     worker_pool.give_back(mine)
     assert counter[0] == 3
 
 
 def test_calls_that_no_thread_begins_with_are_made_by_the_launching_one(codes, monkeypatch):
     monkeypatch.setattr(threading.Thread, "start", lambda self: None)
-    alone = worker_pool.Team(3)
+    alone = worker_pool.WorkerPool(3)
     counter, at = words(1)
     seen, seen_at = words(8)
     _, memory = words(8)
-    assert alone.share([(codes[0], at, seen_at)] * 3, 64, (codes[0], at, seen_at), memory) == 0
+    assert alone.run_and_join([(codes[0], at, seen_at)] * 3, 64, (codes[0], at, seen_at), memory) == 0
     assert counter[0] == 4 and len(set(seen[:4].tolist())) == 4
-    alone.offer([(codes[0], at, seen_at)] * 3, 64)
+    alone.publish([(codes[0], at, seen_at)] * 3, 64)
     assert not alone.wait(3, 0.01)
-    alone.finish(3)
+    alone.join(3)
     assert counter[0] == 7
 
 
@@ -105,11 +105,11 @@ def test_threads_keep_off_the_processor_of_the_launching_one(monkeypatch):
     allowed = os.sched_getaffinity(0)
     if len(allowed) < 2:
         pytest.skip("needs two processors")
-    mine = worker_pool.Team(2)
+    mine = worker_pool.WorkerPool(2)
     processors = [min(allowed), max(allowed)]
     _, memory = words(8)
     call = (0, 0, 0)
-    monkeypatch.setattr(mine, "_native", SimpleNamespace(share=lambda *a: 2, offer=lambda *a: None))
+    monkeypatch.setattr(mine, "_native", SimpleNamespace(run_and_join=lambda *a: 2, publish=lambda *a: None))
     monkeypatch.setattr(worker_pool, "_processor", lambda: processors[0])
 
     def masks() -> list[set[int]]:
@@ -117,12 +117,12 @@ def test_threads_keep_off_the_processor_of_the_launching_one(monkeypatch):
 
     assert masks() == [allowed] * 2
     for _ in range(2):
-        mine.share([call] * 2, 64, call, memory)
+        mine.run_and_join([call] * 2, 64, call, memory)
         assert masks() == [allowed - {min(allowed)}] * 2
     processors.pop(0)
-    mine.share([call] * 2, 64, call, memory)
+    mine.run_and_join([call] * 2, 64, call, memory)
     assert masks() == [allowed - {max(allowed)}] * 2 and os.sched_getaffinity(0) == allowed
-    mine.offer([call] * 2, 64)
+    mine.publish([call] * 2, 64)
     assert masks() == [allowed] * 2  # the launching one waits
 
 
@@ -131,12 +131,12 @@ def test_waiting_ends_with_the_calls_or_with_the_time(codes):
     counter, at = words(4)
     flag, flag_at = words(1)
     start = time.perf_counter()
-    mine.offer([(codes[1], at, flag_at)] * 2, 64)
+    mine.publish([(codes[1], at, flag_at)] * 2, 64)
     assert not mine.wait(2, 0.2) and counter[0] == 0
     assert 0.2 <= time.perf_counter() - start < 5
     threading.Timer(0.2, flag.fill, [1]).start()
     assert mine.wait(2, 60.0) and time.perf_counter() - start < 20
-    mine.finish(2)
+    mine.join(2)
     worker_pool.give_back(mine)
     assert counter[0] == 2
 
@@ -148,7 +148,7 @@ def test_several_threads_launch_at_the_same_time(codes):
             mine = worker_pool.borrow(1 + (turn + number) % 3)
             counter, at = words(1)
             _seen, seen_at = words(8)
-            mine.share([(codes[0], at, seen_at)] * mine.size, 64, (codes[0], at, seen_at), memory)
+            mine.run_and_join([(codes[0], at, seen_at)] * mine.size, 64, (codes[0], at, seen_at), memory)
             good.append(counter[0] == mine.size + 1)
             worker_pool.give_back(mine)
 

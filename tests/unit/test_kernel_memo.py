@@ -21,7 +21,7 @@ def test_a_value_is_made_once_for_a_kernel_and_a_key():
 
 
 def test_the_value_made_first_goes_first():
-    memo: KernelMemo[str] = KernelMemo(kept=2)
+    memo: KernelMemo[str] = KernelMemo(capacity=2)
     one = kernel()
     for key in "abc":
         memo.get(one, key, make=lambda key=key: key)

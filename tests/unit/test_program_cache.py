@@ -48,7 +48,7 @@ def forget() -> None:
     """As in a new process."""
     program._cache.clear()
     compiled_kernel._compiled.clear()
-    optimistic._prepared.clear()
+    optimistic._analyses.clear()
     single_writer._known.clear()
 
 
@@ -138,9 +138,9 @@ def test_other_options_and_other_targets_are_other_programs():
 def test_a_specialization_is_spelled_alike_whatever_the_order_of_its_sets():
     one, two = (Specialization(local_size=(1, 1, 1), args=(BufferArg(),)) for _ in range(2))
     assert (
-        compiled_cache.spelled(one)
-        == compiled_cache.spelled(two)
-        != compiled_cache.spelled(Specialization(local_size=(2, 1, 1), args=(BufferArg(),)))
+        compiled_cache.canonical_text(one)
+        == compiled_cache.canonical_text(two)
+        != compiled_cache.canonical_text(Specialization(local_size=(2, 1, 1), args=(BufferArg(),)))
     )
     many = [8 * n for n in range(50)]
-    assert compiled_cache.spelled(frozenset(many)) == compiled_cache.spelled(frozenset(reversed(many)))
+    assert compiled_cache.canonical_text(frozenset(many)) == compiled_cache.canonical_text(frozenset(reversed(many)))

@@ -13,7 +13,7 @@ from ...base.errors import UnsupportedError
 from ...base.host_memory import available_bytes
 from ...engine.abi.bound import BoundBuffer, BoundImage
 from ...engine.abi.specialization import ArgSpec, BufferArg, ImageArg, ShadowSpec
-from ...engine.run.aligned_memory import aligned
+from ...engine.run.aligned_memory import zeroed_aligned
 from ...engine.shadow.granularity import Grains, argument_grains
 from ...ir import ir
 from ...memory.storage import Block, StorageView
@@ -24,7 +24,7 @@ _LARGE = 64 << 20  # bytes from which on the host is asked first: what it cannot
 
 
 @dataclass
-class Piece:
+class ShadowRange:
     """A stretch of a block that views of one launch use, what is recorded of it, and whether the launch may change it."""
 
     low: int
@@ -46,13 +46,13 @@ class Shadows:
         self._address = 0
         self.tick = 1
 
-    def plan(
+    def lay_out(
         self,
         kernel: SimKernel,
         args: Sequence[Any],
-        exclusive: Collection[int] = (),
-        alone: Mapping[int, ShadowSpec] = MappingProxyType({}),
-    ) -> dict[int, Piece]:
+        single_writer: Collection[int] = (),
+        unaliased: Mapping[int, ShadowSpec] = MappingProxyType({}),
+    ) -> dict[int, ShadowRange]:
         """The piece of each view argument that needs a shadow, by position. `exclusive`: arguments that need no race cells
         unless they share a block with another one. `alone`: what `specs_alone` says of them."""
         grains = argument_grains(kernel.function)
@@ -60,57 +60,57 @@ class Shadows:
         blocks: dict[Block, list[int]] = {}
         for index, view in views.items():
             blocks.setdefault(view.block, []).append(index)
-        pieces: dict[int, Piece] = {}
+        ranges: dict[int, ShadowRange] = {}
         for indices in blocks.values():
-            known = alone.get(indices[0]) if len(indices) == 1 else None
-            spec = known or _spec(kernel, grains, {index: views[index] for index in indices})
+            known = unaliased.get(indices[0]) if len(indices) == 1 else None
+            spec = known or _shadow_spec(kernel, grains, {index: views[index] for index in indices})
             written = bool(spec.cell_words)
-            if len(indices) == 1 and indices[0] in exclusive:
+            if len(indices) == 1 and indices[0] in single_writer:
                 spec = ShadowSpec(0, spec.grain)
             if len(indices) == 1:  # as below, in half the time: a tenth of a short launch
                 view = views[indices[0]]
                 if written or grains.unknown or not view.block.is_whole(view):
-                    pieces[indices[0]] = Piece(_start(view), _start(view) + _extent(view), spec, written)
+                    ranges[indices[0]] = ShadowRange(_start(view), _start(view) + _extent(view), spec, written)
                 continue
             low = min(_start(views[index]) for index in indices)
-            piece = Piece(low, max(_start(views[i]) + _extent(views[i]) for i in indices), spec, written)
+            shadow_range = ShadowRange(low, max(_start(views[i]) + _extent(views[i]) for i in indices), spec, written)
             for index in indices:
                 if written or grains.unknown or not views[index].block.is_whole(views[index]):
-                    pieces[index] = piece
-        return pieces
+                    ranges[index] = shadow_range
+        return ranges
 
-    def bind(self, pieces: dict[int, Piece], views: Sequence[Any], bound: Sequence[Any]) -> list[Any]:
+    def bind(self, ranges: dict[int, ShadowRange], views: Sequence[Any], bound: Sequence[Any]) -> list[Any]:
         """Arguments of the engine with the addresses of their shadows."""
-        self._place({id(piece): piece for piece in pieces.values()}.values())
+        self._place_cells({id(shadow_range): shadow_range for shadow_range in ranges.values()}.values())
         return [
-            _bind_shadow(arg, views[index], pieces[index]) if index in pieces else arg for index, arg in enumerate(bound)
+            _bind_shadow(arg, views[index], ranges[index]) if index in ranges else arg for index, arg in enumerate(bound)
         ]  # fmt: skip
 
-    def after(self, last_tick: int, pieces: dict[int, Piece], views: Sequence[Any]) -> None:
+    def after(self, last_tick: int, ranges: dict[int, ShadowRange], views: Sequence[Any]) -> None:
         """A launch is over; later ones begin behind its last tick."""
-        for index, piece in pieces.items():
-            if piece.written:
+        for index, shadow_range in ranges.items():
+            if shadow_range.written:
                 views[index].block.forget()
         self.tick = max(self.tick, last_tick) + 1
         if self.tick >= _LAST_TICK:
             self._cells.fill(0)
             self.tick = 1
 
-    def _place(self, pieces: Any) -> None:
-        total = sum(piece.cell_bytes for piece in pieces)
+    def _place_cells(self, ranges: Any) -> None:
+        total = sum(shadow_range.cell_bytes for shadow_range in ranges)
         if total > self._cells.nbytes:
             self._cells, self._address = np.zeros(0, np.uint8), 0
             self._cells, self._address = _cells(total)
         at = self._address
-        for piece in pieces:
-            piece.cells_at = at
-            at += piece.cell_bytes
+        for shadow_range in ranges:
+            shadow_range.cells_at = at
+            at += shadow_range.cell_bytes
 
 
-def specs_alone(kernel: SimKernel, args: Sequence[Any]) -> dict[int, ShadowSpec]:
+def unaliased_specs(kernel: SimKernel, args: Sequence[Any]) -> dict[int, ShadowSpec]:
     """What has to be recorded of each view argument that shares its block with no other one."""
     grains = argument_grains(kernel.function)
-    return {index: _spec(kernel, grains, {index: arg}) for index, arg in enumerate(args) if isinstance(arg, StorageView)}
+    return {index: _shadow_spec(kernel, grains, {index: arg}) for index, arg in enumerate(args) if isinstance(arg, StorageView)}
 
 
 def _cells(nbytes: int) -> tuple[np.ndarray, int]:
@@ -118,24 +118,24 @@ def _cells(nbytes: int) -> tuple[np.ndarray, int]:
     left = available_bytes() if nbytes > _LARGE else None
     try:
         if left is None or nbytes < left:
-            return aligned(nbytes)
+            return zeroed_aligned(nbytes)
     except MemoryError:
         left = None
     what = f"level full needs {nbytes} bytes to watch the buffers of this launch for races"
     raise UnsupportedError(f"unsupported: {what}, the host has {'no more' if left is None else left}; see --checks")
 
 
-def _bind_shadow(arg: BoundBuffer | BoundImage, view: StorageView, piece: Piece) -> BoundBuffer | BoundImage:
+def _bind_shadow(arg: BoundBuffer | BoundImage, view: StorageView, shadow_range: ShadowRange) -> BoundBuffer | BoundImage:
     block, start = view.block, _start(view)
-    cells = piece.cells_at + (start - piece.low) // piece.spec.grain * piece.spec.cell_words * 8
+    cells = shadow_range.cells_at + (start - shadow_range.low) // shadow_range.spec.grain * shadow_range.spec.cell_words * 8
     return replace(arg, valid=block.valid_address + start, cells=cells)
 
 
-def with_shadow(spec: ArgSpec, piece: Piece | None) -> ArgSpec:
+def with_shadow(spec: ArgSpec, shadow_range: ShadowRange | None) -> ArgSpec:
     """What the machine code must know of an argument, with its shadow."""
-    if piece is None or not isinstance(spec, (BufferArg, ImageArg)):
+    if shadow_range is None or not isinstance(spec, (BufferArg, ImageArg)):
         return spec
-    return replace(spec, shadow=piece.spec)
+    return replace(spec, shadow=shadow_range.spec)
 
 
 def _start(view: StorageView) -> int:
@@ -148,7 +148,7 @@ def _extent(view: StorageView) -> int:
     return view.layout.nbytes if view.layout is not None else view.nbytes
 
 
-def _spec(kernel: SimKernel, grains: Grains, views: dict[int, StorageView]) -> ShadowSpec:
+def _shadow_spec(kernel: SimKernel, grains: Grains, views: dict[int, StorageView]) -> ShadowSpec:
     """What has to be recorded of a block that these views lie in."""
     grain = min(_grain(grains, index, view) for index, view in views.items())
     if grains.unknown:

@@ -88,10 +88,10 @@ def _same_bytes(first: StorageView, second: StorageView) -> bool:
 def _overlap(kernel: SimKernel, *numbered: tuple[int, StorageView]) -> Finding:
     params = kernel.function.params
     (index, view), _ = numbered
-    told = " and ".join(f"{params[i].name} ({_extent(arg)}, {'written' if kernel.writes(i) else 'read'})" for i, arg in numbered)
+    uses = [f"{params[i].name} ({_extent(arg)}, {'written' if kernel.writes(i) else 'read'})" for i, arg in numbered]
     return Finding(
         Kind.STORAGE_REUSED_LIVE,
-        f"arguments {told} share one storage: what the kernel reads is undefined",
+        f"arguments {' and '.join(uses)} share one storage: what the kernel reads is undefined",
         kernel.name,
         kernel.function.loc.line,
         access=Access(params[index].name, view.nbytes, offset=view.offset),

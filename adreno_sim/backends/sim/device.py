@@ -32,9 +32,9 @@ from ...mlops.graph import Graph
 from ...profiles.ml import why_no_graphs
 from ...profiles.profile import Profile
 from . import limits
-from .argument_shadows import Shadows, specs_alone
+from .argument_shadows import Shadows, unaliased_specs
 from .arguments import bind_argument, check_arguments, overlaps, specialize_argument
-from .launch_config import Plan, likeness
+from .launch_config import LaunchConfig, launch_signature
 from .program import SimKernel, SimProgram
 from .views import ViewMaker
 
@@ -59,7 +59,7 @@ class SimDevice:
         self._textures = TexturePool(self._memory) if options.pool == "legacy" else None
         self._views = ViewMaker(self, profile, self._memory, self._image_memory)
         self._storages: set[Storage] = set()
-        self._plans: KernelMemo[Plan] = KernelMemo()
+        self._configs: KernelMemo[LaunchConfig] = KernelMemo()
         self._peak_used = 0
         self._ml: Workspace | None = None
 
@@ -67,14 +67,14 @@ class SimDevice:
 
     def allocate(self, nbytes: int) -> Storage:
         """Storage of `nbytes`. CL_INVALID_BUFFER_SIZE, or CL_MEM_OBJECT_ALLOCATION_FAILURE when memory is full."""
-        return self._given(self._pool.allocate(int(nbytes)))
+        return self._register(self._pool.allocate(int(nbytes)))
 
     def allocate_for(self, spec: ViewSpec) -> Storage:
         """Storage for one view of `spec`; with pool=legacy, 2D images get a texture of the legacy pool."""
         if self._textures is None or not isinstance(spec, ImageSpec) or spec.kind != "image2d":
             return self.allocate(self.view_nbytes(spec))
         textures = self._textures
-        return self._given(self._pool.retry_after_release(lambda: self._views.texture(textures, spec)))
+        return self._register(self._pool.retry_after_release(lambda: self._views.texture(textures, spec)))
 
     def free(self, storage: AnyStorage) -> None:
         """Return `storage` to the pool; its views cannot be used any more. CL_INVALID_MEM_OBJECT if it was freed before."""
@@ -175,14 +175,14 @@ class SimDevice:
         """
         if not isinstance(kernel, SimKernel) or kernel.device is not self:
             raise DeviceError("CL_INVALID_KERNEL", f"kernel {kernel.name} was built by another device")
-        plan = self._plan(kernel, global_size, local_size, args, watch)
+        config = self._config(kernel, global_size, local_size, args, watch)
         watched = self._watch_range(watch)
-        if 0 in plan.total:
+        if 0 in config.total:
             return LaunchResult()
-        checked: list[Any] = [arg if known is None else known for arg, known in zip(args, plan.checked, strict=True)]
-        for index in plan.views:
+        checked: list[Any] = [arg if known is None else known for arg, known in zip(args, config.checked, strict=True)]
+        for index in config.views:
             before_access(checked[index])
-        raw = self._run(plan, kernel, checked, len(global_size), watched)
+        raw = self._run(config, kernel, checked, len(global_size), watched)
         shared = overlaps(kernel, checked) if self.options.checks != "off" else []
         stores = [_with_value(event, watch.view) for event in raw.stores] if watch else []
         return LaunchResult(shared + raw.findings, raw.seconds, stores, raw.printed, raw.accesses)
@@ -205,40 +205,40 @@ class SimDevice:
 
     # -- inside
 
-    def _plan(
+    def _config(
         self,
         kernel: SimKernel,
         global_size: Sequence[int],
         local_size: Sequence[int] | None,
         args: Sequence[Argument],
         watch: Watch | None,
-    ) -> Plan:
+    ) -> LaunchConfig:
         """What is known of launches like this one, whose views are live. Errors as of `launch`."""
-        alike = likeness(args) if watch is None else None
-        if alike is None:
-            return self._new_plan(kernel, global_size, local_size, args, watch)
+        signature = launch_signature(args) if watch is None else None
+        if signature is None:
+            return self._make_config(kernel, global_size, local_size, args, watch)
         sizes = tuple(global_size), None if local_size is None else tuple(local_size)
-        plan = self._plans.get(
+        config = self._configs.get(
             kernel.function,
             kernel.non_uniform,
             *sizes,
-            alike,
-            make=lambda: self._new_plan(kernel, global_size, local_size, args, None),
+            signature,
+            make=lambda: self._make_config(kernel, global_size, local_size, args, None),
         )
-        for index in plan.views:
+        for index in config.views:
             view: Any = args[index]
             if view.device is not self or not view.live:
                 check_arguments(kernel, args, self)  # says what is wrong
-        return plan
+        return config
 
-    def _new_plan(
+    def _make_config(
         self,
         kernel: SimKernel,
         global_size: Sequence[int],
         local_size: Sequence[int] | None,
         args: Sequence[Argument],
         watch: Watch | None,
-    ) -> Plan:
+    ) -> LaunchConfig:
         """Everything checked, as clSetKernelArg and clEnqueueNDRangeKernel would."""
         checked = check_arguments(kernel, args, self)
         total, group = limits.work_size(kernel, global_size, local_size, self.profile)
@@ -247,25 +247,25 @@ class SimDevice:
         spec = self._specialization(kernel, total, group, checked, watch)
         facts = facts_of(kernel.function, spec, total, (0, 0, 0), [bind_argument(arg) for arg in checked])
         known = tuple(None if index in views else arg for index, arg in enumerate(checked))
-        plan = Plan(total, group, spec, facts, known, views, tuple(filter(kernel.writes, views)))
+        config = LaunchConfig(total, group, spec, facts, known, views, tuple(filter(kernel.writes, views)))
         if self._shadows and 0 not in total:
-            plan.exclusive = single_writer_args(kernel.function, spec, facts, keep=self.options.cache)
-            plan.alone = specs_alone(kernel, checked)
-        return plan
+            config.single_writer = single_writer_args(kernel.function, spec, facts, keep=self.options.cache)
+            config.unaliased = unaliased_specs(kernel, checked)
+        return config
 
     def _run(
-        self, plan: Plan, kernel: SimKernel, args: Sequence[Any], dimensions: int, watched: tuple[int, int] | None
+        self, config: LaunchConfig, kernel: SimKernel, args: Sequence[Any], dimensions: int, watched: tuple[int, int] | None
     ) -> RawResult:
         """Run checked arguments whose views are up to date, and note which of them are written."""
-        bound, spec, pieces = [bind_argument(arg) for arg in args], plan.spec, {}
+        bound, spec, ranges = [bind_argument(arg) for arg in args], config.spec, {}
         if self._shadows:
-            pieces = self._shadows.plan(kernel, args, plan.exclusive, plan.alone)
-            bound, spec = self._shadows.bind(pieces, args, bound), plan.key_with(pieces)
+            ranges = self._shadows.lay_out(kernel, args, config.single_writer, config.unaliased)
+            bound, spec = self._shadows.bind(ranges, args, bound), config.spec_with(ranges)
         result = optimistic.run(
             kernel.module,
             kernel.function,
             spec,
-            plan.total,
+            config.total,
             (0, 0, 0),
             bound,
             threads=self.options.threads or len(os.sched_getaffinity(0)),
@@ -274,12 +274,12 @@ class SimDevice:
             watch_range=watched,
             work_dim=dimensions,
             keep=self.options.cache,
-            facts=plan.facts,
+            facts=config.facts,
             first_tick=self._shadows.tick if self._shadows else 1,
         )
         if self._shadows:
-            self._shadows.after(result.last_tick, pieces, args)
-        for index in plan.written:
+            self._shadows.after(result.last_tick, ranges, args)
+        for index in config.written:
             after_write(args[index])
         return result
 
@@ -351,7 +351,7 @@ class SimDevice:
         kept = self._pool.kept + (self._textures.kept if self._textures else 0)
         return self._memory.reserved - kept
 
-    def _given(self, storage: Storage) -> Storage:
+    def _register(self, storage: Storage) -> Storage:
         self._storages.add(storage)
         self._note_use()
         return storage

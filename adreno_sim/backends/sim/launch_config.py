@@ -15,12 +15,12 @@ from ...base.specs import Local, Sampler
 from ...engine.abi.launch_facts import LaunchFacts
 from ...engine.abi.specialization import ShadowSpec, Specialization
 from ...memory.storage import StorageView
-from .argument_shadows import Piece, with_shadow
+from .argument_shadows import ShadowRange, with_shadow
 from .limits import Size
 
 
 @dataclass
-class Plan:
+class LaunchConfig:
     """total, group: global and local size. key: the specialization without shadows. checked: the arguments as the kernel
     reads them, None for views, whose positions are `views`; `written` are those the kernel may change.
 
@@ -34,22 +34,22 @@ class Plan:
     checked: tuple[Any, ...]
     views: tuple[int, ...]
     written: tuple[int, ...]
-    exclusive: frozenset[int] = frozenset()
-    alone: dict[int, ShadowSpec] = field(default_factory=dict)
-    _keys: dict[tuple[tuple[int, ShadowSpec], ...], Specialization] = field(default_factory=dict)
+    single_writer: frozenset[int] = frozenset()
+    unaliased: dict[int, ShadowSpec] = field(default_factory=dict)
+    _specs: dict[tuple[tuple[int, ShadowSpec], ...], Specialization] = field(default_factory=dict)
 
-    def key_with(self, pieces: Mapping[int, Piece]) -> Specialization:
+    def spec_with(self, ranges: Mapping[int, ShadowRange]) -> Specialization:
         """The specialization for arguments with these shadows."""
-        asked = tuple((index, piece.spec) for index, piece in pieces.items())
+        asked = tuple((index, shadow_range.spec) for index, shadow_range in ranges.items())
         if not asked:
             return self.spec
-        if asked not in self._keys:
-            args = tuple(with_shadow(arg, pieces.get(index)) for index, arg in enumerate(self.spec.args))
-            self._keys[asked] = replace(self.spec, args=args)
-        return self._keys[asked]
+        if asked not in self._specs:
+            args = tuple(with_shadow(arg, ranges.get(index)) for index, arg in enumerate(self.spec.args))
+            self._specs[asked] = replace(self.spec, args=args)
+        return self._specs[asked]
 
 
-def likeness(args: Sequence[Any]) -> tuple[Any, ...] | None:
+def launch_signature(args: Sequence[Any]) -> tuple[Any, ...] | None:
     """A key that arguments share only if they are alike; None for arguments no kernel takes."""
     told = tuple(map(_told, args))
     return None if None in told else told

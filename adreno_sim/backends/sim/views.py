@@ -26,7 +26,7 @@ class ViewMaker:
     def __init__(self, device: object, profile: Profile, memory: DeviceMemory, take: Callable[[int], Block]):
         self.device, self.profile, self.memory, self._take = device, profile, memory, take
         self.warnings: list[Finding] = []
-        self._said: set[object] = set()
+        self._warned: set[object] = set()
 
     def buffer(self, storage: Storage, spec: BufferSpec, offset: int) -> StorageView:
         """A sub-buffer of the storage; its length must be a whole number of elements."""
@@ -37,7 +37,7 @@ class ViewMaker:
             raise DeviceError("CL_INVALID_VALUE", f"buffer of dtype {spec.dtype!r}: expected a numpy dtype name") from None
         if spec.nbytes % element:
             raise DeviceError("CL_INVALID_BUFFER_SIZE", f"buffer of {spec.nbytes} bytes: expected whole {spec.dtype} elements")
-        return self._made(StorageView(spec, storage, offset, spec.nbytes, device=self.device))
+        return self._attach(StorageView(spec, storage, offset, spec.nbytes, device=self.device))
 
     def image(self, storage: Storage, spec: ImageSpec, offset: int) -> StorageView:
         """An image over the storage's bytes where the device can, else one with memory of its own."""
@@ -70,7 +70,7 @@ class ViewMaker:
         if offset + layout.nbytes > storage.nbytes:
             self._warn_pages(spec, offset, layout.nbytes, storage)
         texels = format_of(spec.order, spec.channel_type)
-        return self._made(StorageView(spec, storage, offset, layout.nbytes, layout, texels, device=self.device))
+        return self._attach(StorageView(spec, storage, offset, layout.nbytes, layout, texels, device=self.device))
 
     def _with_pitch_of(self, storage: Storage, spec: ImageSpec) -> ImageSpec:
         """`spec` with the row pitch of the texture it is part of, where the storage is one of the legacy pool."""
@@ -96,7 +96,7 @@ class ViewMaker:
             device=self.device,
         )
         self._warn_separate(spec)
-        return self._made(view)
+        return self._attach(view)
 
     def _image_memory(self, spec: ImageSpec, nbytes: int) -> Block:
         try:
@@ -104,7 +104,7 @@ class ViewMaker:
         except DeviceError as error:
             raise DeviceError("CL_MEM_OBJECT_ALLOCATION_FAILURE", f"{spec.kind} of its own: {error}") from None
 
-    def _made(self, view: StorageView) -> StorageView:
+    def _attach(self, view: StorageView) -> StorageView:
         view.storage.views.append(view)
         return view
 
@@ -131,6 +131,6 @@ class ViewMaker:
         self._warn(spec.kind, Kind.NO_IMAGE_FROM_BUFFER, message)
 
     def _warn(self, key: object, kind: Kind, message: str) -> None:
-        if key not in self._said:
-            self._said.add(key)
+        if key not in self._warned:
+            self._warned.add(key)
             self.warnings.append(Finding(kind, message))

@@ -11,7 +11,7 @@ from ..emit.builtin_registry import emit_intrinsic
 from ..emit.diagnostic_sites import BENIGN_KINDS, DiagnosticSite
 from ..emit.emitter import Emitter
 from ..emit.image_refs import ImageRef
-from ..llvm.text import Text, scaled
+from ..llvm.text import Text, emit_mul_i64
 from . import texels
 
 _INT = ir.Int(32)
@@ -32,7 +32,7 @@ def offset_of(e: Emitter, image: ImageRef, where: Sequence[str]) -> str:
     offset = ""
     for coordinate, pitch in zip(where, image.pitches(), strict=True):
         wide = t.op(f"zext i32 {coordinate} to i64")
-        step = scaled(t, wide, pitch) if isinstance(pitch, int) else t.op(f"mul i64 {wide}, {pitch}")
+        step = emit_mul_i64(t, wide, pitch) if isinstance(pitch, int) else t.op(f"mul i64 {wide}, {pitch}")
         offset = t.op(f"add i64 {offset}, {step}") if offset else step
     return offset
 

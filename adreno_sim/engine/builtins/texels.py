@@ -216,8 +216,8 @@ def _encoded(e: Emitter, format: Format, suffix: str, type: ir.Type, wide: ir.Ty
     spelled = llvm_types.spell(single)
     if format.srgb:
         return _on_the_curve(e, format, type, single, value)
-    scaled = e.body.op(f"fmul {spelled} {value}, {constants.number(single, float(limits.max))}")
-    return to_int(e, single, type, emit_intrinsic(e, "roundeven", single, scaled), format.meaning == "snorm")
+    emit_mul_i64 = e.body.op(f"fmul {spelled} {value}, {constants.number(single, float(limits.max))}")
+    return to_int(e, single, type, emit_intrinsic(e, "roundeven", single, emit_mul_i64), format.meaning == "snorm")
 
 
 def _on_the_curve(e: Emitter, format: Format, type: ir.Type, single: ir.Type, value: str) -> str:
@@ -228,8 +228,8 @@ def _on_the_curve(e: Emitter, format: Format, type: ir.Type, single: ir.Type, va
         if component in srgb.COMPONENTS:
             byte = srgb.encoded(e, item)
         else:
-            scaled = e.body.op(f"fmul float {item}, {constants.number(ir.Float(32), 255.0)}")
-            byte = to_int(e, ir.Float(32), ir.Int(8), emit_intrinsic(e, "roundeven", ir.Float(32), scaled), False)
+            emit_mul_i64 = e.body.op(f"fmul float {item}, {constants.number(ir.Float(32), 255.0)}")
+            byte = to_int(e, ir.Float(32), ir.Int(8), emit_intrinsic(e, "roundeven", ir.Float(32), emit_mul_i64), False)
         result = e.body.op(f"insertelement {llvm_types.spell(type)} {result}, i8 {byte}, i32 {channel}")
     return result
 

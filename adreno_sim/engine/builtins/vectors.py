@@ -12,7 +12,7 @@ from ..emit import access
 from ..emit.access import emit_block_operation
 from ..emit.builtin_registry import builtin, builtin_family
 from ..emit.emitter import Emitter
-from ..llvm.text import scaled
+from ..llvm.text import emit_mul_i64
 from .conversions import resized
 
 _HALF, _FLOAT = ir.Float(16), ir.Float(32)
@@ -129,7 +129,7 @@ def element_bytes(spelled: str) -> int:
 
 
 def _copy_block(e: Emitter, target: Ptr, source: Ptr, count: str, size: int) -> None:
-    nbytes = scaled(e.body, count, size)
+    nbytes = emit_mul_i64(e.body, count, size)
     move = e.unit.declare("llvm.memmove.p0.p0.i64", "void", "ptr, ptr, i64, i1")
     to, origin = e.address(target), e.address(source)
     checks = [(target, Kind.OUT_OF_BOUNDS_WRITE), (source, Kind.OUT_OF_BOUNDS_READ)]

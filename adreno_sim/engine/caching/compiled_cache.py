@@ -57,7 +57,7 @@ def discard(name: str) -> None:
         (folder() / name).unlink()
 
 
-def linked(text: str, symbol: str, keep: bool = True) -> objects.Loaded:
+def load_linked(text: str, symbol: str, keep: bool = True) -> objects.Loaded:
     """The machine code of a module in this process: made now unless it is on disk, where `keep` says to look and to keep it."""
     machine = objects.machine()
     name = name_of(text, machine.identity)
@@ -77,11 +77,11 @@ def module_name(kernel: ir.Function, spec: Specialization, identity: str) -> str
     """The entry of what `kernel` compiles to for `spec`; "" for a kernel of unknown origin."""
     if not kernel.digest:
         return ""
-    text = "\0".join((kernel.digest, code_digest("modules"), identity, spelled(spec)))
+    text = "\0".join((kernel.digest, code_digest("modules"), identity, canonical_text(spec)))
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def found_of_launch(
+def load_or_find(
     kind: str,
     find: Callable[[ir.Function, Specialization, LaunchFacts], T],
     kernel: ir.Function,
@@ -94,7 +94,7 @@ def found_of_launch(
     """
     if not kernel.digest:  # of unknown origin
         return find(kernel, spec, facts)
-    text = "\0".join((kernel.digest, code_digest(kind), spelled(spec), spelled(facts)))
+    text = "\0".join((kernel.digest, code_digest(kind), canonical_text(spec), canonical_text(facts)))
     name = hashlib.sha256(text.encode()).hexdigest()
     found: T | None = load_value(kind, name)
     if found is None:
@@ -119,14 +119,14 @@ def store_value(kind: str, name: str, value: object) -> None:
     disk_cache.store(disk_cache.folder(kind) / name, zlib.compress(pickle.dumps(value), _FAST))
 
 
-def spelled(value: object) -> str:
+def canonical_text(value: object) -> str:
     """A text that two values share only if they are equal: sets in order, unlike `repr`."""
     if is_dataclass(value):
-        parts = [f"{field.name}={spelled(getattr(value, field.name))}" for field in fields(value)]
+        parts = [f"{field.name}={canonical_text(getattr(value, field.name))}" for field in fields(value)]
     elif isinstance(value, (tuple, list)):
-        parts = [spelled(item) for item in value]
+        parts = [canonical_text(item) for item in value]
     elif isinstance(value, Set):
-        parts = sorted(map(spelled, value))
+        parts = sorted(map(canonical_text, value))
     else:
         return repr(value)
     return f"{type(value).__name__}({', '.join(parts)})"

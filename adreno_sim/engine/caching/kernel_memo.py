@@ -15,8 +15,8 @@ T = TypeVar("T")
 class KernelMemo(Generic[T]):
     """At most `kept` values of one kind, the one made first going first. Safe to use from several threads."""
 
-    def __init__(self, kept: int = 1024) -> None:
-        self._kept = kept
+    def __init__(self, capacity: int = 1024) -> None:
+        self._capacity = capacity
         self._lock = threading.Lock()
         self._known: OrderedDict[tuple[Hashable, ...], tuple[ir.Function, T]] = OrderedDict()
 
@@ -29,7 +29,7 @@ class KernelMemo(Generic[T]):
             made = kernel, make()  # holds the kernel, so that its id stays its own
             with self._lock:
                 known = self._known.setdefault(asked, made)
-                while len(self._known) > self._kept:
+                while len(self._known) > self._capacity:
                     self._known.popitem(last=False)
         return known[1]
 

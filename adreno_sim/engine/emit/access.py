@@ -14,7 +14,7 @@ from ...ir import ir, llvm_types
 from ...ir.provenance import ALIGNED, Ptr, is_pointer, stride_of
 from ...ir.unsupported import unsupported
 from ..abi import context
-from ..llvm.text import added, scaled
+from ..llvm.text import emit_add_i64, emit_mul_i64
 from .diagnostic_sites import DiagnosticSite
 from .emitter import Emitter, instruction
 from .inner_bounds import IndexStep, emit_index_checks
@@ -245,10 +245,10 @@ def offset_pointer(e: Emitter, pointer: Ptr, index: str | int, stride: int) -> P
         address = e.body.op(f"getelementptr i8, ptr {e.address(pointer)}, i64 {distance}")
         low = distance & -distance  # type: ignore[operator]
     else:
-        distance = scaled(e.body, index, stride)
+        distance = emit_mul_i64(e.body, index, stride)
         address = e.body.op(f"getelementptr [{stride} x i8], ptr {e.address(pointer)}, i64 {index}")
         low = stride & -stride
-    offset = added(e.body, pointer.offset, distance)
+    offset = emit_add_i64(e.body, pointer.offset, distance)
     return Ptr(pointer.base, pointer.length, offset, min(pointer.align, low), pointer.object, address)
 
 

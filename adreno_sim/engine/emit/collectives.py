@@ -167,8 +167,8 @@ def _broadcast(c: _Combiner) -> None:
     """A sub-group broadcast names a lane; a work-group broadcast names local ids along x, y, z."""
     sizes, index = c.plan.unit.spec.local_size, "0"
     for which in range(len(c.instr.operands) - 1, 0, -1):
-        scaled = c.t.op(f"mul i64 {index}, {sizes[which - 1]}")
-        index = c.t.op(f"add i64 {scaled}, {_index(c, which, '%first')}")
+        emit_mul_i64 = c.t.op(f"mul i64 {index}, {sizes[which - 1]}")
+        index = c.t.op(f"add i64 {emit_mul_i64}, {_index(c, which, '%first')}")
     _store_all(c, c.operand(0, _wrapped_lane(c, index)))
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ...ir import ir
 from ..abi import context
-from ..llvm.text import Text, added, scaled
+from ..llvm.text import Text, emit_add_i64, emit_mul_i64
 
 if TYPE_CHECKING:
     from .region import RegionEmitter
@@ -49,7 +49,7 @@ class WorkItem:
 
     def _edge(self, t: Text, axis: int) -> str:
         total = context.read(t, context.GLOBAL_SIZE + axis)
-        rest = t.op(f"sub i64 {total}, {scaled(t, self.group(axis), self._sizes[axis])}")
+        rest = t.op(f"sub i64 {total}, {emit_mul_i64(t, self.group(axis), self._sizes[axis])}")
         least = self._e.unit.declare("llvm.umin.i64", "i64", "i64, i64")
         return t.op(f"call {least}(i64 {rest}, i64 {self._sizes[axis]})")
 
@@ -67,21 +67,21 @@ class WorkItem:
 
     def _first(self, axis: int) -> str:
         """Global id of the group's first work-item, without the offset."""
-        return self._once("first", axis, lambda t: scaled(t, self.group(axis), self._sizes[axis]))
+        return self._once("first", axis, lambda t: emit_mul_i64(t, self.group(axis), self._sizes[axis]))
 
     def global_id(self, axis: int, with_offset: bool = True) -> str:
         start: str | int = self._first(axis)
         if with_offset:
             offset = self.offset(axis)
-            start = self._once("start", axis, lambda t: added(t, self._first(axis), offset))
-        return str(added(self._e.body, start, 0 if self.local[axis] == "0" else self.local[axis]))
+            start = self._once("start", axis, lambda t: emit_add_i64(t, self._first(axis), offset))
+        return str(emit_add_i64(self._e.body, start, 0 if self.local[axis] == "0" else self.local[axis]))
 
     def _linear(self, t: Text, ids: list[str], sizes: list[str]) -> str:
         result: str | int = 0
         for axis in (2, 1, 0):
             if result != 0:
                 result = t.op(f"mul i64 {result}, {sizes[axis]}")
-            result = added(t, result, 0 if ids[axis] == "0" else ids[axis])
+            result = emit_add_i64(t, result, 0 if ids[axis] == "0" else ids[axis])
         return str(result)
 
     def local_linear(self, t: Text) -> str:

@@ -15,16 +15,16 @@ _PLAIN, _INLINED = " #0 {", " #4 {"
 """Attributes of a function that nothing is said of, and of one that is always inlined (`Unit.text`)."""
 
 
-def inlined(functions: Sequence[str]) -> list[str]:
+def mark_inlined(functions: Sequence[str]) -> list[str]:
     """`functions`, the text of each beginning with its head, those that are to be inlined marked."""
-    return [_marked(text) if _goes_inside(text, functions) else text for text in functions]
+    return [_mark(text) if _is_to_inline(text, functions) else text for text in functions]
 
 
-def _marked(text: str) -> str:
+def _mark(text: str) -> str:
     return text.replace(_PLAIN, _INLINED, 1)
 
 
-def _goes_inside(text: str, functions: Sequence[str]) -> bool:
+def _is_to_inline(text: str, functions: Sequence[str]) -> bool:
     head, _, body = text.partition("\n")
     lines = body.count("\n")
     if not head.endswith(_PLAIN) or lines > LARGE:

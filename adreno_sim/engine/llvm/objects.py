@@ -46,7 +46,7 @@ class Machine:
         return llvm.create_lljit_compiler(self._machine)
 
     @cached_property
-    def _fallbacks(self) -> bytes:
+    def _soft_float(self) -> bytes:
         """Object code of what this processor lacks; empty where it lacks nothing."""
         return self.compile(soft_float.text()) if soft_float.needed(self.features) else b""
 
@@ -66,8 +66,8 @@ class Machine:
         """Object code linked into this process; RuntimeError if it is damaged."""
         with _LOCK:
             library = llvm.JITLibraryBuilder().add_object_img(code).export_symbol(symbol)
-            if self._fallbacks:
-                library.add_object_img(self._fallbacks)
+            if self._soft_float:
+                library.add_object_img(self._soft_float)
             for name, function in _LIBC.items():
                 library.import_symbol(name, function)
             tracker = library.link(self._linker, f"kernel{next(_NUMBER)}")

@@ -58,18 +58,18 @@ class Text:
 def any_of(t: Text, flags: str, count: int) -> str:
     """An i1: whether any of `count` flags holds."""
     if count & (count - 1):
-        return t.op(f"icmp ne i32 {_sum(t, flags, count)}, 0")
+        return t.op(f"icmp ne i32 {_emit_count(t, flags, count)}, 0")
     return t.op(f"icmp ne i{count} {t.op(f'bitcast <{count} x i1> {flags} to i{count}')}, 0")
 
 
 def all_of(t: Text, flags: str, count: int) -> str:
     """An i1: whether all of `count` flags hold."""
     if count & (count - 1):
-        return t.op(f"icmp eq i32 {_sum(t, flags, count)}, {count}")
+        return t.op(f"icmp eq i32 {_emit_count(t, flags, count)}, {count}")
     return t.op(f"icmp eq i{count} {t.op(f'bitcast <{count} x i1> {flags} to i{count}')}, -1")
 
 
-def _sum(t: Text, flags: str, count: int) -> str:
+def _emit_count(t: Text, flags: str, count: int) -> str:
     """How many flags hold. As a word, three of 64 bits become VMOVMSKPD of registers that AVX-512 alone has, which it cannot
     name: LLVM 22 then looks at another register."""
     wide = t.op(f"zext <{count} x i1> {flags} to <{count} x i32>")
@@ -79,12 +79,12 @@ def _sum(t: Text, flags: str, count: int) -> str:
     return total
 
 
-def scaled(t: Text, value: str, factor: int) -> str:
+def emit_mul_i64(t: Text, value: str, factor: int) -> str:
     """`value * factor` in i64."""
     return value if factor == 1 else t.op(f"mul i64 {value}, {factor}")
 
 
-def added(t: Text, left: str | int, right: str | int) -> str | int:
+def emit_add_i64(t: Text, left: str | int, right: str | int) -> str | int:
     """`left + right` in i64; plain ints are folded."""
     if isinstance(left, int) and isinstance(right, int):
         return left + right

@@ -31,7 +31,7 @@ def splat(t: Text, type: ir.Type, operand: str, lanes: int) -> str:
     return t.op(f"shufflevector {spelled} {first}, {spelled} poison, <{lanes} x i32> zeroinitializer")
 
 
-def moved(t: Text, type: ir.Type, operand: str, pattern: Sequence[int]) -> str:
+def emit_add_pattern(t: Text, type: ir.Type, operand: str, pattern: Sequence[int]) -> str:
     """The scalar `operand` plus a constant per lane."""
     lanes = len(pattern)
     spread = splat(t, type, operand, lanes)
@@ -40,14 +40,14 @@ def moved(t: Text, type: ir.Type, operand: str, pattern: Sequence[int]) -> str:
     return t.op(f"add {llvm_types.spell(wide(type, lanes))} {spread}, {numbers(type, pattern)}")
 
 
-def both(t: Text, a: str | None, b: str | None, lanes: int) -> str | None:
+def emit_and_masks(t: Text, a: str | None, b: str | None, lanes: int) -> str | None:
     """The lanes in two masks; None is all lanes."""
     if a is None or b is None:
         return b if a is None else a
     return t.op(f"and <{lanes} x i1> {a}, {b}")
 
 
-def negated(t: Text, mask: str, lanes: int) -> str:
+def emit_not_mask(t: Text, mask: str, lanes: int) -> str:
     return t.op(f"xor <{lanes} x i1> {mask}, splat (i1 true)")
 
 

@@ -22,7 +22,7 @@ from .in_range import AccessAnalysis
 
 _COORDINATE = 1 << 40  # weight of a coordinate over the one before it: beyond any extent
 
-_known: KernelMemo[frozenset[int]] = KernelMemo()
+_results: KernelMemo[frozenset[int]] = KernelMemo()
 
 
 def single_writer_args(function: ir.Function, spec: Specialization, facts: LaunchFacts, *, keep: bool = False) -> frozenset[int]:
@@ -32,8 +32,8 @@ def single_writer_args(function: ir.Function, spec: Specialization, facts: Launc
     This looks at each argument alone: one whose memory another argument shares may be among them. `keep`: they are looked for
     on disk first, and kept there.
     """
-    load_or_prove = partial(compiled_cache.found_of_launch, "single_writer", _prove_all) if keep else _prove_all
-    return _known.get(function, spec, facts, make=lambda: load_or_prove(function, spec, facts))
+    load_or_prove = partial(compiled_cache.load_or_find, "single_writer", _prove_all) if keep else _prove_all
+    return _results.get(function, spec, facts, make=lambda: load_or_prove(function, spec, facts))
 
 
 def _prove_all(function: ir.Function, spec: Specialization, facts: LaunchFacts) -> frozenset[int]:

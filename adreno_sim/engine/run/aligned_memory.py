@@ -6,10 +6,10 @@ import numpy as np
 
 from ...ir.provenance import ALIGNED as ALIGNMENT
 
-__all__ = ["ALIGNMENT", "aligned"]
+__all__ = ["ALIGNMENT", "zeroed_aligned"]
 
 
-def aligned(nbytes: int) -> tuple[np.ndarray, int]:
+def zeroed_aligned(nbytes: int) -> tuple[np.ndarray, int]:
     """Zeroed memory of `nbytes` on a 128-byte boundary: the array that owns it, and the address."""
     owner = np.zeros(nbytes + ALIGNMENT, np.uint8)
     address = owner.ctypes.data

@@ -62,5 +62,5 @@ def _compile(kernel: ir.Function, spec: Specialization, keep: bool) -> CompiledK
             compiled_cache.store_value("modules", name, module)
     if not module.text:
         raise NotVectorizable(module.reason)
-    loaded = compiled_cache.linked(module.text, "worker", keep)
+    loaded = compiled_cache.load_linked(module.text, "worker", keep)
     return CompiledKernel(kernel, spec, module, _SIGNATURE(loaded.address), loaded)

@@ -15,17 +15,17 @@ from typing import NamedTuple
 from ..caching import compiled_cache
 from ..llvm import objects
 
-CALL, BOX_WORDS = 8, 16
+CALL, MAILBOX_WORDS = 8, 16
 """A box in 64-bit words: its state, and on a cache line of its own what to call (code, context, arguments, private memory)."""
 
-_OFFERED, _RUNNING, _AWAITED = 1, 2, 4  # bits of the state; awaited: whoever offered it sleeps until it is 0
-LOOKS = 5000
+_PUBLISHED, _RUNNING, _AWAITED = 1, 2, 4  # bits of the state; awaited: whoever offered it sleeps until it is 0
+SPINS = 5000
 """How often a state is looked at, with a pause of the processor between, before its thread goes to sleep."""
 _SLEEP, _WAKE = 128, 129  # FUTEX_WAIT and FUTEX_WAKE, of this process alone
 _FUTEX = 202  # number of the system call
 
 
-class Handover(NamedTuple):
+class FutexPool(NamedTuple):
     """The functions, all of which let the interpreter's other threads run meanwhile. Addresses are of boxes.
 
     help(box): does what is offered at a box, for ever.
@@ -37,22 +37,22 @@ class Handover(NamedTuple):
     """
 
     loaded: objects.Loaded
-    help: ctypes._CFunctionType
-    offer: ctypes._CFunctionType
-    finish: ctypes._CFunctionType
-    share: ctypes._CFunctionType
-    idle: ctypes._CFunctionType
+    serve: ctypes._CFunctionType
+    publish: ctypes._CFunctionType
+    join: ctypes._CFunctionType
+    run_and_join: ctypes._CFunctionType
+    wait_idle: ctypes._CFunctionType
 
 
 @functools.cache
-def handover() -> Handover:
+def futex_pool() -> FutexPool:
     """The functions, once a process."""
-    loaded = compiled_cache.linked(_text(), "handover")
+    loaded = compiled_cache.load_linked(_text(), "handover")
     word = ctypes.c_size_t
     signatures = [(None, 1), (None, 2), (word, 2), (word, 6), (word, 3)]
     table = (word * len(signatures)).from_address(loaded.address)
     functions = (ctypes.CFUNCTYPE(result, *[word] * count)(at) for at, (result, count) in zip(table, signatures, strict=True))
-    return Handover(loaded, *functions)
+    return FutexPool(loaded, *functions)
 
 
 def _text() -> str:
@@ -68,7 +68,7 @@ define internal i64 @futex(ptr %word, i64 %operation, i64 %value, ptr %time) {{
 }}
 
 define internal ptr @box(ptr %boxes, i64 %number) {{
-  %at = mul i64 %number, {BOX_WORDS * 8}
+  %at = mul i64 %number, {MAILBOX_WORDS * 8}
   %box = getelementptr i8, ptr %boxes, i64 %at
   ret ptr %box
 }}
@@ -92,11 +92,11 @@ entry:
 rest:
   %n = phi i64 [ 0, %entry ], [ 0, %done ], [ 0, %parked ], [ 0, %claim ], [ %n.next, %look ]
   %state = load atomic i32, ptr %box monotonic, align 4
-  %offered = and i32 %state, {_OFFERED}
+  %offered = and i32 %state, {_PUBLISHED}
   %any = icmp ne i32 %offered, 0
   br i1 %any, label %claim, label %none
 none:
-  %long = icmp uge i64 %n, {LOOKS}
+  %long = icmp uge i64 %n, {SPINS}
   br i1 %long, label %parked, label %look
 look:
   %n.next = add i64 %n, 1
@@ -106,7 +106,7 @@ parked:
   %slept = call i64 @futex(ptr %box, i64 {_SLEEP}, i64 0, ptr null)
   br label %rest
 claim:
-  %taken = xor i32 %state, {_OFFERED | _RUNNING}
+  %taken = xor i32 %state, {_PUBLISHED | _RUNNING}
   %pair = cmpxchg ptr %box, i32 %state, i32 %taken acq_rel monotonic, align 4
   %mine = extractvalue {{ i32, i1 }} %pair, 1
   br i1 %mine, label %run, label %rest
@@ -132,7 +132,7 @@ head:
   br i1 %more, label %body, label %end
 body:
   %box = call ptr @box(ptr %boxes, i64 %n)
-  store atomic i32 {_OFFERED}, ptr %box release, align 4
+  store atomic i32 {_PUBLISHED}, ptr %box release, align 4
   %told = call i64 @futex(ptr %box, i64 {_WAKE}, i64 1, ptr null)
   %n.next = add i64 %n, 1
   br label %head
@@ -196,7 +196,7 @@ ask:
   br label %withdraw
 withdraw:
   %state = load atomic i32, ptr %box acquire, align 4
-  %waiting = and i32 %state, {_OFFERED}
+  %waiting = and i32 %state, {_PUBLISHED}
   %late = icmp eq i32 %waiting, 0
   br i1 %late, label %watched, label %back
 back:
@@ -207,7 +207,7 @@ own:
   call void @call(ptr %box)
   br label %next
 watched:
-  %soon = call i1 @watch(ptr %box, i64 {LOOKS})
+  %soon = call i1 @watch(ptr %box, i64 {SPINS})
   br i1 %soon, label %next, label %wait
 wait:
   %over = call i1 @sleep(ptr %box, ptr null)

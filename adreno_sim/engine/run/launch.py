@@ -19,11 +19,11 @@ from ..abi import argument_block, context, order_tables
 from ..abi.bound import Bound, BoundBuffer, BoundImage
 from ..abi.specialization import BufferArg, ImageArg, ScalarArg
 from ..builtins.texels import texel_bytes
-from .aligned_memory import ALIGNMENT, aligned
+from .aligned_memory import ALIGNMENT, zeroed_aligned
 from .compiled_kernel import CompiledKernel
-from .race_findings import RaceRecords, race_findings, with_races
-from .results import findings_of, printed_text, store_events, with_left_out
-from .workers import Words, execute, execute_apart, worth_help
+from .race_findings import RaceRecords, merge_race_findings, race_findings
+from .results import add_watchdog, findings_of, printed_text, store_events
+from .workers import Words, execute, execute_per_worker, worth_help
 
 EVENTS = 1 << 16
 PRINT_BYTES = 1 << 20
@@ -82,21 +82,21 @@ def run(
     memory, words = launch.memory, launch.words
     threads = 1 if watch_range is not None else threads or len(os.sched_getaffinity(0))
     turns = compiled.spec.full and not compiled.spec.deferred_checks
-    full = _Full(compiled, launch, seed, first_tick, threads) if turns else None
+    full = _FullLevel(compiled, launch, seed, first_tick, threads) if turns else None
     start = time.perf_counter()
     if full is None or len(full.blocks) == 1:
         execute(compiled, words, memory.context, memory.arguments, threads if full is None else 1, timeout)
     else:
-        execute_apart(compiled, full.blocks, memory.arguments, timeout)
+        execute_per_worker(compiled, full.blocks, memory.arguments, timeout)
         full.gather()
     seconds = time.perf_counter() - start
     found: list[Finding] = []
     if memory.fired or compiled.module.notes:
         found = findings_of(compiled, memory.sites, global_size, args, offset)
     if words[context.LEFT_OUT] and not words[context.STICKY]:
-        found = with_left_out(compiled, found)
+        found = add_watchdog(compiled, found)
     if full is not None:
-        found = with_races(found, full.findings(global_size, args, offset))
+        found = merge_race_findings(found, full.findings(global_size, args, offset))
     result = RawResult(
         found,
         store_events(compiled, launch.events, words[context.WATCH_COUNT], global_size, offset) if watch_range else [],
@@ -191,7 +191,7 @@ class _Memory:
         count = len(compiled.module.sites)
         self.arguments_at = llvm_types.align_up(context.WORDS * 8, ALIGNMENT)
         self.sites_at = llvm_types.align_up(self.arguments_at + argument_block.slots(compiled.spec.args)[1], ALIGNMENT)
-        whole, self.context = aligned(self.sites_at + count * context.SITE_WORDS * 8)
+        whole, self.context = zeroed_aligned(self.sites_at + count * context.SITE_WORDS * 8)
         self.arguments, self.sites_address = self.context + self.arguments_at, self.context + self.sites_at
         self.sites = whole[self.sites_at :].view(np.uint64).reshape(count, context.SITE_WORDS)
         self.bytes = memoryview(whole.data)
@@ -268,7 +268,7 @@ def _address(array: np.ndarray) -> int:
     return int(array.ctypes.data) if len(array) else 0
 
 
-class _Full:
+class _FullLevel:
     """What a launch at level full has besides: the order of turns, the ticks of groups, and the race records.
 
     blocks: context blocks, more than one where workers run groups side by side, each with a clock and race records of its own.
@@ -280,7 +280,7 @@ class _Full:
         count = order_tables.items_in_table(compiled.module.flat, spec.items, spec.wave_size)
         self.turns, self.items = order_tables.tables(launch.groups, count, seed)
         self.ticks = np.full(launch.groups, np.iinfo(np.uint64).max, np.uint64)
-        workers = min(threads, launch.groups) if _groups_keep_apart(compiled) and worth_help(compiled, launch.groups) else 1
+        workers = min(threads, launch.groups) if _are_groups_independent(compiled) and worth_help(compiled, launch.groups) else 1
         self.races = np.zeros((workers, context.RACE_CAPACITY, context.RACE_WORDS), np.uint64)
         launch.words[context.LAUNCH_TICK] = first_tick << 32
         launch.words[context.NOW] = (first_tick - 1) << 32
@@ -294,7 +294,7 @@ class _Full:
 
     def _block(self, number: int) -> tuple[Words, int]:
         """The context block of one worker of several."""
-        memory, address = aligned(self.words.nbytes)
+        memory, address = zeroed_aligned(self.words.nbytes)
         words = memoryview(memory.data).cast("Q")
         words[:] = self.words
         words[context.NEXT_GROUP], words[context.GROUP_COUNT] = self.bounds[number], self.bounds[number + 1]
@@ -320,7 +320,7 @@ class _Full:
         return race_findings(self.compiled, parts, global_size, args, offset)
 
 
-def _groups_keep_apart(compiled: CompiledKernel) -> bool:
+def _are_groups_independent(compiled: CompiledKernel) -> bool:
     """Whether nothing that groups do can touch: no argument has race cells, and nothing is printed."""
     shadows = [arg.shadow for arg in compiled.spec.args if isinstance(arg, (BufferArg, ImageArg))]
     return not compiled.module.prints and not any(shadow is not None and shadow.cell_words for shadow in shadows)

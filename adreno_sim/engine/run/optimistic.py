@@ -37,7 +37,7 @@ SNAPSHOT_LIMIT = 64 << 20
 
 
 @dataclass
-class Prepared:
+class LaunchAnalysis:
     """What launches of one kernel, specialization and facts share. `kernel` is held so that its id stays its own.
 
     fast: sticky code, or at level off all there is, once it is compiled. failed: it had to be replayed before, or there is
@@ -47,7 +47,7 @@ class Prepared:
 
     kernel: ir.Function
     spec: Specialization
-    places: int
+    access_sites: int
     proven: int
     fast: CompiledKernel | None = None
     failed: bool = False
@@ -55,11 +55,11 @@ class Prepared:
     @cached_property
     def accesses(self) -> AccessCounts:
         """What is known of accesses that are not counted."""
-        return AccessCounts(self.places, self.proven)
+        return AccessCounts(self.access_sites, self.proven)
 
 
-_prepared: KernelMemo[Prepared] = KernelMemo()
-_effects: KernelMemo[tuple[frozenset[int], frozenset[int]]] = KernelMemo()
+_analyses: KernelMemo[LaunchAnalysis] = KernelMemo()
+_mod_refs: KernelMemo[tuple[frozenset[int], frozenset[int]]] = KernelMemo()
 
 
 def run(
@@ -84,30 +84,42 @@ def run(
 
     if spec.watch:
         return launch.run(code(spec), global_size, offset, args, **options)
-    plan = prepared(kernel, spec, facts or facts_of(kernel, spec, global_size, offset, args), keep=keep)
+    analysis = analyze_launch(kernel, spec, facts or facts_of(kernel, spec, global_size, offset, args), keep=keep)
     if spec.checks == "off":  # what is proven makes faster code still
-        plan.fast = plan.fast or code(plan.spec)
-        return launch.run(plan.fast, global_size, offset, args, **options)
-    if not plan.failed and plan.fast is None:
+        analysis.fast = analysis.fast or code(analysis.spec)
+        return launch.run(analysis.fast, global_size, offset, args, **options)
+    if not analysis.failed and analysis.fast is None:
         try:
-            plan.fast = code(replace(plan.spec, deferred_checks=True))
+            analysis.fast = code(replace(analysis.spec, deferred_checks=True))
         except NotVectorizable:
-            plan.failed = True
+            analysis.failed = True
     result = None
-    if not plan.failed and plan.fast is not None:
-        result = _run_fast(plan, plan.fast, global_size, offset, args, options)
+    if not analysis.failed and analysis.fast is not None:
+        result = _run_deferring(analysis, analysis.fast, global_size, offset, args, options)
     if result is None or result.failed:
-        again = launch.run(code(plan.spec), global_size, offset, args, **options)
-        again.seconds += result.seconds if result else 0.0
-        result = again
-    result.accesses = (
-        AccessCounts(plan.places, plan.proven, result.executed, result.executed_proven) if spec.count else plan.accesses
-    )
+        result = rerun_with_diagnostics(code(analysis.spec), global_size, offset, args, result, options)
+    result.accesses = analysis.accesses
+    if spec.count:
+        result.accesses = AccessCounts(analysis.access_sites, analysis.proven, result.executed, result.executed_proven)
     return result
 
 
-def _run_fast(
-    plan: Prepared,
+def rerun_with_diagnostics(
+    reporting: CompiledKernel,
+    global_size: Sequence[int],
+    offset: Sequence[int],
+    args: Sequence[Bound],
+    failed: RawResult | None,
+    options: Any,
+) -> RawResult:
+    """Run the launch with code that reports every failed check. The seconds of the `failed` run, if there was one, are added."""
+    result = launch.run(reporting, global_size, offset, args, **options)
+    result.seconds += failed.seconds if failed else 0.0
+    return result
+
+
+def _run_deferring(
+    analysis: LaunchAnalysis,
     compiled: CompiledKernel,
     global_size: Sequence[int],
     offset: Sequence[int],
@@ -115,37 +127,37 @@ def _run_fast(
     options: Any,
 ) -> RawResult | None:
     """Run sticky code; where it failed, memory is as it was before. None where that would take too large a copy."""
-    ranges = snapshot_ranges(plan.kernel, args) if compiled.module.may_fail else []
+    ranges = snapshot_ranges(analysis.kernel, args) if compiled.module.may_fail else []
     if sum(nbytes for _, nbytes in ranges) > SNAPSHOT_LIMIT:
         return None
-    before = [_copied(*piece) for piece in ranges]
+    before = [_copy_bytes(*piece) for piece in ranges]
     result = launch.run(compiled, global_size, offset, args, **options)
     if result.failed:
-        plan.failed = True
+        analysis.failed = True
         for (address, _), data in zip(ranges, before, strict=True):
             ctypes.memmove(address, data.ctypes.data, data.nbytes)
     return result
 
 
-def prepared(kernel: ir.Function, spec: Specialization, facts: LaunchFacts, *, keep: bool = False) -> Prepared:
+def analyze_launch(kernel: ir.Function, spec: Specialization, facts: LaunchFacts, *, keep: bool = False) -> LaunchAnalysis:
     """What is proven of a launch; found again for a launch of the same facts, on disk too where `keep` says so."""
-    found = partial(compiled_cache.found_of_launch, "proofs", _proven) if keep else _proven
+    load_or_prove = partial(compiled_cache.load_or_find, "proofs", _prove_launch) if keep else _prove_launch
 
-    def make() -> Prepared:
-        places, proven, proofs = found(kernel, spec, facts)
-        return Prepared(kernel, replace(spec, proofs=proofs), places, proven)
+    def make() -> LaunchAnalysis:
+        access_sites, proven, proofs = load_or_prove(kernel, spec, facts)
+        return LaunchAnalysis(kernel, replace(spec, proofs=proofs), access_sites, proven)
 
-    return _prepared.get(kernel, spec, facts, make=make)
+    return _analyses.get(kernel, spec, facts, make=make)
 
 
 @gc_paused()
-def _proven(kernel: ir.Function, spec: Specialization, facts: LaunchFacts) -> tuple[int, int, Proofs]:
+def _prove_launch(kernel: ir.Function, spec: Specialization, facts: LaunchFacts) -> tuple[int, int, Proofs]:
     """Instructions that touch memory, how many of them are proven in range, and all proofs."""
-    places = {n for n, i in enumerate(i for block in kernel.blocks for i in block.instrs) if touches_memory(i)}
+    access_sites = {n for n, i in enumerate(i for block in kernel.blocks for i in block.instrs) if touches_memory(i)}
     proofs = prove(kernel, spec, facts)
     if spec.full:
         proofs = replace(proofs, race_free_locals=race_free_local_arrays(kernel, spec, facts))
-    return len(places), len(places & proofs.in_range), proofs
+    return len(access_sites), len(access_sites & proofs.in_range), proofs
 
 
 def snapshot_ranges(kernel: ir.Function, args: Sequence[Bound]) -> list[tuple[int, int]]:
@@ -154,28 +166,28 @@ def snapshot_ranges(kernel: ir.Function, args: Sequence[Bound]) -> list[tuple[in
 
     What it only writes needs no copy: the second run writes the same bytes again.
     """
-    written, read = _effects_of(kernel)
+    written, read = _mod_ref_of(kernel)
     sources = [_range(args[i]) for i in read]
-    found = []
+    load_or_prove = []
     for index in sorted(written):
         low, size = _range(args[index])
         if size and any(low < a + n and a < low + size for a, n in sources):
-            found.append((low, size))
+            load_or_prove.append((low, size))
             valid = args[index].valid  # type: ignore[union-attr]
-            found += [(valid, size)] if valid else []
-    return found
+            load_or_prove += [(valid, size)] if valid else []
+    return load_or_prove
 
 
 def _range(arg: Bound) -> tuple[int, int]:
     return (arg.address, arg.nbytes) if isinstance(arg, (BoundBuffer, BoundImage)) else (0, 0)
 
 
-def _copied(address: int, nbytes: int) -> np.ndarray:
+def _copy_bytes(address: int, nbytes: int) -> np.ndarray:
     copy = np.empty(nbytes, np.uint8)
     ctypes.memmove(copy.ctypes.data, address, nbytes)
     return copy
 
 
-def _effects_of(kernel: ir.Function) -> tuple[frozenset[int], frozenset[int]]:
+def _mod_ref_of(kernel: ir.Function) -> tuple[frozenset[int], frozenset[int]]:
     """Indices of the arguments that `kernel` may write, and of those it may read."""
-    return _effects.get(kernel, make=lambda: (written_arguments(kernel), read_arguments(kernel)))
+    return _mod_refs.get(kernel, make=lambda: (written_arguments(kernel), read_arguments(kernel)))

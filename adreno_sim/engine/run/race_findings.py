@@ -49,7 +49,7 @@ class RaceRecords:
     turns: np.ndarray
 
 
-def with_races(found: list[Finding], races: list[Finding]) -> list[Finding]:
+def merge_race_findings(found: list[Finding], races: list[Finding]) -> list[Finding]:
     """All findings in the order of the source. A read that races with the very write it lacked is told once, as the race."""
     racing = {(race.access.view, line) for race in races if race.access is not None for line in _reading_lines(race)}
     kept = [
@@ -75,7 +75,7 @@ def race_findings(
     offset: Sequence[int],
 ) -> list[Finding]:
     """Findings of the records of a launch."""
-    clashes = [_clash(compiled, record, part, global_size, offset) for part, record in _merged(parts)]
+    clashes = [_make_clash(compiled, record, part, global_size, offset) for part, record in _merge_records(parts)]
     groups: dict[object, list[Clash]] = {}
     for clash in clashes:
         if clash.how != race_cells.OVERWRITTEN:
@@ -87,7 +87,7 @@ def race_findings(
     return [_finding(compiled, group, args) for group in groups.values()]
 
 
-def _merged(parts: Sequence[RaceRecords]) -> list[tuple[RaceRecords, list[int]]]:
+def _merge_records(parts: Sequence[RaceRecords]) -> list[tuple[RaceRecords, list[int]]]:
     """One record for each pair of accesses, of all workers: its first occurrence, and how many there are."""
     merged: dict[int, tuple[RaceRecords, list[int]]] = {}
     for part in parts:
@@ -104,7 +104,7 @@ def _merged(parts: Sequence[RaceRecords]) -> list[tuple[RaceRecords, list[int]]]
     return list(merged.values())
 
 
-def _clash(
+def _make_clash(
     compiled: CompiledKernel,
     record: list[int],
     part: RaceRecords,

@@ -56,11 +56,11 @@ def findings_of(
             item = work_item(compiled.spec.local_size, global_size, offset, group, local)
             values = record[context.SITE_VALUES : context.SITE_VALUES + context.SITE_VALUE_COUNT]
             found.append(_finding(compiled, site, record[context.SITE_COUNT], item, values, args))
-    found += [_certain(compiled, note) for note in compiled.module.notes]
+    found += [_certain_finding(compiled, note) for note in compiled.module.notes]
     return sorted(found, key=lambda f: (f.line, f.column, f.kind.label))
 
 
-def with_left_out(compiled: CompiledKernel, found: list[Finding]) -> list[Finding]:
+def add_watchdog(compiled: CompiledKernel, found: list[Finding]) -> list[Finding]:
     """The findings of a launch that ended before all its groups ran: it must not pass for one that has run."""
     if any(finding.kind is Kind.WATCHDOG for finding in found):
         return found
@@ -69,7 +69,7 @@ def with_left_out(compiled: CompiledKernel, found: list[Finding]) -> list[Findin
     return [*found, Finding(Kind.WATCHDOG, text, compiled.name, loc.line, loc.column, file=loc.file)]
 
 
-def _certain(compiled: CompiledKernel, site: DiagnosticSite) -> Finding:
+def _certain_finding(compiled: CompiledKernel, site: DiagnosticSite) -> Finding:
     """A finding that was known when compiling: no work-item, counted once."""
     access = Access(site.view, site.size) if site.view else None
     return Finding(site.kind, site.text, compiled.name, site.loc.line, site.loc.column, None, access, file=site.loc.file)
@@ -99,11 +99,11 @@ def access_of(compiled: CompiledKernel, site: DiagnosticSite, values: list[int],
 
 def _offset_access(compiled: CompiledKernel, site: DiagnosticSite, values: list[int], args: Sequence[Any]) -> Access:
     offset, length, base = values[:3]
-    view = site.view or _named(compiled, base, args)
+    view = site.view or _argument_name(compiled, base, args)
     return Access(view, site.size or values[3], _signed(offset, 64), None, (length,))
 
 
-def _named(compiled: CompiledKernel, base: int, args: Sequence[Any]) -> str:
+def _argument_name(compiled: CompiledKernel, base: int, args: Sequence[Any]) -> str:
     """The argument that lies at `base`."""
     for param, arg in zip(compiled.kernel.params, args, strict=True):
         if base and getattr(arg, "address", None) == base:
@@ -114,7 +114,7 @@ def _named(compiled: CompiledKernel, base: int, args: Sequence[Any]) -> str:
 def _message(compiled: CompiledKernel, site: DiagnosticSite, access: Access | None, values: list[int]) -> str:
     if site.kind is Kind.DIVERGENT_BARRIER:
         here, there = values[:2]
-        places = [_split_name(compiled, n) for n in (here, there)]
+        places = [_sync_point_name(compiled, n) for n in (here, there)]
         return f"work-items of one group part here: one {places[0]}, another {places[1]}; the group was ended"
     if site.shape == "index":
         return site.text.format(index=_signed(values[0], 64))
@@ -130,7 +130,7 @@ def _fields(access: Access) -> dict[str, object]:
     return {"view": access.view, "size": access.size, "offset": access.offset, "coordinate": access.coordinate, "extent": extent}
 
 
-def _split_name(compiled: CompiledKernel, number: int) -> str:
+def _sync_point_name(compiled: CompiledKernel, number: int) -> str:
     if number == 0:
         return "has ended"
     site = next(s for s in compiled.module.sites if s.shape == "split" and s.size == number)

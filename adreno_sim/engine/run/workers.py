@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from ...base.errors import AdrenoSimError
 from ..abi import context
-from .aligned_memory import aligned
+from .aligned_memory import zeroed_aligned
 from .worker_pool import Call, borrow, give_back
 
 if TYPE_CHECKING:
@@ -54,7 +54,9 @@ def execute(
     _run(compiled, [call] * workers, [words], groups, timeout)
 
 
-def execute_apart(compiled: CompiledKernel, blocks: Sequence[tuple[Words, int]], arguments_address: int, timeout: float) -> None:
+def execute_per_worker(
+    compiled: CompiledKernel, blocks: Sequence[tuple[Words, int]], arguments_address: int, timeout: float
+) -> None:
     """As `execute`, each worker with a context block of its own (words and address) that names the groups it runs."""
     groups = sum(words[context.GROUP_COUNT] - words[context.NEXT_GROUP] for words, _ in blocks)
     calls = [(compiled.loaded.address, address, arguments_address) for _, address in blocks]
@@ -65,11 +67,11 @@ def _run(compiled: CompiledKernel, calls: list[Call], blocks: Sequence[Words], g
     """Make one call for each worker, which run `groups` together."""
     quick = _is_quick(compiled, groups)
     start = perf_counter()
-    workers = _soon_over(compiled, calls) if quick else _watched(compiled, calls, blocks, timeout)
+    workers = _run_in_caller(compiled, calls) if quick else _run_watched(compiled, calls, blocks, timeout)
     compiled.pace.seconds_per_group = (perf_counter() - start) * workers / groups
 
 
-def _soon_over(compiled: CompiledKernel, calls: list[Call]) -> int:
+def _run_in_caller(compiled: CompiledKernel, calls: list[Call]) -> int:
     """The calling thread works too, as nothing needs to stop it. How many threads have worked."""
     private = compiled.module.memory
     own, *others = calls
@@ -77,31 +79,31 @@ def _soon_over(compiled: CompiledKernel, calls: list[Call]) -> int:
         compiled.worker(own[1], own[2], _private_memory(private))
         return 1
     try:
-        team = borrow(len(others))
+        pool = borrow(len(others))
     except RuntimeError:  # no more threads: the calling one does everything
         for _, context_address, arguments_address in calls:
             compiled.worker(context_address, arguments_address, _private_memory(private))
         return 1
-    taken = team.share(others, private, own, _private_memory(private))
-    give_back(team)
+    taken = pool.run_and_join(others, private, own, _private_memory(private))
+    give_back(pool)
     return 1 + taken
 
 
-def _watched(compiled: CompiledKernel, calls: list[Call], blocks: Sequence[Words], timeout: float) -> int:
+def _run_watched(compiled: CompiledKernel, calls: list[Call], blocks: Sequence[Words], timeout: float) -> int:
     """The calling thread waits, and stops what still runs after `timeout` seconds or on an interrupt."""
     try:
-        team = borrow(len(calls))
+        pool = borrow(len(calls))
     except RuntimeError as error:
         needed = f"kernel {compiled.name}: expected {len(calls)} threads besides the calling one"
         raise AdrenoSimError(f"{needed}, got from the system: {error}; the device option threads=1 asks for one") from None
     try:
-        team.offer(calls, compiled.module.memory)
-        team.wait(len(calls), timeout)
+        pool.publish(calls, compiled.module.memory)
+        pool.wait(len(calls), timeout)
     finally:
         for words in blocks:
             words[context.STOP] = 1  # only those who still run look at it
-        team.finish(len(calls))
-        give_back(team)
+        pool.join(len(calls))
+        give_back(pool)
     return len(calls)
 
 
@@ -123,6 +125,6 @@ _local = threading.local()
 def _private_memory(nbytes: int) -> int:
     """The address of this thread's private memory for a group, grown to `nbytes`."""
     if getattr(_local, "nbytes", -1) < nbytes:
-        _local.memory, _local.address = aligned(nbytes)
+        _local.memory, _local.address = zeroed_aligned(nbytes)
         _local.nbytes = nbytes
     return int(_local.address)

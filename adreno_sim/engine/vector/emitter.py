@@ -70,9 +70,9 @@ class VectorEmitter(LoopFlow):
             size = self.tile.size[axis]
             if size == 1 or (self.unit.spec.uniform and self.unit.spec.local_size[axis] % size == 0):
                 continue
-            own = vt.moved(t, ir.Int(64), self.item_ids.local[axis], self.tile.lane_offsets(axis))
+            own = vt.emit_add_pattern(t, ir.Int(64), self.item_ids.local[axis], self.tile.lane_offsets(axis))
             limit = vt.splat(t, ir.Int(64), self.item_ids.size(axis), self.count)
-            mask = vt.both(t, mask, t.op(f"icmp ult <{self.count} x i64> {own}, {limit}"), self.count)
+            mask = vt.emit_and_masks(t, mask, t.op(f"icmp ult <{self.count} x i64> {own}, {limit}"), self.count)
         return mask
 
     def _looped(self, axis: int) -> bool:

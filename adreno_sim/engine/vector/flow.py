@@ -311,12 +311,12 @@ class Flow(LaneValues):
         condition = self.components(last.operands[0])[0]
         masks: list[str | None]
         if last.op == "condbr":
-            masks = [condition, vt.negated(t, condition, self.count)]
+            masks = [condition, vt.emit_not_mask(t, condition, self.count)]
         else:
             masks = self._case_masks(last, condition)
         found: dict[Segment, MaskedEdge] = {}
         for target, mask in zip(targets, masks, strict=True):
-            whole = vt.both(t, self.mask, mask, self.count)
+            whole = vt.emit_and_masks(t, self.mask, mask, self.count)
             if target in found:
                 assert found[target].mask is not None and whole is not None
                 found[target].mask = t.op(f"or <{self.count} x i1> {found[target].mask}, {whole}")
@@ -332,7 +332,7 @@ class Flow(LaneValues):
         hits = [t.op(f"icmp eq {spelled} {value}, {vt.numbers(type, [c] * self.count)}") for c in last.cases]
         rest = "splat (i1 true)"
         for hit in hits:
-            rest = t.op(f"and <{self.count} x i1> {rest}, {vt.negated(t, hit, self.count)}")
+            rest = t.op(f"and <{self.count} x i1> {rest}, {vt.emit_not_mask(t, hit, self.count)}")
         return [rest, *hits]
 
     def _emit_masked_item(self, level: Level, item: Item) -> None:

@@ -18,7 +18,7 @@ from ..emit.image_refs import ImageRef
 from ..emit.pointers import LanePtr
 from ..llvm import constants
 from ..llvm import vector_text as vt
-from ..llvm.text import Text, scaled
+from ..llvm.text import Text, emit_mul_i64
 from . import memory
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class Coordinate:
         return t.op(f"add i32 {self.scalar}, {own}")
 
     def lanes(self, e: LaneValues) -> str:
-        return vt.moved(e.body, _INT, self.scalar, self.lane_offsets) if self.scalar is not None else self.vector
+        return vt.emit_add_pattern(e.body, _INT, self.scalar, self.lane_offsets) if self.scalar is not None else self.vector
 
 
 def _component(value: ir.Value, at: int) -> ir.Value | None:
@@ -167,7 +167,7 @@ def _lane_pointer(e: LaneValues, image: ImageRef, coordinates: list[Coordinate],
     for one, pitch in zip(coordinates, image.pitches(), strict=True):
         if one.scalar is not None and (one.uniform or (isinstance(pitch, int) and one.is_row)):
             wide = t.op(f"sext i32 {one.scalar} to i64")
-            step = scaled(t, wide, pitch) if isinstance(pitch, int) else t.op(f"mul i64 {wide}, {pitch}")
+            step = emit_mul_i64(t, wide, pitch) if isinstance(pitch, int) else t.op(f"mul i64 {wide}, {pitch}")
             base = t.op(f"getelementptr i8, ptr {base}, i64 {step}")
             if not one.uniform:
                 assert isinstance(pitch, int)
@@ -199,7 +199,7 @@ def _emit_lane_reads(
         for at in range(len(coordinates)):
             _clamp(e, image, coordinates, at)
         return _emit_fetch(e, image, coordinates, e.mask), None
-    mask = vt.both(t, e.mask, vt.negated(t, outside, e.count), e.count)
+    mask = vt.emit_and_masks(t, e.mask, vt.emit_not_mask(t, outside, e.count), e.count)
     return _emit_fetch(e, image, coordinates, mask), outside
 
 
@@ -278,7 +278,7 @@ def emit_write(e: LaneValues, instr: ir.Instr) -> None:
     if e.unit.checked and not e.unit.proves_in_range(e.current):
         outside = _emit_outside(e, image, coordinates)
         e.raise_fault_lanes(outside)
-        mask = vt.both(t, mask, vt.negated(t, outside, e.count), e.count)
+        mask = vt.emit_and_masks(t, mask, vt.emit_not_mask(t, outside, e.count), e.count)
     stored = _encode(e, format, suffix, e.components(instr.operands[-1]))
 
     def target(base: str) -> LanePtr:

@@ -133,7 +133,7 @@ class VectorInitChecks(Instrumentation):
         for part in parts[1:]:
             common = t.op(f"and {e.spelled(word)} {common}, {part}")
         bad = t.op(f"icmp ne {e.spelled(word)} {common}, {self._valid(word)}")
-        e.raise_fault_lanes(bad if mask is e.mask else vt.both(t, bad, mask, e.count) or bad)
+        e.raise_fault_lanes(bad if mask is e.mask else vt.emit_and_masks(t, bad, mask, e.count) or bad)
 
     def _raise(self, bad: str) -> None:
         if bad != "false":

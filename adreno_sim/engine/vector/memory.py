@@ -74,7 +74,7 @@ def _emit_index_checks(e: LaneValues, instr: ir.Instr, steps: list[tuple[IndexSt
         beyond = t.op(f"icmp ugt <{e.count} x i64> {lanes}, {vt.numbers(_I64, [last] * e.count)}") if last >= 0 else None
         length = vt.splat(t, _I64, str(where.pointer.length), e.count)
         inside = t.op(f"icmp ult <{e.count} x i64> {e.offsets(where)}, {length}")
-        e.raise_fault_lanes(vt.both(t, beyond, inside, e.count) or inside)
+        e.raise_fault_lanes(vt.emit_and_masks(t, beyond, inside, e.count) or inside)
 
 
 def step_lanes(e: LaneValues, start: LanePtr, index: ir.Value, stride: int) -> LanePtr:
@@ -130,7 +130,7 @@ def emit_checks(e: LaneValues, where: LanePtr, size: int, align: int) -> tuple[s
     if where.index is not None:
         bad = _emit_outside(e, where, size, t)
         e.raise_fault_lanes(bad)
-        return vt.both(t, e.mask, vt.negated(t, bad, e.count), e.count), known
+        return vt.emit_and_masks(t, e.mask, vt.emit_not_mask(t, bad, e.count), e.count), known
     past = _emit_some_outside(e, where, size)
     if past is None:
         return e.mask, known
@@ -140,7 +140,7 @@ def emit_checks(e: LaneValues, where: LanePtr, size: int, align: int) -> tuple[s
     cold.block(failed)
     bad = _emit_outside(e, where, size, cold)
     e.raise_fault_lanes(bad, cold)
-    rest = vt.both(cold, e.mask, vt.negated(cold, bad, e.count), e.count)
+    rest = vt.emit_and_masks(cold, e.mask, vt.emit_not_mask(cold, bad, e.count), e.count)
     cold.jump(ok)
     t.put_aside(cold)
     t.block(ok)

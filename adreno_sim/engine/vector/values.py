@@ -92,7 +92,7 @@ class LaneValues(RegionEmitter):
         if not isinstance(value.type, ir.Vector):
             lane_offsets = self.lane_offsets(value)
             if any(lane_offsets):
-                return [vt.moved(t, elem, self.value(value), lane_offsets)]
+                return [vt.emit_add_pattern(t, elem, self.value(value), lane_offsets)]
             return [vt.splat(t, elem, self.value(value), self.count)]
         if isinstance(value, ir.Const):
             return [vt.splat(t, elem, text, self.count) for text in _constants(value)]
@@ -147,7 +147,7 @@ class LaneValues(RegionEmitter):
     def offsets(self, where: LanePtr, t: Text | None = None) -> str:
         """Byte offsets of the lanes in the object, as i64."""
         t = t or self.body
-        start = vt.moved(t, ir.Int(64), str(where.pointer.offset), where.lane_offsets)
+        start = vt.emit_add_pattern(t, ir.Int(64), str(where.pointer.offset), where.lane_offsets)
         if where.index is None:
             return start
         steps = self.steps(where, t)
@@ -350,7 +350,7 @@ class LaneValues(RegionEmitter):
     def raise_fault_lanes(self, bad: str, t: Text | None = None) -> None:
         """Raise the flag if any lane of `bad` is at work."""
         t = t or self.body
-        active = vt.both(t, bad, self.mask, self.count)
+        active = vt.emit_and_masks(t, bad, self.mask, self.count)
         assert active is not None
         self.raise_fault(vt.any_of(t, active, self.count), t)
 
@@ -374,7 +374,7 @@ class LaneValues(RegionEmitter):
     def count_event_lanes(self, which: str, site: DiagnosticSite, values: Callable[[Text, str], Sequence[str | int]]) -> None:
         """Report what is defined for the lanes of `which` that are at work. `values` writes those of one lane (an i32)."""
         t = self.body
-        active = vt.both(t, which, self.mask, self.count)
+        active = vt.emit_and_masks(t, which, self.mask, self.count)
         assert active is not None
         counted, on = t.fresh("told"), t.fresh("on")
         t.branch(vt.any_of(t, active, self.count), counted, on, unlikely=True)
