@@ -25,7 +25,7 @@ from .emit.region import STACK_LIMIT, KernelPlan, RegionEmitter, value_bytes
 from .emit.unit import PrintCall, Unit
 from .llvm import objects
 from .llvm.inlining import mark_inlined
-from .shadow import Shadow, ShadowPlan, runtime
+from .shadow import ShadowInstrumentation, ShadowPlan, runtime
 
 MOST_GROUP_MEMORY = 1 << 30
 """Bytes that a work-group's private and local variables may take; each worker holds as many."""
@@ -100,7 +100,7 @@ def _emit(kernel: ir.Function, spec: Specialization, planner: Planner, writer: W
         what = f"{memory} bytes of private and local memory for one work-group of kernel {plan.unit.kernel.name}"
         raise UnsupportedError(f"unsupported: {what}: expected at most {MOST_GROUP_MEMORY}")
     polls = not needs_no_watchdog(kernel)
-    straight = plan.shadow.texel_writes.straight() if isinstance(plan.shadow, ShadowPlan) else frozenset()
+    straight = plan.shadow.texel_writes.unconditional_pairs() if isinstance(plan.shadow, ShadowPlan) else frozenset()
     sites, notes = tuple(unit.table.sites), tuple(unit.static_findings)
     return ModuleText(
         text, memory, sites, tuple(unit.prints), notes, polls, unit.may_fail, plan.by_subgroup, straight, lanes=plan.lanes
@@ -136,7 +136,7 @@ def _plan(unit: Unit, kernel: ir.Function) -> KernelPlan:
 def _emitter(plan: KernelPlan, region: ParallelRegion) -> RegionEmitter:
     e = RegionEmitter(plan, region)
     if isinstance(plan.shadow, ShadowPlan):
-        e.hooks = Shadow(e, plan.shadow)
+        e.hooks = ShadowInstrumentation(e, plan.shadow)
     return e
 
 

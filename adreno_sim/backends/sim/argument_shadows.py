@@ -14,7 +14,7 @@ from ...base.host_memory import available_bytes
 from ...engine.abi.bound import BoundBuffer, BoundImage
 from ...engine.abi.specialization import ArgSpec, BufferArg, ImageArg, ShadowSpec
 from ...engine.run.aligned_memory import zeroed_aligned
-from ...engine.shadow.granularity import Grains, argument_grains
+from ...engine.shadow.granularity import Granularities, argument_granularities
 from ...ir import ir
 from ...memory.storage import Block, StorageView
 from .program import SimKernel
@@ -55,7 +55,7 @@ class Shadows:
     ) -> dict[int, ShadowRange]:
         """The piece of each view argument that needs a shadow, by position. `exclusive`: arguments that need no race cells
         unless they share a block with another one. `alone`: what `specs_alone` says of them."""
-        grains = argument_grains(kernel.function)
+        grains = argument_granularities(kernel.function)
         views = {index: arg for index, arg in enumerate(args) if isinstance(arg, StorageView)}
         blocks: dict[Block, list[int]] = {}
         for index, view in views.items():
@@ -109,7 +109,7 @@ class Shadows:
 
 def unaliased_specs(kernel: SimKernel, args: Sequence[Any]) -> dict[int, ShadowSpec]:
     """What has to be recorded of each view argument that shares its block with no other one."""
-    grains = argument_grains(kernel.function)
+    grains = argument_granularities(kernel.function)
     return {index: _shadow_spec(kernel, grains, {index: arg}) for index, arg in enumerate(args) if isinstance(arg, StorageView)}
 
 
@@ -148,7 +148,7 @@ def _extent(view: StorageView) -> int:
     return view.layout.nbytes if view.layout is not None else view.nbytes
 
 
-def _shadow_spec(kernel: SimKernel, grains: Grains, views: dict[int, StorageView]) -> ShadowSpec:
+def _shadow_spec(kernel: SimKernel, grains: Granularities, views: dict[int, StorageView]) -> ShadowSpec:
     """What has to be recorded of a block that these views lie in."""
     grain = min(_grain(grains, index, view) for index, view in views.items())
     if grains.unknown:
@@ -158,13 +158,13 @@ def _shadow_spec(kernel: SimKernel, grains: Grains, views: dict[int, StorageView
     return ShadowSpec(4 if any(_reads(kernel, grains, index) for index in views) else 1, grain)
 
 
-def _grain(grains: Grains, index: int, view: StorageView) -> int:
+def _grain(grains: Granularities, index: int, view: StorageView) -> int:
     if view.format is None:
         return grains.of(("param", index))
     texel = view.format.texel_bytes & -view.format.texel_bytes
     return min(texel, grains.least) if grains.unknown else texel
 
 
-def _reads(kernel: SimKernel, grains: Grains, index: int) -> bool:
+def _reads(kernel: SimKernel, grains: Granularities, index: int) -> bool:
     type = kernel.function.params[index].type
     return type.access != "write_only" if isinstance(type, ir.Image) else ("param", index) in grains.read

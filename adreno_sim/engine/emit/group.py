@@ -264,7 +264,7 @@ def _scheduled_group(plan: KernelPlan) -> tuple[str, str, str]:
     chosen = t.op(f"load i32, ptr {t.op(f'getelementptr i32, ptr {table}, i64 %turn')}, align 4")
     t.do(f"%gl = zext i32 {chosen} to i64")
     if shadow.local_bytes:
-        once += f"  %cells = getelementptr i8, ptr %arena, i64 {shadow.local_cells}\n"
+        once += f"  %cells = getelementptr i8, ptr %arena, i64 {shadow.local_cell_offset}\n"
         once += f"  call void @llvm.memset.p0.i64(ptr %cells, i8 0, i64 {shadow.local_cell_bytes}, i1 false)\n"
     return once, "\n".join(t.lines), "  call void @shadow.group(ptr %ctx, i64 %turn)\n" + start
 

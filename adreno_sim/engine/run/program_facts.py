@@ -11,14 +11,14 @@ from collections.abc import Iterator
 from ...ir import ir
 from ...ir.layout import size_of
 from ...ir.mod_ref import read_params, written_params
-from ..shadow.granularity import argument_grains
+from ..shadow.granularity import argument_granularities
 
 
 def analyse(function: ir.Function) -> None:
     """Find out all that a launch asks about a kernel, so that it is kept with it on disk."""
     written_params(function)
     read_params(function)
-    argument_grains(function)
+    argument_granularities(function)
     data_bytes(function)
 
 

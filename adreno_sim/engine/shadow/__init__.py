@@ -12,7 +12,7 @@ A copy of uninitialised bytes by a load and a store is reported at the load; mem
 carry validity along and are reported where the copy is read.
 """
 
-from .accesses import Shadow
+from .accesses import ShadowInstrumentation
 from .shadow_plan import ShadowPlan
 
-__all__ = ["Shadow", "ShadowPlan"]
+__all__ = ["ShadowInstrumentation", "ShadowPlan"]

@@ -17,22 +17,22 @@ from ..emit.instrumentation import Instrumentation
 from ..emit.region import RegionEmitter
 from ..llvm.text import Text
 from . import init_shadow, race_cells
-from .races import Accessed, Cells, Races, site_of
+from .races import AccessInfo, CellRange, RaceChecks, make_site
 from .shadow_plan import CELL_BYTES, ShadowPlan
-from .uses import Demand, every
-from .values import Values
+from .uses import Demand, demand_all
+from .values import UndefMasks
 
 Report = Callable[[Text, DiagnosticSite], None]
 """Writes the report of a site into cold code, with the values that belong to its shape."""
 
 
-class Shadow(Instrumentation):
+class ShadowInstrumentation(Instrumentation):
     """Hooks for one region's emitter."""
 
     def __init__(self, e: RegionEmitter, plan: ShadowPlan):
         self.e, self.plan = e, plan
-        self.values = Values(e, plan)
-        self.races = Races(e)
+        self.values = UndefMasks(e, plan)
+        self.races = RaceChecks(e)
         self._private: dict[object, str] = {}
 
     # Values that may be undefined
@@ -54,73 +54,75 @@ class Shadow(Instrumentation):
 
     def after_load(self, instr: ir.Instr | None) -> None:
         if instr is not None:
-            self.values.take_read(instr)
+            self.values.load_read_masks(instr)
 
     # Memory
 
     def on_load(self, pointer: Ptr, type: ir.Type, instr: ir.Instr | None) -> None:
         size = llvm_types.store_size(type)
-        what = self._accessed(pointer, size)
-        self._check(self._valid(pointer), type, instr, what)
-        self.races.note_read(self._cells(pointer, size), what, "reads")
+        what = self._access_info(pointer, size)
+        self._check(self._init_bytes(pointer), type, instr, what)
+        self.races.emit_read_check(self._race_cells(pointer, size), what, "reads")
 
     def on_store(self, pointer: Ptr, type: ir.Type, operand: str, value: ir.Value | None) -> None:
         size = llvm_types.store_size(type)
-        valid = self._valid(pointer)
-        if valid is not None:
+        init = self._init_bytes(pointer)
+        if init is not None:
             masks = self.values.parts(value) if value is not None else []
-            self._where_any(pointer, valid, lambda: init_shadow.mark(self.e.body, valid, type, masks))
-        here = self._cells(pointer, size)
+            self._if_present(pointer, init, lambda: init_shadow.emit_mark(self.e.body, init, type, masks))
+        here = self._race_cells(pointer, size)
         if here is not None:
-            self.races.note_write(here, self._accessed(pointer, size), "writes", lambda t: self._same(t, pointer, type, operand))
+            self.races.emit_write_check(
+                here, self._access_info(pointer, size), "writes", lambda t: self._emit_same(t, pointer, type, operand)
+            )
 
     def on_atomic(self, pointer: Ptr, type: ir.Type, reads: bool, writes: bool) -> None:
         size = llvm_types.store_size(type)
-        what, valid, here = self._accessed(pointer, size), self._valid(pointer), self._cells(pointer, size)
+        what, init, here = self._access_info(pointer, size), self._init_bytes(pointer), self._race_cells(pointer, size)
         if reads:
-            self._check(valid, type, None, what)
-        if writes and valid is not None:
-            self._where_any(pointer, valid, lambda: init_shadow.mark(self.e.body, valid, type, []))
+            self._check(init, type, None, what)
+        if writes and init is not None:
+            self._if_present(pointer, init, lambda: init_shadow.emit_mark(self.e.body, init, type, []))
         if writes and here is not None:
-            self.races.note_write(here, what, "updates", None, race_cells.ATOMIC)
+            self.races.emit_write_check(here, what, "updates", None, race_cells.ATOMIC)
         elif here is not None:
-            self.races.note_read(here, what, "loads", race_cells.ATOMIC)
+            self.races.emit_read_check(here, what, "loads", race_cells.ATOMIC)
 
     def on_memset(self, pointer: Ptr, nbytes: int) -> None:
-        valid = self._valid(pointer)
-        if valid is not None:
-            self._where_any(pointer, valid, lambda: init_shadow.fill(self.e.body, self.e.unit, valid, str(nbytes)))
-        here = self._cells(pointer, nbytes)
+        init = self._init_bytes(pointer)
+        if init is not None:
+            self._if_present(pointer, init, lambda: init_shadow.emit_fill(self.e.body, self.e.unit, init, str(nbytes)))
+        here = self._race_cells(pointer, nbytes)
         if here is not None:
-            self.races.note_write(here, self._accessed(pointer, nbytes), "writes", None)
+            self.races.emit_write_check(here, self._access_info(pointer, nbytes), "writes", None)
 
     def on_copy(self, target: Ptr, source: Ptr | None, nbytes: str) -> None:
         """Validity moves along with the bytes: a copy is no use."""
         t, unit = self.e.body, self.e.unit
-        valid, origin = self._valid(target), self._valid(source)
-        if valid is not None and origin is not None and not self._sure(source):
-            self._where_any(target, valid, lambda: self._move_from_somewhere(valid, origin, nbytes))
-        elif valid is not None:
-            self._where_any(target, valid, lambda: init_shadow.move(t, unit, valid, origin, nbytes))
+        init, origin = self._init_bytes(target), self._init_bytes(source)
+        if init is not None and origin is not None and not self._is_known(source):
+            self._if_present(target, init, lambda: self._copy_from_optional(init, origin, nbytes))
+        elif init is not None:
+            self._if_present(target, init, lambda: init_shadow.emit_copy(t, unit, init, origin, nbytes))
         known = int(nbytes) if nbytes.isdigit() else 0
         if source is not None:
-            here = self._range(source, nbytes)
+            here = self._race_cells_of_range(source, nbytes)
             if here is not None:
-                self.races.note_read(here, self._accessed(source, known), "reads")
-        here = self._range(target, nbytes)
+                self.races.emit_read_check(here, self._access_info(source, known), "reads")
+        here = self._race_cells_of_range(target, nbytes)
         if here is not None:
-            self.races.note_write(here, self._accessed(target, known), "writes", None)
+            self.races.emit_write_check(here, self._access_info(target, known), "writes", None)
 
-    def _move_from_somewhere(self, valid: str, origin: str, nbytes: str) -> None:
+    def _copy_from_optional(self, init: str, origin: str, nbytes: str) -> None:
         """Valid bytes from `origin`, which is null where all are."""
         t = self.e.body
         some, none, on = t.fresh("some"), t.fresh("none"), t.fresh("on")
         t.branch(t.op(f"icmp ne ptr {origin}, null"), some, none)
         t.block(some)
-        init_shadow.move(t, self.e.unit, valid, origin, nbytes)
+        init_shadow.emit_copy(t, self.e.unit, init, origin, nbytes)
         t.jump(on)
         t.block(none)
-        init_shadow.fill(t, self.e.unit, valid, nbytes)
+        init_shadow.emit_fill(t, self.e.unit, init, nbytes)
         t.jump(on)
         t.block(on)
 
@@ -130,25 +132,25 @@ class Shadow(Instrumentation):
         spec = self._spec(image.param.index)
         if spec is None:
             return
-        what = self._texel(image, where)
-        valid = self.e.body.op(f"getelementptr i8, ptr {self._field(image.param.index, 0)}, i64 {offset}")
-        self._check_texel(valid, image, instr, what)
-        self.races.note_read(self._argument_cells(image.param.index, offset, image.format.texel_bytes), what, "reads")
+        what = self._texel_info(image, where)
+        init = self.e.body.op(f"getelementptr i8, ptr {self._field(image.param.index, 0)}, i64 {offset}")
+        self._check_texel(init, image, instr, what)
+        self.races.emit_read_check(self._argument_cells(image.param.index, offset, image.format.texel_bytes), what, "reads")
 
     def on_image_write(self, image: ImageRef, where: Sequence[str], offset: str, type: ir.Type, operand: str) -> None:
         if self._spec(image.param.index) is None:
             return
         t = self.e.body
-        valid = t.op(f"getelementptr i8, ptr {self._field(image.param.index, 0)}, i64 {offset}")
-        init_shadow.mark(t, valid, type, [])
+        init = t.op(f"getelementptr i8, ptr {self._field(image.param.index, 0)}, i64 {offset}")
+        init_shadow.emit_mark(t, init, type, [])
         here = self._argument_cells(image.param.index, offset, image.format.texel_bytes)
         if here is None:
             return
 
         def same(t: Text) -> str:
-            return self._same_bits(t, t.op(f"getelementptr i8, ptr {image.field('address')}, i64 {offset}"), type, operand)
+            return self._emit_same_bits(t, t.op(f"getelementptr i8, ptr {image.field('address')}, i64 {offset}"), type, operand)
 
-        number = self.races.note_write(here, self._texel(image, where), "writes", same)
+        number = self.races.emit_write_check(here, self._texel_info(image, where), "writes", same)
         self.plan.texel_writes.add(number, self.values.block_of_current())
 
     def on_alloca(self, variable: ir.Instr) -> None:
@@ -203,11 +205,11 @@ class Shadow(Instrumentation):
         slot = e.opening.op(f"mul i64 {e.slot}, {stride}")
         return e.opening.op(f"getelementptr i8, ptr {start}, i64 {slot}")
 
-    def _sure(self, pointer: Ptr | None) -> bool:
+    def _is_known(self, pointer: Ptr | None) -> bool:
         """Whether it is known when compiling that the object has valid bytes."""
         return pointer is not None and pointer.object is not None
 
-    def _valid(self, pointer: Ptr | None) -> str | None:
+    def _init_bytes(self, pointer: Ptr | None) -> str | None:
         """The valid bytes of what a pointer leads to: None where nothing is recorded; perhaps null if not `_sure`."""
         if pointer is None:
             return None
@@ -227,20 +229,20 @@ class Shadow(Instrumentation):
     def _candidates(self) -> list[Object]:
         return [self.e.object(object_id) for object_id in self.e.candidates()]
 
-    def _where_any(self, pointer: Ptr, valid: str, write: Callable[[], None]) -> None:
+    def _if_present(self, pointer: Ptr, init: str, write: Callable[[], None]) -> None:
         """Write code that needs `valid`, behind a test where it may be null."""
-        if self._sure(pointer):
+        if self._is_known(pointer):
             write()
             return
         t = self.e.body
         some, on = t.fresh("shadow"), t.fresh("on")
-        t.branch(t.op(f"icmp ne ptr {valid}, null"), some, on)
+        t.branch(t.op(f"icmp ne ptr {init}, null"), some, on)
         t.block(some)
         write()
         t.jump(on)
         t.block(on)
 
-    def _cells(self, pointer: Ptr, size: int) -> Cells | None:
+    def _race_cells(self, pointer: Ptr, size: int) -> CellRange | None:
         """The race cells of an access."""
         target = pointer.object
         if target is None:
@@ -250,19 +252,21 @@ class Shadow(Instrumentation):
             return self._argument_cells(target.id[1], str(pointer.offset), size)
         if target.kind != "local" or target.id in self.e.unit.spec.proofs.race_free_locals:
             return None
-        return self._local_cells(target, str(pointer.offset), self._count(str(pointer.offset), size, self.plan.local_grain))
+        return self._local_cells(
+            target, str(pointer.offset), self._cell_count(str(pointer.offset), size, self.plan.local_granularity)
+        )
 
-    def _count(self, offset: str, size: int | str, grain: int) -> str | int:
+    def _cell_count(self, offset: str, size: int | str, granularity: int) -> str | int:
         """Cells that `size` bytes touch; accesses in the kernel are whole cells."""
         if isinstance(size, int):
-            return max(1, size // grain)
-        t, shift = self.e.body, grain.bit_length() - 1
+            return max(1, size // granularity)
+        t, shift = self.e.body, granularity.bit_length() - 1
         some = t.op(f"icmp ne i64 {size}, 0")
         last = t.op(f"sub i64 {t.op(f'add i64 {offset}, {size}')}, 1")
         span = t.op(f"sub i64 {t.op(f'lshr i64 {last}, {shift}')}, {t.op(f'lshr i64 {offset}, {shift}')}")
         return t.op(f"select i1 {some}, i64 {t.op(f'add i64 {span}, 1')}, i64 0")
 
-    def _range(self, pointer: Ptr, nbytes: str) -> Cells | None:
+    def _race_cells_of_range(self, pointer: Ptr, nbytes: str) -> CellRange | None:
         """The race cells of `nbytes` bytes."""
         size: int | str = int(nbytes) if nbytes.isdigit() else nbytes
         target, offset = pointer.object, str(pointer.offset)
@@ -273,31 +277,31 @@ class Shadow(Instrumentation):
             return self._argument_cells(target.id[1], offset, size)
         if target.kind != "local" or target.id in self.e.unit.spec.proofs.race_free_locals:
             return None
-        return self._local_cells(target, offset, self._count(offset, size, self.plan.local_grain))
+        return self._local_cells(target, offset, self._cell_count(offset, size, self.plan.local_granularity))
 
-    def _argument_cells(self, index: int, offset: str, size: int | str) -> Cells | None:
+    def _argument_cells(self, index: int, offset: str, size: int | str) -> CellRange | None:
         spec = self._spec(index)
         if spec is None or not spec.cell_words:
             return None
-        count = self._count(offset, size, spec.grain)
+        count = self._cell_count(offset, size, spec.grain)
         address = self._cell_address(self._field(index, 1), offset, spec.grain, 8 * spec.cell_words)
         limit, since = self.races.word(context.LAUNCH_TICK), self.races.word(context.SINCE_GLOBAL)
-        return Cells(address, count, 8 * spec.cell_words, limit, since, local=False, quiet=False)
+        return CellRange(address, count, 8 * spec.cell_words, limit, since, local=False, allows_overwrite=False)
 
-    def _local_cells(self, target: Object, offset: str, count: str | int) -> Cells:
-        start = self.plan.local_cells + self._local_offset(target) // self.plan.local_grain * CELL_BYTES
+    def _local_cells(self, target: Object, offset: str, count: str | int) -> CellRange:
+        start = self.plan.local_cell_offset + self._local_offset(target) // self.plan.local_granularity * CELL_BYTES
         base = self.e.prologue.op(f"getelementptr i8, ptr %arena, i64 {start}")
         since = self.races.word(context.SINCE_LOCAL)
-        address = self._cell_address(base, offset, self.plan.local_grain, CELL_BYTES)
-        return Cells(address, count, CELL_BYTES, since, since, local=True, quiet=True)
+        address = self._cell_address(base, offset, self.plan.local_granularity, CELL_BYTES)
+        return CellRange(address, count, CELL_BYTES, since, since, local=True, allows_overwrite=True)
 
-    def _unknown_cells(self, pointer: Ptr, size: int | str) -> Cells:
+    def _unknown_cells(self, pointer: Ptr, size: int | str) -> CellRange:
         """The cells of whichever object it is. Where none has any, a scratch cell that no comparison finds odd."""
         t, prologue = self.e.body, self.e.prologue
-        count = self._count(str(pointer.offset), size, self.plan.local_grain)
+        count = self._cell_count(str(pointer.offset), size, self.plan.local_granularity)
         room = CELL_BYTES * (count if isinstance(count, int) else 1)
         scratch = prologue.op(f"alloca [{room} x i8], align 16")
-        init_shadow.clear(prologue, self.e.unit, scratch, room)
+        init_shadow.emit_clear(prologue, self.e.unit, scratch, room)
         address, limit, since, found = scratch, "-1", "0", "false"
         for target in self._candidates():
             here = None
@@ -315,10 +319,10 @@ class Shadow(Instrumentation):
             found = t.op(f"or i1 {hit}, {found}")
         if not isinstance(count, int):
             count = t.op(f"select i1 {found}, i64 {count}, i64 0")
-        return Cells(address, count, CELL_BYTES, limit, since, local=False, quiet=True)
+        return CellRange(address, count, CELL_BYTES, limit, since, local=False, allows_overwrite=True)
 
-    def _cell_address(self, base: str, offset: str, grain: int, stride: int) -> str:
-        t, shift = self.e.body, grain.bit_length() - 1
+    def _cell_address(self, base: str, offset: str, granularity: int, stride: int) -> str:
+        t, shift = self.e.body, granularity.bit_length() - 1
         if offset == "0":
             return base
         index = t.op(f"lshr i64 {offset}, {shift}") if shift else offset
@@ -326,53 +330,53 @@ class Shadow(Instrumentation):
 
     # Findings
 
-    def _accessed(self, pointer: Ptr, size: int) -> Accessed:
+    def _access_info(self, pointer: Ptr, size: int) -> AccessInfo:
         view = pointer.object.name if pointer.object else ""
-        return Accessed("offset", view, size, 0, lambda t: access.site_values(self.e, pointer, t))
+        return AccessInfo("offset", view, size, 0, lambda t: access.site_values(self.e, pointer, t))
 
-    def _texel(self, image: ImageRef, where: Sequence[str]) -> Accessed:
+    def _texel_info(self, image: ImageRef, where: Sequence[str]) -> AccessInfo:
         def values(t: Text) -> list[str]:
             found = [t.op(f"sext i32 {c} to i64") for c in where] + ["0"] * (3 - len(where))
             return found + [t.op(f"sext i32 {image.extent(d)} to i64") for d in range(len(where))] + ["0"] * (3 - len(where))
 
-        return Accessed("coordinate", image.param.name, image.format.texel_bytes, len(where), values)
+        return AccessInfo("coordinate", image.param.name, image.format.texel_bytes, len(where), values)
 
     # Uninitialised reads
 
-    def _check(self, valid: str | None, type: ir.Type, instr: ir.Instr | None, what: Accessed) -> None:
-        if valid is None:
+    def _check(self, init: str | None, type: ir.Type, instr: ir.Instr | None, what: AccessInfo) -> None:
+        if init is None:
             return
         demand = self._demand(instr, type)
         if not demand.any:
             return
         sure = what.view != ""
-        valid = init_shadow.present_or_set(self.e, valid, sure)
+        init = init_shadow.emit_or_all_init(self.e, init, sure)
         lanes = llvm_types.lanes_of(type)
         if len(demand.hard) == lanes:
-            bad = init_shadow.any_missing(self.e.body, valid, type)
+            bad = init_shadow.emit_any_uninit(self.e.body, init, type)
         else:
-            flags = init_shadow.missing_lanes(self.e.body, valid, type)
-            bad = init_shadow.joined(self.e.body, [flags[lane] for lane in sorted(demand.hard)])
-            self.values.put_read(instr, {lane: flags[lane] for lane in demand.soft})
+            flags = init_shadow.emit_uninit_lanes(self.e.body, init, type)
+            bad = init_shadow.emit_or(self.e.body, [flags[lane] for lane in sorted(demand.hard)])
+            self.values.store_read_masks(instr, {lane: flags[lane] for lane in demand.soft})
         self._report_missing(bad, what)
 
-    def _check_texel(self, valid: str, image: ImageRef, instr: ir.Instr | None, what: Accessed) -> None:
+    def _check_texel(self, init: str, image: ImageRef, instr: ir.Instr | None, what: AccessInfo) -> None:
         """A texel is one thing: it counts as unwritten where any byte of it is."""
         demand = self._demand(instr, None)
         if not demand.any:
             return
-        bad = init_shadow.any_missing(self.e.body, valid, ir.Vector(ir.Int(8), image.format.texel_bytes))
+        bad = init_shadow.emit_any_uninit(self.e.body, init, ir.Vector(ir.Int(8), image.format.texel_bytes))
         if instr is not None and demand.soft:
-            self.values.put_read(instr, dict.fromkeys(demand.soft, bad))
+            self.values.store_read_masks(instr, dict.fromkeys(demand.soft, bad))
         if demand.hard or instr is None:
             self._report_missing(bad, what)
 
     def _demand(self, instr: ir.Instr | None, type: ir.Type | None) -> Demand:
         if instr is not None:
             return self.plan.uses.demand(instr)
-        return every(ir.Const(type, None)) if type is not None else Demand(frozenset({0}))
+        return demand_all(ir.Const(type, None)) if type is not None else Demand(frozenset({0}))
 
-    def _report_missing(self, bad: str, what: Accessed) -> None:
+    def _report_missing(self, bad: str, what: AccessInfo) -> None:
         if bad == "false":
             return
         t = self.e.body
@@ -380,17 +384,17 @@ class Shadow(Instrumentation):
         t.branch(bad, missing, on, unlikely=True)
         cold = t.aside()
         cold.block(missing)
-        self.e.report(cold, site_of(self.e, Kind.UNINITIALIZED_READ, what, MISSING[what.shape]), *what.values(cold))
+        self.e.report(cold, make_site(self.e, Kind.UNINITIALIZED_READ, what, MISSING[what.shape]), *what.values(cold))
         cold.jump(on)
         t.put_aside(cold)
         t.block(on)
 
-    def _same(self, t: Text, pointer: Ptr, type: ir.Type, operand: str) -> str:
+    def _emit_same(self, t: Text, pointer: Ptr, type: ir.Type, operand: str) -> str:
         """An i1: whether a store leaves memory as it is."""
-        return self._same_bits(t, t.op(f"getelementptr i8, ptr {pointer.base}, i64 {pointer.offset}"), type, operand)
+        return self._emit_same_bits(t, t.op(f"getelementptr i8, ptr {pointer.base}, i64 {pointer.offset}"), type, operand)
 
     @staticmethod
-    def _same_bits(t: Text, address: str, type: ir.Type, operand: str) -> str:
+    def _emit_same_bits(t: Text, address: str, type: ir.Type, operand: str) -> str:
         word = f"i{8 * llvm_types.store_size(type)}"
         spelled = llvm_types.spell(type)
         fresh = operand if spelled == word else t.op(f"bitcast {spelled} {operand} to {word}")

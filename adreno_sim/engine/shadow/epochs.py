@@ -22,7 +22,7 @@ def fences(sync: SyncPoint) -> tuple[bool, bool]:
     return bool(flags.value & _LOCAL_FENCE), bool(flags.value & _GLOBAL_FENCES)
 
 
-def tick_function() -> str:
+def epoch_function() -> str:
     """`@shadow.tick(ctx)`: the next tick."""
     return f"""
 define internal i64 @shadow.tick(ptr %ctx) #3 {{

@@ -9,11 +9,11 @@ from ...ir import ir, llvm_types
 from ...ir.provenance import ObjectId, Provenance, is_pointer
 from ..builtins.vectors import element_bytes
 
-MOST = 16
+MAX_GRANULARITY = 16
 
 
 @dataclass(frozen=True)
-class Grains:
+class Granularities:
     """Bytes (a power of two) that divide the place and size of every access to an object.
 
     `unknown`: some access is through a pointer that may lead anywhere; then all objects have one grain. `read`: what is read.
@@ -26,37 +26,37 @@ class Grains:
 
     def of(self, object_id: ObjectId) -> int:
         """The grain of one object."""
-        return self.least if self.unknown else self.by_object.get(object_id, MOST)
+        return self.least if self.unknown else self.by_object.get(object_id, MAX_GRANULARITY)
 
 
-def grains_of(function: ir.Function, provenance: Provenance | None = None) -> Grains:
+def granularities_of(function: ir.Function, provenance: Provenance | None = None) -> Granularities:
     """The grains of all objects of a function."""
     provenance = provenance or Provenance(function)
     by_object: dict[ObjectId, int] = {}
-    least, unknown = MOST, False
+    least, unknown = MAX_GRANULARITY, False
     read: set[ObjectId] = set()
     for block in function.blocks:
         for instr in block.instrs:
-            for position, size in accesses(instr):
+            for position, size in accesses_of(instr):
                 pointer = instr.operands[position]
-                grain = min(low_bit(size), provenance.align(pointer))
+                granularity = min(largest_power_of_two(size), provenance.align(pointer))
                 object_id = provenance.object_id(pointer)
-                least = min(least, grain)
+                least = min(least, granularity)
                 if object_id is None:
                     unknown = True
                     continue
-                by_object[object_id] = min(by_object.get(object_id, MOST), grain)
-                if not only_writes(instr, position):
+                by_object[object_id] = min(by_object.get(object_id, MAX_GRANULARITY), granularity)
+                if not is_write_only(instr, position):
                     read.add(object_id)
-    return Grains(by_object, least, unknown, frozenset(read))
+    return Granularities(by_object, least, unknown, frozenset(read))
 
 
-def argument_grains(function: ir.Function) -> Grains:
+def argument_granularities(function: ir.Function) -> Granularities:
     """`grains_of`, without a word of private and local objects."""
 
-    def found(function: ir.Function) -> Grains:
-        whole = grains_of(function)
-        by_object = {object_id: grain for object_id, grain in whole.by_object.items() if object_id[0] == "param"}
+    def found(function: ir.Function) -> Granularities:
+        whole = granularities_of(function)
+        by_object = {object_id: granularity for object_id, granularity in whole.by_object.items() if object_id[0] == "param"}
         return replace(
             whole, by_object=by_object, read=frozenset(object_id for object_id in whole.read if object_id[0] == "param")
         )
@@ -64,12 +64,12 @@ def argument_grains(function: ir.Function) -> Grains:
     return function.fact("argument_grains", found)
 
 
-def low_bit(value: int) -> int:
+def largest_power_of_two(value: int) -> int:
     """The largest power of two up to MOST that divides `value`."""
-    return min(MOST, value & -value) if value else MOST
+    return min(MAX_GRANULARITY, value & -value) if value else MAX_GRANULARITY
 
 
-def only_writes(instr: ir.Instr, position: int) -> bool:
+def is_write_only(instr: ir.Instr, position: int) -> bool:
     """Whether the access through operand `position` reads nothing."""
     if instr.op == "store" or (instr.op in ("memcpy", "memmove", "memset") and position == 0):
         return True
@@ -77,7 +77,7 @@ def only_writes(instr: ir.Instr, position: int) -> bool:
     return name.startswith("vstore") or (name.startswith("async_work_group") and position == 0)
 
 
-def accesses(instr: ir.Instr) -> list[tuple[int, int]]:
+def accesses_of(instr: ir.Instr) -> list[tuple[int, int]]:
     """(operand, bytes) of the accesses of an instruction; the bytes divide how far apart the pieces are."""
     if instr.op == "load":
         return [(0, _size(instr.type))]

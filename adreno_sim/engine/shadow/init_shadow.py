@@ -10,43 +10,43 @@ from ..llvm.text import Text, any_of
 _ONES = 0x0101010101010101
 
 
-def _words(nbytes: int) -> tuple[int, int]:
+def _word_split(nbytes: int) -> tuple[int, int]:
     """(bytes of a word, number of words) that make up `nbytes`."""
     size = min(8, nbytes & -nbytes)
     return size, nbytes // size
 
 
-def _type(size: int, count: int) -> str:
+def _word_type(size: int, count: int) -> str:
     return f"i{8 * size}" if count == 1 else f"<{count} x i{8 * size}>"
 
 
-def _splat(size: int, count: int) -> str:
+def _all_init(size: int, count: int) -> str:
     """All valid."""
     word = f"{_ONES & ((1 << 8 * size) - 1)}"
     return word if count == 1 else "<" + ", ".join([f"i{8 * size} {word}"] * count) + ">"
 
 
-def any_missing(t: Text, valid: str, type: ir.Type) -> str:
+def emit_any_uninit(t: Text, init: str, type: ir.Type) -> str:
     """An i1: whether any byte of a value of `type` has not been written."""
-    size, count = _words(llvm_types.store_size(type))
-    word = _type(size, count)
-    flag = t.op(f"icmp ne {word} {t.op(f'load {word}, ptr {valid}, align 1')}, {_splat(size, count)}")
+    size, count = _word_split(llvm_types.store_size(type))
+    word = _word_type(size, count)
+    flag = t.op(f"icmp ne {word} {t.op(f'load {word}, ptr {init}, align 1')}, {_all_init(size, count)}")
     if count == 1:
         return flag
     return any_of(t, flag, count)
 
 
-def missing_lanes(t: Text, valid: str, type: ir.Type) -> list[str]:
+def emit_uninit_lanes(t: Text, init: str, type: ir.Type) -> list[str]:
     """An i1 per lane: whether any of its bytes has not been written."""
     size = llvm_types.store_size(llvm_types.elem_of(type))
     flags = []
     for lane in range(llvm_types.lanes_of(type)):
-        at = t.op(f"getelementptr i8, ptr {valid}, i64 {lane * size}") if lane else valid
-        flags.append(any_missing(t, at, llvm_types.elem_of(type)))
+        at = t.op(f"getelementptr i8, ptr {init}, i64 {lane * size}") if lane else init
+        flags.append(emit_any_uninit(t, at, llvm_types.elem_of(type)))
     return flags
 
 
-def joined(t: Text, flags: list[str]) -> str:
+def emit_or(t: Text, flags: list[str]) -> str:
     """An i1 that holds where any of `flags` does."""
     result = "false"
     for flag in flags:
@@ -54,45 +54,45 @@ def joined(t: Text, flags: list[str]) -> str:
     return result
 
 
-def mark(t: Text, valid: str, type: ir.Type, masks: list[str]) -> None:
+def emit_mark(t: Text, init: str, type: ir.Type, masks: list[str]) -> None:
     """Note that a value of `type` is written; `masks`: an i1 per lane that is set where it is undefined, or none."""
     if not masks:
-        size, count = _words(llvm_types.store_size(type))
-        t.do(f"store {_type(size, count)} {_splat(size, count)}, ptr {valid}, align 1")
+        size, count = _word_split(llvm_types.store_size(type))
+        t.do(f"store {_word_type(size, count)} {_all_init(size, count)}, ptr {init}, align 1")
         return
     size = llvm_types.store_size(llvm_types.elem_of(type))
     for lane, mask in enumerate(masks):
-        at = t.op(f"getelementptr i8, ptr {valid}, i64 {lane * size}") if lane else valid
-        word = t.op(f"select i1 {mask}, i{8 * size} 0, i{8 * size} {_splat(size, 1)}")
+        at = t.op(f"getelementptr i8, ptr {init}, i64 {lane * size}") if lane else init
+        word = t.op(f"select i1 {mask}, i{8 * size} 0, i{8 * size} {_all_init(size, 1)}")
         t.do(f"store i{8 * size} {word}, ptr {at}, align 1")
 
 
-def fill(t: Text, unit: Unit, valid: str, nbytes: str) -> None:
+def emit_fill(t: Text, unit: Unit, init: str, nbytes: str) -> None:
     """Note that `nbytes` bytes are written."""
     memset = unit.declare("llvm.memset.p0.i64", "void", "ptr, i8, i64, i1")
-    t.do(f"call {memset}(ptr {valid}, i8 1, i64 {nbytes}, i1 false)")
+    t.do(f"call {memset}(ptr {init}, i8 1, i64 {nbytes}, i1 false)")
 
 
-def move(t: Text, unit: Unit, valid: str, origin: str | None, nbytes: str) -> None:
+def emit_copy(t: Text, unit: Unit, init: str, origin: str | None, nbytes: str) -> None:
     """Note that `nbytes` bytes are written from where `origin` are the valid bytes (None: all are; null: the same)."""
     if origin is None:
-        fill(t, unit, valid, nbytes)
+        emit_fill(t, unit, init, nbytes)
         return
     memmove = unit.declare("llvm.memmove.p0.p0.i64", "void", "ptr, ptr, i64, i1")
-    t.do(f"call {memmove}(ptr {valid}, ptr {origin}, i64 {nbytes}, i1 false)")
+    t.do(f"call {memmove}(ptr {init}, ptr {origin}, i64 {nbytes}, i1 false)")
 
 
-def clear(t: Text, unit: Unit, address: str, nbytes: int) -> None:
+def emit_clear(t: Text, unit: Unit, address: str, nbytes: int) -> None:
     """Zero `nbytes` bytes of a shadow."""
     memset = unit.declare("llvm.memset.p0.i64", "void", "ptr, i8, i64, i1")
     t.do(f"call {memset}(ptr {address}, i8 0, i64 {nbytes}, i1 false)")
 
 
-def present_or_set(e: Emitter, valid: str, sure: bool) -> str:
+def emit_or_all_init(e: Emitter, init: str, sure: bool) -> str:
     """Valid bytes to look at: where there may be none, a piece that is all valid."""
     if sure:
-        return valid
+        return init
     whole = e.prologue.op("alloca [128 x i8], align 16")
-    fill(e.prologue, e.unit, whole, "128")
-    none = e.body.op(f"icmp eq ptr {valid}, null")
-    return e.body.op(f"select i1 {none}, ptr {whole}, ptr {valid}")
+    emit_fill(e.prologue, e.unit, whole, "128")
+    none = e.body.op(f"icmp eq ptr {init}, null")
+    return e.body.op(f"select i1 {none}, ptr {whole}, ptr {init}")

@@ -132,7 +132,7 @@ end:
 """
 
 
-SAME, QUIET = 1, 2
+SAME, ALLOWS_OVERWRITE = 1, 2
 """Bits of `mode`: the write leaves the value as it is; overwriting one's own value is no matter."""
 
 

@@ -13,12 +13,12 @@ from ..llvm.text import Text
 from . import init_shadow, race_cells
 from .shadow_plan import CELL_BYTES
 
-INLINE = 4
+MAX_INLINE_CELLS = 4
 """Cells of one access that are compared in place; accesses of more call the function that compares them one by one."""
 
 
 @dataclass(frozen=True)
-class Cells:
+class CellRange:
     """Race cells of one access: operands of the first cell's address and of the number of cells; bytes of a cell.
 
     `limit`, `since`: as in `cells`. `local`: they are the same. `quiet`: overwriting one's own value is no matter.
@@ -30,11 +30,11 @@ class Cells:
     limit: str
     since: str
     local: bool
-    quiet: bool
+    allows_overwrite: bool
 
 
 @dataclass(frozen=True)
-class Accessed:
+class AccessInfo:
     """An access as findings tell it: shape of its site, view, size, coordinates, and what writes its values."""
 
     shape: str
@@ -44,12 +44,12 @@ class Accessed:
     values: Callable[[Text], Sequence[str | int]]
 
 
-def site_of(e: RegionEmitter, kind: Kind, what: Accessed, text: str) -> DiagnosticSite:
+def make_site(e: RegionEmitter, kind: Kind, what: AccessInfo, text: str) -> DiagnosticSite:
     """The site of what may be found at an access of the instruction at hand."""
     return DiagnosticSite(kind, e.loc, what.shape, what.view, what.size, what.dimensions, text)
 
 
-class Races:
+class RaceChecks:
     """Writes the code for one region's emitter."""
 
     def __init__(self, e: RegionEmitter):
@@ -63,28 +63,28 @@ class Races:
             self._words[word] = self.e.prologue.op(f"load i64, ptr {context.field(self.e.prologue, word)}, align 8")
         return self._words[word]
 
-    def _mine(self, what: Accessed, text: str, flags: int) -> tuple[str, int]:
+    def _access_word(self, what: AccessInfo, text: str, flags: int) -> tuple[str, int]:
         """This access as a word of a cell, and its number."""
-        number = min(self.e.unit.table.add(site_of(self.e, Kind.DATA_RACE, what, text)), race_cells.ACCESS)
-        return self.e.body.op(f"or i64 {self._item()}, {number | flags}"), number
+        number = min(self.e.unit.table.add(make_site(self.e, Kind.DATA_RACE, what, text)), race_cells.ACCESS)
+        return self.e.body.op(f"or i64 {self._item_bits()}, {number | flags}"), number
 
-    def _item(self) -> str:
+    def _item_bits(self) -> str:
         """Tick and local id as in a cell."""
         if not self._item_word:
             t = self.e.opening
             self._item_word = t.op(f"or i64 {t.op(f'shl i64 {self.e.slot}, 16')}, {self.word(context.NOW)}")
         return self._item_word
 
-    def note_read(self, here: Cells | None, what: Accessed, text: str, flags: int = 0) -> None:
+    def emit_read_check(self, here: CellRange | None, what: AccessInfo, text: str, flags: int = 0) -> None:
         """Check and note a read of these cells, if they tell readers at all."""
         if here is None or here.stride != CELL_BYTES:
             return
         t = self.e.body
-        mine, _ = self._mine(what, text, flags)
-        if not isinstance(here.count, int) or here.count > INLINE:
+        mine, _ = self._access_word(what, text, flags)
+        if not isinstance(here.count, int) or here.count > MAX_INLINE_CELLS:
             self._call_read(t, here, mine, what)
             return
-        bad = init_shadow.joined(t, [self._odd_read(here, mine, number) for number in range(here.count)])
+        bad = init_shadow.emit_or(t, [self._emit_odd_read(here, mine, number) for number in range(here.count)])
         odd, on = t.fresh("odd"), t.fresh("on")
         t.branch(bad, odd, on, unlikely=True)
         cold = t.aside()
@@ -94,23 +94,26 @@ class Races:
         t.put_aside(cold)
         t.block(on)
 
-    def _odd_read(self, here: Cells, mine: str, number: int) -> str:
+    def _emit_odd_read(self, here: CellRange, mine: str, number: int) -> str:
         """An i1: whether a read of one cell needs a closer look. Marks one's own write as read."""
         t = self.e.body
-        at = self._at(here, number, race_cells.WRITTEN)
+        at = self._word_address(here, number, race_cells.WRITTEN)
         written = t.op(f"load i64, ptr {at}, align 8")
         own = t.op(f"icmp ult i64 {t.op(f'xor i64 {written}, {mine}')}, {race_cells.OWN}")
         recent = t.op(f"icmp uge i64 {written}, {here.limit}")
-        if not here.quiet:
+        if not here.allows_overwrite:
             marked = t.op(f"select i1 {own}, i64 {t.op(f'or i64 {written}, {race_cells.READ}')}, i64 {written}")
             t.do(f"store i64 {marked}, ptr {at}, align 8")
         foreign = t.op(f"and i1 {recent}, {t.op(f'xor i1 {own}, true')}")
-        return self._noted(here, mine, number, foreign)
+        return self._record_reader(here, mine, number, foreign)
 
-    def _noted(self, here: Cells, mine: str, number: int, foreign: str) -> str:
+    def _record_reader(self, here: CellRange, mine: str, number: int, foreign: str) -> str:
         """Take a reader into its cell. An i1: `foreign`, or the cell holds a reader of another epoch or group to be kept."""
         t = self.e.body
-        first_at, second_at = self._at(here, number, race_cells.READER), self._at(here, number, race_cells.SECOND)
+        first_at, second_at = (
+            self._word_address(here, number, race_cells.READER),
+            self._word_address(here, number, race_cells.SECOND),
+        )
         first, second = t.op(f"load i64, ptr {first_at}, align 8"), t.op(f"load i64, ptr {second_at}, align 8")
         now = t.op(f"icmp uge i64 {first}, {here.since}")
         other = t.op(f"icmp uge i64 {t.op(f'xor i64 {first}, {mine}')}, {race_cells.OWN}")
@@ -124,17 +127,17 @@ class Races:
         kept = t.op(f"and i1 {known}, {t.op(f'xor i1 {now}, true')}")
         return t.op(f"or i1 {foreign}, {kept}")
 
-    def note_write(
-        self, here: Cells, what: Accessed, text: str, same: Callable[[Text], str] | None, flags: int = 0
+    def emit_write_check(
+        self, here: CellRange, what: AccessInfo, text: str, same: Callable[[Text], str] | None, flags: int = 0
     ) -> int:  # fmt: skip
         """Check and note a write of these cells; the number of its site. `same`: writes an i1, whether memory stays as it is."""
         t = self.e.body
-        mine, number = self._mine(what, text, flags)
-        if not isinstance(here.count, int) or here.count > INLINE:
+        mine, number = self._access_word(what, text, flags)
+        if not isinstance(here.count, int) or here.count > MAX_INLINE_CELLS:
             self._call_write(t, here, mine, what, same)
             t.do(f"call void @shadow.fill(ptr {here.address}, i64 {here.count}, i64 {here.stride}, i64 {mine})")
             return number
-        bad = init_shadow.joined(t, [self._odd_write(here, mine, n) for n in range(here.count)])
+        bad = init_shadow.emit_or(t, [self._emit_odd_write(here, mine, n) for n in range(here.count)])
         odd, on = t.fresh("odd"), t.fresh("on")
         t.branch(bad, odd, on, unlikely=True)
         cold = t.aside()
@@ -144,43 +147,45 @@ class Races:
         t.put_aside(cold)
         t.block(on)
         for n in range(here.count):
-            t.do(f"store i64 {mine}, ptr {self._at(here, n, race_cells.WRITTEN)}, align 8")
+            t.do(f"store i64 {mine}, ptr {self._word_address(here, n, race_cells.WRITTEN)}, align 8")
         return number
 
-    def _odd_write(self, here: Cells, mine: str, number: int) -> str:
+    def _emit_odd_write(self, here: CellRange, mine: str, number: int) -> str:
         """An i1: whether a write of one cell needs a closer look."""
         t = self.e.body
-        written = t.op(f"load i64, ptr {self._at(here, number, race_cells.WRITTEN)}, align 8")
+        written = t.op(f"load i64, ptr {self._word_address(here, number, race_cells.WRITTEN)}, align 8")
         recent = t.op(f"icmp uge i64 {written}, {here.limit}")
         distance = t.op(f"xor i64 {written}, {mine}")
-        if here.quiet:
+        if here.allows_overwrite:
             fine = t.op(f"icmp ult i64 {distance}, {race_cells.OWN}")
         else:  # one's own value may be replaced once it has been read
             fine = t.op(f"icmp ult i64 {t.op(f'sub i64 {distance}, {race_cells.READ}')}, {race_cells.READ}")
         odd = t.op(f"and i1 {recent}, {t.op(f'xor i1 {fine}, true')}")
         for reader in (race_cells.READER, race_cells.SECOND, race_cells.EARLIER) if here.stride == CELL_BYTES else ():
-            word = t.op(f"load i64, ptr {self._at(here, number, reader)}, align 8")
+            word = t.op(f"load i64, ptr {self._word_address(here, number, reader)}, align 8")
             recent = t.op(f"icmp uge i64 {word}, {here.limit}")
             other = t.op(f"icmp uge i64 {t.op(f'xor i64 {word}, {mine}')}, {race_cells.OWN}")
             odd = t.op(f"or i1 {odd}, {t.op(f'and i1 {recent}, {other}')}")
         return odd
 
-    def _at(self, here: Cells, number: int, word: int) -> str:
+    def _word_address(self, here: CellRange, number: int, word: int) -> str:
         at = number * here.stride + word
         return self.e.body.op(f"getelementptr i8, ptr {here.address}, i64 {at}") if at else here.address
 
-    def _call_read(self, t: Text, here: Cells, mine: str, what: Accessed) -> None:
-        t.do(f"call void @shadow.read(ptr %ctx, ptr {here.address}, i64 {here.count}, {self._rest(t, here, mine, what)})")
+    def _call_read(self, t: Text, here: CellRange, mine: str, what: AccessInfo) -> None:
+        t.do(
+            f"call void @shadow.read(ptr %ctx, ptr {here.address}, i64 {here.count}, {self._call_operands(t, here, mine, what)})"
+        )
 
-    def _call_write(self, t: Text, here: Cells, mine: str, what: Accessed, same: Callable[[Text], str] | None) -> None:
-        mode = str(race_cells.QUIET)
+    def _call_write(self, t: Text, here: CellRange, mine: str, what: AccessInfo, same: Callable[[Text], str] | None) -> None:
+        mode = str(race_cells.ALLOWS_OVERWRITE)
         if same is not None:
             mode = t.op(f"zext i1 {same(t)} to i64")
-            mode = t.op(f"or i64 {mode}, {race_cells.QUIET}") if here.quiet else mode
+            mode = t.op(f"or i64 {mode}, {race_cells.ALLOWS_OVERWRITE}") if here.allows_overwrite else mode
         start = f"ptr %ctx, ptr {here.address}, i64 {here.count}, i64 {here.stride}"
-        t.do(f"call void @shadow.write({start}, {self._rest(t, here, mine, what, f'i64 {mode}, ')})")
+        t.do(f"call void @shadow.write({start}, {self._call_operands(t, here, mine, what, f'i64 {mode}, ')})")
 
-    def _rest(self, t: Text, here: Cells, mine: str, what: Accessed, mode: str = "") -> str:
+    def _call_operands(self, t: Text, here: CellRange, mine: str, what: AccessInfo, mode: str = "") -> str:
         values = [*what.values(t), "0", "0", "0"][: race_cells.VALUES]
         told = ", ".join(f"i64 {v}" for v in values)
         return f"i64 {mine}, i64 {here.limit}, i64 {here.since}, i64 %gl, {mode}{told}"

@@ -19,7 +19,7 @@ def functions(plan: KernelPlan) -> list[str]:
         race_cells.read_function(),
         race_cells.write_function(),
         race_cells.fill_function(),
-        epochs.tick_function(),
+        epochs.epoch_function(),
         epochs.group_function(),
         epochs.met_function([s for s in plan.regions.graph.sync_points if s.scope == "group"]),
     ]

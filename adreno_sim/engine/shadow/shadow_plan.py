@@ -9,8 +9,8 @@ from ...ir import ir
 from ...ir.postdominators import always_reached
 from ...ir.provenance import ObjectId
 from ..abi.specialization import LocalArg
-from .granularity import MOST, grains_of
-from .undefined_values import Undefined
+from .granularity import MAX_GRANULARITY, granularities_of
+from .undefined_values import UndefinedValues
 from .uses import Uses
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class TexelWrites:
     def add(self, number: int, block: ir.Block) -> None:
         self.blocks.setdefault(number, []).append(block)
 
-    def straight(self) -> frozenset[tuple[int, int]]:
+    def unconditional_pairs(self) -> frozenset[tuple[int, int]]:
         """Pairs (earlier, later) of sites such that whoever does the first comes to the second."""
         if len(self.blocks) < 2:
             return frozenset()
@@ -53,19 +53,19 @@ class ShadowPlan:
     def __init__(self, plan: KernelPlan, kernel: ir.Function):
         unit = plan.unit
         self.uses = Uses(kernel)
-        self.undefined = Undefined(kernel, self.uses)
-        grains = grains_of(kernel, plan.provenance)
-        local = [grains.of(object_id) for object_id in grains.by_object if _is_local(object_id, unit.spec.args)]
-        self.local_grain = grains.least if grains.unknown else min(local, default=MOST)
+        self.undefined = UndefinedValues(kernel, self.uses)
+        granularities = granularities_of(kernel, plan.provenance)
+        local = [granularities.of(object_id) for object_id in granularities.by_object if _is_local(object_id, unit.spec.args)]
+        self.local_granularity = granularities.least if granularities.unknown else min(local, default=MAX_GRANULARITY)
         self.local_bytes = unit.local_bytes
         self.local_init_shadow = unit.reserve_arena(self.local_bytes)
-        self.local_cells = unit.reserve_arena(self.local_cell_bytes)
+        self.local_cell_offset = unit.reserve_arena(self.local_cell_bytes)
         self.texel_writes = TexelWrites(kernel)
         self.private: dict[int, int] = {}
 
     @property
     def local_cell_bytes(self) -> int:
-        return self.local_bytes // self.local_grain * CELL_BYTES
+        return self.local_bytes // self.local_granularity * CELL_BYTES
 
 
 def _is_local(object_id: ObjectId, args: tuple[object, ...]) -> bool:

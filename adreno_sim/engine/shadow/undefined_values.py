@@ -8,7 +8,7 @@ operations hand these on; everything else is a use, and a finding where one is s
 from __future__ import annotations
 
 from ...ir import ir, llvm_types
-from .uses import ELEMENTWISE, Uses, chooses, lane_number
+from .uses import ELEMENTWISE, Uses, as_choice, lane_number
 
 VARIABLE, READ, CHOSEN, PADDING = "variable", "read", "chosen", "padding"
 """Why a lane may be undefined: nothing was assigned; it was read from memory beside lanes that are replaced; it was read, and
@@ -18,7 +18,7 @@ Origins = dict[int, frozenset[str]]
 """Lane -> why it may be undefined, for the lanes that may."""
 
 
-class Undefined:
+class UndefinedValues:
     """What may be undefined in a function.
 
     `deferred`: ids of instructions that read memory and whose undefined lanes are reported where they are used.
@@ -52,7 +52,7 @@ class Undefined:
         if isinstance(instr.type, ir.Pointer):
             return False
         found = dict(self._lanes.get(id(instr), {}))
-        for lane, origins in self._handed_on(instr):
+        for lane, origins in self._propagate(instr):
             found[lane] = found.get(lane, frozenset()) | origins
         if not found or found == self._lanes.get(id(instr)):
             return False
@@ -65,18 +65,18 @@ class Undefined:
                 self.reads.setdefault(id(instr), self.reads[id(source)])
         return True
 
-    def _handed_on(self, instr: ir.Instr) -> list[tuple[int, frozenset[str]]]:
+    def _propagate(self, instr: ir.Instr) -> list[tuple[int, frozenset[str]]]:
         found: list[tuple[int, frozenset[str]]] = []
         for lane in range(llvm_types.lanes_of(instr.type)):
             for source in sources_of_lane(instr, lane):
                 if source is None:
                     found.append((lane, frozenset({PADDING})))
                 elif (origins := self.lanes(source[0]).get(source[1])) is not None:
-                    found.append((lane, origins if chooses(instr) is None else _chosen(origins)))
+                    found.append((lane, origins if as_choice(instr) is None else _through_choice(origins)))
         return found
 
 
-def _chosen(origins: frozenset[str]) -> frozenset[str]:
+def _through_choice(origins: frozenset[str]) -> frozenset[str]:
     return frozenset(CHOSEN if origin == READ else origin for origin in origins)
 
 
@@ -89,7 +89,7 @@ def reads_memory(instr: ir.Instr) -> bool:
     return instr.callee is not None and instr.callee.name.startswith(("vload", "read_image"))
 
 
-def copies(instr: ir.Instr) -> int:
+def copied_operands(instr: ir.Instr) -> int:
     """How many of the first operands are handed on without a use (of a choice, all but the condition)."""
     if instr.op == "phi":
         return len(instr.operands)
@@ -102,15 +102,15 @@ def copies(instr: ir.Instr) -> int:
     return len(instr.operands) if instr.op in ELEMENTWISE and isinstance(instr.type, ir.Vector) else 0
 
 
-def depended_on(instr: ir.Instr, undefined: Undefined) -> list[ir.Value]:
+def consumed_operands(instr: ir.Instr, undefined: UndefinedValues) -> list[ir.Value]:
     """The operands that may be undefined and of which `instr` makes more than a copy or a choice."""
-    choice = chooses(instr)
+    choice = as_choice(instr)
     if choice is not None:
         operands = [choice[0]]
     elif instr.op in ("insertvalue", "extractvalue"):
         operands = []
     else:
-        operands = instr.operands[copies(instr) :]
+        operands = instr.operands[copied_operands(instr) :]
     return [v for v in dict.fromkeys(operands) if undefined.lanes(v)]
 
 
@@ -119,7 +119,7 @@ Source = tuple[ir.Value, int]
 
 def sources_of_lane(instr: ir.Instr, lane: int) -> list[Source | None]:
     """(operand, lane) pairs whose being undefined makes `lane` of the result undefined; None for padding."""
-    choice = chooses(instr)
+    choice = as_choice(instr)
     if choice is not None:
         return [(value, lane) for value in choice[1:]]
     if instr.op == "insertelement":
@@ -136,7 +136,7 @@ def sources_of_lane(instr: ir.Instr, lane: int) -> list[Source | None]:
         a, b = instr.operands
         source, count = instr.mask[lane], llvm_types.lanes_of(a.type)
         return [None] if source < 0 else [(a, source) if source < count else (b, source - count)]
-    return [(value, lane) for value in instr.operands[: copies(instr)]]
+    return [(value, lane) for value in instr.operands[: copied_operands(instr)]]
 
 
 def _of_constant(value: ir.Const) -> Origins:

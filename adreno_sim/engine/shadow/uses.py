@@ -32,7 +32,7 @@ ELEMENTWISE = {
 """Operations on vectors that keep lanes apart and that nothing depends on before a lane is taken."""
 
 
-def chooses(instr: ir.Instr) -> tuple[ir.Value, ir.Value, ir.Value] | None:
+def as_choice(instr: ir.Instr) -> tuple[ir.Value, ir.Value, ir.Value] | None:
     """(condition, value if set, value if not) of an instruction or built-in that selects."""
     if instr.op == "select":
         condition, yes, no = instr.operands
@@ -63,39 +63,39 @@ class Uses:
         """What is demanded of the lanes of `value`."""
         known = self._known.get(id(value))
         if known is None:
-            self._known[id(value)] = every(value)  # what a cycle sees
+            self._known[id(value)] = demand_all(value)  # what a cycle sees
             known = Demand()
             for user, position in self._users.get(id(value), ()):
-                known |= self._through(value, user, position)
+                known |= self._demand_through(value, user, position)
             self._known[id(value)] = known
         return known
 
-    def _through(self, value: ir.Value, user: ir.Instr, position: int) -> Demand:
+    def _demand_through(self, value: ir.Value, user: ir.Instr, position: int) -> Demand:
         count = llvm_types.lanes_of(value.type)
-        choice = chooses(user)
+        choice = as_choice(user)
         if choice is not None and value is not choice[0]:
             return Demand(soft=self.demand(user).any)
         if user.op == "shufflevector":
-            return _moved(self.demand(user), _sources(user, position, count))
+            return _map_lanes(self.demand(user), _sources(user, position, count))
         if user.op == "extractelement" and position == 0:
             lane = lane_number(user.operands[1], count)
-            return every(value) if lane is None else _moved(self.demand(user), {0: lane})
+            return demand_all(value) if lane is None else _map_lanes(self.demand(user), {0: lane})
         if user.op == "insertelement" and position < 2:
-            return self._inserted(user, position)
+            return self._demand_through_insert(user, position)
         if user.op in ("freeze", "bitcast") or (user.op in ELEMENTWISE and isinstance(value.type, ir.Vector)):
-            return self.demand(user) if llvm_types.lanes_of(user.type) == count else every(value)
-        return every(value)
+            return self.demand(user) if llvm_types.lanes_of(user.type) == count else demand_all(value)
+        return demand_all(value)
 
-    def _inserted(self, user: ir.Instr, position: int) -> Demand:
+    def _demand_through_insert(self, user: ir.Instr, position: int) -> Demand:
         count = llvm_types.lanes_of(user.type)
         lane = lane_number(user.operands[2], count)
         whole = self.demand(user)
         if position == 1:
-            return whole if lane is None else _moved(whole, {lane: 0})
+            return whole if lane is None else _map_lanes(whole, {lane: 0})
         return Demand(soft=whole.any - {lane})
 
 
-def every(value: ir.Value) -> Demand:
+def demand_all(value: ir.Value) -> Demand:
     """All lanes."""
     return Demand(frozenset(range(llvm_types.lanes_of(value.type))))
 
@@ -105,7 +105,7 @@ def _sources(shuffle: ir.Instr, position: int, count: int) -> dict[int, int]:
     return {lane: source - position * count for lane, source in enumerate(shuffle.mask) if 0 <= source - position * count < count}
 
 
-def _moved(demand: Demand, sources: dict[int, int]) -> Demand:
+def _map_lanes(demand: Demand, sources: dict[int, int]) -> Demand:
     def of(lanes: Lanes) -> Lanes:
         return frozenset(sources[lane] for lane in lanes if lane in sources)
 

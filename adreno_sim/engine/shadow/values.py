@@ -9,16 +9,16 @@ from ...findings import Kind
 from ...ir import ir, llvm_types
 from ..emit.diagnostic_sites import DiagnosticSite
 from ..emit.image_operands import image_of
-from .init_shadow import joined
-from .undefined_values import CHOSEN, PADDING, READ, VARIABLE, depended_on, sources_of_lane
-from .uses import chooses, lane_number
+from .init_shadow import emit_or
+from .undefined_values import CHOSEN, PADDING, READ, VARIABLE, consumed_operands, sources_of_lane
+from .uses import as_choice, lane_number
 
 if TYPE_CHECKING:
     from ..emit.region import RegionEmitter
     from .shadow_plan import ShadowPlan
 
 
-class Values:
+class UndefMasks:
     """Masks in one region. Lanes that cannot be undefined are "false", which costs nothing."""
 
     def __init__(self, e: RegionEmitter, plan: ShadowPlan):
@@ -61,14 +61,14 @@ class Values:
 
     # Reads whose lanes are looked at later
 
-    def put_read(self, instr: ir.Instr | None, flags: Mapping[int, str]) -> None:
+    def store_read_masks(self, instr: ir.Instr | None, flags: Mapping[int, str]) -> None:
         """Keep what a read found of some lanes, where it is in bounds."""
         if instr is None or id(instr) not in self.undefined.deferred:
             return
         for lane, flag in flags.items():
             self.e.body.do(f"store i1 {flag}, ptr {self._read_slots[id(instr)][lane]}")
 
-    def take_read(self, instr: ir.Instr) -> None:
+    def load_read_masks(self, instr: ir.Instr) -> None:
         """The masks of a complete read."""
         if id(instr) in self._read_slots:
             slots = self._read_slots[id(instr)]
@@ -77,7 +77,7 @@ class Values:
                 for lane in range(llvm_types.lanes_of(instr.type))
             ]
 
-    def _expect_read(self, instr: ir.Instr) -> None:
+    def _clear_read_masks(self, instr: ir.Instr) -> None:
         lanes = self.undefined.lanes(instr)
         if id(instr) not in self._read_slots:
             self._read_slots[id(instr)] = {lane: self.e.prologue.op("alloca i1") for lane in lanes}
@@ -92,9 +92,9 @@ class Values:
         if instr.op == "phi":
             return
         if id(instr) in self.undefined.deferred:
-            self._expect_read(instr)
+            self._clear_read_masks(instr)
             return
-        for operand in depended_on(instr, self.undefined):
+        for operand in consumed_operands(instr, self.undefined):
             self._report(operand, self._used_lanes(instr, operand))
         if self.undefined.lanes(instr):
             self.masks[id(instr)] = self._result(instr)
@@ -103,14 +103,14 @@ class Values:
         """Lanes of an operand that matter: not those that a store to memory or an image takes along."""
         maybe = self.undefined.lanes(operand)
         if instr.op == "store" or (instr.callee is not None and instr.callee.name.startswith("vstore")):
-            return [lane for lane, why in maybe.items() if why & {VARIABLE, CHOSEN} and self._leaves(instr)]
+            return [lane for lane, why in maybe.items() if why & {VARIABLE, CHOSEN} and self._is_visible_store(instr)]
         if instr.callee is not None and instr.callee.name.startswith("write_image") and operand is instr.operands[-1]:
             order = image_of(self.e, instr.operands[0], instr).format.order.lower().removeprefix("s")
             kept = {"rgba".index(c) for c in order if c in "rgba"} or {0}
             return [lane for lane in maybe if lane in kept]
         return [lane for lane, why in maybe.items() if why != {PADDING}]
 
-    def _leaves(self, store: ir.Instr) -> bool:
+    def _is_visible_store(self, store: ir.Instr) -> bool:
         """Whether a store puts its value where others may see it."""
         object_id = self.e.provenance.object_id(store.operands[-1])
         if object_id is None:
@@ -119,7 +119,7 @@ class Values:
 
     def _report(self, operand: ir.Value, lanes: list[int]) -> None:
         masks = self.lanes(operand)
-        bad = joined(self.e.body, [masks[lane] for lane in lanes if masks[lane] != "false"])
+        bad = emit_or(self.e.body, [masks[lane] for lane in lanes if masks[lane] != "false"])
         if bad == "false":
             return
         read = self.undefined.reads.get(id(operand))
@@ -133,9 +133,9 @@ class Values:
         )
 
     def _result(self, instr: ir.Instr) -> list[str]:
-        choice = chooses(instr)
+        choice = as_choice(instr)
         if choice is not None:
-            return self._chosen(instr, *choice)
+            return self._select_masks(instr, *choice)
         if instr.op in ("insertelement", "extractelement"):
             index = instr.operands[-1]
             if lane_number(index, 1) is None:
@@ -145,9 +145,9 @@ class Values:
 
     def _lane(self, instr: ir.Instr, lane: int) -> str:
         flags = ["true" if source is None else self.lanes(source[0])[source[1]] for source in sources_of_lane(instr, lane)]
-        return joined(self.e.body, [flag for flag in flags if flag != "false"])
+        return emit_or(self.e.body, [flag for flag in flags if flag != "false"])
 
-    def _chosen(self, instr: ir.Instr, condition: ir.Value, yes: ir.Value, no: ir.Value) -> list[str]:
+    def _select_masks(self, instr: ir.Instr, condition: ir.Value, yes: ir.Value, no: ir.Value) -> list[str]:
         t, spelled = self.e.body, llvm_types.spell(condition.type)
         operand = self.e.value(condition)
         flag = operand
@@ -170,6 +170,8 @@ class Values:
         vector = self.lanes(instr.operands[0])
         hits = [t.op(f"icmp eq {spelled} {self.e.value(index)}, {lane}") for lane in range(len(vector))]
         if instr.op == "extractelement":
-            return [joined(t, [t.op(f"and i1 {hit}, {mask}") for hit, mask in zip(hits, vector, strict=True) if mask != "false"])]
+            return [
+                emit_or(t, [t.op(f"and i1 {hit}, {mask}") for hit, mask in zip(hits, vector, strict=True) if mask != "false"])
+            ]
         item = self.lanes(instr.operands[1])[0]
         return [t.op(f"select i1 {hit}, i1 {item}, i1 {mask}") for hit, mask in zip(hits, vector, strict=True)]

@@ -9,7 +9,7 @@ from ...ir.memory_ops import targets, touches_memory
 from ...ir.provenance import Provenance
 from ..abi.specialization import BufferArg, ImageArg
 from ..emit.unit import Unit
-from ..shadow.undefined_values import PADDING, VARIABLE, Undefined, depended_on
+from ..shadow.undefined_values import PADDING, VARIABLE, UndefinedValues, consumed_operands
 from ..shadow.uses import Uses
 from .tile import NotVectorizable
 
@@ -33,7 +33,7 @@ def plan_init_checks(unit: Unit, kernel: ir.Function, provenance: Provenance) ->
             raise NotVectorizable(f"{param.name}, which work-items may race for")
     _check_local(unit, kernel, provenance)
     uses = Uses(kernel)
-    _check_variables(kernel, Undefined(kernel, uses))
+    _check_variables(kernel, UndefinedValues(kernel, uses))
     return InitCheckPlan(uses, unit.reserve_arena(unit.local_bytes))
 
 
@@ -49,11 +49,11 @@ def _check_local(unit: Unit, kernel: ir.Function, provenance: Provenance) -> Non
                 raise NotVectorizable("local memory that work-items may race for")
 
 
-def _check_variables(kernel: ir.Function, undefined: Undefined) -> None:
+def _check_variables(kernel: ir.Function, undefined: UndefinedValues) -> None:
     """No use of a value may be one of a variable without a value; nor may a store leave bytes of what it writes unwritten."""
     for instr in (i for block in kernel.blocks for i in block.instrs):
         stores = instr.op == "store" or (instr.callee is not None and instr.callee.name.startswith(("vstore", "write_image")))
-        for operand in depended_on(instr, undefined):
+        for operand in consumed_operands(instr, undefined):
             reasons = frozenset().union(*undefined.lanes(operand).values())
             if VARIABLE in reasons or (stores and PADDING in reasons):
                 raise NotVectorizable("a variable that may have no value")

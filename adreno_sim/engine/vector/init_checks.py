@@ -41,45 +41,47 @@ class VectorInitChecks(Instrumentation):
     # One access that all lanes share, or one lane's in its turn
 
     def on_load(self, pointer: Ptr, type: ir.Type, instr: ir.Instr | None) -> None:
-        valid = self._address(pointer)
-        if valid is None:
+        init = self._shadow_address(pointer)
+        if init is None:
             return
-        wanted = self._wanted(llvm_types.lanes_of(type), instr)
+        wanted = self._used_lanes(llvm_types.lanes_of(type), instr)
         if len(wanted) == llvm_types.lanes_of(type):
-            self._raise(init_shadow.any_missing(self.e.body, valid, type))
+            self._raise_fault(init_shadow.emit_any_uninit(self.e.body, init, type))
         elif wanted:
-            flags = init_shadow.missing_lanes(self.e.body, valid, type)
-            self._raise(init_shadow.joined(self.e.body, [flags[lane] for lane in wanted]))
+            flags = init_shadow.emit_uninit_lanes(self.e.body, init, type)
+            self._raise_fault(init_shadow.emit_or(self.e.body, [flags[lane] for lane in wanted]))
 
     def on_store(self, pointer: Ptr, type: ir.Type, operand: str, value: ir.Value | None) -> None:
-        valid = self._address(pointer)
-        if valid is not None:
-            init_shadow.mark(self.e.body, valid, type, [])
+        init = self._shadow_address(pointer)
+        if init is not None:
+            init_shadow.emit_mark(self.e.body, init, type, [])
 
     def on_atomic(self, pointer: Ptr, type: ir.Type, reads: bool, writes: bool) -> None:
         raise NotVectorizable("atomic operations")
 
     def on_memset(self, pointer: Ptr, nbytes: int) -> None:
-        valid = self._address(pointer)
-        if valid is not None:
-            init_shadow.fill(self.e.body, self.e.unit, valid, str(nbytes))
+        init = self._shadow_address(pointer)
+        if init is not None:
+            init_shadow.emit_fill(self.e.body, self.e.unit, init, str(nbytes))
 
     def on_copy(self, target: Ptr, source: Ptr | None, nbytes: str) -> None:
-        valid = self._address(target)
-        if valid is not None:
-            init_shadow.move(self.e.body, self.e.unit, valid, self._address(source) if source is not None else None, nbytes)
+        init = self._shadow_address(target)
+        if init is not None:
+            init_shadow.emit_copy(
+                self.e.body, self.e.unit, init, self._shadow_address(source) if source is not None else None, nbytes
+            )
 
     def on_image_read(self, image: ImageRef, where: Sequence[str], offset: str, instr: ir.Instr | None) -> None:
-        base = self._image(image)
-        if base is None or not self._wanted(4, instr):
+        base = self._image_shadow(image)
+        if base is None or not self._used_lanes(4, instr):
             return
-        valid = self.e.body.op(f"getelementptr i8, ptr {base}, i64 {offset}")
-        self._raise(init_shadow.any_missing(self.e.body, valid, ir.Vector(ir.Int(8), image.format.texel_bytes)))
+        init = self.e.body.op(f"getelementptr i8, ptr {base}, i64 {offset}")
+        self._raise_fault(init_shadow.emit_any_uninit(self.e.body, init, ir.Vector(ir.Int(8), image.format.texel_bytes)))
 
     def on_image_write(self, image: ImageRef, where: Sequence[str], offset: str, type: ir.Type, operand: str) -> None:
-        base = self._image(image)
+        base = self._image_shadow(image)
         if base is not None:
-            init_shadow.mark(self.e.body, self.e.body.op(f"getelementptr i8, ptr {base}, i64 {offset}"), type, [])
+            init_shadow.emit_mark(self.e.body, self.e.body.op(f"getelementptr i8, ptr {base}, i64 {offset}"), type, [])
 
     def on_alloca(self, variable: ir.Instr) -> None:
         emit_private_fill(self.e, self.e.opening, variable, self._private_base(variable), "0")
@@ -87,79 +89,79 @@ class VectorInitChecks(Instrumentation):
     # All lanes
 
     def on_vector_load(self, where: LanePtr, variable: ir.Instr | None, elem: ir.Type, count: int, mask: str | None) -> None:
-        shadow, word = self._moved(where), _word(elem)
-        wanted = self._wanted(count, self.e.current)
+        shadow, word = self._in_shadow(where), _word(elem)
+        wanted = self._used_lanes(count, self.e.current)
         if shadow is not None and wanted:
             parts = transfers.emit_load_at(self.e, shadow, variable, word, count, mask, 1)
-            self._check(word, [parts[lane] for lane in wanted], mask)
+            self._emit_check(word, [parts[lane] for lane in wanted], mask)
 
     def on_vector_store(self, where: LanePtr, variable: ir.Instr | None, elem: ir.Type, count: int, mask: str | None) -> None:
-        shadow, word = self._moved(where), _word(elem)
+        shadow, word = self._in_shadow(where), _word(elem)
         if shadow is not None:
-            transfers.emit_store_at(self.e, shadow, variable, word, [self._valid(word)] * count, mask, 1)
+            transfers.emit_store_at(self.e, shadow, variable, word, [self._all_init(word)] * count, mask, 1)
 
     def on_vector_fill(self, variable: ir.Instr) -> None:
         emit_private_fill(self.e, self.e.body, variable, self._private_base(variable), "1")
 
     def on_vector_image_read(self, image: ImageRef, where: Callable[[str], LanePtr], mask: str | None) -> None:
-        base = self._image(image)
-        if base is None or not self._wanted(4, self.e.current):
+        base = self._image_shadow(image)
+        if base is None or not self._used_lanes(4, self.e.current):
             return
         word, count = _texel_words(image)
-        self._check(word, emit_load_elements(self.e, where(base), word, count, mask, 1), mask)
+        self._emit_check(word, emit_load_elements(self.e, where(base), word, count, mask, 1), mask)
 
     def on_vector_image_write(self, image: ImageRef, where: Callable[[str], LanePtr], mask: str | None) -> None:
-        base = self._image(image)
+        base = self._image_shadow(image)
         if base is not None:
             word, count = _texel_words(image)
-            emit_store_elements(self.e, where(base), word, [self._valid(word)] * count, mask, 1)
+            emit_store_elements(self.e, where(base), word, [self._all_init(word)] * count, mask, 1)
 
     # Looking
 
-    def _wanted(self, count: int, instr: ir.Instr | None) -> list[int]:
+    def _used_lanes(self, count: int, instr: ir.Instr | None) -> list[int]:
         """The lanes of a value of `count` that are made use of."""
         if instr is None or llvm_types.lanes_of(instr.type) != count:
             return list(range(count))
         return sorted(self.plan.uses.demand(instr).any)
 
-    def _valid(self, word: ir.Int) -> str:
+    def _all_init(self, word: ir.Int) -> str:
         """All bytes of a word valid, in every lane."""
         return vt.numbers(word, [int.from_bytes(b"\1" * (word.bits // 8), "little")] * self.e.count)
 
-    def _check(self, word: ir.Int, parts: Sequence[str], mask: str | None) -> None:
+    def _emit_check(self, word: ir.Int, parts: Sequence[str], mask: str | None) -> None:
         """Raise the flag where a lane in `mask` has a word of which some byte is not valid."""
         e, t = self.e, self.e.body
         common = parts[0]
         for part in parts[1:]:
             common = t.op(f"and {e.spelled(word)} {common}, {part}")
-        bad = t.op(f"icmp ne {e.spelled(word)} {common}, {self._valid(word)}")
+        bad = t.op(f"icmp ne {e.spelled(word)} {common}, {self._all_init(word)}")
         e.raise_fault_lanes(bad if mask is e.mask else vt.emit_and_masks(t, bad, mask, e.count) or bad)
 
-    def _raise(self, bad: str) -> None:
+    def _raise_fault(self, bad: str) -> None:
         if bad != "false":
             self.e.raise_fault(self.e.if_any_active(bad), self.e.body)
 
     # Where valid bytes lie
 
-    def _moved(self, where: LanePtr) -> LanePtr | None:
+    def _in_shadow(self, where: LanePtr) -> LanePtr | None:
         """The same place in the shadow of its object; None where all is always valid."""
-        base = self._base(where.pointer.object)
+        base = self._shadow_base(where.pointer.object)
         return None if base is None else replace(where, pointer=replace(where.pointer, base=base, address=None))
 
-    def _address(self, pointer: Ptr) -> str | None:
-        base = self._base(pointer.object)
+    def _shadow_address(self, pointer: Ptr) -> str | None:
+        base = self._shadow_base(pointer.object)
         if base is None:
             return None
-        variable = self._variable(pointer.object)
+        variable = self._private_variable(pointer.object)
         if variable is not None and self.e.current_lane:
             base = self.e.lane_slot(base, variable, self.e.current_lane)
         return base if pointer.offset == 0 else self.e.body.op(f"getelementptr i8, ptr {base}, i64 {pointer.offset}")
 
-    def _base(self, target: Object | None) -> str | None:
+    def _shadow_base(self, target: Object | None) -> str | None:
         """The valid bytes of an object; None where all are always valid."""
         if target is None:
             raise NotVectorizable("a pointer whose object is not known when compiling")
-        variable = self._variable(target)
+        variable = self._private_variable(target)
         if variable is not None:
             return self._private_base(variable)
         if target.kind == "local":
@@ -168,18 +170,18 @@ class VectorInitChecks(Instrumentation):
         if target.kind != "buffer":
             return None
         assert isinstance(target.id[1], int)
-        return self._argument(target.id[1])
+        return self._argument_shadow(target.id[1])
 
-    def _image(self, image: ImageRef) -> str | None:
-        return self._argument(image.param.index)
+    def _image_shadow(self, image: ImageRef) -> str | None:
+        return self._argument_shadow(image.param.index)
 
-    def _argument(self, index: int) -> str | None:
+    def _argument_shadow(self, index: int) -> str | None:
         arg = self.e.unit.spec.args[index]
         if not isinstance(arg, (BufferArg, ImageArg)) or arg.shadow is None:
             return None
         return self.e.argument_field(index, argument_block.shadow_offset(arg), "ptr")
 
-    def _variable(self, target: Object | None) -> ir.Instr | None:
+    def _private_variable(self, target: Object | None) -> ir.Instr | None:
         return self.e.privates.variable_by_id(target.id[1]) if target is not None and target.kind == "private" else None
 
     def _private_base(self, variable: ir.Instr) -> str:
