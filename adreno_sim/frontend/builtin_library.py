@@ -20,14 +20,14 @@ import llvmlite.binding as llvm
 from ..base.code_digest import code_digest
 from ..base.errors import UnsupportedError
 from ..ir import ir
-from ..ir.cfg import clean_up
+from ..ir.cfg import simplify_cfg
 from ..ir.verify import verify
 from . import library_cache
 from .driver import FrontEndTarget, compiler, run_clang
 from .llvm_reader.reader import ModuleReader
 from .mangling import demangle
 from .options import BuildOptions
-from .vec3 import narrow_vec3
+from .vec3 import drop_vec3_padding
 
 _FOLDER = Path(__file__).parent / "library"
 _TARGET = FrontEndTarget(300, fp16=True, fp64=True, builtins=False)
@@ -145,8 +145,8 @@ def _function(mangled: str) -> ir.Function:
 
 def _read(mangled: str, text: str) -> ir.Function:
     function = ModuleReader(text).read(mangled)
-    clean_up(function)
-    narrow_vec3(function)
+    simplify_cfg(function)
+    drop_vec3_padding(function)
     verify(function)
     return function
 

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from ..base.errors import UnsupportedError
-from ..ir.cfg import clean_up
+from ..ir.cfg import simplify_cfg
 from ..ir.ir import Function
 from ..ir.verify import verify
 from .llvm_reader.reader import ModuleReader
 from .mangling import demangle
-from .passes.cse import share_common_subexpressions
-from .passes.dead import remove_dead
-from .passes.infer_address_spaces import narrow_generic_pointers
+from .passes.cse import eliminate_common_subexpressions
+from .passes.dead import eliminate_dead_code
+from .passes.infer_address_spaces import infer_address_spaces
 from .passes.inline import inline_helpers
-from .passes.promote import promote
-from .vec3 import narrow_vec3
+from .passes.promote import promote_to_ssa
+from .vec3 import drop_vec3_padding
 
-_DEPTH_LIMIT = 100
+_CALL_DEPTH_LIMIT = 100
 """Helper calls within one another."""
 
 
@@ -30,36 +30,36 @@ class Linker:
     def finish(self, name: str) -> Function:
         """The kernel IR of function `name`. Raises UnsupportedError for recursion and what cannot be read."""
         try:
-            function = self._simplified(name)
+            function = self._read_simplified(name)
         except RecursionError:
             raise UnsupportedError(f"unsupported: types or expressions nested too deeply (in {name})") from None
-        if narrow_generic_pointers(function):
-            remove_dead(function)  # casts that would count as uses of a variable
-            promote(function)
-        share_common_subexpressions(function)
-        remove_dead(function)
+        if infer_address_spaces(function):
+            eliminate_dead_code(function)  # casts that would count as uses of a variable
+            promote_to_ssa(function)
+        eliminate_common_subexpressions(function)
+        eliminate_dead_code(function)
         verify(function)
         return function
 
-    def _simplified(self, name: str) -> Function:
+    def _read_simplified(self, name: str) -> Function:
         """Read, with helpers inlined and variables promoted."""
         function = self.reader.read(name)
-        self._check(function)
+        self._check_calls(function)
         self._active.append(name)
-        inline_helpers(function, self._helper)
+        inline_helpers(function, self._get_helper)
         self._active.pop()
-        clean_up(function)
-        narrow_vec3(function)
-        promote(function)
+        simplify_cfg(function)
+        drop_vec3_padding(function)
+        promote_to_ssa(function)
         return function
 
-    def _helper(self, name: str) -> Function:
+    def _get_helper(self, name: str) -> Function:
         found = self._helpers.get(name)
         if found is None:
-            found = self._helpers[name] = self._simplified(name)
+            found = self._helpers[name] = self._read_simplified(name)
         return found
 
-    def _check(self, function: Function) -> None:
+    def _check_calls(self, function: Function) -> None:
         """Refuse recursion and endless nesting at the call, before it is followed."""
         for block in function.blocks:
             for instr in block.instrs:
@@ -67,5 +67,5 @@ class Linker:
                     where = f"at {instr.loc.line}:{instr.loc.column} (in {function.name})"
                     if instr.pred == function.name or instr.pred in self._active:
                         raise UnsupportedError(f"unsupported: recursion through {demangle(instr.pred).name} {where}")
-                    if len(self._active) >= _DEPTH_LIMIT:
-                        raise UnsupportedError(f"unsupported: more than {_DEPTH_LIMIT} calls within one another {where}")
+                    if len(self._active) >= _CALL_DEPTH_LIMIT:
+                        raise UnsupportedError(f"unsupported: more than {_CALL_DEPTH_LIMIT} calls within one another {where}")

@@ -9,7 +9,7 @@ from ..base.errors import DeviceError
 
 _STANDARDS = {"CL1.0": 100, "CL1.1": 110, "CL1.2": 120, "CL2.0": 200, "CL3.0": 300}
 
-_PASSED = {"-cl-single-precision-constant", "-w", "-Werror", "-Wall", "-Wextra"}
+_PASSED_ON = {"-cl-single-precision-constant", "-w", "-Werror", "-Wall", "-Wextra"}
 """Options that mean the same to clang."""
 
 _ACCEPTED = {
@@ -47,10 +47,10 @@ def parse_options(text: str) -> BuildOptions:
     words = iter(_split(text))
     for word in words:
         if word[:2] in _WITH_VALUE:
-            arguments.append(word[:2] + _value(word, words))
+            arguments.append(word[:2] + _take_value(word, words))
         elif word.startswith("-cl-std="):
             standard = _standard(word[len("-cl-std=") :])
-        elif word in _PASSED:
+        elif word in _PASSED_ON:
             arguments.append(word)
         elif word in _MACROS:
             arguments += ["-D" + macro for macro in _MACROS[word]]
@@ -68,7 +68,7 @@ def _split(text: str) -> list[str]:
         raise _invalid(f"{error} in {text!r}") from None
 
 
-def _value(word: str, words: object) -> str:
+def _take_value(word: str, words: object) -> str:
     """The value of -D, -U or -I, glued on or the next word."""
     value = word[2:] or next(words, "")  # type: ignore[call-overload]
     if not value or (word[:2] == "-D" and not (value[0].isalpha() or value[0] == "_")):

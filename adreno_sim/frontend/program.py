@@ -50,7 +50,7 @@ def open_source(
         if key in _cache:
             _cache.move_to_end(key)
             return _cache[key]
-    name = program_cache.name_of(source, options, target) if disk_cache.is_enabled() else ""
+    name = program_cache.entry_name(source, options, target) if disk_cache.is_enabled() else ""
     module = program_cache.load(name, source, lambda: _compile(source, options, target)) if name else None
     if module is None:
         module = compile_source(source, options, target=target)

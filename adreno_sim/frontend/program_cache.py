@@ -45,7 +45,7 @@ class StoredFunction(ir.Function):
     def blocks(self) -> list[ir.Block]:
         with self._lock:
             if self._compile is not None:
-                _BODY.__set__(self, _over(self.params, self._compile()))
+                _BODY.__set__(self, _with_params(self.params, self._compile()))
                 self._compile = None
         found: list[ir.Block] = _BODY.__get__(self)
         return found
@@ -55,7 +55,7 @@ class StoredFunction(ir.Function):
         _BODY.__set__(self, value)
 
 
-def _over(params: list[ir.Param], function: ir.Function) -> list[ir.Block]:
+def _with_params(params: list[ir.Param], function: ir.Function) -> list[ir.Block]:
     """The body of `function`, which nobody else has, over `params` in place of its own: analyses know them by identity."""
     for block in function.blocks:
         for instr in block.instrs:
@@ -63,7 +63,7 @@ def _over(params: list[ir.Param], function: ir.Function) -> list[ir.Block]:
     return function.blocks
 
 
-def name_of(source: str, options: str, target: FrontEndTarget) -> str:
+def entry_name(source: str, options: str, target: FrontEndTarget) -> str:
     """The entry of a program; "" where it reads files, which its text says nothing about."""
     if "include" in source or any(word.startswith("-I") for word in parse_options(options).arguments):
         return ""

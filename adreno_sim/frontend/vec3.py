@@ -12,14 +12,14 @@ _LOAD_NAME = "loadVec"
 """What clang calls such a load; a load of a real 4-vector, of which a source takes `.xyz`, has another name."""
 
 
-def narrow_vec3(function: Function) -> None:
+def drop_vec3_padding(function: Function) -> None:
     """Replace 4-lane accesses of 3-vectors by 3-lane ones."""
     padded_loads: set[Value] = set()
     for block in function.blocks:
         for instr in block.instrs:
             if instr.op == "store":
                 instr.operands[0] = _without_padding(instr.operands[0])
-            elif instr.op == "shufflevector" and _takes_three(instr):
+            elif instr.op == "shufflevector" and _selects_three(instr):
                 load = instr.operands[0]
                 assert isinstance(load, Instr)
                 padded_loads.add(load)
@@ -40,7 +40,7 @@ def _without_padding(value: Value) -> Value:
     return value
 
 
-def _takes_three(shuffle: Instr) -> bool:
+def _selects_three(shuffle: Instr) -> bool:
     source = shuffle.operands[0]
     if not isinstance(source, Instr) or source.op != "load" or shuffle.mask != (0, 1, 2):
         return False

@@ -19,7 +19,7 @@ def predecessors(blocks: list[Block]) -> dict[Block, list[Block]]:
     return found
 
 
-def reached_from(start: Block, stop: Block | None = None) -> set[Block]:
+def reachable_from(start: Block, stop: Block | None = None) -> set[Block]:
     """The blocks that control may come to behind `start`, without passing `stop`; `start` itself where it may come back."""
     found: set[Block] = set()
     pending = list(start.successors)
@@ -31,7 +31,7 @@ def reached_from(start: Block, stop: Block | None = None) -> set[Block]:
     return found
 
 
-def clean_up(function: Function) -> None:
+def simplify_cfg(function: Function) -> None:
     """Fold branches on constants, drop unreachable blocks, skip empty ones, join chains."""
     _fold_constant_branches(function.blocks)
     _drop_unreachable(function)
@@ -95,11 +95,11 @@ def _skip_empty(function: Function) -> None:
     if not forward:
         return
     for block in function.blocks:
-        block.terminator.blocks = [_destination(target, forward) for target in block.terminator.blocks]
+        block.terminator.blocks = [_final_target(target, forward) for target in block.terminator.blocks]
     _drop_unreachable(function)
 
 
-def _destination(block: Block, forward: dict[Block, Block]) -> Block:
+def _final_target(block: Block, forward: dict[Block, Block]) -> Block:
     seen = set()
     while block in forward and block not in seen:  # a cycle of empty blocks is an endless loop: stop in it
         seen.add(block)
@@ -129,23 +129,23 @@ def _join_chains(function: Function) -> None:
             joined.add(following)
             moved[following] = block
     function.blocks = [block for block in function.blocks if block not in joined]
-    _rename(function, replaced, moved)
+    _replace_uses(function, replaced, moved)
 
 
-def _rename(function: Function, replaced: dict[Value, Value], moved: dict[Block, Block]) -> None:
+def _replace_uses(function: Function, replaced: dict[Value, Value], moved: dict[Block, Block]) -> None:
     if not moved:
         return
     for block in function.blocks:
         for instr in block.instrs:
             if instr.op == "phi":
-                instr.blocks = [_final(source, moved) for source in instr.blocks]
+                instr.blocks = [_resolve(source, moved) for source in instr.blocks]
             elif not replaced:
                 break
             if replaced:
-                instr.operands = [_final(value, replaced) for value in instr.operands]
+                instr.operands = [_resolve(value, replaced) for value in instr.operands]
 
 
-def _final(item: _Item, mapping: dict[_Item, _Item]) -> _Item:
+def _resolve(item: _Item, mapping: dict[_Item, _Item]) -> _Item:
     while item in mapping:
         item = mapping[item]
     return item

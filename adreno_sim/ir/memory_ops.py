@@ -18,12 +18,12 @@ def touches_memory(instr: ir.Instr) -> bool:
     return instr.op in ("load", "store", "atomicrmw", "cmpxchg", "memcpy", "memmove", "memset")
 
 
-def reads_plainly(instr: ir.Instr) -> bool:
+def is_plain_load(instr: ir.Instr) -> bool:
     """Whether `instr` is a load, of a vector perhaps, and nothing else."""
     return instr.op == "load" or (instr.callee is not None and instr.callee.name.startswith("vload"))
 
 
-def targets(instr: ir.Instr) -> list[ir.Value]:
+def address_operands(instr: ir.Instr) -> list[ir.Value]:
     """Operands that lead to the memory that `instr` touches."""
     if instr.op == "store":
         return [instr.operands[1]]

@@ -16,12 +16,12 @@ _READING_CALLS = ("vload", "vloada", "prefetch", "async_work_group_copy", "async
 
 def written_params(function: ir.Function) -> frozenset[int]:
     """Indices of parameters through which the kernel may store: pointers stored to, or gone where that cannot be seen."""
-    return function.fact("written", lambda f: _used_params(f, _changes))
+    return function.fact("written", lambda f: _params_with_use(f, _may_write))
 
 
 def read_params(function: ir.Function) -> frozenset[int]:
     """Indices of parameters through which the kernel may load, or gone where that cannot be seen."""
-    return function.fact("read", lambda f: _used_params(f, _takes))
+    return function.fact("read", lambda f: _params_with_use(f, _may_read))
 
 
 def written_arguments(function: ir.Function) -> frozenset[int]:
@@ -36,13 +36,13 @@ def read_arguments(function: ir.Function) -> frozenset[int]:
     return read_params(function) | images
 
 
-def _used_params(function: ir.Function, wanted: Callable[[ir.Instr, int], bool]) -> frozenset[int]:
+def _params_with_use(function: ir.Function, wanted: Callable[[ir.Instr, int], bool]) -> frozenset[int]:
     return frozenset(p.index for p in function.params if isinstance(p.type, ir.Pointer) and _any_use(function, p, wanted))
 
 
 def _any_use(function: ir.Function, param: ir.Param, wanted: Callable[[ir.Instr, int], bool]) -> bool:
     """Whether some use of what `param` points to, as operand number so and so of an instruction, is a wanted one."""
-    pointers = _derived(function, param)
+    pointers = _derived_pointers(function, param)
     return any(
         id(operand) in pointers and wanted(instr, position)
         for block in function.blocks
@@ -51,7 +51,7 @@ def _any_use(function: ir.Function, param: ir.Param, wanted: Callable[[ir.Instr,
     )
 
 
-def _derived(function: ir.Function, param: ir.Param) -> set[int]:
+def _derived_pointers(function: ir.Function, param: ir.Param) -> set[int]:
     """Ids of the values that may point into what `param` points to."""
     found, before = {id(param)}, 0
     while len(found) != before:  # a phi may come before the value it takes from a later block
@@ -63,7 +63,7 @@ def _derived(function: ir.Function, param: ir.Param) -> set[int]:
     return found
 
 
-def _changes(instr: ir.Instr, position: int) -> bool:
+def _may_write(instr: ir.Instr, position: int) -> bool:
     """Whether `instr` may store through the pointer at operand `position`, or hide it from this analysis."""
     if instr.op in _DERIVING or instr.op in ("load", "icmp"):
         return False
@@ -75,7 +75,7 @@ def _changes(instr: ir.Instr, position: int) -> bool:
     return True
 
 
-def _takes(instr: ir.Instr, position: int) -> bool:
+def _may_read(instr: ir.Instr, position: int) -> bool:
     """Whether `instr` may load through the pointer at operand `position`, or hide it from this analysis."""
     if instr.op in _DERIVING or instr.op in ("icmp", "memset"):
         return False

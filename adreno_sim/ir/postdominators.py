@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from . import ir
 
 
-def always_reached(blocks: Sequence[ir.Block]) -> dict[ir.Block, set[ir.Block]]:
+def find_postdominators(blocks: Sequence[ir.Block]) -> dict[ir.Block, set[ir.Block]]:
     """For each block of a function those that every way from it to the end passes, itself included.
 
     Of a block that has no way to the end, everything is said. Quickest where `blocks` are in an order of control flow.
@@ -26,14 +26,14 @@ def always_reached(blocks: Sequence[ir.Block]) -> dict[ir.Block, set[ir.Block]]:
     return found
 
 
-def joins(blocks: Sequence[ir.Block]) -> dict[ir.Block, ir.Block]:
+def immediate_postdominators(blocks: Sequence[ir.Block]) -> dict[ir.Block, ir.Block]:
     """The first block that every way from a block comes to (its immediate post-dominator), where there is one.
 
     There are none of a function in which some block has no way to the end.
     """
-    if not _all_end(blocks):
+    if not _all_reach_end(blocks):
         return {}
-    reached, found = always_reached(blocks), {}
+    reached, found = find_postdominators(blocks), {}
     for block in blocks:
         after = reached[block] - {block}
         first = [other for other in after if len(reached[other]) == len(after)]  # from it all the others are reached
@@ -42,7 +42,7 @@ def joins(blocks: Sequence[ir.Block]) -> dict[ir.Block, ir.Block]:
     return found
 
 
-def _all_end(blocks: Sequence[ir.Block]) -> bool:
+def _all_reach_end(blocks: Sequence[ir.Block]) -> bool:
     ending = {block for block in blocks if not block.successors}
     before = -1
     while before != len(ending):

@@ -51,7 +51,7 @@ def is_pointer(value: ir.Value) -> bool:
     return isinstance(value, ir.Global) or isinstance(value.type, ir.Pointer)
 
 
-def _low_bit(value: int) -> int:
+def _largest_power_of_two(value: int) -> int:
     return min(ALIGNED, value & -value) if value else ALIGNED
 
 
@@ -71,7 +71,7 @@ class Provenance:
         self._pointers = [i for b in function.blocks for i in b.instrs if isinstance(i.type, ir.Pointer)]
         self._object_ids: dict[int, ObjectId | None] = {}
         self._aligns: dict[int, int] = {}
-        while self._sweep():
+        while self._propagate():
             pass
 
     def object_id(self, value: ir.Value) -> ObjectId | None:
@@ -87,10 +87,10 @@ class Provenance:
     def align(self, value: ir.Value) -> int:
         """The largest power of two (up to 128) known to divide the offset of `value` in its object."""
         if isinstance(value, ir.Const) and isinstance(value.value, ir.GlobalOffset):
-            return _low_bit(value.value.offset)
+            return _largest_power_of_two(value.value.offset)
         return self._aligns.get(id(value), 1) if isinstance(value, ir.Instr) else ALIGNED
 
-    def _sweep(self) -> bool:
+    def _propagate(self) -> bool:
         changed = False
         for instr in self._pointers:
             fresh = self._transfer(instr)
@@ -128,10 +128,10 @@ def gep_align(instr: ir.Instr) -> int:
     for number, index in enumerate(instr.operands[1:]):
         if number and isinstance(type, ir.Struct):
             assert isinstance(index, ir.Const) and isinstance(index.value, int)
-            align = min(align, _low_bit(llvm_types.field_offset(type, index.value)))
+            align = min(align, _largest_power_of_two(llvm_types.field_offset(type, index.value)))
             type = type.fields[index.value]
             continue
         stride, type = stride_of(number, type)
         constant = index.value if isinstance(index, ir.Const) and isinstance(index.value, int) else 1
-        align = min(align, _low_bit(stride * constant))
+        align = min(align, _largest_power_of_two(stride * constant))
     return align

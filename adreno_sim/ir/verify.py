@@ -21,7 +21,7 @@ def verify(function: Function) -> None:
         _verify_shape(function, block)
         for instr in block.instrs:
             if instr in defined:
-                raise _broken(function, block, f"{instr.op} appears twice")
+                raise _invalid(function, block, f"{instr.op} appears twice")
             defined[instr] = block
             if instr.op == "phi":
                 _verify_phi(function, block, instr, incoming[block])
@@ -30,24 +30,24 @@ def verify(function: Function) -> None:
 
 def _verify_shape(function: Function, block: Block) -> None:
     if not block.instrs or block.terminator.op not in TERMINATORS:
-        raise _broken(function, block, "no terminator")
+        raise _invalid(function, block, "no terminator")
     last = block.terminator
     if len(last.blocks) != _SUCCESSORS.get(last.op, len(last.cases) + 1):
-        raise _broken(function, block, f"{last.op} with {len(last.blocks)} targets")
+        raise _invalid(function, block, f"{last.op} with {len(last.blocks)} targets")
     body = False
     for instr in block.instrs[:-1]:
         if instr.op in TERMINATORS:
-            raise _broken(function, block, f"{instr.op} before the end")
+            raise _invalid(function, block, f"{instr.op} before the end")
         if instr.op == "alloca" and block is not function.blocks[0]:
-            raise _broken(function, block, "alloca outside the entry block")
+            raise _invalid(function, block, "alloca outside the entry block")
         if instr.op == "phi" and body:
-            raise _broken(function, block, "phi after another instruction")
+            raise _invalid(function, block, "phi after another instruction")
         body = body or instr.op != "phi"
 
 
 def _verify_phi(function: Function, block: Block, phi: Instr, sources: list[Block]) -> None:
     if len(phi.operands) != len(phi.blocks) or sorted(map(id, phi.blocks)) != sorted(map(id, sources)):
-        raise _broken(function, block, f"phi {phi.name} with {len(phi.blocks)} entries for {len(sources)} edges")
+        raise _invalid(function, block, f"phi {phi.name} with {len(phi.blocks)} entries for {len(sources)} edges")
 
 
 def _verify_uses(function: Function, defined: dict[Value, Block], incoming: dict[Block, list[Block]]) -> None:
@@ -58,16 +58,16 @@ def _verify_uses(function: Function, defined: dict[Value, Block], incoming: dict
             for index, operand in enumerate(instr.operands):
                 if not isinstance(operand, Instr):
                     if not isinstance(operand, (Const, Param, Global)):
-                        raise _broken(function, block, f"operand {operand!r} of {instr.op}")
+                        raise _invalid(function, block, f"operand {operand!r} of {instr.op}")
                 elif operand not in defined:
-                    raise _broken(
+                    raise _invalid(
                         function, block, f"{instr.op} uses {operand.op or 'undefined'} {operand.name}, which is nowhere"
                     )
                 elif instr.op == "phi":
                     if not dominates(defined[operand], instr.blocks[index], dominators):
-                        raise _broken(function, block, f"phi arm {operand.name} does not reach the edge")
+                        raise _invalid(function, block, f"phi arm {operand.name} does not reach the edge")
                 elif operand not in seen and (defined[operand] is block or not dominates(defined[operand], block, dominators)):
-                    raise _broken(function, block, f"{instr.op} uses {operand.op} {operand.name} before its definition")
+                    raise _invalid(function, block, f"{instr.op} uses {operand.op} {operand.name} before its definition")
             seen.add(instr)
 
 
@@ -121,5 +121,5 @@ def dominates(above: Block, below: Block, dominators: dict[Block, Block]) -> boo
     return True
 
 
-def _broken(function: Function, block: Block, what: str) -> InvalidIR:
+def _invalid(function: Function, block: Block, what: str) -> InvalidIR:
     return InvalidIR(f"{function.name}, block {block.name}: {what}")

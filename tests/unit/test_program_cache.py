@@ -126,13 +126,16 @@ def test_a_program_that_does_not_compile_is_not_kept(steps):
 
 
 def test_other_options_and_other_targets_are_other_programs():
-    from adreno_sim.frontend.program_cache import name_of
+    from adreno_sim.frontend.program_cache import entry_name
 
     target = driver.FrontEndTarget()
-    made = [name_of(SOURCE, "", target), name_of(SOURCE, "-DA=1", target), name_of(SOURCE + " ", "", target)]
-    made += [name_of(SOURCE, "", driver.FrontEndTarget(300)), name_of(SOURCE, "", driver.FrontEndTarget(extensions=frozenset()))]
+    made = [entry_name(SOURCE, "", target), entry_name(SOURCE, "-DA=1", target), entry_name(SOURCE + " ", "", target)]
+    made += [
+        entry_name(SOURCE, "", driver.FrontEndTarget(300)),
+        entry_name(SOURCE, "", driver.FrontEndTarget(extensions=frozenset())),
+    ]
     assert len(set(made)) == len(made) and all(made)
-    assert name_of('#include "x.h"\n' + SOURCE, "", target) == "" == name_of(SOURCE, "-I /tmp", target)
+    assert entry_name('#include "x.h"\n' + SOURCE, "", target) == "" == entry_name(SOURCE, "-I /tmp", target)
 
 
 def test_a_specialization_is_spelled_alike_whatever_the_order_of_its_sets():

@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 
 from ...ir import ir
-from ...ir.cfg import reached_from
+from ...ir.cfg import reachable_from
 from ...ir.dominators import Dominators
-from ...ir.postdominators import joins
+from ...ir.postdominators import immediate_postdominators
 
 _UNIFORM_CALLS = re.compile(
     r"get_(group_id|num_groups|local_size|enqueued_local_size|global_size|global_offset|work_dim)"
@@ -32,7 +32,7 @@ class Uniformity:
     def __init__(self, dominators: Dominators):
         self._order = dominators.order
         self._predecessors = dominators.predecessors
-        self._joins = joins(self._order)
+        self._joins = immediate_postdominators(self._order)
         self._divergent_values: set[int] = set()
         self._divergent_blocks: set[ir.Block] = set()
         while self._sweep():
@@ -57,7 +57,7 @@ class Uniformity:
                 if id(instr) not in self._divergent_values and self._is_divergent(instr, block):
                     self._divergent_values.add(id(instr))
             if len(set(block.successors)) > 1 and not self.is_uniform(block.terminator.operands[0]):
-                self._divergent_blocks |= reached_from(block, self._joins.get(block))
+                self._divergent_blocks |= reachable_from(block, self._joins.get(block))
         return len(self._divergent_values) + len(self._divergent_blocks) > before
 
     def _is_divergent(self, instr: ir.Instr, block: ir.Block) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from ...ir import ir
-from ...ir.memory_ops import reads_plainly, targets, touches_memory
+from ...ir.memory_ops import address_operands, is_plain_load, touches_memory
 from ...ir.provenance import ObjectId
 from ..abi.launch_facts import LaunchFacts
 from ..abi.specialization import LocalArg, Specialization
@@ -54,7 +54,7 @@ def _accesses(analysis: AccessAnalysis, spec: Specialization) -> dict[int, list[
         for instr in block.instrs:
             if not touches_memory(instr):
                 continue
-            for target in targets(instr):
+            for target in address_operands(instr):
                 if isinstance(ir.type_of(target), ir.Image):
                     continue
                 place = analysis.object_of(target)
@@ -63,7 +63,7 @@ def _accesses(analysis: AccessAnalysis, spec: Specialization) -> dict[int, list[
                 if _is_local(place, spec, analysis):
                     read, write = read_of(instr, analysis), write_of(instr, analysis)
                     read, write = _without_group_ids(read, analysis), _without_group_ids(write, analysis)
-                    access = Access(place, write, reads_plainly(instr), read)
+                    access = Access(place, write, is_plain_load(instr), read)
                     found.setdefault(id(instr), []).append(access)
     return found
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from ...ir import ir
-from ...ir.cfg import reached_from
-from ...ir.memory_ops import IMAGE, reads_plainly, targets, touches_memory
+from ...ir.cfg import reachable_from
+from ...ir.memory_ops import IMAGE, address_operands, is_plain_load, touches_memory
 from ..abi.launch_facts import LaunchFacts
 from ..abi.specialization import Specialization
 from ..analysis.affine import AffineForms
@@ -66,7 +66,7 @@ def _accesses_by_argument(analysis: AccessAnalysis) -> dict[int, ArgumentAccesse
     load_or_prove: dict[int, ArgumentAccesses] = {}
     for instr in (i for block in analysis.forms.dominators.order for i in block.instrs if touches_memory(i)):
         write, read = write_of(instr, analysis), read_of(instr, analysis)
-        for target in targets(instr):
+        for target in address_operands(instr):
             place = ("param", target.index) if isinstance(target, ir.Param) else analysis.object_of(target)
             if place is None:
                 return None
@@ -107,7 +107,7 @@ def _texel_range(instr: ir.Instr, analysis: AccessAnalysis) -> AccessRange | Non
 
 def read_of(instr: ir.Instr, analysis: AccessAnalysis) -> AccessRange | None:
     """A plain read of a buffer that is certain to be in range, or None."""
-    spans = list(analysis.spans(instr)) if reads_plainly(instr) and analysis.is_in_range(instr) else []
+    spans = list(analysis.spans(instr)) if is_plain_load(instr) and analysis.is_in_range(instr) else []
     return AccessRange(instr, spans[0].offset, spans[0].size) if len(spans) == 1 and spans[0] is not None else None
 
 
@@ -143,7 +143,7 @@ def _may_follow(forms: AffineForms, write: AccessRange, other: AccessRange) -> b
     here, there = forms.block_of[id(write.instr)], forms.block_of[id(other.instr)]
     if here is there and here.instrs.index(other.instr) < here.instrs.index(write.instr):
         return True
-    return here in reached_from(there)
+    return here in reachable_from(there)
 
 
 def _determines_iterations(forms: AffineForms, write: AccessRange, determined: frozenset[int]) -> bool:

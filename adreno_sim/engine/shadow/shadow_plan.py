@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ...ir import ir
-from ...ir.postdominators import always_reached
+from ...ir.postdominators import find_postdominators
 from ...ir.provenance import ObjectId
 from ..abi.specialization import LocalArg
 from .granularity import MAX_GRANULARITY, granularities_of
@@ -34,7 +34,7 @@ class TexelWrites:
         """Pairs (earlier, later) of sites such that whoever does the first comes to the second."""
         if len(self.blocks) < 2:
             return frozenset()
-        reached = always_reached(self.kernel.blocks)
+        reached = find_postdominators(self.kernel.blocks)
         return frozenset(
             (first, second)
             for first, starts in self.blocks.items()

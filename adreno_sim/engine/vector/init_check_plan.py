@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ...ir import ir
-from ...ir.memory_ops import targets, touches_memory
+from ...ir.memory_ops import address_operands, touches_memory
 from ...ir.provenance import Provenance
 from ..abi.specialization import BufferArg, ImageArg
 from ..emit.unit import Unit
@@ -40,7 +40,7 @@ def plan_init_checks(unit: Unit, kernel: ir.Function, provenance: Provenance) ->
 def _check_local(unit: Unit, kernel: ir.Function, provenance: Provenance) -> None:
     """Local arrays must be proven to be free of races."""
     for instr in (i for block in kernel.blocks for i in block.instrs if touches_memory(i)):
-        for target in targets(instr):
+        for target in address_operands(instr):
             object_id = None if isinstance(ir.type_of(target), ir.Image) else provenance.object_id(target)
             if object_id is None or object_id in unit.spec.proofs.race_free_locals:
                 continue

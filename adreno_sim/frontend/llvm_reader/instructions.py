@@ -78,7 +78,7 @@ class FunctionReader:
                 order.append(self._block("%"))
                 instrs = order[0].instrs
             if line.startswith("  switch "):
-                line = _joined(line, lines)
+                line = _join_switch_lines(line, lines)
             instr = self._read(line)
             if instr is not None:
                 instrs.append(instr)
@@ -254,7 +254,7 @@ class FunctionReader:
         mask, mask_type, _ = self._typed(text, at + 2)
         assert isinstance(type, ir.Vector) and isinstance(mask_type, ir.Vector) and isinstance(mask, ir.Const)
         instr.type = ir.Vector(type.elem, mask_type.count)
-        instr.mask = _lanes(mask, mask_type.count)
+        instr.mask = _mask_lanes(mask, mask_type.count)
         instr.operands = [a, b]
         return instr
 
@@ -290,7 +290,7 @@ class FunctionReader:
         return instr
 
     def _op_load(self, text: str, instr: Instr) -> Instr:
-        at, instr.volatile = _access_words(text)
+        at, instr.volatile = _skip_access_words(text)
         instr.type, at = self.types.type_at(text, at)
         pointer, _, at = self._typed(text, at + 2)
         align = _ALIGN.search(text, at)
@@ -299,7 +299,7 @@ class FunctionReader:
         return instr
 
     def _op_store(self, text: str, instr: Instr) -> Instr:
-        at, instr.volatile = _access_words(text)
+        at, instr.volatile = _skip_access_words(text)
         value, _, at = self._typed(text, at)
         pointer, _, at = self._typed(text, at + 2)
         align = _ALIGN.search(text, at)
@@ -326,7 +326,7 @@ class FunctionReader:
         return instr
 
     def _op_atomicrmw(self, text: str, instr: Instr) -> Instr:
-        at, instr.volatile = _access_words(text)
+        at, instr.volatile = _skip_access_words(text)
         end = text.index(" ", at)
         instr.pred = text[at:end]
         pointer, _, at = self._typed(text, end + 1)
@@ -338,7 +338,7 @@ class FunctionReader:
 
     def _op_cmpxchg(self, text: str, instr: Instr) -> Instr:
         text = text.removeprefix("weak ")
-        at, instr.volatile = _access_words(text)
+        at, instr.volatile = _skip_access_words(text)
         pointer, _, at = self._typed(text, at)
         expected, type, at = self._typed(text, at + 2)
         new, _, at = self._typed(text, at + 2)
@@ -418,7 +418,7 @@ class FunctionReader:
         operands = self._arguments(text, name.end() + 1)
         memory_op = _MEMORY_OPS.get(".".join(symbol.split(".", 2)[:2]))
         if memory_op:
-            return _memory_instr(instr, memory_op, operands)
+            return _make_memory_instr(instr, memory_op, operands)
         instr.op = "call"
         instr.callee = demangle(symbol)
         instr.operands = operands
@@ -441,7 +441,7 @@ _VOID = Void()
 _BOOL = Int(1)
 
 
-def _joined(line: str, lines: object) -> str:
+def _join_switch_lines(line: str, lines: object) -> str:
     """A switch on one line: its cases follow up to the closing bracket."""
     parts = [line]
     for more in lines:  # type: ignore[attr-defined]
@@ -451,7 +451,7 @@ def _joined(line: str, lines: object) -> str:
     return " ".join(parts)
 
 
-def _access_words(text: str) -> tuple[int, bool]:
+def _skip_access_words(text: str) -> tuple[int, bool]:
     """Skip `atomic` and `volatile`: position of the type, and whether it is volatile."""
     at = 7 if text.startswith("atomic ") else 0
     if text.startswith("volatile ", at):
@@ -459,7 +459,7 @@ def _access_words(text: str) -> tuple[int, bool]:
     return at, False
 
 
-def _lanes(mask: ir.Const, count: int) -> tuple[int, ...]:
+def _mask_lanes(mask: ir.Const, count: int) -> tuple[int, ...]:
     if mask.value is None:
         return (0,) * count
     if not isinstance(mask.value, tuple):
@@ -467,7 +467,7 @@ def _lanes(mask: ir.Const, count: int) -> tuple[int, ...]:
     return tuple(lane.value if isinstance(lane.value, int) else -1 for lane in mask.value)
 
 
-def _memory_instr(instr: Instr, op: str, operands: list[ir.Value]) -> Instr:
+def _make_memory_instr(instr: Instr, op: str, operands: list[ir.Value]) -> Instr:
     volatile = operands[3]
     instr.op = op
     instr.type = _VOID

@@ -78,7 +78,7 @@ def _read_sub_group_sizes(text: str) -> dict[str, str]:
     if not listed:
         return {}
     sizes = dict(_SUB_GROUP_SIZE.findall(text))
-    return {_plain(function): sizes[note] for function, note in _ANNOTATION.findall(listed[1]) if note in sizes}
+    return {_unquote(function): sizes[note] for function, note in _ANNOTATION.findall(listed[1]) if note in sizes}
 
 
 def _read_globals(types: TextReader, text: str) -> None:
@@ -92,7 +92,7 @@ def _read_globals(types: TextReader, text: str) -> None:
             raise UnsupportedError(f"unsupported: program-scope symbol {name[1:]} = {body[:40]}")
         type, at = types.type_at(body, match.end())
         align = _ALIGN.search(body, at)
-        variable = Global(_plain(name), type, int(match["space"] or 0), None, int(align[1]) if align else 0)
+        variable = Global(_unquote(name), type, int(match["space"] or 0), None, int(align[1]) if align else 0)
         types.globals[name] = variable
         if variable.space == ir.GLOBAL and match["kind"] == "global":
             types.changeable.add(name)
@@ -113,7 +113,7 @@ def _initial_value(types: TextReader, variable: Global, body: str, at: int) -> i
         raise UnsupportedError(f"{error}, in the initial value of {variable.name}") from None
 
 
-def _plain(name: str) -> str:
+def _unquote(name: str) -> str:
     """`@"a b"` or `@ab` without sigil and quotes."""
     return name[1:].strip('"')
 
@@ -124,10 +124,10 @@ class _Header:
     def __init__(self, match: re.Match[str], text: str, metadata: Metadata):
         end_of_line = text.index("\n", match.start())
         line = text[match.start() : end_of_line]
-        self.name = _plain(match[1])
+        self.name = _unquote(match[1])
         self.is_kernel = " spir_kernel " in line[: match.end(1) - match.start()]
         self.result_text = line[len("define ") : match.start(1) - match.start()]
-        closing = _closing(line, match.end() - match.start())
+        closing = _find_closing(line, match.end() - match.start())
         self.params = _split(line[match.end() - match.start() : closing])
         self.attached = dict(_ATTACHED.findall(line[closing:]))
         self.body = text[end_of_line + 1 : text.index("\n}", end_of_line)]
@@ -139,7 +139,7 @@ class _Header:
         return self.metadata.items(number) if number else []
 
 
-def _closing(line: str, start: int) -> int:
+def _find_closing(line: str, start: int) -> int:
     """Position of the parenthesis that closes the one before `start`."""
     depth = 1
     for match in re.compile(r"[()]").finditer(line, start):
@@ -200,15 +200,15 @@ def _read_params(header: _Header, texts: list[str], types: TextReader, reader: F
         if by_value:
             type, _ = types.type_at(text, by_value.end())
         param = Param(
-            _item(names, index) or _plain(local_name), type, index, _item(spelled, index), _access(type, _item(access, index)),
-            tuple(_item(qualifiers, index).split()),
+            _get(names, index) or _unquote(local_name), type, index, _get(spelled, index), _access(type, _get(access, index)),
+            tuple(_get(qualifiers, index).split()),
         )  # fmt: skip
         params.append(param)
-        reader.values[local_name] = _spilled(param, reader) if by_value else param
+        reader.values[local_name] = _make_byval_alloca(param, reader) if by_value else param
     return params
 
 
-def _item(items: list[str], index: int) -> str:
+def _get(items: list[str], index: int) -> str:
     return items[index] if index < len(items) else ""
 
 
@@ -216,7 +216,7 @@ def _access(type: ir.Type, attached: str) -> str:
     return type.access if isinstance(type, ir.Image) else attached or "none"
 
 
-def _spilled(param: Param, reader: FunctionReader) -> Instr:
+def _make_byval_alloca(param: Param, reader: FunctionReader) -> Instr:
     """Memory that holds a struct passed by value: callers see a pointer to it."""
     memory = Instr("alloca", Pointer(ir.PRIVATE), elem=param.type, align=0, name=param.name)
     reader.prologue += [memory, Instr("store", ir.Void(), [param, memory])]

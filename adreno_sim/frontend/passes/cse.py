@@ -18,14 +18,14 @@ _CASTS = frozenset(("trunc", "zext", "sext"))
 _SHIFTS = frozenset(("shl", "lshr", "ashr"))
 _QUERY = re.compile(r"get_((global|local|group)_id|(global|local|enqueued_local)_size|num_groups|global_offset|work_dim)")
 _CONVERSION = re.compile(r"convert_u?(char|short|int|long)")
-_MEETING = re.compile(r".*(barrier|group|wait).*")
+_SYNC = re.compile(r".*(barrier|group|wait).*")
 
 
-def share_common_subexpressions(function: Function) -> None:
+def eliminate_common_subexpressions(function: Function) -> None:
     """Let one instruction stand for all of a block that compute the same; the others are left without uses."""
     same: dict[Value, Value] = {}
     for block in function.blocks:
-        _share(block, same)
+        _number_block(block, same)
     if same:
         for block in function.blocks:
             for instr in block.instrs:
@@ -34,29 +34,29 @@ def share_common_subexpressions(function: Function) -> None:
             block.instrs = [instr for instr in block.instrs if instr not in same]
 
 
-def _share(block: Block, same: dict[Value, Value]) -> None:
+def _number_block(block: Block, same: dict[Value, Value]) -> None:
     known: dict[Hashable, Instr] = {}
     for instr in block.instrs:
-        name = _name(instr, same)
+        name = _value_number(instr, same)
         if name is None:
-            if instr.callee is not None and _MEETING.fullmatch(instr.callee.name):
+            if instr.callee is not None and _SYNC.fullmatch(instr.callee.name):
                 known.clear()
         elif (first := known.setdefault(name, instr)) is not instr:
             same[instr] = first
 
 
-def _name(instr: Instr, same: dict[Value, Value]) -> Hashable | None:
+def _value_number(instr: Instr, same: dict[Value, Value]) -> Hashable | None:
     """What two instructions share only if they compute the same; None for one that is not to be shared."""
     op = instr.op
     if op in _SAME_TYPE:
         what: Hashable = instr.pred
     elif op in _CASTS:
         what = instr.type
-    elif op == "gep" and _is_plain(instr):
+    elif op == "gep" and _needs_no_index_check(instr):
         what = instr.elem
     elif op == "call" and _is_query(instr):
         what = instr.callee
-    elif op in _SHIFTS and _is_within(instr):
+    elif op in _SHIFTS and _is_shift_in_range(instr):
         what = None
     else:
         return None
@@ -69,7 +69,7 @@ def _operand(value: Value, same: dict[Value, Value]) -> Hashable:
     return same.get(value, value)
 
 
-def _is_plain(gep: Instr) -> bool:
+def _needs_no_index_check(gep: Instr) -> bool:
     """Whether no index of `gep` is held against an array inside its object: that has a place of its own."""
     pointer, first, *more = gep.operands
     if len(more) != 1:
@@ -87,7 +87,7 @@ def _is_query(call: Instr) -> bool:
     return _QUERY.fullmatch(name) is not None
 
 
-def _is_within(shift: Instr) -> bool:
+def _is_shift_in_range(shift: Instr) -> bool:
     """Whether the amount of a shift is a constant below the width."""
     amount = shift.operands[1]
     return (

@@ -12,7 +12,7 @@ _PURE = frozenset((
 """Operations that can neither fault nor be reported."""
 
 
-def remove_dead(function: Function) -> None:
+def eliminate_dead_code(function: Function) -> None:
     """Drop pure instructions without a use, and what only they used."""
     used: set[Value] = set()
     pending: list[Instr] = [instr for block in function.blocks for instr in block.instrs if instr.op not in _PURE]

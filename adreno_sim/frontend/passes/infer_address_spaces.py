@@ -18,17 +18,17 @@ _ADDRESS_OPERANDS = {
 _CONVERSIONS = ("__to_global", "__to_local", "__to_private")
 
 
-def narrow_generic_pointers(function: Function) -> bool:
+def infer_address_spaces(function: Function) -> bool:
     """Retype every generic pointer derived from one known address space; whether there was one."""
     generic = [instr for block in function.blocks for instr in block.instrs if instr.type == _GENERIC]
-    spaces = _find_spaces(generic)
+    spaces = _infer_spaces(generic)
     if not any(space > _UNKNOWN and space != GENERIC for space in spaces.values()):
         return False
     _Narrowing(function, spaces).run()
     return True
 
 
-def _find_spaces(generic: list[Instr]) -> dict[Value, int]:
+def _infer_spaces(generic: list[Instr]) -> dict[Value, int]:
     """Address space of each generic pointer: one that all its sources share, else GENERIC."""
     spaces: dict[Value, int] = {instr: _UNKNOWN if _sources(instr) else GENERIC for instr in generic}
     changed = True
@@ -80,7 +80,7 @@ class _Narrowing:
     def __init__(self, function: Function, spaces: dict[Value, int]):
         self.function = function
         self.spaces = spaces
-        self.views: dict[Value, Instr] = {}
+        self.casts_back: dict[Value, Instr] = {}
         self.unchanged: dict[Value, Value] = {}
 
     def run(self) -> None:
@@ -95,8 +95,8 @@ class _Narrowing:
             for block in self.function.blocks:
                 block.instrs = [instr for instr in block.instrs if instr not in self.unchanged]
         for block in self.function.blocks:
-            if not self.views.keys().isdisjoint(block.instrs):
-                block.instrs = self._with_views(block)
+            if not self.casts_back.keys().isdisjoint(block.instrs):
+                block.instrs = self._insert_casts(block)
 
     def _is_narrow(self, value: Value) -> bool:
         return self.spaces.get(value, GENERIC) not in (GENERIC, _UNKNOWN)
@@ -116,13 +116,13 @@ class _Narrowing:
         addresses = range(len(instr.operands)) if instr.op in ("call", "ptrtoint") else _ADDRESS_OPERANDS.get(instr.op, ())
         for index, operand in enumerate(instr.operands):
             if index in addresses:
-                instr.operands[index] = self._narrow(operand)
+                instr.operands[index] = self._strip_cast(operand)
             elif self._is_retyped(operand):
-                instr.operands[index] = self._view(operand)
+                instr.operands[index] = self._cast_back(operand)
 
     def _rewrite_conversion(self, instr: Instr) -> None:
         """`to_global` and the like of a known pointer: the pointer itself, or null where it is another space's."""
-        pointer = self._narrow(instr.operands[0])
+        pointer = self._strip_cast(instr.operands[0])
         if type_of(pointer) == instr.type:
             self.unchanged[instr] = pointer
         elif type_of(pointer) != _GENERIC:
@@ -130,7 +130,7 @@ class _Narrowing:
 
     def _rewrite_cast(self, instr: Instr) -> None:
         """A cast of a narrowed pointer, maybe back to its own address space."""
-        instr.operands[0] = self._narrow(instr.operands[0])
+        instr.operands[0] = self._strip_cast(instr.operands[0])
         if type_of(instr.operands[0]) == instr.type:
             self.unchanged[instr] = instr.operands[0]
 
@@ -146,12 +146,12 @@ class _Narrowing:
         first = 1 if instr.op == "select" else 0
         last = len(instr.operands) if instr.op in ("phi", "select") else 1
         for index in range(first, last):
-            source = self._narrow(instr.operands[index])
+            source = self._strip_cast(instr.operands[index])
             if isinstance(source, Const) and not isinstance(source.value, GlobalOffset):
                 source = Const(instr.type, source.value)
             instr.operands[index] = source
 
-    def _narrow(self, value: Value) -> Value:
+    def _strip_cast(self, value: Value) -> Value:
         """What stands for a generic pointer: the operand of its cast, or the retyped instruction itself."""
         while isinstance(value, Instr) and value.op == "addrspacecast" and self._is_narrow(value):
             value = value.operands[0]
@@ -159,17 +159,17 @@ class _Narrowing:
             return Const(Pointer(value.value.target.space), value.value)
         return value
 
-    def _view(self, value: Value) -> Instr:
-        if value not in self.views:
+    def _cast_back(self, value: Value) -> Instr:
+        if value not in self.casts_back:
             assert isinstance(value, Instr)
-            self.views[value] = Instr("addrspacecast", _GENERIC, [value], value.loc)
-        return self.views[value]
+            self.casts_back[value] = Instr("addrspacecast", _GENERIC, [value], value.loc)
+        return self.casts_back[value]
 
-    def _with_views(self, block: Block) -> list[Instr]:
+    def _insert_casts(self, block: Block) -> list[Instr]:
         phis = [instr for instr in block.instrs if instr.op == "phi"]
-        made = phis + [self.views[phi] for phi in phis if phi in self.views]
+        made = phis + [self.casts_back[phi] for phi in phis if phi in self.casts_back]
         for instr in block.instrs[len(phis) :]:
             made.append(instr)
-            if instr in self.views:
-                made.append(self.views[instr])
+            if instr in self.casts_back:
+                made.append(self.casts_back[instr])
         return made

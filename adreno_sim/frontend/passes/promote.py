@@ -11,7 +11,7 @@ from ...ir.cfg import predecessors
 from ...ir.ir import UNDEF, UNKNOWN_LOC, Array, Block, Const, Float, Function, Instr, Int, Struct, Type, Value, Vector, type_of
 
 
-def promote(function: Function) -> bool:
+def promote_to_ssa(function: Function) -> bool:
     """Promote what can be; whether anything was."""
     variables = _promotable(function)
     if variables:
@@ -67,11 +67,11 @@ class _Promotion:
         self.function = function
         self.variables = variables
         self.incoming = predecessors(function.blocks)
-        self.leaving: dict[Block, dict[Value, Value]] = {}
+        self.exit_values: dict[Block, dict[Value, Value]] = {}
         self.live_ins: list[tuple[Instr, Block, Value]] = []
-        self.entering: dict[tuple[Block, Value], Value] = {}
+        self.entry_values: dict[tuple[Block, Value], Value] = {}
         self.phis: dict[Block, list[Instr]] = {}
-        self.unfilled: list[tuple[Instr, Block, Value]] = []
+        self.incomplete_phis: list[tuple[Instr, Block, Value]] = []
         self.replaced: dict[Value, Value] = {}
 
     def run(self) -> None:
@@ -79,15 +79,15 @@ class _Promotion:
             self._rewrite_block(block)
         for live_in, block, variable in self.live_ins:
             self.replaced[live_in] = self._at_entry(block, variable)
-        while self.unfilled:
-            phi, block, variable = self.unfilled.pop()
+        while self.incomplete_phis:
+            phi, block, variable = self.incomplete_phis.pop()
             phi.blocks = list(self.incoming[block])
             phi.operands = [self._at_exit(source, variable) for source in phi.blocks]
         self._drop_trivial_phis()
         for block in self.function.blocks:
             block.instrs[:0] = [phi for phi in self.phis.get(block, ()) if phi not in self.replaced]
             for instr in block.instrs:
-                instr.operands = [self._final(operand) for operand in instr.operands]
+                instr.operands = [self._resolve(operand) for operand in instr.operands]
 
     def _rewrite_block(self, block: Block) -> None:
         current: dict[Value, Value] = {}
@@ -105,7 +105,7 @@ class _Promotion:
             elif instr not in self.variables:
                 kept.append(instr)
         block.instrs = kept
-        self.leaving[block] = current
+        self.exit_values[block] = current
 
     def _live_in(self, block: Block, variable: Value) -> Instr:
         assert isinstance(variable, Instr) and variable.elem is not None
@@ -122,7 +122,7 @@ class _Promotion:
         return cast
 
     def _at_exit(self, block: Block, variable: Value) -> Value:
-        value = self.leaving[block].get(variable)
+        value = self.exit_values[block].get(variable)
         if value is None or (isinstance(value, Instr) and value.op == "livein"):
             return self._at_entry(block, variable)
         return value
@@ -132,7 +132,7 @@ class _Promotion:
         passed: list[tuple[Block, Value]] = []
         while True:
             key = (block, variable)
-            value = self.entering.get(key)
+            value = self.entry_values.get(key)
             if value is not None:
                 break
             passed.append(key)
@@ -144,10 +144,10 @@ class _Promotion:
                 value = self._new_phi(block, variable)
                 break
             block = sources[0]
-            value = self.leaving[block].get(variable)
+            value = self.exit_values[block].get(variable)
             if value is not None and not (isinstance(value, Instr) and value.op == "livein"):
                 break
-        self.entering.update(dict.fromkeys(passed, value))
+        self.entry_values.update(dict.fromkeys(passed, value))
         return value
 
     @staticmethod
@@ -159,7 +159,7 @@ class _Promotion:
         assert isinstance(variable, Instr) and variable.elem is not None
         phi = Instr("phi", variable.elem, loc=UNKNOWN_LOC, name=variable.name)
         self.phis.setdefault(block, []).append(phi)
-        self.unfilled.append((phi, block, variable))
+        self.incomplete_phis.append((phi, block, variable))
         return phi
 
     def _drop_trivial_phis(self) -> None:
@@ -170,7 +170,7 @@ class _Promotion:
             changed = False
             kept = []
             for phi in pending:
-                arms = {self._final(operand) for operand in phi.operands} - {phi}
+                arms = {self._resolve(operand) for operand in phi.operands} - {phi}
                 if len(arms) == 1:
                     self.replaced[phi] = arms.pop()
                     changed = True
@@ -178,7 +178,7 @@ class _Promotion:
                     kept.append(phi)
             pending = kept
 
-    def _final(self, value: Value) -> Value:
+    def _resolve(self, value: Value) -> Value:
         found = value
         while found in self.replaced:
             found = self.replaced[found]
