@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import adreno_sim
-from adreno_sim.base.specs import BufferSpec
+from adreno_sim.base.specs import BufferSpec, ImageSpec
 from adreno_sim.engine.prove import local_races
 from adreno_sim.engine.run import optimistic
 
@@ -119,6 +119,37 @@ def test_what_is_kept_apart(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     kinds = {kind for kind, *_ in run(body)}
     assert any(str(which).endswith("s") for kind, which in told[0]) is expected
     assert not expected or not kinds & {"data-race", "same-value-race"}
+
+
+QUERIES = {
+    "get_image_width(x)": True, "get_image_height(x)": True, "get_num_sub_groups()": True, "get_max_sub_group_size()": True,
+    "get_num_groups(0)": True, "get_sub_group_local_id()": False, "get_sub_group_size()": False,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("bound", QUERIES)
+def test_loops_that_all_work_items_leave_together(monkeypatch: pytest.MonkeyPatch, bound: str) -> None:
+    """The same built-ins are uniform for this proof as for vectors."""
+    told: list[Any] = []
+
+    def noted(*args: Any) -> frozenset[Any]:
+        told.append(local_races.race_free_local_arrays(*args))
+        return told[-1]
+
+    monkeypatch.setattr(optimistic, "race_free_local_arrays", noted)
+    source = f"""kernel void k(global int *a, read_only image2d_t x) {{
+      local int s[64];
+      int l = get_local_id(0), r = 0;
+      s[l] = l; {WAIT}
+      for (int n = min((int){bound}, 4); n > 0; n >>= 1) {{ if (l < n) s[l] += s[l + n]; {WAIT} }}
+      a[get_global_id(0)] = r;
+    }}"""
+    device = adreno_sim.open_device("sim:reference", checks="full", cache=False)
+    out, texels = BufferSpec(64, "int32"), ImageSpec("image2d", 2, 2)
+    views = [device.view(device.allocate_for(spec), spec) for spec in (out, texels)]
+    findings = device.launch(device.build(source, "-cl-std=CL3.0")["k"], (16,), (8,), views).findings
+    assert len(told[0]) == QUERIES[bound]
+    assert not QUERIES[bound] or not findings
 
 
 number = st.integers(0, 9)

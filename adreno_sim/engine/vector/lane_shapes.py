@@ -19,6 +19,7 @@ from ..abi.specialization import Specialization
 from ..analysis.intervals import Grid, Intervals
 from ..analysis.loop_bounds import signed
 from ..analysis.segments import Graph, ScopeOf, Segment
+from ..analysis.uniformity import is_uniform_query
 from ..emit.pointers import LaneOffsets
 from .privates import Privates
 from .structure import Loop, Structure
@@ -27,10 +28,6 @@ from .tile import NotVectorizable, Tile
 _SWEEPS = 40
 _CONVERSION = re.compile(r"convert_(u?)(char|short|int|long)")
 _BITS = {"char": 8, "short": 16, "int": 32, "long": 64}
-_UNIFORM_CALLS = re.compile(
-    r"get_(group_id|global_size|local_size|num_groups|enqueued_local_size|global_offset|work_dim|max_sub_group_size"
-    r"|num_sub_groups|enqueued_num_sub_groups|image_\w+)|__translate_sampler_initializer"
-)
 _IDS = re.compile(r"get_(local_linear_id|global_linear_id|sub_group_\w+)")
 
 
@@ -208,7 +205,7 @@ class LaneShapes:
         name = instr.callee.name
         if name in ("get_local_id", "get_global_id"):
             return self._id(instr, name)
-        if _UNIFORM_CALLS.fullmatch(name):
+        if is_uniform_query(name):
             return self._query(instr, name)
         if _IDS.fullmatch(name) or any(is_pointer(v) and self._privates.is_private(v) for v in instr.operands):
             return VARYING
