@@ -49,7 +49,7 @@ def forget() -> None:
     program._cache.clear()
     compiled_kernel._compiled.clear()
     optimistic._analyses.clear()
-    single_writer._known.clear()
+    single_writer._results.clear()
 
 
 def run(device_text: str = "sim:adreno-740") -> tuple[np.ndarray, list[tuple[str, str, str]], list[bool]]:

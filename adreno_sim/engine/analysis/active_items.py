@@ -1,7 +1,7 @@
-"""Regions in which only the first work-items along an axis do anything, as every step of a tree reduction is.
+"""Finds regions in which only the first work-items along one axis have any effect, as in each step of a tree reduction.
 
-`if (get_local_id(0) < 16) ...; barrier(...)`: the loop over work-items may end at 16, because the others reach the same
-barrier without touching anything.
+In `if (get_local_id(0) < 16) ...; barrier(...)` the loop over work-items may end at 16: all others reach the same barrier and
+neither touch memory nor report anything.
 """
 
 from __future__ import annotations
@@ -16,19 +16,23 @@ _SIDE_EFFECT_FREE_OPS = {
     "add", "sub", "mul", "and", "or", "xor", "shl", "lshr", "ashr", "icmp", "fcmp", "trunc", "zext", "sext", "select", "phi",
     "gep", "bitcast", "addrspacecast", "freeze", "extractelement", "insertelement", "shufflevector", "fadd", "fsub", "fmul",
 }  # fmt: skip
-"""Operations that neither touch memory nor report anything."""
+"""Operations that neither touch memory nor report a finding."""
 
 
 @dataclass(frozen=True)
 class ActiveItems:
-    """Work-items whose local id along `axis` is `bound` (> 0) or more do nothing."""
+    """Only work-items whose local id along `axis` is below `bound` (> 0) have an effect."""
 
     axis: int
     bound: int
 
 
 def find_active_items(plan: RegionPlan, region: ParallelRegion) -> ActiveItems | None:
-    """The guard of a region, if it begins with one and everybody leaves it by the same split."""
+    """Returns the active items of `region`, or None where all may have an effect.
+
+    The region must begin with the test, all work-items must leave it by the same synchronisation point, and no value computed
+    in it may be live after that point.
+    """
     first = region.order[0]
     last = first.block.instrs[-1]
     if region.number == 0 or first.sync is not None or last.op != "condbr":
@@ -51,7 +55,7 @@ def _is_id(instr: ir.Instr) -> bool:
 
 
 def _goes_straight_to_sync(segment: Segment) -> bool:
-    """Whether the way from `segment` is straight to a split or the end, and does nothing."""
+    """Returns True if the only path from `segment` leads to a synchronisation point or to the end, without side effects."""
     seen: set[Segment] = set()
     while segment not in seen:
         seen.add(segment)
@@ -67,7 +71,8 @@ def _goes_straight_to_sync(segment: Segment) -> bool:
 
 
 def _defines_live_out(plan: RegionPlan, region: ParallelRegion) -> bool:
-    """Whether a value computed here lives on behind the split: then every work-item has to compute it."""
+    """Returns True if a value computed in the region is live after its synchronisation points: every work-item must then
+    compute it."""
     sync_points = [s.sync for s in region.order if s.sync is not None]
     return any(sync.instr.operands and sync.scope == "wave" for sync in sync_points) or any(
         id(value) in region.defined for sync in sync_points for value in plan.live_across(sync)
@@ -75,7 +80,7 @@ def _defines_live_out(plan: RegionPlan, region: ParallelRegion) -> bool:
 
 
 def _items_from_condition(condition: ir.Value) -> ActiveItems | None:
-    """The guard that holds where `condition` can be true."""
+    """Returns the active items under which `condition` can be true, or None."""
     if not isinstance(condition, ir.Instr):
         return None
     if condition.op in ("zext", "sext", "freeze"):
@@ -88,6 +93,7 @@ def _items_from_condition(condition: ir.Value) -> ActiveItems | None:
 
 
 def _items_from_comparison(test: ir.Instr) -> ActiveItems | None:
+    """Returns the active items under which the comparison of a local id with a constant can be true, or None."""
     left, right = test.operands
     if not (isinstance(right, ir.Const) and isinstance(right.value, int)):
         return None
@@ -101,7 +107,8 @@ def _items_from_comparison(test: ir.Instr) -> ActiveItems | None:
 
 
 def _local_axis(value: ir.Value) -> int | None:
-    """The axis whose local id `value` is, by way of conversions that keep it: every id fits 31 bits, but not a byte."""
+    """Returns the axis whose local id `value` is, or None. Conversions to 32 bits or more are looked through: an id fits 31
+    bits, but not a byte."""
     while isinstance(value, ir.Instr):
         if isinstance(value.type, ir.Int) and value.type.bits < 32:
             return None

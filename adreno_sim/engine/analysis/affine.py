@@ -1,7 +1,7 @@
-"""Every integer and address of a kernel as a linear expression in unbounded integers, where it certainly has that value.
+"""Affine (scalar evolution) analysis: integers and addresses of a kernel as linear expressions over unbounded integers.
 
-A value is what its operations give without wrap, read as signed; each step proves that its result fits its type at the place
-where it is computed, under the conditions that lead there. What does not fit, or has no rule, is an atom with bounds.
+The form of a value is what its operations give without wrap, read as signed. Each rule proves that its result fits the type,
+under the conditions of the block that computes it. A value that may wrap, or that has no rule, becomes a symbol with bounds.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from .path_conditions import PathConditions
 
 Rule = Callable[["AffineForms", ir.Instr, int, Bounds], "Linear | None"]
 Slot = tuple[int, int]
-"""A value and one of its lanes: id, lane."""
+"""A value and one of its lanes: (id, lane)."""
 
 _CONVERSION = re.compile(r"convert_u?(?:char|short|int|long)\d*")
 
 
 def signed_range(bits: int) -> Interval:
-    """All signed integers of `bits`."""
+    """Returns the least and the largest signed integer of `bits` bits."""
     return -(1 << (bits - 1)), (1 << (bits - 1)) - 1
 
 
 class AffineForms:
-    """The analysis of one kernel in one launch. Forms are computed when first asked for."""
+    """The affine forms of one kernel in one launch. A form is computed when it is first asked for."""
 
     def __init__(self, function: ir.Function, spec: Specialization, facts: LaunchFacts):
         self.spec, self.facts = spec, facts
@@ -45,14 +45,14 @@ class AffineForms:
         self._in_progress: set[Slot] = set()
         self._ids: dict[tuple[str, int], Linear] = {}
         self.iterations: dict[int, ir.Block] = {}
-        """Atoms that count the turns of a loop, from 0, and the loop's first block."""
+        """The symbols that count iterations of a loop from 0, each with the loop's header."""
         self.nsw: set[Slot] = set()
-        """Operations that give the mathematical result as signed, of those whose form was asked for."""
+        """The operations, among those whose form was asked for, that do not wrap as signed."""
 
     # Values
 
     def of(self, value: ir.Value, lane: int = 0) -> Linear:
-        """An integer (or a lane of a vector of them), or the offset of an address in its object."""
+        """Returns the form of an integer (of one lane of a vector), or of an address as its byte offset in its object."""
         if isinstance(value, ir.Const):
             return Linear.number(_constant(value, lane))
         if isinstance(value, ir.Global):
@@ -88,17 +88,17 @@ class AffineForms:
         return rule(self, instr, lane, self.bounds_at(instr)) if rule else None
 
     def record(self, value: ir.Value, lane: int, form: Linear) -> Linear:
-        """Remember a form."""
+        """Stores and returns `form` as the form of `value`."""
         self._forms[id(value), lane] = form
         self._trail.append((id(value), lane))
         return form
 
     def mark(self) -> tuple[int, int]:
-        """A point to `forget` back to."""
+        """Returns a mark to which `roll_back` can return."""
         return len(self._trail), self.conditions.mark()
 
     def roll_back(self, mark: tuple[int, int]) -> None:
-        """Drop everything derived since `mark`."""
+        """Drops every form and bound derived since `mark`."""
         for slot in self._trail[mark[0] :]:
             self._forms.pop(slot, None)
             self.nsw.discard(slot)
@@ -108,23 +108,25 @@ class AffineForms:
     # Places
 
     def bounds_at(self, instr: ir.Instr) -> Bounds:
-        """What holds where `instr` is executed."""
+        """Returns the bounds that hold where `instr` executes."""
         return self.conditions.bounds_at(self.block_of[id(instr)])
 
     def if_fits(self, instr: ir.Instr, form: Linear, bounds: Bounds) -> Linear | None:
-        """`form` if it fits the instruction's type, else None."""
+        """Returns `form` if it fits the instruction's type under `bounds`, else None."""
         return form if bounds.implies_within(form, *signed_range(bits_of(instr.type))) else None
 
     def new_bounded(self, low: int, high: int) -> Linear:
-        """A value of which only bounds are known."""
+        """Returns a form of which only the bounds are known: a new symbol, or a constant if both bounds are equal."""
         return Linear.number(low) if low == high else self.symbols.new(low, high)
 
     # Ids
 
     def local_id(self, axis: int) -> Linear:
+        """Returns the form of get_local_id(axis)."""
         return self._id("local", axis, self.facts.local_size[axis])
 
     def group_id(self, axis: int) -> Linear:
+        """Returns the form of get_group_id(axis)."""
         return self._id("group", axis, self.facts.groups[axis])
 
     def _id(self, kind: str, axis: int, count: int) -> Linear:
@@ -133,6 +135,8 @@ class AffineForms:
         return self._ids[kind, axis]
 
     def global_id(self, axis: int, with_offset: bool = True) -> Linear:
+        """Returns the form of get_global_id(axis). In a non-uniform launch it also constrains the id to stay below the global
+        size."""
         facts = self.facts
         result = self.group_id(axis).times(facts.local_size[axis]).plus(self.local_id(axis))
         if not facts.uniform and ("global", axis) not in self._ids:
@@ -143,24 +147,24 @@ class AffineForms:
         return result.plus_const(facts.offset[axis] if with_offset else 0)
 
     def buffer_bytes(self, param: ir.Param) -> int | None:
-        """Bytes of the buffer given for a parameter."""
+        """Returns the size in bytes of the buffer given for `param`, or None if it is no buffer."""
         known = self.facts.arguments[param.index]
         return known if isinstance(known, int) else None
 
     def extents(self, param: ir.Param) -> tuple[int, ...]:
-        """Extents of the image given for a parameter, by coordinate; () where it is none."""
+        """Returns the extents, by coordinate, of the image given for `param`; () if it is no image."""
         arg, known = self.spec.args[param.index], self.facts.arguments[param.index]
         return extents_of(arg, known) if isinstance(arg, ImageArg) and isinstance(known, tuple) else ()
 
 
 def bits_of(type: ir.Type) -> int:
-    """Bits of an integer or of a lane; an address has 64."""
+    """Returns the bits of an integer or of one lane; an address has 64."""
     elem = llvm_types.elem_of(type)
     return elem.bits if isinstance(elem, ir.Int) else 64
 
 
 def is_index(type: ir.Type) -> bool:
-    """Whether values of `type` have forms."""
+    """Returns True if values of `type` have forms."""
     return isinstance(llvm_types.elem_of(type), (ir.Int, ir.Pointer))
 
 
@@ -173,7 +177,7 @@ def _constant(value: ir.Const, lane: int) -> int:
 
 
 def _linear_rule(combine: Callable[[Linear, Linear], Linear | None]) -> Rule:
-    """An operation whose result is linear in its operands, where it does not wrap."""
+    """Returns the rule of an operation whose result is linear in its operands, unless it may wrap."""
 
     def rule(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) -> Linear | None:
         left, right = (forms.of(v, lane) for v in instr.operands)
@@ -190,7 +194,7 @@ def _linear_rule(combine: Callable[[Linear, Linear], Linear | None]) -> Rule:
 
 
 def _product(forms: AffineForms, instr: ir.Instr, left: Linear, right: Linear, bounds: Bounds) -> Linear | None:
-    """A product of two variables: bounded by its corners."""
+    """Returns a product of two variables, bounded by the products of their bounds."""
     corners = [x * y for x in bounds.range_of(left) for y in bounds.range_of(right)]
     low, high = signed_range(bits_of(instr.type))
     return forms.new_bounded(min(corners), max(corners)) if low <= min(corners) and max(corners) <= high else None
@@ -207,7 +211,8 @@ def _shl(left: Linear, right: Linear) -> Linear | None:
 
 
 def _division(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) -> Linear | None:
-    """Rounds to zero, and unsigned ones take no sign: the floor, where neither operand can be negative."""
+    """Division and remainder. OpenCL C rounds to zero, so the quotient is the floor only where neither operand can be
+    negative."""
     left, right = (forms.of(v, lane) for v in instr.operands)
     (low, high), (least, most) = bounds.range_of(left), bounds.range_of(right)
     remainder = instr.op.endswith("rem")
@@ -234,7 +239,7 @@ def _signed_division(forms: AffineForms, a: Interval, b: Interval, remainder: bo
 
 
 def _shift_right(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) -> Linear | None:
-    """Shifts to the right are floors; a logical one only of what is not negative."""
+    """A right shift is a floor division by a power of two; a logical one only of values that are not negative."""
     value, by = (forms.of(v, lane) for v in instr.operands)
     bits = bits_of(instr.type)
     low, high = bounds.range_of(value)
@@ -304,7 +309,7 @@ def _select(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) -> L
 
 
 def merge(forms: AffineForms, ways: list[tuple[Linear, Bounds]]) -> Linear:
-    """One of several values, each with what holds where it is the one."""
+    """Returns the form of one of several values, each with the bounds that hold where it is chosen."""
     first = ways[0][0]
     if all(form.same(first) for form, _ in ways):
         return first
@@ -335,7 +340,7 @@ def _shuffle(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) -> 
 
 
 def _gep(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) -> Linear | None:
-    """An offset may wrap at 64 bits and come back: only where it ends up counts, so that nothing must fit here."""
+    """The byte offset of an address. No step has to fit 64 bits: an intermediate offset may wrap and come back."""
     type, offset = instr.elem, forms.of(instr.operands[0])
     assert type is not None
     for number, index in enumerate(instr.operands[1:]):

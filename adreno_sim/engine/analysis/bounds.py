@@ -1,4 +1,4 @@
-"""Bounds of linear expressions at one place of a kernel, under everything that holds there."""
+"""Bounds of linear expressions at one program point, under the path conditions that hold there."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from .lp import dual_multipliers
 _ROUNDS = 4
 _MAX_SYMBOLS = 24
 _MAX_CONSTRAINTS = 64
-"""Beyond so many atoms or constraints an expression is bounded by its atoms' bounds alone."""
+"""An expression that reaches more symbols or constraints than this is bounded by its symbols' ranges alone."""
 
 
 class Bounds:
-    """Constraints (linears that are at most 0) that hold at a place: those of `parent`, and `own`."""
+    """The constraints that hold at a point, each a linear expression that is at most 0: those of `parent`, and `own`."""
 
     def __init__(self, symbols: SymbolTable, parent: Bounds | None = None, own: list[Linear] | None = None):
         self._symbols = symbols
@@ -34,7 +34,7 @@ class Bounds:
         self._symbol_ranges.clear()  # those of floors may now be better
 
     def symbol_range(self, symbol: int) -> Interval:
-        """Bounds of one atom here."""
+        """Returns the range of one symbol at this point."""
         known = self._symbol_ranges.get(symbol)
         if known is None:
             known = self._symbol_ranges[symbol] = self._compute_symbol_range(symbol)
@@ -44,13 +44,13 @@ class Bounds:
         return known
 
     def _refine_floor(self, plain: Interval, value: Linear, divisor: int) -> Interval:
-        """Bounds of a floor from the best ones of what it divides; `plain` serves meanwhile."""
+        """Returns the range of a floor from the best range of its numerator; `plain` is used where that one is empty."""
         low, high = self.range_of(value)
         low, high = max(plain[0], low // divisor), min(plain[1], high // divisor)
         return (low, high) if low <= high else plain
 
     def box_range(self, value: Linear) -> Interval:
-        """Bounds from the atoms' bounds alone."""
+        """Returns the range of `value` from the ranges of its symbols alone (interval arithmetic)."""
         low = high = value.const
         for symbol, coefficient in value.terms.items():
             least, most = self.symbol_range(symbol)
@@ -61,7 +61,7 @@ class Bounds:
         return low, high
 
     def implies_within(self, value: Linear, low: int, high: int) -> bool:
-        """Whether `value` is certain to lie in [low, high]."""
+        """Returns True if `value` is proven to lie in [low, high]."""
         least, most = self.box_range(value)
         if most > high:
             most = self.upper_bound(value)
@@ -70,17 +70,18 @@ class Bounds:
         return low <= least and most <= high
 
     def range_of(self, value: Linear) -> Interval:
-        """The best bounds that can be had."""
+        """Returns the best proven range of `value`."""
         return -self.upper_bound(value.times(-1)), self.upper_bound(value)
 
     def upper_bound(self, value: Linear) -> int:
-        """An upper bound of `value`, using constraints that link its atoms."""
+        """Returns the best proven upper bound of `value`, using constraints that link its symbols."""
         key = value.terms_key
         if key not in self._upper_bounds:
             self._upper_bounds[key] = self._lp_upper_bound(Linear(value.terms, 0))
         return self._upper_bounds[key] + value.const
 
     def _lp_upper_bound(self, value: Linear) -> int:
+        """Returns an upper bound of `value` by linear programming (`lp`), and never one worse than `box_range` gives."""
         plain = self.box_range(value)[1]
         if not value.terms:
             return plain
@@ -104,7 +105,7 @@ class Bounds:
         return min(plain, bound.numerator // bound.denominator)
 
     def _digit_cuts(self, digit: Linear) -> list[Linear]:
-        """Whole numbers between which a digit lies here: tighter than what the constraints give a sum in fractions."""
+        """Returns the integer range of a digit as two constraints: they cut off fractional solutions of the linear programme."""
         key = digit.terms_key
         if key not in self._cuts:
             self._cuts[key] = []  # none while they are computed
@@ -114,7 +115,7 @@ class Bounds:
         return self._cuts[key]
 
     def _linked_constraints(self, value: Linear) -> tuple[set[int], list[Linear]]:
-        """Atoms and constraints that reach `value` through shared atoms."""
+        """Returns the symbols and constraints that are connected to `value` by shared symbols."""
         symbols, linked = set(value.terms), []
         pending = list(symbols)
         waiting = [c for c in self.constraints if len(c.terms) > 1]
@@ -146,7 +147,7 @@ class Bounds:
         return (low, high) if low <= high else (known.low, known.high)  # nothing gets here: what holds then is of no use
 
     def _propagate(self) -> None:
-        """Tighten the atoms of all constraints until nothing moves, or for a few rounds."""
+        """Tightens the symbols of all constraints (bound propagation) until nothing changes, in at most _ROUNDS rounds."""
         active = list(self.constraints)
         seen = {id(c) for c in active}
         for constraint in active:
@@ -161,7 +162,7 @@ class Bounds:
                 return
 
     def _tighten(self, constraint: Linear) -> bool:
-        """What `constraint` says of each of its atoms, given the others."""
+        """Tightens each symbol of `constraint`, given the ranges of the others. Returns True if a range changed."""
         least = {a: min(c * end for end in self.symbol_range(a)) for a, c in constraint.terms.items()}
         total = constraint.const + sum(least.values())
         changed = False
@@ -182,7 +183,7 @@ class Bounds:
 
 
 def _normalize(constraint: Linear) -> Linear:
-    """What `constraint` says of whole numbers, its coefficients without their common divisor."""
+    """Divides `constraint` by the common divisor of its coefficients and rounds the constant, which is exact over integers."""
     divisor = gcd(*constraint.terms.values())
     if divisor < 2:
         return constraint

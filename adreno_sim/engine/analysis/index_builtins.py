@@ -1,4 +1,4 @@
-"""Built-in functions whose integer results are known or bounded: ids and sizes, image extents, min, max, clamp."""
+"""Affine rules of built-in functions whose integer results are known or bounded: ids, sizes, image extents, min, max, clamp."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def _image_dim(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) -
 
 @_call("min", "max")
 def _min_max(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) -> Linear | None:
-    """One of two numbers; not above (below) either."""
+    """min or max: bounded by the operands, and constrained to be at most (at least) each of them."""
     assert instr.callee is not None
     operands = [_lane_form(forms, v, lane) for v in instr.operands]
     if any(f is None for f in operands):
@@ -120,7 +120,7 @@ def _min_max(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) -> 
 
 @_call("clamp")
 def _clamp(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) -> Linear | None:
-    """min(max(x, low), high)."""
+    """clamp(x, low, high) = min(max(x, low), high), bounded by the ends of its operands."""
     operands = [_lane_form(forms, v, lane) for v in instr.operands]
     if any(f is None for f in operands):
         return None
@@ -148,7 +148,7 @@ def _select(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) -> L
 
 @_call("mul24", "mad24")
 def _mul24(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) -> Linear | None:
-    """The product of numbers that fit 24 bits."""
+    """mul24 and mad24: the product, if both factors are proven to fit 24 bits (OpenCL C 6.15.3)."""
     low, high = (0, (1 << 24) - 1) if _unsigned(instr, 0) else (-(1 << 23), (1 << 23) - 1)
     left, right, *more = (forms.of(v, lane) for v in instr.operands)
     if not bounds.implies_within(left, low, high) or not bounds.implies_within(right, low, high) or (left.terms and right.terms):
@@ -160,7 +160,7 @@ def _mul24(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) -> Li
 
 
 def _lane_form(forms: AffineForms, value: ir.Value, lane: int) -> Linear | None:
-    """A lane of an integer operand, of which a scalar stands for all lanes."""
+    """Returns the form of one lane of an integer operand; a scalar stands for all lanes. None if it is no integer."""
     if not isinstance(llvm_types.elem_of(value.type), ir.Int):
         return None
     return forms.of(value, lane if isinstance(value.type, ir.Vector) else 0)

@@ -1,4 +1,4 @@
-"""Phis as linear expressions: counters as start plus step times iteration, the rest by intervals that hold by induction."""
+"""Affine forms of phis: induction variables as start + step * iteration, all others as ranges that hold by induction."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Edge = tuple[ir.Value, ir.Block]
 
 
 def induction_form(forms: AffineForms, phi: ir.Instr, lane: int) -> Linear | None:
-    """The form of a phi: of its loop if it begins one, else of the values that meet."""
+    """Returns the form of a phi: from its loop if it is in a loop header, else merged from its incoming values."""
     here = forms.block_of[id(phi)]
     edges = [(v, b) for v, b in zip(phi.operands, phi.blocks, strict=True) if forms.dominators.reachable(b)]
     inside = [(v, b) for v, b in edges if forms.dominators.dominates(here, b)]
@@ -40,7 +40,8 @@ def _hull(a: Interval, b: Interval) -> Interval:
 
 
 def _is_loop_entry(forms: AffineForms, head: ir.Block, source: ir.Block) -> bool:
-    """Whether an edge from outside really comes from outside: in a loop with two heads neither dominates the other."""
+    """Returns True if the edge from `source` enters the loop of `head` from outside. In an irreducible loop neither header
+    dominates the other, and such an edge may come from inside."""
     position = {id(b): n for n, b in enumerate(forms.dominators.order)}
     return position[id(source)] < position[id(head)]
 
@@ -48,8 +49,10 @@ def _is_loop_entry(forms: AffineForms, head: ir.Block, source: ir.Block) -> bool
 def _induction_variable(
     forms: AffineForms, phi: ir.Instr, start: Linear, entry: Interval, inside: list[Edge], assumed: tuple[int, Interval]
 ) -> Linear | None:
-    """start + step * iteration, if every turn adds the same constant and none of these sums wraps. By induction: the phi lies
-    in the interval of `way`; where the sum is computed this is assumed, and shown for the sum."""
+    """Returns start + step * iteration if every iteration adds the same constant and no sum wraps, else None.
+
+    Proof by induction: the phi is assumed to lie in the interval of `assumed`, and each sum is shown to stay in it.
+    """
     step, (low, high) = assumed
     iterations = (high - entry[0]) // step if step > 0 else (entry[1] - low) // -step
     iteration = forms.symbols.new(0, max(iterations, 0))
@@ -70,19 +73,19 @@ def _induction_variable(
 
 
 def _last_value_constraint(form: Linear, last: int, step: int) -> list[Linear]:
-    """The counter never passes its last value."""
+    """Returns the constraint that the induction variable does not pass its last value."""
     return [form.plus_const(-last)] if step > 0 else [form.times(-1).plus_const(last)]
 
 
 def _entry_range(forms: AffineForms, phi: ir.Instr, start: Linear) -> Interval:
-    """Bounds of what a loop begins with, where it is entered."""
+    """Returns the range of the initial value where the loop is entered."""
     source = forms.dominators.taken_edge(forms.block_of[id(phi)])
     bounds = forms.conditions.bounds_at(source) if source is not None else Bounds(forms.symbols)
     return bounds.range_of(start)
 
 
 def _step(forms: AffineForms, phi: ir.Instr, inside: list[Edge]) -> int | None:
-    """The constant that every turn adds to `phi`."""
+    """Returns the constant that every iteration adds to `phi`, or None."""
     steps = {_increment(forms, phi, value) for value, _ in inside}
     return steps.pop() if len(steps) == 1 else None
 
@@ -104,7 +107,7 @@ def _increment(forms: AffineForms, phi: ir.Instr, value: ir.Value) -> int | None
 
 
 def _gep_increment(forms: AffineForms, gep: ir.Instr) -> int | None:
-    """Bytes that a gep with constant indices adds."""
+    """Returns the bytes that a gep with constant indices adds, or None."""
     if not all(isinstance(index, ir.Const) for index in gep.operands[1:]):
         return None
     step = forms.of(gep).plus(forms.of(gep.operands[0]), -1)
@@ -112,7 +115,7 @@ def _gep_increment(forms: AffineForms, gep: ir.Instr) -> int | None:
 
 
 def _is_invariant(forms: AffineForms, phi: ir.Instr, value: ir.Value) -> bool:
-    """Whether a value is computed before the loop of `phi`, or is constant."""
+    """Returns True if `value` is computed before the loop of `phi`, or is the same in every iteration."""
     if not isinstance(value, ir.Instr):
         return True
     here, there = forms.block_of[id(phi)], forms.block_of[id(value)]
@@ -120,14 +123,14 @@ def _is_invariant(forms: AffineForms, phi: ir.Instr, value: ir.Value) -> bool:
 
 
 def _is_work_item_function(value: ir.Instr) -> bool:
-    """Whether a value is a work-item function or a conversion of one: the same at every turn."""
+    """Returns True if `value` is the result of a work-item function, or a conversion of it: it never changes."""
     while value.op in ("trunc", "zext", "sext") and isinstance(value.operands[0], ir.Instr):
         value = value.operands[0]
     return value.callee is not None and value.callee.name.startswith("get_")
 
 
 def _range_after_step(forms: AffineForms, phi: ir.Instr, edge: Edge) -> Interval | None:
-    """Bounds of a counter's next value where control goes back; None where the sum may wrap."""
+    """Returns the range of the next value on a back edge, or None if the sum may wrap."""
     value, source = edge
     assert isinstance(value, ir.Instr)
     form = forms.of(value)
@@ -137,7 +140,7 @@ def _range_after_step(forms: AffineForms, phi: ir.Instr, edge: Edge) -> Interval
 
 
 def _inductive_range(forms: AffineForms, phi: ir.Instr, lane: int, entry: Interval, inside: list[Edge]) -> Linear:
-    """An interval that holds at the start and is kept by every turn; at worst what is known of the way back."""
+    """Returns a range that holds at entry and is preserved by every iteration; in the worst case the range on the back edges."""
     whole = _hull(entry, _next_range(forms, phi, lane, signed_range(bits_of(phi.type)), inside))
     for guess in _candidate_ranges(entry, whole):
         kept = _next_range(forms, phi, lane, guess, inside)
@@ -147,7 +150,7 @@ def _inductive_range(forms: AffineForms, phi: ir.Instr, lane: int, entry: Interv
 
 
 def _candidate_ranges(entry: Interval, whole: Interval) -> Iterator[Interval]:
-    """Shrinking towards zero, growing from the start, falling from the start, only not negative."""
+    """Yields ranges to try: shrinking towards zero, growing from the initial value, falling from it, and non-negative."""
     low, high = whole
     if entry[0] >= 0:
         yield 0, entry[1]
@@ -158,7 +161,7 @@ def _candidate_ranges(entry: Interval, whole: Interval) -> Iterator[Interval]:
 
 
 def _next_range(forms: AffineForms, phi: ir.Instr, lane: int, guess: Interval, inside: list[Edge]) -> Interval:
-    """Bounds of the next value on all back edges, if the phi is within `guess`."""
+    """Returns the range of the next value over all back edges, if the phi lies within `guess`."""
     here = forms.block_of[id(phi)]
     mark = forms.mark()
     forms.record(phi, lane, forms.symbols.new(*guess))

@@ -1,7 +1,7 @@
-"""Which integer operations of a kernel cannot wrap, by intervals: constants, ids within the grid, counted loops.
+"""Interval analysis: which integer operations of a region cannot wrap, from constants, bounded ids and counted loops.
 
-Only what is proven here may carry `nsw`: it lets LLVM see that an index that is widened to 64 bits still grows by one
-per iteration, and so vectorise. Nothing is assumed of arguments or of memory.
+Only operations proven here may carry `nsw`. With it LLVM sees that an index widened to 64 bits still grows by one per
+iteration, and can vectorise the loop. Nothing is assumed of arguments or of memory.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _SWEEPS = 4
 
 @dataclass(frozen=True)
 class Grid:
-    """Bounds of the ids of a launch: local size, and groups along each axis (None: not bounded)."""
+    """Bounds of the ids of a launch: the local size, and the number of groups along each axis (None: not bounded)."""
 
     local: tuple[int, int, int]
     groups: tuple[int, int, int] | None
@@ -32,7 +32,7 @@ class Grid:
         return Grid(spec.local_size, spec.most_groups)
 
     def range_of_call(self, instr: ir.Instr) -> Interval | None:
-        """What a work-item function can give."""
+        """Returns the range of a work-item function, or None if it is not bounded."""
         assert instr.callee is not None
         name = instr.callee.name
         if name not in _QUERIES:
@@ -66,11 +66,12 @@ def _bits(instr: ir.Instr) -> int:
 
 
 def signed_range(bits: int) -> Interval:
+    """Returns the least and the largest signed integer of `bits` bits."""
     return -(1 << (bits - 1)), (1 << (bits - 1)) - 1
 
 
 class Intervals:
-    """The signed interval of every integer value in one region, and which operations are exact."""
+    """The signed interval of every integer value of one region, and the operations that do not wrap."""
 
     def __init__(self, order: list[Segment], grid: Grid):
         self._grid = grid
@@ -88,11 +89,11 @@ class Intervals:
             self._widen(instrs)
 
     def is_nsw(self, instr: ir.Instr) -> bool:
-        """Whether an add, sub, mul or shl gives the mathematical result as a signed number, on every execution."""
+        """Returns True if an add, sub, mul or shl never wraps as signed, in any execution."""
         return id(instr) in self._nsw
 
     def of(self, value: ir.Value) -> Interval:
-        """The interval of an integer value."""
+        """Returns the interval of an integer value."""
         assert isinstance(value.type, ir.Int)
         bits = value.type.bits
         if isinstance(value, ir.Const):
@@ -101,7 +102,8 @@ class Intervals:
         return self._known.get(id(value), signed_range(bits)) if isinstance(value, ir.Instr) else signed_range(bits)
 
     def _find_counters(self, order: list[Segment]) -> dict[int, tuple[ir.Instr, ir.Value, str, int]]:
-        """Counters by id: phi, bound, the comparison under which the loop goes on, step."""
+        """Returns, by id, the induction variables with a bounded exit test: phi, bound, predicate that continues the loop,
+        step."""
         found: dict[int, tuple[ir.Instr, ir.Value, str, int]] = {}
         for head in {t for _, t in back_edges(order)}:
             for phi, bound, stays, step in counted_exits(head, order):
@@ -109,7 +111,7 @@ class Intervals:
         return found
 
     def _sweep(self, instrs: list[ir.Instr]) -> bool:
-        """One pass over all instructions; whether anything changed."""
+        """Recomputes all instructions once. Returns True if an interval changed."""
         changed = False
         for instr in instrs:
             before = self._known.get(id(instr))
@@ -120,7 +122,8 @@ class Intervals:
         return changed
 
     def _widen(self, instrs: list[ir.Instr]) -> None:
-        """What still moves has no bound: phis that are no counters, then everything once more until it holds."""
+        """Widens what has not converged: phis that are no counters become full, and the rest is recomputed until it is
+        stable."""
         unstable = {id(i) for i in instrs if i.op == "phi" and id(i) not in self._inductions}
         for instr in instrs:
             self._known[id(instr)] = signed_range(_bits(instr))
@@ -139,7 +142,7 @@ class Intervals:
         return raw if fits and raw is not None else (low, high)
 
     def _unwrapped(self, instr: ir.Instr, bits: int) -> Interval | None:
-        """The mathematical result, which may not fit the type; None: anything."""
+        """Returns the mathematical result, which may not fit the type; None if it may be any number."""
         if instr.op == "phi":
             return self._phi_range(instr)
         if instr.op == "call":
@@ -164,7 +167,7 @@ class Intervals:
         return _union([self.of(v) for v in ready]) if ready else None
 
     def _range_after_step(self, phi: ir.Instr, bound: ir.Value, stays: str, step: int) -> Interval | None:
-        """A counter after its step: the test held before, so that it is at most one step past the bound. None: could wrap."""
+        """Returns the range of a counter after its step, which is at most one step past the bound; None if the step may wrap."""
         start, end = _union([self.of(v) for v in _start_values(phi)]), self.of(bound)
         if stays[0] == "u" and (end[0] < 0 or start[0] < 0):
             return None
@@ -176,7 +179,7 @@ class Intervals:
         return (min(low, high), max(low, high)) if least <= min(low, high) and max(low, high) <= most else None
 
     def _call_range(self, instr: ir.Instr) -> Interval | None:
-        """Work-item functions, and plain conversions of what is not negative."""
+        """Returns the range of a work-item function, or of a plain conversion of a value that is not negative."""
         assert instr.callee is not None
         if _PLAIN_CONVERSION.fullmatch(instr.callee.name) and isinstance(instr.operands[0].type, ir.Int):
             source = self.of(instr.operands[0])
@@ -184,7 +187,7 @@ class Intervals:
         return self._grid.range_of_call(instr)
 
     def _find_counter_steps(self, order: list[Segment]) -> dict[int, int]:
-        """Operations that step a counter, outside the header whose test they follow: id of the phi by id."""
+        """Returns, by id, the operations that step a counter outside the header with its test, each with the id of the phi."""
         heads = {id(i): s for s in order for i in s.instrs if id(i) in self._inductions}
         found = {}
         for number, head in heads.items():
@@ -196,7 +199,7 @@ class Intervals:
 
 
 def _start_values(phi: ir.Instr) -> list[ir.Value]:
-    """What a counter begins with: every operand but its own step."""
+    """Returns the initial values of a counter: every operand but its own step."""
     return [v for v in phi.operands if step_of(v, phi) is None]
 
 
@@ -228,7 +231,7 @@ def _remainder(a: Interval, b: Interval) -> Interval | None:
 
 
 def _unsigned(rule: Rule) -> Rule:
-    """The rule of an unsigned operation: that of the signed one where no operand can be negative."""
+    """Returns the rule of an unsigned operation: the signed one, where no operand can be negative."""
     return lambda a, b: rule(a, b) if a[0] >= 0 and b[0] >= 0 else None
 
 

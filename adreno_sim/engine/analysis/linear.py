@@ -1,7 +1,7 @@
-"""Integer linear expressions over atoms, and what is known of the atoms: the domain of the proofs about indices.
+"""Linear expressions over integer symbols, and the symbols: the domain of the proofs about indices.
 
-An atom is a number that a work-item does not change while it looks at it: an id, a counter's iteration, the floor of a linear
-expression over a constant, or a value of which only bounds are known. Everything is in unbounded integers.
+A symbol is a number that is fixed while a work-item evaluates an expression: an id, the iteration of a loop, the floor of a
+linear expression over a constant, or a value of which only bounds are known. All arithmetic is over unbounded integers.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ Interval = tuple[int, int]
 
 
 class Linear:
-    """`const` plus the sum of coefficient times atom. Immutable; coefficients are not zero."""
+    """The sum of coefficient * symbol over `terms`, plus `const`. Immutable; no coefficient is zero."""
 
     __slots__ = ("const", "terms")
 
@@ -22,10 +22,11 @@ class Linear:
 
     @staticmethod
     def number(value: int) -> Linear:
+        """Returns the constant expression `value`."""
         return Linear({}, value)
 
     def plus(self, other: Linear, factor: int = 1) -> Linear:
-        """self + factor * other."""
+        """Returns self + factor * other."""
         const = self.const + factor * other.const
         if not other.terms or factor == 0:
             return Linear(self.terms, const)
@@ -39,28 +40,31 @@ class Linear:
         return Linear(terms, const)
 
     def times(self, factor: int) -> Linear:
+        """Returns self * factor."""
         if factor == 0:
             return Linear({}, 0)
         return Linear({a: c * factor for a, c in self.terms.items()}, self.const * factor)
 
     def plus_const(self, amount: int) -> Linear:
+        """Returns self + amount."""
         return Linear(self.terms, self.const + amount)
 
     @property
     def terms_key(self) -> frozenset[tuple[int, int]]:
-        """The terms, to look things up by."""
+        """The terms without the constant, hashable."""
         return frozenset(self.terms.items())
 
     def same(self, other: Linear) -> bool:
+        """Returns True if both expressions are equal term by term."""
         return self.const == other.const and self.terms == other.terms
 
 
 @dataclass
 class Symbol:
-    """Bounds that always hold; `floor` = (linear, divisor) where the atom is the floor of their quotient.
+    """Bounds that always hold; `floor` is (numerator, divisor) if the symbol is the floor of their quotient.
 
-    `constraints` are linears that are at most 0 wherever the atom has a value. `digits`: differences of this floor and a
-    multiple of another one of the same number, which are digits of that number.
+    `constraints` are expressions that are at most 0 wherever the symbol has a value. `digits` are differences of this floor
+    and a multiple of another floor of the same numerator: digits of that number.
     """
 
     low: int
@@ -71,7 +75,7 @@ class Symbol:
 
 
 class SymbolTable:
-    """All atoms of one analysis, by number."""
+    """All symbols of one analysis, by number."""
 
     def __init__(self) -> None:
         self._symbols: list[Symbol] = []
@@ -84,15 +88,15 @@ class SymbolTable:
         return self._symbols[number]
 
     def new(self, low: int, high: int) -> Linear:
-        """A new atom with these bounds."""
+        """Creates a symbol with these bounds and returns it as an expression."""
         self._symbols.append(Symbol(low, high))
         return Linear({len(self._symbols) - 1: 1}, 0)
 
     def floor(self, value: Linear, divisor: int) -> Linear:
-        """floor(value / divisor), divisor > 0.
+        """Returns floor(value / divisor), for divisor > 0.
 
-        What `divisor` divides comes out of the quotient, and a floor of a floor becomes one floor: so that equal quotients that
-        are spelled differently are one atom.
+        Terms that the divisor divides come out of the floor, and a floor of a floor becomes one floor. So equal quotients
+        that are written differently share one symbol.
         """
         outside = {a: c // divisor for a, c in value.terms.items() if c % divisor == 0}
         inside = {a: c for a, c in value.terms.items() if c % divisor}
@@ -118,7 +122,8 @@ class SymbolTable:
         return Linear({others[divisor]: 1}, 0)
 
     def _new_floor_symbol(self, value: Linear, divisor: int, others: dict[int, int]) -> int:
-        """The atom of a quotient: what is left is below the divisor, and so are the digits between it and `others`."""
+        """Creates the symbol of a quotient. Its remainder is below the divisor, and so are the digits between it and the
+        symbols in `others`, which are floors of the same numerator."""
         low, high = self._interval(value)
         quotient = self.new(low // divisor, high // divisor)
         (number,) = quotient.terms
@@ -135,7 +140,7 @@ class SymbolTable:
         return number
 
     def _add_range(self, rest: Linear, end: int, *owners: int) -> None:
-        """Note 0 <= rest < end with the atoms `owners`."""
+        """Adds the constraints 0 <= rest < end to the symbols `owners`."""
         for number in owners:
             self._symbols[number].constraints += [rest.times(-1), rest.plus_const(1 - end)]
 

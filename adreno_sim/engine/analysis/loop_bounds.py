@@ -1,4 +1,4 @@
-"""Which loops are finite for certain and short enough to need no watchdog."""
+"""Proves which loops end after few iterations, so that they need no watchdog poll."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ...ir.cfg import reverse_postorder
 from .segments import Graph, ScopeOf, Segment, back_edges
 
 _SHORT = 1 << 22
-"""Iterations (of a loop with all counted loops inside it) that may run between two looks at the watchdog."""
+"""The most iterations, those of counted inner loops included, that may run between two watchdog polls."""
 
 _UPWARD = {"slt", "sle", "ult", "ule"}
 _DOWNWARD = {"sgt", "sge", "ugt", "uge"}
@@ -19,13 +19,12 @@ _INVERSE = {"slt": "sge", "sge": "slt", "sle": "sgt", "sgt": "sle", "ult": "uge"
 
 
 def needs_no_watchdog(function: ir.Function) -> bool:
-    """Whether a work-item is sure to come to its end, or to a place where it is given up, without a look at the stop flag: no
-    loop needs one, those included in which work-items meet."""
+    """Returns True if every loop of `function` has a small static trip count, loops with barriers included."""
     return not polled_edges(reverse_postorder(Graph(function, ScopeOf()).entry))
 
 
 def polled_edges(order: list[Segment]) -> set[tuple[Segment, Segment]]:
-    """Back edges on which the machine code must look at the stop flag."""
+    """Returns the back edges on which the machine code must poll the stop flag."""
     edges = back_edges(order)
     predecessors: dict[Segment, list[Segment]] = {}
     for segment in order:
@@ -59,7 +58,8 @@ def _is_short(head: Segment, bodies: dict[Segment, set[Segment]], trips: dict[Se
 
 
 def counted_exits(head: Segment, order: list[Segment]) -> Iterator[tuple[ir.Instr, ir.Value, str, int]]:
-    """Counters that the test in the loop's own header bounds: phi, bound, the comparison under which the loop goes on, step."""
+    """Yields the induction variables that the test in the loop header bounds: phi, bound, predicate that continues the loop,
+    step."""
     predecessors: dict[Segment, list[Segment]] = {}
     for segment in order:
         for successor in segment.successors:
@@ -86,7 +86,7 @@ def counted_exits(head: Segment, order: list[Segment]) -> Iterator[tuple[ir.Inst
 
 
 def trip_count(head: Segment, body: set[Segment]) -> int | None:
-    """Iterations of a loop counted from a constant by a constant to a constant; None if it is not of that form."""
+    """Returns an upper bound of the iterations of a loop counted from a constant, by a constant, to a constant; else None."""
     blocks = {id(s.block) for s in body}
     for segment in body:
         if not any(s not in body for s in segment.successors):
@@ -123,7 +123,7 @@ def _counted_exit(head: Segment, exit: Segment, body: set[Segment], blocks: set[
 
 
 def _longest_run(start: ir.Value, bound: ir.Value, stays: str) -> tuple[int | None, int | None]:
-    """Constants between which a counter turns at least as often as from `start` to `bound`."""
+    """Returns constants (start, bound) between which a counter takes at least as many steps as from `start` to `bound`."""
     if stays in ("slt", "sle"):
         return _signed_bounds(start)[0], _signed_bounds(bound)[1]
     if stays in ("sgt", "sge"):
@@ -133,7 +133,7 @@ def _longest_run(start: ir.Value, bound: ir.Value, stays: str) -> tuple[int | No
 
 
 def _signed_bounds(value: ir.Value) -> tuple[int | None, int | None]:
-    """The least and the largest a value may be, as signed: read off constants, local ids, and the function min and max."""
+    """Returns the least and the largest signed value of `value` from constants, local ids, min and max; None where unknown."""
     if isinstance(value, ir.Const) and isinstance(value.value, int) and isinstance(value.type, ir.Int):
         number = signed(value.value, value.type.bits)
         return number, number
@@ -154,7 +154,7 @@ def _signed_bounds(value: ir.Value) -> tuple[int | None, int | None]:
 
 @dataclass(frozen=True)
 class _InductionVariable:
-    """An induction variable: `phi` begins at `start` and grows by the constant `step`."""
+    """A phi of the loop header that begins at `start` and changes by the constant `step`."""
 
     phi: ir.Instr
     start: ir.Value
@@ -162,7 +162,7 @@ class _InductionVariable:
 
 
 def _find_induction_variable(head: Segment, value: ir.Value, blocks: set[int]) -> _InductionVariable | None:
-    """The induction variable that `value` is, or is one step ahead of; None if it is none."""
+    """Returns the induction variable that `value` is, or is one step ahead of; None if there is none."""
     for phi in head.block.instrs:
         if phi.op != "phi":
             return None
@@ -180,7 +180,8 @@ def _find_induction_variable(head: Segment, value: ir.Value, blocks: set[int]) -
 
 
 def _halving_iterations(head: Segment, value: ir.Value, bound: ir.Value, blocks: set[int], stays: str) -> int | None:
-    """Iterations of a loop that shifts or divides a variable, which is `value` before or after that, until nothing is left."""
+    """Returns a bound of the iterations of a loop that shifts or divides a variable until nothing is left; else None. `value`
+    is that variable, before or after the operation."""
     if not isinstance(bound, ir.Const) or not isinstance(bound.value, int):
         return None
     for phi in head.block.instrs:
@@ -196,7 +197,7 @@ def _halving_iterations(head: Segment, value: ir.Value, bound: ir.Value, blocks:
 
 
 def _limits_of_halving(value: ir.Value, phi: ir.Instr) -> tuple[int, ...]:
-    """What `phi` becomes where `value`, a part of it, takes its place again and again; nothing where that never ends."""
+    """Returns the values that `phi` can end at if `value` replaces it again and again; () if that does not end."""
     if not isinstance(value, ir.Instr) or len(value.operands) != 2 or value.operands[0] is not phi:
         return ()
     amount = value.operands[1]
@@ -209,14 +210,14 @@ def _limits_of_halving(value: ir.Value, phi: ir.Instr) -> tuple[int, ...]:
 
 
 def _compare(pred: str, left: int, right: int, bits: int) -> bool:
-    """A comparison of two constants."""
+    """Evaluates a comparison of two constants."""
     mask = (1 << bits) - 1
     a, b = (signed(left, bits), signed(right, bits)) if pred[0] == "s" else (left & mask, right & mask)
     return {"eq": a == b, "ne": a != b, "lt": a < b, "le": a <= b, "gt": a > b, "ge": a >= b}[pred.lstrip("su")]
 
 
 def step_of(value: ir.Value, phi: ir.Instr) -> int | None:
-    """By how much `value` is more than `phi`, where it is `phi` plus or minus a constant."""
+    """Returns the constant by which `value` exceeds `phi`, if it is phi plus or minus a constant; else None."""
     if not isinstance(value, ir.Instr) or value.op not in ("add", "sub") or value.operands[0] is not phi:
         return None
     amount = value.operands[1]
@@ -227,12 +228,13 @@ def step_of(value: ir.Value, phi: ir.Instr) -> int | None:
 
 
 def signed(value: int, bits: int) -> int:
+    """Returns the low `bits` of `value` read as a signed integer."""
     value &= (1 << bits) - 1
     return value - (1 << bits) if value >> (bits - 1) else value
 
 
 def _iterations(start: int, step: int, bound: int, stays: str, bits: int) -> int | None:
-    """Upper bound on the iterations of `for (i = start; i <stays> bound; i += step)`; None if it may not end."""
+    """Returns an upper bound of the iterations of `for (i = start; i <stays> bound; i += step)`; None if it may not end."""
     if stays[0] == "s" or stays == "ne":
         start, bound = signed(start, bits), signed(bound, bits)
     distance = bound - start

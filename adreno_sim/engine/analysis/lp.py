@@ -1,4 +1,5 @@
-"""A small linear programme, solved in floating point for its multipliers alone: who uses them checks the bound they give."""
+"""A small linear programme, solved in floating point for its dual multipliers only. The caller derives an exact bound from
+them."""
 
 from __future__ import annotations
 
@@ -14,10 +15,11 @@ _TINY = 1e-9
 def dual_multipliers(
     objective: Sequence[int], rows: Sequence[tuple[Sequence[int], int]], bounds: Sequence[tuple[int, int]]
 ) -> list[Fraction]:
-    """Factors (>= 0) of the rows that bound the objective from above best: dual simplex from the corner the objective likes.
+    """Returns non-negative factors of the rows that give the best upper bound of the objective (dual simplex, box bounds).
 
-    Maximise objective . x where coefficients . x <= limit for each row (coefficients, limit) and low <= x <= high. Rounding
-    may make the factors worse than the best, never wrong: any factors give a bound.
+    The problem is: maximise objective . x, where coefficients . x <= limit for each row (coefficients, limit), and low <= x
+    <= high. The simplex starts in the corner of the box that maximises the objective. Rounding may make the bound worse,
+    never wrong: any non-negative factors give a valid bound.
     """
     price = np.array(objective, float)
     matrix = np.array([r for r, _ in rows], float)
@@ -53,7 +55,7 @@ def dual_multipliers(
 
 
 def _pivot(table: np.ndarray, row: int, column: int) -> None:
-    """Exchange the variable of `column` with the slack of `row`."""
+    """Exchanges the variable of `column` with the slack of `row`."""
     pivot = table[row, column]
     line = table[row] / pivot
     line[column] = 1.0 / pivot

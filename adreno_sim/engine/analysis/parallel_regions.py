@@ -1,7 +1,7 @@
-"""Regions: the code between two places where work-items meet, and the values they keep meanwhile.
+"""Parallel regions: code between synchronisation points, and the values that are live across them (as in PoCL).
 
-Region 0 starts at the kernel's entry, region n behind split n. A region's function runs every work-item up to the next
-split it reaches. Values that live across a split are kept per work-item in the worker's arena, laid out
+Region 0 starts at the kernel's entry, region n after synchronisation point n. The function of a region runs each work-item up
+to the next synchronisation point. Values that are live across one are spilled to the worker's arena, laid out
 [value][work-item].
 """
 
@@ -17,7 +17,7 @@ from .shift_amounts import written_amount
 
 
 def is_rematerializable(value: ir.Value) -> bool:
-    """Values every region computes for itself: constants, arguments, memory objects."""
+    """Returns True if each region computes `value` itself instead of spilling it: constants, arguments, memory objects."""
     return not isinstance(value, ir.Instr) or value.op == "alloca" or is_sampler(value)
 
 
@@ -27,9 +27,10 @@ def is_sampler(value: ir.Value) -> bool:
 
 @dataclass(eq=False)
 class ParallelRegion:
-    """Segments reachable from one resume point without crossing a split, in reverse postorder.
+    """Segments reachable from one resume point without passing a synchronisation point, in reverse postorder.
 
-    live_in: values from earlier regions. defined: ids of the instructions this region may execute.
+    `polled` are the back edges with a watchdog poll. `live_in` are values of earlier regions. `defined` are the ids of the
+    instructions that this region may execute.
     """
 
     number: int
@@ -40,12 +41,12 @@ class ParallelRegion:
 
     @property
     def redefined(self) -> list[ir.Instr]:
-        """Values that come in and may be computed anew: they need a stack slot."""
+        """The live-in values that this region may compute again: they need a stack slot."""
         return [v for v in self.live_in if id(v) in self.defined]
 
 
 class RegionPlan:
-    """The regions of a kernel, and what lives into each."""
+    """The regions of a kernel, and the values live into each."""
 
     def __init__(self, graph: Graph):
         self.graph = graph
@@ -56,14 +57,14 @@ class RegionPlan:
             self.regions.append(self._region(sync.number, sync.resume, self.live[sync.resume]))
 
     def live_across_syncs(self) -> list[ir.Instr]:
-        """Every value that lives across some split, in a stable order."""
+        """Returns every value that is live across some synchronisation point, in a stable order."""
         seen: dict[int, ir.Instr] = {}
         for sync in self.graph.sync_points:
             seen.update((id(v), v) for v in self.live_across(sync))
         return list(seen.values())
 
     def live_across(self, sync: SyncPoint) -> list[ir.Instr]:
-        """What work-items keep at `split`: all that lives behind it but the split's own result."""
+        """Returns the values that are live across `sync`, without the result of the synchronising call itself."""
         assert sync.resume is not None
         return [v for v in self.live[sync.resume] if v is not sync.instr]
 
@@ -74,8 +75,8 @@ class RegionPlan:
 
 
 def _uses(segment: Segment) -> list[ir.Value]:
-    """Operands the segment reads itself, its split's included, and what checks of shifts look at; phi operands count for the
-    edges."""
+    """Returns the operands that the segment reads, those of its synchronisation point, and the unmasked shift amounts that
+    checks read. Operands of phis count as uses on the edges."""
     used = [v for i in segment.instrs if i.op != "phi" for v in i.operands]
     used += [v for i in segment.instrs if (v := written_amount(i)) is not None]
     return used + (segment.sync.instr.operands if segment.sync else [])
@@ -93,7 +94,7 @@ def _edge_uses(segment: Segment) -> list[ir.Value]:
 
 
 def _liveness(graph: Graph) -> dict[Segment, list[ir.Instr]]:
-    """Values that live into each segment (backward data flow; crossing splits). Nothing where no work-items meet."""
+    """Returns the values live into each segment (backward data flow), or {} if the kernel has no synchronisation point."""
     if not graph.sync_points:
         return {}
     known = {s: _uses_and_definitions(s) for s in graph.segments}
@@ -111,7 +112,7 @@ def _liveness(graph: Graph) -> dict[Segment, list[ir.Instr]]:
 
 
 def _uses_and_definitions(segment: Segment) -> tuple[dict[int, ir.Instr], list[int]]:
-    """What a segment uses of other segments and its own, and what it computes."""
+    """Returns the values that a segment uses, and the ids of those that it defines."""
     uses = [*_edge_uses(segment), *_uses(segment)]
     used = {id(value): value for value in uses if isinstance(value, ir.Instr) and not is_rematerializable(value)}
     return used, [id(instr) for instr in segment.instrs]

@@ -1,7 +1,7 @@
-"""What holds in a block because of the branches that lead there: each as a linear expression that is at most 0.
+"""Path conditions: constraints that hold in a block because of the branches that lead to it.
 
-A branch counts for every block that all paths enter by its edge. Its condition speaks of the values as they are there: what a
-later turn of a loop computes anew has gone by that edge again.
+A branch constrains every block that is entered only by its edge. A condition holds for the values of the current iteration: a
+later iteration that computes them again has passed the edge again.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ _INVERSE = {
 }  # fmt: skip
 _SWAPPED = {"sgt": "slt", "sge": "sle", "ugt": "ult", "uge": "ule"}
 _DEPTH = 24
-"""Conditions nested deeper than this are not looked into."""
+"""Conditions nested deeper than this are ignored."""
 
 
 class Forms(Protocol):
-    """What conditions are read from: linear expressions of values, and what holds where an instruction is."""
+    """What the conditions are read from: affine forms of values, and the bounds where an instruction executes."""
 
     @property
     def symbols(self) -> SymbolTable: ...
@@ -36,7 +36,7 @@ class Forms(Protocol):
 
 
 class PathConditions:
-    """The conditions of one kernel. Contexts are made when first asked for."""
+    """The path conditions of one kernel. Bounds are made when first asked for."""
 
     def __init__(self, forms: Forms):
         self._forms = forms
@@ -44,7 +44,7 @@ class PathConditions:
         self._trail: list[int] = []
 
     def bounds_at(self, block: ir.Block) -> Bounds:
-        """What holds in `block`."""
+        """Returns the bounds that hold in `block`."""
         known = self._known.get(id(block))
         if known is None:
             parent = self._forms.dominators.parent(block)
@@ -57,15 +57,16 @@ class PathConditions:
         return known
 
     def bounds_on_edge(self, source: ir.Block, target: ir.Block) -> Bounds:
-        """What holds when control goes from `source` to `target`."""
+        """Returns the bounds that hold when control goes from `source` to `target`."""
         own = self._edge_constraints(source, target)
         return Bounds(self._forms.symbols, self.bounds_at(source), own) if own else self.bounds_at(source)
 
     def mark(self) -> int:
+        """Returns a mark to which `roll_back` can return."""
         return len(self._trail)
 
     def roll_back(self, mark: int) -> None:
-        """Drop the contexts made since `mark`."""
+        """Drops the bounds made since `mark`."""
         for number in self._trail[mark:]:
             self._known.pop(number, None)
         del self._trail[mark:]
@@ -83,7 +84,7 @@ class PathConditions:
         return []
 
     def constraints_of(self, condition: ir.Value, truth: bool, depth: int = 0) -> list[Linear]:
-        """What follows where a condition (an i1, or an integer that is 0 or 1) is as `truth` says."""
+        """Returns the constraints that follow if `condition` (an i1, or an integer that is 0 or 1) equals `truth`."""
         if not isinstance(condition, ir.Instr) or depth > _DEPTH:
             return []
         op, operands = condition.op, condition.operands
@@ -106,7 +107,7 @@ class PathConditions:
         return []
 
     def _select_constraints(self, operands: list[ir.Value], truth: bool, depth: int) -> list[Linear]:
-        """`c && x` and `c || x` as a select: where one way has the wrong constant, it was the other."""
+        """Handles `c && x` and `c || x` written as a select: if one operand is the wrong constant, the other was chosen."""
         condition, first, second = operands
         if isinstance(condition.type, ir.Vector):
             return []
@@ -117,9 +118,10 @@ class PathConditions:
         return []
 
     def _phi_constraints(self, phi: ir.Instr, truth: bool, depth: int) -> list[Linear]:
-        """`c && x` as a phi: where all ways but one have the wrong constant, control came by that one.
+        """Handles `c && x` written as a phi: if all incoming values but one are the wrong constant, control came by that
+        edge.
 
-        Not by a back edge: what held before it may be computed anew behind the phi.
+        Back edges do not count: what held before one may be computed again after the phi.
         """
         if not _is_boolean(phi):
             return []
@@ -151,7 +153,7 @@ class PathConditions:
         return low >= 0 or bounds.range_of(value)[0] >= 0
 
     def _equality_constraints(self, test: ir.Instr, a: Linear, b: Linear, pred: str) -> list[Linear]:
-        """Equal; or unequal, which tells something at the end of an interval."""
+        """Returns the constraints of a == b; those of a != b only if the difference is at an end of its range."""
         if pred == "eq":
             return _equal_constraints(a, b)
         distance = a.plus(b, -1)
@@ -166,7 +168,7 @@ def _equal_constraints(a: Linear, b: Linear) -> list[Linear]:
 
 
 def _order_constraints(a: Linear, b: Linear, pred: str) -> list[Linear]:
-    """a < b or a <= b; unsigned ones where b is not negative, so that a is not either."""
+    """Returns the constraints of a < b or a <= b. An unsigned comparison needs b >= 0, and then a >= 0 follows."""
     found = [a.plus(b, -1).plus_const(1 if pred.endswith("t") else 0)]
     if pred[0] == "u":
         found.append(a.times(-1))
@@ -182,7 +184,7 @@ def _is_constant(value: ir.Value, truth: bool) -> bool:
 
 
 def _is_boolean(value: ir.Value, depth: int = 0) -> bool:
-    """Whether a value is an i1, or an integer made of them that is 0 or 1."""
+    """Returns True if a value is an i1, or an integer computed from them that is always 0 or 1."""
     if value.type == ir.Int(1):
         return True
     if depth > _DEPTH or not isinstance(value.type, ir.Int):

@@ -1,7 +1,7 @@
-"""The control flow of a kernel in segments: blocks cut where a work-item may have to wait for others.
+"""The control flow graph of a kernel in segments: blocks cut at synchronisation points.
 
-A segment ends in its block's terminator, or at a split: a barrier or a collective function, after which its only
-successor begins. Also: loops that need no watchdog, and which values live across which split.
+A segment ends in the terminator of its block, or at a synchronisation point (a barrier or a collective function), after which
+its only successor begins.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from ...ir import ir
 
 @dataclass(eq=False, slots=True)
 class SyncPoint:
-    """A place where work-items meet. `number` counts from 1; `scope` is "group" or "wave"; `resume` follows it."""
+    """A call at which work-items wait for each other. `number` counts from 1; `scope` is "group" or "wave"; `resume` is the
+    segment that follows."""
 
     number: int
     instr: ir.Instr
@@ -23,7 +24,7 @@ class SyncPoint:
 
 @dataclass(eq=False, slots=True)
 class Segment:
-    """Instructions [start, end) of a block. The split instruction itself is in none."""
+    """Instructions [start, end) of a block. The synchronising call itself belongs to no segment."""
 
     number: int
     block: ir.Block
@@ -77,13 +78,13 @@ class Graph:
 
 
 class ScopeOf:
-    """Says of a call whether work-items meet there: "group", "wave" or None."""
+    """Returns the scope in which a call synchronises work-items: "group", "wave", or None if it does not."""
 
     def __call__(self, instr: ir.Instr) -> str | None:
         return None
 
 
 def back_edges(order: list[Segment]) -> set[tuple[Segment, Segment]]:
-    """Edges that close a cycle: each cycle of the segments in `order` holds at least one of them."""
+    """Returns the edges that go back in `order`: every cycle holds at least one of them."""
     position = {s: i for i, s in enumerate(order)}
     return {(s, t) for s in order for t in s.successors if position[t] <= position[s]}

@@ -1,4 +1,4 @@
-"""Amounts of shifts as the source has them: clang masks them, and a check looks at what was there before."""
+"""Recovers shift amounts as the source wrote them: clang masks them, and the check of over-wide shifts needs the original."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from ...ir import ir, llvm_types
 
 
 def written_amount(shift: ir.Instr) -> ir.Value | None:
-    """The amount before clang's mask and before it was brought to the shift's type; None for one that is known to fit, and
-    for what is no shift."""
+    """Returns the amount before clang's mask and conversion; None if it is known to fit, or `shift` is no shift."""
     if shift.op not in ("shl", "lshr", "ashr"):
         return None
     elem = llvm_types.elem_of(shift.type)

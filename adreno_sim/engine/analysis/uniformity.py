@@ -1,8 +1,8 @@
-"""What all work-items of a group do alike: values that are the same for all of them, and blocks they go through together.
+"""Uniformity (divergence) analysis: values that are equal in all work-items of a group, and blocks that they enter together.
 
-A block is in lockstep if no branch on a value that differs between work-items decides whether, or how often, it is reached:
-all work-items go through such blocks in one order, and a value computed there from such values is the same for all of them
-each time (Coutinho et al., Divergence analysis and optimizations, PACT 2011).
+A block is convergent if no divergent branch decides whether, or how often, it is reached. All work-items pass such blocks in
+the same order, and a value computed there from uniform operands is uniform in each iteration (Coutinho et al., "Divergence
+analysis and optimizations", PACT 2011).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _UNIFORM_QUERIES = re.compile(
     r"|num_sub_groups|enqueued_num_sub_groups|image_\w+)|__translate_sampler_initializer"
 )
 _UNIFORM_FUNCTIONS = re.compile(r"convert_.*|as_.*|(f?min|f?max|clamp|abs|mul24|mad24)")
-"""Functions whose result is the same where their operands are, besides the queries."""
+"""Functions whose result is uniform if their operands are, besides the queries."""
 _PURE = {
     "add", "sub", "mul", "udiv", "urem", "sdiv", "srem", "and", "or", "xor", "shl", "lshr", "ashr", "icmp", "fcmp", "select",
     "fadd", "fsub", "fmul", "fdiv", "frem", "fneg", "trunc", "zext", "sext", "fptrunc", "fpext", "fptoui", "fptosi", "uitofp",
@@ -33,7 +33,7 @@ def is_uniform_query(name: str) -> bool:
 
 
 class Uniformity:
-    """Of the blocks reachable from a kernel's entry."""
+    """The uniformity of the values and blocks reachable from a kernel's entry."""
 
     def __init__(self, dominators: Dominators):
         self._order = dominators.order
@@ -45,15 +45,15 @@ class Uniformity:
             pass
 
     def is_uniform(self, value: ir.Value) -> bool:
-        """Whether all work-items that compute a value in the same turn get the same."""
+        """Returns True if all work-items that compute `value` in the same iteration get the same result."""
         return id(value) not in self._divergent_values
 
     def is_convergent(self, block: ir.Block) -> bool:
-        """Whether all work-items go through `block` together."""
+        """Returns True if all work-items of a group execute `block` together."""
         return block not in self._divergent_blocks
 
     def is_uniform_branch(self, block: ir.Block) -> bool:
-        """Whether a block ends in a branch that all work-items take together, the same way."""
+        """Returns True if `block` ends in a branch that all work-items execute together and take the same way."""
         return len(set(block.successors)) > 1 and self.is_convergent(block) and self.is_uniform(block.terminator.operands[0])
 
     def _sweep(self) -> bool:

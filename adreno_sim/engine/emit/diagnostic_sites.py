@@ -58,7 +58,7 @@ entry:
   %set = icmp ne i8 %flag, 0
   br i1 %set, label %mark, label %done{UNLIKELY}
 mark:
-  %sticky = getelementptr i8, ptr %ctx, i64 {context.STICKY * 8}
+  %sticky = getelementptr i8, ptr %ctx, i64 {context.FAULT_FLAG * 8}
   %stop = getelementptr i8, ptr %ctx, i64 {context.STOP * 8}
   store atomic i64 1, ptr %sticky monotonic, align 8
   store atomic i64 1, ptr %stop monotonic, align 8

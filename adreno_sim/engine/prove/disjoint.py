@@ -1,9 +1,9 @@
-"""Whether executions of accesses keep apart: no two by different work-items have a byte in common.
+"""Proves that accesses of different work-items are disjoint: no two of them have a byte in common.
 
-The offset of an access is a linear form over ids, turns of loops and other atoms. It tells the atoms apart where each
-coefficient outweighs all that the smaller ones can add up to, as the digits of a number do. If every id that can vary is
-among them, no two work-items agree in the offset. Quotients and remainders of one number are digits of it: an offset in which
-they stand is looked at digit by digit as well.
+The offset of an access is an affine form over ids, loop iterations and other symbols. It is injective in its symbols if each
+coefficient is larger than the sum of all that smaller terms can contribute, as with the digits of a number. If every id that
+can vary is among those symbols, different work-items have different offsets. Quotients and remainders of one number are its
+digits, so an offset is also tried as a sum of such digits.
 """
 
 from __future__ import annotations
@@ -17,14 +17,15 @@ from ..analysis.bounds import Bounds
 from ..analysis.linear import Linear
 
 Step = tuple[int, int]
-"""A distance, and how many multiples of it there are, from 0."""
+"""A distance, and how many multiples of it occur, from 0."""
 Part = tuple[int, Linear]
-"""A coefficient, and the digit it belongs to."""
+"""A coefficient, and the digit that it multiplies."""
 
 
 @dataclass(frozen=True)
 class AccessRange:
-    """A write of `size` bytes at `offset` (of texels: one, at a number that stands for the coordinates). Or a read."""
+    """`size` bytes at `offset` that `instr` writes or reads; for texels, one unit at a number that stands for the
+    coordinates."""
 
     instr: ir.Instr
     offset: Linear
@@ -34,10 +35,11 @@ class AccessRange:
 def injective_symbols(
     forms: AffineForms, writes: Sequence[AccessRange], ids: Sequence[Linear], reads: Sequence[ir.Instr] = ()
 ) -> frozenset[int] | None:
-    """The atoms that the offsets determine, if no two executions of these writes by work-items that differ in any of `ids` have
-    a byte in common, nor those of writes at different offsets or with different turns of a loop in the offset; else None.
+    """Returns the symbols on which the address map of `writes` is injective, or None if it may not be.
 
-    `reads`: of what one of the writes writes, held against them in the same way.
+    If not None: two executions of these writes share no byte if their work-items differ in any of `ids`, if the writes have
+    different offsets, or if the iterations of a loop in the offset differ. `reads` are accesses to the bytes of one of the
+    writes, to which the same applies.
     """
     if not writes:
         return frozenset()
@@ -57,13 +59,14 @@ def injective_symbols(
 
 
 def _is_determined(point: Bounds, number: Linear, determined: frozenset[int]) -> bool:
-    """Whether the atoms that are told determine `number`, if it can vary here."""
+    """Returns True if the `determined` symbols fix the value of `number`, or if it cannot vary at this point."""
     low, high = point.range_of(number)
     return low == high or number.terms.keys() <= determined
 
 
 def _decompositions(forms: AffineForms, points: list[Bounds], offset: Linear) -> Iterator[tuple[list[Part], frozenset[int]]]:
-    """Ways to write an offset as a sum of parts, and the atoms that these determine: atom by atom, and by digits."""
+    """Yields ways to write an offset as a sum of parts, each with the symbols that the parts determine: by symbol, then by
+    digits."""
     offset, quotients = _merge_quotients(forms, offset)
     yield _by_symbol(offset), frozenset(offset.terms)
     rest, parts, determined = offset, list[Part](), set[int]()
@@ -81,11 +84,11 @@ def _by_symbol(value: Linear) -> list[Part]:
 
 
 Quotient = tuple[Linear, int]
-"""A number, and what it is divided by."""
+"""A number, and its divisor."""
 
 
 def _merge_quotients(forms: AffineForms, offset: Linear) -> tuple[Linear, dict[int, Quotient]]:
-    """An offset in which equal quotients are one atom, and the quotients in it by their atoms."""
+    """Returns the offset with equal quotients merged into one symbol, and the quotients in it by symbol."""
     found: dict[int, Quotient] = {}
     known: dict[tuple[frozenset[tuple[int, int]], int, int], int] = {}
     for symbol, coefficient in list(offset.terms.items()):
@@ -101,7 +104,8 @@ def _merge_quotients(forms: AffineForms, offset: Linear) -> tuple[Linear, dict[i
 
 
 def _flatten_quotient(forms: AffineForms, symbol: int) -> Quotient | None:
-    """What an atom is the floor of, without floors inside: floor((floor(x / a) + y) / b) = floor((x + a * y) / (a * b))."""
+    """Returns the number and divisor of a floor symbol without inner floors, by floor((floor(x / a) + y) / b) = floor((x + a
+    * y) / (a * b)); None if the symbol is no floor."""
     floor = forms.symbols[symbol].floor
     if floor is None:
         return None
@@ -116,8 +120,8 @@ def _flatten_quotient(forms: AffineForms, symbol: int) -> Quotient | None:
 
 
 def _extract_digits(number: Linear, quotients: dict[int, int], offset: Linear) -> tuple[list[Part], Linear]:
-    """The digits of `number` in an offset, the lowest first, and what is left of the offset without them; `quotients`: atoms by
-    what the number is divided by."""
+    """Returns the digits of `number` in an offset, lowest first, and the rest of the offset. `quotients` are the symbols of
+    the number's quotients, by divisor."""
     weight = _multiplicity(number, offset)
     rest = offset.plus(number, -weight)
     digits, lower, unit = list[Part](), number, 1
@@ -131,7 +135,7 @@ def _extract_digits(number: Linear, quotients: dict[int, int], offset: Linear) -
 
 
 def _multiplicity(number: Linear, offset: Linear) -> int:
-    """How many times an offset has `number`, as one of the number's atoms tells."""
+    """Returns how many times `offset` contains `number`, judged by one symbol with coefficient 1 or -1; 0 if there is none."""
     for symbol, coefficient in number.terms.items():
         if coefficient in (1, -1):
             return offset.terms.get(symbol, 0) * coefficient
@@ -139,9 +143,10 @@ def _multiplicity(number: Linear, offset: Linear) -> int:
 
 
 def _are_separated(points: list[Bounds], parts: list[Part], steps: list[Step], width: int) -> bool:
-    """Whether different values of the parts, plus any of `steps`, are at least `width` apart.
+    """Returns True if different values of the parts, plus any of `steps`, are at least `width` apart.
 
-    Of two executions look at the largest coefficient whose part (or step) differs: what is smaller must not make up for it.
+    For two executions, take the largest coefficient whose part (or step) differs: all smaller ones together must not make up
+    for it.
     """
     weights: list[tuple[int, int, int]] = [(step, count, -1) for step, count in steps]
     weights += [(abs(c), 0, n) for n, (c, part) in enumerate(parts) if _spread(points, part) > 0]
@@ -157,13 +162,13 @@ def _are_separated(points: list[Bounds], parts: list[Part], steps: list[Step], w
 
 
 def _spread(points: list[Bounds], value: Linear) -> int:
-    """The largest difference between two values, at whichever places."""
+    """Returns the largest difference between two values of `value`, at any of the points."""
     ends = [point.range_of(value) for point in points]
     return max(high for _, high in ends) - min(low for low, _ in ends)
 
 
 def _factor_into_steps(offsets: list[int]) -> list[Step] | None:
-    """Different offsets, ascending from 0, as all the sums of multiples of some steps; None where they are no such sums."""
+    """Returns steps whose sums of multiples are exactly `offsets` (ascending from 0), or None if there are none."""
     steps: list[Step] = []
     while len(offsets) > 1:
         step, count, left = offsets[1] - offsets[0], 1, set(offsets)

@@ -1,4 +1,4 @@
-"""Which accesses of a kernel are in range for certain in one launch, so that nothing has to look at them while it runs."""
+"""Proves which accesses of a kernel are in range in one launch, so that the machine code needs no check for them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ARITHMETIC = ("add", "sub", "mul", "shl")
 
 @dataclass(frozen=True)
 class Span:
-    """`size` bytes from byte `offset` of the object that `pointer` points into."""
+    """`size` bytes at byte `offset` of the object that `pointer` points into."""
 
     pointer: ir.Value
     offset: Linear
@@ -31,9 +31,9 @@ class Span:
 
 
 def prove(function: ir.Function, spec: Specialization, facts: LaunchFacts) -> Proofs:
-    """What is certain of `function` in a launch of `facts`, and in every one of the same grid, numbers and sizes.
+    """Returns what is proven of `function` in a launch of `facts`, which holds in every launch of equal facts.
 
-    Nothing is of a function nested too deeply to look at.
+    Returns no proofs for a function nested too deeply to analyse.
     """
     try:
         return _prove(function, spec, facts)
@@ -58,7 +58,7 @@ def _prove(function: ir.Function, spec: Specialization, facts: LaunchFacts) -> P
 
 
 class AccessAnalysis:
-    """What can be said of the accesses of one kernel in one launch."""
+    """What can be proven of the accesses of one kernel in one launch."""
 
     def __init__(self, function: ir.Function, spec: Specialization, facts: LaunchFacts):
         self.spec = spec
@@ -69,11 +69,12 @@ class AccessAnalysis:
         self._allocas = {id(i): i for i in function.blocks[0].instrs if i.op == "alloca"}
 
     def is_nsw(self, instr: ir.Instr) -> bool:
+        """Returns True if the integer operation does not wrap as signed."""
         self.forms.of(instr)
         return (id(instr), 0) in self.forms.nsw
 
     def indices_within_arrays(self, gep: ir.Instr) -> bool:
-        """Whether `gep` indexes arrays inside its object, and every index stays in the array it goes into."""
+        """Returns True if `gep` indexes arrays inside its object, and each index stays within its array."""
         type, bounds, found = gep.elem, self.forms.bounds_at(gep), False
         for index in gep.operands[2:]:
             if isinstance(type, ir.Struct):
@@ -87,7 +88,7 @@ class AccessAnalysis:
         return found
 
     def is_in_range(self, instr: ir.Instr) -> bool:
-        """Whether every access of `instr` lies inside its object."""
+        """Returns True if every access of `instr` lies inside its object."""
         bounds = self.forms.bounds_at(instr)
         if instr.callee is not None and IMAGE.fullmatch(instr.callee.name):
             return self._is_texel_in_range(instr, bounds)
@@ -99,15 +100,15 @@ class AccessAnalysis:
         return extent is not None and bounds.implies_within(span.offset, 0, extent - span.size)
 
     def object_of(self, pointer: ir.Value) -> ObjectId | None:
-        """The object that a pointer leads to; None where it may be any."""
+        """Returns the object that a pointer points into, or None if it may be any."""
         return self._provenance.object_id(pointer)
 
     def global_named(self, name: object) -> ir.Global:
-        """A program-scope variable that the kernel refers to."""
+        """Returns the program-scope variable `name` that the kernel refers to."""
         return self._globals[name]  # type: ignore[index]
 
     def _object_size(self, key: ObjectId | None) -> int | None:
-        """Bytes of an object."""
+        """Returns the size of an object in bytes, or None if it is unknown."""
         if key is None:
             return None
         kind, which = key
@@ -120,7 +121,7 @@ class AccessAnalysis:
         return llvm_types.size_of(self._globals[which].type) if kind == "global" else None  # type: ignore[index]
 
     def spans(self, instr: ir.Instr) -> Iterator[Span | None]:
-        """Every piece of memory that `instr` touches; None for one that cannot be told."""
+        """Yields the memory that `instr` accesses, one span a pointer; None for an access whose extent is unknown."""
         form, operands = self.forms.of, instr.operands
         if instr.op == "load":
             yield Span(operands[0], form(operands[0]), _bytes_of(instr.type))
@@ -156,7 +157,7 @@ class AccessAnalysis:
             yield None
 
     def _vector_span(self, instr: ir.Instr, match: re.Match[str]) -> Span:
-        """vload, vstore and their halves: the index counts whole vectors."""
+        """The span of vload, vstore and their half variants: the index counts whole vectors (OpenCL C 6.15.7)."""
         *data, index, pointer = instr.operands
         type = data[0].type if data else instr.type
         lanes, elem = llvm_types.lanes_of(type), llvm_types.elem_of(type)
@@ -165,7 +166,7 @@ class AccessAnalysis:
         return Span(pointer, self.forms.of(pointer).plus(self.forms.of(index), stride), size * lanes)
 
     def _is_texel_in_range(self, instr: ir.Instr, bounds: Bounds) -> bool:
-        """Integer coordinates, one form each."""
+        """Returns True if integer coordinates lie inside the image."""
         image = instr.operands[0]
         sampled = isinstance(instr.operands[1].type, ir.Sampler)
         where = instr.operands[2 if sampled else 1]
@@ -177,5 +178,5 @@ class AccessAnalysis:
 
 
 def _bytes_of(type: ir.Type) -> int:
-    """Bytes that a load or store of `type` touches."""
+    """Returns the bytes that a load or store of `type` accesses."""
     return 8 if isinstance(type, ir.Pointer) else llvm_types.store_size(type)

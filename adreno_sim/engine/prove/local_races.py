@@ -1,8 +1,9 @@
-"""Local arrays in which no two work-items can race: what happens to one between two barriers is either reading alone, or
-writing by work-items that keep apart, each of which reads only what it writes itself or what nobody writes.
+"""Barrier-phase race analysis: proves which local arrays are free of races.
 
-All work-items of a group pass the same barriers, so that accesses of different ones are unordered only where both can be
-reached from one barrier (or the start) without passing another; and without taking two ways at a branch that all take alike.
+In each phase, from one barrier to the next, an array must either be read only, or be written at disjoint offsets by different
+work-items, each of which reads only what it writes itself or what nobody writes. All work-items of a group pass the same
+barriers, so two accesses are unordered only if both are reachable from the same barrier (or the start) without passing
+another one, and without taking two ways at a uniform branch.
 """
 
 from __future__ import annotations
@@ -24,12 +25,13 @@ from .single_writer import read_of, write_of
 
 _LOCAL_FENCE = 1  # CLK_LOCAL_MEM_FENCE
 _MAX_PATHS = 64
-"""Ways from one barrier that are told apart; beyond, a branch that all take alike is one that may go either way."""
+"""The most combinations of uniform branches that are followed from one barrier; beyond it, a branch may go either way."""
 
 
 @dataclass(frozen=True, eq=False)
 class Access:
-    """Of a local array: a plain write, or a read of which the offset is known or not; an access of another kind has neither."""
+    """An access to a local array: a plain write, or a read (`reads`) whose range is known or None. Other accesses have
+    neither."""
 
     array: ObjectId
     write: AccessRange | None
@@ -38,7 +40,7 @@ class Access:
 
 
 def race_free_local_arrays(function: ir.Function, spec: Specialization, facts: LaunchFacts) -> frozenset[ObjectId]:
-    """The local arrays of a launch of `facts` in which there can be no race; none if the kernel is too deep to be looked at."""
+    """Returns the local arrays in which a launch of `facts` cannot race; none if the kernel is nested too deeply to analyse."""
     try:
         analysis = AccessAnalysis(function, spec, facts)
         accesses = _accesses(analysis, spec)
@@ -48,7 +50,7 @@ def race_free_local_arrays(function: ir.Function, spec: Specialization, facts: L
 
 
 def _accesses(analysis: AccessAnalysis, spec: Specialization) -> dict[int, list[Access]] | None:
-    """Accesses to local arrays by instruction. None where there may be others: through a pointer that may lead anywhere."""
+    """Returns the accesses to local arrays by id of the instruction, or None if a pointer may lead to any object."""
     found: dict[int, list[Access]] = {}
     for block in analysis.forms.dominators.order:
         for instr in block.instrs:
@@ -77,7 +79,7 @@ def _is_local(place: ObjectId, spec: Specialization, analysis: AccessAnalysis) -
 
 
 def _without_group_ids(write: AccessRange | None, analysis: AccessAnalysis) -> AccessRange | None:
-    """The write without the ids of the group in its offset: they are the same for all that share the array."""
+    """Returns the range without the group ids in its offset: they are equal for all work-items that share the array."""
     if write is None:
         return None
     groups = {symbol for axis in range(3) for symbol in analysis.forms.group_id(axis).terms}
@@ -87,14 +89,16 @@ def _without_group_ids(write: AccessRange | None, analysis: AccessAnalysis) -> A
 
 @dataclass(frozen=True)
 class Phase:
-    """The accesses from one barrier to the next ones on one way, and per atom that has one value for all work-items, as long
-    as no loop turns: ids of the instructions before that turn, and behind it."""
+    """The accesses from one barrier to the next on one path.
+
+    `sides` has, for each uniform induction variable, the ids of the instructions before and after its increment.
+    """
 
     accesses: list[Access]
     sides: dict[int, tuple[frozenset[int], frozenset[int]]] = field(default_factory=dict)
 
     def shared_symbols(self, a: ir.Instr, b: ir.Instr) -> set[int]:
-        """The atoms that are the same for a work-item that does `a` and one that does `b`."""
+        """Returns the symbols that have the same value for a work-item that executes `a` and one that executes `b`."""
         return {n for n, sides in self.sides.items() if any(id(a) in s and id(b) in s for s in _only_on_one_side(*sides))}
 
 
@@ -111,8 +115,8 @@ def _find_race_free(forms: AffineForms, accesses: dict[int, list[Access]]) -> It
 
 
 def _is_race_free(forms: AffineForms, phase: Phase, array: ObjectId, ids: list[Linear]) -> bool:
-    """Whether the accesses to one array between two barriers cannot race: they all read, or work-items write apart, and read
-    what they write themselves or what nobody writes."""
+    """Returns True if the accesses to `array` in one phase cannot race: all are reads, or the writes of different work-items
+    are disjoint and each read is of the work-item's own bytes or of bytes that nobody writes."""
     here = [access for access in phase.accesses if access.array == array]
     writes = [access.write for access in here if access.write is not None]
     others = [access for access in here if access.write is None]
@@ -136,7 +140,7 @@ def _is_race_free(forms: AffineForms, phase: Phase, array: ObjectId, ids: list[L
 
 
 def _are_ranges_disjoint(forms: AffineForms, read: AccessRange, write: AccessRange, shared: set[int]) -> bool:
-    """Whether whatever is read lies below or above whatever is written: as it is, or both moved by what they share."""
+    """Returns True if all bytes read lie below or above all bytes written, as they are or both without their shared symbols."""
     moves = [Linear({}, 0)]
     moves += [Linear({a: c for a, c in one.offset.terms.items() if a in shared}, 0) for one in (read, write)]
     for move in moves:
@@ -152,7 +156,7 @@ Point = tuple[ir.Block, int]
 
 
 class Phases:
-    """Where control gets from the start of a kernel and from each barrier without passing another."""
+    """The barrier phases of a kernel: what is reachable from its start, or from a barrier, without passing another barrier."""
 
     def __init__(self, forms: AffineForms, accesses: dict[int, list[Access]]):
         self._forms, self._accesses = forms, accesses
@@ -180,7 +184,7 @@ class Phases:
         return Phase(list({id(access): access for access in reached}.values()), sides)
 
     def _branch_choices(self, start: Point) -> list[dict[int, ir.Block]]:
-        """What all work-items may choose at the branches that they take alike."""
+        """Returns the combinations of successors that all work-items may take together at uniform branches."""
         done: list[dict[int, ir.Block]] = []
         pending: list[dict[int, ir.Block]] = [{}]
         while pending:
@@ -195,8 +199,8 @@ class Phases:
         return done
 
     def _find_uniform_counters(self) -> Iterator[tuple[int, ir.Block]]:
-        """Atoms that are the value of a loop's phi which is the same for all work-items, and where that loop begins; there is a
-        barrier in every turn."""
+        """Yields the symbols of uniform induction variables, and the loop header of each, for loops with a barrier in each
+        iteration."""
         for block in self._order:
             looped = any(self._forms.dominators.dominates(block, p) for p in self._forms.dominators.predecessors[id(block)])
             if not looped or self._repeats_in_phase(block):
@@ -210,12 +214,12 @@ class Phases:
                         yield next(iter(form.terms)), block
 
     def _repeats_in_phase(self, block: ir.Block) -> bool:
-        """Whether control may come to `block` twice without passing a barrier."""
+        """Returns True if control may reach `block` twice without passing a barrier."""
         reached_instrs = self._reachable((block, 0), {}, first=False)
         return any(instr is block.instrs[0] for instr in reached_instrs)
 
     def _reachable_block_ends(self, start: Point, choices: Mapping[int, ir.Block]) -> Iterator[ir.Block]:
-        """The blocks whose ends are reached."""
+        """Yields the blocks whose terminators are reachable in the phase."""
         for instr in self._reachable(start, choices):
             if instr is self._forms.block_of[id(instr)].instrs[-1]:
                 yield self._forms.block_of[id(instr)]
@@ -223,8 +227,8 @@ class Phases:
     def _reachable(
         self, start: Point, choices: Mapping[int, ir.Block], stop: ir.Block | None = None, first: bool = True
     ) -> list[ir.Instr]:
-        """The instructions from `start` to barriers, on the ways chosen, that are reached without entering `stop`; `first`:
-        with those of the first block as it is begun with."""
+        """Returns the instructions reachable from `start` up to barriers, along the chosen branches, without entering `stop`.
+        `first`: include those of the first block from `start` on."""
         found: list[ir.Instr] = []
         seen: set[int] = set()
         pending = [(start, first)]
@@ -245,7 +249,7 @@ class Phases:
 
 
 def _is_barrier(instr: ir.Instr) -> bool:
-    """Whether an instruction orders accesses to local memory of all work-items of a group."""
+    """Returns True if `instr` is a barrier that orders accesses to local memory within a group (CLK_LOCAL_MEM_FENCE)."""
     if instr.callee is None or instr.callee.name not in ("barrier", "work_group_barrier"):
         return False
     flags = instr.operands[0]

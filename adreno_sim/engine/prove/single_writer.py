@@ -1,5 +1,7 @@
-"""Which arguments a launch writes so that work-items keep apart (`prove.disjoint`) and nothing is overwritten that nobody read:
-each byte is written once, or each further write is of the same work-item and comes behind a read of what it replaces.
+"""Proves which arguments have one writer work-item for each byte and no dead store.
+
+Writes of different work-items are disjoint (`disjoint`), and each byte is written once, or each further write is by the same
+work-item after it read what it replaces. Such arguments need no check of races or dead stores.
 """
 
 from __future__ import annotations
@@ -26,11 +28,10 @@ _results: KernelMemo[frozenset[int]] = KernelMemo()
 
 
 def single_writer_args(function: ir.Function, spec: Specialization, facts: LaunchFacts, *, keep: bool = False) -> frozenset[int]:
-    """Positions of the arguments in which a launch of `facts` can have no race and no overwritten store: each byte is written,
-    and perhaps read, by one work-item.
+    """Returns the positions of arguments in which a launch of `facts` has no race and no dead store.
 
-    This looks at each argument alone: one whose memory another argument shares may be among them. `keep`: they are looked for
-    on disk first, and kept there.
+    Each argument is judged alone: one that shares memory with another argument may be in the result. `keep`: look the result
+    up on disk first, and store it there.
     """
     load_or_prove = partial(compiled_cache.load_or_find, "single_writer", _prove_all) if keep else _prove_all
     return _results.get(function, spec, facts, make=lambda: load_or_prove(function, spec, facts))
@@ -45,8 +46,7 @@ def _prove_all(function: ir.Function, spec: Specialization, facts: LaunchFacts) 
 
 @dataclass
 class ArgumentAccesses:
-    """The accesses to one argument, in the order of the kernel's blocks. `other`: there are some besides plain writes and reads
-    that are certain to be in range."""
+    """The accesses to one argument in block order. `other`: some are no plain write or read, or are not proven in range."""
 
     writes: list[AccessRange] = field(default_factory=list)
     reads: list[AccessRange] = field(default_factory=list)
@@ -62,7 +62,7 @@ def _find_single_writer(function: ir.Function, spec: Specialization, facts: Laun
 
 
 def _accesses_by_argument(analysis: AccessAnalysis) -> dict[int, ArgumentAccesses] | None:
-    """What is done to each argument; None where an access may lead anywhere."""
+    """Returns the accesses to each argument, or None if a pointer may lead to any object."""
     load_or_prove: dict[int, ArgumentAccesses] = {}
     for instr in (i for block in analysis.forms.dominators.order for i in block.instrs if touches_memory(i)):
         write, read = write_of(instr, analysis), read_of(instr, analysis)
@@ -82,7 +82,7 @@ def _accesses_by_argument(analysis: AccessAnalysis) -> dict[int, ArgumentAccesse
 
 
 def write_of(instr: ir.Instr, analysis: AccessAnalysis) -> AccessRange | None:
-    """A plain write that is certain to be in range, or None."""
+    """Returns the range of a plain write that is proven in range, or None."""
     if not analysis.is_in_range(instr):
         return None
     if instr.callee is not None and IMAGE.fullmatch(instr.callee.name):
@@ -95,7 +95,8 @@ def write_of(instr: ir.Instr, analysis: AccessAnalysis) -> AccessRange | None:
 
 
 def _texel_range(instr: ir.Instr, analysis: AccessAnalysis) -> AccessRange | None:
-    """The coordinates as one number: each is below `_COORDINATE`, so that different ones give different numbers."""
+    """Returns a texel write with its coordinates as one number. Each is below `_COORDINATE`, so different texels have
+    different numbers."""
     image, where = instr.operands[0], instr.operands[1]
     if not isinstance(image, ir.Param):
         return None
@@ -106,7 +107,7 @@ def _texel_range(instr: ir.Instr, analysis: AccessAnalysis) -> AccessRange | Non
 
 
 def read_of(instr: ir.Instr, analysis: AccessAnalysis) -> AccessRange | None:
-    """A plain read of a buffer that is certain to be in range, or None."""
+    """Returns the range of a plain buffer read that is proven in range, or None."""
     spans = list(analysis.spans(instr)) if is_plain_load(instr) and analysis.is_in_range(instr) else []
     return AccessRange(instr, spans[0].offset, spans[0].size) if len(spans) == 1 and spans[0] is not None else None
 
@@ -127,7 +128,8 @@ def _same_range(a: AccessRange, b: AccessRange) -> bool:
 def _replaces_only_read_bytes(
     forms: AffineForms, write: AccessRange, accesses: ArgumentAccesses, determined: frozenset[int]
 ) -> bool:
-    """Whether what a write replaces was read before, or there is nothing: it comes once, and never after another write."""
+    """Returns True if a write is no dead-store hazard: it comes after a read of the same bytes, or it executes once per byte
+    and follows no other write of them."""
     block = forms.block_of[id(write.instr)]
     position = {id(instr): n for n, instr in enumerate(block.instrs)}
     here = position[id(write.instr)]
@@ -139,7 +141,7 @@ def _replaces_only_read_bytes(
 
 
 def _may_follow(forms: AffineForms, write: AccessRange, other: AccessRange) -> bool:
-    """Whether some way from `other` leads to `write`."""
+    """Returns True if a path leads from `other` to `write`."""
     here, there = forms.block_of[id(write.instr)], forms.block_of[id(other.instr)]
     if here is there and here.instrs.index(other.instr) < here.instrs.index(write.instr):
         return True
@@ -147,14 +149,14 @@ def _may_follow(forms: AffineForms, write: AccessRange, other: AccessRange) -> b
 
 
 def _determines_iterations(forms: AffineForms, write: AccessRange, determined: frozenset[int]) -> bool:
-    """Whether the atoms that are told determine the turns of all loops around a write."""
+    """Returns True if the `determined` symbols fix the iterations of all loops around a write."""
     loops = _loops_around(forms, forms.block_of[id(write.instr)])
     counted = {id(forms.iterations[symbol]) for symbol in determined if symbol in forms.iterations}
     return loops is not None and loops <= counted
 
 
 def _loops_around(forms: AffineForms, block: ir.Block) -> set[int] | None:
-    """Ids of the heads of all loops around `block`; None where control goes round without one that dominates the way."""
+    """Returns the ids of the headers of all loops around `block`, or None if control flow is irreducible."""
     dominators = forms.dominators
     position = {id(b): n for n, b in enumerate(dominators.order)}
     heads: set[int] = set()
@@ -170,7 +172,7 @@ def _loops_around(forms: AffineForms, block: ir.Block) -> set[int] | None:
 
 
 def _body(forms: AffineForms, head: ir.Block, tail: ir.Block) -> set[int]:
-    """Ids of the blocks from which control gets to `tail` without passing `head`, and of `head`."""
+    """Returns the ids of the blocks of the natural loop of the back edge from `tail` to `head`."""
     body, pending = {id(head), id(tail)}, [tail]
     while pending:
         block = pending.pop()

@@ -1,4 +1,4 @@
-"""Memory that machine code works in, on boundaries that suit every type."""
+"""Memory for machine code, aligned for every type."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["ALIGNMENT", "zeroed_aligned"]
 
 
 def zeroed_aligned(nbytes: int) -> tuple[np.ndarray, int]:
-    """Zeroed memory of `nbytes` on a 128-byte boundary: the array that owns it, and the address."""
+    """Returns zeroed memory of `nbytes` bytes on a 128-byte boundary: the array that owns it, and its address."""
     owner = np.zeros(nbytes + ALIGNMENT, np.uint8)
     address = owner.ctypes.data
     start = -address % ALIGNMENT

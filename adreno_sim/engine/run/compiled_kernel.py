@@ -1,4 +1,4 @@
-"""A kernel compiled for one specialization, from memory, from disk, or fresh."""
+"""A kernel compiled for one specialization: from memory, from disk, or fresh."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from ..vector import NotVectorizable
 from .workers import Pace
 
 Worker = Callable[[int, int, int], None]
-"""worker(context address, argument block address, private memory address); releases the GIL while it runs."""
+"""worker(context address, argument block address, private memory address). It releases the GIL while it runs."""
 
 _SIGNATURE = ctypes.CFUNCTYPE(None, ctypes.c_size_t, ctypes.c_size_t, ctypes.c_size_t)
 
 
 @dataclass(frozen=True)
 class CompiledKernel:
-    """Machine code of `kernel` for `key`, and what is needed to run it and to read its reports. Keep it while it runs."""
+    """The machine code of `kernel` for `spec`, and what is needed to run it and to read its reports. Hold it while it runs."""
 
     kernel: ir.Function
     spec: Specialization
@@ -44,10 +44,11 @@ _compiled: KernelMemo[CompiledKernel] = KernelMemo()
 
 
 def specialize(module: ir.Module, kernel: ir.Function, spec: Specialization, *, keep: bool = True) -> CompiledKernel:
-    """Compile `kernel` of `module`; the same object for the same kernel and spec. `keep`: use the cache on disk.
+    """Compiles `kernel` of `module` for `spec`; returns the same object for the same kernel and spec. `keep`: use the disk
+    cache.
 
-    Raises UnsupportedError naming what the engine does not run and where; AdrenoSimError if `spec` does not fit; spmd.Unsuitable
-    where there is no sticky code at level full.
+    Raises UnsupportedError, with name and location, for what the engine does not run; AdrenoSimError if `spec` does not fit
+    the kernel; NotVectorizable if deferred checks are asked for at level full and the kernel does not vectorise.
     """
     return _compiled.get(kernel, spec, make=lambda: _compile(kernel, spec, keep))
 

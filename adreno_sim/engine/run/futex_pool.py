@@ -1,9 +1,9 @@
-"""Native code through which a launching thread hands work to threads that help it, without the interpreter or its lock.
+"""Native code by which a launching thread hands work to other threads without the interpreter or its lock.
 
-A helper waits at a box: a few memory words, zero while there is nothing to do. Whoever launches writes what is to be called,
-then the state, and wakes the helper; both look at the state for some microseconds before they ask the kernel to put them to
-sleep. What no helper has taken when the launching thread is done with its own part, that thread does itself, so that a launch
-never waits for a processor that is busy with something else.
+Each thread waits at a mailbox: a few words of memory, zero while there is nothing to do. A launch writes what to call, then
+the state, and wakes the thread with a futex. Both sides spin on the state for some microseconds before they sleep. The
+launching thread takes back and runs what no thread has started when it is done with its own part, so a launch never waits for
+a busy processor.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ CALL, MAILBOX_WORDS = 8, 16
 
 _PUBLISHED, _RUNNING, _AWAITED = 1, 2, 4  # bits of the state; awaited: whoever offered it sleeps until it is 0
 SPINS = 5000
-"""How often a state is looked at, with a pause of the processor between, before its thread goes to sleep."""
+"""How often a thread polls a state, with a pause instruction between, before it sleeps."""
 _SLEEP, _WAKE = 128, 129  # FUTEX_WAIT and FUTEX_WAKE, of this process alone
 _FUTEX = 202  # number of the system call
 
 
 class FutexPool(NamedTuple):
-    """The functions, all of which let the interpreter's other threads run meanwhile. Addresses are of boxes.
+    """The native functions. They release the GIL; addresses are of mailboxes.
 
-    help(box): does what is offered at a box, for ever.
-    offer(boxes, count): offer what is written in boxes one after another, and come back at once.
-    finish(boxes, count): do what nobody has taken, and wait for the rest; how many were taken.
-    share(boxes, count, code, context, arguments, memory): offer, call the code here as well, and finish.
-    idle(box, nanoseconds, looks): look so often, then sleep so long at most, or until a signal comes; whether there is nothing
-    to do any more.
+    serve(mailbox): runs the calls published at a mailbox, for ever.
+    publish(mailboxes, count): publishes the calls written in consecutive mailboxes, and returns at once.
+    join(mailboxes, count): runs calls that no thread has started, waits for the others, and returns how many those were.
+    run_and_join(mailboxes, count, code, context, arguments, memory): publishes, makes this call here, and joins.
+    wait_idle(mailbox, nanoseconds, spins): spins, then sleeps for at most so long or until a signal; returns whether the
+        mailbox is idle.
     """
 
     loaded: objects.Loaded
@@ -46,7 +46,7 @@ class FutexPool(NamedTuple):
 
 @functools.cache
 def futex_pool() -> FutexPool:
-    """The functions, once a process."""
+    """Returns the functions, compiled once a process."""
     loaded = compiled_cache.load_linked(_text(), "handover")
     word = ctypes.c_size_t
     signatures = [(None, 1), (None, 2), (word, 2), (word, 6), (word, 3)]

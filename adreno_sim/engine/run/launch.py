@@ -1,4 +1,4 @@
-"""Runs a compiled kernel: the context block, worker threads, the watchdog, and what comes back."""
+"""Runs a compiled kernel: context block, worker threads, watchdog, and the results."""
 
 from __future__ import annotations
 
@@ -39,10 +39,11 @@ Triple = tuple[int, int, int]
 
 @dataclass
 class RawResult:
-    """What a launch left besides memory: findings, watched stores in order, printf's text, seconds its groups ran.
+    """What a launch leaves besides memory: findings, watched stores in order, printf text, and the seconds that groups ran.
 
-    failed: a check of sticky code failed; then the rest says nothing, and groups may be missing. last_tick: of level full.
-    executed, executed_proven: accesses, where the code counts them; accesses: what is known of them (`replay` says so).
+    failed: a deferred check failed; the rest is then meaningless, and groups may not have run. last_tick: of level full.
+    executed, executed_proven: access counts, if the code counts them. accesses: what is known of accesses (set by
+    `optimistic`).
     """
 
     findings: list[Finding] = field(default_factory=list)
@@ -69,14 +70,17 @@ def run(
     work_dim: int = 3,
     first_tick: int = 1,
 ) -> RawResult:
-    """Run every work-group of `global_size` and wait. Memory behind `args` is used in place.
+    """Runs every work-group of `global_size` and waits. The memory of `args` is used in place.
 
-    `args` are parallel to the kernel's parameters, None where the specialization holds everything (local memory, samplers).
-    At level full groups and work-items take turns in an order that follows from `seed` (but for sticky code: there is some
-    only of kernels in which work-items cannot race), groups on one thread unless they
-    are certain not to meet: what a kernel with a race computes would depend on timing otherwise. Race cells must hold
-    nothing from `first_tick` (> 0) on; the result's `last_tick` is the last they hold then. Raises DeviceError where an
-    argument does not fit; a launch that runs longer than `timeout` seconds is stopped and has a finding of kind watchdog.
+    `args` are parallel to the kernel's parameters; None where the specialization holds everything (local memory, samplers).
+
+    At level full, groups and work-items are scheduled in an order that depends on `seed` alone, on one thread unless groups
+    are proven independent, because the result of a race would otherwise depend on timing. Code with deferred checks is
+    exempt: it exists only for kernels whose work-items cannot race.
+
+    Race cells must hold nothing from `first_tick` (> 0) on; the result's `last_tick` is the last tick they then hold. Raises
+    DeviceError if an argument does not fit. A launch that runs longer than `timeout` seconds is stopped and has a watchdog
+    finding.
     """
     launch = _Launch(compiled, _three(global_size), _three(offset), args, watch_range, work_dim)
     memory, words = launch.memory, launch.words
@@ -93,7 +97,7 @@ def run(
     found: list[Finding] = []
     if memory.fired or compiled.module.notes:
         found = findings_of(compiled, memory.sites, global_size, args, offset)
-    if words[context.LEFT_OUT] and not words[context.STICKY]:
+    if words[context.LEFT_OUT] and not words[context.FAULT_FLAG]:
         found = add_watchdog(compiled, found)
     if full is not None:
         found = merge_race_findings(found, full.findings(global_size, args, offset))
@@ -102,7 +106,7 @@ def run(
         store_events(compiled, launch.events, words[context.WATCH_COUNT], global_size, offset) if watch_range else [],
         printed_text(compiled, launch.prints, words[context.PRINT_USED]) if compiled.module.prints else "",
         seconds,
-        bool(words[context.STICKY]),
+        bool(words[context.FAULT_FLAG]),
         full.last_tick if full is not None else 0,
         words[context.EXECUTED],
         words[context.EXECUTED_PROVEN],
@@ -117,7 +121,7 @@ def _three(size: Sequence[int]) -> Triple:
 
 
 def _check_grid(compiled: CompiledKernel, global_size: Sequence[int], offset: Sequence[int]) -> None:
-    """Code that relies on a bounded grid must not run on a larger one."""
+    """Raises AdrenoSimError if code compiled for a bounded grid is launched on a larger one."""
     spec = compiled.spec
     groups = tuple(-(-whole // part) for whole, part in zip(global_size, spec.local_size, strict=True))
     if spec.most_groups is not None and (any(offset) or any(g > m for g, m in zip(groups, spec.most_groups, strict=True))):
@@ -127,7 +131,7 @@ def _check_grid(compiled: CompiledKernel, global_size: Sequence[int], offset: Se
 
 
 def _argument_block(compiled: CompiledKernel, args: Sequence[Bound]) -> bytes:
-    """The argument block as the machine code reads it; checks each argument against the specialization."""
+    """Returns the argument block that the machine code reads; checks each argument against the specialization."""
     spec, kernel = compiled.spec, compiled.kernel
     if len(args) != len(spec.args):
         raise DeviceError("CL_INVALID_KERNEL_ARGS", f"kernel {kernel.name}: expected {len(spec.args)} arguments, got {len(args)}")
@@ -182,9 +186,9 @@ def _shadows(spec: BufferArg | ImageArg, arg: Bound) -> bytes:
 
 
 class _Memory:
-    """Context block, argument block and site records of one run at a time, in one piece, for one compiled kernel.
+    """Context block, argument block and site records of one run at a time, in one allocation, for one compiled kernel.
 
-    prepared: grid and arguments for which `image` holds the bytes as they are before the first group runs.
+    prepared: the grid and arguments for which `image` holds the initial bytes.
     """
 
     def __init__(self, compiled: CompiledKernel):
@@ -205,7 +209,7 @@ class _Memory:
     def prepare(
         self, compiled: CompiledKernel, global_size: Triple, offset: Triple, args: Sequence[Bound], work_dim: int
     ) -> None:
-        """Make everything ready for a run of this grid and these arguments. Errors as of `run`."""
+        """Makes the memory ready for a run of this grid and these arguments. Raises as `run` does."""
         asked = global_size, offset, list(args), work_dim
         if asked != self.prepared:
             block = _argument_block(compiled, args)
@@ -221,13 +225,13 @@ class _Memory:
 
     @property
     def fired(self) -> bool:
-        """Whether any site has something to tell."""
+        """True if any site has a record."""
         return self.site_bytes.tobytes() != self.quiet_sites
 
 
 class _Launch:
-    """One run's memory, and the buffers of watch and printf. `release` it where nothing of it is looked at any more: making it
-    anew takes as long as a short launch."""
+    """The memory of one run, and the buffers of watch and printf. `release` it after use: allocating it takes as long as a
+    short launch."""
 
     def __init__(
         self,
@@ -258,20 +262,20 @@ class _Launch:
             self.words[word] = value
 
     def release(self) -> None:
-        """Leave the memory to the next launch of the same code."""
+        """Leaves the memory to the next launch of the same code."""
         if len(self._compiled.spare) < _SPARE:
             self._compiled.spare.append(self.memory)
 
 
 def _address(array: np.ndarray) -> int:
-    """Where the elements lie; 0 for none."""
+    """Returns the address of the elements, or 0 if there are none."""
     return int(array.ctypes.data) if len(array) else 0
 
 
 class _FullLevel:
-    """What a launch at level full has besides: the order of turns, the ticks of groups, and the race records.
+    """What a launch at level full needs besides: the schedule, the ticks of groups, and race records.
 
-    blocks: context blocks, more than one where workers run groups side by side, each with a clock and race records of its own.
+    blocks: the context blocks; more than one if workers run groups concurrently, each with its own clock and race records.
     """
 
     def __init__(self, compiled: CompiledKernel, launch: _Launch, seed: int, first_tick: int, threads: int):
@@ -293,7 +297,7 @@ class _FullLevel:
             self.blocks = [self._block(number) for number in range(workers)]
 
     def _block(self, number: int) -> tuple[Words, int]:
-        """The context block of one worker of several."""
+        """Returns the context block of one worker of several."""
         memory, address = zeroed_aligned(self.words.nbytes)
         words = memoryview(memory.data).cast("Q")
         words[:] = self.words
@@ -302,7 +306,7 @@ class _FullLevel:
         return words, address
 
     def gather(self) -> None:
-        """What the workers' blocks hold, in the launch's."""
+        """Merges the workers' context blocks into that of the launch."""
         for word in (context.EXECUTED, context.EXECUTED_PROVEN):
             self.words[word] = sum(words[word] for words, _ in self.blocks)
         for word in (context.LEFT_OUT, context.NOW):
@@ -321,6 +325,6 @@ class _FullLevel:
 
 
 def _are_groups_independent(compiled: CompiledKernel) -> bool:
-    """Whether nothing that groups do can touch: no argument has race cells, and nothing is printed."""
+    """Returns True if groups cannot interact: no argument has race cells, and the kernel prints nothing."""
     shadows = [arg.shadow for arg in compiled.spec.args if isinstance(arg, (BufferArg, ImageArg))]
     return not compiled.module.prints and not any(shadow is not None and shadow.cell_words for shadow in shadows)

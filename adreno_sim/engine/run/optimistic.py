@@ -1,8 +1,8 @@
-"""A launch that is fast where nothing is wrong: accesses proven in range have no check, the other checks only raise a flag,
-and if one does the same launch runs once more, from the memory as it was before, with code that reports.
+"""Optimistic execution: proven accesses have no check, other checks only set a flag; if one fails, the launch runs again.
 
-A failed check has the same effect in both (a read gives zero, a write is dropped), so that memory, findings and printed text
-are those of the reporting code in every case. What is defined and only noted (`sites.DEFINED`) is no failed check: both count it.
+The second run starts from the memory as it was before, with code that reports each failed check. A failed check has the same
+effect in both (a read gives zero, a write is dropped), so memory, findings and printed text are always those of the reporting
+code. Benign events (`diagnostic_sites.BENIGN_KINDS`) are no failed checks: both runs count them.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ from .compiled_kernel import CompiledKernel, specialize
 from .launch import RawResult
 
 SNAPSHOT_LIMIT = 64 << 20
-"""Bytes of memory that a launch copies for a replay; where it would take more, the code reports at once."""
+"""The most bytes that a launch copies to be able to run again; if it would take more, the reporting code runs at once."""
 
 
 @dataclass
 class LaunchAnalysis:
     """What launches of one kernel, specialization and facts share. `kernel` is held so that its id stays its own.
 
-    fast: sticky code, or at level off all there is, once it is compiled. failed: it had to be replayed before, or there is
-    none, and the code reports at once from then on.
-    places, proven: instructions that touch memory, and those of them proven in range.
+    fast: code with deferred checks (at level off: all code there is), once it is compiled. failed: a launch had to run again,
+    or there is no such code; the reporting code then runs at once. access_sites, proven: how many instructions access memory,
+    and how many of them are proven in range.
     """
 
     kernel: ir.Function
@@ -54,7 +54,7 @@ class LaunchAnalysis:
 
     @cached_property
     def accesses(self) -> AccessCounts:
-        """What is known of accesses that are not counted."""
+        """The access counts of launches whose code does not count executions."""
         return AccessCounts(self.access_sites, self.proven)
 
 
@@ -74,9 +74,9 @@ def run(
     facts: LaunchFacts | None = None,
     **options: Any,
 ) -> RawResult:
-    """Compile what is needed of `kernel` for `spec`, and launch it as `launch.run` does (`options` are its own).
+    """Compiles what is needed of `kernel` for `spec`, and launches it as `launch.run` does, with its `options`.
 
-    facts: of this launch, where they are known.
+    facts: of this launch, if they are known.
     """
 
     def code(spec: Specialization) -> CompiledKernel:
@@ -126,7 +126,7 @@ def _run_deferring(
     args: Sequence[Bound],
     options: Any,
 ) -> RawResult | None:
-    """Run sticky code; where it failed, memory is as it was before. None where that would take too large a copy."""
+    """Runs code with deferred checks; if one failed, memory is restored. Returns None if that would need too large a copy."""
     ranges = snapshot_ranges(analysis.kernel, args) if compiled.module.may_fail else []
     if sum(nbytes for _, nbytes in ranges) > SNAPSHOT_LIMIT:
         return None
@@ -140,7 +140,7 @@ def _run_deferring(
 
 
 def analyze_launch(kernel: ir.Function, spec: Specialization, facts: LaunchFacts, *, keep: bool = False) -> LaunchAnalysis:
-    """What is proven of a launch; found again for a launch of the same facts, on disk too where `keep` says so."""
+    """Returns what is proven of a launch; it is looked up for equal facts, on disk too if `keep` is set."""
     load_or_prove = partial(compiled_cache.load_or_find, "proofs", _prove_launch) if keep else _prove_launch
 
     def make() -> LaunchAnalysis:
@@ -152,7 +152,7 @@ def analyze_launch(kernel: ir.Function, spec: Specialization, facts: LaunchFacts
 
 @gc_paused()
 def _prove_launch(kernel: ir.Function, spec: Specialization, facts: LaunchFacts) -> tuple[int, int, Proofs]:
-    """Instructions that touch memory, how many of them are proven in range, and all proofs."""
+    """Returns how many instructions access memory, how many of them are proven in range, and all proofs."""
     access_sites = {n for n, i in enumerate(i for block in kernel.blocks for i in block.instrs) if touches_memory(i)}
     proofs = prove(kernel, spec, facts)
     if spec.full:
@@ -161,10 +161,10 @@ def _prove_launch(kernel: ir.Function, spec: Specialization, facts: LaunchFacts)
 
 
 def snapshot_ranges(kernel: ir.Function, args: Sequence[Bound]) -> list[tuple[int, int]]:
-    """Address and bytes of the arguments that the kernel may write and whose bytes it may also read, through any argument,
-    and of their valid bytes.
+    """Returns (address, bytes) of the arguments that the kernel may both write and read, through any argument, and of their
+    definedness bytes.
 
-    What it only writes needs no copy: the second run writes the same bytes again.
+    Memory that is only written needs no copy: the second run writes the same bytes again.
     """
     written, read = _mod_ref_of(kernel)
     sources = [_range(args[i]) for i in read]
@@ -189,5 +189,5 @@ def _copy_bytes(address: int, nbytes: int) -> np.ndarray:
 
 
 def _mod_ref_of(kernel: ir.Function) -> tuple[frozenset[int], frozenset[int]]:
-    """Indices of the arguments that `kernel` may write, and of those it may read."""
+    """Returns the indices of the arguments that `kernel` may write, and of those it may read."""
     return _mod_refs.get(kernel, make=lambda: (written_arguments(kernel), read_arguments(kernel)))

@@ -1,4 +1,4 @@
-"""From race records to findings: one per pair of lines, however many statements and work-items clash there."""
+"""Turns race records into findings: one for each pair of lines, however many statements and work-items clash there."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Clash:
-    """A record: two accesses, the later one's work-item and values, and the earlier one's work-item."""
+    """A race record: two accesses, the work-item and values of the later one, and the work-item of the earlier one."""
 
     how: int
     later: DiagnosticSite
@@ -34,7 +34,7 @@ class Clash:
 
     @property
     def kind(self) -> Kind:
-        """A pair that ever leaves different values is an error."""
+        """The kind of finding. A pair that ever leaves different values is an error."""
         if self.how == race_cells.OVERWRITTEN:
             return Kind.STORE_OVERWRITTEN
         return Kind.SAME_VALUE_RACE if self.same == self.count else Kind.DATA_RACE
@@ -42,7 +42,7 @@ class Clash:
 
 @dataclass(frozen=True)
 class RaceRecords:
-    """Race records of one worker; the turns it ran: the first tick of each, and its group."""
+    """The race records of one worker, and its schedule: the first tick and the group of each of its turns."""
 
     records: np.ndarray
     ticks: np.ndarray
@@ -50,7 +50,7 @@ class RaceRecords:
 
 
 def merge_race_findings(found: list[Finding], races: list[Finding]) -> list[Finding]:
-    """All findings in the order of the source. A read that races with the very write it lacked is told once, as the race."""
+    """Returns all findings in source order. A read that races with the very write it lacked is reported once, as the race."""
     racing = {(race.access.view, line) for race in races if race.access is not None for line in _reading_lines(race)}
     kept = [
         f
@@ -61,7 +61,7 @@ def merge_race_findings(found: list[Finding], races: list[Finding]) -> list[Find
 
 
 def _reading_lines(race: Finding) -> list[tuple[str, int]]:
-    """File and line of the accesses of a race that read."""
+    """Returns file and line of the accesses of a race that read."""
     reads = race.detail["reads"]
     assert isinstance(reads, list)
     return [(file, line) for file, line in reads]
@@ -74,7 +74,7 @@ def race_findings(
     args: Sequence[Any],
     offset: Sequence[int],
 ) -> list[Finding]:
-    """Findings of the records of a launch."""
+    """Returns the findings of the race records of a launch."""
     clashes = [_make_clash(compiled, record, part, global_size, offset) for part, record in _merge_records(parts)]
     groups: dict[object, list[Clash]] = {}
     for clash in clashes:
@@ -88,7 +88,7 @@ def race_findings(
 
 
 def _merge_records(parts: Sequence[RaceRecords]) -> list[tuple[RaceRecords, list[int]]]:
-    """One record for each pair of accesses, of all workers: its first occurrence, and how many there are."""
+    """Returns one record for each pair of accesses over all workers: its first occurrence, and the total count."""
     merged: dict[int, tuple[RaceRecords, list[int]]] = {}
     for part in parts:
         for record in part.records.tolist():
@@ -129,9 +129,9 @@ def _make_clash(
 
 
 def _is_dead_store(compiled: CompiledKernel, clash: Clash) -> bool:
-    """Whether what was overwritten can have had no purpose: the same statement did it again, or, for a texel that the kernel
-    has no way to look at in between, one that always follows. An initial value that some later statement may replace is
-    ordinary style."""
+    """Returns True if the overwritten value had no purpose: the same statement wrote it again, or the kernel cannot read the
+    texel in between and the second write always follows. An initial value that another statement may replace is ordinary
+    style."""
     first, second = clash.earlier, clash.later
     if (first.loc.file, first.loc.line) == (second.loc.file, second.loc.line):
         return True
@@ -145,7 +145,7 @@ def _view(compiled: CompiledKernel, clash: Clash, args: Sequence[Any]) -> str:
 
 
 def _finding(compiled: CompiledKernel, clashes: list[Clash], args: Sequence[Any]) -> Finding:
-    """One finding of clashes that differ only in columns and order."""
+    """Returns one finding of clashes that differ only in columns and order."""
     kind = max((clash.kind for clash in clashes), key=lambda k: k.severity)
     first = min((clash for clash in clashes if clash.kind is kind), key=lambda clash: clash.order)
     access = results.access_of(compiled, first.later, first.values, args)

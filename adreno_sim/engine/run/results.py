@@ -1,4 +1,4 @@
-"""From what machine code recorded to findings, store events and printed text."""
+"""Turns what machine code recorded into findings, store events and printed text."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _MEANING = {
 def work_item(
     key_size: tuple[int, int, int], global_size: Sequence[int], offset: Sequence[int], group: int, local: int
 ) -> WorkItem:
-    """Ids from the linear group number and the local id flattened over the full local size."""
+    """Returns the ids of a work-item from its linear group number and its local id, flattened over the full local size."""
     counts = [-(-whole // part) for whole, part in zip(global_size, key_size, strict=True)]
     groups = (group % counts[0], group // counts[0] % counts[1], group // (counts[0] * counts[1]))
     locals_ = (local % key_size[0], local // key_size[0] % key_size[1], local // (key_size[0] * key_size[1]))
@@ -47,7 +47,7 @@ def findings_of(
     args: Sequence[Any],
     offset: Sequence[int] = (0, 0, 0),
 ) -> list[Finding]:
-    """A finding per site that fired, in the order of the source."""
+    """Returns a finding for each site that fired, in source order."""
     found = []
     fired = records[:, context.SITE_COUNT].any()
     for site, record in zip(compiled.module.sites, records.tolist() if fired else (), strict=False):
@@ -61,7 +61,7 @@ def findings_of(
 
 
 def add_watchdog(compiled: CompiledKernel, found: list[Finding]) -> list[Finding]:
-    """The findings of a launch that ended before all its groups ran: it must not pass for one that has run."""
+    """Adds the watchdog finding of a launch that ended before all its groups ran, so that it cannot pass for a complete one."""
     if any(finding.kind is Kind.WATCHDOG for finding in found):
         return found
     loc = compiled.kernel.loc
@@ -70,7 +70,7 @@ def add_watchdog(compiled: CompiledKernel, found: list[Finding]) -> list[Finding
 
 
 def _certain_finding(compiled: CompiledKernel, site: DiagnosticSite) -> Finding:
-    """A finding that was known when compiling: no work-item, counted once."""
+    """Returns a finding that was certain when compiling: it has no work-item and counts once."""
     access = Access(site.view, site.size) if site.view else None
     return Finding(site.kind, site.text, compiled.name, site.loc.line, site.loc.column, None, access, file=site.loc.file)
 
@@ -88,7 +88,7 @@ def _finding(
 
 
 def access_of(compiled: CompiledKernel, site: DiagnosticSite, values: list[int], args: Sequence[Any]) -> Access | None:
-    """The access that a site's values tell of; None where its shape holds none."""
+    """Returns the access that a site's values describe, or None if its shape has none."""
     if site.shape == "offset":
         return _offset_access(compiled, site, values, args)
     if site.shape == "coordinate":
@@ -104,7 +104,7 @@ def _offset_access(compiled: CompiledKernel, site: DiagnosticSite, values: list[
 
 
 def _argument_name(compiled: CompiledKernel, base: int, args: Sequence[Any]) -> str:
-    """The argument that lies at `base`."""
+    """Returns the name of the argument that lies at `base`."""
     for param, arg in zip(compiled.kernel.params, args, strict=True):
         if base and getattr(arg, "address", None) == base:
             return param.name
@@ -145,7 +145,7 @@ def _signed(value: int, bits: int) -> int:
 def store_events(
     compiled: CompiledKernel, events: np.ndarray, count: int, global_size: Sequence[int], offset: Sequence[int]
 ) -> list[StoreEvent]:
-    """Stores into the watched range, in order. `value` is the watched bytes as an unsigned integer."""
+    """Returns the stores into the watched range, in order. `value` is the watched bytes as an unsigned integer."""
     result = []
     for order, (site, group, local, bits) in enumerate(events[: min(count, len(events))].tolist()):
         loc: ir.SourceLoc = compiled.module.sites[site].loc
@@ -155,7 +155,7 @@ def store_events(
 
 
 def printed_text(compiled: CompiledKernel, words: np.ndarray, used: int) -> str:
-    """printf's output: groups in order, within a group as printed."""
+    """Returns printf's output: groups in order, within a group as printed."""
     records: list[tuple[int, str]] = []
     at, data = 0, words[: min(used // 8, len(words))].tolist()
     while at < len(data):

@@ -1,4 +1,4 @@
-"""Threads that help launches. They are started once, wait in native code, and end with the process."""
+"""Pools of threads that help launches. Threads start once, wait in native code, and end with the process."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from .futex_pool import CALL, MAILBOX_WORDS, SPINS, futex_pool
 
 _MAILBOX_BYTES = MAILBOX_WORDS * 8
 _SLICE = 0.05
-"""Seconds after which a wait looks at the clock again, and lets Python see to signals that another thread has taken."""
+"""Seconds after which a wait checks the clock again, and lets Python handle signals that another thread has received."""
 
 Call = tuple[int, int, int]
-"""Addresses: code, context block, argument block."""
+"""Addresses of a call: code, context block, argument block."""
 
 
 class WorkerPool:
-    """`size` threads, each at a box of its own. One launch at a time has it: see `borrow`."""
+    """`size` threads, each with its own mailbox. One launch at a time uses a pool: see `borrow`."""
 
     def __init__(self, size: int) -> None:
-        """RuntimeError where the system gives no more threads."""
+        """Starts the threads. Raises RuntimeError if the system gives no more threads."""
         self.size, self._native = size, futex_pool()
         self._memory, self._mailboxes = zeroed_aligned(size * _MAILBOX_BYTES)
         self._bytes = memoryview(self._memory.data)
@@ -42,16 +42,21 @@ class WorkerPool:
         return thread
 
     def run_and_join(self, calls: Sequence[Call], private: int, own: Call, memory: int) -> int:
-        """Make a call here, in private memory at `memory`, and others (at most one for each thread) side by side with it, each
-        in `private` bytes. What no thread has begun with by then is called here too. How many the threads have made."""
+        """Publishes `calls`, at most one a thread, makes the call `own` here in private memory at `memory`, and waits for
+        all.
+
+        Each published call has `private` bytes of memory. Calls that no thread has started by then are made here too. Returns
+        how many the threads have made.
+        """
         self._write(calls, private)
         self._leave_this_processor()
         return int(self._native.run_and_join(self._mailboxes, len(calls), *own, memory))
 
     def _leave_this_processor(self) -> None:
-        """Let no thread of the team run on this one's processor. Linux wakes a thread where it ran last, or where it is woken,
-        and may leave it there for tens of milliseconds, in turn with the one that waits for its help, while another processor has
-        nothing to do: on virtual machines after most pauses, as one that has slept for a while counts as taken away."""
+        """Keeps the threads off this thread's processor. Linux wakes a thread where it ran last, or where it is woken, and
+        may leave it there for tens of milliseconds, taking turns with the thread that waits for it, while another processor
+        is idle. On virtual machines this happens after most pauses, because a thread that has slept for a while counts as
+        preempted."""
         here = _processor()
         others = os.sched_getaffinity(0) - {here} if here != self._excluded else set()
         if others:
@@ -64,7 +69,7 @@ class WorkerPool:
                 os.sched_setaffinity(number, processors)
 
     def publish(self, calls: Sequence[Call], private: int) -> None:
-        """Let the threads make calls. `wait` and `finish` follow."""
+        """Lets the threads make calls. `wait` and `join` follow."""
         self._write(calls, private)
         if self._excluded is not None:
             self._allow(os.sched_getaffinity(0))
@@ -72,7 +77,7 @@ class WorkerPool:
         self._native.publish(self._mailboxes, len(calls))
 
     def wait(self, count: int, seconds: float) -> bool:
-        """Whether all of `count` offered calls are made before `seconds` are over. Signals are seen to meanwhile."""
+        """Returns True if all of `count` published calls end within `seconds`. Signals are handled meanwhile."""
         deadline, spins = perf_counter() + seconds, SPINS if count == 1 else 0  # they have use for the processor
         for number in range(count):
             while not self._native.wait_idle(self._mailboxes + number * _MAILBOX_BYTES, int(_SLICE * 1e9), spins):
@@ -81,7 +86,7 @@ class WorkerPool:
         return True
 
     def join(self, count: int) -> None:
-        """Make those of `count` offered calls here that no thread has begun with, and wait for the others without limit."""
+        """Makes those of `count` published calls here that no thread has started, and waits for the others without limit."""
         self._native.join(self._mailboxes, count)
 
     def _write(self, calls: Sequence[Call], private: int) -> None:
@@ -93,16 +98,16 @@ class WorkerPool:
 
 
 _processor = ctypes.CDLL(None).sched_getcpu
-"""The number of the processor that the calling thread runs on."""
+"""Returns the number of the processor that the calling thread runs on."""
 _numbers = itertools.count()
 _all_pools: list[WorkerPool] = []
-"""All there ever were: threads wait at their memory, even where an exception lost the team."""
+"""Every pool ever made: threads wait at its memory, even if an exception lost the pool."""
 _idle: dict[tuple[int, int], list[WorkerPool]] = {}
-"""Teams nobody uses, by process (threads do not survive a fork) and size."""
+"""Idle pools by process (threads do not survive a fork) and size."""
 
 
 def borrow(size: int) -> WorkerPool:
-    """A team for the caller alone until it is given back. RuntimeError where the system gives no more threads."""
+    """Returns a pool for the caller alone until `give_back`. Raises RuntimeError if the system gives no more threads."""
     try:
         return _idle[os.getpid(), size].pop()
     except (KeyError, IndexError):
@@ -110,5 +115,5 @@ def borrow(size: int) -> WorkerPool:
 
 
 def give_back(pool: WorkerPool) -> None:
-    """A team none of whose threads has anything to do."""
+    """Returns a pool whose threads are all idle."""
     _idle.setdefault((os.getpid(), pool.size), []).append(pool)

@@ -1,7 +1,8 @@
-"""Worker threads, and how a launch uses them.
+"""Runs a launch on worker threads.
 
-A launch of unknown length runs on threads of a team while the caller waits: so it can be stopped after its time and
-interrupted. Code whose loops are all proven short, and that was quick before, runs in the calling thread, with help.
+A launch of unknown length runs on the threads of a pool while the caller waits, so that it can be stopped by timeout or
+interrupt. Code whose loops are all proven short, and that was quick before, runs in the calling thread, with help of the
+pool.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from .compiled_kernel import CompiledKernel
 
 _QUICK = 0.02
-"""Seconds a launch may be expected to take to run in the calling thread, which nothing can interrupt."""
+"""The most seconds that a launch may be expected to take to run in the calling thread, which nothing can interrupt."""
 _WORTH_HELP = 2e-4
 """Seconds of work below which waking a second thread costs more than it saves."""
 
@@ -32,19 +33,19 @@ Words = memoryview
 
 @dataclass
 class Pace:
-    """What one group of a kernel took on one thread when it last ran; None before."""
+    """Seconds that one group of a kernel took on one thread in the last launch; None before the first."""
 
     seconds_per_group: float | None = None
 
     def expected(self, groups: int) -> float | None:
-        """Seconds of work that `groups` groups are expected to be."""
+        """Returns the expected seconds of work for `groups` groups, or None if nothing is known."""
         return None if self.seconds_per_group is None else self.seconds_per_group * groups
 
 
 def execute(
     compiled: CompiledKernel, words: Words, context_address: int, arguments_address: int, threads: int, timeout: float
 ) -> None:
-    """Share the launch's groups among `threads` workers; stop them after `timeout` seconds or on an interrupt."""
+    """Runs the launch's groups on `threads` workers; stops them after `timeout` seconds or on an interrupt."""
     groups = words[context.GROUP_COUNT]
     workers = max(1, min(threads, groups))
     if not worth_help(compiled, groups):
@@ -57,14 +58,14 @@ def execute(
 def execute_per_worker(
     compiled: CompiledKernel, blocks: Sequence[tuple[Words, int]], arguments_address: int, timeout: float
 ) -> None:
-    """As `execute`, each worker with a context block of its own (words and address) that names the groups it runs."""
+    """As `execute`, with a context block (words and address) for each worker that names the groups it runs."""
     groups = sum(words[context.GROUP_COUNT] - words[context.NEXT_GROUP] for words, _ in blocks)
     calls = [(compiled.loaded.address, address, arguments_address) for _, address in blocks]
     _run(compiled, calls, [words for words, _ in blocks], groups, timeout)
 
 
 def _run(compiled: CompiledKernel, calls: list[Call], blocks: Sequence[Words], groups: int, timeout: float) -> None:
-    """Make one call for each worker, which run `groups` together."""
+    """Makes one call for each worker; together they run `groups`."""
     quick = _is_quick(compiled, groups)
     start = perf_counter()
     workers = _run_in_caller(compiled, calls) if quick else _run_watched(compiled, calls, blocks, timeout)
@@ -72,7 +73,7 @@ def _run(compiled: CompiledKernel, calls: list[Call], blocks: Sequence[Words], g
 
 
 def _run_in_caller(compiled: CompiledKernel, calls: list[Call]) -> int:
-    """The calling thread works too, as nothing needs to stop it. How many threads have worked."""
+    """Runs the calls on this thread too, as nothing needs to stop them. Returns how many threads have worked."""
     private = compiled.module.memory
     own, *others = calls
     if not others:
@@ -90,7 +91,7 @@ def _run_in_caller(compiled: CompiledKernel, calls: list[Call]) -> int:
 
 
 def _run_watched(compiled: CompiledKernel, calls: list[Call], blocks: Sequence[Words], timeout: float) -> int:
-    """The calling thread waits, and stops what still runs after `timeout` seconds or on an interrupt."""
+    """Waits in the calling thread, and stops what still runs after `timeout` seconds or on an interrupt."""
     try:
         pool = borrow(len(calls))
     except RuntimeError as error:
@@ -108,13 +109,13 @@ def _run_watched(compiled: CompiledKernel, calls: list[Call], blocks: Sequence[W
 
 
 def _is_quick(compiled: CompiledKernel, groups: int) -> bool:
-    """Whether the calling thread may run groups: soon over for certain."""
+    """Returns True if the groups are certain to end soon, so that the calling thread may run them."""
     expected = compiled.pace.expected(groups)
     return not compiled.module.polls and expected is not None and expected < _QUICK
 
 
 def worth_help(compiled: CompiledKernel, groups: int) -> bool:
-    """Whether so many groups are expected to take long enough to share them, or nothing is known yet."""
+    """Returns True if the groups are expected to take long enough for more threads, or nothing is known yet."""
     expected = compiled.pace.expected(groups)
     return expected is None or expected >= _WORTH_HELP
 
@@ -123,7 +124,7 @@ _local = threading.local()
 
 
 def _private_memory(nbytes: int) -> int:
-    """The address of this thread's private memory for a group, grown to `nbytes`."""
+    """Returns the address of this thread's private memory for a group, grown to `nbytes`."""
     if getattr(_local, "nbytes", -1) < nbytes:
         _local.memory, _local.address = zeroed_aligned(nbytes)
         _local.nbytes = nbytes
