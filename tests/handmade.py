@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from adreno_sim.compiler.artifact import hostir as h
+from adreno_sim.compiler.artifact import host_function as h
+from adreno_sim.compiler.artifact import vm_function as v
 from adreno_sim.compiler.artifact.model import CompiledModel, KernelCode, KernelParamInfo, TensorInfo, TupleInfo
 
 ADD_ONE = """
@@ -108,40 +109,40 @@ def model(inputs, results, hosts, body, constants=None):
         results=results,
         kernels={name: KERNELS[name] for name in sorted(used)},
         host_functions={host.name: host for host in hosts},
-        functions={"main": h.VMFunction("main", tuple(info.name for info in inputs), tuple(body))},
+        functions={"main": v.VMFunction("main", tuple(info.name for info in inputs), tuple(body))},
         constants=constants or {},
     )
 
 
 def entry(match, value=0):
-    return h.ShapeEntry(match, value)
+    return v.ShapeEntry(match, value)
 
 
 def symbolic() -> CompiledModel:
     """(x + 1 + 1 flattened, x + 1) for x of (n, 4)."""
-    x, shape, flat = h.Reg("x"), h.Reg("shape"), h.Reg("flat_shape")
+    x, shape, flat = v.Reg("x"), v.Reg("shape"), v.Reg("flat_shape")
     body = [
-        h.AllocHeap("heap", 3),
-        h.CheckTensor(x, 2, "float32", "main, param[0] (x)"),
-        h.MatchShape(x, "heap", (entry("store", 0), entry("const", 4)), "main, param[0] (x)"),
-        h.CallHost("sizes", (h.Reg("heap"),)),
-        h.MakeShape("bytes", "heap", (entry("slot", 1),)),
-        h.MakeShape("shape", "heap", (entry("slot", 0), entry("const", 4))),
-        h.MakeShape("flat_shape", "heap", (entry("slot", 2),)),
-        h.AllocStorage("s0", h.Reg("bytes"), "global", "uint8"),
-        h.AllocTensor("t0", "s0", 0, shape, "float32", "global"),
-        h.Kill("s0"),
-        h.CallHost("add_one", (x, h.Reg("t0"))),
-        h.AllocStorage("s1", h.Reg("bytes"), "global", "uint8"),
-        h.AllocTensor("t1", "s1", 0, shape, "float32", "global"),
-        h.Kill("s1"),
-        h.CallHost("add_one", (h.Reg("t0"), h.Reg("t1"))),
-        h.Reshape("flat", h.Reg("t1"), flat),
-        h.Kill("t1"),
-        h.MakeTuple("out", (h.Reg("flat"), h.Reg("t0"))),
-        h.Kill("flat"),
-        h.Kill("t0"),
-        h.Return(h.Reg("out")),
+        v.AllocHeap("heap", 3),
+        v.CheckTensor(x, 2, "float32", "main, param[0] (x)"),
+        v.MatchShape(x, "heap", (entry("store", 0), entry("const", 4)), "main, param[0] (x)"),
+        v.CallHost("sizes", (v.Reg("heap"),)),
+        v.MakeShape("bytes", "heap", (entry("slot", 1),)),
+        v.MakeShape("shape", "heap", (entry("slot", 0), entry("const", 4))),
+        v.MakeShape("flat_shape", "heap", (entry("slot", 2),)),
+        v.AllocStorage("s0", v.Reg("bytes"), "global", "uint8"),
+        v.AllocTensor("t0", "s0", 0, shape, "float32", "global"),
+        v.Kill("s0"),
+        v.CallHost("add_one", (x, v.Reg("t0"))),
+        v.AllocStorage("s1", v.Reg("bytes"), "global", "uint8"),
+        v.AllocTensor("t1", "s1", 0, shape, "float32", "global"),
+        v.Kill("s1"),
+        v.CallHost("add_one", (v.Reg("t0"), v.Reg("t1"))),
+        v.Reshape("flat", v.Reg("t1"), flat),
+        v.Kill("t1"),
+        v.MakeTuple("out", (v.Reg("flat"), v.Reg("t0"))),
+        v.Kill("flat"),
+        v.Kill("t0"),
+        v.Return(v.Reg("out")),
     ]
     results = TupleInfo((TensorInfo("output_0", ("n * 4",), "float32"), TensorInfo("output_1", ("n", 4), "float32")))
     return model([TensorInfo("x", ("n", 4), "float32")], results, [SIZES, ADD_ONE_HOST], body)
@@ -149,25 +150,25 @@ def symbolic() -> CompiledModel:
 
 def texture() -> CompiledModel:
     """2 (2 x) through textures; one storage serves a texture and then the result's buffer bytes."""
-    shape = h.ShapeLiteral((2, 3, 5, 4))
+    shape = v.ShapeLiteral((2, 3, 5, 4))
     body = [
-        h.ToDevice("xt", h.Reg("x"), "global.texture"),
-        h.AllocStorage("s0", h.ShapeLiteral((1024,)), "global", "uint8"),
-        h.AllocTensor("t0", "s0", 0, shape, "float32", "global.texture"),
-        h.CallHost("twice", (h.Reg("xt"), h.Reg("t0"))),
-        h.Kill("xt"),
-        h.AllocStorage("s1", h.ShapeLiteral((1024,)), "global", "uint8"),
-        h.AllocTensor("t1", "s1", 0, shape, "float32", "global.texture"),
-        h.Kill("s1"),
-        h.CallHost("twice", (h.Reg("t0"), h.Reg("t1"))),
-        h.Kill("t0"),
-        h.AllocTensor("t2", "s0", 0, shape, "float32", "global.texture"),
-        h.Kill("s0"),
-        h.CallHost("twice", (h.Reg("t1"), h.Reg("t2"))),
-        h.Kill("t1"),
-        h.ToDevice("out", h.Reg("t2"), "global"),
-        h.Kill("t2"),
-        h.Return(h.Reg("out")),
+        v.ToDevice("xt", v.Reg("x"), "global.texture"),
+        v.AllocStorage("s0", v.ShapeLiteral((1024,)), "global", "uint8"),
+        v.AllocTensor("t0", "s0", 0, shape, "float32", "global.texture"),
+        v.CallHost("twice", (v.Reg("xt"), v.Reg("t0"))),
+        v.Kill("xt"),
+        v.AllocStorage("s1", v.ShapeLiteral((1024,)), "global", "uint8"),
+        v.AllocTensor("t1", "s1", 0, shape, "float32", "global.texture"),
+        v.Kill("s1"),
+        v.CallHost("twice", (v.Reg("t0"), v.Reg("t1"))),
+        v.Kill("t0"),
+        v.AllocTensor("t2", "s0", 0, shape, "float32", "global.texture"),
+        v.Kill("s0"),
+        v.CallHost("twice", (v.Reg("t1"), v.Reg("t2"))),
+        v.Kill("t1"),
+        v.ToDevice("out", v.Reg("t2"), "global"),
+        v.Kill("t2"),
+        v.Return(v.Reg("out")),
     ]
     info = TensorInfo("x", (2, 3, 5, 4), "float32")
     return model([info], TensorInfo("output", (2, 3, 5, 4), "float32"), [TWICE_HOST], body)
@@ -175,14 +176,14 @@ def texture() -> CompiledModel:
 
 def branch() -> CompiledModel:
     """x + 1 where c, else the constant."""
-    shape = h.ShapeLiteral((2, 4))
+    shape = v.ShapeLiteral((2, 4))
     then = (
-        h.AllocStorage("s", h.ShapeLiteral((32,)), "global", "uint8"),
-        h.AllocTensor("t", "s", 0, shape, "float32", "global"),
-        h.Kill("s"),
-        h.CallHost("add_one", (h.Reg("x"), h.Reg("t"))),
+        v.AllocStorage("s", v.ShapeLiteral((32,)), "global", "uint8"),
+        v.AllocTensor("t", "s", 0, shape, "float32", "global"),
+        v.Kill("s"),
+        v.CallHost("add_one", (v.Reg("x"), v.Reg("t"))),
     )
-    body = [h.Branch("y", h.Reg("c"), then, h.Reg("t"), (), h.ConstRef("k")), h.Return(h.Reg("y"))]
+    body = [v.Branch("y", v.Reg("c"), then, v.Reg("t"), (), v.ConstRef("k")), v.Return(v.Reg("y"))]
     inputs = [TensorInfo("c", (), "bool"), TensorInfo("x", (2, 4), "float32")]
     constants = {"k": np.full((2, 4), 7, np.float32)}
     return model(inputs, TensorInfo("output", (2, 4), "float32"), [ADD_ONE_HOST], body, constants)
@@ -190,28 +191,28 @@ def branch() -> CompiledModel:
 
 def calls() -> CompiledModel:
     """((x + 1 + 1) + 1) + 1 + 1 by a function that is called twice and adds 1 twice itself, through a third."""
-    shape = h.ShapeLiteral((2, 4))
+    shape = v.ShapeLiteral((2, 4))
 
-    def make(number: int) -> tuple[h.Instruction, ...]:
+    def make(number: int) -> tuple[v.Instruction, ...]:
         return (
-            h.AllocStorage(f"s{number}", h.ShapeLiteral((32,)), "global", "uint8"),
-            h.AllocTensor(f"t{number}", f"s{number}", 0, shape, "float32", "global"),
-            h.Kill(f"s{number}"),
+            v.AllocStorage(f"s{number}", v.ShapeLiteral((32,)), "global", "uint8"),
+            v.AllocTensor(f"t{number}", f"s{number}", 0, shape, "float32", "global"),
+            v.Kill(f"s{number}"),
         )
 
-    t0, t1, v = h.Reg("t0"), h.Reg("t1"), h.Reg("v")
-    one = (*make(0), h.CallHost("add_one", (v, t0)), *make(1), h.CallHost("add_one", (t0, t1)), h.Kill("t0"), h.Return(t1))
-    two = (h.CallVM("u", "twice_one", (v,)), h.Return(h.Reg("u")))
+    t0, t1, argument = v.Reg("t0"), v.Reg("t1"), v.Reg("v")
+    one = (*make(0), v.CallHost("add_one", (argument, t0)), *make(1), v.CallHost("add_one", (t0, t1)), v.Kill("t0"), v.Return(t1))
+    two = (v.CallVM("u", "twice_one", (argument,)), v.Return(v.Reg("u")))
     main = (
-        h.CallVM("a", "through", (h.Reg("x"),)),
+        v.CallVM("a", "through", (v.Reg("x"),)),
         *make(0),
-        h.CallHost("add_one", (h.Reg("a"), t0)),
-        h.Kill("a"),
-        h.CallVM("b", "twice_one", (t0,)),
-        h.Kill("t0"),
-        h.Return(h.Reg("b")),
+        v.CallHost("add_one", (v.Reg("a"), t0)),
+        v.Kill("a"),
+        v.CallVM("b", "twice_one", (t0,)),
+        v.Kill("t0"),
+        v.Return(v.Reg("b")),
     )
     info = TensorInfo("x", (2, 4), "float32")
     base = model([info], TensorInfo("output", (2, 4), "float32"), [ADD_ONE_HOST], main)
-    others = {"twice_one": h.VMFunction("twice_one", ("v",), one), "through": h.VMFunction("through", ("v",), two)}
+    others = {"twice_one": v.VMFunction("twice_one", ("v",), one), "through": v.VMFunction("through", ("v",), two)}
     return replace(base, functions={**base.functions, **others})

@@ -21,9 +21,10 @@ import numpy as np
 from ...base.errors import AdrenoSimError
 from . import golden as golden_data
 from .golden import GoldenData
-from .hostir import HostFunction, VMFunction
+from .host_function import HostFunction
 from .memory_plan import MemoryPlan
 from .serial import SchemaError, decode, encode
+from .vm_function import VMFunction
 
 SCHEMA = "adreno-sim/bundle/1"
 ENTRY = "main"

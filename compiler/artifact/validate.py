@@ -11,7 +11,7 @@ import numpy as np
 
 from ...base.errors import AdrenoSimError
 from ...mlops.graph import parse
-from .hostir import Branch, CallHost, CallVM, ConstRef, Instruction, Operand
+from .vm_function import Branch, CallHost, CallVM, ConstRef, Instruction, Operand
 
 if TYPE_CHECKING:
     from .model import CompiledModel, GraphCode

@@ -17,7 +17,7 @@ from ...mlops.operators import PRODUCTS
 from ...results.comparison import TOLERANCE, Comparison, compare
 from ...results.merge import FindingList
 from ...results.model import AccessReport, KernelReport
-from ..artifact.hostir import BufferRef, HostFunction
+from ..artifact.host_function import BufferRef, HostFunction
 from ..artifact.model import CompiledModel
 from ..run.observer import FunctionCall, GraphCall, LaunchCall, Observer
 from ..run.values import Tensor

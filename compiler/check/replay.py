@@ -11,7 +11,7 @@ import numpy as np
 from ...base.specs import View
 from ...device.protocol import Kernel, Watch
 from ...findings import WorkItem
-from ..artifact.hostir import Launch
+from ..artifact.host_function import Launch
 from ..artifact.model import CompiledModel, KernelCode
 from ..run import host_functions
 from ..run.observer import FunctionCall

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...base.errors import UnsupportedError
-from ..artifact.hostir import Binary, BinaryOp, Cast, Const, Expr, Load, Not, Select, Var
+from ..artifact.host_function import Binary, BinaryOp, Cast, Const, Expr, Load, Not, Select, Var
 from ..tvm_bridge import read
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...base.errors import UnsupportedError
 from ...mlops.graph import Graph, Node, parse
-from ..artifact.hostir import BufferParam, BufferRef, Const, HostFunction, RunGraph
+from ..artifact.host_function import BufferParam, BufferRef, Const, HostFunction, RunGraph
 from ..artifact.model import GraphCode
 from ..tvm_bridge import read
 from .constants import ConstantPool

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...base.errors import UnsupportedError
 from ...base.specs import IMAGE_CHANNEL_TYPE
-from ..artifact.hostir import (  # fmt: skip
+from ..artifact.host_function import (
     AllocBuffer,
     AllocImage,
     BufferParam,

@@ -7,9 +7,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ...base.errors import AdrenoSimError, UnsupportedError
-from ..artifact.hostir import CallHost, HostFunction, VMFunction
+from ..artifact.host_function import HostFunction
 from ..artifact.model import ENTRY, CompiledModel, KernelCode, ResultInfo, TensorInfo, TupleInfo
 from ..artifact.validate import validate, walk
+from ..artifact.vm_function import CallHost, VMFunction
 from ..lower.targets import BOTH, TAGS
 from ..plan.extract import extract_plan
 from ..tvm_bridge import read

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from ...base.errors import UnsupportedError
-from ..artifact.hostir import (  # fmt: skip
+from ..artifact.validate import operands, walk
+from ..artifact.vm_function import (
     AllocHeap,
     AllocStorage,
     AllocTensor,
@@ -39,7 +40,6 @@ from ..artifact.hostir import (  # fmt: skip
     ToDevice,
     VMFunction,
 )
-from ..artifact.validate import operands, walk
 from ..tvm_bridge import read
 from .constants import ConstantPool
 from .expr import Names

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ...base.errors import AdrenoSimError, UnsupportedError
-from ..artifact.hostir import AllocStorage, AllocTensor, Branch, Instruction, Kill, ShapeLiteral
 from ..artifact.memory_plan import MemoryPlan
 from ..artifact.model import ENTRY, CompiledModel
 from ..artifact.validate import walk
+from ..artifact.vm_function import AllocStorage, AllocTensor, Branch, Instruction, Kill, ShapeLiteral
 from .allocation import Allocation
 from .audit import audit
 from .extract import extract_plan

@@ -7,9 +7,9 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar
 
 from ...base.errors import UnsupportedError
-from ..artifact.hostir import Branch, CallVM, Copy, Instruction, Kill, Reg, Return, VMFunction
 from ..artifact.model import ENTRY, CompiledModel
 from ..artifact.validate import walk
+from ..artifact.vm_function import Branch, CallVM, Copy, Instruction, Kill, Reg, Return, VMFunction
 
 NAMING = ("dst", "storage", "heap", "name")
 """Fields of instructions that are names of registers."""

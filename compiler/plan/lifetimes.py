@@ -10,12 +10,14 @@ import numpy as np
 
 from ...base.errors import AdrenoSimError
 from ...base.specs import TensorSpec
-from ..artifact.hostir import (  # fmt: skip
+from ..artifact.host_function import BufferParam
+from ..artifact.memory_plan import RUNTIME_COPY, PlannedWorkspace
+from ..artifact.model import ENTRY
+from ..artifact.vm_function import (
     AllocHeap,
     AllocStorage,
     AllocTensor,
     Branch,
-    BufferParam,
     CallHost,
     CheckTensor,
     ConstRef,
@@ -37,8 +39,6 @@ from ..artifact.hostir import (  # fmt: skip
     ShapeOf,
     ToDevice,
 )
-from ..artifact.memory_plan import RUNTIME_COPY, PlannedWorkspace
-from ..artifact.model import ENTRY
 from ..run import host_functions
 from ..run.values import HeapValue
 from .inline import inline_calls

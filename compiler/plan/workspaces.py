@@ -10,7 +10,7 @@ import numpy as np
 from ...base.errors import AdrenoSimError
 from ...base.specs import IMAGE_CHANNEL_TYPE, ImageSpec, TensorSpec
 from ...image import format_of
-from ..artifact.hostir import AllocBuffer, AllocImage, BufferParam, For, HostFunction, IfThen, Let, Param, Stmt, Var
+from ..artifact.host_function import AllocBuffer, AllocImage, BufferParam, For, HostFunction, IfThen, Let, Param, Stmt, Var
 from ..artifact.memory_plan import PlannedWorkspace
 from ..run.scalars import Scope, evaluate, integer
 

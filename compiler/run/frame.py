@@ -9,7 +9,7 @@ import numpy as np
 
 from ...base.errors import AdrenoSimError, DeviceError
 from ...base.specs import TensorSpec
-from ..artifact.hostir import (  # fmt: skip
+from ..artifact.vm_function import (
     AllocHeap,
     AllocStorage,
     AllocTensor,

@@ -11,7 +11,7 @@ import numpy as np
 from ...base.errors import AdrenoSimError
 from ...base.specs import IMAGE_CHANNEL_TYPE, ImageSpec, View
 from ...device.protocol import Device
-from ..artifact.hostir import (  # fmt: skip
+from ..artifact.host_function import (
     AllocBuffer,
     AllocImage,
     BufferParam,

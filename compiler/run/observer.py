@@ -10,7 +10,7 @@ import numpy as np
 from ...base.specs import View
 from ...device.protocol import Device, Kernel, LaunchResult, MLProgram
 from ...mlops.engine import GraphRun
-from ..artifact.hostir import HostFunction
+from ..artifact.host_function import HostFunction
 from ..artifact.model import KernelCode
 from .values import Tensor
 

@@ -9,7 +9,7 @@ from typing import Union
 import numpy as np
 
 from ...base.errors import AdrenoSimError
-from ..artifact.hostir import Binary, Cast, Const, Expr, Load, Not, Select, Var
+from ..artifact.host_function import Binary, Cast, Const, Expr, Load, Not, Select, Var
 
 Number = Union[int, float, bool]
 

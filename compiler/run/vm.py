@@ -11,7 +11,7 @@ from ...base.errors import AdrenoSimError
 from ...base.specs import View
 from ...device.protocol import Device, Kernel, MLProgram
 from ...mlops.graph import parse
-from ..artifact.hostir import HostFunction, Launch
+from ..artifact.host_function import HostFunction, Launch
 from ..artifact.model import ENTRY, CompiledModel, KernelCode, TensorInfo
 from . import host_functions
 from .builds import Builds

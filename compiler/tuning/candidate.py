@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ..artifact.hostir import HostFunction
+from ..artifact.host_function import HostFunction
 from ..artifact.model import CompiledModel
 from ..extract.module import extract
 from ..lower.pipeline import PipelineName, lower

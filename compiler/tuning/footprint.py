@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..artifact.hostir import BufferRef, Const, HostFunction, Launch
+from ..artifact.host_function import BufferRef, Const, HostFunction, Launch
 from ..tvm_bridge import read
 
 WIDE = 16

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ...findings import Finding, Kind
-from ..artifact.hostir import AllocImage, Const, HostFunction
+from ..artifact.host_function import AllocImage, Const, HostFunction
 from .footprint import Footprint
 
 IMAGE_LIMITS = (("width", "IMAGE2D_MAX_WIDTH"), ("height", "IMAGE2D_MAX_HEIGHT"), ("layers", "IMAGE_MAX_ARRAY_SIZE"))

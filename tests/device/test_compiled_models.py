@@ -99,7 +99,7 @@ def test_branches(models, run_bundle, device, taken):
 
 
 def test_a_texture_allocated_inside_a_function(models, run_bundle, device):
-    from adreno_sim.compiler.artifact.hostir import AllocImage
+    from adreno_sim.compiler.artifact.host_function import AllocImage
 
     model = compiled(models.InnerTexture, "texture")
     (alloc,) = [stmt for stmt in model.host_functions["f"].body if isinstance(stmt, AllocImage)]

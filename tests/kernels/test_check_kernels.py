@@ -8,21 +8,9 @@ import pytest
 from adreno_sim import AdrenoSimError, open_device
 from adreno_sim.base.errors import BuildError
 from adreno_sim.base.progress import Progress
-from adreno_sim.compiler.artifact.hostir import (
-    AllocStorage,
-    AllocTensor,
-    BufferParam,
-    BufferRef,
-    CallHost,
-    Const,
-    HostFunction,
-    Launch,
-    Reg,
-    Return,
-    ShapeLiteral,
-    VMFunction,
-)
+from adreno_sim.compiler.artifact.host_function import BufferParam, BufferRef, Const, HostFunction, Launch
 from adreno_sim.compiler.artifact.model import CompiledModel, KernelCode, KernelParamInfo, TensorInfo
+from adreno_sim.compiler.artifact.vm_function import AllocStorage, AllocTensor, CallHost, Reg, Return, ShapeLiteral, VMFunction
 from adreno_sim.compiler.check.check import check
 from adreno_sim.compiler.check.golden import LiveGolden
 from adreno_sim.compiler.check.kernels import FirstWrong, KernelObserver

@@ -13,7 +13,7 @@ from adreno_sim import AdrenoSimError, open_device, schemas
 from adreno_sim.base.errors import DeviceError
 from adreno_sim.base.specs import BufferSpec, ImageSpec
 from adreno_sim.cli.main import main
-from adreno_sim.compiler.artifact.hostir import BufferParam, BufferRef, Const, HostFunction, Launch
+from adreno_sim.compiler.artifact.host_function import BufferParam, BufferRef, Const, HostFunction, Launch
 from adreno_sim.compiler.artifact.model import KernelCode, KernelParamInfo
 from adreno_sim.compiler.check.reproduce import Reproducer, Snapshot, describe_launch
 from adreno_sim.compiler.run.observer import FunctionCall, LaunchCall

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adreno_sim.base.errors import AdrenoSimError
-from adreno_sim.compiler.artifact import hostir as h
+from adreno_sim.compiler.artifact import host_function as h
 from adreno_sim.compiler.artifact.model import CompiledModel
 from adreno_sim.compiler.artifact.serial import SchemaError, decode, encode
 from adreno_sim.compiler.artifact.validate import validate

@@ -7,8 +7,9 @@ import jsonschema
 import pytest
 
 from adreno_sim import schemas
-from adreno_sim.compiler.artifact.hostir import BufferParam, BufferRef, Const, HostFunction, Launch, Reg, Return, VMFunction
+from adreno_sim.compiler.artifact.host_function import BufferParam, BufferRef, Const, HostFunction, Launch
 from adreno_sim.compiler.artifact.model import CompiledModel, KernelCode, KernelParamInfo, TensorInfo
+from adreno_sim.compiler.artifact.vm_function import Reg, Return, VMFunction
 
 
 @pytest.fixture

@@ -9,7 +9,8 @@ import pytest
 
 import adreno_sim
 from adreno_sim.base.errors import AdrenoSimError, DeviceError, UnsupportedError
-from adreno_sim.compiler.artifact import hostir as h
+from adreno_sim.compiler.artifact import host_function as h
+from adreno_sim.compiler.artifact import vm_function as v
 from adreno_sim.compiler.artifact.model import CompiledModel, GraphCode, OffloadDecision, TensorInfo
 from adreno_sim.compiler.artifact.validate import validate
 from adreno_sim.compiler.plan.extract import extract_plan
@@ -44,17 +45,17 @@ RUN = h.HostFunction(
 
 def _allocated(name):
     return (
-        h.AllocStorage(f"{name}_storage", h.ShapeLiteral((240,)), "global", "float32"),
-        h.AllocTensor(name, f"{name}_storage", 0, h.ShapeLiteral(SHAPE), "float32", "global"),
+        v.AllocStorage(f"{name}_storage", v.ShapeLiteral((240,)), "global", "float32"),
+        v.AllocTensor(name, f"{name}_storage", 0, v.ShapeLiteral(SHAPE), "float32", "global"),
     )
 
 
 BODY = (
     *_allocated("a"),
     *_allocated("b"),
-    h.CallHost("clml_0", (h.Reg("x"), h.Reg("a"), h.Reg("b"))),
-    h.MakeTuple("result", (h.Reg("a"), h.Reg("b"))),
-    h.Return(h.Reg("result")),
+    v.CallHost("clml_0", (v.Reg("x"), v.Reg("a"), v.Reg("b"))),
+    v.MakeTuple("result", (v.Reg("a"), v.Reg("b"))),
+    v.Return(v.Reg("result")),
 )
 
 
@@ -75,7 +76,7 @@ def model():
         results=replace(info, name="output"),
         kernels={},
         host_functions={"clml_0": RUN},
-        functions={"main": h.VMFunction("main", ("x",), BODY)},
+        functions={"main": v.VMFunction("main", ("x",), BODY)},
         constants={"constant_0": _constant()},
         graphs={"clml_0": GraphCode("clml_0", GRAPH.to_json(), {"c": "constant_0"})},
         offload=(OffloadDecision("clml_0", ("subtract", "relu"), 120, True, "by hand"),),

@@ -8,7 +8,7 @@ import pytest
 
 from adreno_sim import open_device
 from adreno_sim.base.errors import AdrenoSimError, UnsupportedError
-from adreno_sim.compiler.artifact import hostir as h
+from adreno_sim.compiler.artifact import vm_function as v
 from adreno_sim.compiler.artifact.model import CompiledModel, TensorInfo
 from adreno_sim.compiler.plan import planners
 from adreno_sim.compiler.plan.apply import apply, replan
@@ -34,17 +34,17 @@ class Watching(Observer):
 
 def doubled(times: int) -> CompiledModel:
     """x of SHAPE doubled `times` times through textures, each in a storage of its own, each killed after its use."""
-    shape = h.ShapeLiteral(SHAPE)
-    body = [h.ToDevice("t0", h.Reg("x"), "global.texture")]
+    shape = v.ShapeLiteral(SHAPE)
+    body = [v.ToDevice("t0", v.Reg("x"), "global.texture")]
     for i in range(1, times + 1):
         body += [
-            h.AllocStorage(f"s{i}", h.ShapeLiteral((1024,)), "global", "uint8"),
-            h.AllocTensor(f"t{i}", f"s{i}", 0, shape, "float32", "global.texture"),
-            h.Kill(f"s{i}"),
-            h.CallHost("twice", (h.Reg(f"t{i - 1}"), h.Reg(f"t{i}"))),
-            h.Kill(f"t{i - 1}"),
+            v.AllocStorage(f"s{i}", v.ShapeLiteral((1024,)), "global", "uint8"),
+            v.AllocTensor(f"t{i}", f"s{i}", 0, shape, "float32", "global.texture"),
+            v.Kill(f"s{i}"),
+            v.CallHost("twice", (v.Reg(f"t{i - 1}"), v.Reg(f"t{i}"))),
+            v.Kill(f"t{i - 1}"),
         ]
-    body += [h.ToDevice("out", h.Reg(f"t{times}"), "global"), h.Kill(f"t{times}"), h.Return(h.Reg("out"))]
+    body += [v.ToDevice("out", v.Reg(f"t{times}"), "global"), v.Kill(f"t{times}"), v.Return(v.Reg("out"))]
     info = TensorInfo("x", SHAPE, "float32")
     return handmade.model([info], TensorInfo("output", SHAPE, "float32"), [handmade.TWICE_HOST], body)
 
@@ -70,25 +70,25 @@ def test_every_planner_gives_the_same_outputs(planner):
 
 def test_an_arena_puts_tensors_side_by_side():
     applied = replan(doubled(5), "arena", RULES)
-    made = [i for i in applied.functions["main"].body if isinstance(i, h.AllocTensor)]
+    made = [i for i in applied.functions["main"].body if isinstance(i, v.AllocTensor)]
     assert {i.storage for i in made[:4]} == {"planned_0"} and {i.offset for i in made[:4]} == {0, 768}
     assert made[4].storage == "s5"  # the last one is copied to another scope: left alone
-    stores = [i.dst for i in applied.functions["main"].body if isinstance(i, h.AllocStorage)]
+    stores = [i.dst for i in applied.functions["main"].body if isinstance(i, v.AllocStorage)]
     assert stores == ["planned_0", "s5"]
-    assert [i.name for i in applied.functions["main"].body if isinstance(i, h.Kill)].count("s1") == 0
+    assert [i.name for i in applied.functions["main"].body if isinstance(i, v.Kill)].count("s1") == 0
 
 
 def test_branches_are_rewritten_too(tmp_path):
     main = handmade.branch().functions["main"]
-    outer = h.AllocStorage("s9", h.ShapeLiteral((32,)), "global", "uint8")
+    outer = v.AllocStorage("s9", v.ShapeLiteral((32,)), "global", "uint8")
     inner = (
-        h.AllocStorage("s8", h.ShapeLiteral((32,)), "global", "uint8"),
-        h.AllocTensor("u", "s8", 0, h.ShapeLiteral((2, 4)), "float32", "global"),
-        h.Kill("s8"),
-        h.CallHost("add_one", (h.Reg("x"), h.Reg("u"))),
+        v.AllocStorage("s8", v.ShapeLiteral((32,)), "global", "uint8"),
+        v.AllocTensor("u", "s8", 0, v.ShapeLiteral((2, 4)), "float32", "global"),
+        v.Kill("s8"),
+        v.CallHost("add_one", (v.Reg("x"), v.Reg("u"))),
     )
     branch = main.body[0]
-    then = (*inner, *branch.then[:3], h.CallHost("add_one", (h.Reg("u"), h.Reg("t"))))
+    then = (*inner, *branch.then[:3], v.CallHost("add_one", (v.Reg("u"), v.Reg("t"))))
     body = (outer, replace(branch, then=then), *main.body[1:])
     model = replace(handmade.branch(), functions={"main": replace(main, body=body)})
     applied = replan(model, "arena", RULES)
@@ -98,7 +98,7 @@ def test_branches_are_rewritten_too(tmp_path):
         for each in (model, CompiledModel.load(tmp_path / "applied.asim")):
             with vm.VirtualMachine(each, open_device("sim:adreno-740")) as machine:
                 assert np.array_equal(machine.run([np.array(taken), x])[0], np.full((2, 4), expected, np.float32))
-    assert [i.storage for i in applied.functions["main"].body[2].then if isinstance(i, h.AllocTensor)] == ["planned_0", "s"]
+    assert [i.storage for i in applied.functions["main"].body[2].then if isinstance(i, v.AllocTensor)] == ["planned_0", "s"]
 
 
 def test_what_a_device_cannot_hold():
@@ -152,9 +152,9 @@ def test_a_plan_from_a_file(tmp_path):
 def broken(model):
     """t2 over t1's bytes while t1 is read."""
     body = [
-        replace(i, storage="s1") if isinstance(i, h.AllocTensor) and i.dst == "t2" else i
+        replace(i, storage="s1") if isinstance(i, v.AllocTensor) and i.dst == "t2" else i
         for i in model.functions["main"].body
-        if not (isinstance(i, h.Kill) and i.name == "s1")
+        if not (isinstance(i, v.Kill) and i.name == "s1")
     ]
     return replace(model, functions={"main": replace(model.functions["main"], body=tuple(body))})
 
@@ -167,14 +167,14 @@ def test_live_bytes_given_away_are_noticed():
 
 def test_bytes_are_poisoned_when_their_tensor_ends():
     """t1 ends, t2 of the same storage is returned unwritten: NaN, not what t1 held; without checks, t1's values."""
-    shape = h.ShapeLiteral((2, 4))
+    shape = v.ShapeLiteral((2, 4))
     body = [
-        h.AllocStorage("s", h.ShapeLiteral((64,)), "global", "uint8"),
-        h.AllocTensor("t1", "s", 0, shape, "float32", "global"),
-        h.CallHost("add_one", (h.Reg("x"), h.Reg("t1"))),
-        h.Kill("t1"),
-        h.AllocTensor("t2", "s", 0, shape, "float32", "global"),
-        h.Return(h.Reg("t2")),
+        v.AllocStorage("s", v.ShapeLiteral((64,)), "global", "uint8"),
+        v.AllocTensor("t1", "s", 0, shape, "float32", "global"),
+        v.CallHost("add_one", (v.Reg("x"), v.Reg("t1"))),
+        v.Kill("t1"),
+        v.AllocTensor("t2", "s", 0, shape, "float32", "global"),
+        v.Return(v.Reg("t2")),
     ]
     info = TensorInfo("x", (2, 4), "float32")
     model = handmade.model([info], info, [handmade.ADD_ONE_HOST], body)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from adreno_sim.base.errors import AdrenoSimError
 from adreno_sim.base.specs import TensorSpec
-from adreno_sim.compiler.artifact import hostir as h
+from adreno_sim.compiler.artifact import vm_function as v
 from adreno_sim.compiler.artifact.memory_plan import PlannedTensor
 from adreno_sim.compiler.artifact.model import TensorInfo
 from adreno_sim.compiler.plan.extract import extract_plan, live_lower_bound, row_aligned_sizes
@@ -57,12 +57,12 @@ def chain(*last_uses):
     """t0..tn of 64 bytes in a storage each; ti is made at 3i + 1 and used last by the call that makes tensor last_uses[i]."""
     body = []
     for i in range(len(last_uses) + 1):
-        body.append(h.AllocStorage(f"s{i}", h.ShapeLiteral((64,)), "global", "uint8"))
-        body.append(h.AllocTensor(f"t{i}", f"s{i}", 0, h.ShapeLiteral((4, 4)), "float32", "global"))
+        body.append(v.AllocStorage(f"s{i}", v.ShapeLiteral((64,)), "global", "uint8"))
+        body.append(v.AllocTensor(f"t{i}", f"s{i}", 0, v.ShapeLiteral((4, 4)), "float32", "global"))
         sources = [j for j, last in enumerate(last_uses) if last == i] or [i - 1]
-        source = h.Reg("x") if i == 0 else h.Reg(f"t{sources[0]}")
-        body.append(h.CallHost("add_one", (source, h.Reg(f"t{i}"))))
-    body.append(h.Return(h.Reg("x")))
+        source = v.Reg("x") if i == 0 else v.Reg(f"t{sources[0]}")
+        body.append(v.CallHost("add_one", (source, v.Reg(f"t{i}"))))
+    body.append(v.Return(v.Reg("x")))
     info = TensorInfo("x", (4, 4), "float32")
     return handmade.model([info], info, [handmade.ADD_ONE_HOST], body)
 
@@ -76,8 +76,8 @@ def test_the_lower_bound_counts_what_is_alive_together():
 
 def test_a_reshape_extends_the_life_of_what_it_names():
     body = list(chain(1).functions["main"].body)
-    body.insert(3, h.Reshape("r", h.Reg("t0"), h.ShapeLiteral((16,))))
-    body.insert(-1, h.Reshape("q", h.Reg("r"), h.ShapeLiteral((8, 2))))
+    body.insert(3, v.Reshape("r", v.Reg("t0"), v.ShapeLiteral((16,))))
+    body.insert(-1, v.Reshape("q", v.Reg("r"), v.ShapeLiteral((8, 2))))
     model = chain(1)
     model = replace(model, functions={"main": replace(model.functions["main"], body=tuple(body))})
     plan = extract_plan(model)

@@ -8,7 +8,7 @@ import pytest
 
 from adreno_sim import open_device
 from adreno_sim.base.errors import UnsupportedError
-from adreno_sim.compiler.artifact import hostir as h
+from adreno_sim.compiler.artifact import vm_function as v
 from adreno_sim.compiler.artifact.model import CompiledModel
 from adreno_sim.compiler.artifact.validate import walk
 from adreno_sim.compiler.plan.apply import replan
@@ -56,7 +56,7 @@ def test_what_callees_allocate_is_in_the_plan():
 def test_inlined_models_run_the_same_and_call_nothing():
     model = handmade.calls()
     flat = inline_calls(model)
-    assert not [i for i in walk(flat.functions["main"].body) if isinstance(i, h.CallVM)] and set(flat.functions) == {"main"}
+    assert not [i for i in walk(flat.functions["main"].body) if isinstance(i, v.CallVM)] and set(flat.functions) == {"main"}
     assert inline_calls(flat) is flat and inline_calls(handmade.texture()) == handmade.texture()
     assert (run(model) == 5).all() and (run(flat) == 5).all()
 
@@ -74,11 +74,11 @@ def test_a_plan_goes_across_calls(planner, nbytes, tmp_path):
 def test_branches_and_aliases_cross_too():
     """A callee that returns its argument, called inside a branch: the caller's tensor is a result of both."""
     model = handmade.branch()
-    same = h.VMFunction("same", ("v",), (h.Return(h.Reg("v")),))
+    same = v.VMFunction("same", ("v",), (v.Return(v.Reg("v")),))
     main = model.functions["main"]
     branch = main.body[0]
-    then = (*branch.then, h.CallVM("u", "same", (h.Reg("t"),)))
-    body = (replace(branch, then=then, then_result=h.Reg("u")), *main.body[1:])
+    then = (*branch.then, v.CallVM("u", "same", (v.Reg("t"),)))
+    body = (replace(branch, then=then, then_result=v.Reg("u")), *main.body[1:])
     model = replace(model, functions={"main": replace(main, body=body), "same": same})
     (storage,) = extract_plan(model).storages
     assert (storage.id, storage.why) == ("s", "passed to same")
@@ -90,7 +90,7 @@ def test_branches_and_aliases_cross_too():
 
 def test_a_function_that_calls_itself_has_no_plan():
     model = handmade.calls()
-    again = replace(model.functions["through"], body=(h.CallVM("u", "through", (h.Reg("v"),)), h.Return(h.Reg("u"))))
+    again = replace(model.functions["through"], body=(v.CallVM("u", "through", (v.Reg("v"),)), v.Return(v.Reg("u"))))
     with pytest.raises(
         UnsupportedError, match="main calls through calls through: a function that calls itself has no memory plan"
     ):

@@ -10,7 +10,8 @@ import pytest
 from adreno_sim.base.errors import AdrenoSimError, BuildError, DeviceError
 from adreno_sim.base.run_options import RunOptions
 from adreno_sim.base.specs import BufferSpec
-from adreno_sim.compiler.artifact import hostir as h
+from adreno_sim.compiler.artifact import host_function as h
+from adreno_sim.compiler.artifact import vm_function as v
 from adreno_sim.compiler.artifact.model import TensorInfo
 from adreno_sim.compiler.run.observer import Observer, Observers
 from adreno_sim.compiler.run.vm import VirtualMachine, run
@@ -259,14 +260,14 @@ def body_of(model):
 
 def test_a_buffer_given_to_a_texture_parameter_is_refused_before_the_launch(device):
     body = body_of(handmade.texture())
-    body[3] = h.CallHost("twice", (h.Reg("x"), h.Reg("t0")))
+    body[3] = v.CallHost("twice", (v.Reg("x"), v.Reg("t0")))
     with pytest.raises(AdrenoSimError, match=r"twice: parameter 'x' is .*global.texture, given float32 \(2, 3, 5, 4\) in global"):
         run(changed(handmade.texture(), body=tuple(body)), [numbers(2, 3, 5, 4)], device)
 
 
 def test_a_view_that_does_not_fit_names_the_tensor(device):
     body = body_of(handmade.texture())
-    body[1] = h.AllocStorage("s0", h.ShapeLiteral((100,)), "global", "uint8")
+    body[1] = v.AllocStorage("s0", v.ShapeLiteral((100,)), "global", "uint8")
     with pytest.raises(
         DeviceError, match=r"^CL_INVALID_IMAGE_SIZE: tensor 't0', float32 .* in global.texture \(main, instruction 2\)"
     ):
@@ -275,21 +276,21 @@ def test_a_view_that_does_not_fit_names_the_tensor(device):
 
 def test_use_after_kill_is_refused(device):
     body = body_of(handmade.symbolic())
-    body.insert(14, h.Kill("t0"))
+    body.insert(14, v.Kill("t0"))
     with pytest.raises(AdrenoSimError, match="register 't0' holds nothing"):
         run(changed(handmade.symbolic(), body=tuple(body)), [numbers(2, 4)], device)
 
 
 def test_a_wrong_shape_names_where(device):
     body = body_of(handmade.symbolic())
-    body[2] = h.MatchShape(h.Reg("x"), "heap", (handmade.entry("const", 9), handmade.entry("any")), "main, param[0] (x)")
+    body[2] = v.MatchShape(v.Reg("x"), "heap", (handmade.entry("const", 9), handmade.entry("any")), "main, param[0] (x)")
     with pytest.raises(AdrenoSimError, match=r"main, param\[0\] \(x\), dimension 0 of \(2, 4\): expected 9, found 2"):
         run(changed(handmade.symbolic(), body=tuple(body)), [numbers(2, 4)], device)
 
 
 def test_reshape_must_keep_the_number_of_elements(device):
     body = body_of(handmade.symbolic())
-    body[15] = h.Reshape("flat", h.Reg("t1"), h.ShapeLiteral((3,)))
+    body[15] = v.Reshape("flat", v.Reg("t1"), v.ShapeLiteral((3,)))
     with pytest.raises(AdrenoSimError, match=r"cannot reshape \(2, 4\) to \(3,\)"):
         run(changed(handmade.symbolic(), body=tuple(body)), [numbers(2, 4)], device)
 
@@ -302,16 +303,16 @@ def test_a_kernel_that_does_not_compile_is_named(device):
 
 
 def test_functions_call_functions_and_share_tuples(device):
-    inner = h.VMFunction("inner", ("p",), (h.MakeTuple("t", (h.Reg("p"), h.Reg("p"))), h.Return(h.Reg("t"))))
+    inner = v.VMFunction("inner", ("p",), (v.MakeTuple("t", (v.Reg("p"), v.Reg("p"))), v.Return(v.Reg("t"))))
     body = (
-        h.CallVM("pair", "inner", (h.Reg("x"),)),
-        h.GetItem("a", h.Reg("pair"), 1),
-        h.Kill("pair"),
-        h.Copy("b", h.Reg("a")),
-        h.Kill("a"),
-        h.ShapeOf("shape", h.Reg("b")),
-        h.Reshape("r", h.Reg("b"), h.Reg("shape")),
-        h.Return(h.Reg("r")),
+        v.CallVM("pair", "inner", (v.Reg("x"),)),
+        v.GetItem("a", v.Reg("pair"), 1),
+        v.Kill("pair"),
+        v.Copy("b", v.Reg("a")),
+        v.Kill("a"),
+        v.ShapeOf("shape", v.Reg("b")),
+        v.Reshape("r", v.Reg("b"), v.Reg("shape")),
+        v.Return(v.Reg("r")),
     )
     info = TensorInfo("x", (2, 4), "float32")
     model = handmade.model([info], info, [], body)

@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from adreno_sim.base.errors import AdrenoSimError
-from adreno_sim.compiler.artifact import hostir as h
+from adreno_sim.compiler.artifact import host_function as h
 from adreno_sim.compiler.run.scalars import Scope, evaluate, fit
 
 INTS = ["int8", "uint8", "int32", "uint32", "int64"]

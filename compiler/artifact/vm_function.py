@@ -1,0 +1,232 @@
+"""The main program of a compiled model: one VMFunction for each Relax function.
+
+A VMFunction allocates storages and tensors, calls host functions (`host_function`) and returns results. It is plain data:
+`compiler.run` interprets it, and a bundle stores it under the names of these classes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, Union
+
+from .serial import Node
+
+
+@dataclass(frozen=True)
+class Reg(Node):
+    """A register: a value bound by a parameter or an instruction. Assigned once per execution of its block."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class ConstRef(Node):
+    """A tensor constant: key of CompiledModel.constants, and the storage scope it is used in."""
+
+    key: str
+    scope: str = "global"
+
+
+@dataclass(frozen=True)
+class ShapeLiteral(Node):
+    dims: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class ScalarLiteral(Node):
+    value: bool | int | float | str
+    dtype: str = ""
+
+
+Operand = Union[Reg, ConstRef, ShapeLiteral, ScalarLiteral]
+
+
+@dataclass(frozen=True)
+class ShapeEntry(Node):
+    """One dimension in MatchShape and MakeShape: a constant, or slot `value` of the shape heap.
+
+    match: "const" must equal, "slot" must equal the slot, "store" stores into the slot, "any" is ignored.
+    """
+
+    match: Literal["const", "slot", "store", "any"]
+    value: int = 0
+
+
+@dataclass(frozen=True)
+class AllocHeap(Node):
+    """The shape heap: `size` int64 slots on the host."""
+
+    dst: str
+    size: int
+
+
+@dataclass(frozen=True)
+class CheckTensor(Node):
+    """Fail unless `value` is a tensor of this rank (-1: any) and dtype ("": any)."""
+
+    value: Operand
+    ndim: int
+    dtype: str
+    context: str
+
+
+@dataclass(frozen=True)
+class MatchShape(Node):
+    """Compare the shape of a tensor or shape `value` with `entries`, filling heap slots."""
+
+    value: Operand
+    heap: str
+    entries: tuple[ShapeEntry, ...]
+    context: str
+
+
+@dataclass(frozen=True)
+class MatchScalar(Node):
+    """As MatchShape for a scalar value (one entry)."""
+
+    value: Operand
+    heap: str
+    entry: ShapeEntry
+    context: str
+
+
+@dataclass(frozen=True)
+class MakeShape(Node):
+    dst: str
+    heap: str
+    entries: tuple[ShapeEntry, ...]
+
+
+@dataclass(frozen=True)
+class MakeScalar(Node):
+    """An int64 scalar from a constant or a heap slot."""
+
+    dst: str
+    heap: str
+    entry: ShapeEntry
+
+
+@dataclass(frozen=True)
+class AllocStorage(Node):
+    """`size`: a shape of one element, bytes. `scope` and `dtype` as the planner wrote them."""
+
+    dst: str
+    size: Operand
+    scope: str
+    dtype: str
+
+
+@dataclass(frozen=True)
+class AllocTensor(Node):
+    """A view of `storage` at byte `offset`; `scope` decides buffer or texture."""
+
+    dst: str
+    storage: str
+    offset: int
+    shape: Operand
+    dtype: str
+    scope: str
+
+
+@dataclass(frozen=True)
+class CallHost(Node):
+    """Call a HostFunction; tensor arguments are written in place. The shape heap is an argument of shape functions."""
+
+    function: str
+    args: tuple[Operand, ...]
+
+
+@dataclass(frozen=True)
+class CallVM(Node):
+    """Call another VMFunction."""
+
+    dst: str
+    function: str
+    args: tuple[Operand, ...]
+
+
+@dataclass(frozen=True)
+class Reshape(Node):
+    """An alias of `src` under another shape with as many elements."""
+
+    dst: str
+    src: Operand
+    shape: Operand
+
+
+@dataclass(frozen=True)
+class ToDevice(Node):
+    """A copy of `src` under storage scope `scope` (an alias if it already has it)."""
+
+    dst: str
+    src: Operand
+    scope: str
+
+
+@dataclass(frozen=True)
+class ShapeOf(Node):
+    dst: str
+    src: Operand
+
+
+@dataclass(frozen=True)
+class MakeTuple(Node):
+    dst: str
+    items: tuple[Operand, ...]
+
+
+@dataclass(frozen=True)
+class GetItem(Node):
+    """Element `index` of a tuple, or extent `index` of a shape as a scalar."""
+
+    dst: str
+    src: Operand
+    index: int
+
+
+@dataclass(frozen=True)
+class Copy(Node):
+    """`dst` is another name of `src`. boundary: what passed a function's boundary here, where the function was inlined."""
+
+    dst: str
+    src: Operand
+    boundary: str = ""
+
+
+@dataclass(frozen=True)
+class Kill(Node):
+    """Drop a register: its storage or tensor ends here unless another register still holds it."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Branch(Node):
+    """`dst` = result of the block that the boolean scalar tensor `condition` selects."""
+
+    dst: str
+    condition: Operand
+    then: tuple[Instruction, ...]
+    then_result: Operand
+    otherwise: tuple[Instruction, ...]
+    otherwise_result: Operand
+
+
+@dataclass(frozen=True)
+class Return(Node):
+    value: Operand
+
+
+Instruction = Union[
+    AllocHeap, CheckTensor, MatchShape, MatchScalar, MakeShape, MakeScalar, AllocStorage, AllocTensor, CallHost, CallVM,
+    Reshape, ToDevice, ShapeOf, MakeTuple, GetItem, Copy, Kill, Branch, Return,
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class VMFunction:
+    """One Relax function: parameters in order and a body that ends in Return."""
+
+    name: str
+    params: tuple[str, ...]
+    body: tuple[Instruction, ...]
