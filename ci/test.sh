@@ -13,6 +13,7 @@ status=0
 "$venv/bin/ruff" check . || status=1
 "$venv/bin/ruff" format --check --quiet . || { echo "ruff format would change files"; status=1; }
 "$venv/bin/mypy" || status=1
+"$venv/bin/lint-imports" || status=1
 "$venv/bin/python" -m pytest -q -n 2 "$@"
 tests=$?
 [ "$tests" -eq 0 ] && exit "$status"
