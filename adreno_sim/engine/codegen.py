@@ -1,4 +1,4 @@
-"""A kernel and a specialization in, the text of an LLVM module and what its reports mean out."""
+"""Generates the LLVM module of a kernel for a specialization, and the tables that give its reports a meaning."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ from .llvm.inlining import mark_inlined
 from .shadow import ShadowInstrumentation, ShadowPlan, runtime
 
 MOST_GROUP_MEMORY = 1 << 30
-"""Bytes that a work-group's private and local variables may take; each worker holds as many."""
+"""The most bytes that a work-group's private and local variables may take; each worker holds as many."""
 
 
 @dataclass(frozen=True)
 class ModuleText:
-    """LLVM text of a compiled kernel; `memory` bytes of private memory per worker; what sites and prints mean.
+    """The LLVM text of a compiled kernel, `memory` bytes of private memory per worker, and what sites and prints mean.
 
-    `notes` are findings that are certain: every launch has them. `polls`: some loop is not proven short. `may_fail`: sticky
-    code has a check left. `flat`: regions run a sub-group at a time. `straight` (level full): pairs of sites of texel writes
-    of which the second always follows. `lanes`: work-items that run as one vector, 1 where the code is
-    that of one; `reason` then says why. No `text` where sticky code was asked for at level full, which is vectors or nothing.
+    notes: findings that every launch has. polls: some loop is not proven short. may_fail: a deferred check is left. flat:
+    regions run one sub-group at a time. straight (level full): pairs of texel write sites of which the second always follows
+    the first. lanes: work-items that run as one vector; 1 for scalar code, and `reason` then says why. `text` is empty if
+    deferred checks were asked for at level full and the kernel does not vectorise.
     """
 
     text: str
@@ -55,7 +55,8 @@ class ModuleText:
 
 
 def emit_module(kernel: ir.Function, spec: Specialization) -> ModuleText:
-    """Emit `kernel` for `spec`. Raises UnsupportedError by name and place, AdrenoSimError where `spec` does not fit."""
+    """Returns the module of `kernel` for `spec`. Raises UnsupportedError with name and location; AdrenoSimError if `spec`
+    does not fit."""
     argument_block.check_arguments(kernel, spec)
     reason = "asked for" if spec.emitter == "scalar" or spec.count else vector.scalar_reason(kernel, spec)
     if not reason:
@@ -112,7 +113,7 @@ def _regions(plan: KernelPlan) -> list[str]:
 
 
 def _reserve_local(unit: Unit, kernel: ir.Function) -> None:
-    """Lay out all local memory first: its size decides where the arena begins."""
+    """Lays out all local memory first: its size decides where the arena begins."""
     for param, arg in zip(kernel.params, unit.spec.args, strict=True):
         if isinstance(arg, LocalArg):
             unit.reserve_local(param.index, arg.nbytes)
@@ -141,7 +142,7 @@ def _emitter(plan: KernelPlan, region: ParallelRegion) -> RegionEmitter:
 
 
 def _reserve_private(plan: KernelPlan, kernel: ir.Function) -> None:
-    """Private variables go to the arena if work-items take turns, or if the stack could not hold them."""
+    """Puts private variables in the arena if work-items are interleaved, or if the stack could not hold them."""
     variables = [i for i in kernel.blocks[0].instrs if i.op == "alloca"]
     items = 1 if plan.is_single_region else plan.unit.spec.items
     if plan.is_single_region and sum(map(private_bytes, variables)) <= STACK_LIMIT:
@@ -153,6 +154,7 @@ def _reserve_private(plan: KernelPlan, kernel: ir.Function) -> None:
 
 
 def _reserve_spills(plan: KernelPlan) -> None:
+    """Reserves arena memory for values that are live across synchronisation points, and for operands of collective functions."""
     emitter = _emitter(plan, plan.regions.regions[0])
     items = plan.unit.spec.items
     syncs = plan.regions.graph.sync_points

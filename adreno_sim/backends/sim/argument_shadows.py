@@ -1,4 +1,4 @@
-"""Shadows of arguments at level full: which ones a launch needs, and where they lie."""
+"""Shadows of arguments at level full: which arguments of a launch need one, and where it lies."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ _LARGE = 64 << 20  # bytes from which on the host is asked first: what it cannot
 
 @dataclass
 class ShadowRange:
-    """A stretch of a block that views of one launch use, what is recorded of it, and whether the launch may change it."""
+    """Bytes [low, high) of a block that views of one launch use, what is recorded of them, and whether the launch may write
+    them."""
 
     low: int
     high: int
@@ -39,7 +40,7 @@ class ShadowRange:
 
 
 class Shadows:
-    """Race cells of a device's launches, which share one memory: what a cell holds of an earlier launch has an earlier tick."""
+    """Race cells of a device's launches, which share one memory: cells of earlier launches have earlier ticks."""
 
     def __init__(self) -> None:
         self._cells: np.ndarray = np.zeros(0, np.uint8)
@@ -53,8 +54,11 @@ class Shadows:
         single_writer: Collection[int] = (),
         unaliased: Mapping[int, ShadowSpec] = MappingProxyType({}),
     ) -> dict[int, ShadowRange]:
-        """The piece of each view argument that needs a shadow, by position. `exclusive`: arguments that need no race cells
-        unless they share a block with another one. `alone`: what `specs_alone` says of them."""
+        """Returns the shadow range of each view argument that needs one, by position.
+
+        `single_writer`: arguments that need no race cells unless they share a block with another one. `unaliased`: the result
+        of `unaliased_specs`.
+        """
         grains = argument_granularities(kernel.function)
         views = {index: arg for index, arg in enumerate(args) if isinstance(arg, StorageView)}
         blocks: dict[Block, list[int]] = {}
@@ -80,14 +84,14 @@ class Shadows:
         return ranges
 
     def bind(self, ranges: dict[int, ShadowRange], views: Sequence[Any], bound: Sequence[Any]) -> list[Any]:
-        """Arguments of the engine with the addresses of their shadows."""
+        """Returns the engine's arguments with the addresses of their shadows."""
         self._place_cells({id(shadow_range): shadow_range for shadow_range in ranges.values()}.values())
         return [
             _bind_shadow(arg, views[index], ranges[index]) if index in ranges else arg for index, arg in enumerate(bound)
         ]  # fmt: skip
 
     def after(self, last_tick: int, ranges: dict[int, ShadowRange], views: Sequence[Any]) -> None:
-        """A launch is over; later ones begin behind its last tick."""
+        """Ends a launch: later ones begin after `last_tick`, and blocks it wrote lose their cached definedness."""
         for index, shadow_range in ranges.items():
             if shadow_range.written:
                 views[index].block.forget()
@@ -108,13 +112,13 @@ class Shadows:
 
 
 def unaliased_specs(kernel: SimKernel, args: Sequence[Any]) -> dict[int, ShadowSpec]:
-    """What has to be recorded of each view argument that shares its block with no other one."""
+    """Returns what must be recorded of each view argument, if no other argument shares its block."""
     grains = argument_granularities(kernel.function)
     return {index: _shadow_spec(kernel, grains, {index: arg}) for index, arg in enumerate(args) if isinstance(arg, StorageView)}
 
 
 def _cells(nbytes: int) -> tuple[np.ndarray, int]:
-    """Memory for race cells. Raises UnsupportedError where the host has none for them."""
+    """Returns memory for race cells. Raises UnsupportedError if the host has too little."""
     left = available_bytes() if nbytes > _LARGE else None
     try:
         if left is None or nbytes < left:
@@ -132,24 +136,24 @@ def _bind_shadow(arg: BoundBuffer | BoundImage, view: StorageView, shadow_range:
 
 
 def with_shadow(spec: ArgSpec, shadow_range: ShadowRange | None) -> ArgSpec:
-    """What the machine code must know of an argument, with its shadow."""
+    """Returns what the machine code must know of an argument, including its shadow."""
     if shadow_range is None or not isinstance(spec, (BufferArg, ImageArg)):
         return spec
     return replace(spec, shadow=shadow_range.spec)
 
 
 def _start(view: StorageView) -> int:
-    """Where a view begins in its block."""
+    """Returns where a view begins in its block, in bytes."""
     return 0 if view.separate else view.offset
 
 
 def _extent(view: StorageView) -> int:
-    """Bytes from the start of a view to its end, padding included."""
+    """Returns the bytes from the start of a view to its end, padding included."""
     return view.layout.nbytes if view.layout is not None else view.nbytes
 
 
 def _shadow_spec(kernel: SimKernel, grains: Granularities, views: dict[int, StorageView]) -> ShadowSpec:
-    """What has to be recorded of a block that these views lie in."""
+    """Returns what must be recorded of a block that these views lie in."""
     grain = min(_grain(grains, index, view) for index, view in views.items())
     if grains.unknown:
         return ShadowSpec(4, grain)

@@ -1,4 +1,4 @@
-"""Kernel arguments: each checked against its parameter as clSetKernelArg would, and turned into what the engine takes."""
+"""Kernel arguments: checked against their parameters as clSetKernelArg does, and converted to what the engine takes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FILTERS = ("nearest", "linear")
 
 
 def check_arguments(kernel: SimKernel, args: Sequence[Any], device: object) -> list[Any]:
-    """The arguments with scalars as the bytes the kernel reads.
+    """Returns the arguments, scalars as the bytes that the kernel reads.
 
     Raises DeviceError: CL_INVALID_KERNEL_ARGS for a wrong number, CL_INVALID_ARG_VALUE for a wrong kind, CL_INVALID_ARG_SIZE
     for a wrong size, CL_INVALID_MEM_OBJECT for a view that is released or of another device, CL_INVALID_SAMPLER.
@@ -35,7 +35,7 @@ def check_arguments(kernel: SimKernel, args: Sequence[Any], device: object) -> l
 
 
 def specialize_argument(arg: Any) -> ArgSpec:
-    """What the machine code must know about a checked argument."""
+    """Returns what the machine code must know of a checked argument."""
     if isinstance(arg, StorageView):
         spec = arg.spec
         return ImageArg(spec.kind, spec.order, spec.channel_type) if isinstance(spec, ImageSpec) else BufferArg()
@@ -45,7 +45,7 @@ def specialize_argument(arg: Any) -> ArgSpec:
 
 
 def bind_argument(arg: Any) -> Any:
-    """What a launch hands over for a checked argument; None where all of it is in the code."""
+    """Returns what a launch passes for a checked argument; None if all of it is in the code."""
     if not isinstance(arg, StorageView):
         return arg if isinstance(arg, bytes) else None
     address = arg.address
@@ -63,9 +63,9 @@ def _bound(view: StorageView, address: int) -> BoundBuffer | BoundImage:
 
 
 def overlaps(kernel: SimKernel, args: Sequence[Any]) -> list[Finding]:
-    """Findings for arguments that share bytes of a storage which the kernel may write through one of them.
+    """Returns findings for arguments that share bytes of a storage, if the kernel may write through one of them.
 
-    Two buffers over exactly the same bytes are left alone, as OpenCL C defines what they do.
+    Two buffers over exactly the same bytes are allowed, because OpenCL C defines what they do.
     """
     views = [(index, arg) for index, arg in enumerate(args) if isinstance(arg, StorageView)]
     if len({id(view.storage) for _, view in views}) == len(views):
@@ -153,9 +153,10 @@ def _check_sampler(where: str, expected: str, arg: Sampler) -> Sampler:
 
 
 def scalar_bytes(where: str, type: ir.Type, value: Any) -> bytes:
-    """A scalar, vector or struct as the kernel reads it. Numbers must fit; numpy values and bytes must have the exact size.
+    """Returns a scalar, vector or struct as the kernel reads it. Numbers must fit; numpy values and bytes must have the exact
+    size.
 
-    A 3-component vector takes the room of four: three elements may be given, the fourth is then zero.
+    A 3-component vector takes the room of four: if three elements are given, the fourth is zero.
     """
     wanted = size_of(type)
     if isinstance(value, (bool, int, float)):
@@ -186,7 +187,8 @@ def _number(where: str, type: ir.Type, value: float) -> bytes:
 
 
 def _check_elements(where: str, type: ir.Type, dtype: np.dtype) -> None:
-    """A numpy value of the right size but of the other sort of number is a mistake, not a bit pattern."""
+    """Raises DeviceError for a numpy value of the right size but the wrong kind of number: it is a mistake, not a bit
+    pattern."""
     elem = type.elem if isinstance(type, ir.Vector) else type
     sorts = {ir.Int: "iub", ir.Float: "f"}
     wanted = next((kinds for ir_type, kinds in sorts.items() if isinstance(elem, ir_type)), "")

@@ -213,7 +213,7 @@ class SimDevice:
         args: Sequence[Argument],
         watch: Watch | None,
     ) -> LaunchConfig:
-        """What is known of launches like this one, whose views are live. Errors as of `launch`."""
+        """Returns the cached configuration of a launch, and checks that its views are live. Raises as `launch` does."""
         signature = launch_signature(args) if watch is None else None
         if signature is None:
             return self._make_config(kernel, global_size, local_size, args, watch)
@@ -239,7 +239,7 @@ class SimDevice:
         args: Sequence[Argument],
         watch: Watch | None,
     ) -> LaunchConfig:
-        """Everything checked, as clSetKernelArg and clEnqueueNDRangeKernel would."""
+        """Checks everything as clSetKernelArg and clEnqueueNDRangeKernel do, and returns the configuration."""
         checked = check_arguments(kernel, args, self)
         total, group = limits.work_size(kernel, global_size, local_size, self.profile)
         limits.check_resources(kernel, checked, self.profile)
@@ -256,7 +256,7 @@ class SimDevice:
     def _run(
         self, config: LaunchConfig, kernel: SimKernel, args: Sequence[Any], dimensions: int, watched: tuple[int, int] | None
     ) -> RawResult:
-        """Run checked arguments whose views are up to date, and note which of them are written."""
+        """Runs checked arguments whose views are up to date, and marks the written ones."""
         bound, spec, ranges = [bind_argument(arg) for arg in args], config.spec, {}
         if self._shadows:
             ranges = self._shadows.lay_out(kernel, args, config.single_writer, config.unaliased)
@@ -327,7 +327,7 @@ class SimDevice:
             raise DeviceError("CL_INVALID_VALUE", f"watch: {error}") from None
 
     def _current(self, view: object) -> StorageView:
-        """A live view of this device, its bytes up to date."""
+        """Returns a live view of this device, with its bytes up to date."""
         ours = self._own(view)
         before_access(ours)
         return ours
@@ -361,7 +361,7 @@ class SimDevice:
 
 
 def _with_value(event: StoreEvent, view: View) -> StoreEvent:
-    """The event with the element's value in place of its bits."""
+    """Returns the event with the element's value in place of its bits."""
     assert isinstance(view, StorageView)
     dtype = view.array().dtype
     value = np.frombuffer(int(event.value).to_bytes(8, "little")[: dtype.itemsize], dtype)[0]

@@ -1,6 +1,6 @@
-"""What launches of one kernel have in common whose sizes and arguments are alike: checked, chosen and found out once.
+"""Validated launch configurations, cached by kernel, sizes and the signature of the arguments.
 
-Arguments are alike where everything a check or the machine code may ask about them is the same, but for where views lie.
+The signature holds everything that a check or the machine code may ask of the arguments, except where views lie.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from .limits import Size
 
 @dataclass
 class LaunchConfig:
-    """total, group: global and local size. key: the specialization without shadows. checked: the arguments as the kernel
-    reads them, None for views, whose positions are `views`; `written` are those the kernel may change.
+    """total, group: global and local size. spec: the specialization without shadows. checked: the arguments as the kernel
+    reads them, None for views, whose positions are `views`; `written` are those that the kernel may write.
 
-    exclusive, alone (level full): see `engine.prove.single_writer`, `shadows.specs_alone`.
+    single_writer, unaliased (level full): see `engine.prove.single_writer` and `argument_shadows.unaliased_specs`.
     """
 
     total: Size
@@ -39,7 +39,7 @@ class LaunchConfig:
     _specs: dict[tuple[tuple[int, ShadowSpec], ...], Specialization] = field(default_factory=dict)
 
     def spec_with(self, ranges: Mapping[int, ShadowRange]) -> Specialization:
-        """The specialization for arguments with these shadows."""
+        """Returns the specialization for arguments with these shadows."""
         asked = tuple((index, shadow_range.spec) for index, shadow_range in ranges.items())
         if not asked:
             return self.spec
@@ -50,7 +50,7 @@ class LaunchConfig:
 
 
 def launch_signature(args: Sequence[Any]) -> tuple[Any, ...] | None:
-    """A key that arguments share only if they are alike; None for arguments no kernel takes."""
+    """Returns a key that two argument lists share only if a launch may treat them alike; None for arguments no kernel takes."""
     told = tuple(map(_told, args))
     return None if None in told else told
 

@@ -1,4 +1,4 @@
-"""The profile's limits, each with the error code of the OpenCL call that reports it."""
+"""The profile's limits; each is reported with the error code of the OpenCL call that would report it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MOST_ITEMS = 1 << 40  # of one launch: keeps every count of the engine inside 6
 
 
 def check_image(spec: ImageSpec, profile: Profile) -> None:
-    """Extents against the device (clCreateImage: CL_INVALID_IMAGE_SIZE)."""
+    """Checks an image's extents against the device (clCreateImage: CL_INVALID_IMAGE_SIZE)."""
     for name, extent, limit in _extents(spec):
         if extent > profile[limit]:
             raise DeviceError("CL_INVALID_IMAGE_SIZE", f"{spec}: {name} {extent}, {limit} = {profile[limit]}")
@@ -39,9 +39,10 @@ def _extents(spec: ImageSpec) -> list[tuple[str, int, str]]:
 
 
 def check_alignment(spec: ImageSpec, layout: Layout, offset: int, profile: Profile, rule: str) -> None:
-    """Pitch and base of an image over a buffer (clCreateImage: CL_INVALID_IMAGE_FORMAT_DESCRIPTOR). 1D images have no pitch.
+    """Checks pitch and base of an image over a buffer (clCreateImage: CL_INVALID_IMAGE_FORMAT_DESCRIPTOR). 1D images have no
+    pitch.
 
-    Alignments are bytes or pixels as the pitch rule reads them; `hardware` takes any multiple of 64 bytes.
+    Alignments are bytes or pixels, as the pitch rule says; the rule `hardware` takes any multiple of 64 bytes.
     """
     unit = layout.texel_bytes if rule == "pixels" else 1
     pitch = profile["IMAGE_PITCH_ALIGNMENT"] if rule != "hardware" else 64
@@ -62,7 +63,7 @@ def check_alignment(spec: ImageSpec, layout: Layout, offset: int, profile: Profi
 
 
 def check_resources(kernel: SimKernel, args: Sequence[object], profile: Profile) -> None:
-    """Local memory, images, samplers, constants and argument bytes (clEnqueueNDRangeKernel: CL_OUT_OF_RESOURCES)."""
+    """Checks local memory, images, samplers, constants and argument bytes (clEnqueueNDRangeKernel: CL_OUT_OF_RESOURCES)."""
     for what, used, limit in _resources(kernel, args):
         if used > profile[limit]:
             raise DeviceError("CL_OUT_OF_RESOURCES", f"kernel {kernel.name}: {used} {what}, {limit} = {profile[limit]}")
@@ -94,16 +95,16 @@ def _is_constant(param: ir.Param) -> bool:
 
 
 def _argument_bytes(param: ir.Param) -> int:
-    """Room an argument takes: handles and pointers are 8 bytes."""
+    """Returns the bytes that an argument takes; handles and pointers take 8."""
     return 8 if isinstance(param.type, (ir.Image, ir.Sampler, ir.Pointer)) else size_of(param.type)
 
 
 def work_size(
     kernel: SimKernel, global_size: Sequence[int], local_size: Sequence[int] | None, profile: Profile
 ) -> tuple[Size, Size]:
-    """Checked global and local size as (x, y, z), the local one chosen where it is None (clEnqueueNDRangeKernel).
+    """Returns the checked global and local size as (x, y, z); a local size of None is chosen (clEnqueueNDRangeKernel).
 
-    From OpenCL 2.1 on a global size may be 0: there is nothing to run then.
+    From OpenCL 2.1 on a global size may be 0: nothing runs then.
     """
     total = _three(kernel, "global", global_size, least=0 if profile["opencl"] > "2.0" else 1)
     if local_size is None:
@@ -144,7 +145,7 @@ def _check_group(kernel: SimKernel, group: Size, profile: Profile) -> None:
 
 
 def _check_edges(kernel: SimKernel, total: Size, group: Size, profile: Profile) -> None:
-    """Groups that do not divide the global size need a device and a build that allow smaller ones at the edge."""
+    """Raises if groups do not divide the global size, unless device and build allow smaller groups at the edge."""
     if not any(whole % part for whole, part in zip(total, group, strict=True)):
         return
     if not profile["non_uniform_work_groups"]:
@@ -162,7 +163,8 @@ def _group_error(kernel: SimKernel, group: Size, why: str, code: str = "CL_INVAL
 
 
 def choose_local(total: Size, profile: Profile) -> Size:
-    """The local size used where the caller gives none: along x, y, then z the largest divisor that keeps a group in one wave."""
+    """Returns the local size for a caller that gives none: along x, y, then z the largest divisor that keeps a group in one
+    wave."""
     room = min(profile["wave_sizes"][0], profile["MAX_WORK_GROUP_SIZE"])
     chosen = []
     for size, limit in zip(total, profile["MAX_WORK_ITEM_SIZES"], strict=True):
@@ -174,7 +176,7 @@ def choose_local(total: Size, profile: Profile) -> Size:
 
 
 def check_buffer(spec: BufferSpec, offset: int, available: int, profile: Profile) -> None:
-    """Region and alignment of a buffer view (clCreateSubBuffer); `available`: bytes of the storage."""
+    """Checks region and alignment of a buffer view (clCreateSubBuffer); `available` is the size of the storage in bytes."""
     if spec.nbytes < 0 or offset < 0 or offset + spec.nbytes > available:
         raise ViewTooLargeError(
             "CL_INVALID_VALUE", f"buffer of {spec.nbytes} bytes at offset {offset}: the storage has {available} bytes"
@@ -183,7 +185,7 @@ def check_buffer(spec: BufferSpec, offset: int, available: int, profile: Profile
 
 
 def check_offset(offset: int, profile: Profile) -> None:
-    """Alignment of a sub-buffer (CL_MISALIGNED_SUB_BUFFER_OFFSET)."""
+    """Checks the alignment of a sub-buffer (CL_MISALIGNED_SUB_BUFFER_OFFSET)."""
     alignment = profile["MEM_BASE_ADDR_ALIGN"] // 8
     if offset % (alignment or 1):
         raise DeviceError(

@@ -1,4 +1,4 @@
-"""From the text of a device string to a simulated device."""
+"""Opens a simulated device from the text of a device string."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs and kernels of the simulated device: what the front end compiled, and what a launch must know about it."""
+"""Programs and kernels of the simulated device, and what a launch must know of them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ...ir.mod_ref import written_params
 
 @dataclass(frozen=True, eq=False)
 class SimKernel:
-    """A kernel of a program. `device` is the one that built it; `non_uniform`: the source may have smaller groups at the edge."""
+    """A kernel of a program, built by `device`. non_uniform: the source allows smaller groups at the edge."""
 
     name: str
     module: ir.Module
@@ -42,7 +42,7 @@ class SimKernel:
         return data_bytes(self.function)
 
     def writes(self, index: int) -> bool:
-        """Whether the kernel may change what argument `index` refers to."""
+        """Returns True if the kernel may write what argument `index` refers to."""
         type = self.function.params[index].type
         return type.access != "read_only" if isinstance(type, ir.Image) else index in written_params(self.function)
 
@@ -71,7 +71,7 @@ class SimProgram:
 
 
 def kind_of(type: ir.Type) -> str:
-    """The kind of argument a parameter of `type` takes."""
+    """Returns the kind of argument that a parameter of `type` takes."""
     if isinstance(type, ir.Image):
         return "image"
     if isinstance(type, ir.Sampler):

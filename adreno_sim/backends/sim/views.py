@@ -1,4 +1,4 @@
-"""Makes the views of a device: buffers, images over the storage's bytes, and separate images where there are none such."""
+"""Makes the views of a device: buffers, images over the storage's bytes, and separate images where the device has no others."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from . import limits
 
 
 class ViewMaker:
-    """Views for `device`. `take` gets memory for separate images, which returns to `memory` when they are released.
+    """Makes views for `device`. `take` gets memory for separate images, which returns to `memory` when they are released.
 
-    `warnings` collects what the user should know about the views made, each thing once.
+    `warnings` collects what the user should know about the views, each thing once.
     """
 
     def __init__(self, device: object, profile: Profile, memory: DeviceMemory, take: Callable[[int], Block]):

@@ -1,1 +1,1 @@
-"""What a launch and its machine code agree on: arguments, context block, specialization, facts."""
+"""What a launch and its machine code agree on: argument block, context block, specialization, launch facts."""

@@ -1,4 +1,4 @@
-"""Where each kernel argument lies in the argument block, and what the kernel expects of it."""
+"""The layout of the argument block, and which kind of argument each parameter takes."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ SHADOW_BYTES = 16  # addresses of the valid bytes and of the race cells
 
 
 def shadow_offset(arg: ArgSpec) -> int:
-    """Where the addresses of an argument's shadows lie in its part of the argument block."""
+    """Returns where the addresses of an argument's shadows lie in its part of the argument block, in bytes."""
     return BUFFER_BYTES if isinstance(arg, BufferArg) else 8 * len(IMAGE_FIELDS)
 
 
 def slot_bytes(arg: ArgSpec) -> int:
-    """Bytes of the argument block that `arg` takes."""
+    """Returns the bytes of the argument block that `arg` takes."""
     if isinstance(arg, (BufferArg, ImageArg)):
         return shadow_offset(arg) + (SHADOW_BYTES if arg.shadow is not None else 0)
     return llvm_types.align_up(arg.nbytes, 128) if isinstance(arg, ScalarArg) else 0
@@ -29,7 +29,8 @@ def slot_bytes(arg: ArgSpec) -> int:
 
 @functools.lru_cache(maxsize=1024)
 def slots(args: tuple[ArgSpec, ...]) -> tuple[list[int], int]:
-    """The offset of each argument, and the size of the block. Scalars are aligned to 128 bytes for the widest vectors."""
+    """Returns the offset of each argument, and the size of the block. Scalars are aligned to 128 bytes for the widest
+    vectors."""
     offsets, end = [], 0
     for arg in args:
         end = llvm_types.align_up(end, 128 if isinstance(arg, ScalarArg) else 8)
@@ -39,7 +40,7 @@ def slots(args: tuple[ArgSpec, ...]) -> tuple[list[int], int]:
 
 
 def expected_kind(param: ir.Param) -> type:
-    """The class of ArgSpec a parameter takes."""
+    """Returns the class of ArgSpec that a parameter takes."""
     if isinstance(param.type, ir.Image):
         return ImageArg
     if isinstance(param.type, ir.Sampler):
@@ -50,7 +51,7 @@ def expected_kind(param: ir.Param) -> type:
 
 
 def check_arguments(kernel: ir.Function, spec: Specialization) -> None:
-    """Refuse a specialization that does not fit the kernel: wrong count, kind or size. Raises AdrenoSimError."""
+    """Raises AdrenoSimError if a specialization does not fit the kernel: wrong number, kind or size of arguments."""
     if len(spec.args) != len(kernel.params):
         raise AdrenoSimError(f"kernel {kernel.name}: expected {len(kernel.params)} arguments, got {len(spec.args)}")
     for param, arg in zip(kernel.params, spec.args, strict=True):

@@ -8,8 +8,8 @@ from typing import Union
 
 @dataclass(frozen=True)
 class BoundBuffer:
-    """`nbytes` of memory at `address`, a multiple of 128. Where the specialization has a shadow: addresses of the valid bytes
-    and of the race cells."""
+    """`nbytes` of memory at `address`, a multiple of 128. If the specialization has a shadow: the addresses of the
+    definedness bytes (`valid`) and of the race cells."""
 
     address: int
     nbytes: int
@@ -19,7 +19,7 @@ class BoundBuffer:
 
 @dataclass(frozen=True)
 class BoundImage:
-    """An image's memory: extents in texels, pitches and size in bytes; shadows as of a buffer."""
+    """The memory of an image: extents in texels, pitches and size in bytes; shadows as of a buffer."""
 
     address: int
     width: int

@@ -1,6 +1,6 @@
-"""The block of memory through which a launch and its machine code talk: where each field lies.
+"""The context block: the memory through which a launch and its machine code communicate, and the position of each field.
 
-Everything is a 64-bit word. The same constants serve the emitter (as byte offsets) and `launch` (as word indices).
+Every field is a 64-bit word. Emitters use the constants as byte offsets (times 8), `launch` as word indices.
 """
 
 from __future__ import annotations
@@ -59,10 +59,10 @@ EVENT_WORDS = 4
 
 
 def field(t: Text, word: int, base: str = "%ctx") -> str:
-    """The address of a context word."""
+    """Emits the address of a context word and returns it."""
     return t.op(f"getelementptr i8, ptr {base}, i64 {word * 8}")
 
 
 def read(t: Text, word: int, type: str = "i64") -> str:
-    """A context word that does not change during a launch."""
+    """Emits the load of a context word that does not change during a launch, and returns it."""
     return t.op(f"load {type}, ptr {field(t, word)}, align 8, !invariant.load !1")

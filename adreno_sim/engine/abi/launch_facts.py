@@ -1,4 +1,4 @@
-"""What a launch fixes that an analysis of the kernel may rely on: its grid, integer arguments, and the sizes of its objects."""
+"""Launch facts: what an analysis may rely on, namely the grid, integer arguments, and the sizes of buffers and images."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ Triple = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class LaunchFacts(CachedHash):
-    """One launch: its grid, and per argument what there is to know.
+    """The facts of one launch: its grid, and what is known of each argument.
 
-    arguments: bytes of a buffer, (width, height, depth or layers) of an image, the bytes themselves of an integer or vector of
-    integers passed by value, None for the rest.
+    arguments: the bytes of a buffer; (width, height, depth or layers) of an image; the value of an integer or vector of
+    integers, as bytes; None for all others.
     """
 
     local_size: Triple
@@ -35,7 +35,7 @@ class LaunchFacts(CachedHash):
 def facts_of(
     kernel: ir.Function, spec: Specialization, global_size: Sequence[int], offset: Sequence[int], args: Sequence[Bound]
 ) -> LaunchFacts:
-    """The facts of a launch of `kernel` with `args`."""
+    """Returns the facts of a launch of `kernel` with `args`."""
     groups = tuple(-(-whole // part) for whole, part in zip(global_size, spec.local_size, strict=True))
     known = tuple(map(_known, kernel.params, args))
     return LaunchFacts(spec.local_size, groups, tuple(global_size), tuple(offset), spec.uniform, spec.wave_size, known)  # type: ignore[arg-type]
@@ -51,7 +51,7 @@ def _known(param: ir.Param, arg: Bound) -> int | Triple | bytes | None:
 
 
 def extents_of(arg: ImageArg, extents: Triple) -> tuple[int, ...]:
-    """How many texels (or layers) there are along each coordinate of an access."""
+    """Returns the number of texels (or layers) along each coordinate of an access."""
     width, height, depth = extents
     return {
         "image1d": (width,), "image1d_buffer": (width,), "image1d_array": (width, depth), "image2d": (width, height),

@@ -1,4 +1,4 @@
-"""Tables of the order in which groups and work-items are scheduled at level full: random, and the same for a seed."""
+"""The schedule of groups and work-items at level full: random permutations that depend on the seed alone."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import numpy as np
 from ...base.errors import UnsupportedError
 
 MOST_GROUPS = 1 << 25
-"""Work-groups of a launch at level full: the order of their turns and the ticks of each are tables."""
+"""The most work-groups of a launch at level full: their order and the first tick of each are tables."""
 
 
 _SMALL = 1 << 14  # entries of tables that are kept: nobody changes them
 
 
 def tables(groups: int, items: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """For each turn the group, and for each turn in a group the work-item (or lane of a sub-group).
+    """Returns the group of each turn, and the work-item (or lane of a sub-group) of each turn within a group.
 
     Raises UnsupportedError for more than MOST_GROUPS groups.
     """
@@ -31,9 +31,10 @@ def _tables(groups: int, items: int, seed: int) -> tuple[np.ndarray, np.ndarray]
 
 
 _small = functools.lru_cache(maxsize=256)(_tables)
-"""Making a generator takes as long as a short launch."""
+"""Cached, because making a generator takes as long as a short launch."""
 
 
 def items_in_table(plan_is_flat: bool, items: int, wave: int) -> int:
-    """Entries of the table of work-items: a region runs the whole group, or with sub-groups one of these."""
+    """Returns the entries of the work-item table: a region runs the whole group, or one sub-group if the plan uses
+    sub-groups."""
     return min(items, wave) if plan_is_flat else items

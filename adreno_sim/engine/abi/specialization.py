@@ -1,4 +1,4 @@
-"""What a kernel is compiled for: everything that may change the machine code besides the kernel itself."""
+"""What a kernel is compiled for: everything besides the kernel that may change its machine code."""
 
 from __future__ import annotations
 
@@ -13,8 +13,11 @@ from ...base.specs import Sampler
 
 @dataclass(frozen=True)
 class ShadowSpec:
-    """What level full records of an argument's memory besides its valid bytes: race cells of `cell_words` 64-bit words for
-    each `grain` bytes. No words: nobody writes it in this launch. One: nobody reads it. Four: both."""
+    """What level full records of an argument besides definedness: race cells of `cell_words` 64-bit words for each `grain`
+    bytes.
+
+    No words: nobody writes it in this launch. One: nobody reads it. Four: it is read and written.
+    """
 
     cell_words: int = 0
     grain: int = 1
@@ -22,15 +25,15 @@ class ShadowSpec:
 
 @dataclass(frozen=True)
 class BufferArg:
-    """A __global or __constant pointer: address and length come with each launch. shadow: None where there is nothing to
-    find, as all of it is initialised and nobody writes it."""
+    """A __global or __constant pointer; address and length come with each launch. shadow: None if there is nothing to check,
+    because all of it is initialised and nobody writes it."""
 
     shadow: ShadowSpec | None = None
 
 
 @dataclass(frozen=True)
 class LocalArg:
-    """A __local pointer argument of `nbytes` (part of the code: local memory is laid out when compiling)."""
+    """A __local pointer argument of `nbytes`, which is part of the code because local memory is laid out at compile time."""
 
     nbytes: int
 
@@ -53,7 +56,7 @@ class SamplerArg:
 
 @dataclass(frozen=True)
 class ScalarArg:
-    """A scalar, vector or struct passed by value in `nbytes` bytes (the kernel's own size of that type)."""
+    """A scalar, vector or struct passed by value in `nbytes` bytes, the kernel's own size of that type."""
 
     nbytes: int
 
@@ -63,17 +66,17 @@ ArgSpec = Union[BufferArg, LocalArg, ImageArg, SamplerArg, ScalarArg]
 
 
 def bounds_of_grid(global_size: Sequence[int], local_size: Sequence[int]) -> tuple[int, int, int]:
-    """Bounds for `most_groups`: powers of two, so that launches of like size share their code."""
+    """Returns bounds for `most_groups`: powers of two, so that launches of similar size share their code."""
     x, y, z = (1 << (-(-whole // part) - 1).bit_length() for whole, part in zip(global_size, local_size, strict=True))
     return x, y, z
 
 
 @dataclass(frozen=True)
 class Proofs:
-    """Numbers of instructions, counted through the kernel's blocks, of which something is certain in a launch.
+    """Numbers of instructions, counted through the kernel's blocks, of which something is proven in a launch.
 
-    in_range: every access it makes lies inside its object. exact: its integer result is the mathematical one, as signed.
-    apart: local arrays, by kind and name (`provenance.ObjectId`), in which no two work-items can race.
+    in_range: every access lies inside its object. nsw: the integer result does not wrap as signed. race_free_locals: local
+    arrays, by kind and name (`provenance.ObjectId`), in which no two work-items race.
     """
 
     in_range: frozenset[int] = frozenset()
@@ -88,17 +91,17 @@ NOTHING = Proofs()
 class Specialization(CachedHash):
     """One compiled variant of a kernel.
 
-    local_size: work-items of a group along x, y, z. uniform: False where the global size is no multiple of it, so that
-    groups at the edge are smaller. args: parallel to the kernel's parameters. watch: record stores into a range of memory.
-    contract: what a*b+c becomes. wave_size: work-items of a sub-group. srgb_writes: whether the device writes sRGB images.
-    most_groups: bounds of the number of groups along each axis, where the code may rely on them (`bounds_of_grid`); then
-    every launch has global offset 0.
+    local_size: work-items of a group along x, y, z. uniform: False if the global size is no multiple of it, so that groups at
+    the edge are smaller. args: parallel to the kernel's parameters. watch: record stores into a range of memory. contract:
+    whether a*b+c becomes an fma. wave_size: work-items of a sub-group. srgb_writes: whether the device writes sRGB images.
+    most_groups: bounds of the number of groups along each axis, if the code may rely on them (`bounds_of_grid`); every launch
+    then has global offset 0.
 
-    proofs: what the code may take for certain (`prove`). sticky: a failed check only raises the launch's flag, and the
-    launch is run again with code that reports (`run.optimistic`); its results are the same.
+    proofs: what the code may rely on (`prove`). deferred_checks: a failed check only sets the launch's fault flag, and the
+    launch runs again with code that reports (`run.optimistic`); its results are the same.
 
-    emitter: "scalar" for the code of one work-item in a loop, "spmd" for vectors of work-items where a kernel allows.
-    count: count executed accesses; only the code of one work-item does.
+    emitter: "scalar" for a loop over work-items, "spmd" for vectors of work-items where the kernel allows. count: count
+    executed accesses, which only the scalar emitter does.
     """
 
     local_size: tuple[int, int, int]
@@ -120,7 +123,7 @@ class Specialization(CachedHash):
 
     @property
     def items(self) -> int:
-        """Work-items in a full group."""
+        """The work-items of a full group."""
         x, y, z = self.local_size
         return x * y * z
 

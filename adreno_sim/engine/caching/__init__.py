@@ -1,1 +1,1 @@
-"""What is kept of kernels: in memory for as long as the process lives, and on disk."""
+"""Caches of what is known of kernels: in memory for the life of the process, and on disk."""

@@ -1,8 +1,8 @@
-"""Compiled kernels kept on disk between processes.
+"""Compiled kernels on disk, shared between processes.
 
-Object code is named by the digest of the LLVM text it was made from and of everything else that decides the code: kernels
-of the same text share it. What is known of a kernel besides is named by the digest of its source and specialization, so
-that one that was compiled before needs no text, and what is proven of a launch by the launch's facts as well.
+Object code is named by the digest of its LLVM text and of everything else that decides it, so kernels of the same text share
+it. What else is known of a kernel is named by the digest of its source and specialization, so that a known kernel needs no
+text; what is proven of a launch is also named by the launch facts.
 """
 
 from __future__ import annotations
@@ -32,33 +32,34 @@ _FAST = 1
 
 
 def folder() -> Path:
-    """Where object code lies."""
+    """Returns the folder of object code."""
     return disk_cache.folder("objects")
 
 
 def name_of(text: str, identity: str) -> str:
-    """The entry that holds the object code of `text` for the machine `identity`."""
+    """Returns the name of the entry with the object code of `text` for the machine `identity`."""
     return hashlib.sha256(f"{identity}\0{code_digest('objects')}\0{text}".encode()).hexdigest() + ".o"
 
 
 def load(name: str) -> bytes | None:
-    """Object code stored under `name`, or None."""
+    """Returns the object code stored under `name`, or None."""
     return disk_cache.load(folder() / name) or None
 
 
 def store(name: str, code: bytes) -> None:
-    """Keep `code` under `name` if possible."""
+    """Stores `code` under `name` if possible."""
     disk_cache.store(folder() / name, code)
 
 
 def discard(name: str) -> None:
-    """Remove an entry that turned out useless."""
+    """Removes an entry that turned out to be damaged."""
     with contextlib.suppress(OSError):
         (folder() / name).unlink()
 
 
 def load_linked(text: str, symbol: str, keep: bool = True) -> objects.Loaded:
-    """The machine code of a module in this process: made now unless it is on disk, where `keep` says to look and to keep it."""
+    """Returns the machine code of a module, linked into this process: from disk if possible, else compiled. `keep`: use the
+    disk."""
     machine = objects.machine()
     name = name_of(text, machine.identity)
     code = load(name) if keep else None
@@ -74,7 +75,7 @@ def load_linked(text: str, symbol: str, keep: bool = True) -> objects.Loaded:
 
 
 def module_name(kernel: ir.Function, spec: Specialization, identity: str) -> str:
-    """The entry of what `kernel` compiles to for `spec`; "" for a kernel of unknown origin."""
+    """Returns the name of the entry with what `kernel` compiles to for `spec`; "" for a kernel of unknown origin."""
     if not kernel.digest:
         return ""
     text = "\0".join((kernel.digest, code_digest("modules"), identity, canonical_text(spec)))
@@ -88,9 +89,9 @@ def load_or_find(
     spec: Specialization,
     facts: LaunchFacts,
 ) -> T:
-    """What `find` says of launches of `kernel`: as it is stored among the entries of `kind`, else found now and stored.
+    """Returns what `find` says of launches of `kernel`: the stored value of that `kind`, else computed now and stored.
 
-    Where it is stored, nothing looks at the kernel's body, which would have to be compiled.
+    A stored value is returned without looking at the kernel's body, which would have to be compiled first.
     """
     if not kernel.digest:  # of unknown origin
         return find(kernel, spec, facts)
@@ -104,7 +105,7 @@ def load_or_find(
 
 
 def load_value(kind: str, name: str) -> Any:
-    """The value stored as `name` among the entries of `kind`, or None."""
+    """Returns the value stored as `name` among the entries of `kind`, or None."""
     data = disk_cache.load(disk_cache.folder(kind) / name)
     if data is None:
         return None
@@ -115,12 +116,12 @@ def load_value(kind: str, name: str) -> Any:
 
 
 def store_value(kind: str, name: str, value: object) -> None:
-    """Keep `value` as `name` among the entries of `kind` if possible."""
+    """Stores `value` as `name` among the entries of `kind` if possible."""
     disk_cache.store(disk_cache.folder(kind) / name, zlib.compress(pickle.dumps(value), _FAST))
 
 
 def canonical_text(value: object) -> str:
-    """A text that two values share only if they are equal: sets in order, unlike `repr`."""
+    """Returns a text that two values share only if they are equal. Sets are sorted, unlike in `repr`."""
     if is_dataclass(value):
         parts = [f"{field.name}={canonical_text(getattr(value, field.name))}" for field in fields(value)]
     elif isinstance(value, (tuple, list)):

@@ -1,4 +1,4 @@
-"""What is known of kernels, for as long as the process lives: made once for each kernel and whatever else it depends on."""
+"""An in-memory cache of values that depend on a kernel and on further keys."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 class KernelMemo(Generic[T]):
-    """At most `kept` values of one kind, the one made first going first. Safe to use from several threads."""
+    """A cache of at most `capacity` values; the oldest is dropped first. Thread-safe."""
 
     def __init__(self, capacity: int = 1024) -> None:
         self._capacity = capacity
@@ -21,7 +21,7 @@ class KernelMemo(Generic[T]):
         self._known: OrderedDict[tuple[Hashable, ...], tuple[ir.Function, T]] = OrderedDict()
 
     def get(self, kernel: ir.Function, *key: Hashable, make: Callable[[], T]) -> T:
-        """The value for `kernel` and `key`; where two threads make it at once, both get the same one."""
+        """Returns the value for `kernel` and `key`, made on first use. Two threads that make it at once get the same one."""
         asked = id(kernel), *key
         with self._lock:
             known = self._known.get(asked)
@@ -34,6 +34,6 @@ class KernelMemo(Generic[T]):
         return known[1]
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Drops all values."""
         with self._lock:
             self._known.clear()

@@ -1,1 +1,1 @@
-"""LLVM as text and as machine code: writing modules, LLVM's passes, loading objects."""
+"""LLVM as text and as machine code: writing modules, running passes, loading object code."""

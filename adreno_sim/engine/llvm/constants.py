@@ -1,4 +1,4 @@
-"""Kernel IR constants as LLVM text. What is undefined in the source becomes zero: LLVM must not draw conclusions from it."""
+"""Kernel IR constants as LLVM text. Undefined values become zero, so that LLVM cannot draw conclusions from them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ...ir import ir, llvm_types
 
 
 def float_bits(bits: int, pattern: int) -> str:
-    """A float constant from its IEEE bit pattern; NaN payloads survive."""
+    """Returns a float constant from its IEEE bit pattern, NaN payload included."""
     if bits == 16:
         return f"0xH{pattern:04X}"
     if bits == 64:
@@ -21,7 +21,7 @@ def float_bits(bits: int, pattern: int) -> str:
 
 
 def number(type: ir.Type, value: float) -> str:
-    """`value` as a constant of the float, half or double (vector) `type`."""
+    """Returns `value` as a constant of the float, half or double (vector) `type`."""
     elem = llvm_types.elem_of(type)
     if not isinstance(elem, ir.Float):
         raise TypeError(f"expected a float type, got {type}")
@@ -30,7 +30,7 @@ def number(type: ir.Type, value: float) -> str:
 
 
 def splat(type: ir.Type, text: str) -> str:
-    """The scalar constant `text` in every lane of `type`."""
+    """Returns the scalar constant `text` in every lane of `type`."""
     if not isinstance(type, ir.Vector):
         return text
     item = f"{llvm_types.spell(type.elem)} {text}"
@@ -38,7 +38,7 @@ def splat(type: ir.Type, text: str) -> str:
 
 
 def text(const: ir.Const) -> str:
-    """The constant as an LLVM operand. Pointers are not handled here: they carry provenance."""
+    """Returns the constant as an LLVM operand. Pointers are handled elsewhere, because they carry provenance."""
     type, value = const.type, const.value
     if value is ir.UNDEF or value is None:
         return llvm_types.zero(type)
@@ -57,7 +57,7 @@ def text(const: ir.Const) -> str:
 
 
 def data_bytes(const: ir.Const | None, type: ir.Type) -> bytes:
-    """A program-scope initialiser as the bytes it has in memory; undefined parts are zero."""
+    """Returns the bytes in memory of a program-scope initialiser; undefined parts are zero."""
     if const is None or const.value is None or const.value is ir.UNDEF:
         return bytes(llvm_types.size_of(type))
     value = const.value

@@ -1,22 +1,22 @@
-"""Which functions of a module in vectors become part of their callers: there nobody asks LLVM's inliner (`passes`)."""
+"""Marks the functions of a vectorised module that LLVM must inline; its own inliner does not run on these (`passes`)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 SMALL = 64
-"""Lines up to which a function is put into every caller, about what LLVM would."""
+"""The most lines of a function that is inlined into every caller, about as LLVM would."""
 
 LARGE = 600
-"""Lines up to which a function goes into its only caller. A large region stays apart: moving it costs a sixth of all passes,
-and a call for each group nothing."""
+"""The most lines of a function that is inlined into its only caller. Inlining a larger region takes a sixth of all passes'
+time, and a call for each group costs nothing."""
 
 _PLAIN, _INLINED = " #0 {", " #4 {"
-"""Attributes of a function that nothing is said of, and of one that is always inlined (`Unit.text`)."""
+"""The attributes of an ordinary function, and of one that is always inlined (`Unit.text`)."""
 
 
 def mark_inlined(functions: Sequence[str]) -> list[str]:
-    """`functions`, the text of each beginning with its head, those that are to be inlined marked."""
+    """Returns the text of `functions`, each beginning with its head, with those to be inlined marked."""
     return [_mark(text) if _is_to_inline(text, functions) else text for text in functions]
 
 

@@ -1,4 +1,4 @@
-"""LLVM: text in, object code out, object code into this process."""
+"""Compiles LLVM text to object code, and loads object code into this process."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from . import soft_float
 from .passes import Passes
 
 VECTORS = "; vectors\n"
-"""How the text of a module begins whose code is in vectors."""
+"""The first line of a module whose code is vectorised."""
 
 _LOCK = threading.RLock()
 _NUMBER = itertools.count()
@@ -34,7 +34,7 @@ class Machine:
 
     @property
     def identity(self) -> str:
-        """What object code depends on besides its text and this code."""
+        """What object code depends on besides its text."""
         return f"{llvmlite.__version__} {llvm.llvm_version_info} {self.cpu} {self.features}"
 
     @cached_property
@@ -47,11 +47,11 @@ class Machine:
 
     @cached_property
     def _soft_float(self) -> bytes:
-        """Object code of what this processor lacks; empty where it lacks nothing."""
+        """The object code of functions that this processor lacks (`soft_float`); empty if it lacks none."""
         return self.compile(soft_float.text()) if soft_float.needed(self.features) else b""
 
     def compile(self, text: str) -> bytes:
-        """Object code of a module. Text that LLVM refuses is this project's error: RuntimeError."""
+        """Returns the object code of a module. Raises RuntimeError for text that LLVM rejects, which is this project's error."""
         with _LOCK:
             # Without the layout LLVM takes no integer width for native, and gives up on most loops.
             header = f'target triple = "{self._machine.triple}"\ntarget datalayout = "{self._machine.target_data}"\n'
@@ -63,7 +63,7 @@ class Machine:
             return bytes(self._machine.emit_object(module))
 
     def load(self, code: bytes, symbol: str) -> Loaded:
-        """Object code linked into this process; RuntimeError if it is damaged."""
+        """Returns object code linked into this process. Raises RuntimeError if it is damaged."""
         with _LOCK:
             library = llvm.JITLibraryBuilder().add_object_img(code).export_symbol(symbol)
             if self._soft_float:
@@ -76,7 +76,7 @@ class Machine:
 
 @dataclass(frozen=True)
 class Loaded:
-    """Machine code in memory: it lives as long as this object. `address` is the exported function's."""
+    """Machine code in memory, which lives as long as this object. `address` is that of the exported symbol."""
 
     tracker: object
     address: int
@@ -92,13 +92,13 @@ _LIBC = {
     "memset": _address(ctypes.memset),
     "syscall": _address(ctypes.CDLL(None).syscall),
 }
-"""All that machine code may call outside itself: what LLVM makes of long copies and fills, and what threads wait by."""
+"""All that machine code may call outside itself: long copies and fills, and the system call by which threads wait."""
 
 _machine: Machine | None = None
 
 
 def machine() -> Machine:
-    """The one Machine of this process."""
+    """Returns the one Machine of this process."""
     global _machine
     with _LOCK:
         if _machine is None:

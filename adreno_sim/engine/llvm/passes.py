@@ -1,12 +1,12 @@
-"""LLVM's passes over a module: everything it has for code of one work-item, and what is worth its time for code in vectors."""
+"""LLVM's passes over a module: the full pipeline for scalar code, and a cheaper selection for vectorised code."""
 
 from __future__ import annotations
 
 import llvmlite.binding as llvm
 
 SHORT = 330
-"""Lines of a module up to which even code in vectors gets LLVM's own pipeline: there it costs little, and its second round
-finds that elements taken apart and put together again, as in sums of images, need not be moved at all."""
+"""The most lines of a vectorised module that gets LLVM's own pipeline: it costs little there, and its second round removes
+vector elements that are extracted and inserted again, as in sums of images."""
 
 
 class Passes:
@@ -28,14 +28,15 @@ class Passes:
         self._each = self._function.getFunctionPassManager()
 
     def run(self, module: llvm.ModuleRef) -> None:
-        """LLVM's own pipeline at level 3."""
+        """Runs LLVM's own pipeline at level 3."""
         self._whole.getModulePassManager().run(module, self._whole)
 
     def run_on_vectors(self, module: llvm.ModuleRef, lines: int) -> None:
-        """For code that is in vectors already, inlining decided (`inlining`): what simplifies one function, once over each.
+        """Optimises vectorised code, whose inlining is decided (`inlining`): one round of function simplification over each
+        function.
 
-        LLVM's pipeline does that too, a third of it, between passes over the module that find nothing here and a second
-        round behind the vectorisers. The code runs as fast, but for some that is SHORT.
+        This is a third of LLVM's pipeline; the rest are module passes that find nothing here, and a second round after the
+        vectorisers. The code runs as fast, except in some modules of at most SHORT lines.
         """
         if lines <= SHORT:
             self._function.getModulePassManager().run(module, self._function)

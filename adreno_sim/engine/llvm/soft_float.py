@@ -1,7 +1,7 @@
-"""What LLVM calls on processors without F16C or FMA, in this project's own arithmetic: the results are the same to the bit.
+"""Soft-float fallbacks for processors without F16C or FMA: what LLVM calls there, with results identical to the bit.
 
-Written as LLVM text that uses nothing but SSE2. Half conversions work on bit patterns; fused multiply-add rounds an exact
-sum to odd in double before the last rounding (Boldo and Melquiond), exact but for doubles near the ends of their range.
+The LLVM text uses only SSE2. Half conversions work on bit patterns. Fused multiply-add rounds an exact sum to odd in double
+before the last rounding (Boldo and Melquiond); it is exact except for doubles near the ends of their range.
 """
 
 from __future__ import annotations
@@ -140,11 +140,11 @@ entry:
 
 
 def needed(features: str) -> bool:
-    """Whether a processor with LLVM's `features` ("+avx,-fma,...") lacks F16C or FMA."""
+    """Returns True if a processor with LLVM's `features` ("+avx,-fma,...") lacks F16C or FMA."""
     have = set(features.split(","))
     return "+f16c" not in have or "+fma" not in have
 
 
 def text() -> str:
-    """The module that defines all of them."""
+    """Returns the module that defines all fallbacks."""
     return EXTEND + TRUNCATE + ODD_SUM + FUSED_FLOAT + FUSED_DOUBLE

@@ -1,4 +1,4 @@
-"""A thin builder of LLVM IR text: lines, fresh names, labels. Nothing is interpreted here."""
+"""A builder of LLVM IR text: lines, fresh names, labels. It does not interpret what is written."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from itertools import count
 
 UNLIKELY = ", !prof !0"
-"""Attached to branches into code that only runs when something is wrong; `!0` is defined once in every module."""
+"""Metadata of branches to code that runs only when something is wrong; `!0` is defined once in every module."""
 
 
 class Text:
     """The body of one LLVM function under construction.
 
-    `label` is the block being written; `cold` collects blocks that go to the end. Names come from `names`, which a
-    prologue shares with its body so that the two can be joined.
+    `label` is the current block; `cold` collects blocks that go to the end. Names come from `names`, which a prologue shares
+    with its body so that the two can be joined.
     """
 
     def __init__(self, names: Iterator[int] | None = None, label: str = "entry", prefix: str = "t"):
@@ -24,7 +24,7 @@ class Text:
         self.label = label
 
     def op(self, right: str) -> str:
-        """Write `%new = right` and return the new name."""
+        """Emits `%new = right` and returns the new name."""
         name = f"%{self._prefix}{next(self.names)}"
         self.lines.append(f"  {name} = {right}")
         return name
@@ -33,7 +33,7 @@ class Text:
         self.lines.append("  " + line)
 
     def fresh(self, hint: str) -> str:
-        """A label nobody else has."""
+        """Returns a label that is used nowhere else."""
         return f"{hint}.{next(self.names)}"
 
     def block(self, label: str) -> None:
@@ -44,11 +44,12 @@ class Text:
         self.lines.append(f"  br label %{label}{metadata}")
 
     def branch(self, condition: str, then: str, other: str, unlikely: bool = False) -> None:
-        """Branch on an i1; `unlikely` says that `then` is the rare side."""
+        """Emits a branch on an i1; `unlikely` says that `then` is the rare side."""
         self.lines.append(f"  br i1 {condition}, label %{then}, label %{other}{UNLIKELY if unlikely else ''}")
 
     def aside(self) -> Text:
-        """A builder for a cold block: same names, own lines; hand it to `put_aside` when it is complete."""
+        """Returns a builder for a cold block with the same names and its own lines; pass it to `put_aside` when it is
+        complete."""
         return Text(self.names)
 
     def put_aside(self, other: Text) -> None:
@@ -56,22 +57,22 @@ class Text:
 
 
 def any_of(t: Text, flags: str, count: int) -> str:
-    """An i1: whether any of `count` flags holds."""
+    """Emits an i1: whether any of `count` flags is set."""
     if count & (count - 1):
         return t.op(f"icmp ne i32 {_emit_count(t, flags, count)}, 0")
     return t.op(f"icmp ne i{count} {t.op(f'bitcast <{count} x i1> {flags} to i{count}')}, 0")
 
 
 def all_of(t: Text, flags: str, count: int) -> str:
-    """An i1: whether all of `count` flags hold."""
+    """Emits an i1: whether all of `count` flags are set."""
     if count & (count - 1):
         return t.op(f"icmp eq i32 {_emit_count(t, flags, count)}, {count}")
     return t.op(f"icmp eq i{count} {t.op(f'bitcast <{count} x i1> {flags} to i{count}')}, -1")
 
 
 def _emit_count(t: Text, flags: str, count: int) -> str:
-    """How many flags hold. As a word, three of 64 bits become VMOVMSKPD of registers that AVX-512 alone has, which it cannot
-    name: LLVM 22 then looks at another register."""
+    """Emits the number of flags that are set. Done in 32 bits: with three 64-bit lanes LLVM 22 makes VMOVMSKPD of registers
+    that only AVX-512 has, which the instruction cannot name, so that it reads another register."""
     wide = t.op(f"zext <{count} x i1> {flags} to <{count} x i32>")
     total, *others = (t.op(f"extractelement <{count} x i32> {wide}, i32 {n}") for n in range(count))
     for one in others:
@@ -80,12 +81,12 @@ def _emit_count(t: Text, flags: str, count: int) -> str:
 
 
 def emit_mul_i64(t: Text, value: str, factor: int) -> str:
-    """`value * factor` in i64."""
+    """Emits `value * factor` in i64; nothing for factor 1."""
     return value if factor == 1 else t.op(f"mul i64 {value}, {factor}")
 
 
 def emit_add_i64(t: Text, left: str | int, right: str | int) -> str | int:
-    """`left + right` in i64; plain ints are folded."""
+    """Emits `left + right` in i64; plain ints are folded."""
     if isinstance(left, int) and isinstance(right, int):
         return left + right
     if left == 0:

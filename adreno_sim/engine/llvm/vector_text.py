@@ -10,19 +10,19 @@ from .text import Text
 
 
 def wide(type: ir.Type, lanes: int) -> ir.Vector:
-    """One element of scalar `type` per lane."""
+    """Returns the vector type with one element of scalar `type` per lane."""
     assert isinstance(type, (ir.Int, ir.Float))
     return ir.Vector(type, lanes)
 
 
 def numbers(type: ir.Type, values: Sequence[int]) -> str:
-    """A constant vector of integers of `type`."""
+    """Returns a constant vector of integers of `type`."""
     spelled = llvm_types.spell(type)
     return "<" + ", ".join(f"{spelled} {v}" for v in values) + ">"
 
 
 def splat(t: Text, type: ir.Type, operand: str, lanes: int) -> str:
-    """The scalar `operand` of `type` in every lane."""
+    """Emits the scalar `operand` of `type` in every lane."""
     vector = wide(type, lanes)
     if not operand.startswith("%"):
         return constants.splat(vector, operand)
@@ -32,7 +32,7 @@ def splat(t: Text, type: ir.Type, operand: str, lanes: int) -> str:
 
 
 def emit_add_pattern(t: Text, type: ir.Type, operand: str, pattern: Sequence[int]) -> str:
-    """The scalar `operand` plus a constant per lane."""
+    """Emits the scalar `operand` plus a constant per lane."""
     lanes = len(pattern)
     spread = splat(t, type, operand, lanes)
     if not any(pattern):
@@ -41,7 +41,7 @@ def emit_add_pattern(t: Text, type: ir.Type, operand: str, pattern: Sequence[int
 
 
 def emit_and_masks(t: Text, a: str | None, b: str | None, lanes: int) -> str | None:
-    """The lanes in two masks; None is all lanes."""
+    """Emits the intersection of two masks; None stands for all lanes."""
     if a is None or b is None:
         return b if a is None else a
     return t.op(f"and <{lanes} x i1> {a}, {b}")
@@ -52,12 +52,12 @@ def emit_not_mask(t: Text, mask: str, lanes: int) -> str:
 
 
 def text_of(mask: str | None) -> str:
-    """A mask as an operand."""
+    """Returns a mask as an operand."""
     return "splat (i1 true)" if mask is None else mask
 
 
 def bits_of(t: Text, mask: str | None, lanes: int) -> str:
-    """A mask as an i32, lane 0 lowest."""
+    """Emits a mask as an i32 with lane 0 in the lowest bit."""
     if mask is None:
         return str((1 << lanes) - 1)
     word = t.op(f"bitcast <{lanes} x i1> {mask} to i{lanes}")
@@ -65,6 +65,6 @@ def bits_of(t: Text, mask: str | None, lanes: int) -> str:
 
 
 def any_of(t: Text, mask: str, lanes: int) -> str:
-    """An i1: whether any lane is in the mask."""
+    """Emits an i1: whether any lane is in the mask."""
     word = t.op(f"bitcast <{lanes} x i1> {mask} to i{lanes}")
     return t.op(f"icmp ne i{lanes} {word}, 0")

@@ -53,7 +53,7 @@ def injective_symbols(
         return None
     for parts, determined in _decompositions(forms, points, first.offset):
         known = all(_is_determined(point, number, determined) for point in points for number in ids)
-        if known and _are_separated(points, parts, steps, first.size):
+        if known and _are_disjoint(points, parts, steps, first.size):
             return determined
     return None
 
@@ -73,7 +73,7 @@ def _decompositions(forms: AffineForms, points: list[Bounds], offset: Linear) ->
     for number in {number.terms_key: number for number, _ in quotients.values()}.values():
         digits, rest = _extract_digits(number, {d: symbol for symbol, (n, d) in quotients.items() if n.same(number)}, rest)
         parts += digits
-        if all(c for c, _ in digits) and _are_separated(points, _by_symbol(number), [], 1):
+        if all(c for c, _ in digits) and _are_disjoint(points, _by_symbol(number), [], 1):
             determined |= number.terms.keys()
     if parts:
         yield [part for part in parts + _by_symbol(rest) if part[0]], frozenset(determined | rest.terms.keys())
@@ -142,7 +142,7 @@ def _multiplicity(number: Linear, offset: Linear) -> int:
     return 0
 
 
-def _are_separated(points: list[Bounds], parts: list[Part], steps: list[Step], width: int) -> bool:
+def _are_disjoint(points: list[Bounds], parts: list[Part], steps: list[Step], width: int) -> bool:
     """Returns True if different values of the parts, plus any of `steps`, are at least `width` apart.
 
     For two executions, take the largest coefficient whose part (or step) differs: all smaller ones together must not make up

@@ -16,7 +16,7 @@ from ..caching import compiled_cache
 from ..llvm import objects
 
 CALL, MAILBOX_WORDS = 8, 16
-"""A box in 64-bit words: its state, and on a cache line of its own what to call (code, context, arguments, private memory)."""
+"""A mailbox in 64-bit words: its state, and on a cache line of its own the call (code, context, arguments, private memory)."""
 
 _PUBLISHED, _RUNNING, _AWAITED = 1, 2, 4  # bits of the state; awaited: whoever offered it sleeps until it is 0
 SPINS = 5000
