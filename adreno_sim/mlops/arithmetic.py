@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import Literal
 
-import numba
 import numpy as np
 
 Mode = Literal["float32", "float16", "float16-acc32"]
@@ -43,32 +42,9 @@ def product(a: np.ndarray, b: np.ndarray, mode: Mode, block: int = 0) -> np.ndar
     if 0 < block < b.shape[1]:
         return np.concatenate([product(a, b[:, at : at + block], mode) for at in range(0, b.shape[1], block)], 1)
     if mode == "float16":
+        from .half_product import half_product  # numba, which it compiles with, takes half a second to import
+
         with np.errstate(over="ignore", invalid="ignore"):
-            return _half_product(np.ascontiguousarray(a, np.float32), np.ascontiguousarray(b, np.float32))
+            return half_product(np.ascontiguousarray(a, np.float32), np.ascontiguousarray(b, np.float32))
     with np.errstate(over="ignore", invalid="ignore"):
         return round_to_storage(a.astype(np.float64) @ b.astype(np.float64), mode).astype(np.float32)
-
-
-@numba.njit(inline="always")
-def _half(x: np.float32) -> np.float32:
-    """x rounded to the nearest half, ties to even."""
-    size = abs(x)
-    if size < np.float32(2.0**-14):  # multiples of 2^-24: those of a float of that size
-        shift = np.float32(0.75)
-        return np.float32(np.float32(x + shift) - shift)
-    if size >= np.float32(65520.0):
-        return np.float32(np.inf) if x > 0 else np.float32(-np.inf)
-    scaled = np.float32(x * np.float32(8193.0))  # 2^13 + 1: what is left of the split has 11 bits
-    return np.float32(scaled - np.float32(scaled - x))
-
-
-@numba.njit(cache=False)
-def _half_product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    rows, inner, columns = a.shape[0], a.shape[1], b.shape[1]
-    out = np.zeros((rows, columns), np.float32)
-    for i in range(rows):
-        for k in range(inner):
-            factor = a[i, k]
-            for j in range(columns):
-                out[i, j] = _half(np.float32(out[i, j] + _half(np.float32(factor * b[k, j]))))
-    return out

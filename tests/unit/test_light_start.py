@@ -1,0 +1,40 @@
+"""What opening a device must not import: numba is half of the time that it would take."""
+
+import subprocess
+import sys
+
+OPENED = """
+import sys
+import numpy as np
+from adreno_sim import open_device
+from adreno_sim.base.specs import BufferSpec
+
+device = open_device("sim:adreno-740")
+view = device.view(device.allocate(32), BufferSpec(32, "float32"))
+device.write(view, np.arange(8, dtype=np.float32))
+print(device.read(view).sum(), "numba" in sys.modules)
+"""
+
+MULTIPLIED = """
+import sys
+import numpy as np
+from adreno_sim.mlops.arithmetic import product
+
+a = np.ones((2, 3), np.float32)
+for mode in ("float32", "float16-acc32", "float16"):
+    print(product(a, a.T, mode).sum(), "numba" in sys.modules)
+"""
+
+
+def lines_of(code: str) -> list[str]:
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def test_opening_a_simulated_device_needs_no_numba():
+    assert lines_of(OPENED) == ["28.0 False"]
+
+
+def test_products_in_halves_alone_need_numba():
+    assert lines_of(MULTIPLIED) == ["12.0 False", "12.0 False", "12.0 True"]
