@@ -1,0 +1,235 @@
+"""Masked code: where lanes may go different ways, every way is run under the mask of the lanes that take it.
+
+A masked edge carries the mask of the lanes that take it and the values they bring to the phis of its target. An item with
+side effects, or a costly one, is branched around together with all it dominates where its mask is empty.
+"""
+
+from __future__ import annotations
+
+from ...ir import ir, llvm_types
+from ..analysis.segments import Segment
+from ..llvm import vector_text as vt
+from .flow_state import FlowState, MaskedEdge, unused_constant
+from .structure import END, LATCH, Edge, Item, Level, Loop, Node, VirtualNode
+from .tile import NotVectorizable
+
+_MANY = 24
+"""Instructions that are worth a jump around them when no lane needs them."""
+
+
+class MaskedFlow(FlowState):
+    """Writes the masked code of a region."""
+
+    def _diverge(self, level: Level, root: Item, edges: list[MaskedEdge]) -> None:
+        """What follows an item whose lanes may go different ways, up to where they meet; then the jump on."""
+        for masked in edges:
+            self._add_masked_edge(level, masked)
+        end = level.joins[root]
+        outer, inside = self.mask, level.region(root)
+        for item in inside:
+            if level.parents[item] not in inside:
+                self._emit_masked_item(level, item)
+        self.mask = outer
+        self._emit_join(level, end)
+
+    def _add_masked_edge(self, level: Level, masked: MaskedEdge) -> None:
+        node = level.node(masked.edge.target)
+        key: object = (level, node) if isinstance(node, VirtualNode) else (level, masked.edge.target)
+        self._pending_edges.setdefault(key, []).append(masked)
+        for log in self._logs:
+            log.append(masked)
+
+    def _emit_join(self, level: Level, end: Node) -> None:
+        """All lanes are together again: one jump with what each brought."""
+        t = self.body
+        if end is END:
+            self._emit_end(level)
+            return
+        if end is LATCH:
+            assert level.loop is not None
+            target = level.loop.head
+            label = target.label + ".latch"
+            arriving = self._pending_edges.pop((level, LATCH))
+        else:
+            assert not isinstance(end, VirtualNode)
+            target = end.head if isinstance(end, Loop) else end
+            label = self._label(target)
+            arriving = self._pending_edges.pop((level, target))
+        values = {id(phi): self._merge_phi(phi, arriving) for phi in self._phis_of(target)}
+        self._record_jump(label, arriving[0].edge, values)
+        t.jump(label)
+
+    def _emit_end(self, level: Level) -> None:
+        """Lanes leave the function at different places: nothing may depend on which."""
+        if level.loop is not None:
+            raise NotVectorizable("lanes that leave a loop in a way that was not foreseen")
+        leaves, self._leaves = self._leaves, []
+        numbers = {s.sync.number if s.sync else 0 for s, _ in leaves}
+        if numbers - {0}:
+            raise NotVectorizable("a barrier in divergent control flow")
+        self.leave(None)
+
+    def _merge_phi(self, phi: ir.Instr, arriving: list[MaskedEdge]) -> list[str]:
+        """The parts of a phi from masked edges: for each lane what its edge brought."""
+        parts = arriving[-1].values[id(phi)]
+        if len(arriving) == 1:
+            return parts
+        varying = self._is_varying_phi(phi)
+        if not varying:
+            sources = [phi.operands[next(i for i, b in enumerate(phi.blocks) if b is m.edge.source.block)] for m in arriving]
+            if any(s is not sources[0] for s in sources):
+                raise NotVectorizable("a value that differs between lanes unforeseen")
+            return self.lane_parts(sources[0], False)
+        types = self.lane_types(phi, True)
+        for masked in reversed(arriving[:-1]):
+            new = masked.values[id(phi)]
+            if new == parts:
+                continue
+            parts = [self._blend(masked.mask, type, a, b) for type, a, b in zip(types, new, parts, strict=True)]
+        return parts
+
+    def _blend(self, mask: str | None, type: str, a: str, b: str) -> str:
+        if mask is None or a == b:
+            return a
+        return self.body.op(f"select <{self.count} x i1> {mask}, {type} {a}, {type} {b}")
+
+    def _union_mask(self, arriving: list[MaskedEdge]) -> str | None:
+        """The lanes that come over any of the edges."""
+        mask = arriving[0].mask
+        for masked in arriving[1:]:
+            if mask is None or masked.mask is None:
+                return None
+            mask = self.body.op(f"or <{self.count} x i1> {mask}, {masked.mask}")
+        return mask
+
+    def _masked_edges_of(self, segment: Segment) -> list[MaskedEdge]:
+        """The ways out of a segment under the current mask."""
+        last, t = segment.block.instrs[-1], self.body
+        self.loc = last.loc
+        if segment.sync is not None or last.op in ("ret", "unreachable"):
+            if segment.sync is not None:
+                raise NotVectorizable("a barrier in divergent control flow")
+            self._leaves.append((segment, self.mask))
+            return []
+        targets = segment.successors
+        if last.op == "br" or len(set(targets)) == 1:
+            edge = Edge(segment, targets[0])
+            return [MaskedEdge(edge, self.mask, self._phi_parts(edge), self._exit_values(edge))]
+        condition = self.components(last.operands[0])[0]
+        masks: list[str | None]
+        if last.op == "condbr":
+            masks = [condition, vt.emit_not_mask(t, condition, self.count)]
+        else:
+            masks = self._case_masks(last, condition)
+        found: dict[Segment, MaskedEdge] = {}
+        for target, mask in zip(targets, masks, strict=True):
+            whole = vt.emit_and_masks(t, self.mask, mask, self.count)
+            if target in found:
+                assert found[target].mask is not None and whole is not None
+                found[target].mask = t.op(f"or <{self.count} x i1> {found[target].mask}, {whole}")
+                continue
+            edge = Edge(segment, target)
+            found[target] = MaskedEdge(edge, whole, self._phi_parts(edge), self._exit_values(edge))
+        return list(found.values())
+
+    def _case_masks(self, last: ir.Instr, value: str) -> list[str | None]:
+        """Masks of a switch's targets, the default first."""
+        t, spelled = self.body, self.spelled(last.operands[0].type)
+        type = llvm_types.elem_of(last.operands[0].type)
+        hits = [t.op(f"icmp eq {spelled} {value}, {vt.numbers(type, [c] * self.count)}") for c in last.cases]
+        rest = "splat (i1 true)"
+        for hit in hits:
+            rest = t.op(f"and <{self.count} x i1> {rest}, {vt.emit_not_mask(t, hit, self.count)}")
+        return [rest, *hits]
+
+    def _emit_masked_item(self, level: Level, item: Item) -> None:
+        """An item of masked code and all it dominates in it."""
+        t = self.body
+        target = item.head if isinstance(item, Loop) else item
+        arriving = self._pending_edges.pop((level, target))
+        mask = self._mask_at(level, item, arriving)
+        below = level.dominated(item) & level.linear
+        if mask is None or mask == self.nonempty_mask or not self._worth_skipping(item, below):
+            self._emit_masked_body(level, item, arriving, mask)
+            return
+        on, after = t.fresh("some"), t.fresh("none")
+        t.branch(vt.any_of(t, mask, self.count), on, after)
+        before = t.label
+        t.block(on)
+        self._logs.append([])
+        known, self.nonempty_mask = self.nonempty_mask, mask
+        self._emit_masked_body(level, item, arriving, mask)
+        self.nonempty_mask = known
+        log = self._logs.pop()
+        end = t.label
+        t.jump(after)
+        t.block(after)
+        waiting = {id(m) for group in self._pending_edges.values() for m in group}
+        for masked in log:
+            if id(masked) in waiting:
+                self._phis_after_skip(masked, before, end)
+
+    def _phis_after_skip(self, masked: MaskedEdge, before: str, end: str) -> None:
+        """An edge out of code that may have been skipped: then no lane takes it."""
+        t, lanes = self.body, f"<{self.count} x i1>"
+        held = vt.text_of(masked.mask)
+        masked.mask = t.op(f"phi {lanes} [ {held}, %{end} ], [ zeroinitializer, %{before} ]")
+        phis = {id(phi): phi for phi in self._phis_of(masked.edge.target)}
+        for number, parts in masked.values.items():
+            types = self.lane_types(phis[number], self._is_varying_phi(phis[number]))
+            masked.values[number] = self._phi_after_skip(parts, types, before, end)
+        for number, parts in masked.exit_values.items():
+            types = self.lane_types(self._known[number], True)
+            masked.exit_values[number] = self._phi_after_skip(parts, types, before, end)
+
+    def _phi_after_skip(self, parts: list[str], types: list[str], before: str, end: str) -> list[str]:
+        result = []
+        for part, type in zip(parts, types, strict=True):
+            if not part.startswith("%"):
+                result.append(part)
+                continue
+            nothing = unused_constant(type)
+            result.append(self.body.op(f"phi {type} [ {part}, %{end} ], [ {nothing}, %{before} ]"))
+        return result
+
+    def _mask_at(self, level: Level, item: Item, arriving: list[MaskedEdge]) -> str | None:
+        """The lanes that reach an item: those of the branch whose ways meet here, or those of its edges."""
+        parent = level.parents[item]
+        if len(arriving) > 1 and level.joins.get(parent) is item and (level, parent) in self._item_masks:  # type: ignore[arg-type]
+            return self._item_masks[level, parent]
+        return self._union_mask(arriving)
+
+    def _worth_skipping(self, item: Item, below: set[Item]) -> bool:
+        total = 0
+        for one in below:
+            if isinstance(one, Loop):
+                return True
+            total += len(one.instrs)
+        assert isinstance(item, Segment)
+        return total > _MANY or any(self.needs_active_lane(i) for i in item.instrs)
+
+    def _emit_masked_body(self, level: Level, item: Item, arriving: list[MaskedEdge], mask: str | None) -> None:
+        outer, self.mask = self.mask, mask
+        target = item.head if isinstance(item, Loop) else item
+        self._item_masks[level, item] = mask
+        if isinstance(item, Loop):
+            t = self.body
+            label = self._label(target)
+            values = {id(phi): self._merge_phi(phi, arriving) for phi in self._phis_of(target)}
+            t.jump(label)
+            self._record_jump(label, arriving[0].edge, values)
+            t.block(label)
+            self._reserve_phis(label, self._phis_of(target))
+            edges = self.emit_loop(item, linear=True)
+            assert edges is not None
+        else:
+            for phi, parts in [(phi, self._merge_phi(phi, arriving)) for phi in self._phis_of(item)]:
+                self.bind(phi, parts, self._is_varying_phi(phi))
+            self._emit_segment(item)
+            edges = self._masked_edges_of(item)
+        for masked in edges:
+            self._add_masked_edge(level, masked)
+        self.mask = outer
+        for child in level.children(item):
+            if child in level.linear:
+                self._emit_masked_item(level, child)
