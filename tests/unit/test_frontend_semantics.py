@@ -239,7 +239,7 @@ def check(source: str, pairs: list[tuple[int, int]]) -> None:
             assert got == expected[name](a, b) & 0xFFFFFFFF, (name, a, b)
 
 
-SOURCES = Path(__file__).parent / "clc_sources" / "functions"
+SOURCES = Path(__file__).parent / "frontend_sources" / "functions"
 
 
 @pytest.mark.parametrize("name", [path.stem for path in sorted(SOURCES.glob("*.cl"))])
