@@ -19,7 +19,7 @@ from ...ir import ir
 from ...memory.storage import Block, StorageView
 from .program import SimKernel
 
-_LAST_TICK = 1 << 31
+_LAST_EPOCH = 1 << 31
 _LARGE = 64 << 20  # bytes from which on the host is asked first: what it cannot back kills the process when touched
 
 
@@ -40,12 +40,12 @@ class ShadowRange:
 
 
 class Shadows:
-    """Race cells of a device's launches, which share one memory: cells of earlier launches have earlier ticks."""
+    """Race cells of a device's launches, which share one memory: cells of earlier launches have earlier epochs."""
 
     def __init__(self) -> None:
         self._cells: np.ndarray = np.zeros(0, np.uint8)
         self._address = 0
-        self.tick = 1
+        self.epoch = 1
 
     def lay_out(
         self,
@@ -90,15 +90,15 @@ class Shadows:
             _bind_shadow(arg, views[index], ranges[index]) if index in ranges else arg for index, arg in enumerate(bound)
         ]  # fmt: skip
 
-    def after(self, last_tick: int, ranges: dict[int, ShadowRange], views: Sequence[Any]) -> None:
-        """Ends a launch: later ones begin after `last_tick`, and blocks it wrote lose their cached definedness."""
+    def after(self, last_epoch: int, ranges: dict[int, ShadowRange], views: Sequence[Any]) -> None:
+        """Ends a launch: later ones begin after `last_epoch`, and blocks it wrote lose their cached definedness."""
         for index, shadow_range in ranges.items():
             if shadow_range.written:
                 views[index].block.forget()
-        self.tick = max(self.tick, last_tick) + 1
-        if self.tick >= _LAST_TICK:
+        self.epoch = max(self.epoch, last_epoch) + 1
+        if self.epoch >= _LAST_EPOCH:
             self._cells.fill(0)
-            self.tick = 1
+            self.epoch = 1
 
     def _place_cells(self, ranges: Any) -> None:
         total = sum(shadow_range.cell_bytes for shadow_range in ranges)

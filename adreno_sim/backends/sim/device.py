@@ -275,10 +275,10 @@ class SimDevice:
             work_dim=dimensions,
             keep=self.options.cache,
             facts=config.facts,
-            first_tick=self._shadows.tick if self._shadows else 1,
+            first_epoch=self._shadows.epoch if self._shadows else 1,
         )
         if self._shadows:
-            self._shadows.after(result.last_tick, ranges, args)
+            self._shadows.after(result.last_epoch, ranges, args)
         for index in config.written:
             after_write(args[index])
         return result

@@ -51,11 +51,11 @@ class LaunchConfig:
 
 def launch_signature(args: Sequence[Any]) -> tuple[Any, ...] | None:
     """Returns a key that two argument lists share only if a launch may treat them alike; None for arguments no kernel takes."""
-    told = tuple(map(_told, args))
-    return None if None in told else told
+    signature = tuple(map(_signature_of, args))
+    return None if None in signature else signature
 
 
-def _told(arg: Any) -> Any:
+def _signature_of(arg: Any) -> Any:
     if isinstance(arg, StorageView):
         return arg.shape
     if isinstance(arg, (np.generic, np.ndarray)):

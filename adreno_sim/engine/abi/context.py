@@ -30,15 +30,15 @@ EXECUTED = 39  # accesses, where they are counted
 EXECUTED_PROVEN = 40  # those of them that were proven in range
 LEFT_OUT = 41  # set when a worker found groups to do, but the launch stopped
 
-# Level full. A tick counts the times a worker began with a region; words hold it in the upper half, as race cells do.
-LAUNCH_TICK = 48  # the first tick of this launch
-NOW = 49  # the tick of the region that runs
-SINCE_LOCAL = 50  # the first tick since work-items of the group last met with a fence for local memory
+# Level full. An epoch counts the times a worker began with a region; words hold it in the upper half, as race cells do.
+LAUNCH_EPOCH = 48  # the first epoch of this launch
+EPOCH = 49  # the epoch of the region that runs
+SINCE_LOCAL = 50  # the first epoch since work-items of the group last met with a fence for local memory
 SINCE_GLOBAL = 51  # the same for global memory and images
-GROUP_TICK = 52  # the first tick of this group
-GROUP_ORDER = 53  # address: for each turn the linear number of the group (32 bits)
-ITEM_ORDER = 54  # address: for each turn the local id of the work-item (32 bits)
-TICKS = 55  # address: the first tick of the group of each turn
+GROUP_EPOCH = 52  # the first epoch of this group
+GROUP_ORDER = 53  # address: for each step the linear number of the group (32 bits)
+ITEM_ORDER = 54  # address: for each step the local id of the work-item (32 bits)
+GROUP_EPOCHS = 55  # address: the first epoch of the group of each step
 RACES = 56  # address of the race records
 RACE_COUNT = 57
 WORDS = 64

@@ -9,14 +9,14 @@ import numpy as np
 from ...base.errors import UnsupportedError
 
 MOST_GROUPS = 1 << 25
-"""The most work-groups of a launch at level full: their order and the first tick of each are tables."""
+"""The most work-groups of a launch at level full: their order and the first epoch of each are tables."""
 
 
 _SMALL = 1 << 14  # entries of tables that are kept: nobody changes them
 
 
 def tables(groups: int, items: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Returns the group of each turn, and the work-item (or lane of a sub-group) of each turn within a group.
+    """Returns the group of each step, and the work-item (or lane of a sub-group) of each step within a group.
 
     Raises UnsupportedError for more than MOST_GROUPS groups.
     """

@@ -167,7 +167,7 @@ class Bounds:
         total = constraint.const + sum(least.values())
         changed = False
         for symbol, coefficient in constraint.terms.items():
-            room = least[symbol] - total  # coefficient * atom <= room
+            room = least[symbol] - total  # coefficient * symbol <= room
             low, high = self.symbol_range(symbol)
             if coefficient > 0 and room // coefficient < high:
                 high = room // coefficient

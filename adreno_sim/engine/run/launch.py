@@ -41,7 +41,7 @@ Triple = tuple[int, int, int]
 class RawResult:
     """What a launch leaves besides memory: findings, watched stores in order, printf text, and the seconds that groups ran.
 
-    failed: a deferred check failed; the rest is then meaningless, and groups may not have run. last_tick: of level full.
+    failed: a deferred check failed; the rest is then meaningless, and groups may not have run. last_epoch: of level full.
     executed, executed_proven: access counts, if the code counts them. accesses: what is known of accesses (set by
     `optimistic`).
     """
@@ -51,7 +51,7 @@ class RawResult:
     printed: str = ""
     seconds: float = 0.0
     failed: bool = False
-    last_tick: int = 0
+    last_epoch: int = 0
     executed: int = 0
     executed_proven: int = 0
     accesses: AccessCounts | None = None
@@ -68,7 +68,7 @@ def run(
     seed: int = 0,
     watch_range: tuple[int, int] | None = None,
     work_dim: int = 3,
-    first_tick: int = 1,
+    first_epoch: int = 1,
 ) -> RawResult:
     """Runs every work-group of `global_size` and waits. The memory of `args` is used in place.
 
@@ -78,15 +78,15 @@ def run(
     are proven independent, because the result of a race would otherwise depend on timing. Code with deferred checks is
     exempt: it exists only for kernels whose work-items cannot race.
 
-    Race cells must hold nothing from `first_tick` (> 0) on; the result's `last_tick` is the last tick they then hold. Raises
+    Race cells must hold nothing from `first_epoch` (> 0) on; the result's `last_epoch` is the last epoch they then hold. Raises
     DeviceError if an argument does not fit. A launch that runs longer than `timeout` seconds is stopped and has a watchdog
     finding.
     """
     launch = _Launch(compiled, _three(global_size), _three(offset), args, watch_range, work_dim)
     memory, words = launch.memory, launch.words
     threads = 1 if watch_range is not None else threads or len(os.sched_getaffinity(0))
-    turns = compiled.spec.full and not compiled.spec.deferred_checks
-    full = _FullLevel(compiled, launch, seed, first_tick, threads) if turns else None
+    scheduled = compiled.spec.full and not compiled.spec.deferred_checks
+    full = _FullLevel(compiled, launch, seed, first_epoch, threads) if scheduled else None
     start = time.perf_counter()
     if full is None or len(full.blocks) == 1:
         execute(compiled, words, memory.context, memory.arguments, threads if full is None else 1, timeout)
@@ -107,7 +107,7 @@ def run(
         printed_text(compiled, launch.prints, words[context.PRINT_USED]) if compiled.module.prints else "",
         seconds,
         bool(words[context.FAULT_FLAG]),
-        full.last_tick if full is not None else 0,
+        full.last_epoch if full is not None else 0,
         words[context.EXECUTED],
         words[context.EXECUTED_PROVEN],
     )
@@ -273,22 +273,23 @@ def _address(array: np.ndarray) -> int:
 
 
 class _FullLevel:
-    """What a launch at level full needs besides: the schedule, the ticks of groups, and race records.
+    """What a launch at level full needs besides: the schedule, the epochs of groups, and race records.
 
     blocks: the context blocks; more than one if workers run groups concurrently, each with its own clock and race records.
     """
 
-    def __init__(self, compiled: CompiledKernel, launch: _Launch, seed: int, first_tick: int, threads: int):
+    def __init__(self, compiled: CompiledKernel, launch: _Launch, seed: int, first_epoch: int, threads: int):
         spec = compiled.spec
         self.compiled, self.words = compiled, launch.words
         count = order_tables.items_in_table(compiled.module.flat, spec.items, spec.wave_size)
-        self.turns, self.items = order_tables.tables(launch.groups, count, seed)
-        self.ticks = np.full(launch.groups, np.iinfo(np.uint64).max, np.uint64)
+        self.group_order, self.items = order_tables.tables(launch.groups, count, seed)
+        self.group_epochs = np.full(launch.groups, np.iinfo(np.uint64).max, np.uint64)
         workers = min(threads, launch.groups) if _are_groups_independent(compiled) and worth_help(compiled, launch.groups) else 1
         self.races = np.zeros((workers, context.RACE_CAPACITY, context.RACE_WORDS), np.uint64)
-        launch.words[context.LAUNCH_TICK] = first_tick << 32
-        launch.words[context.NOW] = (first_tick - 1) << 32
-        for word, table in ((context.GROUP_ORDER, self.turns), (context.ITEM_ORDER, self.items), (context.TICKS, self.ticks)):
+        launch.words[context.LAUNCH_EPOCH] = first_epoch << 32
+        launch.words[context.EPOCH] = (first_epoch - 1) << 32
+        tables = {context.GROUP_ORDER: self.group_order, context.ITEM_ORDER: self.items, context.GROUP_EPOCHS: self.group_epochs}
+        for word, table in tables.items():
             launch.words[word] = table.ctypes.data
         launch.words[context.RACES] = self.races[0].ctypes.data
         self.bounds = [launch.groups * n // workers for n in range(workers + 1)]
@@ -309,18 +310,18 @@ class _FullLevel:
         """Merges the workers' context blocks into that of the launch."""
         for word in (context.EXECUTED, context.EXECUTED_PROVEN):
             self.words[word] = sum(words[word] for words, _ in self.blocks)
-        for word in (context.LEFT_OUT, context.NOW):
+        for word in (context.LEFT_OUT, context.EPOCH):
             self.words[word] = max(words[word] for words, _ in self.blocks)
 
     @property
-    def last_tick(self) -> int:
-        return self.words[context.NOW] >> 32
+    def last_epoch(self) -> int:
+        return self.words[context.EPOCH] >> 32
 
     def findings(self, global_size: Sequence[int], args: Sequence[Bound], offset: Sequence[int]) -> list[Finding]:
         parts = []
         for (words, _), races, low, high in zip(self.blocks, self.races, self.bounds[:-1], self.bounds[1:], strict=True):
             records = races[: words[context.RACE_COUNT]]
-            parts.append(RaceRecords(records, self.ticks[low:high], self.turns[low:high]))
+            parts.append(RaceRecords(records, self.group_epochs[low:high], self.group_order[low:high]))
         return race_findings(self.compiled, parts, global_size, args, offset)
 
 

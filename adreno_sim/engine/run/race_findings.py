@@ -42,11 +42,11 @@ class Clash:
 
 @dataclass(frozen=True)
 class RaceRecords:
-    """The race records of one worker, and its schedule: the first tick and the group of each of its turns."""
+    """The race records of one worker, and its schedule: the first epoch and the group of each step."""
 
     records: np.ndarray
-    ticks: np.ndarray
-    turns: np.ndarray
+    group_epochs: np.ndarray
+    group_order: np.ndarray
 
 
 def merge_race_findings(found: list[Finding], races: list[Finding]) -> list[Finding]:
@@ -113,7 +113,7 @@ def _make_clash(
 ) -> Clash:
     key, before = record[context.RACE_KEY], record[context.RACE_BEFORE]
     sites = compiled.module.sites
-    turn = int(np.searchsorted(part.ticks, before & ~0xFFFFFFFF, side="right")) - 1
+    position = int(np.searchsorted(part.group_epochs, before & ~0xFFFFFFFF, side="right")) - 1
     size = compiled.spec.local_size
     return Clash(
         key >> 32,
@@ -123,7 +123,7 @@ def _make_clash(
         record[context.RACE_SAME],
         record[context.RACE_ORDER],
         results.work_item(size, global_size, offset, record[context.RACE_GROUP], record[context.RACE_LOCAL]),
-        results.work_item(size, global_size, offset, int(part.turns[turn]), before >> 16 & 0xFFFF),
+        results.work_item(size, global_size, offset, int(part.group_order[position]), before >> 16 & 0xFFFF),
         record[context.RACE_VALUES : context.RACE_VALUES + race_cells.VALUES],
     )
 

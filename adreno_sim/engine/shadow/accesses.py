@@ -285,7 +285,7 @@ class ShadowInstrumentation(Instrumentation):
             return None
         count = self._cell_count(offset, size, spec.grain)
         address = self._cell_address(self._field(index, 1), offset, spec.grain, 8 * spec.cell_words)
-        limit, since = self.races.word(context.LAUNCH_TICK), self.races.word(context.SINCE_GLOBAL)
+        limit, since = self.races.word(context.LAUNCH_EPOCH), self.races.word(context.SINCE_GLOBAL)
         return CellRange(address, count, 8 * spec.cell_words, limit, since, local=False, allows_overwrite=False)
 
     def _local_cells(self, target: Object, offset: str, count: str | int) -> CellRange:

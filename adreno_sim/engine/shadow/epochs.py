@@ -27,7 +27,7 @@ def epoch_function() -> str:
     return f"""
 define internal i64 @shadow.tick(ptr %ctx) #3 {{
 entry:
-  %p = getelementptr i8, ptr %ctx, i64 {context.NOW * 8}
+  %p = getelementptr i8, ptr %ctx, i64 {context.EPOCH * 8}
   %now = load i64, ptr %p, align 8
   %next = add i64 %now, {_STEP}
   store i64 %next, ptr %p, align 8
@@ -40,13 +40,13 @@ def group_function() -> str:
     """`@shadow.group(ctx, turn)`: a group begins."""
     stores = "".join(
         f"  %p{word} = getelementptr i8, ptr %ctx, i64 {word * 8}\n  store i64 %tick, ptr %p{word}, align 8\n"
-        for word in (context.GROUP_TICK, context.SINCE_LOCAL, context.SINCE_GLOBAL)
+        for word in (context.GROUP_EPOCH, context.SINCE_LOCAL, context.SINCE_GLOBAL)
     )
     return f"""
 define internal void @shadow.group(ptr %ctx, i64 %turn) #3 {{
 entry:
   %tick = call i64 @shadow.tick(ptr %ctx)
-{stores}  %pt = getelementptr i8, ptr %ctx, i64 {context.TICKS * 8}
+{stores}  %pt = getelementptr i8, ptr %ctx, i64 {context.GROUP_EPOCHS * 8}
   %ticks = load ptr, ptr %pt, align 8
   %slot = getelementptr i64, ptr %ticks, i64 %turn
   store i64 %tick, ptr %slot, align 8
@@ -70,7 +70,7 @@ def met_function(syncs: list[SyncPoint]) -> str:
     return f"""
 define internal void @shadow.met(ptr %ctx, i64 %split) #3 {{
 entry:
-  %p = getelementptr i8, ptr %ctx, i64 {context.NOW * 8}
+  %p = getelementptr i8, ptr %ctx, i64 {context.EPOCH * 8}
   %now = load i64, ptr %p, align 8
   %next = add i64 %now, {_STEP}
   switch i64 %split, label %none [{cases} ]

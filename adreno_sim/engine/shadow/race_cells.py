@@ -47,7 +47,7 @@ def concurrent_function(wave: int | None) -> str:
     return f"""
 define internal i1 @shadow.concurrent(ptr %ctx, i64 %word, i64 %mine, i64 %since) #1 {{
 entry:
-{_field("group", context.GROUP_TICK)}  %elsewhere = icmp ult i64 %word, %group
+{_field("group", context.GROUP_EPOCH)}  %elsewhere = icmp ult i64 %word, %group
   %theirs.up = lshr i64 %word, 16
   %theirs = and i64 %theirs.up, 65535
   %ours.up = lshr i64 %mine, 16
@@ -66,7 +66,7 @@ def read_function() -> str:
     return f"""
 define internal void @shadow.read(ptr %ctx, ptr %cells, i64 %count, i64 %mine, i64 %limit, i64 %since, i64 %gl, {_VALUES}) #1 {{
 entry:
-{_field("group", context.GROUP_TICK)}  br label %head
+{_field("group", context.GROUP_EPOCH)}  br label %head
 head:
   %i = phi i64 [ 0, %entry ], [ %i.next, %next ]
   %go = icmp ult i64 %i, %count
