@@ -1,1 +1,1 @@
-"""Code of one work-item and of its work-group, with checks: the scalar emitter."""
+"""The scalar emitter: LLVM text for one work-item at a time and for its work-group, with run-time checks."""

@@ -1,7 +1,8 @@
-"""Loads, stores and address arithmetic: the one place where memory is touched, and where every access is checked.
+"""Emits loads, stores and address arithmetic. All memory accesses of scalar code are emitted and checked here.
 
-A failing read gives zero, a failing write is dropped, both report and the kernel goes on. An access inside its object
-but not aligned for its type reports and is done bytewise (atomics are dropped: they could cross a cache line).
+An out-of-bounds load yields zero and an out-of-bounds store is dropped; both are reported, and the kernel continues. A
+misaligned access inside its object is reported and done byte by byte. A misaligned atomic is dropped, since it could cross a
+cache line.
 """
 
 from __future__ import annotations
@@ -20,22 +21,22 @@ from .emitter import Emitter, instruction
 from .inner_bounds import IndexStep, emit_index_checks
 
 AccessBody = Callable[[str], str]
-"""Writes the access itself, given the address and alignment as `ptr ..., align n` needs them; returns the value read."""
+"""Emits the access itself for an address, spelled as in `ptr ..., align n`. Returns the loaded value, "" for a store."""
 
 
 def access_site(e: Emitter, pointer: Ptr, kind: Kind, size: int) -> DiagnosticSite:
-    """The site of an access of `size` bytes through `pointer`."""
+    """Returns the diagnostic site of an access of `size` bytes through `pointer`."""
     return DiagnosticSite(kind, e.loc, "offset", pointer.object.name if pointer.object else "", size)
 
 
 def site_values(e: Emitter, pointer: Ptr, t: object = None) -> tuple[str | int, str | int, str]:
-    """What an "offset" site reports: offset, length, base address."""
+    """Returns the values reported with an "offset" site: offset, object length, base address."""
     text = t if t is not None else e.body
     return pointer.offset, pointer.length, text.op(f"ptrtoint ptr {pointer.base} to i64")  # type: ignore[attr-defined]
 
 
 def emit_out_of_bounds(e: Emitter, pointer: Ptr, size: int) -> str | None:
-    """An i1 that holds where `size` bytes at `pointer` are not all inside its object; None if they are for certain."""
+    """Returns an i1 that is true if `size` bytes at `pointer` are not all inside its object; None if they provably are."""
     if not e.unit.checked or e.unit.proves_in_range(e.current):
         return None
     if isinstance(pointer.length, int):
@@ -47,7 +48,7 @@ def emit_out_of_bounds(e: Emitter, pointer: Ptr, size: int) -> str | None:
 
 
 def start_limit(e: Emitter, pointer: Ptr, size: int) -> str:
-    """How many start offsets leave `size` bytes: length - size + 1, and 0 where the object is too small."""
+    """Returns the number of start offsets at which `size` bytes fit: length - size + 1, or 0 if the object is too small."""
     if size == 1:
         return str(pointer.length)
     subtract = e.unit.declare("llvm.usub.sat.i64", "i64", "i64, i64")
@@ -61,7 +62,7 @@ def start_limit(e: Emitter, pointer: Ptr, size: int) -> str:
 
 
 def emit_misaligned(e: Emitter, pointer: Ptr, align: int) -> str | None:
-    """An i1 that holds where the offset is no multiple of `align`; None if it always is."""
+    """Returns an i1 that is true if the offset is not a multiple of `align`; None if it provably is."""
     if not e.unit.checked or pointer.align >= align:
         return None
     if isinstance(pointer.offset, int):
@@ -70,7 +71,7 @@ def emit_misaligned(e: Emitter, pointer: Ptr, align: int) -> str | None:
 
 
 def emit_access(e: Emitter, pointer: Ptr, size: int, write: bool, type: str | None, zero: str, body: AccessBody) -> str:
-    """Do `body` where the access is in bounds. Returns its value, or `zero` where it is not (reads)."""
+    """Emits `body` under a bounds check. Returns its value, or `zero` for a load that is out of bounds."""
     bad = emit_out_of_bounds(e, pointer, size)
     if bad is None:
         return body(e.address(pointer))
@@ -92,7 +93,7 @@ def emit_access(e: Emitter, pointer: Ptr, size: int, write: bool, type: str | No
 
 
 def emit_alignment_check(e: Emitter, pointer: Ptr, align: int, size: int) -> int:
-    """Report a misaligned access; returns the alignment that is known to hold."""
+    """Emits the report of a misaligned access. Returns the alignment that the access may claim."""
     wrong = emit_misaligned(e, pointer, align)
     if wrong is not None:
         e.report_if(wrong, access_site(e, pointer, Kind.MISALIGNED_ACCESS, size), *site_values(e, pointer))
@@ -100,9 +101,9 @@ def emit_alignment_check(e: Emitter, pointer: Ptr, align: int, size: int) -> int
 
 
 def emit_load(e: Emitter, pointer: Ptr, type: ir.Type, align: int, volatile: bool = False, instr: ir.Instr | None = None) -> str:
-    """A checked load of a value of `type` (no pointer) that the source says is aligned to `align`.
+    """Emits a checked load of a value of `type`, which is no pointer. `align` is the alignment that the source claims.
 
-    `instr`: whose result has the lanes that are loaded.
+    `instr` is the instruction whose result has the loaded lanes, or None.
     """
     size, spelled = llvm_types.store_size(type), llvm_types.spell(type)
     known = emit_alignment_check(e, pointer, align, size)
@@ -120,7 +121,7 @@ def emit_load(e: Emitter, pointer: Ptr, type: ir.Type, align: int, volatile: boo
 def emit_store(
     e: Emitter, pointer: Ptr, type: ir.Type, operand: str, align: int, volatile: bool = False, value: ir.Value | None = None
 ) -> None:
-    """A checked store; `operand` was made of `value` lane by lane."""
+    """Emits a checked store. `operand` was made from `value` lane by lane."""
     size = llvm_types.store_size(type)
     known = emit_alignment_check(e, pointer, align, size)
     word = "store volatile" if volatile and is_shared(pointer) else "store"
@@ -135,12 +136,13 @@ def emit_store(
 
 
 def is_shared(pointer: Ptr) -> bool:
-    """Whether other threads may see the object: local and private memory belong to one worker, `volatile` means nothing there."""
+    """Returns whether other threads may see the object. Local and private memory belong to one worker, so volatile is ignored
+    there."""
     return pointer.object is None or pointer.object.kind not in ("local", "private")
 
 
 def emit_watch(e: Emitter, address: str, size: int | str) -> None:
-    """Called after every store, atomic or block write of `size` bytes at `address`: the watch."""
+    """Emits the watchpoint test after a store, atomic or block write of `size` bytes at `address`."""
     if not e.unit.spec.watch:
         return
     t = e.body
@@ -161,7 +163,7 @@ def emit_watch(e: Emitter, address: str, size: int | str) -> None:
 
 
 def natural_align(type: ir.Type, align: int) -> int:
-    """The alignment a load or store of `type` claims: the instruction's, at most the type's own."""
+    """Returns the alignment that an access of `type` claims: the instruction's, but at most the type's own."""
     return min(align or llvm_types.align_of(type), llvm_types.align_of(type))
 
 
@@ -209,7 +211,7 @@ def _store(e: Emitter, instr: ir.Instr) -> None:
 
 
 def _store_argument(e: Emitter, param: ir.Param, target: Ptr) -> None:
-    """Copy a struct argument to the variable that holds it."""
+    """Copies a struct argument to the variable that holds it."""
     move = e.unit.declare("llvm.memmove.p0.p0.i64", "void", "ptr, ptr, i64, i1")
     source = e.argument_address(param)
     e.hooks.on_memset(target, llvm_types.size_of(param.type))
@@ -217,12 +219,13 @@ def _store_argument(e: Emitter, param: ir.Param, target: Ptr) -> None:
 
 
 def emit_address_as_int(e: Emitter, pointer: Ptr) -> str:
-    """The machine address as an i64."""
+    """Returns the machine address as an i64."""
     return e.body.op(f"ptrtoint ptr {e.address(pointer)} to i64")
 
 
 def find_object(e: Emitter, number: str) -> Ptr:
-    """A pointer from an address of unknown origin: the object that holds it, or none (then every access fails)."""
+    """Returns the pointer for an address of unknown origin. Its object is the one that contains the address; if none does,
+    every access through it fails."""
     t = e.body
     base, length, offset = "null", "0", number
     for object_id in e.candidates():
@@ -237,7 +240,7 @@ def find_object(e: Emitter, number: str) -> Ptr:
 
 
 def offset_pointer(e: Emitter, pointer: Ptr, index: str | int, stride: int) -> Ptr:
-    """The pointer `index` steps of `stride` bytes further; sums wrap."""
+    """Returns `pointer` advanced by `index` steps of `stride` bytes. The sum wraps."""
     if isinstance(index, int):
         distance: str | int = index * stride
         if distance == 0:
@@ -274,7 +277,7 @@ def _gep(e: Emitter, instr: ir.Instr) -> None:
 
 
 def gep_index(e: Emitter, index: ir.Value) -> str | int:
-    """A gep index as i64, sign-extended."""
+    """Returns a gep index as i64, sign-extended."""
     assert isinstance(index.type, ir.Int)
     if isinstance(index, ir.Const):
         number = index.value if isinstance(index.value, int) else 0
@@ -301,7 +304,7 @@ def _inttoptr(e: Emitter, instr: ir.Instr) -> None:
 
 
 def emit_range_check(e: Emitter, pointer: Ptr, nbytes: str) -> str:
-    """An i1 that holds where `nbytes` (i64 operand) bytes at `pointer` are not all inside its object."""
+    """Returns an i1 that is true if `nbytes` bytes (an i64 operand) at `pointer` are not all inside its object."""
     t = e.body
     past = t.op(f"icmp ugt i64 {pointer.offset}, {pointer.length}")
     rest = t.op(f"sub i64 {pointer.length}, {pointer.offset}")
@@ -332,7 +335,8 @@ def _block(e: Emitter, instr: ir.Instr) -> None:
 
 
 def emit_block_operation(e: Emitter, checks: list[tuple[Ptr, Kind]], nbytes: str, known: int, call: str, written: str) -> None:
-    """Do `call` on `nbytes` bytes (`known` where constant, else 0) if every pointer has room; else report and skip it."""
+    """Emits `call` on `nbytes` bytes if every pointer has room, else reports and skips it. `known` is the constant size, 0 if
+    it varies."""
     t = e.body
     done = t.fresh("done")
     for pointer, kind in checks if e.unit.checked and not e.unit.proves_in_range(e.current) else []:

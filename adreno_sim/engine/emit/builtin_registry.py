@@ -1,4 +1,4 @@
-"""Built-in functions: which module emits which, by source name. What nobody emits comes from the library, lane by lane."""
+"""The registry of built-in functions by source name. A built-in without an emitter is taken from the library, lane by lane."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FAMILY_EMITTERS: list[tuple[re.Pattern[str], BuiltinEmitter]] = []
 
 
 def builtin(*names: str) -> Callable[[BuiltinEmitter], BuiltinEmitter]:
-    """Register the decorated function as the emitter of the built-ins `names`."""
+    """Registers the decorated function as the emitter of the built-ins `names`."""
 
     def register(function: BuiltinEmitter) -> BuiltinEmitter:
         for name in names:
@@ -26,7 +26,7 @@ def builtin(*names: str) -> Callable[[BuiltinEmitter], BuiltinEmitter]:
 
 
 def builtin_family(pattern: str) -> Callable[[BuiltinEmitter], BuiltinEmitter]:
-    """Register the decorated function for every built-in whose whole name matches `pattern`."""
+    """Registers the decorated function as the emitter of every built-in whose whole name matches `pattern`."""
 
     def register(function: BuiltinEmitter) -> BuiltinEmitter:
         FAMILY_EMITTERS.append((re.compile(pattern), function))
@@ -36,7 +36,7 @@ def builtin_family(pattern: str) -> Callable[[BuiltinEmitter], BuiltinEmitter]:
 
 
 def find_emitter(name: str) -> BuiltinEmitter | None:
-    """Who emits the built-in `name` directly; None if the library has to supply it."""
+    """Returns the emitter of the built-in `name`; None if the library has to supply it."""
     found = EMITTERS.get(name)
     if found is None:
         found = next((function for pattern, function in FAMILY_EMITTERS if pattern.fullmatch(name)), None)
@@ -46,14 +46,14 @@ def find_emitter(name: str) -> BuiltinEmitter | None:
 
 
 def emit_intrinsic(e: Emitter, name: str, type: ir.Type, *operands: str) -> str:
-    """Call an LLVM intrinsic whose operands and result all have `type`, as `llvm.name.type`."""
+    """Emits a call of `llvm.name.type`, whose operands and result all have `type`. Returns the result."""
     spelled = llvm_types.spell(type)
     callee = e.unit.declare(f"llvm.{name}.{intrinsic_suffix(type)}", spelled, ", ".join([spelled] * len(operands)))
     return e.body.op(f"call {callee}({', '.join(f'{spelled} {o}' for o in operands)})")
 
 
 def intrinsic_suffix(type: ir.Type) -> str:
-    """How LLVM spells a type inside the name of an intrinsic: v4f32, i64, f16."""
+    """Returns LLVM's spelling of a type in the name of an intrinsic: v4f32, i64, f16."""
     elem = llvm_types.elem_of(type)
     assert isinstance(elem, (ir.Int, ir.Float))
     base = f"{'i' if isinstance(elem, ir.Int) else 'f'}{elem.bits}"
@@ -61,13 +61,13 @@ def intrinsic_suffix(type: ir.Type) -> str:
 
 
 def is_signed(instr: ir.Instr, argument: int = 0) -> bool:
-    """Whether the source type of an integer argument is signed; the IR's types do not say."""
+    """Returns whether the source type of an integer argument is signed. IR types do not tell."""
     assert instr.callee is not None
     return not instr.callee.args[argument].rpartition(" ")[2].startswith("u")
 
 
 def broadcast_to(e: Emitter, value: ir.Value, type: ir.Type) -> str:
-    """The operand, repeated in every lane where `type` is a vector and the value is not (max(float4, float))."""
+    """Returns the operand of `value`, splatted if `type` is a vector and `value` is a scalar, as in max(float4, float)."""
     operand = e.value(value)
     if not isinstance(type, ir.Vector) or isinstance(value.type, ir.Vector):
         return operand

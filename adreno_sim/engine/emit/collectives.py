@@ -1,5 +1,8 @@
-"""Sub-group and work-group collective functions: every work-item leaves its operands, one loop over the lanes combines
-them and leaves each its result, and the next region begins."""
+"""Collective functions of sub-groups and work-groups.
+
+Each work-item stores its operands in the arena. One loop over the lanes combines them and stores a result for each lane. Then
+the next region starts.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +20,14 @@ _FOLD = re.compile(r"(?:sub|work)_group_(?P<how>reduce|scan_inclusive|scan_exclu
 
 
 def is_collective(instr: ir.Instr) -> bool:
-    """Whether a split gives its work-items a value."""
+    """Returns whether a synchronisation point yields a value to its work-items."""
     assert instr.callee is not None
     return is_sync(instr.callee.name) and instr.callee.name not in WITHOUT_RESULT
 
 
 class _Combiner:
-    """Writes `@combine.N(arena, first, last)` for one collective; `slots` are arena offsets of operands, then result."""
+    """Writes `@combine.N(arena, first, last)` for one collective. `slots` are arena offsets of the operands, then of the
+    result."""
 
     def __init__(self, plan: KernelPlan, number: int):
         self.plan = plan
@@ -44,7 +48,7 @@ class _Combiner:
         self.t.do(f"store {llvm_types.spell(self.instr.type)} {value}, ptr {where}, align 1")
 
     def loop(self, body: Callable[[str, str], str], start: str, type: str) -> str:
-        """`acc = body(lane, acc)` for every lane from %first to %last; the final `acc`."""
+        """Emits `acc = body(lane, acc)` for every lane from %first to %last. Returns the final `acc`."""
         t = self.t
         head, before = t.fresh("lane"), t.label
         end = t.fresh("end")
@@ -64,7 +68,7 @@ class _Combiner:
 
 
 def combine_function(plan: KernelPlan, number: int) -> str:
-    """The text of `@combine.N`. Raises UnsupportedError for a collective that is not known."""
+    """Returns the text of `@combine.N`. Raises UnsupportedError for an unknown collective."""
     c = _Combiner(plan, number)
     assert c.instr.callee is not None
     name = c.instr.callee.name
@@ -111,7 +115,7 @@ def _combine_two(c: _Combiner, type: ir.Type, what: str, is_signed: bool, a: str
 
 
 def _emit_fold(c: _Combiner, how: str, what: str) -> None:
-    """In the order of the lanes, so that float results do not depend on anything."""
+    """Emits a reduction or scan in lane order, so that float results are reproducible."""
     assert c.instr.callee is not None
     type, is_signed = c.instr.type, not c.instr.callee.args[0].startswith("u")
     spelled = llvm_types.spell(type)
@@ -151,7 +155,7 @@ def _any(c: _Combiner) -> None:
 
 
 def _wrapped_lane(c: _Combiner, index: str) -> str:
-    """Lane `index` of the sub-group, kept inside it."""
+    """Returns lane `index` of the sub-group, modulo its size."""
     t = c.t
     count = t.op("sub i64 %last, %first")
     return t.op(f"add i64 %first, {t.op(f'urem i64 {index}, {count}')}")
@@ -164,7 +168,7 @@ def _index(c: _Combiner, which: int, lane: str) -> str:
 
 
 def _broadcast(c: _Combiner) -> None:
-    """A sub-group broadcast names a lane; a work-group broadcast names local ids along x, y, z."""
+    """Emits a broadcast. A sub-group broadcast names a lane; a work-group broadcast names local ids along x, y, z."""
     sizes, index = c.plan.unit.spec.local_size, "0"
     for which in range(len(c.instr.operands) - 1, 0, -1):
         emit_mul_i64 = c.t.op(f"mul i64 {index}, {sizes[which - 1]}")
@@ -177,7 +181,7 @@ def _broadcast_first(c: _Combiner) -> None:
 
 
 def _shuffle_by(source: Callable[[_Combiner, str], str]) -> Callable[[_Combiner], None]:
-    """A shuffle whose lane number, relative to the first, `source` computes."""
+    """Returns the emitter of a shuffle. `source` computes the source lane, relative to the first."""
 
     def emit(c: _Combiner) -> None:
         def step(lane: str, acc: str) -> str:
@@ -198,8 +202,8 @@ def _relative_lane(op: str) -> Callable[[_Combiner, str], str]:
 
 
 def _shuffle_in_segments(op: str) -> Callable[[_Combiner], None]:
-    """Qualcomm's shuffle: the sub-group in segments of `width` lanes (operand 2; 0 = all of it), and a value (operand 3)
-    for a lane whose source lies outside its own segment or among lanes that are not there."""
+    """Returns the emitter of Qualcomm's shuffle. The sub-group is divided into segments of `width` lanes (operand 2; 0 means
+    one segment). A lane whose source is outside its segment or absent gets operand 3."""
 
     def emit(c: _Combiner) -> None:
         t, spelled = c.t, llvm_types.spell(c.instr.type)
@@ -231,7 +235,7 @@ def _elect(c: _Combiner) -> None:
 
 
 def _ballot(c: _Combiner) -> None:
-    """One bit per lane in a uint4."""
+    """Emits a uint4 with one bit per lane."""
     t = c.t
 
     def step(lane: str, acc: str) -> str:

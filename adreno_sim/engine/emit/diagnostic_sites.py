@@ -1,4 +1,4 @@
-"""Sites: the places of a kernel that can report something, numbered; and the machine code that reports."""
+"""Diagnostic sites: the numbered program points that can report a finding, and the machine code that reports."""
 
 from __future__ import annotations
 
@@ -12,11 +12,14 @@ from ..llvm.text import UNLIKELY
 
 @dataclass(frozen=True)
 class DiagnosticSite:
-    """One check in the source. `values` reported with it mean, by `shape`:
+    """One check in the source.
 
-    "offset": byte offset, object length, object address; `size` is the access's, `view` the object where known.
-    "coordinate": x, y, layer, width, height, layers (as many as `dimensions`, twice); `view` is the image.
-    "index": the index. "line": nothing. "split": where work-items of a group are; `size` is the split's number.
+    `shape` says what the reported values are:
+
+    "offset": byte offset, object length, object address. `size` is the size of the access, `view` the object if known.
+    "coordinate": x, y, layer, width, height, layers (`dimensions` of each three count). `view` is the image.
+    "index": the index. "line": nothing.
+    "split": the synchronisation points that two work-items of a group reached. `size` is the number of this one.
     """
 
     kind: Kind
@@ -29,14 +32,14 @@ class DiagnosticSite:
 
 
 IMMEDIATE_KINDS = (Kind.WATCHDOG, Kind.DIVERGENT_BARRIER)
-"""Kinds that sticky code reports as any other does: they end the group, and come from where no access is."""
+"""Kinds that code with deferred checks still reports at once: they end the group, and no access causes them."""
 
 BENIGN_KINDS = (Kind.CLAMPED_READ,)
-"""Kinds of what is defined, and may happen in every launch: sticky code counts them in place (`emit.event_counters`)."""
+"""Kinds of defined behaviour, which every launch may have. Code with deferred checks counts them (`emit.event_counters`)."""
 
 
 class DiagnosticSiteTable:
-    """Sites in order of their numbers; equal sites share one."""
+    """Numbers the sites of a module. Equal sites share one number."""
 
     def __init__(self) -> None:
         self.sites: list[DiagnosticSite] = []
@@ -51,7 +54,8 @@ class DiagnosticSiteTable:
 
 
 def raise_function() -> str:
-    """`@raise(ctx, flag)`: where `flag` (i8) is set, mark the launch as failed and let no further group begin."""
+    """Returns `@raise(ctx, flag)`: if the i8 `flag` is set, it sets the fault flag of the launch and lets no further group
+    start."""
     return f"""
 define internal void @raise(ptr %ctx, i8 %flag) #3 {{
 entry:
@@ -73,10 +77,10 @@ _VALUES = ", ".join(f"i64 %v{i}" for i in range(6))
 
 
 def report_function(items: int) -> str:
-    """`@report(ctx, site, group, local, six values)`: count, and keep the occurrence that is first in work-item order.
-    `@first(...)`, with the same arguments, only keeps it.
+    """Returns `@report(ctx, site, group, local, six values)`, which counts an occurrence and keeps the first in work-item
+    order, and `@first(...)` with the same arguments, which only keeps it.
 
-    Threads race, so "first" is by (group, local) and not by time: what is reported does not depend on scheduling.
+    "First" compares (group, local) instead of time, so a report does not depend on thread scheduling.
     """
 
     def word(name: str, index: int) -> str:

@@ -1,6 +1,6 @@
-"""Emits one LLVM function from segments of kernel IR: values, phis, memory objects, and dispatch over instructions.
+"""Emits one LLVM function from segments of kernel IR: values, phis, memory objects, and the dispatch over instructions.
 
-What single instructions become is written in the modules that register themselves in `INSTRUCTIONS`.
+The emitters of single instructions are registered in `INSTRUCTIONS` by their own modules.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .unit import Unit
 
 @dataclass(frozen=True)
 class PendingPhi:
-    """A phi whose edges are not all written yet: per part its line in the body, its name and its type."""
+    """A phi with missing edges. Each part has a line in the body, a name and a type."""
 
     lines: list[int]
     names: list[str]
@@ -34,7 +34,7 @@ INSTRUCTIONS: dict[str, Instruction] = {}
 
 
 def instruction(*ops: str) -> Callable[[Instruction], Instruction]:
-    """Register the decorated function as the emitter of kernel IR operations `ops`."""
+    """Registers the decorated function as the emitter of the kernel IR operations `ops`."""
 
     def register(function: Instruction) -> Instruction:
         for op in ops:
@@ -45,10 +45,11 @@ def instruction(*ops: str) -> Callable[[Instruction], Instruction]:
 
 
 class Emitter:
-    """State of one function being written.
+    """The state of one function that is being written.
 
-    `body` is the code of a work-item (or library call), `prologue` what comes before its loop; names are shared.
-    A value is one operand, or for pointers the parts that are not known statically: offset, or base, length and offset.
+    `body` holds the code of the work-item (or library call), `prologue` the code before its loop. Both share one supply of
+    names. A value is one operand. A pointer consists of the parts that are not known statically: its offset, or base, length
+    and offset.
     """
 
     def __init__(self, unit: Unit, function: ir.Function, provenance: Provenance):
@@ -72,42 +73,42 @@ class Emitter:
 
     @property
     def users(self) -> dict[int, list[ir.Instr]]:
-        """The instructions that have a value as an operand, by its `id`."""
+        """Maps the `id` of a value to the instructions that have it as an operand."""
         return self.unit.users(self.function)
 
     # Hooks that kernels and library functions define differently.
 
     def object_of(self, object_id: ObjectId) -> Object:
-        """The memory object of a static pointer, with its operands available in this function."""
+        """Returns the memory object of a static pointer. Its operands are available in this function."""
         raise NotImplementedError
 
     def parameter(self, param: ir.Param) -> str:
-        """The operand of an argument passed by value."""
+        """Returns the operand of an argument passed by value."""
         raise NotImplementedError
 
     def argument_address(self, param: ir.Param) -> str:
-        """Where a struct argument's bytes lie."""
+        """Returns the address of a struct argument's bytes."""
         raise NotImplementedError
 
     def candidates(self) -> Iterable[ObjectId]:
-        """Objects that a pointer of unknown origin may point into."""
+        """Returns the objects that a pointer of unknown origin may point into."""
         return ()
 
     def report_ids(self, t: Text) -> tuple[str, str]:
-        """Operands (i64) of the linear group number and local id, for reports from `t`."""
+        """Returns i64 operands of the linear group number and the local id, for reports emitted into `t`."""
         return "0", "0"
 
     def count_access(self, instr: ir.Instr) -> None:
-        """Called before each instruction, for what counts how often it runs."""
+        """Is called before each instruction. Subclasses count executed accesses."""
 
     def leave(self, value: str | None) -> None:
-        """End this work-item (or return `value` from a library function)."""
+        """Ends this work-item, or returns `value` from a library function."""
         raise NotImplementedError
 
     # Values
 
     def value(self, value: ir.Value) -> str:
-        """The operand of a value that is no pointer."""
+        """Returns the operand of a value that is not a pointer."""
         if isinstance(value, ir.Const):
             return constants.text(value)
         known = self.values.get(id(value))
@@ -119,10 +120,11 @@ class Emitter:
         return self.load_slots(value)[0]
 
     def typed_operand(self, value: ir.Value) -> str:
+        """Returns the operand of a value, preceded by its LLVM type."""
         return f"{llvm_types.spell(value.type)} {self.value(value)}"
 
     def pointer(self, value: ir.Value) -> Ptr:
-        """The emitted form of a pointer value."""
+        """Returns the emitted form of a pointer value."""
         known = self.pointers.get(id(value))
         if known is not None:
             return known
@@ -135,12 +137,13 @@ class Emitter:
         return Ptr(target.base, target.length, offset, self.provenance.align(value), target)
 
     def object(self, object_id: ObjectId) -> Object:
+        """Returns the memory object of an id, emitting its operands on first use."""
         if object_id not in self.objects:
             self.objects[object_id] = Object(NULL, "null", "null", "null", 0) if object_id == NULL else self.object_of(object_id)
         return self.objects[object_id]
 
     def address(self, pointer: Ptr) -> str:
-        """The machine address as a `ptr` operand."""
+        """Returns the machine address as a `ptr` operand."""
         if pointer.address is not None:
             return pointer.address
         if pointer.offset == 0:
@@ -148,13 +151,13 @@ class Emitter:
         return self.body.op(f"getelementptr i8, ptr {pointer.base}, i64 {pointer.offset}")
 
     def part_types(self, value: ir.Value) -> list[str]:
-        """LLVM types of the parts that stand for a value."""
+        """Returns the LLVM types of the parts of a value."""
         if is_pointer(value):
             return ["ptr", "i64", "i64"] if self.provenance.object_id(value) is None else ["i64"]
         return [llvm_types.spell(value.type), *self.hooks.mask_types(value)]
 
     def parts(self, value: ir.Value, like: ir.Value | None = None) -> list[str]:
-        """Operands of a value's parts, in the form that `like` (default: itself) has."""
+        """Returns the operands of the parts of a value, in the form that `like` (default: the value) has."""
         if not is_pointer(value):
             return [self.value(value), *self.hooks.masks(value, like)]
         pointer = self.pointer(value)
@@ -163,7 +166,7 @@ class Emitter:
         return [str(pointer.offset)]
 
     def rebuild_pointer(self, value: ir.Value, parts: list[str]) -> Ptr:
-        """The pointer that `parts` stand for."""
+        """Returns the pointer that consists of `parts`."""
         align = self.provenance.align(value)
         object_id = self.provenance.object_id(value)
         if object_id is None:
@@ -172,17 +175,18 @@ class Emitter:
         return Ptr(target.base, target.length, parts[0], align, target)
 
     def define(self, instr: ir.Instr, operand: str) -> None:
-        """Bind the result of a non-pointer instruction."""
+        """Binds the result of an instruction that is not a pointer."""
         self.values[id(instr)] = operand
         self._store_slots(instr, [operand, *self.hooks.masks(instr)])
 
     def define_pointer(self, instr: ir.Instr, pointer: Ptr) -> None:
+        """Binds the result of an instruction that is a pointer."""
         self.pointers[id(instr)] = pointer
         if id(instr) in self.slots:
             self._store_slots(instr, self.parts(instr))
 
     def define_parts(self, instr: ir.Instr, parts: list[str]) -> None:
-        """Bind a value from its parts, as a phi or a reload gives them."""
+        """Binds a value to its parts, as a phi or a reload yields them."""
         if isinstance(instr.type, ir.Pointer):
             self.pointers[id(instr)] = self.rebuild_pointer(instr, parts)
         else:
@@ -201,14 +205,15 @@ class Emitter:
         self.hooks.forget(instr)
 
     def load_slots(self, value: ir.Value) -> list[str]:
+        """Emits loads of the stack slots of a value. Returns its parts."""
         slots = self.slots[id(value)]
         return [self.body.op(f"load {type}, ptr {slot}") for slot, type in zip(slots, self.part_types(value), strict=True)]
 
     # Reports
 
     def report(self, t: Text, site: DiagnosticSite, *values: str | int) -> None:
-        """Write into `t` (cold code) the report of `site` with up to six values; sticky code only raises its flag,
-        but for what is defined."""
+        """Emits into the cold code `t` the report of `site` with up to six values. With deferred checks, it only sets the
+        fault flag, or counts the event if the kind is benign."""
         if self.unit.deferred_checks and site.kind not in (*IMMEDIATE_KINDS, *BENIGN_KINDS):
             self.unit.may_fail = True
             t.do("store i8 1, ptr %sticky")
@@ -222,7 +227,7 @@ class Emitter:
         t.do(f"call void @report(ptr %ctx, i64 {number}, i64 {group}, i64 {local}, {rest})")
 
     def report_if(self, condition: str, site: DiagnosticSite, *values: str | int) -> None:
-        """Report `site` where the i1 `condition` holds, and go on."""
+        """Emits a report of `site` if the i1 `condition` holds. Execution continues."""
         if not self.unit.checked:
             return
         bad, on = self.body.fresh("bad"), self.body.fresh("on")
@@ -235,17 +240,18 @@ class Emitter:
         self.body.block(on)
 
     def mask_inactive(self, type: ir.Type, flags: str) -> str:
-        """`flags` (i1 lanes like those of `type`) where a lane is there at all; here each is part of one work-item's value."""
+        """Returns `flags` (i1 lanes like those of `type`) cleared in lanes of inactive work-items. In scalar code all lanes
+        belong to one active work-item."""
         return flags
 
     def branch_on_failure(self, condition: str, failed: str, ok: str) -> None:
-        """Branch on a check. Sticky code says nothing of likelihood, so that LLVM may turn the branch into a mask."""
+        """Emits the branch of a check. With deferred checks it has no branch weights, so that LLVM may turn it into a mask."""
         self.body.branch(condition, failed, ok, unlikely=not self.unit.deferred_checks)
 
     # Code
 
     def emit_segments(self, order: list[Segment], polled: set[tuple[Segment, Segment]]) -> None:
-        """Write the segments of one region; phis are completed at the end, when all their edges exist."""
+        """Emits the segments of one region. Phis are completed at the end, when all their edges exist."""
         for segment in order:
             self.body.block(segment.label)
             phis = segment.start == 0
@@ -268,7 +274,7 @@ class Emitter:
         self._complete_phis()
 
     def leave_at_sync(self, segment: Segment) -> None:
-        """End the region at the segment's split."""
+        """Ends the region at the synchronisation point of the segment."""
         raise NotImplementedError
 
     def _instruction(self, instr: ir.Instr) -> None:
@@ -294,7 +300,7 @@ class Emitter:
             self.define_parts(instr, pending.names)
 
     def _flush_phis(self, segment: Segment) -> None:
-        """Store phis that have slots, after the last phi of the block."""
+        """Stores the phis that have stack slots, after the last phi of the block."""
         for instr in segment.block.instrs:
             if instr.op != "phi":
                 return
@@ -321,7 +327,7 @@ class Emitter:
             self.body.do(f"switch {type} {self.value(last.operands[0])}, label %{targets[0]} [ {cases} ]")
 
     def poll(self, loc: ir.SourceLoc) -> None:
-        """Look at the stop flag; end the work-item if it is set."""
+        """Emits a test of the stop flag, which ends the work-item if set."""
 
     def _feed_phis(self, segment: Segment) -> None:
         block = segment.block

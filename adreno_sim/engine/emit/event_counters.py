@@ -1,7 +1,7 @@
-"""What sticky code says of what is defined: a worker counts occurrences for itself, and adds them up when it ends.
+"""Event counters: occurrences of benign events in code with deferred checks.
 
-Reads outside an image may be a good part of what a kernel does, so this costs no call and no shared counter. Number,
-first occurrence and its values are those that reporting code finds.
+Each worker counts in its own arena and adds its counts to the launch's when it ends, so that frequent events such as reads
+outside an image cost no call and no shared counter. Count, first occurrence and its values equal those of reporting code.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Reporter(Protocol):
-    """What writes code that reports: its unit, and the group and local id (i64) of the work-item at hand."""
+    """An emitter that can report: its unit, and the group and local id (i64) of the current work-item."""
 
     @property
     def unit(self) -> Unit: ...
@@ -28,9 +28,9 @@ class Reporter(Protocol):
 def count_event(
     e: Reporter, t: Text, site: DiagnosticSite, times: str | int, first: Callable[[], tuple[str, str, Sequence[str | int]]]
 ) -> None:
-    """Write into `t` (cold code of a region) that `site` fires `times` (i64), for work-items none of which is before `e.item`.
+    """Emits into `t`, cold code of a region, that `site` occurs `times` (i64) for work-items not before `e.report_ids`.
 
-    `first` writes into `t` the group, local id and values of the first of them.
+    `first` emits into `t` the group, local id and values of the first of these work-items.
     """
     number = e.unit.table.add(site)
     count = t.op(f"getelementptr i8, ptr %arena, i64 {e.unit.counter_offset(number)}")
@@ -50,7 +50,7 @@ def count_event(
 
 
 def zero_counters(unit: Unit) -> list[str]:
-    """Lines at a worker's start: its counts are zero."""
+    """Returns the lines at a worker's start that clear its counters."""
     t = Text(prefix="noted.")
     for offset in unit.counter_offsets.values():
         t.do(f"store i64 0, ptr {t.op(f'getelementptr i8, ptr %arena, i64 {offset}')}, align 8")
@@ -58,7 +58,7 @@ def zero_counters(unit: Unit) -> list[str]:
 
 
 def flush_counters(unit: Unit) -> list[str]:
-    """Lines at its end: they are added to the launch's."""
+    """Returns the lines at a worker's end that add its counters to the launch's."""
     t = Text(prefix="told.")
     for number, offset in unit.counter_offsets.items():
         total = t.op(f"load i64, ptr {t.op(f'getelementptr i8, ptr %arena, i64 {offset}')}, align 8")
@@ -67,6 +67,6 @@ def flush_counters(unit: Unit) -> list[str]:
 
 
 def _word(t: Text, number: int, word: int) -> str:
-    """Where a word of a site's record is."""
+    """Emits the address of a word of a site's record."""
     records = context.read(t, context.SITES, "ptr")
     return t.op(f"getelementptr i8, ptr {records}, i64 {(number * context.SITE_WORDS + word) * 8}")

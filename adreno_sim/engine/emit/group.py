@@ -1,4 +1,5 @@
-"""The code around the regions: running one work-group through its splits, and a worker that takes groups until none is left."""
+"""The code around the regions: `@group` runs one work-group through its synchronisation points; `@worker` takes groups until
+none is left."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from .region import ABANDONED, ARGUMENTS, PARAMETERS, KernelPlan
 
 
 def group_function(plan: KernelPlan) -> str:
-    """`i64 @group(...)`: one work-group from start to end; 0, or ABANDONED."""
+    """Returns `i64 @group(...)`, which runs one work-group from start to end. It returns 0, or ABANDONED."""
     if plan.is_single_region:
         body = f"  %r = call i64 @region.0({ARGUMENTS})\n  ret i64 %r"
     elif plan.by_subgroup:
@@ -20,7 +21,7 @@ def group_function(plan: KernelPlan) -> str:
 
 
 def _dispatch(plan: KernelPlan, prefix: str, current: str, numbers: list[int], after: str) -> list[str]:
-    """Call the region `current`; its result is `%{prefix}.result` in block `after`."""
+    """Emits the call of region `current`. Its result is `%{prefix}.result` in block `after`."""
     cases = " ".join(f"i64 {n}, label %{prefix}.r{n}" for n in numbers)
     lines = [f"  %{prefix}.tick = call i64 @shadow.tick(ptr %ctx)"] if plan.shadow is not None else []
     lines.append(f"  switch i64 {current}, label %{prefix}.none [ {cases} ]")
@@ -33,7 +34,7 @@ def _dispatch(plan: KernelPlan, prefix: str, current: str, numbers: list[int], a
 
 
 def _combine(plan: KernelPlan, prefix: str, reached: str, after: str) -> list[str]:
-    """Run the combining function of the collective that was reached, if it is one, then go to `after`."""
+    """Emits the call of the combining function if a collective was reached, then a jump to `after`."""
     numbers = [s.number for s in plan.regions.graph.sync_points if s.number in plan.collective]
     cases = " ".join(f"i64 {n}, label %{prefix}.c{n}" for n in numbers)
     lines = [f"  switch i64 {reached}, label %{after} [ {cases} ]"]
@@ -43,7 +44,7 @@ def _combine(plan: KernelPlan, prefix: str, reached: str, after: str) -> list[st
 
 
 def _run_in_lockstep(plan: KernelPlan) -> str:
-    """Without sub-groups: region after region, all work-items in step."""
+    """Emits the schedule without sub-groups: all work-items run a region before any runs the next."""
     lines = ["  br label %step", "step:", "  %current = phi i64 [ 0, %entry ], [ %run.result, %again ]"]
     lines += _dispatch(plan, "run", "%current", [r.number for r in plan.regions.regions], "ran")
     lines += ["  %on = icmp sgt i64 %run.result, 0", "  br i1 %on, label %more, label %end", "more:"]
@@ -55,12 +56,13 @@ def _run_in_lockstep(plan: KernelPlan) -> str:
 
 
 def _announce_sync(plan: KernelPlan) -> list[str]:
-    """All work-items of the group have met at the split `%run.result`."""
+    """Emits the call that tells the shadow that all work-items of the group met at `%run.result`."""
     return ["  call void @shadow.met(ptr %ctx, i64 %run.result)"] if plan.shadow is not None else []
 
 
 def _poll(group: str, local: str, on: str, end: str) -> list[str]:
-    """Look at the stop flag between regions: a loop around a barrier is in no region. Goes to `on`, or by %stopped to `end`."""
+    """Emits a test of the stop flag between regions, for loops around a barrier. Continues at `on`, or at `end` by way of
+    %stopped."""
     return [
         f"  %stop.p = getelementptr i8, ptr %ctx, i64 {context.STOP * 8}",
         "  %stop.flag = load atomic i64, ptr %stop.p monotonic, align 8",
@@ -73,7 +75,8 @@ def _poll(group: str, local: str, on: str, end: str) -> list[str]:
 
 
 def _run_by_subgroup(plan: KernelPlan) -> str:
-    """With sub-groups: each runs alone between the places where the whole group meets. `state` holds where each is."""
+    """Emits the schedule with sub-groups: each runs alone between synchronisation points of the group. `state` holds the
+    region of each."""
     wave = plan.unit.spec.wave_size
     state = plan.unit.reserve_arena(8 * -(-plan.unit.spec.items // wave))
     wave_numbers = [s.number for s in plan.regions.graph.sync_points if s.scope == "wave"]
@@ -154,7 +157,8 @@ abandon:
 
 
 def diverged_function(first_site: int) -> str:
-    """`@diverged(ctx, group, local, here, there)`: work-items of a group reached different splits (0 = the end)."""
+    """Returns `@diverged(ctx, group, local, here, there)`, which reports that work-items of a group reached different
+    synchronisation points (0 is the end)."""
     return f"""
 define internal void @diverged(ptr %ctx, i64 %group, i64 %local, i64 %here, i64 %there) #1 {{
 entry:
@@ -168,7 +172,8 @@ entry:
 
 
 def stopped_function(first_site: int) -> str:
-    """`@stopped(ctx, group, local, split)`: the launch was stopped while a group went from split to split."""
+    """Returns `@stopped(ctx, group, local, split)`, which reports that the launch was stopped between two synchronisation
+    points."""
     return f"""
 define internal void @stopped(ptr %ctx, i64 %group, i64 %local, i64 %split) #1 {{
 entry:
@@ -180,7 +185,7 @@ entry:
 
 
 def watched_function() -> str:
-    """`@watched(ctx, site, group, local)`: append a store event with the watched bytes as they are now."""
+    """Returns `@watched(ctx, site, group, local)`, which appends a store event with the current watched bytes."""
     return f"""
 define internal void @watched(ptr %ctx, i64 %site, i64 %group, i64 %local) #1 {{
 entry:
@@ -231,7 +236,8 @@ done:
 
 
 def _group_items(plan: KernelPlan) -> str:
-    """Lines that give `%items`, the work-items of the group (only ranges of flattened ids need it exact)."""
+    """Returns lines that define `%items`, the number of work-items of the group. Only ranges of linear ids need it to be
+    exact."""
     spec = plan.unit.spec
     if spec.uniform or not plan.by_subgroup:
         return f"  %items = add i64 0, {spec.items}"
@@ -247,7 +253,8 @@ def _group_items(plan: KernelPlan) -> str:
 
 
 def _reset_init_shadow(plan: KernelPlan) -> tuple[str, str]:
-    """Lines of level full by which nobody has written local memory: once per worker, and at the start of each group."""
+    """Returns the lines of level full that address the init shadow of local memory, once per worker, and that clear it, at
+    the start of each group."""
     if plan.local_init_shadow is None or not plan.unit.local_bytes:
         return "", ""
     clear = f"  call void @llvm.memset.p0.i64(ptr %valid, i8 0, i64 {plan.unit.local_bytes}, i1 false)\n"
@@ -255,7 +262,7 @@ def _reset_init_shadow(plan: KernelPlan) -> tuple[str, str]:
 
 
 def _scheduled_group(plan: KernelPlan) -> tuple[str, str, str]:
-    """Lines of level full: once per worker, the group of the turn `%turn` as `%gl`, and at the start of each group."""
+    """Returns the lines of level full for: once per worker; the group `%gl` of step `%turn`; the start of each group."""
     shadow, (once, start) = plan.shadow, _reset_init_shadow(plan)
     if shadow is None:
         return once, "  %gl = add i64 %turn, 0", start
@@ -270,9 +277,10 @@ def _scheduled_group(plan: KernelPlan) -> tuple[str, str, str]:
 
 
 def worker_functions(plan: KernelPlan) -> str:
-    """`void @worker(ctx, args, mem)`, exported: sets the processor's float mode, takes chunks of groups, restores the mode.
+    """Returns `void @worker(ctx, args, mem)`, which is exported. It sets the processor's float mode, runs chunks of groups,
+    and restores the mode.
 
-    The groups run in a function of their own that is never inlined: no float operation may move across the mode switch.
+    The groups run in `@groups`, which is never inlined: no float operation may move across the mode switch.
     """
     for name in ("llvm.x86.sse.stmxcsr", "llvm.x86.sse.ldmxcsr"):
         plan.unit.declare(name, "void", "ptr")

@@ -1,7 +1,7 @@
-"""Half precision by way of float: each operation computes in float and rounds once, to nearest even.
+"""Half-precision arithmetic: each operation is computed in float and rounded once, to nearest even.
 
-For + - * / and sqrt that equals rounding the exact result (float has more than twice the digits). The conversion
-instructions ignore the processor's flush mode, so flushing of half denormals is explicit.
+For + - * / and sqrt the result equals the correctly rounded one, since float has more than twice the digits. Conversion
+instructions ignore the processor's flush mode, so half denormals are flushed explicitly.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def is_half(type: ir.Type) -> bool:
 
 
 def _flush(e: Emitter, type: ir.Type, value: str) -> str:
-    """`value` with denormal halves replaced by zeros of the same sign."""
+    """Returns `value` with denormal halves replaced by zeros of the same sign."""
     half, words = llvm_types.spell(type), llvm_types.with_elem(type, _WORD)
     spelled, flags = llvm_types.spell(words), llvm_types.spell(llvm_types.with_elem(type, ir.Int(1)))
     pattern = e.body.op(f"bitcast {half} {value} to {spelled}")
@@ -31,25 +31,25 @@ def _flush(e: Emitter, type: ir.Type, value: str) -> str:
 
 
 def widen(e: Emitter, type: ir.Type, value: str) -> str:
-    """An arithmetic operand of half `type` as float, flushed if the launch flushes."""
+    """Returns an arithmetic operand of half `type` as float, flushed if the launch flushes denormals."""
     if e.unit.spec.flush_denormals:
         value = _flush(e, type, value)
     return extend(e, type, value)
 
 
 def narrow(e: Emitter, type: ir.Type, value: str) -> str:
-    """An arithmetic result in float as half `type`, flushed if the launch flushes."""
+    """Returns an arithmetic result in float as half `type`, flushed if the launch flushes denormals."""
     result = truncate(e, type, value)
     return _flush(e, type, result) if e.unit.spec.flush_denormals else result
 
 
 def extend(e: Emitter, type: ir.Type, value: str) -> str:
-    """Half to float, exact, no flushing."""
+    """Returns a half value as float, exactly and without flushing."""
     wide = llvm_types.spell(llvm_types.with_elem(type, _FLOAT))
     return e.body.op(f"fpext {llvm_types.spell(type)} {value} to {wide}")
 
 
 def truncate(e: Emitter, type: ir.Type, value: str) -> str:
-    """Float to half `type`, to nearest even, no flushing."""
+    """Returns a float value as half `type`, rounded to nearest even, without flushing."""
     wide = llvm_types.spell(llvm_types.with_elem(type, _FLOAT))
     return e.body.op(f"fptrunc {wide} {value} to {llvm_types.spell(type)}")

@@ -1,4 +1,4 @@
-"""Which image and which sampler an operand stands for."""
+"""Resolves the image and sampler operands of calls."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from .image_refs import AXES, ImageRef
 from .region import RegionEmitter
 
 NO_SAMPLER = Sampler(False, "none", "nearest")
-"""What a read without a sampler means."""
+"""The sampler of a read without a sampler operand."""
 
 _ADDRESSING = ("none", "clamp_to_edge", "clamp", "repeat", "mirrored_repeat")
 
 
 def image_of(e: Emitter, value: ir.Value, instr: ir.Instr) -> ImageRef:
-    """The image an operand stands for."""
+    """Returns the image that an operand denotes."""
     if not isinstance(value, ir.Param) or not isinstance(e, RegionEmitter):
         raise unsupported("an image that is no kernel argument", instr.loc)
     arg = e.unit.spec.args[value.index]
@@ -29,7 +29,7 @@ def image_of(e: Emitter, value: ir.Value, instr: ir.Instr) -> ImageRef:
 
 
 def sampler_of(e: Emitter, value: ir.Value, instr: ir.Instr) -> Sampler:
-    """The sampler an operand stands for; it is always known when compiling."""
+    """Returns the sampler that an operand denotes. It is always known at compile time."""
     if isinstance(value, ir.Param):
         arg = e.unit.spec.args[value.index]
         assert isinstance(arg, SamplerArg)
@@ -42,7 +42,7 @@ def sampler_of(e: Emitter, value: ir.Value, instr: ir.Instr) -> Sampler:
 
 
 def decode_sampler(bits: int, instr: ir.Instr) -> Sampler:
-    """A sampler from the bits of its CLK_ constants (bit 0 normalised, bits 1-3 addressing, bits 4-5 filter)."""
+    """Returns the sampler of CLK_ bits: bit 0 normalised, bits 1-3 addressing, bits 4-5 filter."""
     addressing, filter = bits >> 1 & 7, bits >> 4 & 3
     if addressing >= len(_ADDRESSING) or filter not in (1, 2):
         raise unsupported(f"sampler value {bits:#x}", instr.loc)

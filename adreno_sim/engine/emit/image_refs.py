@@ -1,4 +1,4 @@
-"""An image argument as emitters see it: fields of the descriptor, extents by axis."""
+"""Image arguments in emitters: fields of the descriptor, and extents by axis."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from ...ir import ir
 from ..abi import argument_block
 
 AXES = {"image1d": 1, "image1d_buffer": 1, "image1d_array": 1, "image2d": 2, "image2d_array": 2, "image3d": 3}
-"""Axes that are filtered and addressed, by image kind; an array has its layer as one coordinate more."""
+"""The number of filtered and addressed axes by image kind. An array has its layer as one more coordinate."""
 
 
 class ArgumentFields(Protocol):
-    """Reads fields of an argument's descriptor: `offset` is their place in bytes; narrow ones are i32."""
+    """Loads fields of an argument's descriptor at a byte `offset`; narrow fields are i32."""
 
     def argument_field(self, index: int, offset: int, type: str) -> str: ...
     def narrow_field(self, index: int, offset: int) -> str: ...

@@ -1,9 +1,9 @@
-"""Arrays inside larger objects: rows of a private or local array, arrays that are fields of a struct.
+"""Bounds of arrays inside larger objects: rows of a private or local array, and array fields of a struct.
 
-An index beyond such an array lands in the next row or field. It stays inside the object, whose bounds are what accesses
-are checked against; only the type that the source indexes says that it is wrong. Checked is what is subscripted as an
-array (`t[i][j]`, `s.a[j]`) and accessed there; pointer arithmetic from its first element is free to go on, and so is the
-last field of a struct with at most one element, which stands for as many as there are.
+An index beyond such an array lands in the next row or field, inside the object whose bounds accesses are checked against, so
+only the indexed type shows the error. Subscripts of arrays (`t[i][j]`, `s.a[j]`) are checked if memory is accessed there. Not
+checked are pointer arithmetic from the first element, and the last field of a struct if it has at most one element (a
+flexible array).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .emitter import Emitter
 
 @dataclass(frozen=True)
 class IndexStep:
-    """One index of a gep: its position among them, the array it goes into, the struct that this is a field of, the index."""
+    """One index of a gep: its position, the array it indexes, the struct of which that array is a field, and the operand."""
 
     level: int
     array: ir.Type
@@ -28,7 +28,7 @@ class IndexStep:
 
 
 def emit_index_checks(e: Emitter, gep: ir.Instr, steps: list[IndexStep], pointer: Ptr) -> None:
-    """Report every index with which `gep`, whose result is `pointer`, leaves an array but not the object."""
+    """Emits a report for every index with which `gep` leaves an array but not the object. `pointer` is its result."""
     if not e.unit.checked:
         return
     nbytes = accessed_bytes(e, gep)
@@ -50,7 +50,7 @@ def _emit_check(e: Emitter, array: ir.Array, index: str | int, nbytes: int | Non
 
 
 def is_whole_variable(gep: ir.Instr, level: int) -> bool:
-    """Whether the array is all of a variable: the bounds of the object are its bounds."""
+    """Returns whether the indexed array is a whole variable, whose bounds are those of the object."""
     pointer, first = gep.operands[0], gep.operands[1]
     variable = (isinstance(pointer, ir.Instr) and pointer.op == "alloca") or _is_global(pointer)
     return variable and level == 1 and isinstance(first, ir.Const) and first.value == 0
@@ -63,13 +63,14 @@ def _is_global(pointer: ir.Value) -> bool:
 
 
 def is_open_ended(gep: ir.Instr, step: IndexStep) -> bool:
+    """Returns whether the indexed array is the last field of a struct and has at most one element."""
     assert isinstance(step.array, ir.Array)
     parent = step.parent or (_struct_of(gep.operands[0]) if step.level == 1 else None)
     return step.array.count <= 1 and isinstance(parent, ir.Struct) and parent.fields[-1] == step.array
 
 
 def _struct_of(pointer: ir.Value) -> ir.Type | None:
-    """The struct of which `pointer` is the address of a field; clang makes that a gep of its own."""
+    """Returns the struct of whose field `pointer` is the address. clang makes that a separate gep."""
     if not isinstance(pointer, ir.Instr) or pointer.op != "gep":
         return None
     type, parent = pointer.elem, None
@@ -84,7 +85,8 @@ def _struct_of(pointer: ir.Value) -> ir.Type | None:
 
 
 def accessed_bytes(e: Emitter, gep: ir.Instr) -> int | None:
-    """Bytes that a load or store accesses at the result, 0 where that is left to another gep or a call; None if nothing does."""
+    """Returns the bytes that a load or store accesses at the result of `gep`; 0 if another gep or a call decides; None if
+    nothing accesses it."""
     found = None
     for user in e.users.get(id(gep), ()):
         if user.op == "load":

@@ -1,8 +1,8 @@
-"""What level "full" adds to the code of a work-item, or of a vector of them: emitters call these around everything they emit.
+"""Instrumentation callbacks: emitters call them around the code of a work-item, or of a vector of them.
 
-Here they do nothing, as levels "off" and "bounds" want it, and as library functions do; `shadow.Shadow` and
-`vector.init_checks.ValidBytes` are the other kinds. Pointers and coordinates given to them are in range, and the access itself
-follows.
+The base class adds no code, as levels "off" and "bounds" and library functions need. Level full uses
+`shadow.ShadowInstrumentation` in scalar code and `vector.init_checks.VectorInitChecks` in vector code. Pointers and
+coordinates passed here are in bounds, and the access itself is emitted after the call.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class LocalShadow(Protocol):
-    """What the code around regions must know of the shadow of a group's local memory: offsets in the arena, and bytes."""
+    """Where the shadow of a group's local memory lies: offsets in the arena, and sizes in bytes."""
 
     @property
     def local_bytes(self) -> int: ...
@@ -32,68 +32,68 @@ class LocalShadow(Protocol):
 
 
 class Instrumentation:
-    """Hooks that leave the code as it is.
+    """Callbacks that add no code.
 
-    A value that may be undefined has one part more than its operand: the mask of its undefined lanes.
+    A value that may be undefined has further parts besides its operand: the mask of its undefined lanes.
     """
 
     def before_instr(self, instr: ir.Instr) -> None:
-        """`instr` comes next (terminators and splits as well)."""
+        """Is called before every instruction, terminators and synchronisation points included."""
 
     def mask_types(self, value: ir.Value) -> list[str]:
-        """LLVM types of the additional parts of a value."""
+        """Returns the LLVM types of the further parts of a value."""
         return []
 
     def masks(self, value: ir.Value, like: ir.Value | None = None) -> list[str]:
-        """Operands of the additional parts, in the form that `like` (default: itself) has."""
+        """Returns the operands of the further parts, in the form that `like` (default: the value) has."""
         return []
 
     def bind(self, instr: ir.Instr, masks: Sequence[str]) -> None:
-        """The additional parts of `instr`, as a phi or a reload gives them."""
+        """Binds the further parts of `instr`, as a phi or a reload yields them."""
 
     def forget(self, instr: ir.Instr) -> None:
-        """What is known of `instr` lies in its slots from now on."""
+        """Drops the masks of `instr`, which are in its stack slots from now on."""
 
     def on_load(self, pointer: Ptr, type: ir.Type, instr: ir.Instr | None) -> None:
-        """A load of `type`, whose lanes are those of the result of `instr` (None: its value is used whatever comes)."""
+        """Precedes a load of `type` into the lanes of `instr`. None means that every lane counts as used."""
 
     def after_load(self, instr: ir.Instr | None) -> None:
-        """The load of `instr` is complete, also where it was out of bounds."""
+        """Follows the load of `instr`, also if it was out of bounds."""
 
     def on_store(self, pointer: Ptr, type: ir.Type, operand: str, value: ir.Value | None) -> None:
-        """A store of `operand`; `value` is what it was made of lane by lane (None: it is defined)."""
+        """Precedes a store of `operand`, made lane by lane from `value`. None means that it is defined."""
 
     def on_atomic(self, pointer: Ptr, type: ir.Type, reads: bool, writes: bool) -> None:
-        """An atomic operation."""
+        """Precedes an atomic operation."""
 
     def on_copy(self, target: Ptr, source: Ptr | None, nbytes: str) -> None:
-        """A copy, or a fill where there is no source."""
+        """Precedes a copy, or a fill if there is no source."""
 
     def on_memset(self, pointer: Ptr, nbytes: int) -> None:
-        """A write whose values are not at hand."""
+        """Precedes a write of `nbytes` bytes that all count as defined."""
 
     def on_image_read(self, image: ImageRef, where: Sequence[str], offset: str, instr: ir.Instr | None) -> None:
-        """A read of the texel at byte `offset` of the image."""
+        """Precedes a read of the texel at byte `offset` of the image."""
 
     def on_image_write(self, image: ImageRef, where: Sequence[str], offset: str, type: ir.Type, operand: str) -> None:
-        """A write of `operand`, as it is stored, to the texel at byte `offset` of the image."""
+        """Precedes a write of `operand`, in its stored form, to the texel at byte `offset` of the image."""
 
     def on_alloca(self, variable: ir.Instr) -> None:
-        """A work-item begins with the private variable that the alloca `variable` stands for."""
+        """Is called when a work-item starts, for each private variable it allocates."""
 
     # All lanes of a vector of work-items at once; `mask`: those that make the access, None for all
 
     def on_vector_load(self, where: LanePtr, variable: ir.Instr | None, elem: ir.Type, count: int, mask: str | None) -> None:
-        """A load of `count` elements in a row from where each lane is, in the private `variable` or in other memory."""
+        """Precedes a load of `count` consecutive elements per lane, from the private `variable` or from other memory."""
 
     def on_vector_store(self, where: LanePtr, variable: ir.Instr | None, elem: ir.Type, count: int, mask: str | None) -> None:
-        """A store of `count` elements in a row to where each lane is."""
+        """Precedes a store of `count` consecutive elements per lane."""
 
     def on_vector_fill(self, variable: ir.Instr) -> None:
-        """All lanes write the whole of a private variable."""
+        """Precedes a write of a whole private variable by all lanes."""
 
     def on_vector_image_read(self, image: ImageRef, where: Callable[[str], LanePtr], mask: str | None) -> None:
-        """A read of one texel by each lane; `where(base)`: where they are if the image begins at the address `base`."""
+        """Precedes a read of one texel per lane. `where(base)` returns their addresses in an image at `base`."""
 
     def on_vector_image_write(self, image: ImageRef, where: Callable[[str], LanePtr], mask: str | None) -> None:
-        """A write of one texel by each lane."""
+        """Precedes a write of one texel per lane."""

@@ -1,4 +1,4 @@
-"""The order in which groups, and work-items of a group, take their turns at level full: random, and the same for a seed."""
+"""The schedule of work-items at level full: a pseudo-random order that a seed determines."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _BRANCH_IF_PRESENT = "  br i1 %turn.in, label %item, label %latch"
 
 
 def emit_item_loop(e: RegionEmitter) -> tuple[list[str], list[str]]:
-    """One loop over the turns of a region, which finds the local ids from the table."""
+    """Returns head and tail of the loop over the steps of a region. The loop reads the local ids from a table."""
     spec = e.unit.spec
     table = context.read(e.prologue, context.ITEM_ORDER, "ptr")
     active = None if e.plan.by_subgroup else find_active_items(e.plan.regions, e.region)
@@ -43,7 +43,8 @@ def _index_from_table(table: str) -> list[str]:
 
 
 def _rotated_index(e: RegionEmitter, table: str, count: int) -> list[str]:
-    """Where only some work-items do anything: those in a row, from one that the table's first entry chooses."""
+    """Returns lines for a region with few active work-items: they run consecutively, starting at one that the first table
+    entry selects."""
     first = e.prologue.op(f"load i32, ptr {table}, align 4, !invariant.load !1")
     start = e.prologue.op(f"urem i64 {e.prologue.op(f'zext i32 {first} to i64')}, {count}")
     return [
@@ -55,7 +56,7 @@ def _rotated_index(e: RegionEmitter, table: str, count: int) -> list[str]:
 
 
 def _ids_in_group(e: RegionEmitter, sizes: Sequence[int]) -> list[str]:
-    """Local ids from an id flattened over `sizes`; at the edge some are not there."""
+    """Returns lines that compute local ids from an id linear over `sizes`. At the edge some work-items do not exist."""
     lines = [
         f"  %lx = urem i64 %turn.l, {sizes[0]}",
         f"  %turn.r = udiv i64 %turn.l, {sizes[0]}",
@@ -71,7 +72,8 @@ def _ids_in_group(e: RegionEmitter, sizes: Sequence[int]) -> list[str]:
 
 
 def _ids_in_subgroup(e: RegionEmitter) -> list[str]:
-    """Local ids from the lane and the first work-item of the sub-group, flattened over the group's own extents."""
+    """Returns lines that compute local ids from the lane and the sub-group's first work-item, linear over the group's own
+    extents."""
     t, sizes = e.opening, [e.item_ids.size(axis) for axis in range(3)]
     e.item_ids.local[0] = t.op(f"urem i64 %l, {sizes[0]}")
     rest = t.op(f"udiv i64 %l, {sizes[0]}")

@@ -1,4 +1,4 @@
-"""Pointers of a vector of work-items."""
+"""Pointers that differ between the lanes of a vector."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from ...ir.provenance import Ptr
 
 LaneOffsets = tuple[int, ...]
-"""One number per lane: by how much a lane's value is more than lane 0's."""
+"""One number per lane: the difference of the lane's value from lane 0's."""
 
 
 @dataclass(frozen=True)
 class LanePtr:
-    """Where each lane of a pointer is: `pointer`, plus a pattern of bytes, plus `index` (a vector) steps of `stride` bytes."""
+    """The address of each lane: `pointer`, plus its lane offset in bytes, plus `index` (a vector) times `stride` bytes."""
 
     pointer: Ptr
     lane_offsets: LaneOffsets

@@ -1,4 +1,4 @@
-"""Emits the function of one region of a kernel: its memory objects, its loops over work-items, how work-items leave."""
+"""Emits the function of one parallel region: its memory objects, its loops over work-items, and the exits of work-items."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ PARAMETERS = (
 )
 ARGUMENTS = "ptr %ctx, ptr %args, ptr %mem, ptr %arena, i64 %gx, i64 %gy, i64 %gz, i64 %gl, i64 %first, i64 %last"
 STACK_LIMIT = 8192
-"""Bytes of private arrays one work-item may keep on the worker's stack."""
+"""Bytes of private arrays that one work-item may keep on the worker's stack."""
 
 ABANDONED = -1
-"""What a region returns when its group must not go on: work-items disagreed, or the launch was stopped."""
+"""The result of a region whose group must not continue: work-items diverged, or the launch was stopped."""
 
 
 @dataclass
 class KernelPlan:
-    """What all regions of a kernel agree on: the regions, and where private objects and kept values lie in the arena."""
+    """What the regions of a kernel share: the regions themselves, and arena offsets of private objects and spilled values."""
 
     unit: Unit
     provenance: Provenance
@@ -58,17 +58,18 @@ class KernelPlan:
 
     @property
     def lanes(self) -> int:
-        """Work-items that run at once."""
+        """The number of work-items that run at once."""
         return 1
 
     @property
     def local_init_shadow(self) -> int | None:
-        """Where the valid bytes of local memory begin in the arena; None below level full."""
+        """The arena offset of the init shadow of local memory; None below level full."""
         return self.shadow.local_init_shadow if self.shadow is not None else None
 
 
 class RegionEmitter(Emitter):
-    """One region's function: `i64 @region.N(...)`, the number of the split every work-item reached, 0 at the kernel's end."""
+    """Emits the function of one region, `i64 @region.N(...)`. It returns the number of the synchronisation point that every
+    work-item reached, or 0 at the kernel's end."""
 
     def __init__(self, plan: KernelPlan, region: ParallelRegion):
         super().__init__(plan.unit, plan.unit.kernel, plan.provenance)
@@ -111,14 +112,14 @@ class RegionEmitter(Emitter):
         return Object(("param", param.index), param.name, "buffer", base, self.argument_field(param.index, 8))
 
     def argument_field(self, index: int, offset: int, type: str = "i64") -> str:
-        """A field of an argument's slot, loaded in the prologue on first use."""
+        """Returns a field of an argument's slot. It is loaded in the prologue on first use."""
         if (index, offset) not in self._fields:
             at = self.prologue.op(f"getelementptr i8, ptr %args, i64 {self.plan.args[index] + offset}")
             self._fields[index, offset] = self.prologue.op(f"load {type}, ptr {at}, align 8, !invariant.load !1")
         return self._fields[index, offset]
 
     def narrow_field(self, index: int, offset: int) -> str:
-        """A field of an argument's slot as i32."""
+        """Returns a field of an argument's slot as i32."""
         if (index, offset) not in self._narrow:
             self._narrow[index, offset] = self.prologue.op(f"trunc i64 {self.argument_field(index, offset)} to i32")
         return self._narrow[index, offset]
@@ -129,7 +130,7 @@ class RegionEmitter(Emitter):
         return self.argument_field(param.index, 0, llvm_types.spell(param.type))
 
     def argument_address(self, param: ir.Param) -> str:
-        """Where an argument passed by value lies, as a struct's bytes are copied from."""
+        """Returns the address of an argument passed by value, from which the bytes of a struct are copied."""
         return self.prologue.op(f"getelementptr i8, ptr %args, i64 {self.plan.args[param.index]}")
 
     def _private(self, object_id: ObjectId) -> Object:
@@ -159,7 +160,7 @@ class RegionEmitter(Emitter):
         return "%gl", self.item_ids.slot(t)
 
     def emit(self) -> str:
-        """The whole function as text."""
+        """Returns the text of the whole function."""
         self.opening = Text(self.prologue.names, label="item")
         proven = self.unit.spec.proofs != NOTHING
         self.is_nsw = self.unit.is_nsw if proven else Intervals(self.region.order, Grid.of(self.unit.spec)).is_nsw
@@ -185,7 +186,7 @@ class RegionEmitter(Emitter):
         return "\n".join(lines)
 
     def _nested_loops(self) -> tuple[list[str], list[str]]:
-        """Loops over the axes that have any, z, y, x."""
+        """Returns head and tail of the loops over z, y and x."""
         axes = [a for a in (2, 1, 0) if self._looped(a)]
         head, tail = ["begin:"], ["latch:"]
         before = "begin"
@@ -205,15 +206,15 @@ class RegionEmitter(Emitter):
         return head, tail
 
     def _looped(self, axis: int) -> bool:
-        """Whether there is a loop along `axis`: one work-item needs none."""
+        """Returns whether there is a loop along `axis`. A single work-item needs none."""
         return not (self.unit.spec.uniform and self.unit.spec.local_size[axis] == 1)
 
     def _step(self, axis: int) -> int:
-        """Work-items along `axis` that one pass of the loops takes."""
+        """Returns the number of work-items along `axis` that one iteration handles."""
         return 1
 
     def _loop_end(self, axis: int) -> str:
-        """How far the loop along `axis` runs: over the group, or as far as anything is done."""
+        """Returns the end of the loop along `axis`: the size of the group, or the bound of active work-items."""
         active = find_active_items(self.plan.regions, self.region)
         size = self.item_ids.size(axis)
         if active is None or active.axis != axis:
@@ -224,7 +225,7 @@ class RegionEmitter(Emitter):
         return self.prologue.op(f"call {least}(i64 {size}, i64 {active.bound})")
 
     def _flat_loop(self) -> tuple[list[str], list[str]]:
-        """One loop over flattened local ids from %first to %last."""
+        """Returns head and tail of one loop over linear local ids from %first to %last."""
         t = self.opening
         head = [
             "begin:",
@@ -243,12 +244,12 @@ class RegionEmitter(Emitter):
 
     @property
     def _ends(self) -> set[int]:
-        """Where work-items may be when they leave: one place is agreement without asking."""
+        """The synchronisation points at which work-items may leave. If there is one only, they agree without a test."""
         return {number for _, number in self.exits} or {0}
 
     @property
     def _counters(self) -> dict[str, int]:
-        """Counters of accesses by name, and where the launch adds them up."""
+        """Access counters by name, and the context words that hold their sums."""
         return {"executed": context.EXECUTED, "executed.proven": context.EXECUTED_PROVEN} if self.unit.spec.count else {}
 
     def count_access(self, instr: ir.Instr) -> None:
@@ -258,7 +259,7 @@ class RegionEmitter(Emitter):
                 self.body.do(f"store i64 {self.body.op(f'add i64 {before}, 1')}, ptr %{name}")
 
     def _flush(self, t: Text) -> None:
-        """Hand the region's flag and counters to the launch, on the way out."""
+        """Emits the transfer of the region's fault flag and counters to the launch, on the way out."""
         for name, word in self._counters.items():
             total = t.op(f"load i64, ptr %{name}")
             t.op(f"atomicrmw add ptr {context.field(t, word)}, i64 {total} monotonic")
@@ -276,7 +277,7 @@ class RegionEmitter(Emitter):
         return ["  %agreed.last = load i64, ptr %agreed", "  ret i64 %agreed.last"]
 
     def _open_item(self) -> None:
-        """Bring in what lives across splits; in the first region, give private variables their zeros."""
+        """Reloads the values live across synchronisation points. In the first region it also zeroes private variables."""
         for value in self.region.redefined:
             self.slots[id(value)] = [self.prologue.op(f"alloca {t}, align 16") for t in self.part_types(value)]
         body, self.body = self.body, self.opening
@@ -295,7 +296,7 @@ class RegionEmitter(Emitter):
         self.hooks.on_alloca(instr)
 
     def arena_slot(self, t: Text, offset: int, type: str) -> str:
-        """The address of this work-item's entry in the arena array of `type` at `offset`."""
+        """Emits the address of this work-item's entry in the arena array of `type` at `offset`."""
         base = t.op(f"getelementptr i8, ptr %arena, i64 {offset}")
         return t.op(f"getelementptr [{value_bytes(type)} x i8], ptr {base}, i64 {self.slot}")
 
@@ -328,7 +329,7 @@ class RegionEmitter(Emitter):
         self.body.jump("left")
 
     def _close_item(self) -> None:
-        """Where every work-item ends: the first says where it got to, the others must agree."""
+        """Emits the common exit of work-items: the first records where it left, the others must have left at the same point."""
         t = self.body
         t.block("left")
         if len(self._ends) == 1:
@@ -367,7 +368,7 @@ class RegionEmitter(Emitter):
 
 
 def value_bytes(type: str) -> int:
-    """Bytes kept for a part of LLVM type `type` (vectors of 3 packed, i1 in a byte each way)."""
+    """Returns the bytes of a spilled part of LLVM type `type`. Vectors of 3 are packed; an i1 takes one byte."""
     if type == "ptr":
         return 8
     if type.startswith("<"):

@@ -1,4 +1,4 @@
-"""Where work-items meet: which built-ins are splits, and their scope."""
+"""The built-ins at which work-items synchronise, and their scope."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _WAVE = re.compile(
     r"|intel_sub_group_shuffle\w*|qcom_sub_group_shuffle_(up|down|xor)"
 )
 WITHOUT_RESULT = {"barrier", "work_group_barrier", "wait_group_events", "sub_group_barrier"}
-"""Splits without a value: nothing is combined."""
+"""Synchronisation points without a result: nothing is combined."""
 
 
 class Scopes(ScopeOf):
-    """The scope of each call at which work-items meet."""
+    """Returns the scope of a call that is a synchronisation point: "group" or "wave"; None for other calls."""
 
     def __call__(self, instr: ir.Instr) -> str | None:
         assert instr.callee is not None
@@ -30,7 +30,7 @@ class Scopes(ScopeOf):
 
 
 def is_sync(name: str) -> bool:
-    """Whether the built-in `name` is a place where work-items meet."""
+    """Returns whether the built-in `name` is a synchronisation point."""
     return bool(_GROUP.fullmatch(name) or _WAVE.fullmatch(name))
 
 
@@ -42,5 +42,5 @@ def _fence(e: Emitter, instr: ir.Instr) -> None:
 
 @builtin_family(f"(?:{_GROUP.pattern}|{_WAVE.pattern})")
 def _refuse_sync(e: Emitter, instr: ir.Instr) -> None:
-    """Reached only where no region can be cut, as inside a library function."""
+    """Is reached only where no region can be cut, as inside a library function."""
     raise unsupported("a place where work-items meet, here", instr.loc)

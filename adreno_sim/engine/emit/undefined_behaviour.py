@@ -1,6 +1,6 @@
-"""Where arithmetic leaves what the language defines: conditions, as i1 (or a vector of i1 by lane), and their findings.
+"""Checks of undefined arithmetic: conditions as i1, or as a vector of i1 per lane, and their findings.
 
-The results themselves are always defined here: by `arith` and `conversions`, which call this before they compute.
+The computed results are defined in any case: `arith` and `conversions` call these checks before they compute.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ _DIGITS = {32: 24, 64: 53}
 
 
 def emit_lane_report(e: Emitter, type: ir.Type, flags: str, kind: Kind) -> None:
-    """A finding of `kind` where any lane of `flags` (i1 lanes like those of `type`) holds."""
+    """Emits a finding of `kind` if any lane of `flags` (i1 lanes like those of `type`) is set."""
     e.report_if(emit_any_lane(e, type, e.mask_inactive(type, flags)), DiagnosticSite(kind, e.loc))
 
 
 def emit_any_lane(e: Emitter, type: ir.Type, flags: str) -> str:
-    """An i1 that holds where any lane of `flags` (i1 lanes like those of `type`) does."""
+    """Returns an i1 that is true if any lane of `flags` (i1 lanes like those of `type`) is."""
     if not isinstance(type, ir.Vector):
         return flags
     return any_of(e.body, flags, type.count)
 
 
 def emit_division_overflow(e: Emitter, type: ir.Type, left: str, right: str) -> str:
-    """Lanes that divide the smallest signed number by -1."""
+    """Returns the lanes that divide the smallest signed number by -1."""
     spelled, flags = llvm_types.spell(type), llvm_types.spell(llvm_types.with_elem(type, _FLAG))
     least, minus = (constants.splat(type, str(n)) for n in (-(1 << (elem_bits(type) - 1)), -1))
     extreme = e.body.op(f"icmp eq {spelled} {left}, {least}")
@@ -40,7 +40,7 @@ def emit_division_overflow(e: Emitter, type: ir.Type, left: str, right: str) -> 
 
 
 def emit_shift_check(e: Emitter, shift: ir.Instr) -> None:
-    """Note a shift whose amount, as the source has it, is not below the width. clang has masked it by then."""
+    """Emits a report of a shift whose amount in the source is not below the width. clang has masked the amount by then."""
     source = written_amount(shift)
     if not e.unit.checked or source is None:
         return
@@ -52,7 +52,7 @@ def emit_shift_check(e: Emitter, shift: ir.Instr) -> None:
 
 
 def emit_conversion_check(e: Emitter, source: ir.Type, target: ir.Type, value: str, is_signed: bool) -> None:
-    """Report a float, rounded already where it is, that lies outside the range of the integer `target`."""
+    """Emits a report of a float, already rounded if need be, outside the range of the integer `target`."""
     if not e.unit.checked:
         return
     if is_half(source):

@@ -1,4 +1,4 @@
-"""One LLVM module under construction: what its functions share."""
+"""The LLVM module under construction: what its functions share."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from ..llvm import constants
 from . import diagnostic_sites
 
 MOST_CONSTANT_DATA = 16 << 20
-"""Bytes that one program-scope constant may have: they become part of the machine code."""
+"""Bytes that one program-scope constant may have. It becomes part of the machine code."""
 
 
 _FIRST_LOOP = 3
-"""Number of the first loop's metadata."""
+"""The metadata number of the first loop."""
 
 
 @dataclass(frozen=True)
 class PrintCall:
-    """A printf in the source: its format, and per argument the type spelling and bytes it has in the record."""
+    """A printf of the source: its format, and the type of each argument in the record."""
 
     format: str
     arguments: tuple[ir.Type, ...]
@@ -29,11 +29,11 @@ class PrintCall:
 
 @dataclass
 class Unit:
-    """Declarations, constant data, library functions and sites of one module.
+    """Declarations, constant data, library functions and diagnostic sites of one module.
 
-    `checked` is False at level "off". `local_bytes` and `arena_bytes` size a worker's private memory: local memory
-    first, then what work-items keep across barriers, and in `tallies` the worker's counts of sites. `may_fail`: sticky code
-    has a check that may raise the flag.
+    `local_bytes` and `arena_bytes` are the sizes of a worker's memory: local memory comes first, then the arena with spilled
+    values and the event counters at `counter_offsets`. `may_fail` is set if code with deferred checks has a check that may
+    set the fault flag.
     """
 
     spec: Specialization
@@ -62,23 +62,24 @@ class Unit:
 
     @property
     def checked(self) -> bool:
+        """Whether accesses are checked: at every level but "off"."""
         return self.spec.checks != "off"
 
     @property
     def deferred_checks(self) -> bool:
-        """Whether a failed check raises the launch's flag in place of reporting."""
+        """Whether a failed check sets the launch's fault flag instead of reporting."""
         return self.spec.deferred_checks
 
     def proves_in_range(self, instr: ir.Instr | None) -> bool:
-        """Whether every access that `instr` makes is in range for certain."""
+        """Returns whether every access of `instr` is proven to be in range."""
         return id(instr) in self._in_range
 
     def is_nsw(self, instr: ir.Instr) -> bool:
-        """Whether an integer operation gives the mathematical result as a signed number, on every execution."""
+        """Returns whether an integer operation never wraps as a signed number (LLVM: nsw)."""
         return id(instr) in self._nsw
 
     def users(self, function: ir.Function) -> dict[int, list[ir.Instr]]:
-        """The instructions of a function that have a value as an operand, by its `id`: once for all emitters of its regions."""
+        """Maps the `id` of a value to the instructions of a function that have it as an operand. All regions share the result."""
         if id(function) not in self._users:
             found = self._users[id(function)] = {}
             for instr in (i for block in function.blocks for i in block.instrs):
@@ -87,12 +88,12 @@ class Unit:
         return self._users[id(function)]
 
     def declare(self, name: str, result: str, arguments: str) -> str:
-        """Declare an LLVM intrinsic once; returns "result @name" for a call."""
+        """Declares an LLVM intrinsic once. Returns "result @name" for a call."""
         self.declarations.setdefault(name, f"declare {result} @{name}({arguments})")
         return f"{result} @{name}"
 
     def constant_data(self, variable: ir.Global) -> str:
-        """The operand of a program-scope constant, defined in this module."""
+        """Returns the operand of a program-scope constant, which this module defines."""
         name = f"@data.{len(self.globals)}"
         if variable.name not in self.globals:
             size = llvm_types.size_of(variable.type)
@@ -105,31 +106,31 @@ class Unit:
         return self.globals[variable.name].split(" ", 1)[0]
 
     def reserve_local(self, owner: object, nbytes: int) -> int:
-        """Offset of `nbytes` of local memory for `owner`, the same at every call."""
+        """Returns the offset of `nbytes` of local memory for `owner`, the same at every call."""
         if owner not in self.local_offsets:
             self.local_offsets[owner] = self.local_bytes
             self.local_bytes += llvm_types.align_up(nbytes, 128)
         return self.local_offsets[owner]
 
     def reserve_arena(self, nbytes: int) -> int:
-        """Offset in the arena of `nbytes` that a worker keeps for the group it runs."""
+        """Returns the arena offset of `nbytes` that a worker keeps for the group it runs."""
         start = self.arena_bytes
         self.arena_bytes += llvm_types.align_up(nbytes, 128)
         return start
 
     def counter_offset(self, site: int) -> int:
-        """Offset in the arena of a worker's count of a site."""
+        """Returns the arena offset of a worker's counter of a site."""
         if site not in self.counter_offsets:
             self.counter_offsets[site] = self.reserve_arena(8)
         return self.counter_offsets[site]
 
     def unrolled_loop(self) -> str:
-        """What the jump back of a loop ends with that LLVM is to unroll as a whole."""
+        """Returns the metadata suffix of the back edge of a loop that LLVM must unroll fully."""
         self.unrolled += 1
         return f", !llvm.loop !{_FIRST_LOOP + self.unrolled - 1}"
 
     def add_static_finding(self, site: diagnostic_sites.DiagnosticSite) -> None:
-        """A finding that is certain when compiling: every launch reports it once."""
+        """Adds a finding that is certain at compile time. Every launch reports it once."""
         self.static_findings.setdefault(site)
 
     def text(self) -> str:

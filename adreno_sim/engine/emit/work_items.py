@@ -1,5 +1,5 @@
-"""Work-item functions: ids and sizes, as 64-bit operands. Group ids come as parameters of the group's function, local
-ids from its loops, the rest from the context block."""
+"""Work-item functions: ids and sizes as i64 operands. Group ids are parameters of the group's function, local ids come from
+its loops, the rest from the context block."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _WAVE_QUERIES = {
 
 
 class WorkItem:
-    """Ids of the current work-item. `local` holds operands of its local ids once the loops are open.
+    """The ids of the current work-item. `local` holds operands of its local ids as soon as the loops are open.
 
-    Where the global size is no multiple of the local size, groups at the edge are smaller: `size` is an operand then.
+    If the global size is not a multiple of the local size, groups at the edge are smaller, and `size` is a run-time operand.
     """
 
     def __init__(self, emitter: RegionEmitter):
@@ -32,7 +32,7 @@ class WorkItem:
         self.local: list[str] = ["0", "0", "0"]
 
     def _once(self, what: str, axis: int, make) -> str:
-        """An operand computed in the prologue on first use."""
+        """Returns an operand that the prologue computes on first use."""
         if (what, axis) not in self._known:
             self._known[what, axis] = str(make(self._e.prologue))
         return self._known[what, axis]
@@ -44,7 +44,7 @@ class WorkItem:
         return str(self._sizes[axis])
 
     def size(self, axis: int) -> str:
-        """Work-items of this group along `axis`."""
+        """Returns the number of work-items of this group along `axis`."""
         return str(self._sizes[axis]) if self._e.unit.spec.uniform else self._once("size", axis, lambda t: self._edge(t, axis))
 
     def _edge(self, t: Text, axis: int) -> str:
@@ -66,7 +66,7 @@ class WorkItem:
         return self._once("dim", 0, lambda t: context.read(t, context.WORK_DIM))
 
     def _first(self, axis: int) -> str:
-        """Global id of the group's first work-item, without the offset."""
+        """Returns the global id of the group's first work-item, without the offset."""
         return self._once("first", axis, lambda t: emit_mul_i64(t, self.group(axis), self._sizes[axis]))
 
     def global_id(self, axis: int, with_offset: bool = True) -> str:
@@ -85,11 +85,11 @@ class WorkItem:
         return str(result)
 
     def local_linear(self, t: Text) -> str:
-        """The local id flattened over the group's own extents, as get_local_linear_id gives it."""
+        """Returns the local id linear over the group's own extents, as get_local_linear_id does."""
         return self._linear(t, self.local, [self.size(axis) for axis in range(3)])
 
     def slot(self, t: Text) -> str:
-        """The local id flattened over the full extents: where the work-item keeps things, and how reports name it."""
+        """Returns the local id linear over the full extents. It indexes arena arrays and names the work-item in reports."""
         return self._linear(t, self.local, [str(s) for s in self._sizes])
 
     def global_linear(self) -> str:
@@ -97,7 +97,7 @@ class WorkItem:
         return self._linear(self._e.body, ids, [self.global_size(axis) for axis in range(3)])
 
     def local_total(self) -> str:
-        """Work-items of this group."""
+        """Returns the number of work-items of this group."""
         total = self.size(0)
         for axis in (1, 2):
             total = self._e.body.op(f"mul i64 {total}, {self.size(axis)}")
@@ -105,7 +105,7 @@ class WorkItem:
 
 
 def _per_axis(e: RegionEmitter, instr: ir.Instr, get, beyond: str) -> None:
-    """A function of a dimension number; past the third it is `beyond`."""
+    """Emits a function of a dimension number; its result is `beyond` from the fourth dimension on."""
     index = instr.operands[0]
     if isinstance(index, ir.Const):
         axis = index.value if isinstance(index.value, int) else 0
@@ -119,7 +119,7 @@ def _per_axis(e: RegionEmitter, instr: ir.Instr, get, beyond: str) -> None:
 
 
 def emit_query(e: RegionEmitter, instr: ir.Instr) -> bool:
-    """Emit a work-item function; False if `instr` calls something else."""
+    """Emits a work-item function. Returns False if `instr` calls something else."""
     assert instr.callee is not None
     item, name = e.item_ids, instr.callee.name
     per_axis = {
@@ -142,7 +142,7 @@ def emit_query(e: RegionEmitter, instr: ir.Instr) -> bool:
 
 
 def _emit_wave_query(e: RegionEmitter, instr: ir.Instr) -> bool:
-    """Sub-group queries: sub-groups are runs of `wave_size` consecutive local linear ids."""
+    """Emits sub-group queries. Sub-groups are runs of `wave_size` consecutive local linear ids."""
     assert instr.callee is not None
     if instr.callee.name not in _WAVE_QUERIES:
         return False
