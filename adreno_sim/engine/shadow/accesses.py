@@ -1,4 +1,5 @@
-"""The hooks of level full: every access checks and marks the shadow of its memory, every use of a value its definedness."""
+"""The instrumentation of level full: each access checks and updates the shadow of its memory, each use of a value its
+definedness."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ Report = Callable[[Text, DiagnosticSite], None]
 
 
 class ShadowInstrumentation(Instrumentation):
-    """Hooks for one region's emitter."""
+    """The callbacks for one region emitter."""
 
     def __init__(self, e: RegionEmitter, plan: ShadowPlan):
         self.e, self.plan = e, plan
@@ -97,7 +98,7 @@ class ShadowInstrumentation(Instrumentation):
             self.races.emit_write_check(here, self._access_info(pointer, nbytes), "writes", None)
 
     def on_copy(self, target: Ptr, source: Ptr | None, nbytes: str) -> None:
-        """Validity moves along with the bytes: a copy is no use."""
+        """The init shadow is copied with the bytes: a copy is not a use."""
         t, unit = self.e.body, self.e.unit
         init, origin = self._init_bytes(target), self._init_bytes(source)
         if init is not None and origin is not None and not self._is_known(source):
@@ -114,7 +115,7 @@ class ShadowInstrumentation(Instrumentation):
             self.races.emit_write_check(here, self._access_info(target, known), "writes", None)
 
     def _copy_from_optional(self, init: str, origin: str, nbytes: str) -> None:
-        """Valid bytes from `origin`, which is null where all are."""
+        """Copies the init shadow from `origin`, which is null if all bytes are initialised."""
         t = self.e.body
         some, none, on = t.fresh("some"), t.fresh("none"), t.fresh("on")
         t.branch(t.op(f"icmp ne ptr {origin}, null"), some, none)
@@ -165,12 +166,12 @@ class ShadowInstrumentation(Instrumentation):
         return arg.shadow if isinstance(arg, (BufferArg, ImageArg)) else None
 
     def _field(self, index: int, which: int) -> str:
-        """The address of an argument's valid bytes (0) or cells (1)."""
+        """Returns the address of an argument's init shadow (0) or race cells (1)."""
         at = argument_block.shadow_offset(self.e.unit.spec.args[index]) + 8 * which
         return self.e.argument_field(index, at, "ptr")
 
     def _base(self, target: Object) -> str | None:
-        """The valid bytes of an object; None where all are always valid."""
+        """Returns the init shadow of an object; None if all of it always counts as initialised."""
         which = target.id[1]
         if target.kind == "buffer":
             assert isinstance(which, int)
@@ -206,11 +207,11 @@ class ShadowInstrumentation(Instrumentation):
         return e.opening.op(f"getelementptr i8, ptr {start}, i64 {slot}")
 
     def _is_known(self, pointer: Ptr | None) -> bool:
-        """Whether it is known when compiling that the object has valid bytes."""
+        """Returns whether the object, and with it the existence of its init shadow, is known at compile time."""
         return pointer is not None and pointer.object is not None
 
     def _init_bytes(self, pointer: Ptr | None) -> str | None:
-        """The valid bytes of what a pointer leads to: None where nothing is recorded; perhaps null if not `_sure`."""
+        """Returns the init shadow at a pointer; None if nothing is recorded. It may be null unless `_is_known`."""
         if pointer is None:
             return None
         t = self.e.body
@@ -230,7 +231,7 @@ class ShadowInstrumentation(Instrumentation):
         return [self.e.object(object_id) for object_id in self.e.candidates()]
 
     def _if_present(self, pointer: Ptr, init: str, write: Callable[[], None]) -> None:
-        """Write code that needs `valid`, behind a test where it may be null."""
+        """Emits code that needs `init`, behind a null test if it may be null."""
         if self._is_known(pointer):
             write()
             return
@@ -243,7 +244,7 @@ class ShadowInstrumentation(Instrumentation):
         t.block(on)
 
     def _race_cells(self, pointer: Ptr, size: int) -> CellRange | None:
-        """The race cells of an access."""
+        """Returns the race cells of an access of constant size."""
         target = pointer.object
         if target is None:
             return self._unknown_cells(pointer, size)
@@ -257,7 +258,7 @@ class ShadowInstrumentation(Instrumentation):
         )
 
     def _cell_count(self, offset: str, size: int | str, granularity: int) -> str | int:
-        """Cells that `size` bytes touch; accesses in the kernel are whole cells."""
+        """Returns the number of cells that `size` bytes touch. A constant size covers whole cells."""
         if isinstance(size, int):
             return max(1, size // granularity)
         t, shift = self.e.body, granularity.bit_length() - 1
@@ -267,7 +268,7 @@ class ShadowInstrumentation(Instrumentation):
         return t.op(f"select i1 {some}, i64 {t.op(f'add i64 {span}, 1')}, i64 0")
 
     def _race_cells_of_range(self, pointer: Ptr, nbytes: str) -> CellRange | None:
-        """The race cells of `nbytes` bytes."""
+        """Returns the race cells of `nbytes` bytes."""
         size: int | str = int(nbytes) if nbytes.isdigit() else nbytes
         target, offset = pointer.object, str(pointer.offset)
         if target is None:
@@ -296,7 +297,8 @@ class ShadowInstrumentation(Instrumentation):
         return CellRange(address, count, CELL_BYTES, since, since, local=True, allows_overwrite=True)
 
     def _unknown_cells(self, pointer: Ptr, size: int | str) -> CellRange:
-        """The cells of whichever object it is. Where none has any, a scratch cell that no comparison finds odd."""
+        """Returns the cells of the object found at run time. If it has none, they are a scratch cell in which no comparison
+        finds a race."""
         t, prologue = self.e.body, self.e.prologue
         count = self._cell_count(str(pointer.offset), size, self.plan.local_granularity)
         room = CELL_BYTES * (count if isinstance(count, int) else 1)
@@ -361,7 +363,7 @@ class ShadowInstrumentation(Instrumentation):
         self._report_missing(bad, what)
 
     def _check_texel(self, init: str, image: ImageRef, instr: ir.Instr | None, what: AccessInfo) -> None:
-        """A texel is one thing: it counts as unwritten where any byte of it is."""
+        """Emits the check of a texel, which counts as uninitialised if any of its bytes is."""
         demand = self._demand(instr, None)
         if not demand.any:
             return
@@ -390,7 +392,7 @@ class ShadowInstrumentation(Instrumentation):
         t.block(on)
 
     def _emit_same(self, t: Text, pointer: Ptr, type: ir.Type, operand: str) -> str:
-        """An i1: whether a store leaves memory as it is."""
+        """Returns an i1: whether a store leaves memory unchanged."""
         return self._emit_same_bits(t, t.op(f"getelementptr i8, ptr {pointer.base}, i64 {pointer.offset}"), type, operand)
 
     @staticmethod

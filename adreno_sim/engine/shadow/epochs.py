@@ -1,5 +1,5 @@
-"""Time at level full: a tick passes whenever work-items begin with a region; fences move the point from which accesses of
-a group are unordered."""
+"""The logical clock of level full: an epoch starts whenever work-items enter a region. A fence sets the epoch from which
+accesses of the group count as unordered."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ _STEP = 1 << 32
 
 
 def fences(sync: SyncPoint) -> tuple[bool, bool]:
-    """Whether a split orders accesses to local memory, and to global memory and images; both where the source leaves it open."""
+    """Returns whether a synchronisation point orders accesses to local memory, and to global memory and images; (True, True)
+    if the flags are not constant."""
     assert sync.instr.callee is not None
     if "barrier" not in sync.instr.callee.name or not sync.instr.operands:
         return True, True
@@ -23,7 +24,7 @@ def fences(sync: SyncPoint) -> tuple[bool, bool]:
 
 
 def epoch_function() -> str:
-    """`@shadow.tick(ctx)`: the next tick."""
+    """Returns `@shadow.tick(ctx)`, which starts the next epoch and returns it."""
     return f"""
 define internal i64 @shadow.tick(ptr %ctx) #3 {{
 entry:
@@ -37,7 +38,7 @@ entry:
 
 
 def group_function() -> str:
-    """`@shadow.group(ctx, turn)`: a group begins."""
+    """Returns `@shadow.group(ctx, turn)`, which starts a group."""
     stores = "".join(
         f"  %p{word} = getelementptr i8, ptr %ctx, i64 {word * 8}\n  store i64 %tick, ptr %p{word}, align 8\n"
         for word in (context.GROUP_EPOCH, context.SINCE_LOCAL, context.SINCE_GLOBAL)
@@ -56,7 +57,7 @@ entry:
 
 
 def met_function(syncs: list[SyncPoint]) -> str:
-    """`@shadow.met(ctx, split)`: all work-items of a group have met at a split."""
+    """Returns `@shadow.met(ctx, split)`, which records that all work-items of a group met at a synchronisation point."""
     cases, blocks = "", ""
     for sync in syncs:
         local, far = fences(sync)

@@ -1,5 +1,5 @@
-"""How finely a kernel's accesses divide memory: the unit in which races are looked for, so that no access shares one with
-bytes beside it."""
+"""Shadow granularity: the unit in which races are detected. It divides position and size of every access, so no access shares
+a unit with bytes it does not touch."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ MAX_GRANULARITY = 16
 
 @dataclass(frozen=True)
 class Granularities:
-    """Bytes (a power of two) that divide the place and size of every access to an object.
+    """Bytes (a power of two) that divide offset and size of every access to an object.
 
-    `unknown`: some access is through a pointer that may lead anywhere; then all objects have one grain. `read`: what is read.
+    `unknown`: some pointer may point anywhere, so all objects share one granularity. `read`: the objects that are read.
     """
 
     by_object: dict[ObjectId, int]
@@ -25,12 +25,12 @@ class Granularities:
     read: frozenset[ObjectId]
 
     def of(self, object_id: ObjectId) -> int:
-        """The grain of one object."""
+        """Returns the granularity of one object."""
         return self.least if self.unknown else self.by_object.get(object_id, MAX_GRANULARITY)
 
 
 def granularities_of(function: ir.Function, provenance: Provenance | None = None) -> Granularities:
-    """The grains of all objects of a function."""
+    """Returns the granularities of all objects of a function."""
     provenance = provenance or Provenance(function)
     by_object: dict[ObjectId, int] = {}
     least, unknown = MAX_GRANULARITY, False
@@ -52,7 +52,7 @@ def granularities_of(function: ir.Function, provenance: Provenance | None = None
 
 
 def argument_granularities(function: ir.Function) -> Granularities:
-    """`grains_of`, without a word of private and local objects."""
+    """Returns `granularities_of` restricted to arguments. The function caches it as a fact."""
 
     def found(function: ir.Function) -> Granularities:
         whole = granularities_of(function)
@@ -65,12 +65,12 @@ def argument_granularities(function: ir.Function) -> Granularities:
 
 
 def largest_power_of_two(value: int) -> int:
-    """The largest power of two up to MOST that divides `value`."""
+    """Returns the largest power of two, up to MAX_GRANULARITY, that divides `value`."""
     return min(MAX_GRANULARITY, value & -value) if value else MAX_GRANULARITY
 
 
 def is_write_only(instr: ir.Instr, position: int) -> bool:
-    """Whether the access through operand `position` reads nothing."""
+    """Returns whether the access through operand `position` reads nothing."""
     if instr.op == "store" or (instr.op in ("memcpy", "memmove", "memset") and position == 0):
         return True
     name = instr.callee.name if instr.callee is not None else ""
@@ -78,7 +78,7 @@ def is_write_only(instr: ir.Instr, position: int) -> bool:
 
 
 def accesses_of(instr: ir.Instr) -> list[tuple[int, int]]:
-    """(operand, bytes) of the accesses of an instruction; the bytes divide how far apart the pieces are."""
+    """Returns (operand, bytes) of the accesses of an instruction. The bytes divide the distance of its elements."""
     if instr.op == "load":
         return [(0, _size(instr.type))]
     if instr.op == "store":

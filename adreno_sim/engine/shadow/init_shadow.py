@@ -1,4 +1,5 @@
-"""Valid bytes: one byte per byte of memory, 1 where somebody has written it; and the machine code that looks and marks."""
+"""The init shadow (definedness): one byte per byte of memory, 1 if it was written; and the machine code that tests and sets
+it."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ _ONES = 0x0101010101010101
 
 
 def _word_split(nbytes: int) -> tuple[int, int]:
-    """(bytes of a word, number of words) that make up `nbytes`."""
+    """Returns (bytes of a word, number of words) that make up `nbytes`."""
     size = min(8, nbytes & -nbytes)
     return size, nbytes // size
 
@@ -21,13 +22,13 @@ def _word_type(size: int, count: int) -> str:
 
 
 def _all_init(size: int, count: int) -> str:
-    """All valid."""
+    """Returns the constant in which all bytes are initialised."""
     word = f"{_ONES & ((1 << 8 * size) - 1)}"
     return word if count == 1 else "<" + ", ".join([f"i{8 * size} {word}"] * count) + ">"
 
 
 def emit_any_uninit(t: Text, init: str, type: ir.Type) -> str:
-    """An i1: whether any byte of a value of `type` has not been written."""
+    """Returns an i1: whether any byte of a value of `type` is uninitialised."""
     size, count = _word_split(llvm_types.store_size(type))
     word = _word_type(size, count)
     flag = t.op(f"icmp ne {word} {t.op(f'load {word}, ptr {init}, align 1')}, {_all_init(size, count)}")
@@ -37,7 +38,7 @@ def emit_any_uninit(t: Text, init: str, type: ir.Type) -> str:
 
 
 def emit_uninit_lanes(t: Text, init: str, type: ir.Type) -> list[str]:
-    """An i1 per lane: whether any of its bytes has not been written."""
+    """Returns an i1 per lane: whether any of its bytes is uninitialised."""
     size = llvm_types.store_size(llvm_types.elem_of(type))
     flags = []
     for lane in range(llvm_types.lanes_of(type)):
@@ -47,7 +48,7 @@ def emit_uninit_lanes(t: Text, init: str, type: ir.Type) -> list[str]:
 
 
 def emit_or(t: Text, flags: list[str]) -> str:
-    """An i1 that holds where any of `flags` does."""
+    """Returns an i1 that is true if any of `flags` is."""
     result = "false"
     for flag in flags:
         result = flag if result == "false" else t.op(f"or i1 {result}, {flag}")
@@ -55,7 +56,8 @@ def emit_or(t: Text, flags: list[str]) -> str:
 
 
 def emit_mark(t: Text, init: str, type: ir.Type, masks: list[str]) -> None:
-    """Note that a value of `type` is written; `masks`: an i1 per lane that is set where it is undefined, or none."""
+    """Emits the update after a store of a value of `type`. `masks` has an i1 per lane that is set if the lane is undefined,
+    or is empty."""
     if not masks:
         size, count = _word_split(llvm_types.store_size(type))
         t.do(f"store {_word_type(size, count)} {_all_init(size, count)}, ptr {init}, align 1")
@@ -68,13 +70,13 @@ def emit_mark(t: Text, init: str, type: ir.Type, masks: list[str]) -> None:
 
 
 def emit_fill(t: Text, unit: Unit, init: str, nbytes: str) -> None:
-    """Note that `nbytes` bytes are written."""
+    """Emits code that marks `nbytes` bytes as initialised."""
     memset = unit.declare("llvm.memset.p0.i64", "void", "ptr, i8, i64, i1")
     t.do(f"call {memset}(ptr {init}, i8 1, i64 {nbytes}, i1 false)")
 
 
 def emit_copy(t: Text, unit: Unit, init: str, origin: str | None, nbytes: str) -> None:
-    """Note that `nbytes` bytes are written from where `origin` are the valid bytes (None: all are; null: the same)."""
+    """Emits the copy of the init shadow of `nbytes` bytes from `origin`. None means that all of the source is initialised."""
     if origin is None:
         emit_fill(t, unit, init, nbytes)
         return
@@ -83,13 +85,13 @@ def emit_copy(t: Text, unit: Unit, init: str, origin: str | None, nbytes: str) -
 
 
 def emit_clear(t: Text, unit: Unit, address: str, nbytes: int) -> None:
-    """Zero `nbytes` bytes of a shadow."""
+    """Emits code that zeroes `nbytes` bytes of a shadow."""
     memset = unit.declare("llvm.memset.p0.i64", "void", "ptr, i8, i64, i1")
     t.do(f"call {memset}(ptr {address}, i8 0, i64 {nbytes}, i1 false)")
 
 
 def emit_or_all_init(e: Emitter, init: str, sure: bool) -> str:
-    """Valid bytes to look at: where there may be none, a piece that is all valid."""
+    """Returns an init shadow that can be read: `init`, or a fully initialised one if `init` may be null."""
     if sure:
         return init
     whole = e.prologue.op("alloca [128 x i8], align 16")

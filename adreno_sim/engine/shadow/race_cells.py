@@ -1,8 +1,8 @@
-"""Race cells: who touched a piece of memory last, and the machine code that compares them with the access at hand.
+"""Race cells: the last accesses of each unit of memory, and the functions that compare them with the current access.
 
-A cell is 64-bit words: the last write, and where the memory is also read, two readers of the present epoch of the present
-group and one of an earlier group. A word holds from the top: tick (32 bits), local id (16), READ, ATOMIC, number of the
-access in the source (14). Words from before `limit` tell of earlier launches (for local memory: epochs) and mean nothing.
+A cell consists of 64-bit words: the last write and, if the memory is also read, two readers of the current epoch and group
+and one reader of an earlier group. A word holds, from the top: epoch (32 bits), local id (16), READ, ATOMIC, number of the
+access in the source (14). Words below `limit` are from earlier launches (in local memory: earlier epochs) and are ignored.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from ..abi import context
 
 WRITTEN, READER, SECOND, EARLIER = 0, 8, 16, 24
 READ, ATOMIC, ACCESS = 0x8000, 0x4000, 0x3FFF
-"""READ: the write has been read since. ATOMIC: the access was. ACCESS: the bits that hold its number."""
+"""READ: the write was read since. ATOMIC: the access was atomic. ACCESS: the bits of its number."""
 OWN = 1 << 16
-"""Words that differ only below this are of the same work-item in the same tick."""
+"""Words that differ only below this bit belong to the same work-item and epoch."""
 
 READ_AFTER_WRITE, WRITE_AFTER_WRITE, WRITE_AFTER_READ, OVERWRITTEN = 0, 1, 2, 3
-"""How two accesses clash; the last is one work-item's own doing."""
+"""How two accesses conflict. OVERWRITTEN is a dead store of one work-item."""
 
 VALUES = 6
 _VALUES = ", ".join(f"i64 %v{i}" for i in range(VALUES))
@@ -27,9 +27,11 @@ def _field(name: str, word: int) -> str:
 
 
 def concurrent_function(wave: int | None) -> str:
-    """`@shadow.concurrent(ctx, word, mine, since)`: whether nothing orders the access of `word` (not before limit) and mine.
+    """Returns `@shadow.concurrent(ctx, word, mine, since)`: whether the access `word` (not before limit) and `mine` are
+    unordered.
 
-    `wave`: the size of sub-groups, whose splits order accesses of their own work-items; None where there are none.
+    `wave`: the size of sub-groups, whose synchronisation points order accesses of their own work-items; None without sub-
+    groups.
     """
     ordered = ""
     result = "%here"
@@ -62,7 +64,8 @@ entry:
 
 
 def read_function() -> str:
-    """`@shadow.read(ctx, cells, count, mine, limit, since, group, values)`: check a read of `count` cells, and note it."""
+    """Returns `@shadow.read(ctx, cells, count, mine, limit, since, group, values)`, which checks and records a read of
+    `count` cells."""
     return f"""
 define internal void @shadow.read(ptr %ctx, ptr %cells, i64 %count, i64 %mine, i64 %limit, i64 %since, i64 %gl, {_VALUES}) #1 {{
 entry:
@@ -133,7 +136,7 @@ end:
 
 
 SAME, ALLOWS_OVERWRITE = 1, 2
-"""Bits of `mode`: the write leaves the value as it is; overwriting one's own value is no matter."""
+"""Bits of `mode`: the write leaves the value unchanged; overwriting a value of one's own is no finding."""
 
 
 def _against_reader(name: str, offset: int, here: str, after: str) -> str:
@@ -159,9 +162,10 @@ def _against_reader(name: str, offset: int, here: str, after: str) -> str:
 
 
 def write_function() -> str:
-    """`@shadow.write(ctx, cells, count, stride, mine, limit, since, group, mode, values)`: check a write of `count` cells.
+    """Returns `@shadow.write(ctx, cells, count, stride, mine, limit, since, group, mode, values)`, which checks a write of
+    `count` cells.
 
-    `stride` is the bytes of a cell: 8 where nobody reads. The cells are left as they are.
+    `stride` is the size of a cell in bytes: 8 if nobody reads. The cells are not modified.
     """
     against = (
         _against_reader("a", READER, "first", "second")
@@ -223,7 +227,7 @@ end:
 
 
 def fill_function() -> str:
-    """`@shadow.fill(cells, count, stride, mine)`: note a write of `count` cells."""
+    """Returns `@shadow.fill(cells, count, stride, mine)`, which records a write of `count` cells."""
     return """
 define internal void @shadow.fill(ptr %cells, i64 %count, i64 %stride, i64 %mine) #3 {
 entry:
@@ -245,7 +249,8 @@ end:
 
 
 def record_function(items: int) -> str:
-    """`@shadow.record(ctx, how, mine, before, same, group, values)`: count a clash, and keep the first in work-item order."""
+    """Returns `@shadow.record(ctx, how, mine, before, same, group, values)`, which counts a conflict and keeps the first in
+    work-item order."""
     values = "".join(
         f"  %r{i} = getelementptr i8, ptr %rec, i64 {(context.RACE_VALUES + i) * 8}\n  store i64 %v{i}, ptr %r{i}, align 8\n"
         for i in range(VALUES)

@@ -1,4 +1,5 @@
-"""Race cells at one access: the code that compares and marks them in place, and calls `cells` where it looks odd."""
+"""Race checks of one access: inline code compares and updates its race cells, and calls the functions of `race_cells` if it
+may be a race."""
 
 from __future__ import annotations
 
@@ -14,14 +15,15 @@ from . import init_shadow, race_cells
 from .shadow_plan import CELL_BYTES
 
 MAX_INLINE_CELLS = 4
-"""Cells of one access that are compared in place; accesses of more call the function that compares them one by one."""
+"""Cells of one access that are compared inline. For more, a function compares them one by one."""
 
 
 @dataclass(frozen=True)
 class CellRange:
-    """Race cells of one access: operands of the first cell's address and of the number of cells; bytes of a cell.
+    """The race cells of one access: operands of the address of the first cell and of their number; bytes of a cell.
 
-    `limit`, `since`: as in `cells`. `local`: they are the same. `quiet`: overwriting one's own value is no matter.
+    `limit`, `since`: as in `race_cells`. `local`: the two are equal. `allows_overwrite`: overwriting a value of one's own is
+    no finding.
     """
 
     address: str
@@ -35,7 +37,7 @@ class CellRange:
 
 @dataclass(frozen=True)
 class AccessInfo:
-    """An access as findings tell it: shape of its site, view, size, coordinates, and what writes its values."""
+    """An access as findings describe it: shape of its site, view, size, coordinates, and a function that emits its values."""
 
     shape: str
     view: str
@@ -45,12 +47,12 @@ class AccessInfo:
 
 
 def make_site(e: RegionEmitter, kind: Kind, what: AccessInfo, text: str) -> DiagnosticSite:
-    """The site of what may be found at an access of the instruction at hand."""
+    """Returns the diagnostic site of an access of the current instruction."""
     return DiagnosticSite(kind, e.loc, what.shape, what.view, what.size, what.dimensions, text)
 
 
 class RaceChecks:
-    """Writes the code for one region's emitter."""
+    """Emits the race checks of one region."""
 
     def __init__(self, e: RegionEmitter):
         self.e = e
@@ -58,25 +60,25 @@ class RaceChecks:
         self._item_word = ""
 
     def word(self, word: int) -> str:
-        """A word of the context that stays the same while a region runs."""
+        """Returns a context word that is constant while a region runs. The prologue loads it once."""
         if word not in self._words:
             self._words[word] = self.e.prologue.op(f"load i64, ptr {context.field(self.e.prologue, word)}, align 8")
         return self._words[word]
 
     def _access_word(self, what: AccessInfo, text: str, flags: int) -> tuple[str, int]:
-        """This access as a word of a cell, and its number."""
+        """Returns this access as a cell word, and its number."""
         number = min(self.e.unit.table.add(make_site(self.e, Kind.DATA_RACE, what, text)), race_cells.ACCESS)
         return self.e.body.op(f"or i64 {self._item_bits()}, {number | flags}"), number
 
     def _item_bits(self) -> str:
-        """Tick and local id as in a cell."""
+        """Returns epoch and local id as in a cell word."""
         if not self._item_word:
             t = self.e.opening
             self._item_word = t.op(f"or i64 {t.op(f'shl i64 {self.e.slot}, 16')}, {self.word(context.EPOCH)}")
         return self._item_word
 
     def emit_read_check(self, here: CellRange | None, what: AccessInfo, text: str, flags: int = 0) -> None:
-        """Check and note a read of these cells, if they tell readers at all."""
+        """Emits check and record of a read, if these cells record readers."""
         if here is None or here.stride != CELL_BYTES:
             return
         t = self.e.body
@@ -95,7 +97,7 @@ class RaceChecks:
         t.block(on)
 
     def _emit_odd_read(self, here: CellRange, mine: str, number: int) -> str:
-        """An i1: whether a read of one cell needs a closer look. Marks one's own write as read."""
+        """Returns an i1: whether a read of one cell needs the full check. Marks the work-item's own write as read."""
         t = self.e.body
         at = self._word_address(here, number, race_cells.WRITTEN)
         written = t.op(f"load i64, ptr {at}, align 8")
@@ -108,7 +110,8 @@ class RaceChecks:
         return self._record_reader(here, mine, number, foreign)
 
     def _record_reader(self, here: CellRange, mine: str, number: int, foreign: str) -> str:
-        """Take a reader into its cell. An i1: `foreign`, or the cell holds a reader of another epoch or group to be kept."""
+        """Records a reader in its cell. Returns an i1: `foreign`, or the cell holds a reader of another epoch or group that
+        must be kept."""
         t = self.e.body
         first_at, second_at = (
             self._word_address(here, number, race_cells.READER),
@@ -130,7 +133,8 @@ class RaceChecks:
     def emit_write_check(
         self, here: CellRange, what: AccessInfo, text: str, same: Callable[[Text], str] | None, flags: int = 0
     ) -> int:  # fmt: skip
-        """Check and note a write of these cells; the number of its site. `same`: writes an i1, whether memory stays as it is."""
+        """Emits check and record of a write. Returns the number of its site. `same` emits an i1: whether memory stays
+        unchanged."""
         t = self.e.body
         mine, number = self._access_word(what, text, flags)
         if not isinstance(here.count, int) or here.count > MAX_INLINE_CELLS:
@@ -151,7 +155,7 @@ class RaceChecks:
         return number
 
     def _emit_odd_write(self, here: CellRange, mine: str, number: int) -> str:
-        """An i1: whether a write of one cell needs a closer look."""
+        """Returns an i1: whether a write of one cell needs the full check."""
         t = self.e.body
         written = t.op(f"load i64, ptr {self._word_address(here, number, race_cells.WRITTEN)}, align 8")
         recent = t.op(f"icmp uge i64 {written}, {here.limit}")

@@ -1,4 +1,4 @@
-"""The functions that the code of level full calls."""
+"""The functions that code of level full calls."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def functions(plan: KernelPlan) -> list[str]:
-    """Their text, once per module."""
+    """Returns their text, once per module."""
     spec = plan.unit.spec
     return [
         race_cells.record_function(spec.items),

@@ -1,4 +1,4 @@
-"""What all regions of a kernel share at level full: analyses, and where shadows of local and private memory lie."""
+"""What the regions of a kernel share at level full: analyses, and arena offsets of the shadows of local and private memory."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from ..emit.region import KernelPlan
 
 CELL_BYTES = 32
-"""Of a cell for memory that is read and written."""
+"""Size of a cell of memory that is read and written."""
 
 
 @dataclass
 class TexelWrites:
-    """Texel writes of a kernel: by the number of their site, the blocks they stand in."""
+    """The texel writes of a kernel: the blocks they are in, by number of their site."""
 
     kernel: ir.Function
     blocks: dict[int, list[ir.Block]] = field(default_factory=dict)
@@ -31,7 +31,7 @@ class TexelWrites:
         self.blocks.setdefault(number, []).append(block)
 
     def unconditional_pairs(self) -> frozenset[tuple[int, int]]:
-        """Pairs (earlier, later) of sites such that whoever does the first comes to the second."""
+        """Returns pairs (earlier, later) of sites such that every work-item that executes the first also executes the second."""
         if len(self.blocks) < 2:
             return frozenset()
         reached = find_postdominators(self.kernel.blocks)
@@ -44,10 +44,10 @@ class TexelWrites:
 
 
 class ShadowPlan:
-    """Shadows of a kernel, in the arena of a worker.
+    """The shadows of a kernel in the arena of a worker.
 
-    local_valid: for all local memory of the group, one byte per byte. local_cells: one cell per `local_grain` bytes.
-    private: the shadows of private variables that lie in the arena themselves (offset).
+    `local_init_shadow`: of all local memory of the group, one byte per byte. `local_cell_offset`: one cell per
+    `local_granularity` bytes. `private`: offsets of the shadows of private variables that lie in the arena.
     """
 
     def __init__(self, plan: KernelPlan, kernel: ir.Function):
@@ -69,7 +69,8 @@ class ShadowPlan:
 
 
 def _is_local(object_id: ObjectId, args: tuple[object, ...]) -> bool:
-    """Constants count as well: they are never written, and make nothing finer than it need be but rarely."""
+    """Returns whether an object is local memory. Program-scope constants count too: they are never written, and rarely reduce
+    the granularity."""
     kind, which = object_id
     if kind == "param":
         assert isinstance(which, int)

@@ -1,8 +1,8 @@
-"""Values that may be undefined: private variables that promotion to SSA left without a value on some path, and reads whose
-result is only chosen, or has lanes replaced, before anything depends on it.
+"""Values that may be undefined: private variables that have no value on some path after promotion to SSA, and loads whose
+result is only selected, or partly replaced, before it is used.
 
-Each such value carries an i1 per lane that is set where the lane is undefined. Copying, choosing and elementwise vector
-operations hand these on; everything else is a use, and a finding where one is set.
+Each such value has an i1 per lane that is set if the lane is undefined. Copies, selects and elementwise vector operations
+propagate these masks. Any other use of an undefined lane is a finding.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ from ...ir import ir, llvm_types
 from .uses import ELEMENTWISE, Uses, as_choice, lane_number
 
 VARIABLE, READ, CHOSEN, PADDING = "variable", "read", "chosen", "padding"
-"""Why a lane may be undefined: nothing was assigned; it was read from memory beside lanes that are replaced; it was read, and
-then chosen; it only fills up a wider vector."""
+"""Why a lane may be undefined. VARIABLE: nothing was assigned. READ: loaded beside lanes that are replaced. CHOSEN: loaded,
+then selected. PADDING: added to widen a vector."""
 
 Origins = dict[int, frozenset[str]]
-"""Lane -> why it may be undefined, for the lanes that may."""
+"""Maps a lane that may be undefined to the reasons why."""
 
 
 class UndefinedValues:
-    """What may be undefined in a function.
+    """The values of a function that may be undefined.
 
-    `deferred`: ids of instructions that read memory and whose undefined lanes are reported where they are used.
-    `names`, `reads`: the variable, and the read, that a value (by id) stands for where that is known.
+    `deferred`: ids of loads whose undefined lanes are reported at their use. `names`, `reads`: the variable, and the load, of
+    a value (by id) if known.
     """
 
     def __init__(self, function: ir.Function, uses: Uses):
@@ -44,11 +44,11 @@ class UndefinedValues:
                 changed = self._visit(instr) or changed
 
     def lanes(self, value: ir.Value) -> Origins:
-        """The lanes of `value` that may be undefined."""
+        """Returns the lanes of `value` that may be undefined."""
         return _of_constant(value) if isinstance(value, ir.Const) else self._lanes.get(id(value), {})
 
     def _visit(self, instr: ir.Instr) -> bool:
-        """Hand on what is known of the operands; whether that was news."""
+        """Propagates from the operands to `instr`. Returns whether anything changed."""
         if isinstance(instr.type, ir.Pointer):
             return False
         found = dict(self._lanes.get(id(instr), {}))
@@ -81,7 +81,7 @@ def _through_choice(origins: frozenset[str]) -> frozenset[str]:
 
 
 def reads_memory(instr: ir.Instr) -> bool:
-    """Whether the result is what lies in memory or in an image, lane by lane."""
+    """Returns whether the result is loaded from memory or from an image, lane by lane."""
     if isinstance(instr.type, ir.Pointer):
         return False
     if instr.op == "load":
@@ -90,7 +90,7 @@ def reads_memory(instr: ir.Instr) -> bool:
 
 
 def copied_operands(instr: ir.Instr) -> int:
-    """How many of the first operands are handed on without a use (of a choice, all but the condition)."""
+    """Returns how many leading operands `instr` only copies."""
     if instr.op == "phi":
         return len(instr.operands)
     if instr.op in ("insertelement", "shufflevector"):
@@ -103,7 +103,7 @@ def copied_operands(instr: ir.Instr) -> int:
 
 
 def consumed_operands(instr: ir.Instr, undefined: UndefinedValues) -> list[ir.Value]:
-    """The operands that may be undefined and of which `instr` makes more than a copy or a choice."""
+    """Returns the operands that may be undefined and that `instr` uses other than by copying or selecting."""
     choice = as_choice(instr)
     if choice is not None:
         operands = [choice[0]]
@@ -118,7 +118,7 @@ Source = tuple[ir.Value, int]
 
 
 def sources_of_lane(instr: ir.Instr, lane: int) -> list[Source | None]:
-    """(operand, lane) pairs whose being undefined makes `lane` of the result undefined; None for padding."""
+    """Returns (operand, lane) pairs that make `lane` of the result undefined if they are; None stands for padding."""
     choice = as_choice(instr)
     if choice is not None:
         return [(value, lane) for value in choice[1:]]

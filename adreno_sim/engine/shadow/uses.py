@@ -1,4 +1,4 @@
-"""Which lanes of a value the kernel makes use of: reading a lane that is only moved about, or never looked at, is no defect."""
+"""Which lanes of a value are used. Loading a lane that is only moved or ignored is no defect."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Lanes = frozenset[int]
 
 @dataclass(frozen=True)
 class Demand:
-    """`hard`: lanes that something depends on in any case. `soft`: lanes that may be chosen, or replaced, before that."""
+    """`hard`: lanes that are used in any case. `soft`: lanes that are selected or replaced first, and may not be used."""
 
     hard: Lanes = frozenset()
     soft: Lanes = frozenset()
@@ -29,11 +29,11 @@ ELEMENTWISE = {
     "fadd", "fsub", "fmul", "fdiv", "fneg", "add", "sub", "mul", "and", "or", "xor", "shl", "lshr", "ashr",
     "trunc", "zext", "sext", "fptrunc", "fpext", "fptoui", "fptosi", "uitofp", "sitofp",
 }  # fmt: skip
-"""Operations on vectors that keep lanes apart and that nothing depends on before a lane is taken."""
+"""Vector operations that keep lanes separate and do not count as a use."""
 
 
 def as_choice(instr: ir.Instr) -> tuple[ir.Value, ir.Value, ir.Value] | None:
-    """(condition, value if set, value if not) of an instruction or built-in that selects."""
+    """Returns (condition, value if true, value if false) of a select instruction or built-in; None for others."""
     if instr.op == "select":
         condition, yes, no = instr.operands
         return condition, yes, no
@@ -44,12 +44,12 @@ def as_choice(instr: ir.Instr) -> tuple[ir.Value, ir.Value, ir.Value] | None:
 
 
 def lane_number(index: ir.Value, count: int) -> int | None:
-    """The lane that a constant index means; None where it varies."""
+    """Returns the lane of a constant index; None if the index varies."""
     return index.value % count if isinstance(index, ir.Const) and isinstance(index.value, int) else None
 
 
 class Uses:
-    """Who uses each value of a function, and what is demanded of it."""
+    """The uses of each value of a function, and the lanes they demand."""
 
     def __init__(self, function: ir.Function):
         self._users: dict[int, list[tuple[ir.Instr, int]]] = {}
@@ -60,7 +60,7 @@ class Uses:
                     self._users.setdefault(id(operand), []).append((instr, position))
 
     def demand(self, value: ir.Value) -> Demand:
-        """What is demanded of the lanes of `value`."""
+        """Returns the demand for the lanes of `value`."""
         known = self._known.get(id(value))
         if known is None:
             self._known[id(value)] = demand_all(value)  # what a cycle sees
@@ -96,12 +96,12 @@ class Uses:
 
 
 def demand_all(value: ir.Value) -> Demand:
-    """All lanes."""
+    """Returns a hard demand for all lanes."""
     return Demand(frozenset(range(llvm_types.lanes_of(value.type))))
 
 
 def _sources(shuffle: ir.Instr, position: int, count: int) -> dict[int, int]:
-    """Result lane -> lane of the operand at `position`, for the lanes that come from it."""
+    """Maps result lanes of a shuffle to the lanes of the operand at `position` they come from."""
     return {lane: source - position * count for lane, source in enumerate(shuffle.mask) if 0 <= source - position * count < count}
 
 

@@ -1,4 +1,4 @@
-"""Masks of values that may be undefined, one i1 per lane: carried along in machine code, and looked at where a value is used."""
+"""Masks of undefined lanes, one i1 per lane: machine code propagates them and tests them where a value is used."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class UndefMasks:
-    """Masks in one region. Lanes that cannot be undefined are "false", which costs nothing."""
+    """The masks in one region. A lane that cannot be undefined has the constant "false", which costs nothing."""
 
     def __init__(self, e: RegionEmitter, plan: ShadowPlan):
         self.e = e
@@ -30,7 +30,7 @@ class UndefMasks:
         self._blocks = {id(i): block for block in e.function.blocks for i in block.instrs}
 
     def block_of_current(self) -> ir.Block:
-        """The block of the instruction that is being emitted."""
+        """Returns the block of the current instruction."""
         return self._blocks[id(self._current)]
 
     # Parts
@@ -49,7 +49,7 @@ class UndefMasks:
         self.masks.pop(id(instr), None)
 
     def lanes(self, value: ir.Value) -> list[str]:
-        """An operand per lane."""
+        """Returns one mask operand per lane."""
         maybe, count = self.undefined.lanes(value), llvm_types.lanes_of(value.type)
         if not maybe:
             return ["false"] * count
@@ -62,14 +62,14 @@ class UndefMasks:
     # Reads whose lanes are looked at later
 
     def store_read_masks(self, instr: ir.Instr | None, flags: Mapping[int, str]) -> None:
-        """Keep what a read found of some lanes, where it is in bounds."""
+        """Stores the masks of some lanes of a load, on the path where it is in bounds."""
         if instr is None or id(instr) not in self.undefined.deferred:
             return
         for lane, flag in flags.items():
             self.e.body.do(f"store i1 {flag}, ptr {self._read_slots[id(instr)][lane]}")
 
     def load_read_masks(self, instr: ir.Instr) -> None:
-        """The masks of a complete read."""
+        """Loads the masks of a completed load."""
         if id(instr) in self._read_slots:
             slots = self._read_slots[id(instr)]
             self.masks[id(instr)] = [
@@ -87,7 +87,7 @@ class UndefMasks:
     # Instructions
 
     def before_instr(self, instr: ir.Instr) -> None:
-        """Report undefined operands that `instr` depends on, and compute the masks of its result."""
+        """Reports undefined operands that `instr` consumes, and computes the masks of its result."""
         self._current = instr
         if instr.op == "phi":
             return
@@ -100,7 +100,7 @@ class UndefMasks:
             self.masks[id(instr)] = self._result(instr)
 
     def _used_lanes(self, instr: ir.Instr, operand: ir.Value) -> list[int]:
-        """Lanes of an operand that matter: not those that a store to memory or an image takes along."""
+        """Returns the lanes of an operand that matter. Lanes that a store only copies to memory or an image do not."""
         maybe = self.undefined.lanes(operand)
         if instr.op == "store" or (instr.callee is not None and instr.callee.name.startswith("vstore")):
             return [lane for lane, why in maybe.items() if why & {VARIABLE, CHOSEN} and self._is_visible_store(instr)]
@@ -111,7 +111,7 @@ class UndefMasks:
         return [lane for lane, why in maybe.items() if why != {PADDING}]
 
     def _is_visible_store(self, store: ir.Instr) -> bool:
-        """Whether a store puts its value where others may see it."""
+        """Returns whether a store makes its value visible outside the work-item."""
         object_id = self.e.provenance.object_id(store.operands[-1])
         if object_id is None:
             return False

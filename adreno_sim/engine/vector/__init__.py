@@ -1,4 +1,4 @@
-"""The SPMD emitter: lanes of machine vectors are work-items of one group."""
+"""The vector emitter: the lanes of machine vectors are work-items of one group."""
 
 from .kernel import plan, region_functions
 from .scalar_reason import scalar_reason

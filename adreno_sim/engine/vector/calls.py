@@ -1,4 +1,5 @@
-"""Built-in functions on every lane: elementwise ones at once, memory and images in their own modules, the rest in turn."""
+"""Built-in functions in vectors: elementwise ones for all lanes at once, memory and images by their own modules, the rest
+lane by lane."""
 
 from __future__ import annotations
 
@@ -34,7 +35,8 @@ _TRUTHS = {
 
 
 def needs_active_lane(e: LaneValues, instr: ir.Instr) -> bool:
-    """Whether a call had better not run without lanes: memory at one place, functions of the library, lanes in turn."""
+    """Returns whether a call must not, or should not, run without an active lane: it accesses memory, is a library function,
+    or is scalarised."""
     assert instr.callee is not None
     name = instr.callee.name
     if name.startswith(("llvm.", "get_", "convert_", "as_")):
@@ -44,6 +46,7 @@ def needs_active_lane(e: LaneValues, instr: ir.Instr) -> bool:
 
 
 def emit_call(e: LaneValues, instr: ir.Instr) -> None:
+    """Emits a call of a built-in. Raises NotVectorizable for built-ins that need scalar code."""
     assert instr.callee is not None
     name = instr.callee.name
     if _UNSUPPORTED.fullmatch(name):
@@ -63,12 +66,12 @@ def emit_call(e: LaneValues, instr: ir.Instr) -> None:
 
 
 def _differs_by_lane(e: LaneValues, value: ir.Value) -> bool:
-    """Whether an operand leads each lane to other memory."""
+    """Returns whether an operand is a pointer to different memory in each lane."""
     return is_pointer(value) and (not e.uniform(value) or e.privates.is_private(value))
 
 
 def _has_effect(instr: ir.Instr) -> bool:
-    """Calls with an effect: each lane has its own, though all have the same operands."""
+    """Returns whether a call writes: then each lane must run it, even with equal operands."""
     return isinstance(instr.type, ir.Void) and instr.callee is not None and instr.callee.name.startswith(("v", "write_image"))
 
 
@@ -91,7 +94,7 @@ def _emit_vector(e: LaneValues, instr: ir.Instr) -> None:
 
 
 def _is_elementwise(instr: ir.Instr) -> bool:
-    """Whether every operand has as many components as the result, or one."""
+    """Returns whether every operand has one component, or as many as the result."""
     count = llvm_types.lanes_of(instr.type)
     if instr.callee is not None and instr.callee.name.startswith("as_"):
         return llvm_types.lanes_of(instr.operands[0].type) == count
@@ -101,7 +104,7 @@ def _is_elementwise(instr: ir.Instr) -> bool:
 
 
 def _emit_select(e: LaneValues, instr: ir.Instr) -> None:
-    """The built-in select on scalars: by zero or not."""
+    """Emits the built-in select on scalars, which tests for zero."""
     a, b, by = instr.operands
     condition = e.components(by)[0]
     flags = e.body.op(f"icmp ne {e.spelled(by.type)} {condition}, zeroinitializer")
@@ -111,7 +114,7 @@ def _emit_select(e: LaneValues, instr: ir.Instr) -> None:
 
 
 def _emit_library(e: LaneValues, instr: ir.Instr) -> None:
-    """A function of the library: as a function of vectors where it is straight code, else lane after lane."""
+    """Emits a library function: as a function of vectors if it is straight-line code, else lane by lane."""
     assert instr.callee is not None
     name = builtin_library.scalar_of(instr.callee)
     if name is None or any(is_pointer(v) for v in instr.operands):
@@ -133,7 +136,7 @@ def _emit_library(e: LaneValues, instr: ir.Instr) -> None:
 
 
 def _emit_vector_access(e: LaneValues, instr: ir.Instr) -> None:
-    """vloadN and vstoreN."""
+    """Emits vloadN or vstoreN."""
     storing = isinstance(instr.type, ir.Void)
     index, pointer = instr.operands[-2:]
     type = instr.operands[0].type if storing else instr.type

@@ -1,4 +1,4 @@
-"""One region of a kernel for a vector of work-items: which instruction is done how."""
+"""Emits one region of a kernel for a vector of work-items: the dispatch over instructions."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _ELEMENTWISE = {
     "fptrunc", "fptoui", "fptosi", "uitofp", "sitofp", "trunc", "zext", "sext", "udiv", "urem", "sdiv", "srem",
 }  # fmt: skip
 _NEEDS_ACTIVE_LANE = {"memcpy", "memmove", "memset", "frem", "extractelement", "insertelement", "bitcast", "icmp"}
-"""Instructions that may be done lane after lane."""
+"""Instructions that may be scalarised per lane."""
 _UNSUPPORTED = {"atomicrmw": "atomic operations", "cmpxchg": "atomic operations", "fence": "memory fences"}
 
 
 class VectorEmitter(LoopFlow):
-    """Writes `i64 @region.N(...)` like KernelEmitter, a tile of work-items at a time."""
+    """Emits `i64 @region.N(...)` as RegionEmitter does, for a tile of work-items at a time."""
 
     def __init__(self, plan: VectorPlan, region: ParallelRegion):
         super().__init__(plan, region)
@@ -56,7 +56,8 @@ class VectorEmitter(LoopFlow):
         self.emit_region()
 
     def _is_nsw(self, instr: ir.Instr) -> bool:
-        """As for one work-item, where one is at work of whose values this is computed: nothing is proven of the others."""
+        """Returns whether an operation never wraps in the lanes it is computed for. Proofs hold for active work-items only,
+        so one of them must be active."""
         if not (self.unit.is_nsw(instr) or self.shapes.is_nsw(instr)):
             return False
         if all(self.shapes.of(value).uniform for value in (instr, *instr.operands)):
@@ -64,7 +65,7 @@ class VectorEmitter(LoopFlow):
         return self.mask in (None, self._first_mask)  # lane 0 has work in every tile
 
     def _remaining(self) -> str | None:
-        """The lanes that are work-items of the group; None if all are."""
+        """Returns the mask of lanes that are work-items of the group; None if all are."""
         t, mask = self.opening, None
         for axis in range(3):
             size = self.tile.size[axis]
@@ -76,7 +77,7 @@ class VectorEmitter(LoopFlow):
         return mask
 
     def _looped(self, axis: int) -> bool:
-        """One tile needs no loop."""
+        """A single tile needs no loop."""
         return self.tile.count(self.unit.spec.local_size)[axis] > 1
 
     def _step(self, axis: int) -> int:
@@ -102,7 +103,7 @@ class VectorEmitter(LoopFlow):
         return False
 
     def spills_vectors(self, value: ir.Instr) -> bool:
-        """Whether a value is kept as vectors."""
+        """Returns whether a value live across a synchronisation point is spilled as vectors."""
         return self.shapes.of(value).lane_offsets is None or self._left_divergently(value)
 
     def spill_types(self, value: ir.Instr) -> list[str]:
@@ -200,7 +201,7 @@ class VectorEmitter(LoopFlow):
             raise NotVectorizable(f"instruction {op} on values that differ between work-items")
 
     def _check_amount(self, instr: ir.Instr) -> None:
-        """A shift whose amount, as the source has it, is not below the width."""
+        """Emits the check of a shift whose amount in the source is not below the width."""
         source, width = written_amount(instr), undefined_behaviour.elem_bits(instr.type)
         if not self.unit.checked or source is None or undefined_behaviour.elem_bits(source.type) <= (width - 1).bit_length():
             return
@@ -235,7 +236,7 @@ class VectorEmitter(LoopFlow):
             self.scalarize_per_lane(instr)
 
     def _rearranged(self, instr: ir.Instr) -> None:
-        """Components are values of their own: taking them apart costs nothing."""
+        """Emits moves between components. They cost nothing: each component is a value of its own."""
         if instr.op == "shufflevector":
             both = self.components(instr.operands[0]) + self.components(instr.operands[1])
             self.define_lanes(instr, [both[max(lane, 0)] for lane in instr.mask])
@@ -282,7 +283,7 @@ class VectorEmitter(LoopFlow):
 
 
 def _is_constant_path(pointer: ir.Instr) -> bool:
-    """Whether a pointer is a variable's address moved by constants only."""
+    """Returns whether a pointer is the address of a variable plus constants."""
     while pointer.op in ("gep", "bitcast", "addrspacecast", "freeze"):
         if not all(isinstance(v, ir.Const) for v in pointer.operands[1:]):
             return False
@@ -294,7 +295,7 @@ def _is_constant_path(pointer: ir.Instr) -> bool:
 
 
 def spill_bytes(type: str) -> int:
-    """Bytes of a part in the arena."""
+    """Returns the bytes of a part in the arena."""
     if type == "ptr":
         return 8
     if type.startswith("<"):

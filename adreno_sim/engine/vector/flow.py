@@ -1,4 +1,4 @@
-"""The segments of a region in vectors: branches that all lanes take alike stay branches, the others become masked code."""
+"""The segments of a region in vectors: uniform branches stay branches, divergent ones become masked code."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from .tile import NotVectorizable
 
 
 class Flow(MaskedFlow):
-    """Writes the segments of a region, level by level."""
+    """Emits the segments of a region, level by level."""
 
     def emit_region(self) -> None:
-        """Write all segments, each way out ending in a jump to `left`."""
+        """Emits all segments. Each exit ends in a jump to `left`."""
         self._reset_flow()
         level = self.structure.levels[None]
         if self.mask is not None:
@@ -24,7 +24,7 @@ class Flow(MaskedFlow):
         self._write_phis()
 
     def _emit_level(self, level: Level) -> None:
-        """Items that are not masked, in order; masked ones follow the item they depend on."""
+        """Emits the items that are not masked, in order. Masked items follow the item they depend on."""
         for item in level.items:
             if item in level.linear:
                 continue
@@ -45,7 +45,7 @@ class Flow(MaskedFlow):
             self._emit_terminator(level, item)
 
     def _open_block(self, segment: Segment) -> None:
-        """Begin a block that jumps lead to."""
+        """Starts a block that branches lead to."""
         self.body.block(self._label(segment))
         self._reserve_phis(self._label(segment), self._phis_of(segment))
 
@@ -58,7 +58,7 @@ class Flow(MaskedFlow):
         return self._label(edge.target)
 
     def _emit_terminator(self, level: Level, item: Segment) -> None:
-        """The terminator of an item that all lanes leave the same way."""
+        """Emits the terminator of an item that all lanes leave the same way."""
         t, last = self.body, item.block.instrs[-1]
         self.loc = last.loc
         if item.sync is not None:

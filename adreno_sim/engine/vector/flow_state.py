@@ -1,4 +1,4 @@
-"""What straight-line and masked code share: the edges between segments, their phis, and values that leave loops."""
+"""What straight-line and masked code share: edges between segments, their phis, and values live out of loops."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .values import LaneValues
 
 @dataclass(eq=False)
 class MaskedEdge:
-    """A masked edge: the lanes that take it (None: all), and the parts each phi of the target gets."""
+    """A masked edge: the lanes that take it (None means all), and the parts it brings to each phi of the target."""
 
     edge: Edge
     mask: str | None
@@ -22,41 +22,43 @@ class MaskedEdge:
 
 
 JumpRecord = tuple[str, Edge, dict[int, list[str]]]
-"""A real jump: the block it ends, the edge it stands for, and the parts that the target's phis get."""
+"""An emitted branch: the block it ends, the edge it stands for, and the parts of the target's phis."""
 
 
 @dataclass(eq=False)
 class PhiBlock:
-    """A segment or latch whose phis wait for their edges: per phi the lines, names and types of its parts."""
+    """A segment or latch whose phis lack edges: the lines, names and types of the parts of each phi."""
 
     phis: list[tuple[ir.Instr, list[int], list[str], list[str]]]
     edges: list[tuple[str, dict[int, list[str]]]] = field(default_factory=list)
 
 
 class FlowState(LaneValues):
-    """The edges and phis of one region while its code is written."""
+    """The edges and phis of one region while its code is emitted."""
 
     structure: Structure
 
     # Entry points of subclasses
 
     def emit_instr(self, instr: ir.Instr) -> None:
+        """Emits an instruction that is neither a phi nor a terminator."""
         raise NotImplementedError
 
     def needs_active_lane(self, instr: ir.Instr) -> bool:
-        """Whether an instruction must not run, or had better not, when no lane is at work."""
+        """Returns whether an instruction must not, or should not, run if no lane is active."""
         raise NotImplementedError
 
     def emit_loop(self, loop: Loop, linear: bool) -> list[MaskedEdge] | None:
-        """A loop whose head has just been opened as the place before it; masked edges out of it, None if it jumped on itself."""
+        """Emits a loop whose head was just opened as its preheader. Returns its masked exit edges, or None if it branched to
+        its exits itself."""
         raise NotImplementedError
 
     def should_unroll(self, loop: Loop, lines: list[str]) -> bool:
-        """Whether a loop that all lanes run alike, and that takes these lines, is better written out."""
+        """Returns whether a uniform loop with these lines should be unrolled."""
         raise NotImplementedError
 
     def _reset_flow(self) -> None:
-        """Clear what the emission of one region records."""
+        """Clears the records of a region."""
         self._entries: dict[str, PhiBlock] = {}
         self._jumps: dict[str, list[JumpRecord]] = {}
         self._item_masks: dict[tuple[Level, object], str | None] = {}  # the mask of each masked item
@@ -90,7 +92,7 @@ class FlowState(LaneValues):
         return self.shapes.of(phi).lane_offsets is None
 
     def _reserve_phis(self, label: str, phis: list[ir.Instr]) -> PhiBlock:
-        """Reserve the lines of phis, and bind them."""
+        """Reserves lines for phis, and binds the phis."""
         entry, t = PhiBlock([]), self.body
         for phi in phis:
             types = self.lane_types(phi, self._is_varying_phi(phi))
@@ -106,7 +108,7 @@ class FlowState(LaneValues):
         return entry
 
     def _write_phis(self) -> None:
-        """Write the phis, all edges being known."""
+        """Writes all reserved phis. Their edges are complete."""
         for label_of_entry, entry in self._entries.items():
             edges = entry.edges + [(label, values) for label, _, values in self._jumps.get(label_of_entry, [])]
             for phi, lines, names, types in entry.phis:
@@ -115,7 +117,7 @@ class FlowState(LaneValues):
                     self.body.lines[line] = f"  {name} = phi {type} {pairs}"
 
     def _emit_segment(self, segment: Segment) -> None:
-        """Instructions but phis and the terminator."""
+        """Emits the instructions of a segment, without phis and terminator."""
         for instr in segment.instrs:
             if instr.op in ("phi", "br", "condbr", "switch", "ret", "unreachable"):
                 continue
@@ -123,7 +125,7 @@ class FlowState(LaneValues):
             self.emit_instr(instr)
 
     def _phi_parts(self, edge: Edge) -> dict[int, list[str]]:
-        """What the phis of the target get over an edge."""
+        """Returns the parts that an edge brings to the phis of its target."""
         found = {}
         for phi in self._phis_of(edge.target):
             value = phi.operands[next(i for i, b in enumerate(phi.blocks) if b is edge.source.block)]
@@ -131,13 +133,13 @@ class FlowState(LaneValues):
         return found
 
     def _record_jump(self, label: str, edge: Edge, values: dict[int, list[str]]) -> None:
-        """A jump from here to `label`."""
+        """Records a branch from the current block to `label`."""
         self._jumps.setdefault(label, []).append((self.body.label, edge, values))
 
     # Values that leave loops
 
     def _find_live_out(self, loop: Loop) -> list[ir.Instr]:
-        """Values of a loop that are used outside otherwise than by phis on its own edges."""
+        """Returns the values of a loop that are used outside of it, other than by phis on its exit edges."""
         own = {id(i): i for s in loop.body for i in s.instrs}
         blocks = {id(s.block) for s in loop.body}
         found: dict[int, ir.Instr] = {}
@@ -157,7 +159,7 @@ class FlowState(LaneValues):
         return list(found.values())
 
     def _exit_values(self, edge: Edge) -> dict[int, list[str]]:
-        """Values that leave the divergent loops which an edge leaves, as vectors."""
+        """Returns, as vectors, the values that leave the divergent loops which an edge leaves."""
         found: dict[int, list[str]] = {}
         for loop in self._open_loops:
             if loop.divergent and edge.source in loop.body and edge.target not in loop.body:
@@ -169,6 +171,6 @@ class FlowState(LaneValues):
 
 
 def unused_constant(type: str) -> str:
-    """A constant for where a value is not known, and not used."""
+    """Returns a constant for a value that is unknown here and never used."""
     known = {"ptr": "null", "float": "0.0", "double": "0.0", "half": "0xH0000", "i1": "false"}
     return known.get(type, "zeroinitializer" if type.startswith("<") else "0")

@@ -1,4 +1,4 @@
-"""read_image and write_image at integer coordinates for all lanes: a row of texels where they lie side by side."""
+"""read_image and write_image at integer coordinates for all lanes. A row of adjacent texels is one access."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _INT = ir.Int(32)
 
 
 class Coordinate:
-    """A coordinate along one dimension: a scalar for lane 0 with a pattern, or a vector."""
+    """A coordinate along one dimension: lane 0's scalar with lane offsets, or a vector."""
 
     def __init__(self, e: LaneValues, value: ir.Value | None, whole: ir.Value, at: int):
         self.lane_offsets = (0,) * e.count
@@ -47,11 +47,11 @@ class Coordinate:
 
     @property
     def is_row(self) -> bool:
-        """Whether lanes go along it one by one, without wrapping."""
+        """Whether lanes have consecutive coordinates, without wrapping."""
         return self._never_wraps and self.lane_offsets == tuple(range(len(self.lane_offsets)))
 
     def of(self, t: Text, lane: str) -> str:
-        """That of one lane (an i32)."""
+        """Returns the coordinate of one lane, as i32."""
         spelled = f"<{len(self.lane_offsets)} x i32>"
         if self.scalar is None:
             return t.op(f"extractelement {spelled} {self.vector}, i32 {lane}")
@@ -65,7 +65,7 @@ class Coordinate:
 
 
 def _component(value: ir.Value, at: int) -> ir.Value | None:
-    """The scalar that was put into component `at` of a vector; None where that is not seen."""
+    """Returns the scalar inserted as component `at` of a vector; None if it is not visible."""
     while isinstance(value, ir.Instr) and value.op == "insertelement" and isinstance(value.operands[2], ir.Const):
         if value.operands[2].value == at:
             return value.operands[1]
@@ -79,7 +79,7 @@ def _component(value: ir.Value, at: int) -> ir.Value | None:
 
 
 def _plain(format: Format) -> bool:
-    """Whether every stored channel is a component, on no curve."""
+    """Returns whether every stored channel is a component and none is on an sRGB curve."""
     return not format.srgb and "x" not in ORDERS.get(format.order, "")
 
 
@@ -127,7 +127,7 @@ def emit_read(e: LaneValues, instr: ir.Instr) -> None:
 
 
 def _clamp(e: LaneValues, image: ImageRef, coordinates: list[Coordinate], at: int) -> None:
-    """A coordinate kept inside the image."""
+    """Clamps a coordinate to the image."""
     one = coordinates[at]
     if one.uniform:
         assert one.scalar is not None
@@ -149,7 +149,8 @@ def _emit_clamp(e: LaneValues, vector: str, extent: str) -> str:
 
 
 def _plan_row_read(e: LaneValues, image: ImageRef, coordinates: list[Coordinate]) -> tuple[str, Callable[[], list[str]]] | None:
-    """An i1: all lanes read texels in range that lie in one row; and how to read them. None where they never do."""
+    """Returns an i1 (all lanes read adjacent texels in range) and a function that emits this read; None if lanes never form a
+    row."""
     if not coordinates[0].is_row or not all(c.uniform for c in coordinates[1:]):
         return None
     t, x = e.body, coordinates[0].scalar
@@ -161,7 +162,7 @@ def _plan_row_read(e: LaneValues, image: ImageRef, coordinates: list[Coordinate]
 
 
 def _lane_pointer(e: LaneValues, image: ImageRef, coordinates: list[Coordinate], base: str) -> LanePtr:
-    """Where the texels of the lanes are in what begins at `base` and is laid out as the image."""
+    """Returns the texel addresses of the lanes in memory at `base` with the layout of the image."""
     t, index = e.body, None
     lane_offsets = (0,) * e.count
     for one, pitch in zip(coordinates, image.pitches(), strict=True):
@@ -186,7 +187,7 @@ def _lane_pointer(e: LaneValues, image: ImageRef, coordinates: list[Coordinate],
 def _emit_lane_reads(
     e: LaneValues, image: ImageRef, coordinates: list[Coordinate], addressing: str
 ) -> tuple[list[str], str | None]:
-    """The stored channels of each lane's texel, and the lanes that are out of range."""
+    """Returns the stored channels of each lane's texel, and the lanes that are out of range."""
     t = e.body
     if e.unit.proves_in_range(e.current) or (addressing == "none" and not e.unit.checked):
         return _emit_fetch(e, image, coordinates, e.mask), None
@@ -204,7 +205,7 @@ def _emit_lane_reads(
 
 
 def _count_clamped_reads(e: LaneValues, image: ImageRef, coordinates: list[Coordinate], outside: str) -> None:
-    """Report the lanes whose read the addressing mode makes defined."""
+    """Counts the lanes whose out-of-range read the addressing mode defines."""
 
     def values(t: Text, lane: str) -> list[str]:
         return coordinate_values(t, image, [one.of(t, lane) for one in coordinates])
@@ -232,7 +233,7 @@ def _emit_outside(e: LaneValues, image: ImageRef, coordinates: list[Coordinate])
 
 
 def _emit_fetch(e: LaneValues, image: ImageRef, coordinates: list[Coordinate], mask: str | None) -> list[str]:
-    """The stored channels, one vector each."""
+    """Returns the stored channels, one vector each."""
     e.hooks.on_vector_image_read(image, lambda base: _lane_pointer(e, image, coordinates, base), mask)
     where = _lane_pointer(e, image, coordinates, image.field("address"))
     format = image.format
@@ -242,7 +243,7 @@ def _emit_fetch(e: LaneValues, image: ImageRef, coordinates: list[Coordinate], m
 def _emit_colour(
     e: LaneValues, format: Format, suffix: str, stored: list[str], outside: str | None, addressing: str
 ) -> list[str]:
-    """Red, green, blue and alpha from the stored channels."""
+    """Returns red, green, blue and alpha, decoded from the stored channels."""
     type = e.wide(texels.stored_type(format))
     lane = texels._LANES[suffix]
     decode = texels._decoded if texels.fits(format, suffix, False) else texels._reinterpreted
@@ -292,7 +293,7 @@ def emit_write(e: LaneValues, instr: ir.Instr) -> None:
 
 
 def _encode(e: LaneValues, format: Format, suffix: str, colour: list[str]) -> list[str]:
-    """The channels as they are stored."""
+    """Returns the channels in their stored form."""
     type = e.wide(texels.stored_type(format))
     wide = e.wide(texels._LANES[suffix])
     components = colour if format.order == "RGBA" else [colour["rgba".index(c)] for c in ORDERS[format.order]]

@@ -1,4 +1,4 @@
-"""Which launches at level full can run in vectors: those where valid bytes are all there is to look for."""
+"""Decides which launches of level full can run in vectors: those whose only possible findings are uninitialised reads."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from .tile import NotVectorizable
 
 @dataclass
 class InitCheckPlan:
-    """What regions of a kernel share: how values are used, and where valid bytes lie in the arena.
+    """What the regions of a kernel share: the uses of values, and arena offsets of init shadows.
 
-    local: of all local memory of a group. private: of the variables that lie in the arena themselves, by id.
+    `local`: of all local memory of a group. `private`: of the private variables that lie in the arena, by id.
     """
 
     uses: Uses
@@ -27,7 +27,7 @@ class InitCheckPlan:
 
 
 def plan_init_checks(unit: Unit, kernel: ir.Function, provenance: Provenance) -> InitCheckPlan:
-    """Raises Unsuitable where there is more to look for than valid bytes."""
+    """Returns the plan. Raises NotVectorizable if races or undefined values are possible as well."""
     for param, arg in zip(kernel.params, unit.spec.args, strict=True):
         if isinstance(arg, (BufferArg, ImageArg)) and arg.shadow is not None and arg.shadow.cell_words:
             raise NotVectorizable(f"{param.name}, which work-items may race for")
@@ -38,7 +38,7 @@ def plan_init_checks(unit: Unit, kernel: ir.Function, provenance: Provenance) ->
 
 
 def _check_local(unit: Unit, kernel: ir.Function, provenance: Provenance) -> None:
-    """Local arrays must be proven to be free of races."""
+    """Checks that local arrays are proven race-free."""
     for instr in (i for block in kernel.blocks for i in block.instrs if touches_memory(i)):
         for target in address_operands(instr):
             object_id = None if isinstance(ir.type_of(target), ir.Image) else provenance.object_id(target)
@@ -50,7 +50,7 @@ def _check_local(unit: Unit, kernel: ir.Function, provenance: Provenance) -> Non
 
 
 def _check_variables(kernel: ir.Function, undefined: UndefinedValues) -> None:
-    """No use of a value may be one of a variable without a value; nor may a store leave bytes of what it writes unwritten."""
+    """Checks that no use can see a variable without a value, and that no store leaves some of its bytes unwritten."""
     for instr in (i for block in kernel.blocks for i in block.instrs):
         stores = instr.op == "store" or (instr.callee is not None and instr.callee.name.startswith(("vstore", "write_image")))
         for operand in consumed_operands(instr, undefined):

@@ -1,9 +1,9 @@
-"""Level full in vectors, for launches that leave one thing to look for: reads of memory that nobody has written.
+"""Vectorised checks for uninitialised reads, for launches that are proven race-free.
 
-Where work-items cannot race (no argument has race cells, local arrays are kept apart) and no use of a value can be one of a
-variable without a value, that is all that level full finds besides level bounds. Valid bytes of all lanes lie as the memory
-itself does, so that looking at them is the access once more, in the shadow. What is missing raises the launch's flag, and
-the launch is run again by code that reports (`run.optimistic`).
+If work-items cannot race (no argument has race cells, local arrays are race-free) and no use can see a variable without a
+value, uninitialised reads are all that level full finds beyond level bounds. The init shadow of the lanes has the layout of
+the memory itself, so a check repeats the access in the shadow. An uninitialised byte sets the fault flag, and the launch is
+rerun by code that reports (`run.optimistic`).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class VectorInitChecks(Instrumentation):
-    """Hooks for one region's emitter."""
+    """The callbacks for one region emitter."""
 
     def __init__(self, e: LaneValues, plan: InitCheckPlan):
         self.e, self.plan = e, plan
@@ -119,17 +119,17 @@ class VectorInitChecks(Instrumentation):
     # Looking
 
     def _used_lanes(self, count: int, instr: ir.Instr | None) -> list[int]:
-        """The lanes of a value of `count` that are made use of."""
+        """Returns the used lanes of a value of `count` lanes."""
         if instr is None or llvm_types.lanes_of(instr.type) != count:
             return list(range(count))
         return sorted(self.plan.uses.demand(instr).any)
 
     def _all_init(self, word: ir.Int) -> str:
-        """All bytes of a word valid, in every lane."""
+        """Returns a word with all bytes initialised, in every lane."""
         return vt.numbers(word, [int.from_bytes(b"\1" * (word.bits // 8), "little")] * self.e.count)
 
     def _emit_check(self, word: ir.Int, parts: Sequence[str], mask: str | None) -> None:
-        """Raise the flag where a lane in `mask` has a word of which some byte is not valid."""
+        """Sets the fault flag if a lane in `mask` has a word with an uninitialised byte."""
         e, t = self.e, self.e.body
         common = parts[0]
         for part in parts[1:]:
@@ -144,7 +144,7 @@ class VectorInitChecks(Instrumentation):
     # Where valid bytes lie
 
     def _in_shadow(self, where: LanePtr) -> LanePtr | None:
-        """The same place in the shadow of its object; None where all is always valid."""
+        """Returns the same address in the shadow of its object; None if all of it always counts as initialised."""
         base = self._shadow_base(where.pointer.object)
         return None if base is None else replace(where, pointer=replace(where.pointer, base=base, address=None))
 
@@ -158,7 +158,7 @@ class VectorInitChecks(Instrumentation):
         return base if pointer.offset == 0 else self.e.body.op(f"getelementptr i8, ptr {base}, i64 {pointer.offset}")
 
     def _shadow_base(self, target: Object | None) -> str | None:
-        """The valid bytes of an object; None where all are always valid."""
+        """Returns the init shadow of an object; None if all of it always counts as initialised."""
         if target is None:
             raise NotVectorizable("a pointer whose object is not known when compiling")
         variable = self._private_variable(target)
@@ -195,6 +195,6 @@ def _word(elem: ir.Type) -> ir.Int:
 
 
 def _texel_words(image: ImageRef) -> tuple[ir.Int, int]:
-    """The words that make up a texel, one for each channel."""
+    """Returns the word type of a channel and the number of channels of a texel."""
     size = image.format.texel_bytes // image.format.channels
     return ir.Int(8 * size), image.format.channels

@@ -1,4 +1,4 @@
-"""A kernel planned for the SPMD emitter: its tile, shapes, private variables, and what is kept across barriers."""
+"""The plan of a kernel for the vector emitter: tile, lane shapes, private variables, and spilled values."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from .tile import NotVectorizable
 from .values import VectorPlan
 
 STACK_FACTOR = 8
-"""How many times STACK_LIMIT the private variables of a tile may take on the worker's stack."""
+"""The private variables of a tile may take this many times STACK_LIMIT on the worker's stack."""
 
 
 def plan(unit: Unit, kernel: ir.Function) -> VectorPlan:
-    """The plan of `kernel` for the SPMD emitter. Raises Unsuitable, with the reason, where the scalar emitter must serve."""
+    """Returns the plan of `kernel`. Raises NotVectorizable, with the reason, if scalar code must run."""
     spec = unit.spec
     tile = tiles.choose_tile(spec, tiles.lane_counts(objects.machine().features))
     graph = Graph(kernel, sync_points.Scopes())
@@ -46,7 +46,7 @@ def plan(unit: Unit, kernel: ir.Function) -> VectorPlan:
 
 
 def _check_barriers(kernel: ir.Function, shapes: LaneShapes) -> None:
-    """Barriers must stand where all lanes come together."""
+    """Checks that barriers are in uniform control flow."""
     scope = sync_points.Scopes()
     blocks = {id(b) for b in kernel.blocks if any(i.op == "call" and scope(i) for i in b.instrs)}
     for loop, level in shapes.structure.levels.items():
@@ -82,5 +82,5 @@ def _place_spills(plan: VectorPlan) -> None:
 
 
 def region_functions(plan: VectorPlan) -> list[str]:
-    """The text of every region."""
+    """Returns the text of every region."""
     return [VectorEmitter(plan, region).emit() for region in plan.regions.regions]

@@ -1,7 +1,7 @@
-"""Masked code: where lanes may go different ways, every way is run under the mask of the lanes that take it.
+"""Masked code: where lanes may diverge, every path is run under the mask of the lanes that take it.
 
-A masked edge carries the mask of the lanes that take it and the values they bring to the phis of its target. An item with
-side effects, or a costly one, is branched around together with all it dominates where its mask is empty.
+A masked edge carries the mask of the lanes that take it and the values they bring to the phis of its target. Blocks with side
+effects, and costly ones, are branched around if their mask is empty, together with all they dominate.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from .structure import END, LATCH, Edge, Item, Level, Loop, Node, VirtualNode
 from .tile import NotVectorizable
 
 _MANY = 24
-"""Instructions that are worth a jump around them when no lane needs them."""
+"""The number of instructions that justifies a branch around them."""
 
 
 class MaskedFlow(FlowState):
-    """Writes the masked code of a region."""
+    """Emits the masked code of a region."""
 
     def _diverge(self, level: Level, root: Item, edges: list[MaskedEdge]) -> None:
-        """What follows an item whose lanes may go different ways, up to where they meet; then the jump on."""
+        """Emits what follows an item at which lanes may diverge, up to their join, and the jump to the join."""
         for masked in edges:
             self._add_masked_edge(level, masked)
         end = level.joins[root]
@@ -40,7 +40,7 @@ class MaskedFlow(FlowState):
             log.append(masked)
 
     def _emit_join(self, level: Level, end: Node) -> None:
-        """All lanes are together again: one jump with what each brought."""
+        """Emits one jump to the join of all lanes, with the values that each lane brings."""
         t = self.body
         if end is END:
             self._emit_end(level)
@@ -60,7 +60,7 @@ class MaskedFlow(FlowState):
         t.jump(label)
 
     def _emit_end(self, level: Level) -> None:
-        """Lanes leave the function at different places: nothing may depend on which."""
+        """Emits the exit from the function at several places. Nothing may depend on the place."""
         if level.loop is not None:
             raise NotVectorizable("lanes that leave a loop in a way that was not foreseen")
         leaves, self._leaves = self._leaves, []
@@ -70,7 +70,7 @@ class MaskedFlow(FlowState):
         self.leave(None)
 
     def _merge_phi(self, phi: ir.Instr, arriving: list[MaskedEdge]) -> list[str]:
-        """The parts of a phi from masked edges: for each lane what its edge brought."""
+        """Returns the parts of a phi: each lane has the value of its edge."""
         parts = arriving[-1].values[id(phi)]
         if len(arriving) == 1:
             return parts
@@ -94,7 +94,7 @@ class MaskedFlow(FlowState):
         return self.body.op(f"select <{self.count} x i1> {mask}, {type} {a}, {type} {b}")
 
     def _union_mask(self, arriving: list[MaskedEdge]) -> str | None:
-        """The lanes that come over any of the edges."""
+        """Returns the mask of the lanes that arrive by any of the edges; None means all."""
         mask = arriving[0].mask
         for masked in arriving[1:]:
             if mask is None or masked.mask is None:
@@ -103,7 +103,7 @@ class MaskedFlow(FlowState):
         return mask
 
     def _masked_edges_of(self, segment: Segment) -> list[MaskedEdge]:
-        """The ways out of a segment under the current mask."""
+        """Returns the outgoing edges of a segment under the current mask."""
         last, t = segment.block.instrs[-1], self.body
         self.loc = last.loc
         if segment.sync is not None or last.op in ("ret", "unreachable"):
@@ -133,7 +133,7 @@ class MaskedFlow(FlowState):
         return list(found.values())
 
     def _case_masks(self, last: ir.Instr, value: str) -> list[str | None]:
-        """Masks of a switch's targets, the default first."""
+        """Returns the masks of a switch's targets, the default first."""
         t, spelled = self.body, self.spelled(last.operands[0].type)
         type = llvm_types.elem_of(last.operands[0].type)
         hits = [t.op(f"icmp eq {spelled} {value}, {vt.numbers(type, [c] * self.count)}") for c in last.cases]
@@ -143,7 +143,7 @@ class MaskedFlow(FlowState):
         return [rest, *hits]
 
     def _emit_masked_item(self, level: Level, item: Item) -> None:
-        """An item of masked code and all it dominates in it."""
+        """Emits a masked item and all it dominates."""
         t = self.body
         target = item.head if isinstance(item, Loop) else item
         arriving = self._pending_edges.pop((level, target))
@@ -170,7 +170,7 @@ class MaskedFlow(FlowState):
                 self._phis_after_skip(masked, before, end)
 
     def _phis_after_skip(self, masked: MaskedEdge, before: str, end: str) -> None:
-        """An edge out of code that may have been skipped: then no lane takes it."""
+        """Adds phis to an edge out of code that may be skipped: then no lane takes the edge."""
         t, lanes = self.body, f"<{self.count} x i1>"
         held = vt.text_of(masked.mask)
         masked.mask = t.op(f"phi {lanes} [ {held}, %{end} ], [ zeroinitializer, %{before} ]")
@@ -193,7 +193,7 @@ class MaskedFlow(FlowState):
         return result
 
     def _mask_at(self, level: Level, item: Item, arriving: list[MaskedEdge]) -> str | None:
-        """The lanes that reach an item: those of the branch whose ways meet here, or those of its edges."""
+        """Returns the mask of an item: that of the branch whose paths join here, or the union of its edges."""
         parent = level.parents[item]
         if len(arriving) > 1 and level.joins.get(parent) is item and (level, parent) in self._item_masks:  # type: ignore[arg-type]
             return self._item_masks[level, parent]
