@@ -1,4 +1,4 @@
-"""Texts of the built-in library kept on disk between processes, each under the digest of what it was made from."""
+"""The disk cache of built-in library texts, keyed by the digest of what each was made from."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from ..base import disk_cache
 
 
 def folder() -> Path:
-    """Where the entries lie."""
+    """Returns the folder of the entries."""
     return disk_cache.folder("library")
 
 
 def load(name: str) -> str | None:
-    """The text stored under `name`, or None."""
+    """Returns the text stored under `name`, or None."""
     data = disk_cache.load(folder() / name)
     return None if data is None else data.decode("utf-8")
 
 
 def store(name: str, text: str) -> None:
-    """Keep `text` under `name` if possible."""
+    """Stores `text` under `name` if possible."""
     disk_cache.store(folder() / name, text.encode("utf-8"))
 
 

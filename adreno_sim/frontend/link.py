@@ -1,4 +1,4 @@
-"""From functions as clang wrote them to finished kernel IR: each is read, its helpers inlined, then cleaned up."""
+"""Makes finished kernel IR of functions as clang wrote them: each is read, its helpers are inlined, and it is simplified."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from .passes.promote import promote_to_ssa
 from .vec3 import drop_vec3_padding
 
 _CALL_DEPTH_LIMIT = 100
-"""Helper calls within one another."""
+"""The limit of nested helper calls."""
 
 
 class Linker:
-    """Finishes the functions of one module. A helper is simplified once, and copied into each of its callers."""
+    """Finishes the functions of one module. A helper is simplified once and copied into each caller."""
 
     def __init__(self, reader: ModuleReader):
         self.reader = reader
@@ -28,7 +28,7 @@ class Linker:
         self._active: list[str] = []
 
     def finish(self, name: str) -> Function:
-        """The kernel IR of function `name`. Raises UnsupportedError for recursion and what cannot be read."""
+        """Returns the kernel IR of function `name`. Raises UnsupportedError for recursion and for what cannot be read."""
         try:
             function = self._read_simplified(name)
         except RecursionError:
@@ -42,7 +42,7 @@ class Linker:
         return function
 
     def _read_simplified(self, name: str) -> Function:
-        """Read, with helpers inlined and variables promoted."""
+        """Reads a function, inlines its helpers and promotes its variables."""
         function = self.reader.read(name)
         self._check_calls(function)
         self._active.append(name)
@@ -60,7 +60,7 @@ class Linker:
         return found
 
     def _check_calls(self, function: Function) -> None:
-        """Refuse recursion and endless nesting at the call, before it is followed."""
+        """Rejects recursion and too deep nesting at the call, before it is followed."""
         for block in function.blocks:
             for instr in block.instrs:
                 if instr.op == "helper":

@@ -1,4 +1,4 @@
-"""OpenCL C source to kernel IR: the front end's one entrance."""
+"""Compiles OpenCL C source to kernel IR. This is the entry point of the front end."""
 
 from __future__ import annotations
 

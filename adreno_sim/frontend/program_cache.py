@@ -1,7 +1,7 @@
-"""What a build says about its kernels, kept on disk, so that a program seen before needs neither clang nor its IR.
+"""The disk cache of built programs: what a build says about its kernels, so a known program needs neither clang nor its IR.
 
-Parameters, attributes and facts about a kernel are small and stored; its body is compiled again only if somebody looks at
-it, as generating machine code does that is not on disk either.
+Parameters, attributes and facts of a kernel are small and stored. Its body is compiled again only if it is needed, as for
+machine code that is not on disk either.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _BODY = ir.Function.__dict__["blocks"]
 
 
 class StoredFunction(ir.Function):
-    """A kernel whose body is made by `compile` when it is asked for."""
+    """A kernel whose body `compile` makes on first access."""
 
     __slots__ = ("_compile", "_lock")
 
@@ -56,7 +56,7 @@ class StoredFunction(ir.Function):
 
 
 def _with_params(params: list[ir.Param], function: ir.Function) -> list[ir.Block]:
-    """The body of `function`, which nobody else has, over `params` in place of its own: analyses know them by identity."""
+    """Returns the body of `function` with its parameters replaced by `params`: analyses know them by identity."""
     for block in function.blocks:
         for instr in block.instrs:
             instr.operands = [params[v.index] if isinstance(v, ir.Param) else v for v in instr.operands]
@@ -64,7 +64,7 @@ def _with_params(params: list[ir.Param], function: ir.Function) -> list[ir.Block
 
 
 def entry_name(source: str, options: str, target: FrontEndTarget) -> str:
-    """The entry of a program; "" where it reads files, which its text says nothing about."""
+    """Returns the entry name of a program; "" if it includes files, on which its text says nothing."""
     if "include" in source or any(word.startswith("-I") for word in parse_options(options).arguments):
         return ""
     program = compiler()
@@ -76,7 +76,7 @@ def entry_name(source: str, options: str, target: FrontEndTarget) -> str:
 
 
 def load(name: str, source: str, compile: Callable[[], ir.Module]) -> ir.Module | None:
-    """The program stored under `name`, or None; `compile` makes the whole of it."""
+    """Returns the program stored under `name`, or None. `compile` builds all of it."""
     data = disk_cache.load(disk_cache.folder("programs") / name)
     if data is None:
         return None
@@ -93,6 +93,6 @@ def load(name: str, source: str, compile: Callable[[], ir.Module]) -> ir.Module 
 
 
 def store(name: str, module: ir.Module) -> None:
-    """Keep what `module` says of its kernels."""
+    """Stores what `module` says about its kernels."""
     heads = {key: replace(function, blocks=[]) for key, function in module.kernels.items()}
     disk_cache.store(disk_cache.folder("programs") / name, pickle.dumps(_Stored(heads, module.warnings)))

@@ -1,7 +1,7 @@
-"""Three-component vectors in memory.
+"""Vectors of 3 in memory.
 
-clang moves a 3-vector as the 4-vector whose room it takes, with a lane nobody wrote. Kernel IR loads and stores the
-three components, so that the padding is neither read, nor written, nor taken for an uninitialised value.
+clang accesses a vector of 3 as the vector of 4 whose space it takes, with a lane that nobody wrote. Kernel IR loads and
+stores three components, so padding is neither read nor written, and does not count as uninitialised.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ _LOAD_NAME = "loadVec"
 
 
 def drop_vec3_padding(function: Function) -> None:
-    """Replace 4-lane accesses of 3-vectors by 3-lane ones."""
+    """Replaces 4-lane accesses of vectors of 3 by 3-lane ones."""
     padded_loads: set[Value] = set()
     for block in function.blocks:
         for instr in block.instrs:

@@ -1,4 +1,4 @@
-"""Control flow graph of a function: predecessors, order, and the clean-up that changes no behaviour."""
+"""The control flow graph of a function: predecessors, orders, and simplifications that keep its behaviour."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _Item = TypeVar("_Item")
 
 
 def predecessors(blocks: list[Block]) -> dict[Block, list[Block]]:
-    """For each block the sources of its incoming edges, one entry per edge."""
+    """Maps each block to the sources of its incoming edges, one entry per edge."""
     found: dict[Block, list[Block]] = {block: [] for block in blocks}
     for block in blocks:
         for successor in block.successors:
@@ -20,7 +20,8 @@ def predecessors(blocks: list[Block]) -> dict[Block, list[Block]]:
 
 
 def reachable_from(start: Block, stop: Block | None = None) -> set[Block]:
-    """The blocks that control may come to behind `start`, without passing `stop`; `start` itself where it may come back."""
+    """Returns the blocks reachable from the successors of `start` without passing `stop`. `start` is included if it is in a
+    cycle."""
     found: set[Block] = set()
     pending = list(start.successors)
     while pending:
@@ -32,7 +33,7 @@ def reachable_from(start: Block, stop: Block | None = None) -> set[Block]:
 
 
 def simplify_cfg(function: Function) -> None:
-    """Fold branches on constants, drop unreachable blocks, skip empty ones, join chains."""
+    """Folds constant branches, removes unreachable blocks, skips empty blocks, and merges chains."""
     _fold_constant_branches(function.blocks)
     _drop_unreachable(function)
     _skip_empty(function)
@@ -60,7 +61,7 @@ def _starts_with_phi(block: Block) -> bool:
 
 
 def _remove_edge(target: Block, source: Block) -> None:
-    """Forget one edge from `source` in the phis of `target`."""
+    """Removes one edge from `source` in the phis of `target`."""
     for phi in target.instrs:
         if phi.op != "phi":
             return
@@ -86,7 +87,7 @@ def _drop_unreachable(function: Function) -> None:
 
 
 def _skip_empty(function: Function) -> None:
-    """Send jumps to a block that only jumps on straight to its target, where no phi distinguishes the edges."""
+    """Redirects jumps to a block that only jumps on, if no phi distinguishes the edges."""
     forward: dict[Block, Block] = {}
     for block in function.blocks[1:]:
         last = block.instrs[0]
@@ -108,7 +109,7 @@ def _final_target(block: Block, forward: dict[Block, Block]) -> Block:
 
 
 def _join_chains(function: Function) -> None:
-    """Append a block to its only predecessor, where that one goes nowhere else."""
+    """Appends a block to its only predecessor if it is the only successor."""
     incoming = predecessors(function.blocks)
     replaced: dict[Value, Value] = {}
     joined: set[Block] = set()
@@ -152,7 +153,7 @@ def _resolve(item: _Item, mapping: dict[_Item, _Item]) -> _Item:
 
 
 class _Linked(Protocol):
-    """A node of a graph of control flow."""
+    """A node of a control flow graph."""
 
     @property
     def successors(self) -> Sequence[Any]: ...
@@ -162,7 +163,7 @@ Node = TypeVar("Node", bound=_Linked)
 
 
 def reverse_postorder(start: Node) -> list[Node]:
-    """Nodes reachable from `start`, each after those that dominate it."""
+    """Returns the nodes reachable from `start` in reverse postorder: dominators come first."""
     order: list[Node] = []
     seen = {start}
     stack: list[tuple[Node, Iterator[Node]]] = [(start, iter(start.successors))]

@@ -1,4 +1,4 @@
-"""Dominators of a function's blocks, and which edges of its control flow every path to a block takes."""
+"""Dominators of the blocks of a function, and the edges that every path to a block takes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from .cfg import predecessors, reverse_postorder
 
 
 class Dominators:
-    """Of the blocks reachable from the entry; `order` is their reverse postorder."""
+    """The dominator tree of the blocks reachable from the entry. `order` is their reverse postorder."""
 
     def __init__(self, function: ir.Function):
         self.order = reverse_postorder(function.blocks[0])
@@ -22,26 +22,26 @@ class Dominators:
         return id(block) in self._position
 
     def parent(self, block: ir.Block) -> ir.Block | None:
-        """The immediate dominator; None of the entry."""
+        """Returns the immediate dominator; None for the entry."""
         return None if block is self.order[0] else self._parent[id(block)]
 
     def dominates(self, upper: ir.Block, lower: ir.Block) -> bool:
-        """Whether every path from the entry to `lower` passes `upper` (a block dominates itself)."""
+        """Returns whether every path from the entry to `lower` passes `upper`. A block dominates itself."""
         depth = self._depth[id(upper)]
         while self._depth[id(lower)] > depth:
             lower = self._parent[id(lower)]
         return lower is upper
 
     def taken_edge(self, block: ir.Block) -> ir.Block | None:
-        """The block from which every path enters `block` first: its only predecessor that it does not dominate.
+        """Returns the only predecessor of `block` that it does not dominate: every path first enters `block` from there.
 
-        None where there are several, or where both ways of its branch lead here.
+        Returns None if there are several, or if both targets of its branch are `block`.
         """
         sources = [p for p in self.predecessors[id(block)] if not self.dominates(block, p)]
         return sources[0] if len(sources) == 1 else None
 
     def _immediate(self) -> dict[int, ir.Block]:
-        """By Cooper, Harvey and Kennedy's iteration over the reverse postorder."""
+        """Computes immediate dominators by the iteration of Cooper, Harvey and Kennedy."""
         entry = self.order[0]
         parent: dict[int, ir.Block] = {id(entry): entry}
         changed = True

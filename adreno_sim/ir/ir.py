@@ -118,9 +118,9 @@ Type = Union[Void, Int, Float, Pointer, Vector, Array, Struct, Image, Sampler, E
 
 @dataclass(frozen=True, slots=True)
 class SourceLoc:
-    """Where in the source: 1-based line and column of the innermost (inlined) position, 0 where unknown.
+    """A source location: 1-based line and column of the innermost (inlined) position, 0 if unknown.
 
-    `callers` are the lines at which the inlined helpers were called, innermost first.
+    `callers` are the lines of the calls of inlined helpers, innermost first.
     """
 
     line: int
@@ -130,6 +130,7 @@ class SourceLoc:
 
 
 UNKNOWN_LOC = SourceLoc(0, 0)
+"""The location of instructions that have none in the source."""
 
 
 @dataclass(eq=False, slots=True)
@@ -238,7 +239,7 @@ Value = Union[Instr, Param, Const, Global]
 
 
 def type_of(value: Value) -> Type:
-    """The type of an operand; a Global stands for its address."""
+    """Returns the type of an operand. A Global denotes its address."""
     return Pointer(value.space) if isinstance(value, Global) else value.type
 
 
@@ -290,7 +291,7 @@ class Function:
     facts: dict[str, Any] = field(default_factory=dict)
 
     def fact(self, name: str, analysis: Callable[[Function], T]) -> T:
-        """What `analysis` says of this function, computed once; it must be small, and be pickled as it is."""
+        """Returns what `analysis` computes for this function, once. The result must be small and picklable."""
         if name not in self.facts:
             self.facts[name] = analysis(self)
         found: T = self.facts[name]

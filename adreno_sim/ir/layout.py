@@ -1,4 +1,4 @@
-"""Sizes and field offsets of IR types, as SPIR's data layout has them (OpenCL C 3.0, section 6.3.5: alignment = size)."""
+"""Sizes and field offsets of IR types in SPIR's data layout (OpenCL C 3.0, section 6.3.5: alignment equals size)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def align_up(value: int, alignment: int) -> int:
 
 @functools.lru_cache(maxsize=4096)
 def size_of(type: Type) -> int:
-    """Bytes from one array element of `type` to the next. A 3-vector takes the room of four."""
+    """Returns the bytes from one array element of `type` to the next. A vector of 3 takes the space of 4."""
     if isinstance(type, (Int, Float)):
         return (type.bits + 7) // 8
     if isinstance(type, (Pointer, Event)):
@@ -29,7 +29,7 @@ def size_of(type: Type) -> int:
 
 @functools.lru_cache(maxsize=4096)
 def align_of(type: Type) -> int:
-    """Natural alignment of `type`, in bytes."""
+    """Returns the natural alignment of `type` in bytes."""
     if isinstance(type, Vector):
         room = size_of(type.elem) * type.count
         return 1 << (room - 1).bit_length()
@@ -42,18 +42,18 @@ def align_of(type: Type) -> int:
 
 @functools.lru_cache(maxsize=4096)
 def field_offset(struct: Struct, index: int) -> int:
-    """Byte offset of field `index`."""
+    """Returns the byte offset of field `index`."""
     alignment = 1 if struct.packed else align_of(struct.fields[index])
     return align_up(_end(struct, index), alignment)
 
 
 def _end(struct: Struct, count: int) -> int:
-    """Bytes taken by the first `count` fields."""
+    """Returns the bytes taken by the first `count` fields."""
     return field_offset(struct, count - 1) + size_of(struct.fields[count - 1]) if count else 0
 
 
 def step(type: Type, index: int) -> tuple[Type, int]:
-    """Element `index` of an aggregate: its type, and the byte offset to it."""
+    """Returns the type of element `index` of an aggregate, and its byte offset."""
     if isinstance(type, Struct):
         return type.fields[index], field_offset(type, index)
     if isinstance(type, (Array, Vector)):

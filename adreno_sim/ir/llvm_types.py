@@ -1,4 +1,4 @@
-"""Kernel IR types as the machine code sees them: sizes of accesses, LLVM spellings, zeros, lanes."""
+"""Kernel IR types in LLVM: access sizes, spellings, zeros, lanes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["align_of", "align_up", "elem_of", "field_offset", "lanes_of", "size_
 
 @cache
 def store_size(type: ir.Type) -> int:
-    """Bytes one load or store of `type` touches: a vector of 3 touches 3 elements."""
+    """Returns the bytes that one load or store of `type` accesses: a vector of 3 accesses 3 elements."""
     if isinstance(type, ir.Vector):
         return size_of(type.elem) * type.count
     return size_of(type)
@@ -20,7 +20,7 @@ def store_size(type: ir.Type) -> int:
 
 @cache
 def spell(type: ir.Type) -> str:
-    """LLVM's spelling; every pointer is a plain `ptr`, whatever its address space."""
+    """Returns LLVM's spelling. Every pointer is a plain `ptr`, whatever its address space."""
     if isinstance(type, ir.Pointer):
         return "ptr"
     if isinstance(type, ir.Vector):
@@ -35,7 +35,7 @@ def spell(type: ir.Type) -> str:
 
 @cache
 def zero(type: ir.Type) -> str:
-    """The all-zero constant of `type`."""
+    """Returns the all-zero constant of `type`."""
     if isinstance(type, ir.Event):
         return "0"
     if isinstance(type, ir.Int):
@@ -46,7 +46,7 @@ def zero(type: ir.Type) -> str:
 
 
 def elem_of(type: ir.Type) -> ir.Type:
-    """The element type of a vector, or the type itself."""
+    """Returns the element type of a vector, or the type itself."""
     return type.elem if isinstance(type, ir.Vector) else type
 
 
@@ -55,5 +55,5 @@ def lanes_of(type: ir.Type) -> int:
 
 
 def with_elem(type: ir.Type, elem: ir.Int | ir.Float) -> ir.Type:
-    """`type` with another element type and the same number of lanes."""
+    """Returns `type` with another element type and the same number of lanes."""
     return ir.Vector(elem, type.count) if isinstance(type, ir.Vector) else elem

@@ -1,4 +1,4 @@
-"""Instructions of a kernel that touch memory: what checks, proofs and counts are about."""
+"""The instructions that access memory: the subject of checks, proofs and counts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ IMAGE = re.compile(r"(read|write)_image(f|h|i|ui)")
 
 
 def touches_memory(instr: ir.Instr) -> bool:
-    """Whether `instr` makes accesses that a check may be needed for. A vector, or a block that is copied, counts once."""
+    """Returns whether `instr` makes accesses that may need a check. A vector or a block copy counts as one."""
     if instr.op == "call":
         assert instr.callee is not None
         return bool(IMAGE.fullmatch(instr.callee.name)) or any(is_pointer(v) for v in instr.operands)
@@ -19,12 +19,12 @@ def touches_memory(instr: ir.Instr) -> bool:
 
 
 def is_plain_load(instr: ir.Instr) -> bool:
-    """Whether `instr` is a load, of a vector perhaps, and nothing else."""
+    """Returns whether `instr` is a load, maybe of a vector, and nothing else."""
     return instr.op == "load" or (instr.callee is not None and instr.callee.name.startswith("vload"))
 
 
 def address_operands(instr: ir.Instr) -> list[ir.Value]:
-    """Operands that lead to the memory that `instr` touches."""
+    """Returns the operands that point to the memory that `instr` accesses, images included."""
     if instr.op == "store":
         return [instr.operands[1]]
     return [v for v in instr.operands if is_pointer(v) or isinstance(ir.type_of(v), ir.Image)]

@@ -1,4 +1,4 @@
-"""Which pointer arguments a kernel may write through, and which it may read through, read off its IR."""
+"""Mod/ref analysis of pointer arguments: which a kernel may write through, and which it may read through."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ from . import ir
 _DERIVING = frozenset(
     ("gep", "bitcast", "addrspacecast", "phi", "select", "freeze", "insertelement", "extractelement", "shufflevector")
 )
-"""Operations whose result may point where a pointer operand points."""
+"""Operations whose result may point into the object of an operand."""
 
 _READING_CALLS = ("vload", "vloada", "prefetch", "async_work_group_copy", "async_work_group_strided_copy", "printf")
 
 
 def written_params(function: ir.Function) -> frozenset[int]:
-    """Indices of parameters through which the kernel may store: pointers stored to, or gone where that cannot be seen."""
+    """Returns the indices of parameters through which the kernel may store. A pointer that escapes the analysis counts."""
     return function.fact("written", lambda f: _params_with_use(f, _may_write))
 
 
 def read_params(function: ir.Function) -> frozenset[int]:
-    """Indices of parameters through which the kernel may load, or gone where that cannot be seen."""
+    """Returns the indices of parameters through which the kernel may load. A pointer that escapes the analysis counts."""
     return function.fact("read", lambda f: _params_with_use(f, _may_read))
 
 
 def written_arguments(function: ir.Function) -> frozenset[int]:
-    """`written_params`, and the images that may be written."""
+    """Returns `written_params` and the images that may be written."""
     images = {p.index for p in function.params if isinstance(p.type, ir.Image) and p.type.access != "read_only"}
     return written_params(function) | images
 
 
 def read_arguments(function: ir.Function) -> frozenset[int]:
-    """`read_params`, and the images that may be read."""
+    """Returns `read_params` and the images that may be read."""
     images = {p.index for p in function.params if isinstance(p.type, ir.Image) and p.type.access != "write_only"}
     return read_params(function) | images
 
@@ -41,7 +41,7 @@ def _params_with_use(function: ir.Function, wanted: Callable[[ir.Instr, int], bo
 
 
 def _any_use(function: ir.Function, param: ir.Param, wanted: Callable[[ir.Instr, int], bool]) -> bool:
-    """Whether some use of what `param` points to, as operand number so and so of an instruction, is a wanted one."""
+    """Returns whether `wanted(instr, operand number)` holds for some use of a pointer derived from `param`."""
     pointers = _derived_pointers(function, param)
     return any(
         id(operand) in pointers and wanted(instr, position)
@@ -52,7 +52,7 @@ def _any_use(function: ir.Function, param: ir.Param, wanted: Callable[[ir.Instr,
 
 
 def _derived_pointers(function: ir.Function, param: ir.Param) -> set[int]:
-    """Ids of the values that may point into what `param` points to."""
+    """Returns the ids of the values that may point into the object of `param`."""
     found, before = {id(param)}, 0
     while len(found) != before:  # a phi may come before the value it takes from a later block
         before = len(found)
@@ -64,7 +64,7 @@ def _derived_pointers(function: ir.Function, param: ir.Param) -> set[int]:
 
 
 def _may_write(instr: ir.Instr, position: int) -> bool:
-    """Whether `instr` may store through the pointer at operand `position`, or hide it from this analysis."""
+    """Returns whether `instr` may store through the pointer at operand `position`, or lets it escape."""
     if instr.op in _DERIVING or instr.op in ("load", "icmp"):
         return False
     if instr.op in ("memcpy", "memmove"):
@@ -76,7 +76,7 @@ def _may_write(instr: ir.Instr, position: int) -> bool:
 
 
 def _may_read(instr: ir.Instr, position: int) -> bool:
-    """Whether `instr` may load through the pointer at operand `position`, or hide it from this analysis."""
+    """Returns whether `instr` may load through the pointer at operand `position`, or lets it escape."""
     if instr.op in _DERIVING or instr.op in ("icmp", "memset"):
         return False
     if instr.op == "store":

@@ -1,4 +1,4 @@
-"""Blocks that are reached in any case (post-dominators)."""
+"""Post-dominators of the blocks of a function."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from . import ir
 
 
 def find_postdominators(blocks: Sequence[ir.Block]) -> dict[ir.Block, set[ir.Block]]:
-    """For each block of a function those that every way from it to the end passes, itself included.
+    """Maps each block to its post-dominators: the blocks on every path from it to an exit, itself included.
 
-    Of a block that has no way to the end, everything is said. Quickest where `blocks` are in an order of control flow.
+    A block without a path to an exit has all blocks as post-dominators. The iteration is fastest if `blocks` are in control
+    flow order.
     """
     every = set(blocks)
     found = {block: set(every) if block.successors else {block} for block in blocks}
@@ -27,9 +28,9 @@ def find_postdominators(blocks: Sequence[ir.Block]) -> dict[ir.Block, set[ir.Blo
 
 
 def immediate_postdominators(blocks: Sequence[ir.Block]) -> dict[ir.Block, ir.Block]:
-    """The first block that every way from a block comes to (its immediate post-dominator), where there is one.
+    """Maps a block to its immediate post-dominator, if it has one.
 
-    There are none of a function in which some block has no way to the end.
+    Returns an empty map if some block has no path to an exit.
     """
     if not _all_reach_end(blocks):
         return {}

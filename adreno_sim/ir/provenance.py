@@ -1,8 +1,8 @@
-"""Which memory object a pointer points into, where SSA shows it, and how well its offset is aligned.
+"""Provenance of pointers: the memory object a pointer points into, if SSA shows it, and the alignment of its offset.
 
-A pointer value is a base object plus a byte offset that wraps. Where every path leads to one object the base is known
-when compiling ("static"); where paths meet, base and length travel with the value; a pointer read from memory or made
-from an integer is looked up by address among the objects of its work-item.
+A pointer value is a base object plus a byte offset that wraps. If every path leads to one object, the base is known at
+compile time ("static"). Where paths join, base and length are run-time values. A pointer loaded from memory or made from an
+integer is looked up by address among the objects of its work-item.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from . import ir, llvm_types
 
 ALIGNED = 128
-"""Alignment of every object's base: the largest OpenCL C type. The launch checks it for buffers."""
+"""The alignment of every object's base: that of the largest OpenCL C type. The launch checks buffers."""
 
 ObjectId = tuple[str, Hashable]
 NULL: ObjectId = ("null", 0)
@@ -21,7 +21,8 @@ NULL: ObjectId = ("null", 0)
 
 @dataclass(frozen=True, slots=True)
 class Object:
-    """A memory object inside one LLVM function: operand of its base (`ptr`) and its length in bytes (int or i64 operand)."""
+    """A memory object in one LLVM function: the operand of its base (`ptr`), and its length in bytes (an int or an i64
+    operand)."""
 
     id: ObjectId
     name: str
@@ -32,10 +33,10 @@ class Object:
 
 @dataclass(frozen=True, slots=True)
 class Ptr:
-    """A pointer value as emitted: base, length, offset (int where constant) and alignment of the offset.
+    """An emitted pointer value: base, length, offset (an int if constant) and the alignment of the offset.
 
-    `address` is base plus offset once more, where it was reached by indexing step by step: LLVM follows that better
-    through loops than one sum of bytes.
+    `address` is base plus offset once more, if it was computed index by index: LLVM analyses that form better in loops than
+    one sum of bytes.
     """
 
     base: str
@@ -47,7 +48,7 @@ class Ptr:
 
 
 def is_pointer(value: ir.Value) -> bool:
-    """Whether a value is an address; a Global's type is that of its pointee."""
+    """Returns whether a value is an address. The type of a Global is that of its pointee."""
     return isinstance(value, ir.Global) or isinstance(value.type, ir.Pointer)
 
 
@@ -56,7 +57,7 @@ def _largest_power_of_two(value: int) -> int:
 
 
 def stride_of(index: int, type: ir.Type) -> tuple[int, ir.Type]:
-    """Bytes per step of gep index number `index` into `type` (the source element), and the type it leads to."""
+    """Returns the bytes per step of gep index number `index` into `type`, and the type it leads to."""
     if index == 0:
         return llvm_types.size_of(type), type
     if isinstance(type, (ir.Array, ir.Vector)):
@@ -75,7 +76,7 @@ class Provenance:
             pass
 
     def object_id(self, value: ir.Value) -> ObjectId | None:
-        """The object `value` points into; None where it is not known when compiling."""
+        """Returns the object that `value` points into; None if it is not known at compile time."""
         if isinstance(value, ir.Param):
             return ("param", value.index)
         if isinstance(value, ir.Global):
@@ -85,7 +86,7 @@ class Provenance:
         return self._object_ids.get(id(value))
 
     def align(self, value: ir.Value) -> int:
-        """The largest power of two (up to 128) known to divide the offset of `value` in its object."""
+        """Returns the largest power of two, up to 128, known to divide the offset of `value` in its object."""
         if isinstance(value, ir.Const) and isinstance(value.value, ir.GlobalOffset):
             return _largest_power_of_two(value.value.offset)
         return self._aligns.get(id(value), 1) if isinstance(value, ir.Instr) else ALIGNED
@@ -100,7 +101,7 @@ class Provenance:
         return changed
 
     def _transfer(self, instr: ir.Instr) -> tuple[ObjectId | None, int] | None:
-        """What one instruction makes of its operands; None while nothing is known of them yet."""
+        """Returns the object and alignment of one instruction, from its operands; None while nothing is known of them."""
         if instr.op == "alloca":
             return ("alloca", id(instr)), ALIGNED
         if instr.op in ("bitcast", "addrspacecast", "freeze"):
@@ -122,7 +123,7 @@ class Provenance:
 
 
 def gep_align(instr: ir.Instr) -> int:
-    """The power of two that divides what a gep adds, whatever its variable indices are."""
+    """Returns the power of two that divides what a gep adds, whatever its variable indices are."""
     type, align = instr.elem, ALIGNED
     assert type is not None
     for number, index in enumerate(instr.operands[1:]):

@@ -1,4 +1,4 @@
-"""What the body of a function says of its memory: program-scope variables it refers to, sizes of private variables."""
+"""What the body of a function says about memory: the program-scope variables it uses, and sizes of private variables."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from .unsupported import unsupported
 
 
 def private_bytes(instr: ir.Instr) -> int:
-    """Size of a private variable."""
+    """Returns the size of a private variable in bytes."""
     count = 1
     if instr.operands:
         number = instr.operands[0]
@@ -19,12 +19,12 @@ def private_bytes(instr: ir.Instr) -> int:
 
 
 def object_align(nbytes: int) -> int:
-    """An alignment that suits every type which fits in `nbytes`."""
+    """Returns an alignment for every type that fits in `nbytes`."""
     return min(128, 1 << (nbytes - 1).bit_length())
 
 
 def globals_of(function: ir.Function) -> list[ir.Global]:
-    """Program-scope variables that a function refers to, in order of first use."""
+    """Returns the program-scope variables that a function uses, in order of first use."""
     found: dict[str, ir.Global] = {}
 
     def visit(value: ir.Value) -> None:

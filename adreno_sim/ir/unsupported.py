@@ -1,4 +1,4 @@
-"""The error for what the engine does not run, with its place in the source."""
+"""The error for constructs that the engine does not run, with their source location."""
 
 from __future__ import annotations
 
@@ -7,5 +7,5 @@ from . import ir
 
 
 def unsupported(what: str, loc: ir.SourceLoc) -> UnsupportedError:
-    """The error for a construct this engine does not run, by name and place."""
+    """Returns the error for a construct that this engine does not run."""
     return UnsupportedError(f"unsupported: {what} at {loc.line}:{loc.column}")

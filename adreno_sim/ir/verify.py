@@ -1,4 +1,4 @@
-"""Checks the invariants of `ir.py`: a mistake of the front end is named here, not met later as a wrong result."""
+"""Checks the invariants of `ir.py`, so that a defect of the front end is named here and not seen later as a wrong result."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class InvalidIR(AssertionError):
 
 
 def verify(function: Function) -> None:
-    """Raise InvalidIR, with the function and block, unless every invariant holds."""
+    """Raises InvalidIR, with function and block, unless every invariant holds."""
     incoming = predecessors(function.blocks)
     defined: dict[Value, Block] = {}
     for block in function.blocks:
@@ -72,7 +72,7 @@ def _verify_uses(function: Function, defined: dict[Value, Block], incoming: dict
 
 
 def immediate_dominators(blocks: list[Block], incoming: dict[Block, list[Block]]) -> dict[Block, Block]:
-    """Immediate dominator of every block but the entry (the iterative method of Cooper, Harvey and Kennedy)."""
+    """Maps every block but the entry to its immediate dominator (iteration of Cooper, Harvey and Kennedy)."""
     order = reverse_postorder(blocks)
     rank = {block: index for index, block in enumerate(order)}
     found: dict[Block, Block] = {order[0]: order[0]}
@@ -95,7 +95,7 @@ def immediate_dominators(blocks: list[Block], incoming: dict[Block, list[Block]]
 
 
 def reverse_postorder(blocks: list[Block]) -> list[Block]:
-    """Blocks reachable from the first, each before its successors but for back edges."""
+    """Returns the blocks reachable from the first in reverse postorder."""
     seen = {blocks[0]}
     finished: list[Block] = []
     stack = [(blocks[0], iter(blocks[0].successors))]
@@ -112,7 +112,7 @@ def reverse_postorder(blocks: list[Block]) -> list[Block]:
 
 
 def dominates(above: Block, below: Block, dominators: dict[Block, Block]) -> bool:
-    """Whether every path from the entry to `below` passes `above`."""
+    """Returns whether every path from the entry to `below` passes `above`."""
     while below is not above:
         parent = dominators[below]
         if parent is below:

@@ -13,7 +13,7 @@ from ..emit import access, undefined_behaviour
 from ..emit.emitter import INSTRUCTIONS
 from ..llvm import vector_text as vt
 from ..llvm.text import Text
-from . import calls, memory, small, transfers
+from . import calls, memory, transfers, unroll
 from .init_checks import VectorInitChecks
 from .loops import LoopFlow
 from .private_room import emit_private_fill, emit_tile_number, private_address
@@ -140,7 +140,7 @@ class VectorEmitter(LoopFlow):
         t.jump("left")
 
     def should_unroll(self, loop: Loop, lines: list[str]) -> bool:
-        return small.should_unroll(loop, self.structure, self.privates, lines)
+        return unroll.should_unroll(loop, self.structure, self.privates, lines)
 
     # Instructions
 

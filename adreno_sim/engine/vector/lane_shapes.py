@@ -1,8 +1,8 @@
-"""How each value of a kernel differs between the lanes of a vector: not at all, by known numbers, or in any way.
+"""Lane-stride analysis: whether a value is uniform, has known offsets between lanes, or varies.
 
-A value with a pattern is computed once, for lane 0; the other lanes are that plus a constant each. Sums may wrap: the
-pattern holds modulo the type's range. Where a value is widened or divided, it must hold without wrapping, which the
-intervals show; and for divisions the remainder of lane 0's value must be known.
+A value with lane offsets is computed once, for lane 0; each other lane adds its constant. Sums may wrap: the offsets hold
+modulo the range of the type. To extend or divide a value they must hold without wrapping, which the interval analysis proves.
+Divisions also need the remainder of lane 0's value.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ _IDS = re.compile(r"get_(local_linear_id|global_linear_id|sub_group_\w+)")
 
 
 class LaneShape(NamedTuple):
-    """`pattern`: each lane's difference from lane 0; None: any. Lane 0's value is `rest` modulo `modulus` (0: exactly)."""
+    """`lane_offsets`: each lane's difference from lane 0; None if it varies. Lane 0's value is `rest` modulo `modulus` (0:
+    exactly `rest`)."""
 
     lane_offsets: LaneOffsets | None
     modulus: int = 1
@@ -51,7 +52,7 @@ def _congruence(modulus: int, rest: int) -> tuple[int, int]:
 
 
 class LaneShapes:
-    """The shape of every value of a kernel. Raises Unsuitable where a barrier stands in divergent control flow."""
+    """The shape of every value of a kernel. Raises NotVectorizable if the analysis finds no fixed point."""
 
     def __init__(self, kernel: ir.Function, spec: Specialization, tile: Tile, privates: Privates):
         self.tile = tile
@@ -85,7 +86,7 @@ class LaneShapes:
             due = {*phis, *self._cross_loop_users}
 
     def of(self, value: ir.Value) -> LaneShape:
-        """The shape of a value where it is defined."""
+        """Returns the shape of a value at its definition."""
         if isinstance(value, ir.Instr):
             return self._shapes.get(id(value), VARYING)
         found = self._fixed.get(value)
@@ -94,7 +95,7 @@ class LaneShapes:
         return found
 
     def _leaf_shape(self, value: ir.Value) -> LaneShape:
-        """The shape of what no instruction computes."""
+        """Returns the shape of a value that no instruction computes."""
         if isinstance(value, ir.Const) and isinstance(value.value, int) and isinstance(value.type, ir.Int):
             return LaneShape(self._zero, 0, signed(value.value, value.type.bits))
         if not isinstance(value, ir.Const) and is_pointer(value):
@@ -102,15 +103,16 @@ class LaneShapes:
         return LaneShape(self._zero)
 
     def diverges(self, branch: ir.Instr) -> bool:
-        """Whether lanes may part at a branch."""
+        """Returns whether lanes may diverge at a branch."""
         return not self.shape_at(branch.operands[0], branch).uniform
 
     def loop_of(self, value: ir.Instr) -> Loop | None:
-        """The innermost loop a value is computed in."""
+        """Returns the innermost loop that computes a value."""
         return self._loop_of.get(id(value))
 
     def shape_at(self, value: ir.Value, user: ir.Instr) -> LaneShape:
-        """The shape of an operand: lanes leave a divergent loop with values of different rounds."""
+        """Returns the shape of an operand at its user. Outside a divergent loop a value varies: lanes leave in different
+        iterations."""
         if isinstance(value, ir.Instr):
             loop, there = self._loop_of.get(id(value)), self._loop_of.get(id(user))
             if loop is there:
@@ -126,8 +128,8 @@ class LaneShapes:
         return self.of(value)
 
     def _solve(self, first: Iterable[int]) -> None:
-        """Sweep from the instructions numbered `first` until nothing changes; what is not known yet counts as agreeing with
-        anything. Shapes only ever become less, so that those found under fewer divergent branches are a start."""
+        """Propagates from the instructions numbered `first` to a fixed point. Unknown operands are ignored. Shapes only
+        descend in the lattice, so those found with fewer divergent branches are a valid start."""
         due = bytearray(len(self._work))
         for number in first:
             due[number] = 1
@@ -191,7 +193,7 @@ class LaneShapes:
         return LaneShape(known[0].lane_offsets, modulus, rest)
 
     def _edge_shape(self, value: ir.Value, segment: Segment) -> LaneShape:
-        """A value as it comes over an edge into `segment`."""
+        """Returns the shape of a value that an edge brings into `segment`."""
         return self.shape_at(value, segment.block.instrs[0])
 
     def _select(self, operands: list[LaneShape]) -> LaneShape:
@@ -260,7 +262,7 @@ class LaneShapes:
         return LaneShape(total)
 
     def never_wraps(self, value: ir.Value, shape: LaneShape) -> bool:
-        """Whether the pattern holds in unbounded integers, signed, for every lane that has work."""
+        """Returns whether the lane offsets hold in unbounded signed integers, for every active lane."""
         assert shape.lane_offsets is not None and isinstance(value.type, ir.Int)
         if shape.uniform:
             return True
@@ -326,6 +328,7 @@ def _shl_rule(shapes: LaneShapes, instr: ir.Instr, a: LaneShape, b: LaneShape) -
 
 
 def _constant_divisor(instr: ir.Instr, b: LaneShape) -> int | None:
+    """Returns the divisor of a division, shift or mask by a positive constant; None for others."""
     if not (b.uniform and b.modulus == 0):
         return None
     if instr.op in ("lshr", "ashr"):
@@ -336,7 +339,8 @@ def _constant_divisor(instr: ir.Instr, b: LaneShape) -> int | None:
 
 
 def _quotients(shapes: LaneShapes, instr: ir.Instr, a: LaneShape, b: LaneShape) -> tuple[LaneOffsets, LaneOffsets, int] | None:
-    """Patterns of quotient and remainder, and the remainder of lane 0, where they do not depend on lane 0's value."""
+    """Returns the lane offsets of quotient and remainder, and lane 0's remainder (-1 if unknown); None if they depend on lane
+    0's value."""
     by, value = _constant_divisor(instr, b), instr.operands[0]
     if by is None or a.lane_offsets is None or not shapes.is_nonnegative(value) or not shapes.never_wraps(value, a):
         return None
@@ -373,7 +377,7 @@ def _rem_rule(shapes: LaneShapes, instr: ir.Instr, a: LaneShape, b: LaneShape) -
 
 
 def _extend_rule(shapes: LaneShapes, instr: ir.Instr, a: LaneShape) -> LaneShape:
-    """sext and zext, and conversions to a wider type."""
+    """Handles sext, zext, and conversions to a wider type."""
     value = instr.operands[0]
     if a.uniform:
         ok = instr.op == "sext" or shapes.is_nonnegative(value)
@@ -397,7 +401,7 @@ def _trunc_rule(shapes: LaneShapes, instr: ir.Instr, a: LaneShape) -> LaneShape:
 
 
 def _icmp_rule(shapes: LaneShapes, instr: ir.Instr, a: LaneShape, b: LaneShape) -> LaneShape:
-    """A comparison with a constant that no lane's place in the tile can decide."""
+    """Handles comparisons. One with a constant is uniform if no position in the tile can change its result."""
     if a.uniform and b.uniform:
         return shapes.uniform_shape()
     value = instr.operands[0]

@@ -1,4 +1,4 @@
-"""Functions of the built-in library on vectors: straight code does for all lanes what it does for one."""
+"""Functions of the built-in library in vectors: straight-line code runs for all lanes at once."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class VectorFunction:
     results: tuple[str, ...]
 
     def call(self, e, parts: list[list[str]]) -> list[str]:
-        """The components of the result."""
+        """Emits a call. Returns the components of the result."""
         flat = [part for group in parts for part in group]
         operands = ", ".join(f"{type} {part}" for type, part in zip(self.params, flat, strict=True))
         result = _result_type(self.results)
@@ -42,7 +42,7 @@ def _result_type(types: tuple[str, ...]) -> str:
 
 
 def find_vector_function(unit: Unit, function: ir.Function, lanes: int) -> VectorFunction | None:
-    """`function` for `lanes` lanes, defined in `unit`; None where it is not straight elementwise code."""
+    """Returns `function` for `lanes` lanes, defined in `unit` on first use; None if it is not straight-line elementwise code."""
     if (
         len(function.blocks) != 1
         or not all(map(_is_vectorizable, function.blocks[0].instrs))
@@ -81,7 +81,7 @@ def _is_vectorizable(instr: ir.Instr) -> bool:
 
 
 class _VectorFunctionEmitter(LibraryEmitter):
-    """Writes the vector form of one function."""
+    """Emits the vector form of one library function."""
 
     def __init__(self, unit: Unit, function: ir.Function, lanes: int):
         super().__init__(unit, function)

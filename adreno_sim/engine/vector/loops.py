@@ -1,4 +1,4 @@
-"""Loops of the SPMD emitter: as they stand where all lanes leave together, else round by round until no lane is left."""
+"""Loops in vectors: a uniform loop stays a loop; a divergent loop runs until no lane is left in it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .tile import NotVectorizable
 
 
 class LoopFlow(Flow):
-    """Writes the loops of a region."""
+    """Emits the loops of a region."""
 
     def emit_loop(self, loop: Loop, linear: bool) -> list[MaskedEdge] | None:
         if loop.divergent:
@@ -20,7 +20,7 @@ class LoopFlow(Flow):
         return self._emit_uniform_loop(loop, linear)
 
     def _enter_head(self, loop: Loop) -> str:
-        """The place before a loop ends here, its head begins."""
+        """Ends the preheader and starts the head of a loop."""
         t, head = self.body, loop.head
         values = {id(phi): self.lane_parts(phi, self._is_varying_phi(phi)) for phi in self._phis_of(head)}
         before = t.label
@@ -56,7 +56,7 @@ class LoopFlow(Flow):
         return self._collect_exits(loop, self._jumps.get(out, []))
 
     def _emit_latch(self, loop: Loop) -> None:
-        """The block that goes round: joins the ways back, looks at the stop flag."""
+        """Emits the block of the back edge, which merges the ways back and polls the stop flag."""
         t, head = self.body, loop.head
         label = head.label + ".latch"
         phis = self._phis_of(head)
@@ -75,7 +75,7 @@ class LoopFlow(Flow):
         return self.body.op(f"phi {type} {pairs}")
 
     def _collect_exits(self, loop: Loop, jumps: list[JumpRecord]) -> list[MaskedEdge]:
-        """Masked edges from the jumps out of a loop in masked code."""
+        """Returns masked edges for the exits of a uniform loop in masked code."""
         t = self.body
         if len(jumps) == 1:
             _, edge, values = jumps[0]
@@ -106,7 +106,7 @@ class LoopFlow(Flow):
         return done
 
     def _rebind(self, value: ir.Instr, loop: Loop, jumps: list[JumpRecord], labels: list[str]) -> None:
-        """A value that is used behind a loop with several ways out: known only where it was computed before leaving."""
+        """Rebinds a value used behind a loop with several exits. It is known only on exits that its definition dominates."""
         varying = self.varies(value)
         if id(value) in self.slots:
             return
@@ -124,7 +124,7 @@ class LoopFlow(Flow):
         self.bind(value, fresh, varying)
 
     def known_lane_parts(self, value: ir.Instr, varying: bool) -> list[str]:
-        """Parts of a value without writing anything."""
+        """Returns the parts of a value without emitting code."""
         if is_pointer(value):
             raise NotVectorizable("a pointer that is used behind a loop with several ways out")
         return self.lanes[id(value)] if varying else [self.values[id(value)]]
@@ -180,7 +180,7 @@ class LoopFlow(Flow):
         return result
 
     def _emit_head(self, level: Level) -> None:
-        """The first item of a divergent loop, which all lanes at work run."""
+        """Emits the first item of a divergent loop, which all active lanes run."""
         item = level.entry
         if isinstance(item, Loop):
             raise NotVectorizable("a loop that begins with a loop")
@@ -195,13 +195,13 @@ class LoopFlow(Flow):
         return len(t.lines) - 1, name
 
     def _shift_reserved_lines(self, line: int, by: int) -> None:
-        """Lines were put in before `line`: what is reserved behind it has moved."""
+        """Adjusts reserved lines after lines were inserted before `line`."""
         for entry in self._entries.values():
             for at, (phi, lines, names, types) in enumerate(entry.phis):
                 entry.phis[at] = (phi, [n + by if n >= line else n for n in lines], names, types)
 
     def _rebind_live_out(self, loop: Loop, edges: list[MaskedEdge]) -> None:
-        """Values of a divergent loop as the lanes left it with them."""
+        """Rebinds the values of a divergent loop to what each lane left it with."""
         for value in self._live_out[loop]:
             with_it = [m for m in edges if id(value) in m.exit_values]
             if not with_it:
@@ -220,7 +220,7 @@ class LoopFlow(Flow):
 
 
 class _ExitAccumulator:
-    """What has left a divergent loop by one edge so far: a mask and values that grow round by round."""
+    """Accumulates over the iterations of a divergent loop which lanes left by one edge, and with which values."""
 
     def __init__(self, flow: Flow, masked: MaskedEdge, header: list[str], before: str, single: bool):
         self.flow, self.masked, self.single = flow, masked, single
@@ -261,10 +261,10 @@ class _ExitAccumulator:
         return done
 
     def close(self, end: str) -> None:
-        """Write the phis at the loop's head."""
+        """Writes the phis at the loop's head."""
         for at, name, type, value in self._phis:
             self._header[at] = f"  {name} = phi {type} [ zeroinitializer, %{self._before} ], [ {value}, %{end} ]"
 
     def outside(self, entered: str | None) -> MaskedEdge:
-        """The edge as it is behind the loop: by the only way out, all lanes have left that came."""
+        """Returns the edge as it is behind the loop. By a single exit, all lanes left that had entered."""
         return MaskedEdge(self.masked.edge, entered if self.single else self.mask, self.values, self.exit_values)

@@ -1,4 +1,4 @@
-"""Loads, stores and address arithmetic of all lanes: one vector where the lanes lie side by side, else gather and scatter."""
+"""Address arithmetic, loads and stores of all lanes: one vector access if the lanes are adjacent, else gather and scatter."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _I64 = ir.Int(64)
 
 
 def emit_gep(e: LaneValues, instr: ir.Instr) -> None:
-    """A pointer that differs between lanes: by a pattern, or in any way."""
+    """Emits a gep whose result differs between lanes, by lane offsets or in any way."""
     shape, type = e.shapes.of(instr), instr.elem
     found = e.lane_ptr(instr.operands[0])
     assert type is not None
@@ -51,7 +51,7 @@ def emit_gep(e: LaneValues, instr: ir.Instr) -> None:
 
 
 def _emit_index_checks(e: LaneValues, instr: ir.Instr, steps: list[tuple[IndexStep, ir.Value]], where: LanePtr) -> None:
-    """`subobjects.check_steps` for indices that differ between lanes."""
+    """Emits what `inner_bounds.emit_index_checks` emits, for indices that differ between lanes."""
     nbytes = inner_bounds.accessed_bytes(e, instr) if e.unit.checked else None
     for step, index in steps if nbytes is not None else ():
         array = step.array
@@ -78,7 +78,7 @@ def _emit_index_checks(e: LaneValues, instr: ir.Instr, steps: list[tuple[IndexSt
 
 
 def step_lanes(e: LaneValues, start: LanePtr, index: ir.Value, stride: int) -> LanePtr:
-    """A pointer moved by `index` steps of `stride` bytes."""
+    """Returns `start` advanced by `index` steps of `stride` bytes."""
     if e.uniform(index):
         return replace(start, pointer=access.offset_pointer(e, start.pointer, access.gep_index(e, index), stride))
     t = e.body
@@ -100,7 +100,7 @@ def step_lanes(e: LaneValues, start: LanePtr, index: ir.Value, stride: int) -> L
 
 
 def _narrow_index(e: LaneValues, index: ir.Value) -> tuple[str, int]:
-    """The index vector in as few bits as it was computed in."""
+    """Returns the index vector, in the number of bits in which it was computed (at least 32), and that number."""
     if isinstance(index, ir.Instr) and index.op == "sext" and index.operands[0].type == ir.Int(32):
         return e.components(index.operands[0])[0], 32
     assert isinstance(index.type, ir.Int)
@@ -111,13 +111,14 @@ def _narrow_index(e: LaneValues, index: ir.Value) -> tuple[str, int]:
 
 
 def _fits(e: LaneValues, index: ir.Value, factor: int) -> bool:
-    """Whether `index` times `factor` cannot wrap in 32 bits."""
+    """Returns whether `index` times `factor` cannot wrap in 32 bits."""
     low, high = e.shapes.interval_of(index)
     return low * factor >= -(1 << 31) and high * factor < 1 << 31
 
 
 def emit_checks(e: LaneValues, where: LanePtr, size: int, align: int) -> tuple[str | None, int]:
-    """The lanes that may access `size` bytes, the flag being raised for others; and the alignment that is known."""
+    """Emits bounds and alignment checks of `size` bytes. Failing lanes set the fault flag. Returns the mask of the other
+    lanes, and the known alignment."""
     known = align if where.pointer.align >= align else 1
     if not e.unit.checked:
         return e.mask, known
@@ -149,19 +150,19 @@ def emit_checks(e: LaneValues, where: LanePtr, size: int, align: int) -> tuple[s
 
 
 def _start_limit(e: LaneValues, where: LanePtr, size: int) -> str:
-    """How many start offsets leave `size` bytes."""
+    """Returns the number of start offsets at which `size` bytes fit."""
     pointer = where.pointer
     return str(max(0, pointer.length - size + 1)) if isinstance(pointer.length, int) else access.start_limit(e, pointer, size)
 
 
 def _emit_outside(e: LaneValues, where: LanePtr, size: int, t: Text) -> str:
-    """The lanes whose access is not inside the object."""
+    """Returns the lanes whose access is not inside the object."""
     vector = f"<{e.count} x i64>"
     return t.op(f"icmp uge {vector} {e.offsets(where, t)}, {vt.splat(t, _I64, _start_limit(e, where, size), e.count)}")
 
 
 def _emit_some_outside(e: LaneValues, where: LanePtr, size: int) -> str | None:
-    """An i1 that holds where not every lane (at work or not) is inside; None where all are for certain."""
+    """Returns an i1 that is true if some lane, active or not, is out of bounds; None if none can be."""
     pointer, t = where.pointer, e.body
     low, high = min(where.lane_offsets), max(where.lane_offsets)
     span = high - low
@@ -180,7 +181,7 @@ def _emit_some_outside(e: LaneValues, where: LanePtr, size: int) -> str | None:
 
 
 def emit_load_elements(e: LaneValues, where: LanePtr, elem: ir.Type, count: int, mask: str | None, align: int) -> list[str]:
-    """`count` elements in a row from where each lane is."""
+    """Emits a load of `count` consecutive elements per lane. Returns one vector per element."""
     size = llvm_types.size_of(elem)
     step = _row_step(where, size, count, e.count)
     if step is not None:
@@ -196,7 +197,7 @@ def emit_load_elements(e: LaneValues, where: LanePtr, elem: ir.Type, count: int,
 
 
 def _row_step(where: LanePtr, size: int, count: int, lanes: int) -> int | None:
-    """Elements from one lane's to the next's, where the lanes lie in one row dense enough to be read whole."""
+    """Returns the elements from one lane's to the next's if the lanes form a row dense enough to be loaded whole; else None."""
     if where.index is not None:
         return None
     step, rest = divmod(where.lane_offsets[1] - where.lane_offsets[0], size)
@@ -206,7 +207,7 @@ def _row_step(where: LanePtr, size: int, count: int, lanes: int) -> int | None:
 
 
 def _row_mask(e: LaneValues, mask: str | None, step: int, count: int) -> str | None:
-    """A mask of lanes as one of elements of a row: `count` of each `step` are meant."""
+    """Returns the mask of a row for a mask of lanes: `count` of every `step` elements are accessed."""
     total = e.count * step
     meant = "<" + ", ".join(f"i1 {'true' if at % step < count else 'false'}" for at in range(total)) + ">"
     if mask is None:
@@ -243,7 +244,7 @@ def _emit_row_load(
 
 
 def emit_addresses(e: LaneValues, where: LanePtr) -> str:
-    """A vector of machine addresses."""
+    """Returns a vector of machine addresses."""
     t, base = e.body, e.address(where.pointer)
     if where.index is None:
         return t.op(f"getelementptr i8, ptr {base}, <{e.count} x i64> {vt.numbers(_I64, where.lane_offsets)}")
@@ -260,7 +261,7 @@ def _emit_gather_of(e: LaneValues, where: LanePtr, elem: ir.Type, mask: str | No
 
 
 def emit_gather(e: LaneValues, pointers: str, elem: ir.Type, mask: str | None, align: int) -> str:
-    """One element from each address; lanes without work get zeros, or anything."""
+    """Emits a load of one element per address. Inactive lanes get an arbitrary value."""
     t, spelled = e.body, e.spelled(elem)
     if llvm_types.size_of(elem) < 4 and mask is not None:  # no such instruction: plain loads, of nothing where there is no work
         zero = e.prologue.op("alloca i64, align 8")
@@ -284,7 +285,7 @@ def _splat_pointer(e: LaneValues, pointer: str) -> str:
 
 
 def emit_store_elements(e: LaneValues, where: LanePtr, elem: ir.Type, parts: list[str], mask: str | None, align: int) -> None:
-    """Elements in a row to where each lane is."""
+    """Emits a store of consecutive elements per lane."""
     size, word = llvm_types.size_of(elem), words.word_of(elem, len(parts))
     step = _row_step(where, size, len(parts), e.count)
     if word is not None:
@@ -314,7 +315,7 @@ def _emit_row_store(
 
 
 def _interleave(e: LaneValues, elem: ir.Type, parts: list[str], step: int) -> str:
-    """Components side by side, lane after lane; what is missing up to `step` is anything."""
+    """Returns the components interleaved, lane after lane. Missing ones, up to `step`, are arbitrary."""
     vectors = [*parts, *[parts[0]] * (step - len(parts))]
     count, width = len(vectors), e.count
     joined = vectors
@@ -333,7 +334,7 @@ def _interleave(e: LaneValues, elem: ir.Type, parts: list[str], step: int) -> st
 
 
 def emit_scatter(e: LaneValues, pointers: str, elem: ir.Type, part: str, mask: str | None, align: int) -> None:
-    """One element to each address, lane 0 first."""
+    """Emits a store of one element per address, lane 0 first."""
     spelled = e.spelled(elem)
     if llvm_types.size_of(elem) < 4 and mask is not None:
         _emit_scatter_loop(e, pointers, elem, part, mask, align)
@@ -345,7 +346,7 @@ def emit_scatter(e: LaneValues, pointers: str, elem: ir.Type, part: str, mask: s
 
 
 def _emit_scatter_loop(e: LaneValues, pointers: str, elem: ir.Type, part: str, mask: str, align: int) -> None:
-    """Stores of elements too small for a scatter."""
+    """Emits a loop that stores elements too small for a scatter."""
     t = e.body
     first, before = vt.bits_of(t, mask, e.count), t.label
     some, done = t.fresh("store"), t.fresh("stored")
@@ -365,7 +366,7 @@ def _emit_scatter_loop(e: LaneValues, pointers: str, elem: ir.Type, part: str, m
 
 
 def emit_last_lane(e: LaneValues, parts: list[str], type: ir.Type) -> str:
-    """The value that the last lane at work has: what remains of a store of all lanes to one address."""
+    """Returns the value of the last active lane, which remains after a store of all lanes to one address."""
     t = e.body
     lane = str(e.count - 1)
     if e.mask is not None:

@@ -1,4 +1,4 @@
-"""Where the private variables of a tile of work-items lie, and filling them."""
+"""Addresses and fills of a tile's private variables."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def emit_tile_number(e: LaneValues, t: Text) -> str:
-    """The number of the tile in its group."""
+    """Returns the number of the tile in its group."""
     counts = e.tile.count(e.unit.spec.local_size)
     result = "0"
     for axis in (2, 1, 0):
@@ -26,7 +26,7 @@ def emit_tile_number(e: LaneValues, t: Text) -> str:
 
 
 def private_address(e: LaneValues, instr: ir.Instr, placed: dict[int, tuple[int, int]]) -> str:
-    """The address of what all lanes have of a private variable: on the stack, or in the arena where it is `placed`."""
+    """Returns the address of all lanes' copies of a private variable: on the stack, or in the arena if it is in `placed`."""
     whole = e.privates.slot_bytes(instr) * e.count
     if id(instr) not in placed:
         return e.prologue.op(f"alloca [{whole} x i8], align {object_align(whole)}")
@@ -39,7 +39,7 @@ def private_address(e: LaneValues, instr: ir.Instr, placed: dict[int, tuple[int,
 
 
 def emit_private_fill(e: LaneValues, t: Text, instr: ir.Instr, base: str, byte: str) -> None:
-    """Every byte of what all lanes have of a private variable, or of its shadow, becomes `byte`."""
+    """Emits a fill of all lanes' copies of a private variable, or of its shadow, with `byte`."""
     fill = e.unit.declare("llvm.memset.p0.i64", "void", "ptr, i8, i64, i1")
     whole = e.privates.slot_bytes(instr) * e.count
     t.do(f"call {fill}(ptr align {min(128, whole & -whole)} {base}, i8 {byte}, i64 {whole}, i1 false)")

@@ -1,7 +1,7 @@
-"""How private variables lie in memory: element by element with the lanes side by side, or lane by lane.
+"""The layout of private variables: interleaved (element by element, lanes adjacent) or lane by lane.
 
-Side by side, an access at an offset that all lanes share is one vector. That needs every access of the variable to be of
-elements of one size; a variable whose address goes elsewhere, or that is copied as bytes, lies lane by lane.
+In an interleaved variable, an access at a uniform offset is one vector. That requires all its accesses to have elements of
+one size. A variable whose address escapes, or that is copied as bytes, is laid out lane by lane.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from ...ir.queries import object_align, private_bytes
 from .tile import NotVectorizable
 
 _LONGEST = 1024
-"""Bytes of a private variable that is initialised element by element."""
+"""Bytes of the largest private variable that is initialised element by element."""
 
 _VECTOR_ACCESS = re.compile(r"v(load|store)(2|3|4|8|16)")
 
 
 class Privates:
-    """Sizes and strides of a kernel's private variables."""
+    """The layout of a kernel's private variables."""
 
     def __init__(self, kernel: ir.Function, provenance: Provenance):
         self._provenance = provenance
@@ -34,25 +34,25 @@ class Privates:
         return self.variable(pointer) is not None
 
     def variable(self, pointer: ir.Value) -> ir.Instr | None:
-        """The variable that a pointer leads into; None for other memory."""
+        """Returns the variable that a pointer points into; None for other memory."""
         object_id = self._provenance.object_id(pointer)
         return self._variables[object_id[1]] if object_id is not None and object_id[0] == "alloca" else None  # type: ignore[index]
 
     def variable_by_id(self, number: object) -> ir.Instr:
-        """The variable whose alloca has the id `number`."""
+        """Returns the variable whose alloca has the id `number`."""
         return self._variables[number]  # type: ignore[index]
 
     def granule(self, variable: ir.Instr) -> int | None:
-        """Bytes of the elements that lie side by side; None where the variable lies lane by lane."""
+        """Returns the element size in bytes of an interleaved variable; None if it is laid out lane by lane."""
         return self._granules.get(id(variable), 4)
 
     def slot_bytes(self, variable: ir.Instr) -> int:
-        """Bytes of one lane's variable, with room behind it."""
+        """Returns the bytes of one lane's copy, padding included."""
         size = private_bytes(variable)
         return llvm_types.align_up(size, object_align(size))
 
     def initialized_variable(self, instr: ir.Instr) -> ir.Instr | None:
-        """The private variable that `instr` initialises as a whole, with bytes or from memory that is not private."""
+        """Returns the private variable that `instr` initialises as a whole, with bytes or from memory that is not private."""
         if instr.op not in ("memset", "memcpy", "memmove"):
             return None
         target, source, length = instr.operands
@@ -76,7 +76,7 @@ class Privates:
                 self._restrict(variable, self._element(instr, value))
 
     def _element(self, instr: ir.Instr, pointer: ir.Value) -> int | None:
-        """The element size of an access at a multiple of it; None for any other use."""
+        """Returns the element size of an aligned access; None for any other use."""
         type: ir.Type | None = None
         if instr.op == "load":
             type = instr.type

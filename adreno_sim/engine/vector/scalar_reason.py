@@ -1,4 +1,4 @@
-"""Which kernels the SPMD emitter is used for."""
+"""Decides which kernels the vector emitter is used for."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from ..abi.specialization import Specialization
 
 
 def scalar_reason(kernel: ir.Function, spec: Specialization) -> str:
-    """Why a kernel is not run in vectors although it might be; empty if it is. Level full has sticky code in vectors alone."""
+    """Returns why a kernel runs in scalar code; "" if it runs in vectors. At level full, code with deferred checks exists in
+    vectors only."""
     if spec.watch:
         return "a watch on stores"
     if spec.checks != "off" and not spec.deferred_checks:

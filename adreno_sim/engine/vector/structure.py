@@ -1,8 +1,8 @@
-"""Loops and divergent branches of a control flow graph: what stays a jump, and what becomes straight code under masks.
+"""Loops and divergent branches of a control flow graph: which branches stay, and what becomes masked code.
 
-The graph is seen level by level: the function, and the body of each loop. At a level an inner loop is one item, so that
-items form an acyclic graph. A branch on a value that differs between lanes, and everything up to the place where its ways
-meet again, is "linear": all of it is run, each item under the mask of the lanes that came there.
+The graph is seen level by level: the function, and the body of each loop. At a level an inner loop is one item, so items form
+an acyclic graph. A divergent branch and everything up to the join of its paths is "linear": all of it runs, each item under
+the mask of the lanes that reach it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .tile import NotVectorizable
 
 @dataclass(eq=False)
 class Edge:
-    """One way out of a segment."""
+    """An outgoing edge of a segment."""
 
     source: Segment
     target: Segment
@@ -26,7 +26,7 @@ class Edge:
 
 @dataclass(eq=False)
 class Loop:
-    """A natural loop. `divergent`: lanes may leave it at different times, or by different ways."""
+    """A natural loop. `divergent`: lanes may leave it in different iterations, or by different exits."""
 
     head: Segment
     body: set[Segment]
@@ -42,7 +42,7 @@ Item = Union[Segment, Loop]
 
 
 class VirtualNode:
-    """A place that is no segment: where a loop goes round, and where a level ends."""
+    """A node that is no segment: the back edge of a loop, or the end of a level."""
 
     def __init__(self, name: str):
         self.name = name
@@ -64,7 +64,8 @@ def _meet(a: Node, b: Node, up: dict[Node, Node], depth: dict[Node, int]) -> Nod
 
 @dataclass(eq=False)
 class Level:
-    """The function (loop None) or a loop's body. `branching`: items whose ways out are masks; `linear`: items run under masks."""
+    """The function (loop None) or the body of a loop. `branching`: items whose outgoing edges are masked. `linear`: items run
+    under masks."""
 
     loop: Loop | None
     entry: Item
@@ -78,17 +79,17 @@ class Level:
     linear: set[Item] = field(default_factory=set)
 
     def node(self, target: Segment) -> Node:
-        """What an edge to `target` leads to at this level."""
+        """Returns the node that an edge to `target` leads to at this level."""
         if self.loop is not None and target is self.loop.head:
             return LATCH
         return self.home.get(target, END)
 
     def children(self, item: Item) -> list[Item]:
-        """Items that `item` dominates immediately, in topological order."""
+        """Returns the items that `item` immediately dominates, in topological order."""
         return [i for i in self.items if self.parents.get(i) is item and i is not item]
 
     def region(self, root: Item) -> list[Item]:
-        """Items between `root` and where its ways meet, in topological order."""
+        """Returns the items between `root` and its join, in topological order."""
         end, seen, work = self.joins[root], set(), list(self.next[root])
         while work:
             node = work.pop()
@@ -99,7 +100,7 @@ class Level:
         return [i for i in self.items if i in seen]
 
     def dominated(self, root: Item) -> set[Item]:
-        """`root` and all items below it."""
+        """Returns `root` and all items it dominates."""
         found = {root}
         for item in self.items:
             if self.parents.get(item) in found:
@@ -108,7 +109,7 @@ class Level:
 
 
 class Structure:
-    """Loops and levels of the graph of `order` (reverse postorder). Raises Unsuitable where it is not reducible."""
+    """The loops and levels of the graph `order` (in reverse postorder). Raises NotVectorizable if it is not reducible."""
 
     def __init__(self, order: list[Segment]):
         self.order = order
@@ -190,7 +191,7 @@ class Structure:
 
     @staticmethod
     def _sorted(level: Level) -> list[Item]:
-        """Topological order."""
+        """Returns the items in topological order."""
         done: list[Item] = []
         seen: set[Item] = set()
 
@@ -213,7 +214,7 @@ class Structure:
 
     @staticmethod
     def _link(level: Level) -> None:
-        """Immediate dominators of items, and where the ways out of each meet."""
+        """Computes the immediate dominator and the join (immediate post-dominator) of each item."""
         depth: dict[Node, int] = {END: 0, LATCH: 1}
         up: dict[Node, Node] = {END: END, LATCH: END}
         for item in reversed(level.items):
@@ -237,7 +238,8 @@ class Structure:
     # Divergence
 
     def mark_divergence(self, divides: Callable[[ir.Instr], bool]) -> set[Segment]:
-        """Find what is linear: `divides` says of a branch whether lanes may part there. Returns where masked ways meet."""
+        """Marks what is linear. `divides` says whether lanes may diverge at a branch. Returns the segments where masked paths
+        join."""
         mixed: set[Segment] = set()
         for loop in [*reversed(self.loops), None]:  # inner ones first
             self._mark_level(self.levels[loop], divides, mixed)
@@ -274,7 +276,7 @@ class Structure:
         return item.sync is None and last.op in ("condbr", "switch") and divides(last)
 
     def _mix(self, level: Level, mixed: set[Segment]) -> None:
-        """Targets that more than one masked edge leads to."""
+        """Adds the targets of more than one masked edge."""
         count: dict[Segment, int] = {}
         for item in level.items:
             for edge in exit_edges(item):
@@ -284,7 +286,7 @@ class Structure:
 
 
 def exit_edges(item: Item) -> Iterable[Edge]:
-    """The ways out of an item."""
+    """Returns the outgoing edges of an item."""
     if isinstance(item, Loop):
         return item.leaving
     return [Edge(item, t) for t in item.successors]

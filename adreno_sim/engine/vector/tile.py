@@ -1,4 +1,5 @@
-"""Which work-items of a group are the lanes of a vector: a small box of local ids, as wide along x as the group allows."""
+"""Tiles: the work-items of a group that are the lanes of one vector. A tile is a small box of local ids, as wide along x as
+the group allows."""
 
 from __future__ import annotations
 
@@ -9,12 +10,12 @@ from ..emit.pointers import LaneOffsets
 
 
 class NotVectorizable(Exception):
-    """Why a kernel is left to the scalar emitter; the text is for people."""
+    """The reason why a kernel runs in scalar code, in words for people."""
 
 
 @dataclass(frozen=True)
 class Tile:
-    """`size` work-items along x, y, z make one vector; lane numbers grow along x first, then y, then z."""
+    """`size` work-items along x, y, z make up one vector. Lane numbers grow along x first, then y, then z."""
 
     size: tuple[int, int, int]
 
@@ -24,28 +25,28 @@ class Tile:
         return x * y * z
 
     def lane_offsets(self, axis: int) -> LaneOffsets:
-        """The local id of each lane along `axis`, from lane 0's."""
+        """Returns the local id of each lane along `axis`, relative to lane 0's."""
         x, y, _ = self.size
         inner = (1, x, x * y)[axis]
         return tuple(lane // inner % self.size[axis] for lane in range(self.lanes))
 
     def count(self, local: tuple[int, int, int]) -> tuple[int, int, int]:
-        """Tiles along each axis of a group."""
+        """Returns the number of tiles along each axis of a group."""
         x, y, z = (-(-whole // part) for whole, part in zip(local, self.size, strict=True))
         return x, y, z
 
     def divides(self, local: tuple[int, int, int]) -> bool:
-        """Whether tiles fill a group, so that no lane is without work."""
+        """Returns whether tiles fill a group exactly, so that every lane is a work-item."""
         return all(whole % part == 0 for whole, part in zip(local, self.size, strict=True))
 
 
 def lane_counts(features: str) -> tuple[int, ...]:
-    """Lane counts to choose from, best first, on a processor with these LLVM features."""
+    """Returns the lane counts to choose from, best first, on a processor with these LLVM features."""
     return (16, 8) if "+avx512vl" in features.split(",") else (8,)
 
 
 def choose_tile(spec: Specialization, choices: tuple[int, ...]) -> Tile:
-    """The tile of a launch. Raises Unsuitable where most lanes would have no work."""
+    """Returns the tile of a launch. Raises NotVectorizable if most lanes would be idle."""
     for lanes in choices:
         tile = _dividing_tile(spec.local_size, lanes)
         if tile.divides(spec.local_size):
@@ -57,7 +58,7 @@ def choose_tile(spec: Specialization, choices: tuple[int, ...]) -> Tile:
 
 
 def _dividing_tile(local: tuple[int, int, int], lanes: int) -> Tile:
-    """Powers of two that divide the group, x first; what is missing goes to x."""
+    """Returns a tile of powers of two that divide the group, x first. Missing lanes go to x."""
     size, left = [1, 1, 1], lanes
     for axis in range(3):
         size[axis] = min(left, local[axis] & -local[axis])
@@ -66,7 +67,7 @@ def _dividing_tile(local: tuple[int, int, int], lanes: int) -> Tile:
 
 
 def _covering_tile(local: tuple[int, int, int], lanes: int) -> Tile:
-    """Powers of two that cover the group's extents, x first."""
+    """Returns a tile of powers of two that cover the group's extents, x first."""
     size, left = [1, 1, 1], lanes
     for axis in range(3):
         size[axis] = min(left, 1 << (local[axis] - 1).bit_length())

@@ -1,4 +1,4 @@
-"""Loads, stores and fills of kernel IR for all lanes: checked, noted at level full, then done where the memory lies."""
+"""Loads, stores and fills of kernel IR for all lanes: checks, instrumentation, then the access in the layout of the memory."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def emit_load(e: LaneValues, instr: ir.Instr, pointer: ir.Value, where: LanePtr, align: int) -> None:
-    """A load whose result differs between lanes."""
+    """Emits a load from addresses that differ between lanes."""
     type = instr.type
     variable = e.privates.variable(pointer)
     boolean = type == ir.Int(1)
@@ -36,7 +36,7 @@ def emit_load(e: LaneValues, instr: ir.Instr, pointer: ir.Value, where: LanePtr,
 
 
 def emit_store(e: LaneValues, type: ir.Type, parts: list[str], pointer: ir.Value, where: LanePtr, align: int) -> None:
-    """A store to addresses that differ between lanes."""
+    """Emits a store to addresses that differ between lanes."""
     elem = llvm_types.elem_of(type)
     if type == ir.Int(1):
         parts, elem, type = [e.body.op(f"zext <{e.count} x i1> {p} to <{e.count} x i8>") for p in parts], ir.Int(8), ir.Int(8)
@@ -47,7 +47,7 @@ def emit_store(e: LaneValues, type: ir.Type, parts: list[str], pointer: ir.Value
 
 
 def _emit_checks(e: LaneValues, where: LanePtr, variable: ir.Instr | None, type: ir.Type, align: int) -> tuple[str | None, int]:
-    """The lanes that may make an access of `type`, and the alignment that is known."""
+    """Emits the checks of an access of `type`. Returns the mask of lanes that may access, and the known alignment."""
     if variable is not None and e.privates.granule(variable) is not None:
         return emit_checks(e, where, llvm_types.store_size(type), 1)
     mask, known = emit_checks(e, where, llvm_types.store_size(type), align)
@@ -57,7 +57,7 @@ def _emit_checks(e: LaneValues, where: LanePtr, variable: ir.Instr | None, type:
 def emit_load_at(
     e: LaneValues, where: LanePtr, variable: ir.Instr | None, elem: ir.Type, count: int, mask: str | None, align: int
 ) -> list[str]:
-    """`count` elements in a row from where each lane is, in `variable` or in memory that is not private."""
+    """Emits a load of `count` consecutive elements per lane, from `variable` or from memory that is not private."""
     if variable is not None and e.privates.granule(variable) is not None:
         return _emit_interleaved_load(e, where, elem, count, mask)
     return emit_load_elements(e, lane_addresses(e, where, variable), elem, count, mask, align)
@@ -66,7 +66,7 @@ def emit_load_at(
 def emit_store_at(
     e: LaneValues, where: LanePtr, variable: ir.Instr | None, elem: ir.Type, parts: list[str], mask: str | None, align: int
 ) -> None:
-    """Elements in a row to where each lane is, in `variable` or in memory that is not private."""
+    """Emits a store of consecutive elements per lane, to `variable` or to memory that is not private."""
     if variable is not None and e.privates.granule(variable) is not None:
         _emit_interleaved_store(e, where, elem, parts, mask)
         return
@@ -74,7 +74,7 @@ def emit_store_at(
 
 
 def emit_fill(e: LaneValues, instr: ir.Instr, variable: ir.Instr) -> None:
-    """memset or memcpy of a whole private variable, lanes side by side or lane by lane."""
+    """Emits memset or memcpy of a whole private variable, in either layout."""
     granule = e.privates.granule(variable) or 1
     word = ir.Int(8 * granule)
     source, size = instr.operands[1], llvm_types.align_up(private_bytes(variable), granule)
@@ -104,7 +104,7 @@ def emit_fill(e: LaneValues, instr: ir.Instr, variable: ir.Instr) -> None:
 
 
 def lane_addresses(e: LaneValues, where: LanePtr, variable: ir.Instr | None) -> LanePtr:
-    """Where the lanes are in a variable that lies lane by lane; other memory as it is."""
+    """Returns the addresses of the lanes in a variable laid out lane by lane. Other memory is returned unchanged."""
     if variable is None:
         return where
     slot = e.privates.slot_bytes(variable)
@@ -115,7 +115,7 @@ def lane_addresses(e: LaneValues, where: LanePtr, variable: ir.Instr | None) -> 
 
 
 def _interleaved_address(e: LaneValues, where: LanePtr, size: int) -> LanePtr:
-    """Where the elements of each lane are in memory: an offset of `size` counts for every lane."""
+    """Returns the addresses of each lane's elements in an interleaved variable: an offset of `size` counts for every lane."""
     pointer, lanes = where.pointer, tuple(lane * size for lane in range(e.count))
     offset = pointer.offset
     far: str | int = offset * e.count if isinstance(offset, int) else e.body.op(f"mul i64 {offset}, {e.count}")

@@ -1,4 +1,4 @@
-"""Values of the SPMD emitter: one operand for lane 0, or one vector per component; and instructions done on every lane."""
+"""Values of the vector emitter: one operand for lane 0, or one vector per component; and instructions applied to every lane."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class VectorPlan(KernelPlan):
-    """A kernel's plan, and what its lanes are."""
+    """The plan of a kernel, and what its lanes are."""
 
     tile: Tile = None  # type: ignore[assignment]
     shapes: LaneShapes = None  # type: ignore[assignment]
@@ -44,7 +44,7 @@ class VectorPlan(KernelPlan):
 
 
 class LaneValues(RegionEmitter):
-    """What values are and how instructions reach them. `mask`: the lanes at work, None for all."""
+    """Values and how instructions access them. `mask` holds the active lanes; None means all."""
 
     def __init__(self, plan: VectorPlan, region: ParallelRegion):
         super().__init__(plan, region)
@@ -64,7 +64,7 @@ class LaneValues(RegionEmitter):
     # What a value is
 
     def varies(self, value: ir.Value) -> bool:
-        """Whether a value is held as vectors here."""
+        """Returns whether a value is held as vectors here."""
         if not isinstance(value, ir.Instr):
             return False
         number = id(value)
@@ -75,7 +75,7 @@ class LaneValues(RegionEmitter):
         return self.shapes.of(value).lane_offsets is None
 
     def uniform(self, value: ir.Value) -> bool:
-        """Whether all lanes have one value, held as a scalar."""
+        """Returns whether all lanes have one value, held as a scalar."""
         return not self.varies(value) and self.shapes.of(value).uniform
 
     def lane_offsets(self, value: ir.Value) -> LaneOffsets:
@@ -84,7 +84,7 @@ class LaneValues(RegionEmitter):
         return found
 
     def components(self, value: ir.Value) -> list[str]:
-        """One vector over the lanes for each component of a value."""
+        """Returns one vector over the lanes for each component of a value."""
         if self.varies(value):
             known = self.lanes.get(id(value))
             return known if known is not None else self.load_slots(value)
@@ -107,7 +107,7 @@ class LaneValues(RegionEmitter):
         return llvm_types.spell(self.wide(type))
 
     def define_lanes(self, instr: ir.Instr, parts: list[str]) -> None:
-        """Bind the result of an instruction to a vector per component."""
+        """Binds the result of an instruction to one vector per component."""
         self.lanes[id(instr)] = parts
         if id(instr) in self.slots:
             for slot, part in zip(self.slots[id(instr)], parts, strict=True):
@@ -115,13 +115,13 @@ class LaneValues(RegionEmitter):
             del self.lanes[id(instr)]
 
     def is_scalar(self, instr: ir.Instr) -> bool:
-        """Whether computing an instruction for lane 0 gives all lanes."""
+        """Returns whether computing an instruction for lane 0 yields the result of all lanes."""
         if any(self.varies(v) for v in instr.operands):
             return False
         return isinstance(instr.type, ir.Void) or self.shapes.of(instr).lane_offsets is not None
 
     def lane_ptr(self, value: ir.Value) -> LanePtr:
-        """Where the lanes of a pointer are."""
+        """Returns the address of each lane of a pointer."""
         known = self.lane_ptrs.get(id(value))
         if known is not None:
             return known
@@ -130,7 +130,7 @@ class LaneValues(RegionEmitter):
         return LanePtr(self.pointer(value), self.lane_offsets(value))
 
     def lane_ptr_from(self, value: ir.Value, offsets: str) -> LanePtr:
-        """A pointer from a vector of byte offsets."""
+        """Returns a pointer made from a vector of byte offsets."""
         object_id = self.provenance.object_id(value)
         assert object_id is not None
         target = self.object(object_id)
@@ -145,7 +145,7 @@ class LaneValues(RegionEmitter):
             del self.lane_ptrs[id(instr)]
 
     def offsets(self, where: LanePtr, t: Text | None = None) -> str:
-        """Byte offsets of the lanes in the object, as i64."""
+        """Returns the byte offsets of the lanes in the object, as i64."""
         t = t or self.body
         start = vt.emit_add_pattern(t, ir.Int(64), str(where.pointer.offset), where.lane_offsets)
         if where.index is None:
@@ -156,7 +156,7 @@ class LaneValues(RegionEmitter):
         return t.op(f"add <{self.count} x i64> {start}, {steps}")
 
     def steps(self, where: LanePtr, t: Text | None = None) -> str:
-        """The index vector as i64."""
+        """Returns the index vector as i64."""
         t = t or self.body
         assert where.index is not None
         if where.bits == 64:
@@ -176,7 +176,7 @@ class LaneValues(RegionEmitter):
         return self.lane_types(value, isinstance(value, ir.Instr) and self.shapes.of(value).lane_offsets is None)
 
     def lane_parts(self, value: ir.Value, varying: bool, like: ir.Value | None = None) -> list[str]:
-        """The parts of a value, as vectors or for lane 0; pointers in the form that `like` (default: itself) has."""
+        """Returns the parts of a value, as vectors or for lane 0. Pointers have the form that `like` (default: the value) has."""
         if not varying:
             return super().parts(value, like)
         if is_pointer(value):
@@ -184,7 +184,7 @@ class LaneValues(RegionEmitter):
         return self.components(value)
 
     def bind(self, instr: ir.Instr, parts: list[str], varying: bool) -> None:
-        """Define a value from its parts."""
+        """Binds a value to its parts."""
         if not varying:
             self.define_parts(instr, parts)
         elif is_pointer(instr):
@@ -195,14 +195,14 @@ class LaneValues(RegionEmitter):
     # One instruction for all lanes at once
 
     def placeholder(self, type: ir.Type, operand: str) -> ir.Instr:
-        """A value that is `operand`, for the emitters of single instructions."""
+        """Returns a value that is `operand`, for the emitters of single instructions."""
         value = ir.Instr("phi", type)
         self.values[id(value)] = operand
         self._placeholders.append(value)
         return value
 
     def on_components(self, instr: ir.Instr, emit: Callable[..., None]) -> list[str]:
-        """Do an elementwise instruction on each component; operands of one component serve all."""
+        """Emits an elementwise instruction on each component. Operands with one component serve all."""
         total = llvm_types.lanes_of(instr.type)
         operands = [self._wide_operands(v, total) for v in instr.operands]
         results, self._vectorizing = [], True
@@ -228,7 +228,7 @@ class LaneValues(RegionEmitter):
         return parts if len(parts) == total else parts * total
 
     def release_placeholders(self) -> None:
-        """Forget stand-ins."""
+        """Drops the placeholders."""
         for value in self._placeholders:
             self.values.pop(id(value), None)
             self.pointers.pop(id(value), None)
@@ -237,7 +237,7 @@ class LaneValues(RegionEmitter):
     # Lanes in turn
 
     def scalarize_per_lane(self, instr: ir.Instr, emit: Callable[..., None] | None = None) -> None:
-        """Do an instruction lane after lane, as the scalar emitter does it."""
+        """Emits a loop over the active lanes that runs an instruction as scalar code does."""
         emit = emit or INSTRUCTIONS[instr.op]
         t = self.body
         void = isinstance(instr.type, ir.Void)
@@ -276,7 +276,7 @@ class LaneValues(RegionEmitter):
             self.bind(instr, results, True)
 
     def _prepare_operand(self, value: ir.Value) -> Callable[[str], ir.Value]:
-        """An operand ready to be taken for one lane after the other."""
+        """Returns a function that yields an operand for one lane."""
         private = is_pointer(value) and self.privates.is_private(value)
         if not isinstance(value, ir.Instr) or (self.uniform(value) and not private):
             return lambda lane: value
@@ -309,13 +309,13 @@ class LaneValues(RegionEmitter):
         return placeholder
 
     def lane_slot(self, base: str, variable: ir.Instr, lane: str) -> str:
-        """Where a lane's own part of a variable that lies lane by lane begins."""
+        """Returns the address of a lane's copy of a variable laid out lane by lane."""
         t = self.body
         slot = t.op(f"mul i64 {t.op(f'zext i32 {lane} to i64')}, {self.privates.slot_bytes(variable)}")
         return t.op(f"getelementptr i8, ptr {base}, i64 {slot}")
 
     def _insert_lane(self, pseudo: ir.Instr, types: list[str], whole: list[str], lane: str) -> list[str]:
-        """One lane's result put into the vectors of all."""
+        """Returns the vectors with one lane's result inserted."""
         t, elem = self.body, llvm_types.spell(llvm_types.elem_of(pseudo.type))
         result = self.values.pop(id(pseudo))
         items = [result]
@@ -328,7 +328,7 @@ class LaneValues(RegionEmitter):
         ]
 
     def _enter_lane(self, lane: str) -> list[str]:
-        """Make the local ids those of `lane`."""
+        """Sets the local ids to those of `lane`. Returns the previous ones."""
         outer_ids = list(self.item_ids.local)
         for axis in range(3):
             lane_offsets = self.tile.lane_offsets(axis)
@@ -348,14 +348,14 @@ class LaneValues(RegionEmitter):
     # defined is noted in place
 
     def raise_fault_lanes(self, bad: str, t: Text | None = None) -> None:
-        """Raise the flag if any lane of `bad` is at work."""
+        """Sets the fault flag if any lane of `bad` is active."""
         t = t or self.body
         active = vt.emit_and_masks(t, bad, self.mask, self.count)
         assert active is not None
         self.raise_fault(vt.any_of(t, active, self.count), t)
 
     def raise_fault(self, bad: str, t: Text) -> None:
-        """Raise the flag if the i1 `bad` holds."""
+        """Sets the fault flag if the i1 `bad` is true."""
         self.unit.may_fail = True
         flag = t.op(f"zext i1 {bad} to i8")
         raised = t.op("load i8, ptr %sticky")
@@ -372,7 +372,7 @@ class LaneValues(RegionEmitter):
             super().report(t, site, *values)
 
     def count_event_lanes(self, which: str, site: DiagnosticSite, values: Callable[[Text, str], Sequence[str | int]]) -> None:
-        """Report what is defined for the lanes of `which` that are at work. `values` writes those of one lane (an i32)."""
+        """Counts a benign event for the active lanes of `which`. `values` emits the reported values of one lane (an i32)."""
         t = self.body
         active = vt.emit_and_masks(t, which, self.mask, self.count)
         assert active is not None
@@ -388,7 +388,7 @@ class LaneValues(RegionEmitter):
     def _count_event(
         self, t: Text, site: DiagnosticSite, which: str | None, values: Callable[[str], Sequence[str | int]]
     ) -> None:
-        """Note `site` for the lanes `which`, at least one: lane numbers grow with the order of work-items."""
+        """Counts `site` for the lanes `which`, of which there is at least one. Lane numbers grow in work-item order."""
         bits = vt.bits_of(t, which, self.count)
         population = self.unit.declare("llvm.ctpop.i32", "i32", "i32")
         times = t.op(f"zext i32 {t.op(f'call {population}(i32 {bits})')} to i64")
@@ -403,7 +403,7 @@ class LaneValues(RegionEmitter):
         count_event(self, t, site, times, first)
 
     def _slots(self) -> list[int]:
-        """By how much each lane's flattened local id is more than lane 0's."""
+        """Returns each lane's difference from lane 0's linear local id."""
         x, y, _ = self.unit.spec.local_size
         axes = zip(*(self.tile.lane_offsets(axis) for axis in range(3)), strict=True)
         return [a + x * (b + y * c) for a, b, c in axes]
@@ -414,7 +414,7 @@ class LaneValues(RegionEmitter):
         return self.body.op(f"and <{self.count} x i1> {flags}, {self.mask}")
 
     def if_any_active(self, condition: str) -> str:
-        """An i1: whether what holds for lane 0's operands is computed for some lane at work."""
+        """Returns an i1: a condition on lane 0's operands holds, and some lane is active."""
         if self.mask in (None, self.nonempty_mask) or self._vectorizing or self.current_lane:
             return condition
         assert self.mask is not None
@@ -425,7 +425,7 @@ class LaneValues(RegionEmitter):
 
 
 def _constants(value: ir.Const) -> list[str]:
-    """Each component of a vector constant as text."""
+    """Returns the components of a vector constant as text."""
     assert isinstance(value.type, ir.Vector)
     if isinstance(value.value, tuple):
         return [constants.text(item) for item in value.value]

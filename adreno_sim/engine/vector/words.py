@@ -1,4 +1,4 @@
-"""Elements of less than 32 bits, which vector instructions do not load, store or rearrange one by one: several in a word."""
+"""Elements of less than 32 bits. Vector instructions do not gather or shuffle them singly, so several are moved as one word."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from .values import LaneValues
 
 
 def word_of(elem: ir.Type, count: int) -> ir.Int | None:
-    """The word that `count` small elements in a row fill; None where they fill none."""
+    """Returns the word that `count` consecutive small elements fill; None if they fill none."""
     size = llvm_types.size_of(elem)
     return ir.Int(8 * size * count) if size < 4 and count > 1 and size * count in (4, 8) else None
 
 
 def split_word(e: LaneValues, whole: str, word: ir.Int, elem: ir.Type, count: int) -> list[str]:
-    """The elements of a vector of words, the lowest first."""
+    """Returns the elements of a vector of words, the lowest first."""
     assert isinstance(elem, (ir.Int, ir.Float))
     return [_extract_element(e, whole, word, elem, at * elem.bits) for at in range(count)]
 
 
 def _extract_element(e: LaneValues, whole: str, word: ir.Int, elem: ir.Int | ir.Float, at: int | str) -> str:
-    """The element that begins at bit `at`, a number for all lanes or a vector of them."""
+    """Returns the element that starts at bit `at`: a number for all lanes, or a vector."""
     t, spelled = e.body, e.spelled(word)
     if at:
         amounts = vt.numbers(word, [at] * e.count) if isinstance(at, int) else at
@@ -32,7 +32,7 @@ def _extract_element(e: LaneValues, whole: str, word: ir.Int, elem: ir.Int | ir.
 
 
 def join_word(e: LaneValues, parts: list[str], word: ir.Int, elem: ir.Type) -> str:
-    """Elements side by side in one word per lane."""
+    """Returns elements packed into one word per lane."""
     assert isinstance(elem, (ir.Int, ir.Float))
     t, small, spelled, whole = e.body, e.spelled(ir.Int(elem.bits)), e.spelled(word), ""
     for at, part in enumerate(parts):
@@ -46,14 +46,14 @@ def join_word(e: LaneValues, parts: list[str], word: ir.Int, elem: ir.Type) -> s
 
 
 def is_word_readable(where: LanePtr, elem: ir.Type, align: int) -> bool:
-    """Whether the 32-bit word around an element may be read: nothing of it is in another page of memory, and LLVM does not
-    know where the object ends."""
+    """Returns whether the 32-bit word around an element may be read: it is in the same page, and LLVM does not know where the
+    object ends."""
     size, target = llvm_types.size_of(elem), where.pointer.object
     return size < 4 and align >= size and target is not None and target.kind in ("buffer", "local")
 
 
 def emit_word_gather(e: LaneValues, pointers: str, elem: ir.Type, mask: str | None) -> str:
-    """One element from each address, out of the word around it."""
+    """Emits a load of one element per address, taken from the 32-bit word around it."""
     assert isinstance(elem, (ir.Int, ir.Float))
     t, wide, word = e.body, f"<{e.count} x i64>", ir.Int(32)
     vector, lanes = f"<{e.count} x ptr>", f"<{e.count} x i1>"

@@ -1,4 +1,4 @@
-"""LLVM metadata of a printed module: source places, and what a kernel's arguments were in the source."""
+"""LLVM metadata of a printed module: source locations, and what a kernel's arguments were in the source."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ITEM = re.compile(r'\s*(?:!"((?:[^"\\]|\\.)*)"|i\d+ (-?\d+)|([^,]+))(?:,|$)')
 
 
 class Metadata:
-    """The metadata at the end of a module's text, after the functions. Places are made when first asked for."""
+    """The metadata at the end of a module's text. Locations are made on first use."""
 
     def __init__(self, text: str):
         text = text[text.rfind("\n}\n") + 1 :]
@@ -27,7 +27,7 @@ class Metadata:
         self._scope_files: dict[str, str] = {}
 
     def loc(self, number: str) -> SourceLoc:
-        """The place of `!dbg !number`; NOWHERE if it is not a location."""
+        """Returns the location of `!dbg !number`; UNKNOWN_LOC if it is not one."""
         known = self._locs.get(number)
         if known is None:
             known = self._locs[number] = self._make_loc(number)
@@ -41,7 +41,7 @@ class Metadata:
         return SourceLoc(int(line), int(column or 0), self._file_of(scope))
 
     def _file_of(self, scope: str) -> str:
-        """File of a scope; "" for the program source, which clang reads from standard input."""
+        """Returns the file of a scope; "" for the program source, which clang reads from standard input."""
         known = self._scope_files.get(scope)
         if known is None:
             known = self._scope_files[scope] = self._find_file(scope)
@@ -57,10 +57,10 @@ class Metadata:
         return ""
 
     def subprogram_loc(self, number: str) -> SourceLoc:
-        """Where the function of a `!dbg` attached to a definition begins."""
+        """Returns where the function starts to whose definition a `!dbg` is attached."""
         fields = {match[1]: match for match in _FIELD.finditer(self._scopes.get(number, ""))}
         return SourceLoc(int(fields["line"][3] or 0), 1, self._file_of(number)) if "line" in fields else UNKNOWN_LOC
 
     def items(self, number: str) -> list[str]:
-        """The elements of a tuple as plain text: strings unquoted, integers as digits."""
+        """Returns the elements of a tuple as plain text: strings unquoted, integers as digits."""
         return [match[match.lastindex or 0] for match in _ITEM.finditer(self._tuples.get(number, ""))]

@@ -1,7 +1,7 @@
-"""Common subexpressions of a block are computed once: generated code spells the same index out at every access.
+"""Common subexpression elimination in each block. Generated code repeats the same index at every access.
 
-Only what can neither fault nor be reported at its own place is shared, so that no finding is lost. Nothing is carried over
-a barrier, where a value would have to be kept for every work-item, nor from block to block.
+Only instructions that can neither fault nor be reported at their own location are shared, so no finding is lost. No value is
+shared across a barrier, where it would have to be spilled for every work-item, nor across blocks.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Hashable
 from ...ir.ir import Block, Const, Function, Instr, Int, Value
 
 _SAME_TYPE = frozenset(("add", "sub", "mul", "and", "or", "xor", "icmp"))
-"""Operations whose operands decide the type of the result."""
+"""Operations whose result type follows from their operands."""
 
 _CASTS = frozenset(("trunc", "zext", "sext"))
 _SHIFTS = frozenset(("shl", "lshr", "ashr"))
@@ -22,7 +22,7 @@ _SYNC = re.compile(r".*(barrier|group|wait).*")
 
 
 def eliminate_common_subexpressions(function: Function) -> None:
-    """Let one instruction stand for all of a block that compute the same; the others are left without uses."""
+    """Replaces instructions of a block that compute the same by the first of them."""
     same: dict[Value, Value] = {}
     for block in function.blocks:
         _number_block(block, same)
@@ -46,7 +46,8 @@ def _number_block(block: Block, same: dict[Value, Value]) -> None:
 
 
 def _value_number(instr: Instr, same: dict[Value, Value]) -> Hashable | None:
-    """What two instructions share only if they compute the same; None for one that is not to be shared."""
+    """Returns the value number of an instruction, which others have only if they compute the same; None if it must not be
+    shared."""
     op = instr.op
     if op in _SAME_TYPE:
         what: Hashable = instr.pred
@@ -70,7 +71,8 @@ def _operand(value: Value, same: dict[Value, Value]) -> Hashable:
 
 
 def _needs_no_index_check(gep: Instr) -> bool:
-    """Whether no index of `gep` is held against an array inside its object: that has a place of its own."""
+    """Returns whether no index of `gep` is checked against an array inside its object. Such a check reports at its own
+    location."""
     pointer, first, *more = gep.operands
     if len(more) != 1:
         return not more
@@ -79,7 +81,7 @@ def _needs_no_index_check(gep: Instr) -> bool:
 
 
 def _is_query(call: Instr) -> bool:
-    """Whether a call asks for an id or a size, or converts between integers."""
+    """Returns whether a call returns an id or a size, or converts between integers."""
     assert call.callee is not None
     name = call.callee.name
     if _CONVERSION.fullmatch(name):
@@ -88,7 +90,7 @@ def _is_query(call: Instr) -> bool:
 
 
 def _is_shift_in_range(shift: Instr) -> bool:
-    """Whether the amount of a shift is a constant below the width."""
+    """Returns whether the amount of a shift is a constant below the width."""
     amount = shift.operands[1]
     return (
         isinstance(shift.type, Int)

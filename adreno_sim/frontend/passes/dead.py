@@ -1,4 +1,4 @@
-"""Removal of instructions that compute what nobody uses. Memory accesses and calls stay: they can be findings."""
+"""Dead code elimination. Memory accesses and calls stay, since they can cause findings."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _PURE = frozenset((
 
 
 def eliminate_dead_code(function: Function) -> None:
-    """Drop pure instructions without a use, and what only they used."""
+    """Removes pure instructions without a use, transitively."""
     used: set[Value] = set()
     pending: list[Instr] = [instr for block in function.blocks for instr in block.instrs if instr.op not in _PURE]
     while pending:

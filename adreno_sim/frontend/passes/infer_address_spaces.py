@@ -1,7 +1,7 @@
-"""Generic pointers whose address space is known after all.
+"""Inference of address spaces for generic pointers.
 
-OpenCL C 2.0 makes a helper's unqualified pointer generic; once inlined, what it points into is mostly plain.
-Such pointers take the address space of their source, so that checks know the memory and variables can be promoted.
+OpenCL C 2.0 makes a helper's unqualified pointer generic, but after inlining its object is mostly known. Such a pointer takes
+the address space of its source, so that checks know the memory and variables can be promoted.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _CONVERSIONS = ("__to_global", "__to_local", "__to_private")
 
 
 def infer_address_spaces(function: Function) -> bool:
-    """Retype every generic pointer derived from one known address space; whether there was one."""
+    """Retypes every generic pointer that derives from one known address space. Returns whether there was one."""
     generic = [instr for block in function.blocks for instr in block.instrs if instr.type == _GENERIC]
     spaces = _infer_spaces(generic)
     if not any(space > _UNKNOWN and space != GENERIC for space in spaces.values()):
@@ -29,7 +29,7 @@ def infer_address_spaces(function: Function) -> bool:
 
 
 def _infer_spaces(generic: list[Instr]) -> dict[Value, int]:
-    """Address space of each generic pointer: one that all its sources share, else GENERIC."""
+    """Maps each generic pointer to the address space that all its sources share, else to GENERIC."""
     spaces: dict[Value, int] = {instr: _UNKNOWN if _sources(instr) else GENERIC for instr in generic}
     changed = True
     while changed:
@@ -45,7 +45,7 @@ def _infer_spaces(generic: list[Instr]) -> dict[Value, int]:
 
 
 def _sources(instr: Instr) -> list[Value]:
-    """The pointers an instruction derives its result from; none for one that comes out of memory or a call."""
+    """Returns the pointers from which an instruction derives its result; none for a load or a call."""
     if instr.op in ("addrspacecast", "gep", "freeze"):
         return instr.operands[:1]
     if instr.op == "select":
@@ -71,10 +71,10 @@ def _meet(a: int, b: int) -> int:
 
 
 class _Narrowing:
-    """Rewrites one function. Addresses take the narrow pointer; where a generic value is needed, they are cast back.
+    """Rewrites one function. Address operands use the narrow pointer; where a generic value is needed, it is cast back.
 
-    `views` holds that cast for each retyped pointer; it goes right after the definition, so that it reaches every use.
-    `unchanged` maps conversions that have become none to what they give. What nobody needs any more is left to `dead`.
+    `casts_back` holds that cast for each retyped pointer. It follows the definition, so it dominates every use. `unchanged`
+    maps conversions that became no-ops to their operand. Instructions without a use are left to dead code elimination.
     """
 
     def __init__(self, function: Function, spaces: dict[Value, int]):
@@ -121,7 +121,8 @@ class _Narrowing:
                 instr.operands[index] = self._cast_back(operand)
 
     def _rewrite_conversion(self, instr: Instr) -> None:
-        """`to_global` and the like of a known pointer: the pointer itself, or null where it is another space's."""
+        """Rewrites `to_global` and the like of a known pointer: to the pointer itself, or to null if its address space
+        differs."""
         pointer = self._strip_cast(instr.operands[0])
         if type_of(pointer) == instr.type:
             self.unchanged[instr] = pointer
@@ -129,7 +130,7 @@ class _Narrowing:
             self.unchanged[instr] = Const(instr.type, None)
 
     def _rewrite_cast(self, instr: Instr) -> None:
-        """A cast of a narrowed pointer, maybe back to its own address space."""
+        """Rewrites a cast of a narrowed pointer, maybe back to its own address space."""
         instr.operands[0] = self._strip_cast(instr.operands[0])
         if type_of(instr.operands[0]) == instr.type:
             self.unchanged[instr] = instr.operands[0]
@@ -152,7 +153,7 @@ class _Narrowing:
             instr.operands[index] = source
 
     def _strip_cast(self, value: Value) -> Value:
-        """What stands for a generic pointer: the operand of its cast, or the retyped instruction itself."""
+        """Returns the narrow form of a generic pointer: the operand of its cast, or the retyped instruction itself."""
         while isinstance(value, Instr) and value.op == "addrspacecast" and self._is_narrow(value):
             value = value.operands[0]
         if isinstance(value, Const) and isinstance(value.value, GlobalOffset) and value.type == _GENERIC:

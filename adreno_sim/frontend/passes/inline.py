@@ -1,7 +1,7 @@
 """Inlining of helper functions: kernel IR has no calls but those of built-ins.
 
-A call of a defined function is read as an instruction `helper`, which names the function in `pred`. The callee's
-blocks are copied in its place, with the call's line added to every copied place.
+A call of a defined function is read as an instruction `helper`, which names the function in `pred`. The callee's blocks are
+copied in its place, and the call's line is added to every copied location.
 """
 
 from __future__ import annotations

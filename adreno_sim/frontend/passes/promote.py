@@ -1,8 +1,7 @@
-"""Promotion of private variables to SSA values, keeping every defect of the source visible.
+"""Promotion of private variables to SSA values (mem2reg) that keeps every defect of the source visible.
 
-A variable is promoted when it is only ever loaded and stored whole. What is read before it was written becomes
-``UNDEF``, an arm of a phi included: nothing is assumed about it. Arrays and structs stay in memory, where each
-access can be checked.
+A variable is promoted if all its accesses load or store it whole. A read before any write becomes ``UNDEF``, also as an
+operand of a phi: nothing is assumed about it. Arrays and structs stay in memory, where each access can be checked.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from ...ir.ir import UNDEF, UNKNOWN_LOC, Array, Block, Const, Float, Function, I
 
 
 def promote_to_ssa(function: Function) -> bool:
-    """Promote what can be; whether anything was."""
+    """Promotes all variables that can be. Returns whether any was."""
     variables = _promotable(function)
     if variables:
         _Promotion(function, variables).run()
@@ -58,9 +57,9 @@ def _bits(type: Type) -> int:
 class _Promotion:
     """One run over one function.
 
-    `leaving[block][variable]` is its value at the end of a block that mentions it; a `livein` instruction stands for
-    the value at the start of a block until `entering` knows it. `replaced` maps loads, live-ins and trivial phis to
-    what they are.
+    `exit_values[block][variable]` is the value of a variable at the end of a block that mentions it. A `livein` instruction
+    stands for its value at the start of a block until `entry_values` has it. `replaced` maps loads, live-ins and trivial phis
+    to their values.
     """
 
     def __init__(self, function: Function, variables: set[Value]):
@@ -128,7 +127,7 @@ class _Promotion:
         return value
 
     def _at_entry(self, block: Block, variable: Value) -> Value:
-        """Value at the start of `block`: up along single predecessors to a definition, or to a new phi."""
+        """Returns the value at the start of `block`: that of a definition up single predecessors, or a new phi."""
         passed: list[tuple[Block, Value]] = []
         while True:
             key = (block, variable)
@@ -163,7 +162,7 @@ class _Promotion:
         return phi
 
     def _drop_trivial_phis(self) -> None:
-        """Replace phis whose arms are all one value (or the phi itself), until none is left."""
+        """Replaces phis whose operands are all one value (or the phi itself), until none is left."""
         pending = [phi for phis in self.phis.values() for phi in phis]
         changed = True
         while changed:

@@ -1,4 +1,4 @@
-"""Small loops that are better written out: then private arrays they step through become registers."""
+"""Small loops that should be unrolled: private arrays that they index then become registers."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from .structure import Loop, Structure
 
 _MOST_ROUNDS = 16
 _MOST_LINES = 6000
-"""Lines of all rounds together. Writing out every small loop would multiply the time that compiling takes."""
+"""Lines of all iterations together. Unrolling every small loop would multiply the compile time."""
 _INNER_LABELS = ("turn", "store")
 """Labels of loops over lanes."""
 
 
 def should_unroll(loop: Loop, structure: Structure, privates: Privates, lines: list[str]) -> bool:
-    """Whether `loop`, which takes these lines, has few rounds, steps through a private variable, and is of the form that LLVM
-    writes out when it is told to: it holds no other loop and is left at one place (else LLVM warns on standard error)."""
+    """Returns whether `loop`, which has these lines, has few iterations, indexes a private variable that is read, and has the
+    form that LLVM unrolls on request: no inner loop and a single exit. Otherwise LLVM would warn on standard error."""
     if any(other.parent is loop for other in structure.loops) or len(loop.leaving) != 1:
         return False
     rounds = trip_count(loop.head, loop.body)
@@ -31,12 +31,12 @@ def should_unroll(loop: Loop, structure: Structure, privates: Privates, lines: l
 
 
 def _indexed_variable(instr: ir.Instr, privates: Privates) -> ir.Instr | None:
-    """The private variable in which an instruction computes an address from a number that is not constant."""
+    """Returns the private variable that a gep indexes with a number that is not constant; else None."""
     constant = all(isinstance(index, ir.Const) for index in instr.operands[1:])
     return privates.variable(instr) if instr.op == "gep" and not constant else None
 
 
 def _read_variables(structure: Structure, privates: Privates) -> set[int]:
-    """Ids of the private variables that are read: LLVM drops the others, and a loop that fills one with it."""
+    """Returns the ids of the private variables that are read. LLVM removes the others, and the loops that fill them."""
     reads = [i for s in structure.order for i in s.instrs if i.op == "load" or (i.callee and i.callee.name.startswith("vload"))]
     return {id(privates.variable(i.operands[-1])) for i in reads}
