@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 
-from . import atomics, control_flow, images, local_memory, maths, private_memory, simple_statements  # noqa: F401  (register)
 from .case import Case
 from .choices import Choices
+from .forms import atomics, control_flow, images, local_memory, maths, private_memory, simple_statements  # noqa: F401  (register)
+from .forms.helpers import make_helper
+from .forms.simple_statements import DEPTH, STYLES
 from .generator import Features, Generator
-from .helpers import make_helper
 from .judges import Judge
 from .productions import make_statement
 from .scope import Name
-from .simple_statements import DEPTH, STYLES
 from .tree import Block, Output, Stmt
 from .value_types import INT
 

@@ -6,15 +6,15 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from .choices import Choices
-from .float_forms import FLOAT_FORMS
-from .integer_forms import INTEGER_FORMS
-from .literals import literal
+from .forms.float_forms import FLOAT_FORMS
+from .forms.integer_forms import INTEGER_FORMS
+from .forms.literals import literal
+from .forms.vector_forms import LOADS, VECTOR_FORMS
 from .parameters import Parameter
 from .scope import Name, Scope
 from .templates import Template, expand, instantiate
 from .tree import Expr, Function
 from .value_types import INT, INTEGERS, WIDTHS, Type
-from .vector_forms import LOADS, VECTOR_FORMS
 
 FORMS = INTEGER_FORMS + FLOAT_FORMS + VECTOR_FORMS + LOADS
 _KIND_WEIGHT = {"int": 6, "uint": 5, "float": 8, "half": 8, "char": 2, "uchar": 2, "short": 2, "ushort": 2, "long": 2, "ulong": 2}

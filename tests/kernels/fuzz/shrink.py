@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Union
 
 from .case import Case
-from .literals import simplest
+from .forms.literals import simplest
 from .tree import Block, Expr, Function, Node, Output, Stmt, children, inside
 
 Path = tuple[int, ...]

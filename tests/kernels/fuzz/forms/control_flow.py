@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from .generator import Generator
-from .productions import make_block, statement
-from .scope import Name
-from .tree import Block, Stmt
-from .value_types import INT
+from ..generator import Generator
+from ..productions import make_block, statement
+from ..scope import Name
+from ..tree import Block, Stmt
+from ..value_types import INT
 
 BOTH = frozenset({"break", "continue"})
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from .generator import Generator
+from ..generator import Generator
+from ..productions import in_kernel, statement
+from ..scope import Name
+from ..templates import expand
+from ..tree import Expr, Stmt
+from ..value_types import INT, Type
 from .literals import literal
-from .productions import in_kernel, statement
-from .scope import Name
-from .templates import expand
-from .tree import Expr, Stmt
-from .value_types import INT, Type
 
 
 def _array(g: Generator, type: Type, length: int) -> tuple[str, Stmt]:

@@ -7,13 +7,13 @@ import math
 import numpy as np
 import oracle
 
-from .generator import Generator
-from .parameters import Parameter, input_values
-from .productions import in_kernel, statement
-from .scope import Name
+from ..generator import Generator
+from ..parameters import Parameter, input_values
+from ..productions import in_kernel, statement
+from ..scope import Name
+from ..tree import Stmt
+from ..value_types import Type
 from .simple_statements import DEPTH
-from .tree import Stmt
-from .value_types import Type
 
 SIZES = {  # (layers or depth, height, width)
     "image1d": (1, 1, 7), "image1d_buffer": (1, 1, 9), "image1d_array": (3, 1, 5), "image2d": (1, 3, 5),

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from .generator import Generator
-from .productions import in_kernel, statement
-from .scope import Name
-from .templates import expand
-from .tree import Expr, Output, Stmt
-from .value_types import Type
+from ..generator import Generator
+from ..productions import in_kernel, statement
+from ..scope import Name
+from ..templates import expand
+from ..tree import Expr, Output, Stmt
+from ..value_types import Type
 
 STYLES = ("vstore", "pointer", "index")
 DEPTH = 3

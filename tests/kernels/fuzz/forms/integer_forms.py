@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .templates import Template as F
+from ..templates import Template as F
 
 ARITHMETIC = [
     F("integer/add", "unsigned", "@T + @T", weight=3),

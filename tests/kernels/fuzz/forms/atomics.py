@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import oracle
 
-from .generator import Generator
+from ..generator import Generator
+from ..parameters import Parameter
+from ..productions import at_barrier, in_kernel, statement
+from ..scope import Name
+from ..tree import Stmt
+from ..value_types import Type
 from .local_memory import LOCAL
-from .parameters import Parameter
-from .productions import at_barrier, in_kernel, statement
-from .scope import Name
-from .tree import Stmt
-from .value_types import Type
 
 COMMUTATIVE = ("add", "sub", "min", "max", "and", "or", "xor", "inc", "dec")
 CELLS = 4

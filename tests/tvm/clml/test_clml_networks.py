@@ -31,7 +31,7 @@ pytestmark = pytest.mark.tvm
 LIGHT = Path(onnx.__file__).parent / "backend" / "test" / "data" / "light"
 
 
-PAGE = (Path(__file__).parents[2] / "docs" / "clml.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[3] / "docs" / "clml.md").read_text(encoding="utf-8")
 
 
 def _row(name, report):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from .generator import Generator
-from .productions import in_kernel, statement
-from .references import ARITY, REFERENCES
-from .scope import Name
+from ..generator import Generator
+from ..productions import in_kernel, statement
+from ..references import ARITY, REFERENCES
+from ..scope import Name
+from ..tree import Check, Expr, Output, Stmt
 from .simple_statements import DEPTH
-from .tree import Check, Expr, Output, Stmt
 
 NOT_IN_HALF = frozenset({"mad", "dot", "length", "distance", "ldexp"})
 SECOND = {"fract": "", "modf": "", "frexp": "int", "remquo": "int"}

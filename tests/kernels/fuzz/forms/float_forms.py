@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from .templates import Template as F
+from ..templates import Template as F
 
 ARITHMETIC = [
     F("float/add", "float_like", "@T + @T", weight=4),

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from .choices import Choices
-from .tree import Expr
-from .value_types import Type
+from ..choices import Choices
+from ..tree import Expr
+from ..value_types import Type
 
 _FLOATS = ("0.0f", "1.0f", "-1.0f", "0.5f", "2.0f", "-0.0f", "3.25f", "0.1f", "-7.3f", "100.0f", "1024.5f", "-0.001f", "1e10f")
 _HALVES = ("0.0f", "1.0f", "-1.0f", "0.5f", "2.0f", "-0.0f", "3.25f", "0.1f", "-7.3f", "100.0f", "60.5f", "-0.001f")

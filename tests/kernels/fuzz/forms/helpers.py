@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from .generator import Generator
-from .productions import make_block, statement
-from .scope import Name, Scope
+from ..generator import Generator
+from ..productions import make_block, statement
+from ..scope import Name, Scope
+from ..tree import Expr, Function, Stmt
 from .simple_statements import DEPTH
-from .tree import Expr, Function, Stmt
 
 
 def make_helper(g: Generator, pointer: bool) -> None:

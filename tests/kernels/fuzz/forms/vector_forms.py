@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .templates import Template as F
+from ..templates import Template as F
 
 VECTOR_FORMS = [
     F("vector/splat", "vector", "($T)(@E)"),

@@ -34,7 +34,7 @@ def stored_shape(body: str, local: tuple[int, int, int] = (64, 2, 1)) -> LaneSha
 
 
 @pytest.mark.parametrize(
-    ("expression", "pattern"),
+    ("expression", "lane_offsets"),
     [
         ("g * 3 + n", (0,) * 8),
         ("x", STEPS),

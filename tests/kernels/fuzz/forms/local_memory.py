@@ -8,13 +8,13 @@ from __future__ import annotations
 import numpy as np
 import oracle
 
-from .generator import Generator
-from .parameters import Parameter
-from .productions import at_barrier, make_block, statement
-from .scope import Name
+from ..generator import Generator
+from ..parameters import Parameter
+from ..productions import at_barrier, make_block, statement
+from ..scope import Name
+from ..tree import Expr, Stmt
+from ..value_types import INTEGERS, Type
 from .simple_statements import DEPTH
-from .tree import Expr, Stmt
-from .value_types import INTEGERS, Type
 
 LOCAL = "barrier(CLK_LOCAL_MEM_FENCE);"
 
