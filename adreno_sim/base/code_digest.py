@@ -26,6 +26,7 @@ DEPENDENCIES = {
     "modules": _ENGINE,
     "objects": ("engine/llvm", "ir", "base"),
     "golden": ("golden", "compiler/tvm_bridge", "results", "mlops", "base"),
+    "search": ("compiler/plan/search",),
     "drivers": ("backends/opencl", "memory", *_DEVICE),
 }
 """Folders and files of this package, by kind of entry."""

@@ -14,6 +14,7 @@ CONTENTS = {
     "single_writer": "arguments of which no byte is written twice, by kernel and launch",
     "modules": "generated LLVM text by kernel and launch",
     "objects": "machine code",
+    "search": "machine code of the search for memory plans",
     "golden": "reference results",
     "drivers": "which known answers each OpenCL driver gives",
 }

@@ -6,10 +6,10 @@ circles. It works on a few items and their neighbours only, so that it suits pla
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
 from .instance import Instance, Ints
+from .machine_code import compiled
 
 
 def repair(instance: Instance, offsets: Ints, capacity: int, work: int, seed: int = 0) -> tuple[Ints | None, int]:
@@ -26,7 +26,7 @@ def repair(instance: Instance, offsets: Ints, capacity: int, work: int, seed: in
     return (placed if left >= 0 else None), int(work - max(left, 0))
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _heaviest(stack, count, weight):
     best = 0
     for x in range(1, count):
@@ -35,7 +35,7 @@ def _heaviest(stack, count, weight):
     return best
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _best_offset(low, high, heavy, size, align, capacity, banned, seed):
     """(offset, weight driven out) of the lightest place that is not `banned`: on a neighbour, under one, or at an end."""
     k = len(low)
@@ -67,7 +67,7 @@ def _best_offset(low, high, heavy, size, align, capacity, banned, seed):
     return best, lightest, seed
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _repair(rows, numbers, size, align, first_weight, offset, capacity, work, seed):
     """Work left, -1 where it ran out; `offset` is changed in place."""
     n = len(size)

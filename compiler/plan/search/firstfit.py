@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
 from .instance import Instance, Ints
+from .machine_code import compiled
 
 
 def place_in_order(instance: Instance, order: Ints, best_fit: bool = False) -> Ints:
@@ -17,7 +17,7 @@ def place_in_order(instance: Instance, order: Ints, best_fit: bool = False) -> I
     return _place(np.ascontiguousarray(order, np.int64), rows, numbers, instance.size, instance.align, best_fit)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _place(order, rows, numbers, size, align, best_fit):
     n = len(order)
     offset = np.full(n, -1, np.int64)
@@ -35,7 +35,7 @@ def _place(order, rows, numbers, size, align, best_fit):
     return offset
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _lowest(low, high, size, align, best_fit):
     """The offset for `size` among the taken ranges [low, high), which may overlap one another."""
     if len(low) > 24:
@@ -59,7 +59,7 @@ def _lowest(low, high, size, align, best_fit):
     return found if found >= 0 else top
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _insertion_sort(low, high):
     for i in range(1, len(low)):
         a = low[i]

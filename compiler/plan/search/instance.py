@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from ..problem import Item, round_up
+from .machine_code import compiled
 
 Ints = NDArray[np.int64]
 
@@ -110,7 +110,7 @@ def common_unit(items: Sequence[Item], unit: int) -> int:
     return common or unit
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _neighbours(order, start, end):
     n = len(order)
     rows = np.zeros(n + 1, np.int64)

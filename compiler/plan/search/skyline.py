@@ -16,10 +16,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numba
 import numpy as np
 
 from .instance import Instance, Ints
+from .machine_code import compiled
 
 FAILED, FOUND, STOPPED = 0, 1, 2
 
@@ -64,7 +64,7 @@ def _generator(seed: int) -> int:
     return (seed * 0x9E3779B97F4A7C15 + 0x632BE59BD9B4E019) % (2**63 - 1) + 1
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _random(state):
     """A number in [0, 1) from the generator in state[1] (xorshift; its own, so that threads do not mix)."""
     x = np.uint64(state[1])
@@ -75,7 +75,7 @@ def _random(state):
     return np.float64(x >> np.uint64(11)) / 9007199254740992.0
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _find_crowded(first, last, items, lows, start, end, left, capacity, after):
     """A section in [first, last) that cannot hold what is left of it, -1 where all can. Items come in order of `lows`.
 
@@ -98,7 +98,7 @@ def _find_crowded(first, last, items, lows, start, end, left, capacity, after):
     return -1
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _raise(items, lows, supports, size, late, late_supports):
     """Raise to its least possible support every item that is above what it rests on, keeping the order of lows.
 
@@ -137,7 +137,7 @@ def _raise(items, lows, supports, size, late, late_supports):
     return found
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _candidates(found, items, lows, rank, swap, state):
     """The `found` first positions in the order to try them: by low, then rank, with chance swaps."""
     chosen = np.arange(found)
@@ -154,12 +154,12 @@ def _candidates(found, items, lows, rank, swap, state):
     return chosen
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _align(low, align):
     return low if align == 1 else -(-low // align) * align
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _insert(items, lows, supports, count, item, low, support):
     """Put an item into the `count` sorted ones, after its equals."""
     x = count
@@ -169,7 +169,7 @@ def _insert(items, lows, supports, count, item, low, support):
     items[x], lows[x], supports[x] = item, low, support
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _rest(position, items, lows, supports, start, end, size, align, scratch):
     """What is left after the item at `position`, with its new lows and supports, in the order of lows.
 
@@ -206,7 +206,7 @@ def _rest(position, items, lows, supports, start, end, size, align, scratch):
     return out, out_lows, out_supports
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _next_support(position, items, lows, start, end, size, align):
     """The least offset of an item that is to rest on another one of those left; -1 where none is live with it."""
     v = items[position]
@@ -218,7 +218,7 @@ def _next_support(position, items, lows, start, end, size, align):
     return least if least < 0 else _align(least, align[v])
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _bounds(first, last, items, start, end, spans):
     """first, ..., last: every moment between that no item spans."""
     spans[: last - first + 1] = 0
@@ -237,7 +237,7 @@ def _bounds(first, last, items, start, end, spans):
     return bounds[:count]
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _fits(v, low, start, end, left, capacity):
     """-1, or a section of item v that could not hold what is left of it once v is at `low`."""
     for t in range(start[v], end[v]):
@@ -246,13 +246,13 @@ def _fits(v, low, start, end, left, capacity):
     return -1
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _take(v, sign, start, end, size, left):
     for t in range(start[v], end[v]):
         left[t] -= sign * size[v]
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _search(
     first, last, items, lows, supports, rank, start, end, size, align, left, capacity, offset, trail, state, swap, conflicts,
     scratch,

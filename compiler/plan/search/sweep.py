@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
 from .instance import Instance, Ints
+from .machine_code import compiled
 
 
 def place_by_time(instance: Instance, backwards: bool = False) -> Ints:
@@ -20,7 +20,7 @@ def place_by_time(instance: Instance, backwards: bool = False) -> Ints:
     return _place(order, np.argsort(finish, kind="stable"), begin, finish, instance.size, instance.align)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _place(order, ends, begin, finish, size, align):
     offset = np.full(len(order), -1, np.int64)
     low = np.empty(len(order), np.int64)  # of the live items, ascending

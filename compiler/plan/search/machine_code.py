@@ -1,0 +1,38 @@
+"""Functions of the search as machine code, kept on disk between processes where anything is."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numba
+
+from ....base import disk_cache
+from ....base.code_digest import code_digest
+
+KIND = "search"
+_LOCATOR = "UserProvidedCacheLocator"
+"""numba's name for the folder that it is given; without it numba would write beside the source where the folder is read-only."""
+
+_lock = threading.Lock()
+
+
+def compiled(function: Callable[..., Any]) -> Any:
+    """The function as numba compiles it when it is first called, or as another process did.
+
+    Its files lie in a folder that is named by the code of the whole search: numba looks at edits of a function's own file
+    alone. Where nothing may be written, nothing is.
+    """
+    if not disk_cache.is_enabled():
+        return numba.njit(nogil=True)(function)
+    folder = disk_cache.folder(KIND) / code_digest(KIND)
+    with _lock:
+        before = numba.config.CACHE_DIR, numba.config.CACHE_LOCATOR_CLASSES
+        numba.config.CACHE_DIR, numba.config.CACHE_LOCATOR_CLASSES = str(folder), _LOCATOR
+        try:
+            return numba.njit(nogil=True, cache=True)(function)
+        except RuntimeError:  # the folder cannot be written
+            return numba.njit(nogil=True)(function)
+        finally:
+            numba.config.CACHE_DIR, numba.config.CACHE_LOCATOR_CLASSES = before

@@ -1,0 +1,107 @@
+"""Where the machine code of the search for memory plans is kept: in our folder, or nowhere."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from numba.core.registry import CPUDispatcher
+
+from adreno_sim.base.code_digest import PACKAGE
+from adreno_sim.cli.main import main
+from adreno_sim.compiler.plan import search
+
+PLACE = """
+import numpy as np
+from adreno_sim.compiler.plan.problem import Item
+from adreno_sim.compiler.plan.search import firstfit
+from adreno_sim.compiler.plan.search.instance import Instance
+
+part = Instance.of([Item(name, 8, start, start + 2) for name, start in (("a", 0), ("b", 1), ("c", 2))], 1)
+offsets = firstfit.place_in_order(part, np.arange(3))
+print(offsets.tolist(), *(sum(counts.values()) for counts in firstfit._place.stats[1:]))
+"""
+
+FOLDER = Path(search.__path__[0])
+COMPILED = sorted(path for path in FOLDER.glob("*.py") if "@compiled" in path.read_text())
+
+
+@pytest.fixture
+def whole(tmp_path):
+    """A copy of the package, to which nobody else writes."""
+    copied = tmp_path / "copy" / "adreno_sim"
+    shutil.copytree(PACKAGE, copied, ignore=shutil.ignore_patterns("__pycache__"))
+    return copied
+
+
+@pytest.fixture
+def place(whole, tmp_path, monkeypatch):
+    """Runs PLACE with the copy; offsets, functions that came from disk, and functions compiled."""
+    monkeypatch.setenv("PYTHONPATH", str(whole.parent))
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    monkeypatch.setenv("ADRENO_SIM_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.delenv("ADRENO_SIM_CACHE", raising=False)
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+
+    def run() -> str:
+        done = subprocess.run([sys.executable, "-c", PLACE], capture_output=True, text=True, timeout=300, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
+    return run
+
+
+def files_under(folder: Path) -> set[Path]:
+    return {path for path in folder.rglob("*") if path.is_file()}
+
+
+def test_without_the_cache_nothing_is_written(place, whole, tmp_path, monkeypatch):
+    monkeypatch.setenv("ADRENO_SIM_CACHE", "off")
+    before = files_under(whole)
+    assert place() == "[0, 8, 0] 0 1"
+    assert files_under(whole) == before and not (tmp_path / "cache").exists()
+
+
+def test_a_second_process_loads_and_one_after_an_edit_compiles(place, whole, tmp_path):
+    before = files_under(whole)
+    assert place() == "[0, 8, 0] 0 1"
+    kept = files_under(tmp_path / "cache" / "search")
+    assert {path.suffix for path in kept} == {".nbi", ".nbc"} and files_under(whole) == before
+    assert place() == "[0, 8, 0] 1 0" and files_under(tmp_path / "cache" / "search") == kept
+    other = whole / "compiler" / "plan" / "search" / "orders.py"  # which numba does not look at for `_place`
+    other.write_text(other.read_text() + "\n")
+    assert place() == "[0, 8, 0] 0 1" and files_under(tmp_path / "cache" / "search") > kept
+
+
+def test_a_folder_that_cannot_be_made_is_no_error(place, whole, tmp_path):
+    (tmp_path / "cache").write_text("in the way")
+    before = files_under(whole)
+    assert place() == "[0, 8, 0] 0 1" and files_under(whole) == before
+
+
+def test_the_cache_command_lists_and_clears_them(place, tmp_path, capsys):
+    place()
+    assert main(["cache"]) == 0 and "machine code of the search for memory plans" in capsys.readouterr().out
+    assert main(["cache", "--clear"]) == 0
+    assert not files_under(tmp_path / "cache" / "search")
+
+
+def names_from_elsewhere(tree: ast.Module) -> set[str]:
+    """Names that a file imports from this package, but not from the search."""
+    found = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.level > 1]
+    return {name.asname or name.name for node in found for name in node.names}
+
+
+@pytest.mark.parametrize("path", COMPILED, ids=lambda path: path.stem)
+def test_compiled_functions_depend_on_the_code_of_the_search_alone(path):
+    """As the name of their folder says."""
+    module = importlib.import_module(f"{search.__name__}.{path.stem}")
+    functions = [value.py_func for value in vars(module).values() if isinstance(value, CPUDispatcher)]
+    assert functions
+    elsewhere = names_from_elsewhere(ast.parse(path.read_text()))
+    assert not elsewhere & {name for function in functions for name in function.__code__.co_names}
