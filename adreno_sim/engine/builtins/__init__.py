@@ -1,4 +1,4 @@
-"""What each instruction and built-in function becomes: a file for each family. Importing this package registers them all."""
+"""The emitters of instructions and built-in functions, a file for each family. Importing this package registers them all."""
 
 from . import (  # noqa: F401
     arith,

@@ -1,5 +1,5 @@
-"""Arithmetic, comparisons, casts and vector shuffles. Everything is defined: division by zero gives 0 and a finding,
-shift amounts count modulo the width, conversions saturate, undefined lanes are lane 0."""
+"""Arithmetic, comparisons, casts and vector shuffles. Every result is defined: division by zero yields 0 and a finding, shift
+amounts are taken modulo the width, conversions saturate, undefined lanes are lane 0."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from ..emit.undefined_behaviour import emit_division_overflow, emit_lane_report,
 from ..llvm import constants
 
 
-def ints(type: ir.Type, value: int) -> str:
-    """The integer constant `value` in every lane of `type`."""
+def splat_int(type: ir.Type, value: int) -> str:
+    """Returns the integer constant `value` in every lane of `type`."""
     return constants.splat(type, str(value))
 
 
@@ -34,7 +34,7 @@ def _shift(e: Emitter, instr: ir.Instr) -> None:
     emit_shift_check(e, instr)
     amount = e.value(b)
     if not (isinstance(b, ir.Const) and isinstance(b.value, int) and b.value < bits):
-        amount = e.body.op(f"and {spelled} {amount}, {ints(instr.type, bits - 1)}")
+        amount = e.body.op(f"and {spelled} {amount}, {splat_int(instr.type, bits - 1)}")
     flag = " nsw" if e.is_nsw(instr) else ""
     e.define(instr, e.body.op(f"{instr.op}{flag} {e.typed_operand(a)}, {amount}"))
 
@@ -49,15 +49,16 @@ def _bits(type: ir.Type) -> int:
 def _divide(e: Emitter, instr: ir.Instr) -> None:
     a, b = instr.operands
     left, right = e.value(a), e.value(b)
-    e.define(instr, divided(e, instr.op, instr.type, left, right, b))
+    e.define(instr, emit_division(e, instr.op, instr.type, left, right, b))
 
 
-def divided(e: Emitter, op: str, type: ir.Type, left: str, right: str, source: ir.Value) -> str:
-    """A division that cannot trap: by zero gives 0 (and a finding), the smallest number by -1 gives itself, remainder 0."""
+def emit_division(e: Emitter, op: str, type: ir.Type, left: str, right: str, source: ir.Value) -> str:
+    """Emits a division that cannot trap. By zero it yields 0 and a finding; the smallest number by -1 yields itself,
+    remainder 0."""
     t, spelled = e.body, llvm_types.spell(type)
-    if _harmless(source, op):
+    if _cannot_trap(source, op):
         return t.op(f"{op} {spelled} {left}, {right}")
-    zero, one = ints(type, 0), ints(type, 1)
+    zero, one = splat_int(type, 0), splat_int(type, 1)
     flags = llvm_types.spell(llvm_types.with_elem(type, ir.Int(1)))
     by_zero = t.op(f"icmp eq {spelled} {right}, {zero}")
     unsafe = by_zero
@@ -72,7 +73,7 @@ def divided(e: Emitter, op: str, type: ir.Type, left: str, right: str, source: i
     return t.op(f"select {flags} {by_zero}, {spelled} {zero}, {spelled} {result}")
 
 
-def _harmless(divisor: ir.Value, op: str) -> bool:
+def _cannot_trap(divisor: ir.Value, op: str) -> bool:
     if not isinstance(divisor, ir.Const):
         return False
     lanes = divisor.value if isinstance(divisor.value, tuple) else (divisor,)
@@ -102,7 +103,7 @@ def _negate(e: Emitter, instr: ir.Instr) -> None:
         return
     pattern = e.body.op(f"bitcast {spelled} {e.value(operand)} to {word}")
     type = llvm_types.with_elem(instr.type, ir.Int(16))
-    flipped = e.body.op(f"xor {word} {pattern}, {ints(type, 0x8000)}")
+    flipped = e.body.op(f"xor {word} {pattern}, {splat_int(type, 0x8000)}")
     e.define(instr, e.body.op(f"bitcast {word} {flipped} to {spelled}"))
 
 
@@ -168,7 +169,7 @@ def _insert(e: Emitter, instr: ir.Instr) -> None:
 
 
 def _lane(e: Emitter, vector: ir.Type, index: ir.Value) -> str:
-    """A lane number that is in range, whatever the source computes."""
+    """Returns a lane number that is in range, whatever the source computes."""
     count = llvm_types.lanes_of(vector)
     if isinstance(index, ir.Const):
         return f"i32 {index.value % count if isinstance(index.value, int) else 0}"

@@ -19,7 +19,7 @@ _OPERATIONS = {
 
 
 def _unsigned(instr: ir.Instr) -> bool:
-    """Whether the pointee is unsigned, from the pointer's spelling."""
+    """Returns whether the pointee is unsigned, from the pointer's spelling."""
     assert instr.callee is not None
     words = instr.callee.args[0].replace("*", " ").replace("(", " ").replace(")", " ").split()
     return any(w.startswith(("u", "atomic_u", "_Atomicu")) for w in words)
@@ -33,8 +33,8 @@ def _operation(instr: ir.Instr, name: str, type: ir.Type) -> str:
     return _OPERATIONS[name]
 
 
-def guarded(e: Emitter, pointer: Ptr, type: ir.Type, zero: str, spelled: str | None, body: access.AccessBody) -> str:
-    """Do an atomic operation on a `type` unless it is misaligned or out of bounds."""
+def emit_guarded(e: Emitter, pointer: Ptr, type: ir.Type, zero: str, spelled: str | None, body: access.AccessBody) -> str:
+    """Emits an atomic operation on a `type` unless it is misaligned or out of bounds."""
     size = llvm_types.store_size(type)
     wrong = access.emit_misaligned(e, pointer, size)
     if wrong is None:
@@ -60,8 +60,8 @@ def _check_type(type: ir.Type, instr: ir.Instr) -> None:
         raise unsupported(f"atomic operation on {type}", instr.loc)
 
 
-def read_modify_write(e: Emitter, instr: ir.Instr, operation: str, pointer: Ptr, type: ir.Type, operand: str) -> str:
-    """The old value."""
+def emit_read_modify_write(e: Emitter, instr: ir.Instr, operation: str, pointer: Ptr, type: ir.Type, operand: str) -> str:
+    """Emits an atomic read-modify-write. Returns the old value."""
     _check_type(type, instr)
     spelled, size = llvm_types.spell(type), llvm_types.store_size(type)
 
@@ -71,11 +71,11 @@ def read_modify_write(e: Emitter, instr: ir.Instr, operation: str, pointer: Ptr,
         access.emit_watch(e, address, size)
         return old
 
-    return guarded(e, pointer, type, llvm_types.zero(type), spelled, body)
+    return emit_guarded(e, pointer, type, llvm_types.zero(type), spelled, body)
 
 
-def compare_exchange(e: Emitter, instr: ir.Instr, pointer: Ptr, type: ir.Type, expected: str, new: str) -> tuple[str, str]:
-    """The old value, and an i1: whether it was `expected` and has been replaced."""
+def emit_compare_exchange(e: Emitter, instr: ir.Instr, pointer: Ptr, type: ir.Type, expected: str, new: str) -> tuple[str, str]:
+    """Emits an atomic compare-exchange. Returns the old value, and an i1: whether it was `expected` and is replaced."""
     _check_type(type, instr)
     word, size = f"i{llvm_types.store_size(type) * 8}", llvm_types.store_size(type)
     pair = f"{{ {word}, i1 }}"
@@ -86,20 +86,20 @@ def compare_exchange(e: Emitter, instr: ir.Instr, pointer: Ptr, type: ir.Type, e
         access.emit_watch(e, address, size)
         return result
 
-    result = guarded(e, pointer, type, "zeroinitializer", pair, body)
+    result = emit_guarded(e, pointer, type, "zeroinitializer", pair, body)
     return e.body.op(f"extractvalue {pair} {result}, 0"), e.body.op(f"extractvalue {pair} {result}, 1")
 
 
 @instruction("atomicrmw")
 def _atomicrmw(e: Emitter, instr: ir.Instr) -> None:
     pointer, operand = instr.operands
-    e.define(instr, read_modify_write(e, instr, instr.pred, e.pointer(pointer), operand.type, e.value(operand)))
+    e.define(instr, emit_read_modify_write(e, instr, instr.pred, e.pointer(pointer), operand.type, e.value(operand)))
 
 
 @instruction("cmpxchg")
 def _cmpxchg(e: Emitter, instr: ir.Instr) -> None:
     pointer, expected, new = instr.operands
-    old, done = compare_exchange(e, instr, e.pointer(pointer), expected.type, e.value(expected), e.value(new))
+    old, done = emit_compare_exchange(e, instr, e.pointer(pointer), expected.type, e.value(expected), e.value(new))
     word = llvm_types.spell(expected.type)
     first = e.body.op(f"insertvalue {{ {word}, i1 }} zeroinitializer, {word} {old}, 0")
     e.define(instr, e.body.op(f"insertvalue {{ {word}, i1 }} {first}, i1 {done}, 1"))
@@ -111,13 +111,13 @@ def _classic(e: Emitter, instr: ir.Instr) -> None:
     name = instr.callee.name.rpartition("_")[2]
     operand = e.value(instr.operands[1]) if len(instr.operands) > 1 else "1"
     operation = _operation(instr, name, instr.type)
-    e.define(instr, read_modify_write(e, instr, operation, e.pointer(instr.operands[0]), instr.type, operand))
+    e.define(instr, emit_read_modify_write(e, instr, operation, e.pointer(instr.operands[0]), instr.type, operand))
 
 
 @builtin("atomic_cmpxchg", "atom_cmpxchg")
 def _classic_compare(e: Emitter, instr: ir.Instr) -> None:
     pointer, expected, new = instr.operands
-    e.define(instr, compare_exchange(e, instr, e.pointer(pointer), instr.type, e.value(expected), e.value(new))[0])
+    e.define(instr, emit_compare_exchange(e, instr, e.pointer(pointer), instr.type, e.value(expected), e.value(new))[0])
 
 
 @builtin_family(r"atomic_fetch_(add|sub|or|xor|and|min|max)(_explicit)?")
@@ -125,11 +125,11 @@ def _fetch(e: Emitter, instr: ir.Instr) -> None:
     assert instr.callee is not None
     operation = _operation(instr, instr.callee.name.split("_")[2], instr.type)
     pointer, operand = instr.operands[:2]
-    e.define(instr, read_modify_write(e, instr, operation, e.pointer(pointer), instr.type, _resized(e, operand, instr.type)))
+    e.define(instr, emit_read_modify_write(e, instr, operation, e.pointer(pointer), instr.type, _resize(e, operand, instr.type)))
 
 
-def _resized(e: Emitter, operand: ir.Value, type: ir.Type) -> str:
-    """An intptr-like operand in the type of the atomic."""
+def _resize(e: Emitter, operand: ir.Value, type: ir.Type) -> str:
+    """Returns an intptr-like operand in the type of the atomic."""
     if operand.type == type or not isinstance(operand.type, ir.Int) or not isinstance(type, ir.Int):
         return e.value(operand)
     word = "trunc" if type.bits < operand.type.bits else "sext"
@@ -139,7 +139,7 @@ def _resized(e: Emitter, operand: ir.Value, type: ir.Type) -> str:
 @builtin_family(r"atomic_exchange(_explicit)?")
 def _exchange(e: Emitter, instr: ir.Instr) -> None:
     pointer, operand = instr.operands[:2]
-    e.define(instr, read_modify_write(e, instr, "xchg", e.pointer(pointer), instr.type, e.value(operand)))
+    e.define(instr, emit_read_modify_write(e, instr, "xchg", e.pointer(pointer), instr.type, e.value(operand)))
 
 
 @builtin_family(r"atomic_load(_explicit)?")
@@ -152,7 +152,7 @@ def _load(e: Emitter, instr: ir.Instr) -> None:
         e.hooks.on_atomic(pointer, instr.type, reads=True, writes=False)
         return e.body.op(f"load atomic {spelled}, ptr {address} seq_cst, align {size}")
 
-    e.define(instr, guarded(e, pointer, instr.type, llvm_types.zero(instr.type), spelled, body))
+    e.define(instr, emit_guarded(e, pointer, instr.type, llvm_types.zero(instr.type), spelled, body))
 
 
 @builtin_family(r"atomic_store(_explicit)?|atomic_init")
@@ -171,12 +171,12 @@ def _atomic_store(e: Emitter, instr: ir.Instr, pointer: ir.Value, type: ir.Type,
         access.emit_watch(e, address, size)
         return ""
 
-    guarded(e, target, type, "", None, body)
+    emit_guarded(e, target, type, "", None, body)
 
 
 @builtin_family(r"atomic_compare_exchange_(strong|weak)(_explicit)?")
 def _compare(e: Emitter, instr: ir.Instr) -> None:
-    """On failure the value found goes to where the expected one was read."""
+    """On failure, the old value is stored to where the expected one was read."""
     pointer, expected, new = instr.operands[:3]
     type, t = new.type, e.body
     _check_type(type, instr)
@@ -186,7 +186,7 @@ def _compare(e: Emitter, instr: ir.Instr) -> None:
     if isinstance(type, ir.Float):
         integer = f"i{type.bits}"
         wanted, fresh = (t.op(f"bitcast {word} {v} to {integer}") for v in (wanted, fresh))
-    old, done = compare_exchange(e, instr, e.pointer(pointer), type, wanted, fresh)
+    old, done = emit_compare_exchange(e, instr, e.pointer(pointer), type, wanted, fresh)
     if isinstance(type, ir.Float):
         old = t.op(f"bitcast i{type.bits} {old} to {word}")
     failed, on = t.fresh("unequal"), t.fresh("on")
@@ -200,7 +200,7 @@ def _compare(e: Emitter, instr: ir.Instr) -> None:
 
 @builtin("atomic_flag_test_and_set", "atomic_flag_test_and_set_explicit")
 def _flag_set(e: Emitter, instr: ir.Instr) -> None:
-    old = read_modify_write(e, instr, "xchg", e.pointer(instr.operands[0]), ir.Int(32), "1")
+    old = emit_read_modify_write(e, instr, "xchg", e.pointer(instr.operands[0]), ir.Int(32), "1")
     flag = e.body.op(f"icmp ne i32 {old}, 0")
     e.define(instr, flag if instr.type == ir.Int(1) else e.body.op(f"zext i1 {flag} to {llvm_types.spell(instr.type)}"))
 

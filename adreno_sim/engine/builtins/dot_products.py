@@ -10,7 +10,7 @@ from __future__ import annotations
 from ...ir import ir, llvm_types
 from ..emit.builtin_registry import builtin, builtin_family, emit_intrinsic
 from ..emit.emitter import Emitter
-from .library_calls import call_library
+from .library_calls import emit_library_call
 
 _BYTES, _WORDS = ir.Vector(ir.Int(8), 4), ir.Vector(ir.Int(32), 4)
 _LONG = ir.Int(64)
@@ -19,9 +19,9 @@ _SIGNS = {"uu": ("zext", "zext"), "ss": ("sext", "sext"), "us": ("zext", "sext")
 
 @builtin("dot")
 def _dot(e: Emitter, instr: ir.Instr) -> None:
-    """Of integers; the dot product of floats is the library's."""
+    """Emits the dot product of integers. That of floats is in the library."""
     if isinstance(llvm_types.elem_of(instr.operands[0].type), ir.Float):
-        call_library(e, instr)
+        emit_library_call(e, instr)
     else:
         e.define(instr, _product(e, instr, _words(instr)))
 
@@ -49,20 +49,20 @@ def _qualcomm(e: Emitter, instr: ir.Instr) -> None:
 
 
 def _words(instr: ir.Instr) -> tuple[str, str]:
-    """How the bytes of each operand widen, by the types in the source."""
+    """Returns how the bytes of each operand are widened, by their source types."""
     assert instr.callee is not None
     first, second = ("zext" if spelled.startswith("u") else "sext" for spelled in instr.callee.args[:2])
     return first, second
 
 
 def _signs(instr: ir.Instr) -> tuple[str, str]:
-    """The same of packed operands, by the name's two letters."""
+    """Returns the same for packed operands, by the two letters of the name."""
     assert instr.callee is not None
     return _SIGNS[instr.callee.name.split("_")[-2]]
 
 
 def _product(e: Emitter, instr: ir.Instr, words: tuple[str, str]) -> str:
-    """The dot product as i32, which holds every sum of four products of bytes."""
+    """Returns the dot product as i32, which holds every sum of four products of bytes."""
     t, wide = e.body, llvm_types.spell(_WORDS)
     factors = []
     for operand, word in zip(instr.operands[:2], words, strict=True):

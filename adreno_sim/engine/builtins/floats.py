@@ -1,4 +1,4 @@
-"""Built-in functions of floats that are one machine operation or a few; and min, max, clamp of any type."""
+"""Float built-ins that take one or a few machine operations; and min, max, clamp of any type."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from ...ir import ir, llvm_types
 from ..emit.builtin_registry import broadcast_to, builtin, builtin_family, emit_intrinsic, is_signed
 from ..emit.emitter import Emitter
 from ..emit.half_arithmetic import is_half, narrow, widen
-from .arith import ints
+from .arith import splat_int
 
 _FLOAT = ir.Float(32)
 _DOUBLE = ir.Float(64)
@@ -19,24 +19,24 @@ def is_float(type: ir.Type) -> bool:
 # Floats
 
 
-def fused(e: Emitter, type: ir.Type, a: str, b: str, c: str) -> str:
-    """a*b+c rounded once. Halves go through double: the product is exact there, and the sum has digits enough."""
+def emit_fma(e: Emitter, type: ir.Type, a: str, b: str, c: str) -> str:
+    """Returns a*b+c rounded once. Halves are computed in double: the product is exact there, and the sum has enough digits."""
     if not is_half(type):
         return emit_intrinsic(e, "fma", type, a, b, c)
     wide, spelled = llvm_types.with_elem(type, _DOUBLE), llvm_types.spell(llvm_types.with_elem(type, _FLOAT))
     double = llvm_types.spell(wide)
     x, y, z = (e.body.op(f"fpext {spelled} {widen(e, type, v)} to {double}") for v in (a, b, c))
     total = e.body.op(f"fadd {double} {e.body.op(f'fmul {double} {x}, {y}')}, {z}")
-    return narrowed_from_double(e, type, total)
+    return narrow_from_double(e, type, total)
 
 
-def narrowed_from_double(e: Emitter, type: ir.Type, value: str) -> str:
-    """Double to half `type` with one rounding: by way of a float rounded to odd."""
-    return narrow(e, type, rounded_to_odd(e, type, value))
+def narrow_from_double(e: Emitter, type: ir.Type, value: str) -> str:
+    """Converts double to half `type` with one rounding, by way of a float rounded to odd."""
+    return narrow(e, type, round_to_odd(e, type, value))
 
 
-def rounded_to_odd(e: Emitter, type: ir.Type, value: str) -> str:
-    """Double to float, rounded to odd, so that a later rounding to fewer digits sees what was lost."""
+def round_to_odd(e: Emitter, type: ir.Type, value: str) -> str:
+    """Converts double to float, rounded to odd, so that a later rounding to fewer digits is correct."""
     t = e.body
     word, wide = ir.Int(32), ir.Float(64)
     double, single = llvm_types.spell(llvm_types.with_elem(type, wide)), llvm_types.spell(llvm_types.with_elem(type, _FLOAT))
@@ -51,20 +51,20 @@ def rounded_to_odd(e: Emitter, type: ir.Type, value: str) -> str:
     past = t.op(f"fcmp ogt {double} {found}, {size}")
     step = t.op(f"sext {flags} {past} to {spelled}")
     toward_zero = t.op(f"add {spelled} {pattern}, {step}")
-    odd = t.op(f"or {spelled} {toward_zero}, {ints(words, 1)}")
+    odd = t.op(f"or {spelled} {toward_zero}, {splat_int(words, 1)}")
     chosen = t.op(f"select {flags} {inexact}, {spelled} {odd}, {spelled} {pattern}")
     return t.op(f"bitcast {spelled} {chosen} to {single}")
 
 
 @builtin("fma")
 def _fma(e: Emitter, instr: ir.Instr) -> None:
-    e.define(instr, fused(e, instr.type, *(e.value(v) for v in instr.operands)))
+    e.define(instr, emit_fma(e, instr.type, *(e.value(v) for v in instr.operands)))
 
 
 @builtin("mad")
 @builtin_family(r"llvm\.fmuladd\..*")
 def _contractible(e: Emitter, instr: ir.Instr) -> None:
-    """a*b+c of one expression: fused where the launch contracts. Halves are rounded twice, as Adreno has no half FMA."""
+    """Emits a*b+c of one expression, fused if the launch contracts. Halves are rounded twice, as Adreno has no half FMA."""
     a, b, c = (e.value(v) for v in instr.operands)
     if is_half(instr.type):
         x, y, z = (widen(e, instr.type, v) for v in (a, b, c))
@@ -73,7 +73,7 @@ def _contractible(e: Emitter, instr: ir.Instr) -> None:
         total = e.body.op(f"fadd {spelled} {widen(e, instr.type, product)}, {z}")
         e.define(instr, narrow(e, instr.type, total))
     elif e.contracts:
-        e.define(instr, fused(e, instr.type, a, b, c))
+        e.define(instr, emit_fma(e, instr.type, a, b, c))
     else:
         spelled = llvm_types.spell(instr.type)
         e.define(instr, e.body.op(f"fadd {spelled} {e.body.op(f'fmul {spelled} {a}, {b}')}, {c}"))
@@ -105,46 +105,46 @@ def _unary(e: Emitter, instr: ir.Instr) -> None:
 @builtin("fabs")
 @builtin_family(r"llvm\.fabs\..*")
 def _fabs(e: Emitter, instr: ir.Instr) -> None:
-    bits = bits_of(instr.type)
+    bits = elem_bits(instr.type)
     words = llvm_types.with_elem(instr.type, ir.Int(bits))
     spelled = llvm_types.spell(words)
     pattern = e.body.op(f"bitcast {e.typed_operand(instr.operands[0])} to {spelled}")
-    kept = e.body.op(f"and {spelled} {pattern}, {ints(words, (1 << (bits - 1)) - 1)}")
-    e.define(instr, e.body.op(f"bitcast {spelled} {kept} to {llvm_types.spell(instr.type)}"))
+    magnitude = e.body.op(f"and {spelled} {pattern}, {splat_int(words, (1 << (bits - 1)) - 1)}")
+    e.define(instr, e.body.op(f"bitcast {spelled} {magnitude} to {llvm_types.spell(instr.type)}"))
 
 
 @builtin("copysign")
 @builtin_family(r"llvm\.copysign\..*")
 def _copysign(e: Emitter, instr: ir.Instr) -> None:
-    bits = bits_of(instr.type)
+    bits = elem_bits(instr.type)
     words = llvm_types.with_elem(instr.type, ir.Int(bits))
     spelled, t = llvm_types.spell(words), e.body
     a, b = (t.op(f"bitcast {e.typed_operand(v)} to {spelled}") for v in instr.operands)
-    size = t.op(f"and {spelled} {a}, {ints(words, (1 << (bits - 1)) - 1)}")
-    sign = t.op(f"and {spelled} {b}, {ints(words, 1 << (bits - 1))}")
+    size = t.op(f"and {spelled} {a}, {splat_int(words, (1 << (bits - 1)) - 1)}")
+    sign = t.op(f"and {spelled} {b}, {splat_int(words, 1 << (bits - 1))}")
     e.define(instr, t.op(f"bitcast {spelled} {t.op(f'or {spelled} {size}, {sign}')} to {llvm_types.spell(instr.type)}"))
 
 
-def compared(e: Emitter, predicate: str, type: ir.Type, a: str, b: str) -> str:
-    """fcmp lanes of `type`, halves by way of float."""
+def emit_compare(e: Emitter, predicate: str, type: ir.Type, a: str, b: str) -> str:
+    """Emits an fcmp on lanes of `type`. Halves are compared as float."""
     spelled = llvm_types.spell(type)
     if is_half(type):
         a, b, spelled = widen(e, type, a), widen(e, type, b), llvm_types.spell(llvm_types.with_elem(type, _FLOAT))
     return e.body.op(f"fcmp {predicate} {spelled} {a}, {b}")
 
 
-def chosen(e: Emitter, flags: str, type: ir.Type, a: str, b: str) -> str:
-    """select lane by lane."""
+def emit_select(e: Emitter, flags: str, type: ir.Type, a: str, b: str) -> str:
+    """Emits a select per lane."""
     lanes, spelled = llvm_types.spell(llvm_types.with_elem(type, ir.Int(1))), llvm_types.spell(type)
     return e.body.op(f"select {lanes} {flags}, {spelled} {a}, {spelled} {b}")
 
 
-def number_min_max(e: Emitter, type: ir.Type, a: str, b: str, least: bool) -> str:
-    """fmin or fmax: of a NaN and a number, the number."""
-    better = compared(e, "olt" if least else "ogt", type, b, a)
-    first_nan = compared(e, "uno", type, a, a)
+def emit_min_max(e: Emitter, type: ir.Type, a: str, b: str, least: bool) -> str:
+    """Emits fmin or fmax: of a NaN and a number, the result is the number."""
+    better = emit_compare(e, "olt" if least else "ogt", type, b, a)
+    first_nan = emit_compare(e, "uno", type, a, a)
     flags = llvm_types.spell(llvm_types.with_elem(type, ir.Int(1)))
-    return chosen(e, e.body.op(f"or {flags} {better}, {first_nan}"), type, b, a)
+    return emit_select(e, e.body.op(f"or {flags} {better}, {first_nan}"), type, b, a)
 
 
 @builtin("fmin", "fmax")
@@ -152,10 +152,10 @@ def number_min_max(e: Emitter, type: ir.Type, a: str, b: str, least: bool) -> st
 def _fmin(e: Emitter, instr: ir.Instr) -> None:
     assert instr.callee is not None
     a, b = (broadcast_to(e, v, instr.type) for v in instr.operands)
-    e.define(instr, number_min_max(e, instr.type, a, b, "min" in instr.callee.name))
+    e.define(instr, emit_min_max(e, instr.type, a, b, "min" in instr.callee.name))
 
 
-def bits_of(type: ir.Type) -> int:
+def elem_bits(type: ir.Type) -> int:
     elem = llvm_types.elem_of(type)
     assert isinstance(elem, (ir.Int, ir.Float))
     return elem.bits
@@ -170,8 +170,8 @@ def _min(e: Emitter, instr: ir.Instr) -> None:
     a, b = (broadcast_to(e, v, instr.type) for v in instr.operands)
     least = instr.callee.name == "min"
     if is_float(instr.type):  # min: y < x ? y : x; max: x < y ? y : x
-        better = compared(e, "olt", instr.type, *((b, a) if least else (a, b)))
-        e.define(instr, chosen(e, better, instr.type, b, a))
+        better = emit_compare(e, "olt", instr.type, *((b, a) if least else (a, b)))
+        e.define(instr, emit_select(e, better, instr.type, b, a))
     else:
         e.define(instr, emit_intrinsic(e, ("s" if is_signed(instr) else "u") + ("min" if least else "max"), instr.type, a, b))
 
@@ -180,8 +180,8 @@ def _min(e: Emitter, instr: ir.Instr) -> None:
 def _clamp(e: Emitter, instr: ir.Instr) -> None:
     value, low, high = (broadcast_to(e, v, instr.type) for v in instr.operands)
     if is_float(instr.type):  # fmin(fmax(x, low), high)
-        raised = number_min_max(e, instr.type, value, low, least=False)
-        e.define(instr, number_min_max(e, instr.type, raised, high, least=True))
+        raised = emit_min_max(e, instr.type, value, low, least=False)
+        e.define(instr, emit_min_max(e, instr.type, raised, high, least=True))
     else:
         sign = "s" if is_signed(instr) else "u"
         raised = emit_intrinsic(e, f"{sign}max", instr.type, value, low)
@@ -189,7 +189,7 @@ def _clamp(e: Emitter, instr: ir.Instr) -> None:
 
 
 @builtin_family(r"llvm\.(assume|expect|lifetime\..*|experimental\.noalias.*|dbg\..*|prefetch.*|trap|donothing|sideeffect)(\..*)?")
-def _without_meaning(e: Emitter, instr: ir.Instr) -> None:
-    """Promises to the optimiser: not taken, since they may be wrong."""
+def _ignore_hint(e: Emitter, instr: ir.Instr) -> None:
+    """Ignores promises to the optimiser, since they may be wrong."""
     if not isinstance(instr.type, ir.Void):
         e.define(instr, e.value(instr.operands[0]))

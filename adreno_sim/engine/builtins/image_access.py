@@ -1,4 +1,4 @@
-"""One access to an image at integer coordinates: its address, and what becomes of it out of range."""
+"""One access to an image at integer coordinates: its address, and its behaviour out of range."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from . import texels
 _INT = ir.Int(32)
 
 
-def out_of_range(e: Emitter, image: ImageRef, where: Sequence[str]) -> str:
-    """An i1 that holds where any coordinate (i32) lies outside the image."""
+def emit_out_of_range(e: Emitter, image: ImageRef, where: Sequence[str]) -> str:
+    """Returns an i1 that is true if any coordinate (i32) is outside the image."""
     result = ""
     for dimension, coordinate in enumerate(where):
         outside = e.body.op(f"icmp uge i32 {coordinate}, {image.extent(dimension)}")
@@ -26,8 +26,8 @@ def out_of_range(e: Emitter, image: ImageRef, where: Sequence[str]) -> str:
     return result
 
 
-def offset_of(e: Emitter, image: ImageRef, where: Sequence[str]) -> str:
-    """The byte offset of the texel at coordinates that are in range."""
+def emit_offset(e: Emitter, image: ImageRef, where: Sequence[str]) -> str:
+    """Returns the byte offset of the texel at coordinates that are in range."""
     t = e.body
     offset = ""
     for coordinate, pitch in zip(where, image.pitches(), strict=True):
@@ -37,32 +37,32 @@ def offset_of(e: Emitter, image: ImageRef, where: Sequence[str]) -> str:
     return offset
 
 
-def address_of(e: Emitter, image: ImageRef, offset: str) -> str:
-    """The address of the texel at a byte offset."""
+def emit_address(e: Emitter, image: ImageRef, offset: str) -> str:
+    """Returns the address of the texel at a byte offset."""
     return e.body.op(f"getelementptr i8, ptr {image.field('address')}, i64 {offset}")
 
 
-def _fetched(e: Emitter, image: ImageRef, suffix: str, where: Sequence[str], instr: ir.Instr | None) -> str:
-    """The colour at coordinates that are in range."""
-    offset = offset_of(e, image, where)
+def _emit_fetch(e: Emitter, image: ImageRef, suffix: str, where: Sequence[str], instr: ir.Instr | None) -> str:
+    """Returns the colour at coordinates that are in range."""
+    offset = emit_offset(e, image, where)
     e.hooks.on_image_read(image, where, offset, instr)
-    return texels.fetch(e, image.format, suffix, address_of(e, image, offset))
+    return texels.emit_fetch(e, image.format, suffix, emit_address(e, image, offset))
 
 
 def report_coordinate(e: Emitter, t: Text, image: ImageRef, kind: Kind, where: Sequence[str]) -> None:
-    """Report coordinates and extents."""
+    """Emits a report of coordinates and extents."""
     if not e.unit.checked:
         return
     e.report(t, coordinate_site(e, image, kind), *coordinate_values(t, image, where))
 
 
 def coordinate_site(e: Emitter, image: ImageRef, kind: Kind) -> DiagnosticSite:
-    """The check of an access's coordinates here."""
+    """Returns the diagnostic site of the current access's coordinates."""
     return DiagnosticSite(kind, e.loc, "coordinate", image.param.name, image.format.texel_bytes, image.dimensions, _MEANING[kind])
 
 
 def coordinate_values(t: Text, image: ImageRef, where: Sequence[str]) -> list[str]:
-    """What is reported of coordinates: them and the extents, each of three dimensions."""
+    """Returns the reported values: coordinates and extents, three of each."""
     values = [t.op(f"sext i32 {c} to i64") for c in where] + ["0"] * (3 - len(where))
     extents = [t.op(f"sext i32 {image.extent(d)} to i64") for d in range(len(where))] + ["0"] * (3 - len(where))
     return values + extents
@@ -76,19 +76,19 @@ _MEANING = {
 
 
 def _report_unless(e: Emitter, t: Text, image: ImageRef, kind: Kind, where: Sequence[str], unused: str | None) -> None:
-    """Report coordinates, but not where the i1 `unused` holds."""
+    """Emits a report of coordinates unless the i1 `unused` is true."""
     if unused is None or not e.unit.checked:
         report_coordinate(e, t, image, kind, where)
         return
-    told, on = t.fresh("told"), t.fresh("on")
-    t.branch(unused, on, told)
-    t.block(told)
+    report, on = t.fresh("told"), t.fresh("on")
+    t.branch(unused, on, report)
+    t.block(report)
     report_coordinate(e, t, image, kind, where)
     t.jump(on)
     t.block(on)
 
 
-def read_at(
+def emit_read_at(
     e: Emitter,
     image: ImageRef,
     suffix: str,
@@ -98,22 +98,23 @@ def read_at(
     instr: ir.Instr | None = None,
     unused: str | None = None,
 ) -> str:
-    """The colour at integer coordinates. With a sampler the layer is clamped, whatever the addressing mode.
+    """Returns the colour at integer coordinates. With a sampler, the layer is clamped in every addressing mode.
 
-    `instr`: whose result the colour is. `unused`: an i1 that holds where the colour has no part in that result.
+    `instr` is the instruction whose result the colour is. `unused` is an i1 that is true if the colour has no part in that
+    result.
     """
     t, proven = e.body, e.unit.proves_in_range(e.current)
     if sampled and image.layered and not proven:
-        where = [*where[:-1], clamped(e, where[-1], image.extent(image.axes))]
+        where = [*where[:-1], emit_clamp(e, where[-1], image.extent(image.axes))]
     colour = llvm_types.spell(texels.colour_type(suffix))
     if proven or (sampler.addressing == "none" and not e.unit.checked):
-        return _fetched(e, image, suffix, where, instr)
+        return _emit_fetch(e, image, suffix, where, instr)
     failed, ok, done = t.fresh("outside"), t.fresh("ok"), t.fresh("read")
     kind = Kind.IMAGE_READ_OUT_OF_RANGE if sampler.addressing == "none" else Kind.CLAMPED_READ
     if kind in BENIGN_KINDS:
-        t.branch(out_of_range(e, image, where), failed, ok, unlikely=True)
+        t.branch(emit_out_of_range(e, image, where), failed, ok, unlikely=True)
     else:
-        e.branch_on_failure(out_of_range(e, image, where), failed, ok)
+        e.branch_on_failure(emit_out_of_range(e, image, where), failed, ok)
     cold = t.aside()
     cold.block(failed)
     _report_unless(e, cold, image, kind, where, unused)
@@ -121,16 +122,16 @@ def read_at(
     edge = sampler.addressing == "clamp_to_edge"
     if edge:
         before = t.label
-        nearest = [_clamped_into(e, cold, c, image.extent(d)) for d, c in enumerate(where)]
+        nearest = [_emit_clamp_into(e, cold, c, image.extent(d)) for d, c in enumerate(where)]
         cold.jump(ok)
         t.put_aside(cold)
         t.block(ok)
         where = [t.op(f"phi i32 [ {c}, %{before} ], [ {n}, %{reported} ]") for c, n in zip(where, nearest, strict=True)]
-        return _fetched(e, image, suffix, where, instr)
+        return _emit_fetch(e, image, suffix, where, instr)
     cold.jump(done)
     t.put_aside(cold)
     t.block(ok)
-    value = _fetched(e, image, suffix, where, instr)
+    value = _emit_fetch(e, image, suffix, where, instr)
     last = t.label
     t.jump(done)
     t.block(done)
@@ -138,15 +139,15 @@ def read_at(
     return t.op(f"phi {colour} [ {instead}, %{reported} ], [ {value}, %{last} ]")
 
 
-def clamped(e: Emitter, index: str, extent: str) -> str:
-    """An i32 clamped to [0, extent)."""
+def emit_clamp(e: Emitter, index: str, extent: str) -> str:
+    """Returns an i32 clamped to [0, extent)."""
     last = e.body.op(f"sub i32 {extent}, 1")
     return emit_intrinsic(e, "smin", _INT, emit_intrinsic(e, "smax", _INT, index, "0"), last)
 
 
-def _clamped_into(e: Emitter, t: Text, index: str, extent: str) -> str:
-    """`clamped`, written into cold code."""
+def _emit_clamp_into(e: Emitter, t: Text, index: str, extent: str) -> str:
+    """Returns `emit_clamp` emitted into the cold code `t`."""
     body, e.body = e.body, t
-    result = clamped(e, index, extent)
+    result = emit_clamp(e, index, extent)
     e.body = body
     return result

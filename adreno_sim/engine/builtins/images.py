@@ -1,8 +1,8 @@
 """read_image, write_image and image queries.
 
 An access in range is one address computation and one load or store; everything else is cold code. Out of range, the
-addressing mode decides: CLAMP gives the border colour, CLAMP_TO_EDGE the nearest texel, both with a note; NONE (and a
-read without sampler) is a finding and gives 0; a write is dropped with a finding.
+addressing mode decides: CLAMP yields the border colour and CLAMP_TO_EDGE the nearest texel, both counted as benign events.
+NONE, and a read without sampler, is a finding and yields 0. A write is dropped with a finding.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from ..emit.emitter import Emitter
 from ..emit.image_operands import NO_SAMPLER, image_of, sampler_of
 from ..emit.image_refs import ImageRef
 from . import texels
-from .image_access import address_of, offset_of, out_of_range, read_at, report_coordinate
-from .sampling import sample
+from .image_access import emit_address, emit_offset, emit_out_of_range, emit_read_at, report_coordinate
+from .sampling import emit_sample
 
 _NAME = re.compile(r"(?:read|write)_image(f|h|i|ui)")
 
@@ -28,16 +28,16 @@ _NAME = re.compile(r"(?:read|write)_image(f|h|i|ui)")
 def _read(e: Emitter, instr: ir.Instr) -> None:
     assert instr.callee is not None
     image = image_of(e, instr.operands[0], instr)
-    suffix = _suffix(instr)
+    suffix = function_suffix(instr)
     sampled = isinstance(instr.operands[1].type, ir.Sampler)
     sampler = sampler_of(e, instr.operands[1], instr) if sampled else NO_SAMPLER
     where = instr.operands[2 if sampled else 1]
-    _check_format(e, image, suffix, write=False)
+    check_format(e, image, suffix, write=False)
     if isinstance(llvm_types.elem_of(where.type), ir.Float):
-        colour = sample(e, image, suffix, sampler, coordinates(e, image, where))
+        colour = emit_sample(e, image, suffix, sampler, emit_coordinates(e, image, where))
     else:
-        sampler = _for_integers(e, image, sampler)
-        colour = read_at(e, image, suffix, sampler, coordinates(e, image, where), sampled, instr)
+        sampler = integer_sampler(e, image, sampler)
+        colour = emit_read_at(e, image, suffix, sampler, emit_coordinates(e, image, where), sampled, instr)
     e.hooks.after_load(instr)
     e.define(instr, colour)
 
@@ -45,12 +45,12 @@ def _read(e: Emitter, instr: ir.Instr) -> None:
 @builtin_family(r"write_image(f|h|i|ui)")
 def _write(e: Emitter, instr: ir.Instr) -> None:
     image = image_of(e, instr.operands[0], instr)
-    suffix, colour = _suffix(instr), e.value(instr.operands[-1])
-    _check_format(e, image, suffix, write=True)
-    where = coordinates(e, image, instr.operands[1])
+    suffix, colour = function_suffix(instr), e.value(instr.operands[-1])
+    check_format(e, image, suffix, write=True)
+    where = emit_coordinates(e, image, instr.operands[1])
     t = e.body
     done = t.fresh("written")
-    outside = out_of_range(e, image, where) if e.unit.checked and not e.unit.proves_in_range(instr) else None
+    outside = emit_out_of_range(e, image, where) if e.unit.checked and not e.unit.proves_in_range(instr) else None
     if outside is not None:
         failed, ok = t.fresh("outside"), t.fresh("ok")
         e.branch_on_failure(outside, failed, ok)
@@ -60,31 +60,31 @@ def _write(e: Emitter, instr: ir.Instr) -> None:
         cold.jump(done)
         t.put_aside(cold)
         t.block(ok)
-    offset = offset_of(e, image, where)
-    texels.store(
-        e, image.format, suffix, address_of(e, image, offset), colour,
+    offset = emit_offset(e, image, where)
+    texels.emit_store(
+        e, image.format, suffix, emit_address(e, image, offset), colour,
         lambda type, stored: e.hooks.on_image_write(image, where, offset, type, stored),
     )  # fmt: skip
     t.jump(done)
     t.block(done)
 
 
-def _suffix(instr: ir.Instr) -> str:
+def function_suffix(instr: ir.Instr) -> str:
     assert instr.callee is not None
     match = _NAME.fullmatch(instr.callee.name)
     assert match is not None
     return match[1]
 
 
-def coordinates(e: Emitter, image: ImageRef, value: ir.Value) -> list[str]:
-    """The coordinates an access uses, one operand each (i32 or float)."""
+def emit_coordinates(e: Emitter, image: ImageRef, value: ir.Value) -> list[str]:
+    """Returns the coordinates of an access, one operand each (i32 or float)."""
     if not isinstance(value.type, ir.Vector):
         return [e.value(value)]
     return [e.body.op(f"extractelement {e.typed_operand(value)}, i32 {lane}") for lane in range(image.dimensions)]
 
 
-def _check_format(e: Emitter, image: ImageRef, suffix: str, write: bool) -> None:
-    """A function that does not fit the format: one finding per place, known when compiling."""
+def check_format(e: Emitter, image: ImageRef, suffix: str, write: bool) -> None:
+    """Adds a finding if a function does not fit the format. It is known at compile time, so there is one per location."""
     if write and image.format.srgb and not e.unit.spec.srgb_writes and e.unit.checked:
         what = f"{image.param.name}, an image of {image.format.order}, is written: undefined without cl_khr_srgb_image_writes"
         e.unit.add_static_finding(
@@ -104,8 +104,8 @@ def _check_format(e: Emitter, image: ImageRef, suffix: str, write: bool) -> None
         )
 
 
-def _for_integers(e: Emitter, image: ImageRef, sampler: Sampler) -> Sampler:
-    """The sampler as integer coordinates use it; what is undefined with them is reported and taken as NONE, NEAREST."""
+def integer_sampler(e: Emitter, image: ImageRef, sampler: Sampler) -> Sampler:
+    """Returns the sampler as integer coordinates use it. What is undefined with them is reported and treated as NONE, NEAREST."""
     proper = not sampler.normalized and sampler.filter == "nearest" and not sampler.addressing.endswith("repeat")
     if proper:
         return sampler
@@ -132,7 +132,7 @@ def _extent(e: Emitter, instr: ir.Instr) -> None:
 
 @builtin("get_image_dim")
 def _dimensions(e: Emitter, instr: ir.Instr) -> None:
-    """Width and height, and depth for a 3D image, in an int2 or int4."""
+    """Emits width and height, and depth for a 3D image, in an int2 or int4."""
     image = image_of(e, instr.operands[0], instr)
     result = "zeroinitializer"
     for axis in range(3 if image.kind == "image3d" else 2):

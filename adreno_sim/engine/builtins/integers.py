@@ -5,8 +5,8 @@ from __future__ import annotations
 from ...ir import ir, llvm_types
 from ..emit.builtin_registry import builtin, builtin_family, emit_intrinsic, intrinsic_suffix, is_signed
 from ..emit.emitter import Emitter
-from .arith import ints
-from .floats import bits_of
+from .arith import splat_int
+from .floats import elem_bits
 
 
 @builtin("abs")
@@ -36,19 +36,19 @@ def _saturating(e: Emitter, instr: ir.Instr) -> None:
 
 
 @builtin_family(r"llvm\.([su](add|sub)\.sat|[su](min|max)|ctpop|bswap|bitreverse|fsh[lr])\..*")
-def _passed_on(e: Emitter, instr: ir.Instr) -> None:
+def _pass_on(e: Emitter, instr: ir.Instr) -> None:
     assert instr.callee is not None
     name = instr.callee.name.removeprefix("llvm.").rpartition(".")[0]
     e.define(instr, emit_intrinsic(e, name, instr.type, *(e.value(v) for v in instr.operands)))
 
 
 @builtin_family(r"llvm\.(abs|ctlz|cttz)\..*")
-def _never_poison(e: Emitter, instr: ir.Instr) -> None:
+def _count_without_poison(e: Emitter, instr: ir.Instr) -> None:
     assert instr.callee is not None
-    _counted(e, instr, instr.callee.name.split(".")[1])
+    _count_bits(e, instr, instr.callee.name.split(".")[1])
 
 
-def _counted(e: Emitter, instr: ir.Instr, name: str) -> None:
+def _count_bits(e: Emitter, instr: ir.Instr, name: str) -> None:
     spelled = llvm_types.spell(instr.type)
     callee = e.unit.declare(f"llvm.{name}.{intrinsic_suffix(instr.type)}", spelled, f"{spelled}, i1")
     e.define(instr, e.body.op(f"call {callee}({spelled} {e.value(instr.operands[0])}, i1 false)"))
@@ -56,12 +56,12 @@ def _counted(e: Emitter, instr: ir.Instr, name: str) -> None:
 
 @builtin("clz")
 def _clz(e: Emitter, instr: ir.Instr) -> None:
-    _counted(e, instr, "ctlz")
+    _count_bits(e, instr, "ctlz")
 
 
 @builtin("ctz")
 def _ctz(e: Emitter, instr: ir.Instr) -> None:
-    _counted(e, instr, "cttz")
+    _count_bits(e, instr, "cttz")
 
 
 @builtin("popcount")
@@ -76,8 +76,8 @@ def _rotate(e: Emitter, instr: ir.Instr) -> None:
 
 
 def _wide(e: Emitter, instr: ir.Instr, values: list[ir.Value]) -> tuple[str, list[str]]:
-    """The operands in twice the bits, extended by their sign, and the spelling of that type."""
-    bits = bits_of(instr.type)
+    """Returns the operands in twice the bits, extended by their sign, and the spelling of that type."""
+    bits = elem_bits(instr.type)
     wide = llvm_types.spell(instr.type).replace(f"i{bits}", f"i{2 * bits}")
     word = "sext" if is_signed(instr) else "zext"
     return wide, [e.body.op(f"{word} {e.typed_operand(v)} to {wide}") for v in values]
@@ -93,7 +93,7 @@ def _constant_like(wide: str, value: int) -> str:
 def _high_product(e: Emitter, instr: ir.Instr) -> str:
     wide, (a, b) = _wide(e, instr, instr.operands[:2])
     product = e.body.op(f"mul {wide} {a}, {b}")
-    high = e.body.op(f"lshr {wide} {product}, {_constant_like(wide, bits_of(instr.type))}")
+    high = e.body.op(f"lshr {wide} {product}, {_constant_like(wide, elem_bits(instr.type))}")
     return e.body.op(f"trunc {wide} {high} to {llvm_types.spell(instr.type)}")
 
 
@@ -109,7 +109,7 @@ def _mad_hi(e: Emitter, instr: ir.Instr) -> None:
 
 @builtin("mad_sat")
 def _mad_sat(e: Emitter, instr: ir.Instr) -> None:
-    bits, spelled, t = bits_of(instr.type), llvm_types.spell(instr.type), e.body
+    bits, spelled, t = elem_bits(instr.type), llvm_types.spell(instr.type), e.body
     wide, (a, b, c) = _wide(e, instr, instr.operands)
     low, high = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if is_signed(instr) else (0, (1 << bits) - 1)
     total = t.op(f"add {wide} {t.op(f'mul {wide} {a}, {b}')}, {c}")
@@ -137,11 +137,11 @@ def _average(e: Emitter, instr: ir.Instr) -> None:
 
 @builtin("mul24", "mad24")
 def _product24(e: Emitter, instr: ir.Instr) -> None:
-    """The product of the low 24 bits (outside their range the result is the implementation's to choose)."""
+    """Returns the product of the low 24 bits. Outside their range the result is implementation-defined."""
     assert instr.callee is not None
     spelled, t = llvm_types.spell(instr.type), e.body
     word = "ashr" if is_signed(instr) else "lshr"
-    eight = ints(instr.type, 8)
+    eight = splat_int(instr.type, 8)
     low = [t.op(f"{word} {spelled} {t.op(f'shl {spelled} {e.value(v)}, {eight}')}, {eight}") for v in instr.operands[:2]]
     product = t.op(f"mul {spelled} {low[0]}, {low[1]}")
     if instr.callee.name == "mad24":
@@ -153,6 +153,6 @@ def _product24(e: Emitter, instr: ir.Instr) -> None:
 def _upsample(e: Emitter, instr: ir.Instr) -> None:
     high, low = instr.operands
     spelled, t = llvm_types.spell(instr.type), e.body
-    shift = ints(instr.type, bits_of(high.type))
+    shift = splat_int(instr.type, elem_bits(high.type))
     top = t.op(f"shl {spelled} {t.op(f'zext {e.typed_operand(high)} to {spelled}')}, {shift}")
     e.define(instr, t.op(f"or {spelled} {top}, {t.op(f'zext {e.typed_operand(low)} to {spelled}')}"))

@@ -1,5 +1,5 @@
-"""Calls of built-ins: dispatch, and those that the library supplies as kernel IR (emitted once per module, called as they are
-or lane by lane)."""
+"""Calls of built-ins: the dispatch, and functions that the library supplies as kernel IR. These are emitted once per module
+and called as they are or lane by lane."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .vectors import element_bytes
 
 
 class LibraryEmitter(Emitter):
-    """A library function. It is trusted: its accesses are not checked, its loops not watched; it always fuses a*b+c."""
+    """Emits a library function. It is trusted: its accesses are not checked, its loops not polled, and it always fuses a*b+c."""
 
     def __init__(self, unit: Unit, function: ir.Function):
         super().__init__(unit, function, Provenance(function))
@@ -40,7 +40,7 @@ class LibraryEmitter(Emitter):
         raise unsupported("program-scope data in a library function", self.loc)
 
     def report_if(self, condition: str, site: DiagnosticSite, *values: str | int) -> None:
-        """What a library function does on its way is its own affair: its results are defined for every argument."""
+        """Reports nothing: the results of library functions are defined for every argument."""
 
     def leave(self, value: str | None) -> None:
         result = self.function.result
@@ -72,11 +72,11 @@ def _call(e: Emitter, instr: ir.Instr) -> None:
     elif instr.callee.name.startswith("llvm."):
         raise unsupported(f"intrinsic {instr.callee.name}", instr.loc)
     else:
-        call_library(e, instr)
+        emit_library_call(e, instr)
 
 
-def call_library(e: Emitter, instr: ir.Instr) -> None:
-    """Emit a call of a library function. Raises UnsupportedError where there is none."""
+def emit_library_call(e: Emitter, instr: ir.Instr) -> None:
+    """Emits a call of a library function. Raises UnsupportedError if there is none."""
     assert instr.callee is not None
     name = builtin_library.scalar_of(instr.callee)
     if name is None:
@@ -86,12 +86,12 @@ def call_library(e: Emitter, instr: ir.Instr) -> None:
     operands = [_argument(e, v, spelled) for v, spelled in zip(instr.operands, instr.callee.args, strict=True)]
     lanes = llvm_types.lanes_of(instr.type)
     if name == instr.callee.mangled or lanes == 1:
-        result = _called(e, function, operands)
+        result = _emit_call(e, function, operands)
     else:
         result = llvm_types.zero(instr.type)
         elem = llvm_types.spell(llvm_types.elem_of(instr.type))
         for lane in range(lanes):
-            item = _called(e, function, [_lane(e, o, v.type, lane) for o, v in zip(operands, instr.operands, strict=True)])
+            item = _emit_call(e, function, [_lane(e, o, v.type, lane) for o, v in zip(operands, instr.operands, strict=True)])
             result = e.body.op(f"insertelement {llvm_types.spell(instr.type)} {result}, {elem} {item}, i32 {lane}")
     if result:
         e.define(instr, result)
@@ -102,7 +102,7 @@ _LETTER = {16: ("Dh", "half"), 32: ("f", "float"), 64: ("d", "double")}
 
 @instruction("frem")
 def _frem(e: Emitter, instr: ir.Instr) -> None:
-    """The remainder of floats is the library's fmod."""
+    """Emits the remainder of floats as the library's fmod."""
     elem, lanes = llvm_types.elem_of(instr.type), llvm_types.lanes_of(instr.type)
     assert isinstance(elem, ir.Float)
     letter, name = _LETTER[elem.bits]
@@ -111,7 +111,7 @@ def _frem(e: Emitter, instr: ir.Instr) -> None:
     spelled = name if lanes == 1 else f"{name}{lanes}"
     callee = ir.Callee("fmod", f"_Z4fmod{vector}{second}", (spelled, spelled))
     call = ir.Instr("call", instr.type, instr.operands, instr.loc, callee=callee)
-    call_library(e, call)
+    emit_library_call(e, call)
     e.define(instr, e.value(call))
 
 
@@ -121,7 +121,7 @@ def _define_once(unit: Unit, function: ir.Function) -> None:
         unit.functions.append(LibraryEmitter(unit, function).emit())
 
 
-def _called(e: Emitter, function: ir.Function, operands: list[str]) -> str:
+def _emit_call(e: Emitter, function: ir.Function, operands: list[str]) -> str:
     result = llvm_types.spell(function.result)
     values = ", ".join(f"{llvm_types.spell(p.type)} {o}" for p, o in zip(function.params, operands, strict=True))
     text = f"call {result} @{function.name}({values})"
@@ -136,14 +136,14 @@ def _lane(e: Emitter, operand: str, type: ir.Type, lane: int) -> str:
 
 
 def _argument(e: Emitter, value: ir.Value, spelled: str) -> str:
-    """An operand; a pointer to a second result is checked here, and leads to scratch memory where it is bad."""
+    """Returns an operand. A pointer to a second result is checked here, and replaced by scratch memory if it is bad."""
     if not is_pointer(value):
         return e.value(value)
-    return checked_target(e, e.pointer(value), element_bytes(spelled))
+    return emit_checked_target(e, e.pointer(value), element_bytes(spelled))
 
 
-def checked_target(e: Emitter, pointer: Ptr, size: int) -> str:
-    """The address to write `size` bytes to."""
+def emit_checked_target(e: Emitter, pointer: Ptr, size: int) -> str:
+    """Returns an address to which `size` bytes can be written."""
     bad = access.emit_out_of_bounds(e, pointer, size)
     address = e.address(replace(pointer))
     if bad is None:

@@ -1,6 +1,6 @@
-"""printf: arguments go to a buffer, the text is made when the launch is over.
+"""printf: arguments are stored in a buffer, and the text is made after the launch.
 
-A record is 64-bit words: number of the call, linear group, local id, then one word per scalar of the arguments.
+A record consists of 64-bit words: number of the call, linear group, local id, then one word per scalar of the arguments.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from ..llvm.constants import data_bytes
 HEADER = 3
 
 
-def string_of(value: ir.Value) -> str | None:
-    """The text a constant string pointer leads to."""
+def find_string(value: ir.Value) -> str | None:
+    """Returns the text that a constant string pointer points to; None for other pointers."""
     target, offset = value, 0
     if isinstance(value, ir.Const) and isinstance(value.value, ir.GlobalOffset):
         target, offset = value.value.target, value.value.offset
@@ -35,11 +35,11 @@ def string_of(value: ir.Value) -> str | None:
 
 @builtin("printf")
 def _printf(e: Emitter, instr: ir.Instr) -> None:
-    format = string_of(instr.operands[0])
+    format = find_string(instr.operands[0])
     if format is None:
         raise unsupported("printf with a format that is no string literal", instr.loc)
     arguments = instr.operands[1:]
-    strings = tuple(string_of(v) if is_pointer(v) else None for v in arguments)
+    strings = tuple(find_string(v) if is_pointer(v) else None for v in arguments)
     e.unit.prints.append(PrintCall(format, tuple(v.type for v in arguments), strings))
     words = [str(len(e.unit.prints) - 1), *e.report_ids(e.body)]
     for value in arguments:
@@ -49,7 +49,7 @@ def _printf(e: Emitter, instr: ir.Instr) -> None:
 
 
 def _words(e: Emitter, value: ir.Value) -> list[str]:
-    """Each scalar of an argument as an i64."""
+    """Returns each scalar of an argument as an i64."""
     if is_pointer(value):
         return [emit_address_as_int(e, e.pointer(value))]
     elem, operand = llvm_types.elem_of(value.type), e.value(value)
@@ -94,8 +94,8 @@ _SPEC = re.compile(
 )
 
 
-def formatted(print_call: PrintCall, words: list[int]) -> str:
-    """The text of one printf from the words it recorded."""
+def format_text(print_call: PrintCall, words: list[int]) -> str:
+    """Returns the text of one printf, from its recorded words."""
     queue = list(words)
     arguments = []
     for type, string in zip(print_call.arguments, print_call.strings, strict=True):

@@ -1,6 +1,6 @@
 """Reads at float coordinates: normalised or not, NEAREST and LINEAR, all addressing modes (OpenCL C 3.0, section 8.2).
 
-Undefined coordinates get a fixed answer: NaN counts as 0, infinities as the largest index.
+Undefined coordinates have fixed results: NaN counts as 0, an infinity as the largest index.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from ..emit.emitter import Emitter
 from ..emit.image_refs import ImageRef
 from ..llvm import constants
 from . import texels
-from .conversions import resized, to_int
-from .image_access import read_at
+from .conversions import emit_to_int, resize_float
+from .image_access import emit_read_at
 
 _INT, _FLOAT, _DOUBLE = ir.Int(32), ir.Float(32), ir.Float(64)
 _FAR = 1 << 30  # beyond every image, and its neighbours still fit in an int
@@ -30,13 +30,13 @@ def _float(e: Emitter, op: str, a: str, b: str) -> str:
 
 
 def _index(e: Emitter, value: str) -> str:
-    """A float as an index: NaN 0, and far values far but not at the end of int."""
-    whole = to_int(e, _FLOAT, _INT, value, True)
+    """Converts a float to an index. NaN yields 0; large values stay away from the limits of int."""
+    whole = emit_to_int(e, _FLOAT, _INT, value, True)
     return emit_intrinsic(e, "smax", _INT, emit_intrinsic(e, "smin", _INT, whole, str(_FAR)), str(-_FAR))
 
 
-def _scaled(e: Emitter, coordinate: str, extent: str, sampler: Sampler) -> str:
-    """Unnormalised u along one axis."""
+def _scale(e: Emitter, coordinate: str, extent: str, sampler: Sampler) -> str:
+    """Returns the unnormalised u along one axis."""
     size = e.body.op(f"uitofp i32 {extent} to float")
     if sampler.addressing == "repeat":
         whole = emit_intrinsic(e, "floor", _FLOAT, coordinate)
@@ -48,20 +48,20 @@ def _scaled(e: Emitter, coordinate: str, extent: str, sampler: Sampler) -> str:
     return _float(e, "fmul", coordinate, size) if sampler.normalized else coordinate
 
 
-def sample(e: Emitter, image: ImageRef, suffix: str, sampler: Sampler, where: list[str]) -> str:
-    """The colour at float coordinates."""
-    sampler = _checked(e, image, suffix, sampler)
-    axes = [_scaled(e, c, image.extent(d), sampler) for d, c in enumerate(where[: image.axes])]
+def emit_sample(e: Emitter, image: ImageRef, suffix: str, sampler: Sampler, where: list[str]) -> str:
+    """Returns the colour at float coordinates."""
+    sampler = _check_sampler(e, image, suffix, sampler)
+    axes = [_scale(e, c, image.extent(d), sampler) for d, c in enumerate(where[: image.axes])]
     layer = _layer(e, image, where) if image.layered else []
     if sampler.filter == "linear":
-        return _linear(e, image, suffix, sampler, axes, layer)
+        return _emit_blend(e, image, suffix, sampler, axes, layer)
     indices = [_nearest(e, u, image.extent(d), sampler) for d, u in enumerate(axes)]
     inside = Sampler(False, "clamp_to_edge" if sampler.addressing.endswith("repeat") else sampler.addressing, "nearest")
-    return read_at(e, image, suffix, inside, [*indices, *layer], sampled=True)
+    return emit_read_at(e, image, suffix, inside, [*indices, *layer], sampled=True)
 
 
-def _checked(e: Emitter, image: ImageRef, suffix: str, sampler: Sampler) -> Sampler:
-    """Report combinations the language leaves undefined; give them a meaning."""
+def _check_sampler(e: Emitter, image: ImageRef, suffix: str, sampler: Sampler) -> Sampler:
+    """Reports combinations that the language leaves undefined. Returns a sampler that is used for them."""
     wrong = ""
     if sampler.addressing.endswith("repeat") and not sampler.normalized:
         wrong = f"addressing {sampler.addressing} needs normalized coordinates"
@@ -89,8 +89,8 @@ def _nearest(e: Emitter, u: str, extent: str, sampler: Sampler) -> str:
     return index
 
 
-def _neighbours(e: Emitter, u: str, extent: str, sampler: Sampler) -> tuple[str, str, str]:
-    """The two texels to blend along one axis, and the weight of the second as a double."""
+def _emit_neighbours(e: Emitter, u: str, extent: str, sampler: Sampler) -> tuple[str, str, str]:
+    """Returns the two texels to blend along one axis, and the weight of the second as a double."""
     t = e.body
     shifted = _float(e, "fsub", u, _number(0.5))
     whole = emit_intrinsic(e, "floor", _FLOAT, shifted)
@@ -110,9 +110,9 @@ def _neighbours(e: Emitter, u: str, extent: str, sampler: Sampler) -> tuple[str,
     return low, high, weight
 
 
-def _linear(e: Emitter, image: ImageRef, suffix: str, sampler: Sampler, axes: list[str], layer: list[str]) -> str:
-    """Blend 2, 4 or 8 texels in double, x innermost. A texel of weight 0 may lie outside: nothing is read from it."""
-    corners = [_neighbours(e, u, image.extent(d), sampler) for d, u in enumerate(axes)]
+def _emit_blend(e: Emitter, image: ImageRef, suffix: str, sampler: Sampler, axes: list[str], layer: list[str]) -> str:
+    """Blends 2, 4 or 8 texels in double, x innermost. A texel of weight 0 is not read, so it may be out of range."""
+    corners = [_emit_neighbours(e, u, image.extent(d), sampler) for d, u in enumerate(axes)]
     inside = Sampler(False, "clamp_to_edge" if sampler.addressing.endswith("repeat") else sampler.addressing, "nearest")
     colour = texels.colour_type(suffix)
     wide = llvm_types.with_elem(colour, _DOUBLE)
@@ -124,8 +124,8 @@ def _linear(e: Emitter, image: ImageRef, suffix: str, sampler: Sampler, axes: li
 
     def blend(axis: int, chosen: list[str], unused: str | None) -> str:
         if axis < 0:
-            texel = read_at(e, image, suffix, inside, [*chosen, *layer], sampled=True, unused=unused)
-            return resized(e, colour, wide, texel, "")
+            texel = emit_read_at(e, image, suffix, inside, [*chosen, *layer], sampled=True, unused=unused)
+            return resize_float(e, colour, wide, texel, "")
         low, high, weight = corners[axis]
         none = e.body.op(f"fcmp oeq double {weight}, 0.0")
         near = blend(axis - 1, [low, *chosen], unused)
@@ -135,4 +135,4 @@ def _linear(e: Emitter, image: ImageRef, suffix: str, sampler: Sampler, axes: li
         second = e.body.op(f"fmul {spelled} {splat(weight)}, {far}")
         return e.body.op(f"fadd {spelled} {first}, {second}")
 
-    return resized(e, wide, colour, blend(len(axes) - 1, [], None), "")
+    return resize_float(e, wide, colour, blend(len(axes) - 1, [], None), "")

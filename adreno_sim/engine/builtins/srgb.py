@@ -1,7 +1,7 @@
-"""Colours of sRGB images: linear in kernels, on the curve of the sRGB standard in memory (OpenCL C 3.0, section 8.3.1).
+"""Colours of sRGB images: linear in kernels, on the sRGB curve in memory (OpenCL C 3.0, section 8.3.1).
 
-Reading looks the byte up; writing looks for the byte whose range holds the value, so that both are the nearest there is.
-Alpha is linear.
+A read looks up the byte in a table; a write searches for the byte whose range contains the value, so both yield the nearest
+value. Alpha is linear.
 """
 
 from __future__ import annotations
@@ -19,28 +19,28 @@ COMPONENTS = "rgb"
 """Those on the curve."""
 
 
-def linear(byte: float) -> float:
-    """What a stored byte means, 0 to 1."""
+def to_linear(byte: float) -> float:
+    """Returns the value of a stored byte, 0 to 1."""
     value = byte / 255
     return value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4
 
 
-def edge(byte: int) -> float:
-    """The least float from which `byte` (1 to 255) is nearer than the byte below it."""
-    exact = linear(byte - 0.5)
+def lower_edge(byte: int) -> float:
+    """Returns the smallest float that is nearer to `byte` (1 to 255) than to the byte below."""
+    exact = to_linear(byte - 0.5)
     nearest = np.float32(exact)
     return float(nearest if float(nearest) >= exact else np.nextafter(nearest, np.float32(1)))
 
 
-def decoded(e: Emitter, byte: str) -> str:
-    """A stored byte (i8) as a linear float."""
+def emit_decode(e: Emitter, byte: str) -> str:
+    """Converts a stored byte (i8) to a linear float."""
     index = e.body.op(f"zext i8 {byte} to i64")
-    return e.body.op(f"load float, ptr {_element(e, _table(e.unit, '@srgb.linear', map(linear, range(256))), index)}, align 4")
+    return e.body.op(f"load float, ptr {_element(e, _table(e.unit, '@srgb.linear', map(to_linear, range(256))), index)}, align 4")
 
 
-def encoded(e: Emitter, value: str) -> str:
-    """The byte (i8) that a linear float is stored as; NaN and what is negative become 0, what is above 1 becomes 255."""
-    edges = _table(e.unit, "@srgb.edges", map(edge, range(1, 256)))
+def emit_encode(e: Emitter, value: str) -> str:
+    """Converts a linear float to the byte (i8) that is stored. NaN and negative values yield 0, values above 1 yield 255."""
+    edges = _table(e.unit, "@srgb.edges", map(lower_edge, range(1, 256)))
     if "@srgb.encode" not in e.unit.emitted:
         e.unit.emitted.add("@srgb.encode")
         e.unit.functions.append(_ENCODE.format(edges=edges))

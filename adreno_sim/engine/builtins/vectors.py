@@ -1,4 +1,4 @@
-"""vload and vstore, with halves and rounding; shuffle; async copies and prefetch."""
+"""vload and vstore, with halves and rounding; shuffle; asynchronous copies and prefetch."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from ..emit.access import emit_block_operation
 from ..emit.builtin_registry import builtin, builtin_family
 from ..emit.emitter import Emitter
 from ..llvm.text import emit_mul_i64
-from .conversions import resized
+from .conversions import resize_float
 
 _HALF, _FLOAT = ir.Float(16), ir.Float(32)
 
 
-def element(e: Emitter, pointer: ir.Value, index: ir.Value, stride: int) -> Ptr:
-    """The pointer moved by `index` (a size_t, wrapping) steps of `stride` bytes."""
+def element_pointer(e: Emitter, pointer: ir.Value, index: ir.Value, stride: int) -> Ptr:
+    """Returns the pointer advanced by `index` (a size_t, wrapping) steps of `stride` bytes."""
     number = index.value if isinstance(index, ir.Const) and isinstance(index.value, int) else e.value(index)
     return access.offset_pointer(e, e.pointer(pointer), number, stride)
 
@@ -29,7 +29,7 @@ def _vload(e: Emitter, instr: ir.Instr) -> None:
     assert isinstance(instr.type, ir.Vector)
     index, pointer = instr.operands
     size = llvm_types.size_of(instr.type.elem)
-    source = element(e, pointer, index, size * instr.type.count)
+    source = element_pointer(e, pointer, index, size * instr.type.count)
     e.define(instr, access.emit_load(e, source, instr.type, size, instr=instr))
 
 
@@ -38,43 +38,43 @@ def _vstore(e: Emitter, instr: ir.Instr) -> None:
     data, index, pointer = instr.operands
     assert isinstance(data.type, ir.Vector)
     size = llvm_types.size_of(data.type.elem)
-    target = element(e, pointer, index, size * data.type.count)
+    target = element_pointer(e, pointer, index, size * data.type.count)
     access.emit_store(e, target, data.type, e.value(data), size, value=data)
 
 
 _HALF_ACCESS = re.compile(r"v(?:load|store)(a?)_half(\d*)(_rt[ezpn])?")
 
 
-def _half_place(e: Emitter, name: str, index: ir.Value, pointer: ir.Value, lanes: int) -> tuple[Ptr, int, str]:
-    """Where a vload_half or vstore_half goes: pointer, alignment it claims, rounding suffix. vloada_half3 steps by 4."""
+def _half_access(e: Emitter, name: str, index: ir.Value, pointer: ir.Value, lanes: int) -> tuple[Ptr, int, str]:
+    """Returns pointer, claimed alignment and rounding suffix of a vload_half or vstore_half. vloada_half3 has a stride of 4."""
     match = _HALF_ACCESS.fullmatch(name)
     assert match is not None
     aligned = bool(match[1])
     step = 2 * (4 if aligned and lanes == 3 else lanes)
-    return element(e, pointer, index, step), (step if aligned else 2), match[3] or ""
+    return element_pointer(e, pointer, index, step), (step if aligned else 2), match[3] or ""
 
 
 @builtin_family(r"vloada?_half(2|3|4|8|16)?")
 def _vload_half(e: Emitter, instr: ir.Instr) -> None:
     assert instr.callee is not None
     index, pointer = instr.operands
-    source, align, _ = _half_place(e, instr.callee.name, index, pointer, llvm_types.lanes_of(instr.type))
+    source, align, _ = _half_access(e, instr.callee.name, index, pointer, llvm_types.lanes_of(instr.type))
     halves = llvm_types.with_elem(instr.type, _HALF)
-    e.define(instr, resized(e, halves, instr.type, access.emit_load(e, source, halves, align, instr=instr), ""))
+    e.define(instr, resize_float(e, halves, instr.type, access.emit_load(e, source, halves, align, instr=instr), ""))
 
 
 @builtin_family(r"vstorea?_half(2|3|4|8|16)?(_rt[ezpn])?")
 def _vstore_half(e: Emitter, instr: ir.Instr) -> None:
     assert instr.callee is not None
     data, index, pointer = instr.operands
-    target, align, mode = _half_place(e, instr.callee.name, index, pointer, llvm_types.lanes_of(data.type))
+    target, align, mode = _half_access(e, instr.callee.name, index, pointer, llvm_types.lanes_of(data.type))
     halves = llvm_types.with_elem(data.type, _HALF)
-    access.emit_store(e, target, halves, resized(e, data.type, halves, e.value(data), mode), align, value=data)
+    access.emit_store(e, target, halves, resize_float(e, data.type, halves, e.value(data), mode), align, value=data)
 
 
 @builtin("shuffle", "shuffle2")
 def _shuffle(e: Emitter, instr: ir.Instr) -> None:
-    """Lanes picked by the low bits of a mask vector."""
+    """Selects lanes by the low bits of a mask vector."""
     *sources, mask = instr.operands
     t = e.body
     lanes = llvm_types.lanes_of(sources[0].type)
@@ -98,7 +98,7 @@ def _shuffle(e: Emitter, instr: ir.Instr) -> None:
 
 @builtin("async_work_group_copy", "async_work_group_strided_copy")
 def _async_copy(e: Emitter, instr: ir.Instr) -> None:
-    """Done at once, by the group's first work-item; wait_group_events is where the others meet it."""
+    """The group's first work-item copies at once. The others synchronise with it at wait_group_events."""
     assert instr.callee is not None
     target, source, count = instr.operands[:3]
     size = element_bytes(instr.callee.args[1])
@@ -118,7 +118,7 @@ def _async_copy(e: Emitter, instr: ir.Instr) -> None:
 
 
 def element_bytes(spelled: str) -> int:
-    """Bytes of the element in a pointer spelling such as "const __global float4*"."""
+    """Returns the bytes of the element of a pointer spelling such as "const __global float4*"."""
     name = spelled.rstrip("* ").split()[-1]
     match = re.fullmatch(r"u?(char|short|int|long|half|float|double)(\d*)", name)
     if match is None:
@@ -137,7 +137,7 @@ def _copy_block(e: Emitter, target: Ptr, source: Ptr, count: str, size: int) -> 
 
 
 def _copy_strided(e: Emitter, instr: ir.Instr, count: str, size: int) -> None:
-    """Element by element: global memory strides, local memory is dense."""
+    """Copies element by element: global memory is strided, local memory dense."""
     target, source, _, stride = instr.operands[:4]
     t = e.body
     from_global = isinstance(source.type, ir.Pointer) and source.type.space != ir.LOCAL
@@ -165,4 +165,4 @@ def _copy_strided(e: Emitter, instr: ir.Instr, count: str, size: int) -> None:
 
 @builtin("prefetch")
 def _prefetch(e: Emitter, instr: ir.Instr) -> None:
-    """A hint; nothing to do."""
+    """A hint without effect."""

@@ -164,6 +164,6 @@ def printed_text(compiled: CompiledKernel, words: np.ndarray, used: int) -> str:
         end = at + printf.HEADER + count
         if end > len(data):
             break
-        records.append((data[at + 1], printf.formatted(call, data[at + printf.HEADER : end])))
+        records.append((data[at + 1], printf.format_text(call, data[at + printf.HEADER : end])))
         at = end
     return "".join(text for _, text in sorted(records, key=lambda record: record[0]))

@@ -127,8 +127,8 @@ class RaceChecks:
         t.do(f"store i64 {t.op(f'select i1 {also}, i64 {mine}, i64 {second}')}, ptr {second_at}, align 8")
         if here.local:
             return foreign
-        kept = t.op(f"and i1 {known}, {t.op(f'xor i1 {now}, true')}")
-        return t.op(f"or i1 {foreign}, {kept}")
+        must_keep = t.op(f"and i1 {known}, {t.op(f'xor i1 {now}, true')}")
+        return t.op(f"or i1 {foreign}, {must_keep}")
 
     def emit_write_check(
         self, here: CellRange, what: AccessInfo, text: str, same: Callable[[Text], str] | None, flags: int = 0
@@ -191,5 +191,5 @@ class RaceChecks:
 
     def _call_operands(self, t: Text, here: CellRange, mine: str, what: AccessInfo, mode: str = "") -> str:
         values = [*what.values(t), "0", "0", "0"][: race_cells.VALUES]
-        told = ", ".join(f"i64 {v}" for v in values)
-        return f"i64 {mine}, i64 {here.limit}, i64 {here.since}, i64 %gl, {mode}{told}"
+        value_operands = ", ".join(f"i64 {v}" for v in values)
+        return f"i64 {mine}, i64 {here.limit}, i64 {here.since}, i64 %gl, {mode}{value_operands}"

@@ -106,8 +106,8 @@ class UndefMasks:
             return [lane for lane, why in maybe.items() if why & {VARIABLE, CHOSEN} and self._is_visible_store(instr)]
         if instr.callee is not None and instr.callee.name.startswith("write_image") and operand is instr.operands[-1]:
             order = image_of(self.e, instr.operands[0], instr).format.order.lower().removeprefix("s")
-            kept = {"rgba".index(c) for c in order if c in "rgba"} or {0}
-            return [lane for lane in maybe if lane in kept]
+            stored = {"rgba".index(c) for c in order if c in "rgba"} or {0}
+            return [lane for lane in maybe if lane in stored]
         return [lane for lane, why in maybe.items() if why != {PADDING}]
 
     def _is_visible_store(self, store: ir.Instr) -> bool:

@@ -12,7 +12,7 @@ from ...ir import ir, llvm_types
 from ...ir.provenance import Ptr
 from ..builtins import images as scalar_images
 from ..builtins import texels
-from ..builtins.image_access import clamped, coordinate_site, coordinate_values
+from ..builtins.image_access import coordinate_site, coordinate_values, emit_clamp
 from ..emit.image_operands import NO_SAMPLER, image_of, sampler_of
 from ..emit.image_refs import ImageRef
 from ..emit.pointers import LanePtr
@@ -95,10 +95,10 @@ def emit_read(e: LaneValues, instr: ir.Instr) -> None:
     if isinstance(llvm_types.elem_of(where.type), ir.Float) or not _plain(image.format):
         e.scalarize_per_lane(instr)
         return
-    suffix = scalar_images._suffix(instr)
+    suffix = scalar_images.function_suffix(instr)
     sampler = sampler_of(e, instr.operands[1], instr) if sampled else NO_SAMPLER
-    scalar_images._check_format(e, image, suffix, write=False)
-    addressing = scalar_images._for_integers(e, image, sampler).addressing
+    scalar_images.check_format(e, image, suffix, write=False)
+    addressing = scalar_images.integer_sampler(e, image, sampler).addressing
     coordinates = _coordinates(e, image, where)
     if sampled and image.layered and not e.unit.proves_in_range(e.current):
         _clamp(e, image, coordinates, image.axes)
@@ -131,7 +131,7 @@ def _clamp(e: LaneValues, image: ImageRef, coordinates: list[Coordinate], at: in
     one = coordinates[at]
     if one.uniform:
         assert one.scalar is not None
-        one.scalar = clamped(e, one.scalar, image.extent(at))
+        one.scalar = emit_clamp(e, one.scalar, image.extent(at))
         return
     vector = one.lanes(e)
     coordinates[at].scalar, coordinates[at].lane_offsets = None, (0,) * e.count
@@ -245,20 +245,18 @@ def _emit_colour(
 ) -> list[str]:
     """Returns red, green, blue and alpha, decoded from the stored channels."""
     type = e.wide(texels.stored_type(format))
-    lane = texels._LANES[suffix]
-    decode = texels._decoded if texels.fits(format, suffix, False) else texels._reinterpreted
+    lane = texels.LANE_TYPES[suffix]
+    decode = texels.decode_channel if texels.fits(format, suffix, False) else texels.reinterpret_channel
     channels = [decode(e, format, suffix, type, part) for part in stored]
-    one = texels._BORDER_ONE[suffix] if format.order != "A" else llvm_types.zero(lane)
+    one = texels.BORDER_ONE[suffix] if format.order != "A" else llvm_types.zero(lane)
     vector = e.wide(lane)
     colour = [constants.splat(vector, text) for text in [llvm_types.zero(lane)] * 3 + [one]]
-    sources = [(i, i) for i in range(4)] if format.order == "RGBA" else texels._components(format.order)
+    sources = [(i, i) for i in range(4)] if format.order == "RGBA" else texels.stored_components(format.order)
     for position, channel in sources:
         colour[position] = channels[channel]
     if outside is None:
         return colour
-    border = (
-        [texels._BORDER_ONE[suffix] if c else llvm_types.zero(lane) for c in format.border] if addressing == "clamp" else None
-    )
+    border = [texels.BORDER_ONE[suffix] if c else llvm_types.zero(lane) for c in format.border] if addressing == "clamp" else None
     instead = [constants.splat(vector, border[at] if border else llvm_types.zero(lane)) for at in range(4)]
     spelled = llvm_types.spell(vector)
     return [
@@ -269,11 +267,11 @@ def _emit_colour(
 
 def emit_write(e: LaneValues, instr: ir.Instr) -> None:
     image = image_of(e, instr.operands[0], instr)
-    format, suffix = image.format, scalar_images._suffix(instr)
+    format, suffix = image.format, scalar_images.function_suffix(instr)
     if not _plain(format):
         e.scalarize_per_lane(instr)
         return
-    scalar_images._check_format(e, image, suffix, write=True)
+    scalar_images.check_format(e, image, suffix, write=True)
     coordinates = _coordinates(e, image, instr.operands[1])
     mask, t = e.mask, e.body
     if e.unit.checked and not e.unit.proves_in_range(e.current):
@@ -295,8 +293,8 @@ def emit_write(e: LaneValues, instr: ir.Instr) -> None:
 def _encode(e: LaneValues, format: Format, suffix: str, colour: list[str]) -> list[str]:
     """Returns the channels in their stored form."""
     type = e.wide(texels.stored_type(format))
-    wide = e.wide(texels._LANES[suffix])
+    wide = e.wide(texels.LANE_TYPES[suffix])
     components = colour if format.order == "RGBA" else [colour["rgba".index(c)] for c in ORDERS[format.order]]
     if texels.fits(format, suffix, True):
-        return [texels._encoded(e, format, suffix, type, wide, c) for c in components]
-    return [texels._written_bits(e, type, wide, c, format.meaning in ("int", "snorm")) for c in components]
+        return [texels.encode_channel(e, format, suffix, type, wide, c) for c in components]
+    return [texels.pass_channel_bits(e, type, wide, c, format.meaning in ("int", "snorm")) for c in components]

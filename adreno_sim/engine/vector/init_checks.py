@@ -141,7 +141,7 @@ class VectorInitChecks(Instrumentation):
         if bad != "false":
             self.e.raise_fault(self.e.if_any_active(bad), self.e.body)
 
-    # Where valid bytes lie
+    # Where init shadows lie
 
     def _in_shadow(self, where: LanePtr) -> LanePtr | None:
         """Returns the same address in the shadow of its object; None if all of it always counts as initialised."""

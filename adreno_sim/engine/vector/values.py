@@ -163,7 +163,7 @@ class LaneValues(RegionEmitter):
             return where.index
         return t.op(f"sext <{self.count} x i{where.bits}> {where.index} to <{self.count} x i64>")
 
-    # Parts: what a phi, a slot or a kept value consists of
+    # Parts: what a phi, a slot or a spilled value consists of
 
     def lane_types(self, value: ir.Value, varying: bool) -> list[str]:
         if not varying:
@@ -344,8 +344,8 @@ class LaneValues(RegionEmitter):
         vector = vt.numbers(ir.Int(64), lane_offsets)
         return self.body.op(f"extractelement <{self.count} x i64> {vector}, i32 {lane}")
 
-    # Checks: code for vectors only raises the launch's flag, and a launch that raised it is run again one by one; what is
-    # defined is noted in place
+    # Checks: vector code only sets the fault flag, and a launch that set it is rerun in scalar code. Benign events are
+    # counted here
 
     def raise_fault_lanes(self, bad: str, t: Text | None = None) -> None:
         """Sets the fault flag if any lane of `bad` is active."""

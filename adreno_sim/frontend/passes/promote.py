@@ -90,20 +90,20 @@ class _Promotion:
 
     def _rewrite_block(self, block: Block) -> None:
         current: dict[Value, Value] = {}
-        kept: list[Instr] = []
+        remaining: list[Instr] = []
         for instr in block.instrs:
             if instr.op == "load" and instr.operands[0] in self.variables:
                 variable = instr.operands[0]
                 if variable not in current:
                     current[variable] = self._live_in(block, variable)
-                self.replaced[instr] = self._as_type(current[variable], instr.type, instr, kept)
+                self.replaced[instr] = self._as_type(current[variable], instr.type, instr, remaining)
             elif instr.op == "store" and instr.operands[1] in self.variables:
                 variable = instr.operands[1]
                 assert isinstance(variable, Instr) and variable.elem is not None
-                current[variable] = self._as_type(instr.operands[0], variable.elem, instr, kept)
+                current[variable] = self._as_type(instr.operands[0], variable.elem, instr, remaining)
             elif instr not in self.variables:
-                kept.append(instr)
-        block.instrs = kept
+                remaining.append(instr)
+        block.instrs = remaining
         self.exit_values[block] = current
 
     def _live_in(self, block: Block, variable: Value) -> Instr:
@@ -113,11 +113,11 @@ class _Promotion:
         return live_in
 
     @staticmethod
-    def _as_type(value: Value, type: Type, at: Instr, kept: list[Instr]) -> Value:
+    def _as_type(value: Value, type: Type, at: Instr, remaining: list[Instr]) -> Value:
         if type_of(value) == type:
             return value
         cast = Instr("bitcast", type, [value], at.loc)
-        kept.append(cast)
+        remaining.append(cast)
         return cast
 
     def _at_exit(self, block: Block, variable: Value) -> Value:
@@ -167,15 +167,15 @@ class _Promotion:
         changed = True
         while changed:
             changed = False
-            kept = []
+            remaining = []
             for phi in pending:
                 arms = {self._resolve(operand) for operand in phi.operands} - {phi}
                 if len(arms) == 1:
                     self.replaced[phi] = arms.pop()
                     changed = True
                 else:
-                    kept.append(phi)
-            pending = kept
+                    remaining.append(phi)
+            pending = remaining
 
     def _resolve(self, value: Value) -> Value:
         found = value
