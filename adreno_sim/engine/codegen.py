@@ -45,10 +45,10 @@ class ModuleText:
     memory: int
     sites: tuple[DiagnosticSite, ...]
     prints: tuple[PrintCall, ...]
-    notes: tuple[DiagnosticSite, ...]
+    static_findings: tuple[DiagnosticSite, ...]
     polls: bool
     may_fail: bool
-    flat: bool = False
+    by_subgroup: bool = False
     straight: frozenset[tuple[int, int]] = frozenset()
     lanes: int = 1
     reason: str = ""
@@ -102,9 +102,18 @@ def _emit(kernel: ir.Function, spec: Specialization, planner: Planner, writer: W
         raise UnsupportedError(f"unsupported: {what}: expected at most {MOST_GROUP_MEMORY}")
     polls = not needs_no_watchdog(kernel)
     straight = plan.shadow.texel_writes.unconditional_pairs() if isinstance(plan.shadow, ShadowPlan) else frozenset()
-    sites, notes = tuple(unit.table.sites), tuple(unit.static_findings)
+    sites, static_findings = tuple(unit.table.sites), tuple(unit.static_findings)
     return ModuleText(
-        text, memory, sites, tuple(unit.prints), notes, polls, unit.may_fail, plan.by_subgroup, straight, lanes=plan.lanes
+        text,
+        memory,
+        sites,
+        tuple(unit.prints),
+        static_findings,
+        polls,
+        unit.may_fail,
+        plan.by_subgroup,
+        straight,
+        lanes=plan.lanes,
     )
 
 
@@ -125,8 +134,8 @@ def _reserve_local(unit: Unit, kernel: ir.Function) -> None:
 def _plan(unit: Unit, kernel: ir.Function) -> KernelPlan:
     graph = Graph(kernel, sync_points.Scopes())
     regions = RegionPlan(graph)
-    flat = any(s.scope == "wave" for s in graph.sync_points)
-    plan = KernelPlan(unit, Provenance(kernel), regions, flat, argument_block.slots(unit.spec.args)[0])
+    by_subgroup = any(s.scope == "wave" for s in graph.sync_points)
+    plan = KernelPlan(unit, Provenance(kernel), regions, by_subgroup, argument_block.slots(unit.spec.args)[0])
     if unit.spec.full:
         plan.shadow = ShadowPlan(plan, kernel)
     _reserve_private(plan, kernel)

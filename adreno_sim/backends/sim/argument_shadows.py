@@ -36,7 +36,7 @@ class ShadowRange:
 
     @property
     def cell_bytes(self) -> int:
-        return -(-(self.high - self.low) // self.spec.grain) * self.spec.cell_words * 8
+        return -(-(self.high - self.low) // self.spec.granularity) * self.spec.cell_words * 8
 
 
 class Shadows:
@@ -59,7 +59,7 @@ class Shadows:
         `single_writer`: arguments that need no race cells unless they share a block with another one. `unaliased`: the result
         of `unaliased_specs`.
         """
-        grains = argument_granularities(kernel.function)
+        granularities = argument_granularities(kernel.function)
         views = {index: arg for index, arg in enumerate(args) if isinstance(arg, StorageView)}
         blocks: dict[Block, list[int]] = {}
         for index, view in views.items():
@@ -67,19 +67,19 @@ class Shadows:
         ranges: dict[int, ShadowRange] = {}
         for indices in blocks.values():
             known = unaliased.get(indices[0]) if len(indices) == 1 else None
-            spec = known or _shadow_spec(kernel, grains, {index: views[index] for index in indices})
+            spec = known or _shadow_spec(kernel, granularities, {index: views[index] for index in indices})
             written = bool(spec.cell_words)
             if len(indices) == 1 and indices[0] in single_writer:
-                spec = ShadowSpec(0, spec.grain)
+                spec = ShadowSpec(0, spec.granularity)
             if len(indices) == 1:  # as below, in half the time: a tenth of a short launch
                 view = views[indices[0]]
-                if written or grains.unknown or not view.block.is_whole(view):
+                if written or granularities.unknown or not view.block.is_whole(view):
                     ranges[indices[0]] = ShadowRange(_start(view), _start(view) + _extent(view), spec, written)
                 continue
             low = min(_start(views[index]) for index in indices)
             shadow_range = ShadowRange(low, max(_start(views[i]) + _extent(views[i]) for i in indices), spec, written)
             for index in indices:
-                if written or grains.unknown or not views[index].block.is_whole(views[index]):
+                if written or granularities.unknown or not views[index].block.is_whole(views[index]):
                     ranges[index] = shadow_range
         return ranges
 
@@ -113,8 +113,10 @@ class Shadows:
 
 def unaliased_specs(kernel: SimKernel, args: Sequence[Any]) -> dict[int, ShadowSpec]:
     """Returns what must be recorded of each view argument, if no other argument shares its block."""
-    grains = argument_granularities(kernel.function)
-    return {index: _shadow_spec(kernel, grains, {index: arg}) for index, arg in enumerate(args) if isinstance(arg, StorageView)}
+    granularities = argument_granularities(kernel.function)
+    return {
+        index: _shadow_spec(kernel, granularities, {index: arg}) for index, arg in enumerate(args) if isinstance(arg, StorageView)
+    }
 
 
 def _cells(nbytes: int) -> tuple[np.ndarray, int]:
@@ -131,7 +133,7 @@ def _cells(nbytes: int) -> tuple[np.ndarray, int]:
 
 def _bind_shadow(arg: BoundBuffer | BoundImage, view: StorageView, shadow_range: ShadowRange) -> BoundBuffer | BoundImage:
     block, start = view.block, _start(view)
-    cells = shadow_range.cells_at + (start - shadow_range.low) // shadow_range.spec.grain * shadow_range.spec.cell_words * 8
+    cells = shadow_range.cells_at + (start - shadow_range.low) // shadow_range.spec.granularity * shadow_range.spec.cell_words * 8
     return replace(arg, valid=block.valid_address + start, cells=cells)
 
 
@@ -152,23 +154,23 @@ def _extent(view: StorageView) -> int:
     return view.layout.nbytes if view.layout is not None else view.nbytes
 
 
-def _shadow_spec(kernel: SimKernel, grains: Granularities, views: dict[int, StorageView]) -> ShadowSpec:
+def _shadow_spec(kernel: SimKernel, granularities: Granularities, views: dict[int, StorageView]) -> ShadowSpec:
     """Returns what must be recorded of a block that these views lie in."""
-    grain = min(_grain(grains, index, view) for index, view in views.items())
-    if grains.unknown:
-        return ShadowSpec(4, grain)
+    granularity = min(_view_granularity(granularities, index, view) for index, view in views.items())
+    if granularities.unknown:
+        return ShadowSpec(4, granularity)
     if not any(map(kernel.writes, views)):
         return ShadowSpec()
-    return ShadowSpec(4 if any(_reads(kernel, grains, index) for index in views) else 1, grain)
+    return ShadowSpec(4 if any(_reads(kernel, granularities, index) for index in views) else 1, granularity)
 
 
-def _grain(grains: Granularities, index: int, view: StorageView) -> int:
+def _view_granularity(granularities: Granularities, index: int, view: StorageView) -> int:
     if view.format is None:
-        return grains.of(("param", index))
+        return granularities.of(("param", index))
     texel = view.format.texel_bytes & -view.format.texel_bytes
-    return min(texel, grains.least) if grains.unknown else texel
+    return min(texel, granularities.least) if granularities.unknown else texel
 
 
-def _reads(kernel: SimKernel, grains: Granularities, index: int) -> bool:
+def _reads(kernel: SimKernel, granularities: Granularities, index: int) -> bool:
     type = kernel.function.params[index].type
-    return type.access != "write_only" if isinstance(type, ir.Image) else ("param", index) in grains.read
+    return type.access != "write_only" if isinstance(type, ir.Image) else ("param", index) in granularities.read

@@ -13,14 +13,14 @@ from ...base.specs import Sampler
 
 @dataclass(frozen=True)
 class ShadowSpec:
-    """What level full records of an argument besides definedness: race cells of `cell_words` 64-bit words for each `grain`
+    """What level full records of an argument besides definedness: race cells of `cell_words` 64-bit words for each `granularity`
     bytes.
 
     No words: nobody writes it in this launch. One: nobody reads it. Four: it is read and written.
     """
 
     cell_words: int = 0
-    grain: int = 1
+    granularity: int = 1
 
 
 @dataclass(frozen=True)

@@ -95,7 +95,7 @@ def run(
         full.gather()
     seconds = time.perf_counter() - start
     found: list[Finding] = []
-    if memory.fired or compiled.module.notes:
+    if memory.fired or compiled.module.static_findings:
         found = findings_of(compiled, memory.sites, global_size, args, offset)
     if words[context.LEFT_OUT] and not words[context.FAULT_FLAG]:
         found = add_watchdog(compiled, found)
@@ -281,7 +281,7 @@ class _FullLevel:
     def __init__(self, compiled: CompiledKernel, launch: _Launch, seed: int, first_epoch: int, threads: int):
         spec = compiled.spec
         self.compiled, self.words = compiled, launch.words
-        count = order_tables.items_in_table(compiled.module.flat, spec.items, spec.wave_size)
+        count = order_tables.items_in_table(compiled.module.by_subgroup, spec.items, spec.wave_size)
         self.group_order, self.items = order_tables.tables(launch.groups, count, seed)
         self.group_epochs = np.full(launch.groups, np.iinfo(np.uint64).max, np.uint64)
         workers = min(threads, launch.groups) if _are_groups_independent(compiled) and worth_help(compiled, launch.groups) else 1

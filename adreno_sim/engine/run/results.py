@@ -56,7 +56,7 @@ def findings_of(
             item = work_item(compiled.spec.local_size, global_size, offset, group, local)
             values = record[context.SITE_VALUES : context.SITE_VALUES + context.SITE_VALUE_COUNT]
             found.append(_finding(compiled, site, record[context.SITE_COUNT], item, values, args))
-    found += [_certain_finding(compiled, note) for note in compiled.module.notes]
+    found += [_certain_finding(compiled, note) for note in compiled.module.static_findings]
     return sorted(found, key=lambda f: (f.line, f.column, f.kind.label))
 
 

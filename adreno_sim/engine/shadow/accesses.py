@@ -284,8 +284,8 @@ class ShadowInstrumentation(Instrumentation):
         spec = self._spec(index)
         if spec is None or not spec.cell_words:
             return None
-        count = self._cell_count(offset, size, spec.grain)
-        address = self._cell_address(self._field(index, 1), offset, spec.grain, 8 * spec.cell_words)
+        count = self._cell_count(offset, size, spec.granularity)
+        address = self._cell_address(self._field(index, 1), offset, spec.granularity, 8 * spec.cell_words)
         limit, since = self.races.word(context.LAUNCH_EPOCH), self.races.word(context.SINCE_GLOBAL)
         return CellRange(address, count, 8 * spec.cell_words, limit, since, local=False, allows_overwrite=False)
 
