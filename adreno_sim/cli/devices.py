@@ -62,13 +62,12 @@ def _devices(args: argparse.Namespace) -> int:
 def load_profile(name: str | None) -> Profile:
     """A profile by the name of a built-in one, its file, or a device string with its changes; None: the default."""
     from ..backends.open import open_device
-    from ..backends.sim.device import SimDevice
     from ..base.errors import AdrenoSimError
     from ..profiles.profile import DEFAULT, load
 
     if name is None or not name.startswith("sim"):
         return load(name or DEFAULT)
-    device = open_device(name)
-    if not isinstance(device, SimDevice):
+    profile = open_device(name).info.profile
+    if profile is None:
         raise AdrenoSimError(f"{name}: expected a simulated device")
-    return device.profile
+    return profile

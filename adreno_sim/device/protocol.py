@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ..mlops.graph import Graph
     from ..mlops.onchip import OnChipPlan
     from ..profiles.ml import MLCapabilities
+    from ..profiles.profile import Profile
 
 
 @dataclass(frozen=True)
@@ -119,7 +120,8 @@ class DeviceInfo:
     checks_accesses, records_stores: it looks at every memory access, and honours a Watch. builds_in_parallel: `build` may be
     called by several threads at once, and gains by it.
     image_views: kinds of images that can be views of a buffer's bytes; others are images of their own. pitch_rule: how rows
-    of such views are padded (image.layout).
+    of such views are padded (image.layout). names_params: it knows what the source calls the parameters of a kernel.
+    profile: whose rules it follows; None of a real device.
     """
 
     name: str
@@ -133,6 +135,8 @@ class DeviceInfo:
     builds_in_parallel: bool = False
     image_views: frozenset[str] = frozenset()
     pitch_rule: str = "bytes"
+    names_params: bool = True
+    profile: Profile | None = None
     ml: MLCapabilities | None = None
 
 

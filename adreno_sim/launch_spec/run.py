@@ -103,7 +103,7 @@ class _Run:
         """Run, and put into the report everything but the judgement of findings."""
         kernel = self._kernel()
         report.kernel = kernel.name
-        check_names(self.spec, kernel.name, kernel.params, named=self.device.info.backend == "sim")
+        check_names(self.spec, kernel.name, kernel.params, named=self.device.info.names_params)
         try:
             self._launch(kernel, report)
         except RejectedCall as refused:

@@ -92,7 +92,7 @@ def describe_launch(taken: Snapshot, why: str, expected: dict[int, np.ndarray]) 
     device = launch.call.device
     shared = _shared_storages(launch)
     keys = {"kernel": launch.code.name, "options": launch.code.options}
-    if device.info.backend == "sim" and device.info.name in profile_names():
+    if device.info.profile is not None and device.info.name in profile_names():
         keys["device"] = f"sim:{device.info.name}"
     sizes = {"global_size": launch.global_size, "local_size": launch.local_size}
     outputs = {index: _flat(array.reshape(-1)) for index, array in expected.items()}
@@ -168,7 +168,7 @@ def _flat(array: np.ndarray) -> np.ndarray:
 
 def _is_fresh(contents: np.ndarray, device: Device) -> bool:
     """Every byte is what fresh memory of a simulated device holds: nothing was written yet."""
-    if device.info.backend != "sim":
+    if device.info.profile is None:
         return False
     pattern = np.array([poison_word(device.options.seed)], np.uint64).view(np.uint8)
     data = np.ascontiguousarray(contents).reshape(-1).view(np.uint8)

@@ -48,9 +48,8 @@ class DeviceRules:
     @staticmethod
     def of_device(device: Device) -> DeviceRules:
         """Rules of an open device, whose views take as many bytes as `view_size` says."""
-        profile = getattr(device, "profile", None)
-        if isinstance(profile, Profile):
-            return DeviceRules.of_profile(profile, device.options.pitch_rule)
+        if device.info.profile is not None:
+            return DeviceRules.of_profile(device.info.profile)
         views = "image2d_array" in device.info.image_views
         return DeviceRules(device.info.name, device.info.pitch_rule, views, device.info.limits)
 

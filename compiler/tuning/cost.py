@@ -51,7 +51,7 @@ class Machine:
     @staticmethod
     def of(device: Device) -> Machine:
         """Of a device; a real one, whose waves are not known, is taken to have 64 work-items."""
-        profile: Any = getattr(device, "profile", None)
+        profile = device.info.profile
         wave = profile.wave_size() if profile is not None else 64
         return Machine(int(wave), max(1, int(device.info.limits.get("MAX_COMPUTE_UNITS") or 1)))
 

@@ -42,6 +42,7 @@ def device_info(device: cl.Device, wrong: tuple[str, ...] = ()) -> DeviceInfo:
         (*wrong, *_lacks(device, extensions)),
         checks_accesses=False,
         records_stores=False,
+        names_params=False,
         image_views=frozenset(kind for kind in KINDS if _can_view_image(extensions, kind)),
         pitch_rule="pixels" if limits.get("IMAGE_PITCH_ALIGNMENT") else "bytes",
     )

@@ -384,6 +384,7 @@ def _info(profile: Profile) -> DeviceInfo:
         builds_in_parallel=True,
         image_views=frozenset(filter(profile.images_over_buffers, KINDS)),
         pitch_rule=profile["pitch_rule"],
+        profile=profile,
         ml=profile.ml,
     )
 
