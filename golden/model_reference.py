@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class ModelReference:
     """A module compiled by TVM for the CPU; `imported` is the module before any pass for the device.
 
-    Results are kept on disk by module and inputs; nothing is compiled while all are there.
+    Results are cached on disk by module and inputs; the module is compiled only when one is missing.
     """
 
     def __init__(self, imported: IRModule):

@@ -1,4 +1,4 @@
-"""Results of references kept on disk, by the content of what was run and of what it was given.
+"""A disk cache of reference results, keyed by the content of the program and of its inputs.
 
 A key covers the text of the function, the bytes of every input, the versions of what computed it, and the code
 that makes references. A result that was evicted or damaged is computed again.
@@ -18,7 +18,7 @@ from ..base import disk_cache
 from ..base.code_digest import code_digest
 
 MOST_BYTES = 256 << 20
-"""Larger results are not kept: reading them back would cost as much as computing them."""
+"""Bytes. Larger results are not cached: reading them back would cost as much as computing them."""
 
 
 def digest_of(parts: Iterable[object]) -> str:
@@ -35,7 +35,7 @@ def digest_of(parts: Iterable[object]) -> str:
 
 
 def key_of(maker: str, *parts: object) -> str:
-    """The entry for what `maker` (a program and its version) makes of `parts`; "" where nothing is kept."""
+    """The cache key of the results of `maker` (a program and its version) on `parts`; "" where the cache is off."""
     if not disk_cache.is_enabled():
         return ""
     return digest_of([maker, platform.machine(), code_digest("golden"), *parts])

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class SubgraphReference:
-    """Subgraphs by name; compiled when first run, results kept on disk."""
+    """References of subgraphs by name; compiled at the first run, results cached on disk."""
 
     def __init__(self, subgraphs: Mapping[str, Subgraph]):
         self._subgraphs = subgraphs

@@ -69,7 +69,7 @@ class Allowed:
 
 @dataclass
 class AllowResult:
-    """kept: findings that count. allowed: the others, each with its entry. expired: entries that would have applied."""
+    """kept: findings that count. allowed: accepted findings, each with its entry. expired: entries past their day that match."""
 
     kept: list[Finding] = field(default_factory=list)
     allowed: list[Allowed] = field(default_factory=list)
@@ -77,7 +77,7 @@ class AllowResult:
 
 
 def apply(entries: Sequence[AllowEntry], findings: Iterable[Finding], today: datetime.date | None = None) -> AllowResult:
-    """Sort `findings` by what `entries` accept on the day `today` (default: today, UTC)."""
+    """Split `findings` into those that `entries` accept on the day `today` (default: today, UTC) and the rest."""
     day = today or datetime.datetime.now(datetime.timezone.utc).date()
     result = AllowResult()
     for finding in findings:

@@ -1,4 +1,4 @@
-"""Reading text that a user names: bounded, so that a device file or a picture by mistake is an error and not a hang."""
+"""Reads text files that a user names, up to a bound: a device file or a picture is an error, not a hang."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values that serve as keys again and again: a hash that is computed once for each object."""
+"""A base class that caches an object's hash, for values that are keys of dictionaries many times."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bytes kept on disk between processes, in one folder for each kind of entry.
+"""A disk cache of bytes that processes share, with one folder for each kind of entry.
 
 An entry begins with the digest of its own bytes: one that is damaged, cut short or unreadable counts as absent. Writing
 is atomic, and failing to write (a full or read-only disk) is no error: the bytes are made again next time. The folder is

@@ -1,4 +1,4 @@
-"""Python's cyclic collector is put off while a kernel is compiled.
+"""Pauses Python's cyclic garbage collector while a kernel is compiled.
 
 Compiling makes some ten thousand objects that live; whole collections in between walk all that the process holds, and took
 a twentieth of the time.

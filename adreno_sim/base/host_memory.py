@@ -9,7 +9,7 @@ _CGROUP = Path("/sys/fs/cgroup")  # version 2; "max" where there is no limit
 
 
 def available_bytes() -> int | None:
-    """Bytes the host and its container still give; None where the system does not tell."""
+    """Available bytes of the host, or of its container where that has fewer; None where neither reports them."""
     found = [amount for amount in (_of_host(), _of_container()) if amount is not None]
     return min(found, default=None)
 

@@ -47,7 +47,7 @@ def seconds(text: str) -> float:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How the process ended: its exit code, or the finding that stands for a crash or a time-out."""
+    """The end of the process: its exit code, and the finding for a crash or a time-out."""
 
     code: int
     finding: Finding | None = None

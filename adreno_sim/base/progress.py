@@ -9,7 +9,7 @@ from typing import IO
 
 
 class Progress:
-    """Told what happens; shows nothing."""
+    """Receives stages and steps; shows nothing."""
 
     def stage(self, name: str, steps: int = 0) -> None:
         """A stage begins; `steps` is how many `step` calls it will get, 0 = unknown."""
@@ -32,7 +32,7 @@ class _Bar(Progress):
 
 
 class _FileProgress(Progress):
-    """Passes on what it is told, and keeps the latest stage and step in a file, which outlives a crash."""
+    """Writes the latest stage and step to a file, which outlives a crash, and forwards them to `inner`."""
 
     def __init__(self, inner: Progress, path: Path):
         self._inner = inner

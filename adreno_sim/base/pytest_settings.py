@@ -1,4 +1,4 @@
-"""What a test run was told about devices: options of the command line, then of the ini file, then of the environment."""
+"""The device settings of a test run: from the command line, else the ini file, else the environment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What lies in device memory and how it is seen: storages, views, tensors, and the arguments of kernels."""
+"""Specifications of storages, views, tensors, and kernel arguments."""
 
 from __future__ import annotations
 

@@ -45,9 +45,9 @@ def load_toml(path: Path) -> dict[str, Any]:
 
 
 class Table:
-    """One table of a file. Every key that is asked for counts as known; `finish` refuses what is left.
+    """One table of a file. Every key that a caller reads is known; `finish` rejects the others.
 
-    `name` is how the table is told in errors, "" for the file itself.
+    `name` is the table's name in errors, "" for the file itself.
     """
 
     def __init__(self, data: Mapping[str, Any], file: Path | str, name: str = ""):
@@ -133,7 +133,7 @@ class Table:
         return list(self._data)
 
     def finish(self) -> None:
-        """Refuse keys nobody asked for."""
+        """Raise AdrenoSimError for the first key that no caller has read."""
         for key in self._data:
             if key not in self._asked:
                 close = difflib.get_close_matches(key, self._asked, n=1)

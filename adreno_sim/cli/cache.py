@@ -47,7 +47,7 @@ def add_option(parser: argparse.ArgumentParser) -> None:
 
 @contextmanager
 def cache_option(args: argparse.Namespace) -> Iterator[None]:
-    """No cache on disk while this lasts, if the command line says so; processes started meanwhile have none either."""
+    """Context in which --no-cache turns the disk cache off, also for processes started in it."""
     if not getattr(args, "no_cache", False):
         yield
         return

@@ -131,7 +131,7 @@ def _check_isolated(args: argparse.Namespace) -> int:
 
 
 def write_report(report: Report, args: argparse.Namespace) -> None:
-    """Show the report, and write it in every form that was asked for."""
+    """Print the report, and write it to every file that the options name."""
     from ..base import json_io
     from ..render.report import html, text
     from ..results import encode

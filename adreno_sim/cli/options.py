@@ -72,7 +72,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "--seed": {"type": count, "metavar": "N", "help": "of weights and inputs that are not given (default: 0)"},
     "--input": {"metavar": "FILE", "help": "inputs: .npz by name; .npy or a picture for a model with one input"},
 }
-"""Flag -> what argparse is told of it."""
+"""Flag -> keyword arguments of argparse's add_argument."""
 
 COMPILE = (
     "--target", "--pipeline", "--without-fix", "--dtype", "--accumulate", "--clml-min-flops", "--clml-min-operators", "--tuned",
@@ -102,7 +102,7 @@ _VALUES: dict[str, Callable[[Any], Any]] = {
 
 
 def given_options(args: argparse.Namespace, *flags: str) -> dict[str, Any]:
-    """Those of the flags that the command line has, as keywords of the Python functions."""
+    """The values of those `flags` that the command line has, by keyword of the Python functions."""
     values = {flag: value for flag in flags if (value := _value(args, flag)) is not None}
     return {KEYWORDS.get(flag, _destination(flag)): _VALUES.get(flag, _same)(value) for flag, value in values.items()}
 
@@ -128,7 +128,7 @@ def refuse(args: argparse.Namespace, flags: Iterable[str], reason: str) -> None:
 
 
 def flag_of(keyword: str) -> str:
-    """The flag that stands for a keyword of the Python functions."""
+    """The flag for a keyword of the Python functions."""
     flags = {name: flag for flag, name in KEYWORDS.items()}
     return flags.get(keyword) or "--" + keyword.replace("_", "-")
 

@@ -28,7 +28,7 @@ def add_outputs(parser: argparse.ArgumentParser) -> None:
 
 
 def write_outputs(args: argparse.Namespace, findings: Any, allowed: Any, sources: Any = None) -> None:
-    """SARIF and annotations, where asked for. sources: see `sarif.to_sarif`."""
+    """Write SARIF and annotations where the options ask for them. sources: see `sarif.to_sarif`."""
     from ..base import json_io
     from ..render.report import annotations, sarif
 

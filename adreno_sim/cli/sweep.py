@@ -101,7 +101,7 @@ def _sweep(args: argparse.Namespace) -> int:
 
 
 def _write(done: Sweep, args: argparse.Namespace) -> None:
-    """Every form that was asked for."""
+    """Write the sweep to every file that the options name."""
     from ..base import json_io
     from ..render.report import sarif
     from ..render.sweep import findings, markdown

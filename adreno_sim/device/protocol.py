@@ -85,7 +85,7 @@ class StoreEvent:
 
 @dataclass(frozen=True)
 class AccessCounts:
-    """Accesses to memory of a launch at level bounds. Those proven in range for certain are not looked at while it runs.
+    """Accesses to memory of a launch at level bounds. Accesses proven in range are not checked while it runs.
 
     places: instructions that touch memory. executed, executed_proven: how often they ran, None where it was not counted.
     """
@@ -192,6 +192,6 @@ class Device(Protocol):
 
 
 def refuse_checks(device: Device, checks: str | None) -> None:
-    """OptionError where a level that was asked for by name says nothing: on a device that looks at no accesses."""
+    """Raise OptionError where the user names a level of checks and the device checks no accesses."""
     if checks not in (None, "off") and not device.info.checks_accesses:
         raise OptionError("checks", f"{checks}: {device.info.name} is a real device, which does not look at accesses")

@@ -1,4 +1,4 @@
-"""Where each texel of an image lies in memory.
+"""Computes the byte address of each texel of an image.
 
 The row pitch is a property of the device, and public sources read the device's IMAGE_PITCH_ALIGNMENT (A) in three ways:
 
@@ -38,7 +38,7 @@ KINDS = (*_ONE_ROW, "image1d_array", "image2d", "image2d_array", "image3d")
 
 @dataclass(frozen=True)
 class Layout:
-    """Texel (x, y, layer) lies at layer * slice_pitch + y * row_pitch + x * texel_bytes; extents in texels, pitches in bytes.
+    """Texel (x, y, layer) is at byte layer * slice_pitch + y * row_pitch + x * texel_bytes; extents in texels, pitches in bytes.
 
     An image1d_array has height 1, its layers one row each. Rows do not overlap, nor do layers, and `nbytes` holds them all.
     """

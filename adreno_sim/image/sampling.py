@@ -78,7 +78,7 @@ def _scale(coordinate: NDArray, extent: int, sampler: Sampler) -> NDArray:
 
 
 def _address(index: NDArray, extent: int, addressing: str) -> NDArray:
-    """An index after the addressing mode; -1 stands for the border colour or, with "none", for undefined."""
+    """The index after the addressing mode; -1 = the border colour or, with mode "none", undefined."""
     if addressing == "clamp_to_edge":
         return np.clip(index, 0, extent - 1)
     return np.where((index >= 0) & (index < extent), index, -1)

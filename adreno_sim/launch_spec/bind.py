@@ -20,7 +20,7 @@ _SHOWN = 40  # names in a message
 
 
 class RejectedCall(Exception):
-    """The device refused a call, as a driver would: `finding` says which and why."""
+    """The device rejected a call with an OpenCL error code: `finding` says which call and why."""
 
     def __init__(self, finding: Finding):
         super().__init__(finding.message)

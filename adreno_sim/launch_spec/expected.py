@@ -98,7 +98,7 @@ def _list(table: Table, key: str) -> tuple[int, ...] | None:
 
 
 def _finding_fields(finding: Finding) -> dict[str, object]:
-    """What a finding says, under the names of ExpectedFinding."""
+    """The fields of a finding under the names of ExpectedFinding."""
     access, item = finding.access, finding.work_item
     return {
         "kind": finding.kind.label,

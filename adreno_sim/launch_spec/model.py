@@ -16,7 +16,7 @@ SCHEMA = "adreno-sim/launch/1"
 
 @dataclass(frozen=True)
 class Placement:
-    """Where a view lies: in the shared storage `storage` at byte `offset`, or in one of its own (storage "")."""
+    """The storage of a view: byte `offset` of the shared storage `storage`, or a storage of its own ("")."""
 
     storage: str = ""
     offset: int = 0

@@ -45,7 +45,7 @@ class WrittenLaunch:
 
 
 def require_writable(folder: Path) -> None:
-    """Say before the work that `folder` cannot be written: it has contents, or its parent is no folder to write in."""
+    """Raise AdrenoSimError where `folder` is not empty or cannot be created: called before the work begins."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise AdrenoSimError(f"cannot write {folder}: it exists and is not an empty folder")
     parent = folder.absolute().parent

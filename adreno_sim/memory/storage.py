@@ -88,7 +88,7 @@ class Block:
 
 
 def as_unsigned(marks: NDArray) -> NDArray:
-    """Elements as unsigned integers: marks are no numbers of the element's type."""
+    """The bits of the elements as unsigned integers: marks are no values of the element's type."""
     return marks.view(f"u{marks.itemsize}")
 
 
@@ -159,7 +159,7 @@ class Storage:
 
 @dataclass(frozen=True)
 class ViewShape(CachedHash):
-    """All there is to know of a view but where it lies and what it holds."""
+    """The immutable facts of a view: everything but its address and contents."""
 
     spec: ViewSpec
     nbytes: int
@@ -222,7 +222,7 @@ class StorageView:
 
     @property
     def block(self) -> Block:
-        """What the view's bytes lie in."""
+        """The block that holds the view's bytes."""
         return self.separate or self.storage.block
 
     def marks(self) -> NDArray | None:
@@ -308,6 +308,6 @@ def _hand_marks(view: StorageView, to_storage: bool) -> None:
 
 
 def _dense_under(view: StorageView, memory: Bytes) -> NDArray:
-    """The texels of a separate image where they lie in the storage: row after row, without padding."""
+    """The texels of a separate image in its storage: row after row, without padding."""
     image = view.array()
     return np.ndarray(image.shape, image.dtype, memory.data, view.offset)

@@ -38,7 +38,7 @@ class Memory(Protocol):
 class GraphRun:
     """One run: seconds of simulation, copies between the graph's tensors and the program's buffers, and their bytes.
 
-    bound: tensors in the plain layout, which lie in the program's buffers themselves and are not copied.
+    bound: tensors in the plain layout, which use the program's buffers without a copy.
     """
 
     seconds: float

@@ -1,4 +1,4 @@
-"""Where the tensors of a graph lie: on-chip memory first, device memory for the rest.
+"""Plans the memory of a graph's tensors: on-chip memory first, device memory for the rest.
 
 The rules are those of TVM's runtime (clml_memory_planner.cc). Operators are visited in order. The result of each that is no
 result of the graph asks for on-chip memory: neighbouring free segments are merged, and the smallest free one that is large
@@ -20,7 +20,7 @@ from .tensors import Layout, MLTensorSpec
 
 @dataclass(frozen=True)
 class TensorLocation:
-    """Where a node's tensor lies: at byte `at` of on-chip memory, or in device buffer number `at`."""
+    """The memory of a node's tensor: byte offset `at` in on-chip memory, or device buffer number `at`. first, last: steps."""
 
     node: int
     nbytes: int
@@ -32,7 +32,7 @@ class TensorLocation:
 
 @dataclass(frozen=True)
 class OnChipPlan:
-    """The plan of one graph. buffers: number -> bytes of the device buffers it uses. fragmented: bytes of tensors for which the
+    """The memory plan of one graph. buffers: number -> bytes of its device buffers. fragmented: bytes of tensors for which the
     free on-chip memory was enough, but not in one piece. on_chip_peak: the most of it in use at once, of
     on_chip_size. inner: nodes whose results
     stay inside the graph."""
@@ -62,7 +62,7 @@ class OnChipPlan:
 
 @dataclass
 class BufferPool:
-    """Device buffers that the graphs of a model share, in turn: number -> bytes. A number is given once."""
+    """Device buffers that the graphs of a model share one after another: number -> bytes. Numbers are never reused."""
 
     buffers: dict[int, int] = field(default_factory=dict)
     made: int = 0
@@ -169,7 +169,7 @@ class _Planner:
         return start
 
     def _merge(self) -> None:
-        """Join free segments that lie side by side."""
+        """Merge adjacent free segments."""
         merged: dict[int, int] = {}
         before: int | None = None
         for start in sorted(self.segments):

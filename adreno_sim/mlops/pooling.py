@@ -14,7 +14,7 @@ def pool_max(data: np.ndarray, size: tuple[int, int], window: Window, mode: Mode
 
 
 def pool_average(data: np.ndarray, size: tuple[int, int], window: Window, mode: Mode) -> np.ndarray:
-    """The mean of each window's elements that lie in the tensor."""
+    """The mean of each window, over its elements inside the tensor."""
     with np.errstate(over="ignore", invalid="ignore"):
         total = _sum(taps(data, size, window), mode)
     counts = taps(np.ones((1, 1, *data.shape[2:]), np.float64), size, window).sum(axis=(2, 3))

@@ -1,4 +1,4 @@
-"""Tensors of OpenCL ML: layouts, sizes, and the memory they lie in.
+"""Tensors of OpenCL ML: layouts, sizes, and packing into memory.
 
 What the OPTIMAL layout is only a driver knows. Here it is (N, C / 4, H, W, 4), four channels side by side and the last ones
 filled up, so that a program that takes OPTIMAL bytes for plain ones reads something else, as it would on a device.

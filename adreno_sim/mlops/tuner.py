@@ -20,7 +20,7 @@ CANDIDATES = (0, 4096, 1024)
 
 
 def choose_columns(graph: Graph, symbol: str, device: str, settings: Settings) -> tuple[str, dict[str, int]]:
-    """What came of it in words, "" without a cache; and columns at once by node number. TuningCacheError as tuning.load."""
+    """A message ("" without a cache), and node number -> columns per step. Raises TuningCacheError as tuning.load."""
     if settings.cache is None:
         return "", {}
     identity = tuning.digest(graph.to_json())

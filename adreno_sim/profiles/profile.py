@@ -175,7 +175,7 @@ def from_toml(path: Path) -> Profile:
 
 
 def parse_value(profile: str, key: str, text: str) -> Any:
-    """The value `text` of a device string stands for, by the type of `key`; lists are separated by '+'."""
+    """Parse `text` of a device string as the type of `key`; '+' separates the items of a list."""
     kind = FIELDS.get(key)
     if kind is None:
         raise AdrenoSimError(f"device profile {profile}: there is no field {key!r}{suggest(key, FIELDS)}")

@@ -1,4 +1,4 @@
-"""The pytest plugin: options, the `adreno` marker, fixtures, and what is told at the end of a run.
+"""The pytest plugin: options, the `adreno` marker, fixtures, and the summary at the end of a run.
 
 Loads nothing but pytest until a fixture is used. See `adreno_sim.pytest` for the parts.
 """
@@ -194,7 +194,7 @@ def adreno_kernel(adreno_device: Device, request: pytest.FixtureRequest) -> Adre
 
 
 class _Reporter:
-    """Collects what tests say of their devices, and tells it at the end."""
+    """Collects the figures of tests, and prints their summary at the end."""
 
     def __init__(self) -> None:
         self._reports: list[pytest.TestReport] = []

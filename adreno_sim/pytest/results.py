@@ -39,7 +39,7 @@ def properties(device: str, report: Report) -> list[tuple[str, object]]:
 
 
 def failure_text(folder: Path, text: str) -> str:
-    """A failure's text with where its attachments lie."""
+    """A failure's text with the path of its attachments."""
     return f"{text}\nattached: {folder} ({', '.join(sorted(item.name for item in folder.iterdir()))})"
 
 

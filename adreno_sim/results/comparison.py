@@ -31,7 +31,7 @@ MOST_LARGEST = 0.25
 and the others still say whether a kernel is right. They must vary by LEAST_SPREAD."""
 
 CHUNK = 1 << 18
-"""Elements looked at together: bounds the memory of a comparison."""
+"""Elements compared in one step: bounds the memory of a comparison."""
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ def ulp_distance(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def why_uninformative(golden: np.ndarray, rms: float | None = None) -> str:
-    """Why agreement with `golden` would say nothing about a kernel, or "". One element is compared for what it is."""
+    """The reason why agreement with `golden` could not fail (constant, saturated, empty), or "". One element is informative."""
     flat = golden.reshape(-1)
     if flat.size == 0:
         return "no elements"

@@ -24,7 +24,7 @@ class FindingList:
 
 
 def finding_key(finding: Finding) -> tuple[object, ...]:
-    """What makes two findings the same defect. Without a line, the message tells them apart."""
+    """The key under which two findings are one defect: kind, file, kernel, view and source location, else the message."""
     where = (finding.line, finding.column) if finding.line else finding.message
     view = finding.access.view if finding.access else ""
     return finding.kind, finding.file, finding.kernel, where, view

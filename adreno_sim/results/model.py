@@ -1,4 +1,4 @@
-"""What a check found: per kernel, per model output, the plan, and what was not checked."""
+"""The report of a check: kernels, model outputs, findings, the memory plan, and what was not checked."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Status = Literal["ok", "wrong", "vacuous", "part", "unchecked"]
 
 @dataclass
 class PeerReport:
-    """A kernel's results beside those of a second device: compared, of these equal in every bit, out of tolerance (differ)."""
+    """Results of a kernel compared with a second device's: how many, how many equal in every bit, how many out of tolerance."""
 
     compared: int = 0
     equal: int = 0
@@ -56,7 +56,7 @@ class KernelReport:
 
     seconds: wall time of the launches (first use included); device_seconds where the device times them.
     accesses: where the device checks them.
-    compared: comparisons with golden; wrong and vacuous count those that failed or said nothing.
+    compared: comparisons with golden; wrong counts failed ones, vacuous uninformative ones (the name of the JSON key).
     max_abs, max_ulp: largest over the comparisons; worst_index into the logical result, of the largest error relative
     to its tolerance. part_of: the function through whose result a kernel that writes only workspaces is judged.
     peer: where the run was compared with a second device.
@@ -92,12 +92,12 @@ class KernelReport:
 
 @dataclass(frozen=True)
 class SubgraphReport:
-    """A subgraph for OpenCL ML: its operators, and what a run of it copied and where its tensors lay.
+    """A subgraph for OpenCL ML: its operators, and the copies and tensor memory of its last run.
 
     interface: version. copies_in, copies_out, copied_bytes: between its own tensors and the program's buffers, on the device;
     bound: tensors that are the program's buffers themselves. on_chip: bytes of tensors in on-chip memory, on_chip_peak at once,
     of on_chip_size; rejected: bytes between operators that did not fit; buffers: bytes of device memory for the others.
-    tuned: what came of the tuning cache, "" without one.
+    tuned: a message on the tuning cache, "" without one.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Snapshots: what a check found last time, kept as a small JSON file beside the tests that use it.
+"""Snapshots: the recorded findings and figures of a check, a small JSON file beside the tests that use it.
 
 One file holds many snapshots by name. A test compares; with `update` it records instead, and says so. A snapshot that no
 test asked for any more shows in `unused`.
@@ -65,7 +65,7 @@ class SnapshotFile:
         return f"snapshot {name!r} in {self.path.name} differs:\n" + "\n".join(_differences(self._stored[name], value, name))
 
     def unused(self) -> list[str]:
-        """Stored snapshots that nobody asked for."""
+        """Names of stored snapshots that no test has read."""
         return sorted(set(self._stored) - self._asked)
 
     def save(self) -> None:

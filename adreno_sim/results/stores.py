@@ -1,4 +1,4 @@
-"""Stores a replay recorded, as the detail of a finding tells them."""
+"""Recorded stores of a replay as JSON for the detail of a finding."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..findings import WorkItem
 
 
 def describe_stores(events: Iterable[StoreEvent], kernel: str, source: str) -> list[dict[str, Any]]:
-    """Every store with its place, work-item, value and source line, in order."""
+    """Every store in order, with its source location, work-item, value and source line."""
     lines = source.splitlines()
     return [_store_to_json(event, kernel, lines) for event in sorted(events, key=lambda event: event.order)]
 

@@ -1,1 +1,1 @@
-"""Many checks at once: every model on every device for every target, resumable, each in a process of its own."""
+"""Checks every model on every device for every target, each in a process of its own; a sweep can be resumed."""

@@ -15,7 +15,7 @@ from .case import Case, Outcome, Result
 STATUS = {0: "ok", 1: "findings", 2: "failed", 3: "unsupported"}
 
 LOG_CHARACTERS = 20_000
-"""Of what a case printed, at the end, that is kept."""
+"""Characters of a case's output that are recorded, from its end."""
 
 
 def run_case(case: Case, limit: float, content: bytes | None = None) -> Result:

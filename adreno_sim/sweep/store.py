@@ -39,7 +39,7 @@ class Store:
         return data
 
     def put(self, case: Case, result: Result) -> None:
-        """Keep what became of a case. Each file appears complete or not at all."""
+        """Store the result of a case. Each file appears complete or not at all."""
         write_text(self.folder / f"{case.key}.log", result.log)
         report = self.folder / f"{case.key}.report.json"
         if result.report is not None:

@@ -28,7 +28,7 @@ class GoldenCall:
 class GoldenData:
     """What the calls of one run should compute, each given what the calls before it should have computed.
 
-    calls: call index (as a decimal text) -> what is known of it. origin: where the inputs come from, in words.
+    calls: call index (as a decimal text) -> its recorded results. origin: the source of the inputs, in words.
     references: names of whole-model references. unchecked: what no reference says anything about.
     arrays: "input/NAME", "INDEX/POSITION" and "output/REFERENCE/NUMBER" -> array.
     bound: relative tolerance of the outputs, for a model stored in halves; None = that of their type.

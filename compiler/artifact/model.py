@@ -73,7 +73,7 @@ class KernelCode:
 
 @dataclass(frozen=True)
 class GraphCode:
-    """A subgraph for OpenCL ML: JSON as TVM's runtime loads it, and where its constants lie (their names -> keys)."""
+    """A subgraph for OpenCL ML: JSON as TVM's runtime loads it, and its constants: name -> key of CompiledModel.constants."""
 
     name: str
     source: str
@@ -82,7 +82,7 @@ class GraphCode:
 
 @dataclass(frozen=True)
 class OffloadDecision:
-    """What became of one candidate for OpenCL ML. operators: those inside, by name; reason: why it was offloaded or kept."""
+    """The decision on one candidate for OpenCL ML. operators: their names; reason: why it is offloaded, or falls back to TVM."""
 
     name: str
     operators: tuple[str, ...]

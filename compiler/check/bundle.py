@@ -1,4 +1,4 @@
-"""Compile a model into a bundle file, with golden results inside where asked for."""
+"""Compiles a model into a bundle file, on request with golden results inside."""
 
 from __future__ import annotations
 

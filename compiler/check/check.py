@@ -75,7 +75,7 @@ def check(
 
 
 def _open(device: str | Device | None, asked: dict[str, Any]) -> Device:
-    """asked: RunOptions that were asked for. A device that is open has its own seed, and must have these checks."""
+    """asked: the caller's RunOptions. An open device keeps its own seed; its checks must be those in `asked`."""
     checks = asked.get("checks")
     if device is None or isinstance(device, str):
         opened = open_device(device, **asked)
@@ -90,7 +90,7 @@ def _open(device: str | Device | None, asked: dict[str, Any]) -> Device:
 class _Run:
     """One check: fills a Report stage by stage.
 
-    asked: RunOptions that were asked for, which a second device gets too. refused: kernels that do not build, by name, with the
+    asked: the caller's RunOptions, which a second device gets too. refused: kernels that do not build, by name, with the
     reason.
     """
 
@@ -180,7 +180,7 @@ class _Run:
         return report
 
     def _settle(self, compiled: CompiledModel) -> CompiledModel:
-        """The model with the plan it is to run with, written where it is to be kept."""
+        """The model with the memory plan to run with, saved where the options name a file."""
         if self.options.plan is not None:
             with self._stage("plan"):
                 compiled = replan(compiled, self.options.plan, DeviceRules.of_device(self.device))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Golden(Protocol):
-    """What calls should compute. forces: each call supposes that those before it computed exactly what they should."""
+    """The expected results of calls. forces: each call must be given the exact results of those before it."""
 
     @property
     def forces(self) -> bool: ...

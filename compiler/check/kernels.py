@@ -36,10 +36,10 @@ class KernelObserver(Observer):
     A call's tensor arguments are read before it, golden says what it makes of those, and every argument that a kernel may
     write or golden changed is compared. The copies live for one call. With `keep_going` a wrong value does not end the run;
     the calls after it are judged on the inputs they were really given, or on golden ones where golden supposes these.
-    on_wrong: told of each wrong result: the call, the position of the argument, what golden has there, the finding.
+    on_wrong: called for each wrong result with the call, the argument's position, the golden array and the finding.
     seconds: by stage, of what happens around launches.
-    refused: kernels that cannot run; with `keep_going`, golden stands in for the functions that launch them.
-    peer: a second device to lay the results beside. tolerance: relative, in place of that of the results' type.
+    refused: kernels that cannot run; with `keep_going`, golden results replace those of the functions that launch them.
+    peer: a second device whose results are compared. tolerance: relative; None = that of the results' type.
     """
 
     def __init__(
@@ -175,7 +175,7 @@ class KernelObserver(Observer):
         line = column = 0
         if (
             name not in self._replayed and call.device.info.records_stores and not call.function.graphs()
-        ):  # one replay a kernel tells the defect; the others would repeat it
+        ):  # one replay a kernel: more would show the same stores
             self._replayed.add(name)
             element = int(np.ravel_multi_index(result.worst, got.shape)) if result.worst else 0
             stores = replay(self._model, call, self._built, before, position, element)
@@ -191,7 +191,7 @@ class KernelObserver(Observer):
         return False
 
     def _tolerance_of(self, call: FunctionCall, dtype: str) -> float | None:
-        """The relative tolerance for a result: the one asked for, None = its type's.
+        """The relative tolerance for a result; None = that of its type.
 
         A subgraph of halves stores each layer within the tolerance of one kernel; independent roundings of n in a row add up like
         sqrt(n).
@@ -203,7 +203,7 @@ class KernelObserver(Observer):
         return float((self._tolerance or TOLERANCE["float16"]) * np.sqrt(max(layers, 1)))
 
     def _blame(self, call: FunctionCall, before: Sequence[np.ndarray | None]) -> str:
-        """For a subgraph: which of its operators goes wrong first on what it was given."""
+        """For a subgraph: text on its first operator that is wrong on its own inputs; "" where golden does not know."""
         if self._golden is None or not self._golden.knows(call) or call.function.name not in self.graphs:
             return ""
         program, _ = self.graphs[call.function.name]

@@ -1,4 +1,4 @@
-"""What of a model ran as OpenCL ML, and what did not, for the report."""
+"""Reports the subgraphs that ran as OpenCL ML and the operators that fell back to TVM's kernels."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..artifact.model import CompiledModel
 def offload_report(
     model: CompiledModel, runs: Mapping[str, tuple[MLProgram, GraphRun]], info: DeviceInfo
 ) -> tuple[list[SubgraphReport], list[FallbackReport]]:
-    """The subgraphs that ran, with the copies of their last run, and the operators that were kept."""
+    """The subgraphs that ran, with the copies of their last run, and the operators that fell back."""
     chosen = {decision.name: decision for decision in model.offload if decision.offloaded}
     subgraphs = []
     for name, (program, run) in runs.items():

@@ -1,4 +1,4 @@
-"""A second device beside the first: every call runs there too, on the same inputs, and the results are laid side by side."""
+"""Runs every call on a second device too, on the same inputs, and compares the results of both."""
 
 from __future__ import annotations
 

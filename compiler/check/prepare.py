@@ -50,7 +50,7 @@ class CheckOptions(CompileOptions):
     the model as it is, and seed also orders the work-items of a device that `check` opens.
     keep_going: go on after the first wrong value. strict: warnings count as errors.
     plan: the planner whose memory plan runs; None = the plan as compiled (the fixed pipeline's is that of tvm-fixed).
-    compare_with: a second device: every call also runs there, on the same inputs, and the results are laid side by side.
+    compare_with: a second device: every call also runs there on the same inputs, and the results are compared.
     save: also write the compiled model to this file, as a bundle.
     allow: findings that are accepted; None = the entries of the nearest adreno-sim.toml or pyproject.toml.
     reproduce: write the first failing launch to this folder (new or empty); reproduce_kernel: only a launch of this kernel.
@@ -68,7 +68,7 @@ class CheckOptions(CompileOptions):
 
 @dataclass(frozen=True)
 class PreparedRun:
-    """Ready to run. origin: where the inputs come from, in words. references: name -> outputs of the whole model.
+    """A model that is ready to run. origin: the source of the inputs, in words. references: name -> outputs of the whole model.
 
     golden is None, and references empty, for a bundle without golden results, or on other inputs than theirs.
     unchecked: what no reference will say anything about. bound: relative tolerance of the outputs, None = their type's.
@@ -88,7 +88,7 @@ class PreparedRun:
 
 
 ApplyPlan = Callable[[CompiledModel], CompiledModel]
-"""Told of the compiled model; gives it the memory plan it is to run with."""
+"""Maps the compiled model to the same model with the memory plan to run with."""
 
 Stage = Callable[[str], AbstractContextManager[None]]
 """Brackets a named stage, for timing and progress."""
@@ -158,7 +158,7 @@ def _prepare_bundle(compiled: CompiledModel, inputs: Inputs | None, options: Com
 
 
 def _add_own_runtime(model: Model, arrays: Arrays, references: dict[str, Outputs], unchecked: list[str]) -> None:
-    """What the framework that the model comes from computes."""
+    """Add the outputs that the model's own framework computes."""
     from ...golden.model_reference import has_onnxruntime, run_onnx
 
     if model.torch is not None:
@@ -177,7 +177,7 @@ def _add_own_runtime(model: Model, arrays: Arrays, references: dict[str, Outputs
 def choose_inputs(
     model: Model, inputs: Inputs | None, options: CompileOptions, whole: ModelReference
 ) -> tuple[Arrays, str, Outputs]:
-    """The arrays, in words where they come from, and the reference outputs for them.
+    """The input arrays, their source in words, and the reference outputs for them.
 
     Seeded ones are scaled by the largest of SCALES at which every output says something, by 1 where none does.
     """

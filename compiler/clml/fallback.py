@@ -1,4 +1,4 @@
-"""Why operators stayed with TVM's kernels."""
+"""Lists the operators that fall back to TVM's kernels, with the reason."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ SINGLE = {
 
 
 def fallback_decisions(mod: IRModule, capabilities: MLCapabilities, known: Container[str]) -> list[OffloadDecision]:
-    """The operators outside subgraphs, with why each is no operator of OpenCL ML; equal ones counted as one.
+    """The operators outside subgraphs, each with the reason why OpenCL ML does not take it. Equal ones make one decision.
 
-    known: functions that are subgraphs. Those that the policy put back are told of elsewhere.
+    known: names of functions that are subgraphs. Subgraphs that the policy rejects have decisions of their own.
     """
     found: Counter[tuple[str, str]] = Counter()
     for call, second in _calls(mod, known):
@@ -57,14 +57,14 @@ def _calls(mod: IRModule, known: Container[str]) -> Iterator[tuple[Any, Any]]:
 
 
 def _is_dense(call: Any, second: Any) -> bool:
-    """A product with turned constant weights: the policy put it back, or its sizes do not fit, which is told there."""
+    """True for a product with transposed constant weights: the policy's decision covers it."""
     return read.op_name(call) == "relax.matmul" and second is not None and read.op_name(second) == "relax.permute_dims"
 
 
 def _reason(call: Any, capabilities: MLCapabilities) -> str:
     name = read.op_name(call)
     if name == "relax.permute_dims" and read.kind(call.args[0]) in ("GenericConst", "Constant"):
-        return ""  # weights turned for an operator that is told of itself
+        return ""  # transposed weights of an operator that has a decision of its own
     if name == "relax.matmul":
         return "OpenCL ML takes products of matrices with constant weights (and a bias for one row)"
     if name not in SINGLE:

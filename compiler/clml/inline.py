@@ -1,4 +1,4 @@
-"""Putting composites and subgraphs back: the same calls without the functions around them."""
+"""Inlines composite functions and subgraphs of Relax modules."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ Emit = Callable[[Any], Any]
 
 
 def as_main(function: Any, mod: Any) -> Any:
-    """A module of a subgraph as `main`, without functions inside and without attributes: what it computes, for any target.
+    """A module whose `main` computes what the subgraph `function` computes, without inner functions and attributes.
 
-    mod: has the PrimFuncs that it calls.
+    mod: defines the PrimFuncs that `function` calls.
     """
     tvm = import_tvm()
     relax = tvm.relax
@@ -35,7 +35,7 @@ def as_main(function: Any, mod: Any) -> Any:
 
 
 def inline_functions(mod: Any, names: Container[str]) -> Any:
-    """`mod` with the calls of the functions `names` replaced by what they do."""
+    """`mod` with every call of the functions `names` inlined, and these functions removed."""
     tvm = import_tvm()
     relax = tvm.relax
     kept = {var.name_hint: function for var, function in mod.functions_items() if var.name_hint in names}

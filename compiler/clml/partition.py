@@ -112,7 +112,7 @@ class Offload:
         return self._choose(mod)
 
     def _choose(self, mod: IRModule) -> IRModule:
-        """Put back what the policy keeps."""
+        """Inline the subgraphs that the policy rejects, and record a decision for each."""
         kept = []
         mod = _number_subgraphs(mod)
         for name, function in sorted(_subgraphs(mod), key=lambda pair: (len(pair[0]), pair[0])):
@@ -137,7 +137,7 @@ def _subgraphs(mod: IRModule) -> Iterator[tuple[str, Any]]:
 
 
 def _number_subgraphs(mod: IRModule) -> IRModule:
-    """Subgraphs named clml_0, clml_1, ... in the order in which they are called; TVM strings all their operators together."""
+    """Rename subgraphs to clml_0, clml_1, ... in call order. TVM's names list all operators and grow without bound."""
     tvm = import_tvm()
     names = {name for name, _ in _subgraphs(mod)}
     called: dict[str, None] = {}
@@ -160,7 +160,7 @@ def _kinds(graph: Graph) -> list[str]:
 
 
 class _Names(defaultdict[int, str]):
-    """Names of constants made up as they are asked for."""
+    """Makes up a name for each constant at first access."""
 
     def __contains__(self, key: object) -> bool:
         return True

@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from tvm.ir.transform import Pass
 
 TRANSPOSED_AXES = {"relax.matmul": (1, 0), "relax.nn.conv2d_transpose": (1, 0, 2, 3)}
-"""Operator -> axes that turn its constant second operand into (N, K), or OIHW."""
+"""Operator -> axes that transpose its constant second operand to (N, K) or OIHW."""
 
 
 def transpose_weights() -> Pass:
-    """Constant weights of dense layers and transposed convolutions as permute_dims of a turned constant.
+    """Relax pass: weights of dense layers and transposed convolutions become permute_dims of a transposed constant.
 
-    The runtime wants them turned, and a code generator cannot change constants. What is not offloaded is folded back.
+    TVM's runtime expects transposed weights, and a code generator cannot change constants. FoldConstant undoes the rest.
     """
     tvm = import_tvm()
 

@@ -215,7 +215,7 @@ ABSENT: dict[str, frozenset[str]] = {
     "0.26": frozenset(),
     "0.27": frozenset({"average-pooling"}),
 }
-"""Which of the defects each TVM series does not have: by this a TVM is told from others, whatever it calls itself."""
+"""TVM series -> the defects it does not have. Identifies the series of a TVM whose version says otherwise."""
 
 
 def fixes_of(defect: Defect) -> tuple[str, ...]:

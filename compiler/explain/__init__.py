@@ -1,1 +1,1 @@
-"""Why each tensor of a model lies where it does."""
+"""Explains the storage scope of each tensor of a model."""

@@ -1,4 +1,4 @@
-"""Constants of a model, equal ones kept once."""
+"""A pool of a model's constants; equal constants share one entry."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ def _with_access(param: Param, launches: list[Launch], kernels: Mapping[str, Ker
 
 @dataclass
 class _Builder:
-    """Translates one function; `names` keeps buffers and variables apart by handle."""
+    """Translates one function. `names` gives each buffer and variable, identified by its handle, a name of its own."""
 
     function: str
     kernels: Mapping[str, KernelCode]

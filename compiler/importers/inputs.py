@@ -13,7 +13,7 @@ from ...base.errors import AdrenoSimError
 from .load import Model, ModelInput
 
 INTEGERS_BELOW = 8
-"""Seeded integers lie in [0, 8): valid as indices of most tables, and denormals when their bits pass through floats."""
+"""Seeded integers are in [0, 8): valid as indices of most tables, and denormals when their bits pass through floats."""
 
 SYMBOL_DEFAULT = 2
 """Size of a symbolic dimension nobody gave: 1 would hide broadcasting and stride mistakes."""

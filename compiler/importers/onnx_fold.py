@@ -16,7 +16,7 @@ NOT_FOLDED = ("If", "Loop", "Scan", "RandomNormal", "RandomUniform", "RandomNorm
 
 
 class _Known:
-    """Values of constants by name, made into arrays when first asked for."""
+    """Constants by name; each becomes an array at first access."""
 
     def __init__(self, tensors: Iterable[onnx.TensorProto]):
         self._tensors = {tensor.name: tensor for tensor in tensors}

@@ -179,7 +179,7 @@ def _has_subgraph(node: NodeProto) -> bool:
 
 
 def _copy(message: M) -> M:
-    """A copy that outlives the list it stands in."""
+    """A copy that stays valid after its list is cleared."""
     fresh = type(message)()
     fresh.CopyFrom(message)
     return fresh

@@ -1,4 +1,4 @@
-"""Layer numbers: which calls of a function are layers, and which of them a list of numbers means."""
+"""Numbers the calls of a function that are layers, and resolves a user's list of layer numbers."""
 
 from __future__ import annotations
 

@@ -118,7 +118,7 @@ def cast(array: np.ndarray, dtype: str, layer: int) -> np.ndarray:
 
 
 def rebuild_call(call: Any, args: list[Any], out_dtype: str) -> Any:
-    """The same operator call on other operands, asked for another output type where it can give one."""
+    """The same operator call on other operands, with `out_dtype` as its output type where the operator has that attribute."""
     relax = import_tvm().relax
     name = str(call.op.name)
     if name not in WITH_OUT_DTYPE:

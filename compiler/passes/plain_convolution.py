@@ -21,7 +21,7 @@ TRANSPOSED = ("relax.nn.conv1d_transpose", "relax.nn.conv2d_transpose", "relax.n
 
 
 def keep_plain() -> Pass:
-    """Relax pass before ConvertLayout: legalise such convolutions at once, which hides them from the layout passes."""
+    """Relax pass before ConvertLayout: legalises such convolutions, which hides them from the layout passes."""
     return rewrite_calls("KeepPlainConvolutions", (*TRANSPOSED, "relax.nn.conv2d"), _legalise)
 
 

@@ -34,7 +34,7 @@ def replan_storages() -> Pass:
 
 
 def place_tensors(name: str, place: Callable[[Sequence[PlannedTensorVar]], Placement]) -> Pass:
-    """Module pass after StaticPlanBlockMemory: the tensors that it planned, where `place` puts them."""
+    """Module pass after StaticPlanBlockMemory: moves the planned tensors to the storages and offsets that `place` returns."""
     tvm = import_tvm()
 
     def transform(mod: Any, _ctx: Any) -> Any:
@@ -74,7 +74,7 @@ def _op_name(value: Any) -> str:
 
 
 def _planned_tensors(func: Any) -> list[PlannedTensorVar]:
-    """The tensors of a straight-line function that lie in planned storages; none where the plan must be kept."""
+    """The tensors in planned storages of a function; empty for branches and symbolic sizes, which keep TVM's plan."""
     relax = import_tvm().relax
     bindings = [binding for block in func.body.blocks for binding in block.bindings]
     if any(isinstance(binding, relax.VarBinding) and isinstance(binding.value, relax.If) for binding in bindings):

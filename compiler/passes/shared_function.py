@@ -25,7 +25,7 @@ SCOPES = "adreno_sim.scopes"
 
 
 def split_shared_functions() -> Pass:
-    """Relax pass: calls of one PrimFunc whose operands or results lie in other scopes than the first call's get a copy of it."""
+    """Relax pass: copies a PrimFunc for calls whose operands or results have other scopes than those of its first call."""
 
     def transform(mod: Any, _ctx: Any) -> Any:
         first: dict[str, list[str]] = {}

@@ -44,7 +44,7 @@ def _rewrite(builder: Any, call: Any) -> Any:
 
 
 def _strip_broadcast(builder: Any, term: Any) -> Any:
-    """The operand before a broadcast that changes nothing."""
+    """The operand of a broadcast_to its own shape; any other `term` as it is."""
     broadcast = _call_of(builder, term, "relax.broadcast_to")
     if broadcast is None or not _same_shape(broadcast.args[0], term):
         return term
@@ -63,7 +63,7 @@ def _call_of(builder: Any, value: Any, operator: str) -> Any:
 
 
 def _lookup(builder: Any, value: Any) -> Any:
-    """What a variable stands for; anything else, and a parameter, as it is."""
+    """The expression bound to a variable; `value` itself for a parameter and for any other expression."""
     found = builder.lookup_binding(value) if isinstance(value, import_tvm().relax.Var) else None
     return value if found is None else found
 

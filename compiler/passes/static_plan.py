@@ -1,4 +1,4 @@
-"""TVM's static planning of storages, as arithmetic on sizes: which storage each tensor gets.
+"""TVM's static memory planning as arithmetic on sizes: assigns each tensor a storage.
 
 A tensor takes the smallest free storage of its kind that holds it, if that is less than 16 times too large; else the
 largest free one that is not 16 times too small, which grows; else a new one. Among equal sizes the one free for

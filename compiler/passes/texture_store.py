@@ -20,7 +20,7 @@ STORE = "tirx.texture2d_store"
 
 
 def gather_texture_stores() -> Pass:
-    """TIR pass: the lanes of a texture store are gathered in a private array, and stored once after the loop.
+    """TIR pass: collects the lanes of a texture store in a private array, and stores the texel once after the loop.
 
     `for lane: a; store(texel, v(lane)); b` becomes `for lane: a; t[lane] = v(lane); b` followed by
     `store(texel, t[0:4])`, each store of a loop with an array of its own. VectorizeLoop handles what is left in the
@@ -39,7 +39,7 @@ def gather_texture_stores() -> Pass:
 
 @dataclass
 class _SplitBody:
-    """A vectorised loop body taken apart: what stays in the loop, what follows it, the arrays between them."""
+    """A split loop body: statements that stay in the loop, statements after it, and the arrays that connect them."""
 
     inside: Any = None
     after: Any = None

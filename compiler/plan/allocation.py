@@ -21,7 +21,7 @@ class Slot:
 
 @dataclass(frozen=True)
 class Allocation:
-    """A plan for `problem`: item i lies at byte offsets[i] of storage storage_of[i], which has storages[...] bytes.
+    """A plan for `problem`: item i starts at byte offsets[i] of storage storage_of[i]; storages[n] is the size of storage n.
 
     slots: the textures behind storages that are one (storage number -> Slot). bound: bytes the planner proved no plan can
     go below, where it proved any. unit: sizes count in multiples of it. note: what a reader must know.

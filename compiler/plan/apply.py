@@ -43,7 +43,7 @@ def _from_file(path: str, problem: Problem) -> Allocation:
 def apply(model: CompiledModel, allocation: Allocation, rules: DeviceRules) -> CompiledModel:
     """`model` with the allocation written into `main`; what the planner was not asked to place stays as it is.
 
-    Functions that `main` calls become a part of it, so that their tensors can lie beside its own.
+    Functions that `main` calls are inlined first, so that one plan covers their tensors too.
     Raises AdrenoSimError where the allocation is of another model, UnsupportedError where the device cannot hold it, or
     where input shapes are symbolic: a placement is for given sizes.
     """

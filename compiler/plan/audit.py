@@ -1,4 +1,4 @@
-"""Is a memory plan safe on a device: views fit, live tensors are apart, images are legal, nothing is read unwritten."""
+"""Checks a memory plan on a device: views fit, live tensors do not overlap, images are legal, reads follow writes."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def _check_overlaps(plan: MemoryPlan, rules: DeviceRules, planner: str) -> Itera
 
 
 def _meetings(tensors: list[PlannedTensor], rules: DeviceRules) -> Iterator[tuple[PlannedTensor, PlannedTensor]]:
-    """Pairs live at one time whose bytes meet; of a set of live tensors that lie apart only neighbours can meet."""
+    """Pairs of tensors that are live together and overlap; each new tensor is compared with its neighbours by offset."""
     ends = sorted(range(len(tensors)), key=lambda number: tensors[number].last)
     live: list[tuple[int, int]] = []
     done = 0

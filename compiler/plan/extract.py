@@ -27,7 +27,7 @@ LARGEST_EXTENT = 2**31 - 1
 
 
 def row_aligned_sizes(alignment: int = ROW_ALIGNMENT) -> Size:
-    """Sizes with texture rows rounded up to `alignment` bytes, as TVM's planner means to compute them."""
+    """A size function that rounds texture rows up to `alignment` bytes, as TVM's planner intends."""
 
     def size(spec: TensorSpec) -> int:
         view = spec.lower()

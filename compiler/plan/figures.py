@@ -20,7 +20,7 @@ SEARCHING = ("arena", "optimal")
 
 
 def figures(footprint: Footprint) -> dict[str, Any]:
-    """What is kept of a footprint: the live lower bound, and bytes by planner (those that gave a plan)."""
+    """The recorded figures of a footprint: the live lower bound, and bytes for each planner that gave a plan."""
     planners = {row.planner: row.total for row in footprint.rows if not row.skipped}
     return {"tensors": len(footprint.problem.items), "lower_bound": footprint.problem.lower_bound(), "planners": planners}
 

@@ -38,7 +38,7 @@ class Footprint:
 
     plan: None for a trace, which has no storages yet. rows, allocations: in the same order; an allocation is None where
     its row says why it was skipped. rule: how sizes were computed. findings: of the audit of `plan` as compiled.
-    graphs: where the tensors inside subgraphs for OpenCL ML lie; they are none of `problem`.
+    graphs: plans of the tensors inside subgraphs for OpenCL ML, which `problem` does not contain.
     """
 
     source: str
@@ -57,7 +57,7 @@ class Footprint:
         return min(pairs, key=lambda pair: (not pair[0].fits, pair[1].total))[1] if pairs else None
 
     def of(self, planner: str) -> Allocation:
-        """The allocation of a planner. AdrenoSimError where it was not asked for, or has none."""
+        """The allocation of a planner. Raises AdrenoSimError where it did not run or gave no plan."""
         for allocation, line in zip(self.allocations, self.rows, strict=True):
             if line.planner == planner:
                 if allocation is None:

@@ -1,4 +1,4 @@
-"""Follows a VM program without a device: which tensors it makes, where they lie, from when to when they are used."""
+"""Interprets a VM program without a device and records each tensor's storage, offset, first and last use."""
 
 from __future__ import annotations
 

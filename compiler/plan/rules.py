@@ -106,7 +106,7 @@ class DeviceRules:
 
 
 def spec_of(item: Item) -> TensorSpec:
-    """The tensor that an item of a plan stands for."""
+    """The tensor spec of an item of a plan."""
     return TensorSpec(item.shape, item.dtype, item.scope)
 
 

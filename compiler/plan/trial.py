@@ -1,4 +1,4 @@
-"""Tries a memory plan on a device: every storage allocated at once, every byte written, every tensor's view made in it."""
+"""Tries a memory plan on a device: allocates all storages together, writes every byte, creates every tensor's view."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The programs of a model's kernels on one device: built when asked for, or ahead of that, in threads."""
+"""Builds the programs of a model's kernels on one device: at first use, or earlier in threads."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ...device.protocol import Device, Program
 from ..artifact.model import CompiledModel
 
 AHEAD = 4
-"""Programs that are begun behind one that is asked for: few, as a run may need no other."""
+"""Programs to build ahead of the requested one: few, because a run may end before it needs them."""
 
 
 class Builds:

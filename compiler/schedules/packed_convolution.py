@@ -103,7 +103,7 @@ class _Taps:
 
 
 def input_channel(groups: int, inputs: int, outputs: int) -> Callable[[Any, Any, Any], Index]:
-    """index(block of the output, its lane, input of its group) -> where that input channel lies in the packed data.
+    """index(block of the output, its lane, input of its group) -> the position of that input channel in the packed data.
 
     inputs, outputs: channels per group. Where a group's outputs are whole texels the index does not depend on the lane;
     depthwise it is the output's own.

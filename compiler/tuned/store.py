@@ -24,7 +24,7 @@ WORKLOADS, RECORDS = "database_workload.json", "database_tuning_record.json"
 SCHEMA = "adreno-sim/tuning/1"
 
 NEVER = 1e10
-"""Seconds that stand for a rejected candidate in MetaSchedule's databases."""
+"""Seconds recorded for a rejected candidate: MetaSchedule's databases have no other way to say it."""
 
 ENDED = "rejected by a run that was ended before it wrote the reason"
 
@@ -195,7 +195,7 @@ def decisions_of(trace: Any) -> list[str]:
 
 
 def key_of(trace: Any) -> tuple[str, ...]:
-    """What tells a candidate from the others of its task."""
+    """The key of a candidate among those of its task."""
     return (variant_of(trace), *decisions_of(trace))
 
 

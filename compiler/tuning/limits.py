@@ -1,4 +1,4 @@
-"""Which limits of a device a compiled function breaks, told before it runs."""
+"""Lists the device limits that a compiled function breaks, before it runs."""
 
 from __future__ import annotations
 

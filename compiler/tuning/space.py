@@ -58,7 +58,7 @@ def _is_padded(sch: Any, anchor: Anchor) -> bool:
 
 
 def _weight_texture(anchor: Anchor) -> bool:
-    """Weights that lie as texels already, or a matrix whose rows can be cut into fours."""
+    """True for weights stored as texels, and for a matrix whose rows divide by four."""
     return anchor.packed or _matrix_in_fours(anchor)
 
 

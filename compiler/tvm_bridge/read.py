@@ -22,7 +22,7 @@ def kind(node: Any) -> str:
 
 
 def key(node: Any) -> int:
-    """Identity of the object behind `node` (several Python objects may stand for one)."""
+    """Identity of the TVM object behind `node`; several Python objects may wrap one."""
     return int(node.__chandle__())
 
 

@@ -94,7 +94,7 @@ class OpenCLDevice:
         return OpenCLView(self, spec, storage, offset, dense_bytes(spec), memory, texels, separate=True)
 
     def _pitches(self, spec: ImageSpec) -> tuple[int, int]:
-        """What clCreateImage takes as row and slice pitch of an image over a buffer; 0 where it has none to be told."""
+        """Row and slice pitch for clCreateImage of an image over a buffer; 0 where it must be 0."""
         if spec.kind in ("image1d", "image1d_buffer"):
             return 0, 0
         layout = self._layout(spec)

@@ -74,7 +74,7 @@ _announced: dict[str, None] = {}
 
 
 def announce(platforms: Iterable[str]) -> None:
-    """Say which platforms (index, substring or "") this process is going to open: the loader is set up once, for all."""
+    """Register the platforms (index, substring or "") that this process will open: the loader is set up once, for all."""
     _announced.update(dict.fromkeys(platforms))
 
 
@@ -84,9 +84,9 @@ def get_driver(name: str) -> Driver:
 
 
 def find_driver(platform: str) -> Driver | None:
-    """The driver that a name, or a platform's name or part of it, means; None for an index, "" or another platform.
+    """The driver for its name, or for a part of its platform's name; None for an index, "" or another platform.
 
-    "portable" means the best that gives every known answer: drivers are tried for that, where they were not before.
+    "portable" is the best driver that gives every known answer; drivers without a verdict are tried for it.
     """
     if not platform or platform.isdigit():
         return None
@@ -99,7 +99,7 @@ def find_driver(platform: str) -> Driver | None:
 
 
 def prepare(platform: str) -> None:
-    """Point the OpenCL loader to the drivers that `platform` and those announced mean, before pyopencl loads it.
+    """Point the OpenCL loader to the drivers of `platform` and of the announced platforms, before pyopencl loads it.
 
     Drivers known by name are loaded without others beside them: each driver in a process means one more copy of LLVM in
     it. Leaves the environment alone if the user set OCL_ICD_VENDORS or pyopencl is loaded already.
@@ -122,12 +122,12 @@ def is_available(driver: Driver) -> bool:
 
 
 def is_set_by_user() -> bool:
-    """Whether OCL_ICD_VENDORS comes from outside, and not from here or from a parent process that came here."""
+    """True if the user set OCL_ICD_VENDORS; False if this module set it, in this process or in a parent."""
     return VARIABLE in os.environ and os.environ[VARIABLE] != os.environ.get(OURS)
 
 
 def icd_texts(driver: Driver) -> list[str]:
-    """Texts of the .icd files for a driver that could be loaded here: the system's, then one for where it lies."""
+    """Texts of the .icd files that can load a driver: the system's, then one with the path of its library."""
     found = [file.read_text() for file in _system_files() if _names(file, driver)]
     if not is_set_by_user() and (library := driver.find_library()) is not None:
         found.append(f"{library}\n")
@@ -140,7 +140,7 @@ def other_icd_texts() -> list[str]:
 
 
 def icd_texts_of_platform(platform: str) -> list[str]:
-    """Texts of the .icd files that the loader may have this platform from."""
+    """Texts of the .icd files that may have provided this platform to the loader."""
     driver = next((driver for driver in DRIVERS if driver.platform in platform), None)
     if driver is None:
         return other_icd_texts()
@@ -166,7 +166,7 @@ def find_library(icd: str) -> Path | None:
 
 
 def why_missing(platform: str) -> str:
-    """Why a platform that is known by name is not among those the loader gave; "" for others."""
+    """The reason why the loader did not provide a platform that is known by name; "" for other platforms."""
     driver = find_driver(platform)
     if driver is None and platform.lower() == PORTABLE:
         from .portable import explain
@@ -182,7 +182,7 @@ def why_missing(platform: str) -> str:
 
 
 def _select_icd_files(drivers: list[Driver | None]) -> dict[str, str] | None:
-    """Name and text of the .icd files that the loader is to see; None leaves it to its own folder."""
+    """Name -> text of the .icd files for the loader; None = the loader reads its own folder."""
     system = [file.read_text() for file in _system_files()]
     files = {driver.name: text for driver in drivers if driver is not None and (text := _icd_text(driver))}
     if None not in drivers:
@@ -211,12 +211,12 @@ def _icd_files(path: Path) -> list[Path]:
 
 
 def _names(file: Path, driver: Driver) -> bool:
-    """Whether an .icd file is of a driver, told by the library it names."""
+    """True if an .icd file names the driver's library."""
     return Path(file.read_text().strip()).name.startswith(driver.library)
 
 
 def _write_icd_folder(files: dict[str, str]) -> Path:
-    """A folder with these .icd files, gone when the process ends."""
+    """Write the .icd files to a temporary folder, which the process removes at its end; returns the folder."""
     folder = Path(tempfile.mkdtemp(prefix="adreno-sim-icd-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     for name, text in files.items():

@@ -1,4 +1,4 @@
-"""`cl[:PLATFORM[:DEVICE]]`: which platform and device are meant."""
+"""Opens the OpenCL device that a string `cl[:PLATFORM[:DEVICE]]` names."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def open_opencl(text: str = "", **options: Any) -> OpenCLDevice:
 
 
 def announce(texts: Iterable[str]) -> None:
-    """Say that devices of these texts (as of `open_opencl`) will be opened by this process, before the first is."""
+    """Register the devices (texts as for `open_opencl`) that this process will open, before it opens the first."""
     drivers.announce([_split(text)[0] for text in texts])
 
 
@@ -51,7 +51,7 @@ def _split(text: str) -> tuple[str, str]:
 
 
 def why_unavailable() -> str:
-    """Why no OpenCL device can be had here; "" where one may."""
+    """The reason why this machine has no OpenCL device; "" where it may have one."""
     if find_spec("pyopencl") is None:
         return "OpenCL devices need pyopencl: pip install 'adreno-sim[opencl]'"
     if not drivers.other_icd_texts() and not any(map(drivers.is_available, drivers.DRIVERS)):
@@ -78,7 +78,7 @@ def _platforms(wanted: str) -> list[Any]:
 
 
 def wrong_answers(handle: Any) -> tuple[str, ...]:
-    """What a device gets wrong: a sentence for each known answer that it does not give, or on why it was not tried."""
+    """A sentence for each known answer that the device does not give, or on why its driver was not tried; empty = all right."""
     problems: list[str] = []
     for icd in drivers.icd_texts_of_platform(str(handle.platform.name)):
         verdict = judge_driver(icd)
@@ -103,7 +103,7 @@ def devices_of(platform: Any) -> list[Any]:
 
 
 def _choose_platform(wanted: str, platforms: Sequence[Any]) -> Any:
-    """The platform that an index, a name or a driver's name means."""
+    """The platform for an index, a platform's name, or a driver's name."""
     driver = drivers.find_driver(wanted)
     if driver is not None and wanted.lower() in (driver.name, drivers.PORTABLE):
         for platform in platforms:

@@ -1,4 +1,4 @@
-"""Device buffers kept for reuse: sizes rounded up to pages, exact size only, last freed first, as TVM's OpenCL runtime does."""
+"""A pool of device buffers, as in TVM's OpenCL runtime: sizes rounded up to pages, exact size only, last freed first."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FULL = ("CL_MEM_OBJECT_ALLOCATION_FAILURE", "CL_OUT_OF_RESOURCES", "CL_OUT_OF_HO
 
 
 class BufferPool:
-    """Every buffer taken from the driver is either in use or kept under its size."""
+    """Every buffer of the driver is in use, or free and listed under its size in bytes."""
 
     def __init__(self, context: cl.Context, max_alloc: int):
         self.context, self.max_alloc = context, max_alloc

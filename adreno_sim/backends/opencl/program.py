@@ -35,7 +35,7 @@ SCALARS = {
 
 @dataclass(frozen=True)
 class OpenCLKernel:
-    """One kernel. `writes` tells, per parameter, whether the kernel may write what it points to."""
+    """One kernel. writes: for each parameter, whether the kernel may write the memory it points to."""
 
     name: str
     params: tuple[KernelParam, ...]
@@ -44,7 +44,7 @@ class OpenCLKernel:
 
 
 class OpenCLProgram:
-    """A built program; its kernels are looked into at first use (a prototype alone may be listed, but has no parameters)."""
+    """A built program. Kernels are queried at first use: the driver may list a prototype, which has no parameters."""
 
     def __init__(self, handle: cl.Program, source: str):
         self._handle, self._source = handle, source
@@ -77,7 +77,7 @@ def build(context: cl.Context, source: str, options: str) -> OpenCLProgram:
 
 
 def _log(program: cl.Program, context: cl.Context, error: cl.Error) -> str:
-    """The driver's build log: asked for, or as pyopencl put it into its error."""
+    """The driver's build log, else the part of pyopencl's error that quotes it."""
     try:
         log = str(program.get_build_info(context.devices[0], cl.program_build_info.LOG)).strip()
     except cl.Error:

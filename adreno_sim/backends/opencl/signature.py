@@ -1,4 +1,4 @@
-"""Kernel parameters read from OpenCL C text, for drivers that do not tell them.
+"""Kernel parameters read from OpenCL C text, for drivers that do not report them.
 
 Intel's CPU runtime answers CL_KERNEL_ARG_INFO_NOT_AVAILABLE for every kernel of a program that also declares a kernel
 without defining it. Types hidden behind macros or typedefs are taken for scalars.

@@ -1,6 +1,6 @@
-"""A device put to the test of the known answers; as a program, every device of the drivers that the loader sees.
+"""Runs the kernels with known answers on a device; as a program, on every device that the OpenCL loader finds.
 
-Given a file to write to, the program tells each step in a line of JSON as it begins or ends, so that what a driver was at is
+The program writes a line of JSON to a file as each step begins and ends, so that the step of a driver is
 known even where it takes the process with it.
 """
 
@@ -19,13 +19,13 @@ from .known_answers import KNOWN_ANSWERS, KnownAnswer, Texels
 
 
 def required_answers(info: DeviceInfo) -> list[KnownAnswer]:
-    """The known answers that a device must give: those that need nothing it says it has not."""
+    """The known answers that a device must give: those that need no extension or image support that it lacks."""
     images = bool(info.limits.get("IMAGE_SUPPORT", 1))
     return [known for known in KNOWN_ANSWERS if known.applies(info.extensions, images)]
 
 
 def find_failure(device: Device, known: KnownAnswer) -> str:
-    """The sentence on what a device gets wrong, refusing the kernel included; "" where it answers right."""
+    """A sentence on the wrong answer, or on the rejected kernel; "" where the answer is right."""
     try:
         return known.judge(_run(device, known))
     except AdrenoSimError as error:
@@ -33,7 +33,7 @@ def find_failure(device: Device, known: KnownAnswer) -> str:
 
 
 def _run(device: Device, known: KnownAnswer) -> np.ndarray:
-    """What the argument that holds the answer holds after the kernel."""
+    """The contents of the answer's argument after the launch."""
     kernel = device.build(known.source)["k"]
     args: list[Any] = [_to_device(device, arg) for arg in known.args]
     device.launch(kernel, known.global_size, known.local_size, args)
@@ -56,7 +56,7 @@ def _make_view(device: Device, spec: BufferSpec | ImageSpec, array: np.ndarray) 
 
 
 def try_all(path: str) -> None:
-    """Try every device of every platform, telling it to the file at `path`."""
+    """Try every device of every platform, and write the steps to the file at `path`."""
     import pyopencl as cl
 
     from ...base.run_options import make_options

@@ -1,4 +1,4 @@
-"""What drivers are worth: each is tried on the known answers in a process of its own, and the verdict is kept on disk.
+"""Verdicts on drivers: each runs the kernels with known answers in a process of its own; the verdict is cached on disk.
 
 A driver brings its own LLVM and may crash or hang, so none is loaded to be judged. A verdict holds for one library file, as
 large and as old as it was, on this machine, under this version of the known answers.
@@ -55,7 +55,7 @@ class Verdict:
 
 @dataclass
 class _TrialLog:
-    """What a trial has told so far. asked: the known answer that it is at, and what that is about."""
+    """The messages of a trial so far. asked: name and subject of the known answer that is running, None between two."""
 
     devices: list[JudgedDevice] = field(default_factory=list)
     wrong: list[list[str]] = field(default_factory=list)
@@ -132,7 +132,7 @@ def _try(icd: str) -> tuple[Verdict, bool]:
 
 
 def trial_command(file: Path) -> list[str]:
-    """The process that tries the drivers of its loader and tells it to `file`."""
+    """The command that tries all drivers of its OpenCL loader and writes the results to `file`."""
     return [sys.executable, "-m", f"{__package__}.trial", str(file)]
 
 
@@ -164,7 +164,7 @@ def _add_line(told: _TrialLog, line: dict) -> None:
 
 
 def _conclude(told: _TrialLog, end: str) -> Verdict:
-    """What was told, and how it ended where it did not come to its end."""
+    """The verdict from the messages of a trial; `end` says how its process ended."""
     if not told.devices:
         return Verdict(problem="has no OpenCL device" if told.done else f"is not to be opened: its process {end}")
     if not told.done:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def show(found: Examination, file: IO[str]) -> None:
-    """Print the versions, a line per defect, and what it means."""
+    """Print the versions, a line for each defect, and the verdict."""
     from rich import box
     from rich.table import Table
 

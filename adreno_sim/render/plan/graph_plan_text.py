@@ -1,4 +1,4 @@
-"""Where the tensors of subgraphs for OpenCL ML lie, for people."""
+"""Text on the memory of the tensors of subgraphs for OpenCL ML."""
 
 from __future__ import annotations
 

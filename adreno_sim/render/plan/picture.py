@@ -1,4 +1,4 @@
-"""The picture of a memory plan: time to the right, bytes upwards, a rectangle for each tensor where it lies.
+"""The picture of a memory plan: time to the right, bytes upwards, a rectangle for each tensor.
 
 A `Scene` is the picture as shapes in pixels; plan_svg and plan_png draw it.
 """
@@ -142,7 +142,7 @@ def ticks(low: float, high: float, about: int) -> list[float]:
 
 
 def describe(item: Item, storage: int, offset: int) -> str:
-    """What a tensor is, where it lies, what of it is padding: lines of text."""
+    """Lines of text on a tensor: shape and type, storage and offset, padding."""
     dense = item.dense or item.size
     shape = f"{item.dtype} {'x'.join(map(str, item.shape))}, {item.scope}\n" if item.shape else ""
     return (
@@ -331,7 +331,7 @@ def _columns(points: list[tuple[float, float]], most: int = 4000) -> list[tuple[
 
 
 def _thin(points: list[tuple[float, float]], most: int = 4000) -> list[tuple[float, float]]:
-    """Of very many points, those that are at least a third of a pixel from the one before, extremes kept."""
+    """Up to `most` points as they are; of more, the lowest and the highest in each column half a unit wide."""
     if len(points) <= most:
         return points
     kept: dict[int, list[tuple[float, float]]] = {}

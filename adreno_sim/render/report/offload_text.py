@@ -1,4 +1,4 @@
-"""What ran as OpenCL ML and what was kept, in lines."""
+"""Lines on the subgraphs that ran as OpenCL ML and on the operators that fell back to TVM's kernels."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ def to_sarif(
 ) -> dict[str, Any]:
     """One run with a result per finding; allowed ones are suppressed results with the entry's reason.
 
-    sources: text of kernels that are no files, by the path under which the findings' places are told (see `uri`).
+    sources: text of kernels that are no files, by the path in the findings' locations (see `uri`).
     """
     used = sorted({finding.kind for finding in [*findings, *(item.finding for item in allowed)]}, key=lambda kind: kind.label)
     results = [_result(finding, used) for finding in findings]

@@ -22,7 +22,7 @@ SHOWN = 3
 
 
 def show(report: Report, file: IO[str], notes: bool = False) -> None:
-    """Print the whole report; notes among the findings only where asked for."""
+    """Print the whole report; findings of severity note only with `notes`."""
     from rich.text import Text
 
     console = open_console(file)

@@ -45,7 +45,7 @@ def copy_line(copy: ScopeCopy) -> str:
 
 
 def table(tensors: list[TensorScope]) -> Table:
-    """One line per tensor: what it is, what its consumers asked for, what was decided."""
+    """One line for each tensor: its type, the scopes its consumers ask for, and the scope it gets."""
     from rich import box
     from rich.table import Table
 

@@ -1,4 +1,4 @@
-"""Planners by name. Each turns a Problem into an Allocation; none changes the problem."""
+"""The table of planners by name. A planner maps a Problem to an Allocation and leaves the problem unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TVM's StaticPlanBlockMemory (Relax, 0.25 to 0.27), as it is and as it is meant."""
+"""TVM's StaticPlanBlockMemory (Relax, 0.25 to 0.27): with its inflated texture sizes, and with right ones."""
 
 from __future__ import annotations
 

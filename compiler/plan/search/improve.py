@@ -36,7 +36,7 @@ DEEP = 1_500
 """Most items of a group that the search, which recurses once an item, is used for."""
 
 ROUNDS = 3
-"""How often the searches and repair take turns. Each search starts without what the others have learnt."""
+"""Rounds of search and repair. A search keeps no state between rounds."""
 
 SEARCH_PART = 0.65
 """The part of a round's work that is search."""
@@ -68,7 +68,7 @@ class Placement:
 
 
 def lowest_placement(instance: Instance, effort: Effort) -> Placement:
-    """Groups of items that share no time are placed apart; only those that stand out above the bound are searched."""
+    """Places each group of items that are live at a common time on its own; searches only groups above the bound."""
     offsets = np.zeros(len(instance), np.int64)
     goal = instance.bound
     groups = []
@@ -119,7 +119,7 @@ class Search:
         self.stride = 0.5
 
     def run(self) -> None:
-        """Searches and repair in turn: exact on small instances the ones, quick to bring large ones near the bound the other."""
+        """Alternate search, exact on small instances, and repair, which brings large instances near the bound quickly."""
         work = self.effort.work // ROUNDS
         for _ in range(ROUNDS):
             for orders_in_turn, shares in DIVES if len(self.part) <= DEEP else ():

@@ -11,7 +11,7 @@ from .machine_code import compiled
 def place_by_time(instance: Instance, backwards: bool = False) -> Ints:
     """Offsets in units, each item in the smallest gap between those live when it starts (backwards: when it ends).
 
-    Costs the number of items times how many are live at once.
+    Time: the number of items times the largest number live at one instruction.
     """
     begin, finish = instance.start, instance.end
     if backwards:
