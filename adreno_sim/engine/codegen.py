@@ -58,7 +58,7 @@ def emit_module(kernel: ir.Function, spec: Specialization) -> ModuleText:
     """Returns the module of `kernel` for `spec`. Raises UnsupportedError with name and location; AdrenoSimError if `spec`
     does not fit."""
     argument_block.check_arguments(kernel, spec)
-    reason = "asked for" if spec.emitter == "scalar" or spec.count else vector.scalar_reason(kernel, spec)
+    reason = "asked for" if spec.emitter == "scalar" or spec.count else vector.scalar_reason(spec)
     if not reason:
         try:
             return _emit(kernel, spec, vector.plan, vector.region_functions)

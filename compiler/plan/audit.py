@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from ...base.specs import TensorSpec
@@ -40,17 +41,16 @@ class Audit:
 def audit(plan: MemoryPlan, rules: DeviceRules, planner: str = "tvm") -> Audit:
     """Hold `plan` against the rules of a device, and against those of the planner that made it."""
     plan = with_rules(plan, rules)
-    checks = (
-        _check_fit,
-        _check_overlaps,
-        _check_reuse_rule,
-        _check_images,
-        _check_alignment,
-        _check_limits,
-        _check_written_first,
+    findings = chain(
+        _check_fit(plan, rules),
+        _check_overlaps(plan, rules),
+        _check_reuse_rule(plan, planner),
+        _check_images(plan, rules),
+        _check_alignment(plan, rules),
+        _check_limits(plan, rules),
+        _check_written_first(plan),
     )
-    found = tuple(finding for check in checks for finding in check(plan, rules, planner))
-    return Audit(found, bytes_by_cause(plan, rules))
+    return Audit(tuple(findings), bytes_by_cause(plan, rules))
 
 
 def bytes_by_cause(plan: MemoryPlan, rules: DeviceRules) -> dict[str, int]:
@@ -93,7 +93,7 @@ def _by_storage(plan: MemoryPlan) -> dict[str, list[PlannedTensor]]:
     return members
 
 
-def _check_fit(plan: MemoryPlan, rules: DeviceRules, planner: str) -> Iterator[Finding]:
+def _check_fit(plan: MemoryPlan, rules: DeviceRules) -> Iterator[Finding]:
     storages: dict[str, PlannedStorage] = {storage.id: storage for storage in plan.storages}
     for tensor in plan.tensors:
         room, end = storages[tensor.storage].planned_bytes, tensor.offset + rules.view_size(_spec(tensor))
@@ -106,7 +106,7 @@ def _check_fit(plan: MemoryPlan, rules: DeviceRules, planner: str) -> Iterator[F
             yield Finding(Kind.VIEW_TOO_LARGE, what, tensor=tensor.id)
 
 
-def _check_overlaps(plan: MemoryPlan, rules: DeviceRules, planner: str) -> Iterator[Finding]:
+def _check_overlaps(plan: MemoryPlan, rules: DeviceRules) -> Iterator[Finding]:
     for storage, tensors in _by_storage(plan).items():
         for one, other in _meetings(tensors, rules):
             lives = f"live over instructions {one.first} to {one.last} and {other.first} to {other.last}"
@@ -133,7 +133,7 @@ def _meetings(tensors: list[PlannedTensor], rules: DeviceRules) -> Iterator[tupl
         insort(live, (tensors[number].offset, number))
 
 
-def _check_reuse_rule(plan: MemoryPlan, rules: DeviceRules, planner: str) -> Iterator[Finding]:
+def _check_reuse_rule(plan: MemoryPlan, planner: str) -> Iterator[Finding]:
     key = SHARES.get("tvm" if planner.startswith("tvm") else planner)
     for storage, tensors in _by_storage(plan).items() if key else ():
         assert key is not None
@@ -146,7 +146,7 @@ def _check_reuse_rule(plan: MemoryPlan, rules: DeviceRules, planner: str) -> Ite
                 break
 
 
-def _check_images(plan: MemoryPlan, rules: DeviceRules, planner: str) -> Iterator[Finding]:
+def _check_images(plan: MemoryPlan, rules: DeviceRules) -> Iterator[Finding]:
     if rules.image_views:
         return
     textures = [tensor for tensor in plan.tensors if _is_texture(_spec(tensor))]
@@ -158,7 +158,7 @@ def _check_images(plan: MemoryPlan, rules: DeviceRules, planner: str) -> Iterato
         yield Finding(Kind.NO_IMAGE_FROM_BUFFER, message, tensor=textures[0].id, count=len(textures))
 
 
-def _check_alignment(plan: MemoryPlan, rules: DeviceRules, planner: str) -> Iterator[Finding]:
+def _check_alignment(plan: MemoryPlan, rules: DeviceRules) -> Iterator[Finding]:
     for tensor in plan.tensors:
         alignment = rules.alignment(_spec(tensor))
         if tensor.offset % alignment:
@@ -168,7 +168,7 @@ def _check_alignment(plan: MemoryPlan, rules: DeviceRules, planner: str) -> Iter
             yield Finding(Kind.MISALIGNED_VIEW, message, tensor=tensor.id)
 
 
-def _check_limits(plan: MemoryPlan, rules: DeviceRules, planner: str) -> Iterator[Finding]:
+def _check_limits(plan: MemoryPlan, rules: DeviceRules) -> Iterator[Finding]:
     for tensor in plan.tensors:
         if reason := rules.over_limit(_spec(tensor)):
             yield Finding(Kind.LIMIT_EXCEEDED, f"{_tensor_text(tensor)}: {reason}", tensor=tensor.id)
@@ -183,7 +183,7 @@ def _check_limits(plan: MemoryPlan, rules: DeviceRules, planner: str) -> Iterato
         yield Finding(Kind.LIMIT_EXCEEDED, message)
 
 
-def _check_written_first(plan: MemoryPlan, rules: DeviceRules, planner: str) -> Iterator[Finding]:
+def _check_written_first(plan: MemoryPlan) -> Iterator[Finding]:
     for tensor in plan.tensors if plan.accesses_known else ():
         if tensor.read is not None and (tensor.written is None or tensor.read <= tensor.written):
             written = "nothing writes it" if tensor.written is None else f"instruction {tensor.written} writes it first"

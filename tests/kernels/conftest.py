@@ -159,7 +159,7 @@ class Engine:
             start = memories[watch[0]].address + watch[1]
             span = (start, start + watch[2])
         raw = optimistic.run(
-            module, function, spec, total, offset, bounds,
+            function, spec, total, offset, bounds,
             threads=threads, timeout=timeout, watch_range=span, work_dim=len(global_size),
         )  # fmt: skip
         return EngineResult([m.contents() for m in memories.values()], raw.findings, raw.stores, raw.printed)

@@ -55,9 +55,9 @@ def findings(engine, monkeypatch, source: str, elements: int, fast: bool) -> tup
     return result.findings, result.outputs
 
 
-def reporting_run(module, kernel, key, *args, keep=True, **options):
+def reporting_run(kernel, key, *args, keep=True, **options):
     """What `replay.run` stands for: code that looks at every access and reports at once."""
-    return launch.run(optimistic.specialize(module, kernel, key, keep=keep), *args, **options)
+    return launch.run(optimistic.specialize(kernel, key, keep=keep), *args, **options)
 
 
 @pytest.mark.parametrize("name", RULES)
@@ -229,7 +229,7 @@ def launched(sizes: tuple[int, int], n: int = 7, items: int = ITEMS, local: int 
     if local is not None:
         args, specs = [args[0], None], (BufferArg(), LocalArg(local))  # type: ignore[list-item]
     spec = Specialization(local_size=(LOCAL, 1, 1), args=specs, uniform=items % LOCAL == 0)  # type: ignore[arg-type]
-    result = optimistic.run(CHANGING, kernel, spec, (items, 1, 1), (0, 0, 0), args, threads=1)
+    result = optimistic.run(kernel, spec, (items, 1, 1), (0, 0, 0), args, threads=1)
     assert owner is not None
     return sorted(f.kind.label for f in result.findings)
 

@@ -45,12 +45,12 @@ def test_values_findings_and_text_are_those_of_reporting_code(engine, monkeypatc
 def compiled(body: str, **options):
     source = f"__kernel void k(__global int *a, __global int *b) {{ int i = get_global_id(0); {body} }}"
     module = compile_source(source, "", target=FrontEndTarget())
-    return module, module.kernels["k"], Specialization(local_size=(16, 1, 1), args=(BufferArg(), BufferArg()), **options)
+    return module.kernels["k"], Specialization(local_size=(16, 1, 1), args=(BufferArg(), BufferArg()), **options)
 
 
 def test_views_that_overlap_are_restored():
     """What is written through `b` is read through `a`, past whose end the kernel also reads."""
-    module, kernel, key = compiled("b[i] = a[i] + a[i + 1];")
+    kernel, key = compiled("b[i] = a[i] + a[i + 1];")
     results = []
     for limit in (-1, 1 << 20):
         memory, address = launch.zeroed_aligned(4096)
@@ -58,7 +58,7 @@ def test_views_that_overlap_are_restored():
         args = [BoundBuffer(address, 64), BoundBuffer(address, 64)]
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(optimistic, "SNAPSHOT_LIMIT", limit)
-            found = optimistic.run(module, kernel, key, (16, 1, 1), (0, 0, 0), args, threads=1).findings
+            found = optimistic.run(kernel, key, (16, 1, 1), (0, 0, 0), args, threads=1).findings
         results.append((memory.copy(), found))
     np.testing.assert_array_equal(results[0][0], results[1][0])
     assert results[0][1] == results[1][1] and results[0][1][0].access.offset == 64
@@ -75,36 +75,36 @@ def test_only_what_is_read_and_written_is_copied():
         ("atomic_add(b, a[i]);", [(2048, 64)], [(1056, 64)]),
         ("__global int *p = i > 3 ? a : b; *p = 1; b[1] = *p;", [(1024, 64), (2048, 64)], [(1024, 64), (1056, 64)]),
     ):
-        _, kernel, _ = compiled(body)
+        kernel, _ = compiled(body)
         assert optimistic.snapshot_ranges(kernel, args) == copied, body
         assert optimistic.snapshot_ranges(kernel, overlapping) == shared, body
 
 
 def test_what_failed_once_reports_at_once(monkeypatch):
-    module, kernel, key = compiled("b[i] = a[i + 1];")
+    kernel, key = compiled("b[i] = a[i + 1];")
     memory, address = launch.zeroed_aligned(128)
     runs = []
     run = launch.run
     monkeypatch.setattr(launch, "run", lambda *a, **k: runs.append(a[0].spec.deferred_checks) or run(*a, **k))
     for _ in range(2):
         args = [BoundBuffer(address, 64), BoundBuffer(address, 64)]
-        assert optimistic.run(module, kernel, key, (16, 1, 1), (0, 0, 0), args).findings
+        assert optimistic.run(kernel, key, (16, 1, 1), (0, 0, 0), args).findings
     assert runs == [True, False, False] and memory is not None
 
 
 def test_an_endless_loop_past_a_failed_check_is_stopped_and_both_are_told():
-    module, kernel, key = compiled("int x = a[i + 1000]; while (x == 0) x = b[0]; a[i] = x;")
+    kernel, key = compiled("int x = a[i + 1000]; while (x == 0) x = b[0]; a[i] = x;")
     memory, address = launch.zeroed_aligned(256)
     args = [BoundBuffer(address, 64), BoundBuffer(address + 128, 64)]
-    found = optimistic.run(module, kernel, key, (16, 1, 1), (0, 0, 0), args, timeout=0.3).findings
+    found = optimistic.run(kernel, key, (16, 1, 1), (0, 0, 0), args, timeout=0.3).findings
     assert {f.kind.label for f in found} == {"out-of-bounds-read", "watchdog"} and not memory.any()
 
 
 def test_an_unsigned_counter_that_falls_below_zero_is_stopped():
-    module, kernel, key = compiled("for (uint j = 9; j >= 0u; --j) a[i] += j;")
+    kernel, key = compiled("for (uint j = 9; j >= 0u; --j) a[i] += j;")
     memory, address = launch.zeroed_aligned(256)
     args = [BoundBuffer(address, 64), BoundBuffer(address + 128, 64)]
-    found = optimistic.run(module, kernel, key, (16, 1, 1), (0, 0, 0), args, timeout=0.3).findings
+    found = optimistic.run(kernel, key, (16, 1, 1), (0, 0, 0), args, timeout=0.3).findings
     assert [f.kind.label for f in found] == ["watchdog"] and memory.any()
 
 
@@ -119,13 +119,13 @@ def test_an_unsigned_counter_that_falls_below_zero_is_stopped():
     ],
 )
 def test_executed_accesses_are_counted(body, items, executed, proven):
-    module, kernel, key = compiled(body, count=True)
+    kernel, key = compiled(body, count=True)
     owner, address = launch.zeroed_aligned(512)
     args = [BoundBuffer(address, 64), BoundBuffer(address + 256, 64)]
     for threads in (1, 2):
-        counts = optimistic.run(module, kernel, key, (items, 1, 1), (0, 0, 0), args, threads=threads).accesses
+        counts = optimistic.run(kernel, key, (items, 1, 1), (0, 0, 0), args, threads=threads).accesses
         assert owner is not None and counts is not None
         assert (counts.executed, counts.executed_proven) == (executed, proven)
-    plain = optimistic.run(module, kernel, compiled(body)[2], (items, 1, 1), (0, 0, 0), args).accesses
+    plain = optimistic.run(kernel, compiled(body)[1], (items, 1, 1), (0, 0, 0), args).accesses
     assert plain is not None and plain.executed is None and plain.places == counts.places
     assert (plain.proven_places == plain.places) == (executed == proven)

@@ -262,7 +262,6 @@ class SimDevice:
             ranges = self._shadows.lay_out(kernel, args, config.single_writer, config.unaliased)
             bound, spec = self._shadows.bind(ranges, args, bound), config.spec_with(ranges)
         result = optimistic.run(
-            kernel.module,
             kernel.function,
             spec,
             config.total,

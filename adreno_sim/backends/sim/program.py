@@ -18,7 +18,6 @@ class SimKernel:
     """A kernel of a program, built by `device`. non_uniform: the source allows smaller groups at the edge."""
 
     name: str
-    module: ir.Module
     function: ir.Function
     device: object
     non_uniform: bool
@@ -60,7 +59,7 @@ class SimProgram:
         if name not in self.module.kernels:
             known = ", ".join(self.module.kernels) or "none"
             raise AdrenoSimError(f"kernel {name!r} is not in the program; there are: {known}")
-        return SimKernel(name, self.module, self.module.kernels[name], self.device, self.non_uniform)
+        return SimKernel(name, self.module.kernels[name], self.device, self.non_uniform)
 
     def kernel_names(self) -> list[str]:
         return list(self.module.kernels)

@@ -56,7 +56,7 @@ def emit_division(e: Emitter, op: str, type: ir.Type, left: str, right: str, sou
     """Emits a division that cannot trap. By zero it yields 0 and a finding; the smallest number by -1 yields itself,
     remainder 0."""
     t, spelled = e.body, llvm_types.spell(type)
-    if _cannot_trap(source, op):
+    if _cannot_trap(source):
         return t.op(f"{op} {spelled} {left}, {right}")
     zero, one = splat_int(type, 0), splat_int(type, 1)
     flags = llvm_types.spell(llvm_types.with_elem(type, ir.Int(1)))
@@ -73,7 +73,7 @@ def emit_division(e: Emitter, op: str, type: ir.Type, left: str, right: str, sou
     return t.op(f"select {flags} {by_zero}, {spelled} {zero}, {spelled} {result}")
 
 
-def _cannot_trap(divisor: ir.Value, op: str) -> bool:
+def _cannot_trap(divisor: ir.Value) -> bool:
     if not isinstance(divisor, ir.Const):
         return False
     lanes = divisor.value if isinstance(divisor.value, tuple) else (divisor,)

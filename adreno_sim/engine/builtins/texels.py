@@ -174,7 +174,7 @@ def emit_store(
     wide = llvm_types.with_elem(type, LANE_TYPES[suffix])
     lanes = _gather_channels(e, format, suffix, wide, colour)
     if fits(format, suffix, True):
-        stored = encode_channel(e, format, suffix, type, wide, lanes)
+        stored = encode_channel(e, format, type, wide, lanes)
     else:
         stored = pass_channel_bits(e, type, wide, lanes, format.meaning in ("int", "snorm"))
     if before is not None:
@@ -201,7 +201,7 @@ def _gather_channels(e: Emitter, format: Format, suffix: str, type: ir.Type, col
     return result
 
 
-def encode_channel(e: Emitter, format: Format, suffix: str, type: ir.Type, wide: ir.Type, lanes: str) -> str:
+def encode_channel(e: Emitter, format: Format, type: ir.Type, wide: ir.Type, lanes: str) -> str:
     if format.meaning == "float":
         return resize_float(e, wide, type, lanes, "")
     limits = np.iinfo(format.dtype)

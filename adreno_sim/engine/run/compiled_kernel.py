@@ -43,8 +43,8 @@ class CompiledKernel:
 _compiled: KernelMemo[CompiledKernel] = KernelMemo()
 
 
-def specialize(module: ir.Module, kernel: ir.Function, spec: Specialization, *, keep: bool = True) -> CompiledKernel:
-    """Compiles `kernel` of `module` for `spec`; returns the same object for the same kernel and spec. `keep`: use the disk
+def specialize(kernel: ir.Function, spec: Specialization, *, keep: bool = True) -> CompiledKernel:
+    """Compiles `kernel` for `spec`; returns the same object for the same kernel and spec. `keep`: use the disk
     cache.
 
     Raises UnsupportedError, with name and location, for what the engine does not run; AdrenoSimError if `spec` does not fit

@@ -63,7 +63,6 @@ _mod_refs: KernelMemo[tuple[frozenset[int], frozenset[int]]] = KernelMemo()
 
 
 def run(
-    module: ir.Module,
     kernel: ir.Function,
     spec: Specialization,
     global_size: Sequence[int],
@@ -80,7 +79,7 @@ def run(
     """
 
     def code(spec: Specialization) -> CompiledKernel:
-        return specialize(module, kernel, spec, keep=keep)
+        return specialize(kernel, spec, keep=keep)
 
     if spec.watch:
         return launch.run(code(spec), global_size, offset, args, **options)

@@ -34,7 +34,7 @@ _TRUTHS = {
 }  # fmt: skip
 
 
-def needs_active_lane(e: LaneValues, instr: ir.Instr) -> bool:
+def needs_active_lane(instr: ir.Instr) -> bool:
     """Returns whether a call must not, or should not, run without an active lane: it accesses memory, is a library function,
     or is scalarised."""
     assert instr.callee is not None

@@ -151,7 +151,7 @@ class VectorEmitter(LoopFlow):
                 return not isinstance(pointer, ir.Instr) or (pointer.op != "alloca" and not _is_constant_path(pointer))
             return self.shapes.of(pointer).uniform
         if instr.op == "call":
-            return calls.needs_active_lane(self, instr)
+            return calls.needs_active_lane(instr)
         return instr.op in _NEEDS_ACTIVE_LANE
 
     def emit_instr(self, instr: ir.Instr) -> None:

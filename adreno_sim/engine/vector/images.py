@@ -296,5 +296,5 @@ def _encode(e: LaneValues, format: Format, suffix: str, colour: list[str]) -> li
     wide = e.wide(texels.LANE_TYPES[suffix])
     components = colour if format.order == "RGBA" else [colour["rgba".index(c)] for c in ORDERS[format.order]]
     if texels.fits(format, suffix, True):
-        return [texels.encode_channel(e, format, suffix, type, wide, c) for c in components]
+        return [texels.encode_channel(e, format, type, wide, c) for c in components]
     return [texels.pass_channel_bits(e, type, wide, c, format.meaning in ("int", "snorm")) for c in components]

@@ -183,7 +183,7 @@ def _emit_some_outside(e: LaneValues, where: LanePtr, size: int) -> str | None:
 def emit_load_elements(e: LaneValues, where: LanePtr, elem: ir.Type, count: int, mask: str | None, align: int) -> list[str]:
     """Emits a load of `count` consecutive elements per lane. Returns one vector per element."""
     size = llvm_types.size_of(elem)
-    step = _row_step(where, size, count, e.count)
+    step = _row_step(where, size, count)
     if step is not None:
         return _emit_row_load(e, where, elem, count, step, mask, align)
     word = words.word_of(elem, count)
@@ -196,7 +196,7 @@ def emit_load_elements(e: LaneValues, where: LanePtr, elem: ir.Type, count: int,
     return parts
 
 
-def _row_step(where: LanePtr, size: int, count: int, lanes: int) -> int | None:
+def _row_step(where: LanePtr, size: int, count: int) -> int | None:
     """Returns the elements from one lane's to the next's if the lanes form a row dense enough to be loaded whole; else None."""
     if where.index is not None:
         return None
@@ -287,7 +287,7 @@ def _splat_pointer(e: LaneValues, pointer: str) -> str:
 def emit_store_elements(e: LaneValues, where: LanePtr, elem: ir.Type, parts: list[str], mask: str | None, align: int) -> None:
     """Emits a store of consecutive elements per lane."""
     size, word = llvm_types.size_of(elem), words.word_of(elem, len(parts))
-    step = _row_step(where, size, len(parts), e.count)
+    step = _row_step(where, size, len(parts))
     if word is not None:
         elem, parts, size = word, [words.join_word(e, parts, word, elem)], llvm_types.size_of(word)
         step = 1 if step == len(parts) else None

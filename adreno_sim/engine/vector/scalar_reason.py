@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from ...ir import ir
 from ..abi.specialization import Specialization
 
 
-def scalar_reason(kernel: ir.Function, spec: Specialization) -> str:
+def scalar_reason(spec: Specialization) -> str:
     """Returns why a kernel runs in scalar code; "" if it runs in vectors. At level full, code with deferred checks exists in
     vectors only."""
     if spec.watch:

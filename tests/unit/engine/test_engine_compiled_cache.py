@@ -29,7 +29,7 @@ def specialize(keep: bool = True, local: int = 8) -> compiled_kernel.CompiledKer
     compiled_kernel._compiled.clear()
     module = compile_source(SOURCE, "", target=FrontEndTarget())
     spec = Specialization(local_size=(local, 1, 1), args=(BufferArg(), ScalarArg(4)))
-    return compiled_kernel.specialize(module, module.kernels["k"], spec, keep=keep)
+    return compiled_kernel.specialize(module.kernels["k"], spec, keep=keep)
 
 
 def test_a_second_process_finds_the_object(fresh):
@@ -73,8 +73,8 @@ def test_nothing_is_written_when_the_cache_is_off_or_cannot_be_written(fresh, mo
 def test_memory_keeps_the_same_object():
     module = compile_source(SOURCE, "", target=FrontEndTarget())
     spec = Specialization(local_size=(4, 1, 1), args=(BufferArg(), ScalarArg(4)))
-    first = compiled_kernel.specialize(module, module.kernels["k"], spec)
-    assert compiled_kernel.specialize(module, module.kernels["k"], spec) is first
+    first = compiled_kernel.specialize(module.kernels["k"], spec)
+    assert compiled_kernel.specialize(module.kernels["k"], spec) is first
 
 
 def test_arguments_that_do_not_fit_are_refused_by_name():
@@ -85,14 +85,14 @@ def test_arguments_that_do_not_fit_are_refused_by_name():
         ((BufferArg(), ScalarArg(8)), "expected 4 bytes, got 8"),
     ):
         with pytest.raises(AdrenoSimError, match=text):
-            compiled_kernel.specialize(module, module.kernels["k"], Specialization(local_size=(1, 1, 1), args=args))
+            compiled_kernel.specialize(module.kernels["k"], Specialization(local_size=(1, 1, 1), args=args))
 
 
 def test_what_is_not_supported_is_refused_by_name_and_place():
     source = "int strange(int);\n__kernel void k(__global int* a) {\n  a[0] = strange(3);\n}"
     module = compile_source(source, "", target=FrontEndTarget())
     with pytest.raises(UnsupportedError, match=r"unsupported: strange.* at 3:"):
-        compiled_kernel.specialize(module, module.kernels["k"], Specialization(local_size=(1, 1, 1), args=(BufferArg(),)))
+        compiled_kernel.specialize(module.kernels["k"], Specialization(local_size=(1, 1, 1), args=(BufferArg(),)))
 
 
 def test_bounds_of_a_grid_are_powers_of_two_that_hold_it():
@@ -103,5 +103,5 @@ def test_bounds_of_a_grid_are_powers_of_two_that_hold_it():
 def test_each_check_level_has_code_of_its_own():
     module = compile_source(SOURCE, "", target=FrontEndTarget())
     keys = [Specialization(local_size=(1, 1, 1), args=(BufferArg(), ScalarArg(4)), checks=c) for c in ("off", "bounds", "full")]
-    codes = [compiled_kernel.specialize(module, module.kernels["k"], key) for key in keys]
+    codes = [compiled_kernel.specialize(module.kernels["k"], key) for key in keys]
     assert len({code.module.text for code in codes}) == 3

@@ -22,8 +22,7 @@ def kernel(instrs: list[ir.Instr]) -> ir.Function:
 
 
 def run(function: ir.Function, array: np.ndarray) -> tuple[np.ndarray, list[str]]:
-    module = ir.Module("", {"k": function}, {})
-    compiled = specialize(module, function, Specialization(local_size=(1, 1, 1), args=(BufferArg(),)), keep=False)
+    compiled = specialize(function, Specialization(local_size=(1, 1, 1), args=(BufferArg(),)), keep=False)
     memory, address = launch.zeroed_aligned(array.nbytes)
     memory[:] = array.view(np.uint8)
     result = launch.run(compiled, (1, 1, 1), (0, 0, 0), [launch.BoundBuffer(address, array.nbytes)])
