@@ -56,6 +56,10 @@ class Kind(enum.Enum):
     CLAMPED_READ = ("clamped-read", Severity.NOTE)
     SAME_VALUE_RACE = ("same-value-race", Severity.NOTE)
 
+    # Earlier names of members; an enum takes a second name of one value as an alias.
+    VACUOUS = ("vacuous-comparison", Severity.WARNING)
+    NONFINITE_BORN = ("nonfinite-born", Severity.WARNING)
+
     def __init__(self, label: str, severity: Severity):
         self.label = label
         self.severity = severity

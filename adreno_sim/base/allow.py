@@ -118,13 +118,13 @@ def read_entries(table: Table) -> list[AllowEntry]:
 def _entry(table: Table) -> AllowEntry:
     place = table.text("place", "")
     if place and not _PLACE.fullmatch(place):
-        table.expected("place", '[FILE:]LINE[:COLUMN], as "conv.cl:12"')
+        table.fail_expected("place", '[FILE:]LINE[:COLUMN], as "conv.cl:12"')
     expires = table.get("expires", MISSING, _DATE)
     if not isinstance(expires, datetime.date) or isinstance(expires, datetime.datetime):
-        table.expected("expires", _DATE)
+        table.fail_expected("expires", _DATE)
     reason = table.text("reason")
     if not reason.strip():
-        table.expected("reason", "why it is accepted")
+        table.fail_expected("reason", "why it is accepted")
     entry = AllowEntry(
         table.text("kernel"), table.text("kind", choices=KINDS), place, reason, expires, f"{table.file}: {table.name}"
     )

@@ -61,7 +61,7 @@ class Table:
         where = [str(self.file), self.name, key]
         return AdrenoSimError(_one_line(": ".join(part for part in where if part) + f": {message}"))
 
-    def expected(self, key: str, what: str) -> NoReturn:
+    def fail_expected(self, key: str, what: str) -> NoReturn:
         raise self.error(key, f"expected {what}, got {short_repr(self._data[key])}")
 
     def get(self, key: str, default: Any, what: str) -> Any:
@@ -79,7 +79,7 @@ class Table:
         value = self.get(key, default, what)
         if value is not default and (not isinstance(value, str) or (choices and value not in choices)):
             close = difflib.get_close_matches(str(value), choices, n=1)
-            self.expected(key, what + (f" (did you mean {close[0]}?)" if close and isinstance(value, str) else ""))
+            self.fail_expected(key, what + (f" (did you mean {close[0]}?)" if close and isinstance(value, str) else ""))
         return value
 
     def whole(self, key: str, default: Any = MISSING, least: int = 0) -> Any:
@@ -87,7 +87,7 @@ class Table:
         what = f"a whole number of {least} or more"
         value = self.get(key, default, what)
         if value is not default and not (is_whole(value) and least <= value < LARGEST):
-            self.expected(key, what)
+            self.fail_expected(key, what)
         return value
 
     def number(self, key: str, default: Any = MISSING, least: float | None = None) -> Any:
@@ -95,13 +95,13 @@ class Table:
         what = "a number" if least is None else f"a number of {least:g} or more"
         value = self.get(key, default, what)
         if value is not default and (not is_number(value) or (least is not None and not value >= least)):
-            self.expected(key, what)
+            self.fail_expected(key, what)
         return value
 
     def flag(self, key: str, default: Any = MISSING) -> Any:
         value = self.get(key, default, "true or false")
         if value is not default and not isinstance(value, bool):
-            self.expected(key, "true or false")
+            self.fail_expected(key, "true or false")
         return value
 
     def wholes(self, key: str, default: Any = MISSING, least: int = 0, lengths: Sequence[int] = (1, 2, 3)) -> Any:
@@ -111,7 +111,7 @@ class Table:
         if value is not default:
             fits = isinstance(value, list) and len(value) in lengths and all(is_whole(v) and least <= v < LARGEST for v in value)
             if not fits:
-                self.expected(key, what)
+                self.fail_expected(key, what)
             value = tuple(value)
         return value
 
@@ -119,14 +119,14 @@ class Table:
         """A sub-table, empty where there is none."""
         value = self.get(key, {}, "a table")
         if not isinstance(value, dict):
-            self.expected(key, "a table")
+            self.fail_expected(key, "a table")
         return Table(value, self.file, name or f"[{self._prefix()}{key}]")
 
     def tables(self, key: str) -> list[Table]:
         """The tables of an array of tables, called `[[key]] N`, from 1; none where the key is missing."""
         value = self.get(key, [], "an array of tables")
         if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
-            self.expected(key, f"tables written [[{self._prefix()}{key}]]")
+            self.fail_expected(key, f"tables written [[{self._prefix()}{key}]]")
         return [Table(item, self.file, f"[[{self._prefix()}{key}]] {n}") for n, item in enumerate(value, 1)]
 
     def names(self) -> list[str]:

@@ -27,7 +27,7 @@ class RejectedCall(Exception):
         self.finding = finding
 
 
-def rejected(error: DeviceError, view: str = "") -> RejectedCall:
+def as_rejected_call(error: DeviceError, view: str = "") -> RejectedCall:
     """A refused call, made for the argument `view`."""
     return RejectedCall(rejected_call(error, view))
 
@@ -69,7 +69,7 @@ class BoundArguments:
         try:
             return self._device.allocate(nbytes)
         except DeviceError as error:
-            raise rejected(error, view=view) from None
+            raise as_rejected_call(error, view=view) from None
 
     def _bind(self, number: int, argument: ArgumentSpec, param: KernelParam) -> Any:
         if isinstance(argument, (BufferArgument, ImageArgument)):
@@ -90,12 +90,12 @@ class BoundArguments:
         try:
             needed = self._device.view_nbytes(spec)
         except DeviceError as error:
-            raise rejected(error, view=name) from None
+            raise as_rejected_call(error, view=name) from None
         storage = self._storages[place.storage] if place.storage else self._allocate(needed, name)
         try:
             return self._device.view(storage, spec, place.offset)
         except DeviceError as error:
-            raise rejected(error, view=name) from None
+            raise as_rejected_call(error, view=name) from None
 
 
 def elements(argument: BufferArgument | ImageArgument) -> tuple[str, int]:

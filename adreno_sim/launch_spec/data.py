@@ -147,7 +147,7 @@ def read_data(table: Table, key: str, folder: Path, default: Any = MISSING) -> D
         return Data("values", where, values=tuple(_flat(table, key, value)))
     if isinstance(value, dict) and ("file" in value) != ("fill" in value):
         return _from_table(Table(value, table.file, f"{table.name}: {key}".strip(": ")), where, folder)
-    table.expected(key, what)
+    table.fail_expected(key, what)
 
 
 def _from_table(table: Table, where: str, folder: Path) -> Data:

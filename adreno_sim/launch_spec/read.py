@@ -142,7 +142,7 @@ def _image(table: Table, kind: str, name: str, folder: Path, storages: dict[str,
 def _placement(table: Table, storages: dict[str, int]) -> Placement:
     storage = table.text("storage", "")
     if storage and storage not in storages:
-        table.expected("storage", f"one of the [storage.NAME] tables ({', '.join(storages) or 'there are none'})")
+        table.fail_expected("storage", f"one of the [storage.NAME] tables ({', '.join(storages) or 'there are none'})")
     if "offset" in table and not storage:
         raise table.error("offset", "only an argument with a storage has an offset")
     return Placement(storage, table.whole("offset", 0))
@@ -153,7 +153,7 @@ def _scalar(table: Table, kind: str, name: str, folder: Path, storages: dict[str
     value = table.get("value", MISSING, "a number, or a list of numbers")
     if type and not scalars.is_type(type):
         close = difflib.get_close_matches(type, scalars.SCALARS, n=1)
-        table.expected(
+        table.fail_expected(
             "type", "a scalar or vector type of OpenCL C, or bytes" + (f" (did you mean {close[0]}?)" if close else "")
         )
     wrong = scalars.value_error(type, value) if type else ""
@@ -188,7 +188,7 @@ def _output(table: Table, folder: Path, arguments: tuple[ArgumentSpec, ...]) -> 
     position = _position(table, arguments)
     data = read_data(table, "data", folder)
     if data.fill == "unwritten":
-        table.expected("data", "what the argument holds after the launch")
+        table.fail_expected("data", "what the argument holds after the launch")
     tolerance = table.number("tolerance", None, least=0)
     table.finish()
     return OutputSpec(position, data, tolerance)
@@ -201,7 +201,7 @@ def _position(table: Table, arguments: tuple[ArgumentSpec, ...]) -> int:
     value = table.get("argument", MISSING, what)
     position = named.get(value, -1) if isinstance(value, str) else value
     if not isinstance(position, int) or isinstance(position, bool) or not 0 <= position < len(arguments):
-        table.expected("argument", what)
+        table.fail_expected("argument", what)
     if not isinstance(arguments[position], (BufferArgument, ImageArgument)):
-        table.expected("argument", "a buffer or an image")
+        table.fail_expected("argument", "a buffer or an image")
     return position

@@ -21,7 +21,7 @@ from ..results.comparison import Comparison, compare
 from ..results.launch_report import LaunchOutput, LaunchReport
 from ..results.merge import FindingList
 from ..results.stores import describe_stores
-from .bind import BoundArguments, RejectedCall, check_names, elements, rejected
+from .bind import BoundArguments, RejectedCall, as_rejected_call, check_names, elements
 from .expected import match
 from .model import BufferArgument, ImageArgument, LaunchSpec, OutputSpec
 
@@ -146,7 +146,7 @@ class _Run:
         try:
             return self.device.launch(kernel, self.spec.global_size, self.spec.local_size, bound.values, watch=watch)
         except DeviceError as error:
-            raise rejected(error) from None
+            raise as_rejected_call(error) from None
 
     def _compare(self, kernel: Kernel, bound: BoundArguments, output: OutputSpec, got: np.ndarray) -> LaunchOutput:
         argument = self.spec.arguments[output.argument]

@@ -45,7 +45,7 @@ class Vector:
 
     values: np.ndarray
 
-    def padded(self) -> np.ndarray:
+    def pad(self) -> np.ndarray:
         """As it is passed: three elements take the room of four."""
         return np.append(self.values, self.values.dtype.type(0)) if self.values.size == 3 else self.values
 
@@ -157,10 +157,10 @@ class _Run:
 
     def _bound(self, arg: Any) -> Any:
         if isinstance(arg, (np.ndarray, Image)):
-            return self._place(arg)
-        return arg.padded() if isinstance(arg, Vector) else arg
+            return self._make_view(arg)
+        return arg.pad() if isinstance(arg, Vector) else arg
 
-    def _place(self, arg: np.ndarray | Image) -> View:
+    def _make_view(self, arg: np.ndarray | Image) -> View:
         array = np.ascontiguousarray(arg.array if isinstance(arg, Image) else arg)
         spec = arg.spec() if isinstance(arg, Image) else BufferSpec(array.nbytes, array.dtype.name)
         storage = self._device.allocate(max(1, self._device.view_nbytes(spec)))

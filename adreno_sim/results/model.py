@@ -256,12 +256,12 @@ class Report:
             parts.append(f"{count} {severity}{'' if count == 1 else 's'}")
         parts += [f"{len(self.allowed)} allowed"] if self.allowed else []
         for reference in dict.fromkeys(output.reference for output in self.outputs):
-            parts.append(f"{reference} {self._judged(reference)}")
+            parts.append(f"{reference} {self._agreement(reference)}")
         if self.stopped:
             parts.append(self.stopped)
         return ", ".join(parts)
 
-    def _judged(self, reference: str) -> str:
+    def _agreement(self, reference: str) -> str:
         outputs = [output for output in self.outputs if output.reference == reference]
         if not all(output.ok for output in outputs):
             return "differs"

@@ -96,7 +96,7 @@ class _Builder:
         for bindings in body.blocks:
             for binding in bindings.bindings:
                 if read.kind(binding) != "VarBinding":
-                    raise self.fail_unsupported(binding, read.kind(binding))
+                    raise self.unsupported_error(binding, read.kind(binding))
                 self.bind(binding.var, binding.value)
         return self.operand(body.body)
 
@@ -133,7 +133,7 @@ class _Builder:
         if kind in ("Var", "DataflowVar"):
             name = self.names.get(read.key(node))
             if name is None:
-                raise self.fail_unsupported(node, "variable of another function")
+                raise self.unsupported_error(node, "variable of another function")
             return Reg(name)
         if kind == "Constant":
             return self.constant(node, node.data.numpy())
@@ -150,7 +150,7 @@ class _Builder:
             return ScalarLiteral(str(node.value))
         if kind == "GenericConst":
             return self.generic_constant(node)
-        raise self.fail_unsupported(node, kind)
+        raise self.unsupported_error(node, kind)
 
     def generic_constant(self, node: Any) -> Operand:
         """0.27's constants: a tensor, or a dtype or string."""
@@ -177,7 +177,7 @@ class _Builder:
             return
         emit = _CALLS.get(name)
         if emit is None:
-            raise self.fail_unsupported(call, name or read.kind(call.op))
+            raise self.unsupported_error(call, name or read.kind(call.op))
         emit(self, var, args)
 
     def call_global(self, var: Any, name: str, args: Sequence[Any]) -> None:
@@ -200,19 +200,19 @@ class _Builder:
     def register(self, node: Any) -> str:
         operand = self.operand(node)
         if not isinstance(operand, Reg):
-            raise self.fail_unsupported(node, "operand that is not a variable")
+            raise self.unsupported_error(node, "operand that is not a variable")
         return operand.name
 
     def integer(self, node: Any) -> int:
         operand = self.operand(node)
         if not isinstance(operand, ScalarLiteral) or isinstance(operand.value, (str, float)):
-            raise self.fail_unsupported(node, "operand that is not an integer")
+            raise self.unsupported_error(node, "operand that is not an integer")
         return int(operand.value)
 
     def text(self, node: Any) -> str:
         operand = self.operand(node)
         if not isinstance(operand, ScalarLiteral):
-            raise self.fail_unsupported(node, "operand that is not a string")
+            raise self.unsupported_error(node, "operand that is not a string")
         return str(operand.value)
 
     def entries(self, nodes: Sequence[Any], codes: dict[int, str]) -> tuple[ShapeEntry, ...]:
@@ -226,7 +226,7 @@ class _Builder:
             raise UnsupportedError(f"unsupported: {self.function} names virtual device {index} of {len(self.scopes)}")
         return self.scopes[index]
 
-    def fail_unsupported(self, node: Any, what: str) -> UnsupportedError:
+    def unsupported_error(self, node: Any, what: str) -> UnsupportedError:
         text = " ".join(str(node).split())
         return UnsupportedError(f"unsupported: {what} in VM function {self.function}: {text[:120]}")
 

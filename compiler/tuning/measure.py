@@ -61,12 +61,12 @@ def make_runner(judge: Judge, measured: LatestResult | None = None) -> Any:
     ms = meta_schedule()
     noted = measured or LatestResult()
 
-    def finished(result: Any) -> Any:
+    def as_future(result: Any) -> Any:
         return ms.runner.RunnerFuture(f_done=lambda: True, f_result=lambda: result)
 
     class AdrenoRunner(ms.runner.PyRunner):  # type: ignore[name-defined]
         def run(self, runner_inputs: list[Any]) -> list[Any]:
-            return [finished(self.one(str(item.artifact_path))) for item in runner_inputs]
+            return [as_future(self.one(str(item.artifact_path))) for item in runner_inputs]
 
         def one(self, path: str) -> Any:
             try:

@@ -1,4 +1,4 @@
-"""Texture scoping stage by stage: the worked example, TVM's own pass as judge, invariants that catch planted mistakes."""
+"""Texture scoping stage by stage: the worked example, TVM's own pass as judge, invariants that catch seeded defects."""
 
 import json
 import sys
@@ -216,7 +216,7 @@ def test_scoped_modules_compute_the_same(rule, monkeypatch):
     assert report.ok, report
 
 
-def test_planted_mistakes_are_found():
+def test_seeded_defects_are_found():
     target = make_target("texture")
     staged = run_stages(built(residual, SHAPE), target, choose())
     assert not violations(staged.final)

@@ -174,7 +174,7 @@ def test_a_wrong_candidate_is_rejected_with_the_store_that_did_it(adreno: Any, t
 
 
 def test_an_access_outside_its_buffer_is_rejected(adreno: Any, tmp_path: Path) -> None:
-    """A planted fault: the guard of a copy is taken out of the kernel's source."""
+    """A seeded defect: the guard of a copy is taken out of the kernel's source."""
     from dataclasses import replace
 
     (task,) = tasks_of(padded())

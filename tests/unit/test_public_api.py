@@ -51,3 +51,11 @@ def test_environment():
     """Every variable named is read somewhere."""
     sources = "".join(path.read_text(encoding="utf-8") for path in Path(adreno_sim.__file__).parent.rglob("*.py"))
     assert all(f'"{name}"' in sources for name in listed("## Environment", "Each is read"))
+
+
+def test_earlier_names_of_kinds_hold():
+    from adreno_sim.findings import Kind
+
+    assert Kind.VACUOUS is Kind.UNINFORMATIVE and Kind.VACUOUS.label == "vacuous-comparison"
+    assert Kind.NONFINITE_BORN is Kind.NONFINITE_INTRODUCED and Kind.NONFINITE_BORN.label == "nonfinite-born"
+    assert len({kind.label for kind in Kind}) == len(Kind)

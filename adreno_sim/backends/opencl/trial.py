@@ -67,18 +67,18 @@ def try_all(path: str) -> None:
     drivers.hide_shipped_drivers()
     with open(path, "w", encoding="utf-8") as file:
 
-        def tell(**line: Any) -> None:
+        def write_line(**line: Any) -> None:
             print(json.dumps(line), file=file, flush=True)
 
         for platform in cl.get_platforms():
             for handle in devices_of(platform):
                 device = OpenCLDevice(handle, make_options({}))
                 info = device.info
-                tell(platform=str(platform.name), name=info.name, version=info.version, lacks=info.lacks)
+                write_line(platform=str(platform.name), name=info.name, version=info.version, lacks=info.lacks)
                 for known in required_answers(info):
-                    tell(asks=known.name, what=known.what)
-                    tell(wrong=find_failure(device, known))
-        tell(done=True)
+                    write_line(asks=known.name, what=known.what)
+                    write_line(wrong=find_failure(device, known))
+        write_line(done=True)
 
 
 if __name__ == "__main__":

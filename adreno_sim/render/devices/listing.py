@@ -108,13 +108,13 @@ def _describe(one: ListedDevice, file: IO[str]) -> None:
 def to_json(devices: Devices) -> dict[str, Any]:
     """The same as `adreno-sim/devices/1`."""
 
-    def listed(one: ListedDevice) -> dict[str, Any]:
+    def to_entry(one: ListedDevice) -> dict[str, Any]:
         return {"device": one.device, "name": one.name, "version": one.version, "lacks": [*one.wrong, *one.lacks]}
 
     return {
         "schema": SCHEMA,
-        "simulated": [listed(one) for one in devices.simulated],
-        "real": [{**listed(one), "wrong": list(one.wrong)} for one in devices.real],
+        "simulated": [to_entry(one) for one in devices.simulated],
+        "real": [{**to_entry(one), "wrong": list(one.wrong)} for one in devices.real],
         "no_opencl": devices.no_opencl,
         "portable": devices.portable,
     }
