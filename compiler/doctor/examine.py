@@ -80,7 +80,8 @@ class Examination:
         defects = []
         for item in self.defects:
             data = asdict(item)
-            defects.append({**data, "mend": data.pop("fix"), "present": item.present, "mended": item.is_fixed})
+            data["mend"] = data.pop("fix")
+            defects.append({**data, "present": item.present, "mended": item.is_fixed})
         return {"schema": SCHEMA, "ok": self.ok, "resembles": self.resembles, **asdict(self), "defects": defects}
 
 
