@@ -111,7 +111,9 @@ def _row_pitch(width: int, texel: int, rule: str, alignment: int) -> int:
         return align_up(width * texel, alignment or DEFAULT_ALIGNMENT)
     if rule == "pixels":
         return align_up(width, alignment or DEFAULT_ALIGNMENT) * texel
-    return align_up(width, HARDWARE_PIXELS) * texel
+    if rule == "hardware":
+        return align_up(width, HARDWARE_PIXELS) * texel
+    raise DeviceError("CL_INVALID_VALUE", f"pitch rule {rule!r}: expected bytes, pixels or hardware")
 
 
 def _check_extents(spec: ImageSpec) -> None:

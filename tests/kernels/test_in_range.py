@@ -56,7 +56,7 @@ def findings(engine, monkeypatch, source: str, elements: int, fast: bool) -> tup
 
 
 def reporting_run(kernel, key, *args, keep=True, **options):
-    """What `replay.run` stands for: code that looks at every access and reports at once."""
+    """Stands in for `optimistic.run`: code that checks every access and reports at once."""
     return launch.run(optimistic.specialize(kernel, key, keep=keep), *args, **options)
 
 

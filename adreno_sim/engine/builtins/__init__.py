@@ -1,6 +1,6 @@
 """The emitters of instructions and built-in functions, a file for each family. Importing this package registers them all."""
 
-from . import (  # noqa: F401
+from . import (
     arith,
     atomics,
     conversions,
@@ -11,6 +11,21 @@ from . import (  # noqa: F401
     library_calls,
     printf,
     relations,
-    unsupported,
     vectors,
+    work_item_queries,
 )
+
+__all__ = [
+    "arith",
+    "atomics",
+    "conversions",
+    "dot_products",
+    "floats",
+    "images",
+    "integers",
+    "library_calls",
+    "printf",
+    "relations",
+    "vectors",
+    "work_item_queries",
+]

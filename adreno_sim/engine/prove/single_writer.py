@@ -63,7 +63,7 @@ def _find_single_writer(function: ir.Function, spec: Specialization, facts: Laun
 
 def _accesses_by_argument(analysis: AccessAnalysis) -> dict[int, ArgumentAccesses] | None:
     """Returns the accesses to each argument, or None if a pointer may lead to any object."""
-    load_or_prove: dict[int, ArgumentAccesses] = {}
+    accesses: dict[int, ArgumentAccesses] = {}
     for instr in (i for block in analysis.forms.dominators.order for i in block.instrs if touches_memory(i)):
         write, read = write_of(instr, analysis), read_of(instr, analysis)
         for target in address_operands(instr):
@@ -74,11 +74,11 @@ def _accesses_by_argument(analysis: AccessAnalysis) -> dict[int, ArgumentAccesse
             if kind != "param":
                 continue
             assert isinstance(index, int)
-            known = load_or_prove.setdefault(index, ArgumentAccesses())
+            known = accesses.setdefault(index, ArgumentAccesses())
             known.other |= write is None and read is None
             known.writes += [write] if write is not None else []
             known.reads += [read] if read is not None else []
-    return load_or_prove
+    return accesses
 
 
 def write_of(instr: ir.Instr, analysis: AccessAnalysis) -> AccessRange | None:

@@ -167,14 +167,14 @@ def snapshot_ranges(kernel: ir.Function, args: Sequence[Bound]) -> list[tuple[in
     """
     written, read = _mod_ref_of(kernel)
     sources = [_range(args[i]) for i in read]
-    load_or_prove = []
+    ranges = []
     for index in sorted(written):
         low, size = _range(args[index])
         if size and any(low < a + n and a < low + size for a, n in sources):
-            load_or_prove.append((low, size))
+            ranges.append((low, size))
             valid = args[index].valid  # type: ignore[union-attr]
-            load_or_prove += [(valid, size)] if valid else []
-    return load_or_prove
+            ranges += [(valid, size)] if valid else []
+    return ranges
 
 
 def _range(arg: Bound) -> tuple[int, int]:

@@ -22,8 +22,8 @@ MAX_INLINE_CELLS = 4
 class CellRange:
     """The race cells of one access: operands of the address of the first cell and of their number; bytes of a cell.
 
-    `limit`, `since`: as in `race_cells`. `local`: the two are equal. `allows_overwrite`: overwriting a value of one's own is
-    no finding.
+    `limit`, `since`: as in `race_cells`. `local`: the cells are of local memory, for which both are the epoch of the group.
+    `allows_overwrite`: overwriting a value of one's own is no finding.
     """
 
     address: str

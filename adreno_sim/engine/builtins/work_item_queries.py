@@ -1,4 +1,4 @@
-"""Work-item functions as built-ins."""
+"""Work-item queries: get_global_id and its kin."""
 
 from __future__ import annotations
 
