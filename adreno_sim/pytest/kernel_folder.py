@@ -68,7 +68,7 @@ def _argument(arg: Any) -> WrittenArgument:
         return WrittenArgument({"kind": "sampler", **keys})
     if hasattr(arg, "spec"):
         return _image(arg)
-    if hasattr(arg, "padded"):
+    if hasattr(arg, "pad"):
         return _scalar(arg.values)
     return _scalar(np.asarray(arg, None if isinstance(arg, np.generic) else ("f4" if isinstance(arg, float) else "i4")))
 

@@ -116,7 +116,7 @@ def test_a_refused_launch_comes_back(tmp_path):
     reproducer.before_launch(launch)
     with pytest.raises(DeviceError) as error:
         launched(device, launch)
-    reproducer.refused(error.value)
+    reproducer.write_rejected(error.value)
     (finding,) = run_launch(read_launch(folder / "launch.toml")).findings
     assert finding.kind is Kind.LIMIT_EXCEEDED and finding.detail["code"] == error.value.code
 
