@@ -42,7 +42,7 @@ def _wrapper(name: str, result: str, args: tuple[str, ...], second: str | None) 
 
 @cache
 def _engine(source: str, macros: tuple[str, ...]) -> llvm.ExecutionEngine:
-    options = BuildOptions((f"-I{LIBRARY}", "-g0", *macros), 300)
+    options = BuildOptions((f"-I{LIBRARY}", f"-I{LIBRARY / 'shared'}", "-g0", *macros), 300)
     bitcode = run_clang(source, options, FrontEndTarget(300, fp64=True, builtins=False)).bitcode
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()

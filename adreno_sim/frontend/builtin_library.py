@@ -166,7 +166,7 @@ def _texts(unit: _Unit) -> dict[str, str]:
 
 def _compile(unit: _Unit) -> str:
     source = (_FOLDER / f"{unit.file}.cl").read_text()
-    options = BuildOptions((f"-I{_FOLDER}", "-g0", *(f"-D{macro}" for macro in unit.macros)), 300)
+    options = BuildOptions((f"-I{_FOLDER / 'shared'}", "-g0", *(f"-D{macro}" for macro in unit.macros)), 300)
     module = llvm.parse_bitcode(run_clang(source, options, _TARGET).bitcode, llvm.create_context())
     for function in module.functions:
         if not function.is_declaration:

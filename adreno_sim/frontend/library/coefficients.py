@@ -1,4 +1,4 @@
-"""Writes `coefficients.h`: the polynomials of the maths built-ins. Run it after changing a fit (needs mpmath).
+"""Writes `shared/coefficients.h`: the polynomials of the maths built-ins. Run it after changing a fit (needs mpmath).
 
 Each polynomial is the weighted least-squares fit over Chebyshev nodes of the interval in 60-digit arithmetic,
 which is within a small factor of the minimax error; the coefficients are then rounded to double. The weight is
@@ -121,4 +121,4 @@ def text() -> str:
 
 
 if __name__ == "__main__":
-    Path(__file__).with_name("coefficients.h").write_text(text())
+    (Path(__file__).parent / "shared" / "coefficients.h").write_text(text())
