@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..base.alignment import align_up
 from ..base.errors import DeviceError
 from ..base.specs import ImageSpec
 from .formats import format_of
@@ -59,11 +60,6 @@ class Layout:
     def dense_bytes(self) -> int:
         """Bytes of the texels alone."""
         return self.width * self.height * self.layers * self.texel_bytes
-
-
-def align_up(value: int, alignment: int) -> int:
-    """The smallest multiple of `alignment` (> 0) that is not below `value`."""
-    return -(-value // alignment) * alignment
 
 
 def layout_of(spec: ImageSpec, profile: Profile | None = None, rule: str | None = None) -> Layout:

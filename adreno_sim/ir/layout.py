@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import functools
 
+from ..base.alignment import align_up
 from .ir import Array, Event, Float, Int, Pointer, Struct, Type, Vector
-
-
-def align_up(value: int, alignment: int) -> int:
-    return (value + alignment - 1) // alignment * alignment
 
 
 @functools.lru_cache(maxsize=4096)

@@ -13,8 +13,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
+from ..base.alignment import align_up
 from ..base.errors import DeviceError
-from .storage import Block, DeviceMemory, Storage, align_up
+from .storage import Block, DeviceMemory, Storage
 
 KINDS = ("paged", "none", "legacy")
 

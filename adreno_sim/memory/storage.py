@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.alignment import align_up
 from ..base.cached_hash import CachedHash
 from ..base.errors import DeviceError
 from ..base.host_memory import available_bytes
@@ -20,11 +21,6 @@ _LARGE = 64 << 20  # bytes from which on the host is asked first: what it cannot
 _SPARE = 128 << 20  # bytes to leave to the rest of the process
 
 Bytes = NDArray[np.uint8]
-
-
-def align_up(value: int, alignment: int) -> int:
-    """The smallest multiple of `alignment` (> 0) that is not below `value`."""
-    return -(-value // alignment) * alignment
 
 
 def poison_word(seed: int) -> int:

@@ -6,8 +6,9 @@ from typing import Any
 
 import pyopencl as cl
 
+from ...base.alignment import align_up
 from ...device.protocol import PoolStats
-from ...memory.storage import PAGE, align_up
+from ...memory.storage import PAGE
 from .errors import code_name, device_errors
 
 FULL = ("CL_MEM_OBJECT_ALLOCATION_FAILURE", "CL_OUT_OF_RESOURCES", "CL_OUT_OF_HOST_MEMORY")

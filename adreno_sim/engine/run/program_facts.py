@@ -6,11 +6,11 @@ It lies here and not with the device, so that the engine and what is below it de
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 
 from ...ir import ir
 from ...ir.layout import size_of
 from ...ir.mod_ref import read_params, written_params
+from ...ir.queries import globals_of
 from ..shadow.granularity import argument_granularities
 
 
@@ -29,26 +29,6 @@ def data_bytes(function: ir.Function) -> Counter[int]:
 
 def _count_data_bytes(function: ir.Function) -> Counter[int]:
     total: Counter[int] = Counter()
-    for variable in _globals_of(function):
+    for variable in globals_of(function):
         total[variable.space] += size_of(variable.type)
     return total
-
-
-def _globals_of(function: ir.Function) -> set[ir.Global]:
-    found: set[ir.Global] = set()
-    for block in function.blocks:
-        for instr in block.instrs:
-            for operand in instr.operands:
-                found.update(_globals_in(operand))
-    return found
-
-
-def _globals_in(value: ir.Value) -> Iterator[ir.Global]:
-    if isinstance(value, ir.Global):
-        yield value
-    elif isinstance(value, ir.Const):
-        if isinstance(value.value, ir.GlobalOffset):
-            yield value.value.target
-        elif isinstance(value.value, tuple):
-            for item in value.value:
-                yield from _globals_in(item)
