@@ -12,8 +12,6 @@ from typing import Any
 import oracle
 import pytest
 
-from adreno_sim.backends.opencl import drivers
-
 JUDGED, INSTEAD, WITHOUT, LEFT_OUT = "judge.judged", "judge.instead", "judge.without", "judge.left_out"
 """Properties: who judged; who could not and why, where another did; the same where nobody did; what a test left out."""
 
@@ -48,10 +46,8 @@ def ask_also(item: pytest.Item, name: str) -> oracle.Oracle:
 
 
 def skip_without(item: pytest.Item, name: str) -> None:
-    """Skip a test of our side of a driver where that driver is not installed; it counts as not judged."""
-    driver = drivers.get_driver(name)
-    if not drivers.is_available(driver):
-        reason = f"{driver.platform} is not installed: {driver.install}"
+    """Skip a test of our side of a driver where that driver is not installed or runs nothing; it counts as not judged."""
+    if reason := oracle.why_absent(name):
         item.user_properties.append((WITHOUT, reason))
         pytest.skip(reason)
 

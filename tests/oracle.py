@@ -26,7 +26,9 @@ import numpy as np
 
 from adreno_sim import device
 from adreno_sim.backends.opencl import drivers
-from adreno_sim.backends.opencl.known_answers import KNOWN_ANSWERS, KnownAnswer, Texels
+from adreno_sim.backends.opencl.known_answers import KNOWN_ANSWERS, SIMPLEST, KnownAnswer, Texels
+from adreno_sim.backends.opencl.trial import summarise
+from adreno_sim.backends.opencl.verdicts import judge_driver
 
 WORKER = Path(__file__).with_name("oracle_worker.py")
 START_SECONDS = 60.0
@@ -229,16 +231,29 @@ def find_failures(opened: Oracle) -> list[str]:
     """A sentence for each known answer that an oracle must give and does not; refusing, crashing and hanging is wrong too."""
     sentences = []
     for known in KNOWN_ANSWERS:
-        if known.applies(opened.info.extensions, opened.info.images):
-            launch = known_run(known)
-            try:
-                (found,) = opened.run(
-                    launch.source, launch.options, launch.kernel, launch.global_size, launch.local_size, launch.args
-                )
-                sentences.append(known.judge(found))
-            except OracleError as error:
-                sentences.append(known.failure(str(error).splitlines()[0]))
-    return [sentence for sentence in sentences if sentence]
+        if known.applies(opened.info.extensions, opened.info.images) and (wrong := _find_failure(opened, known)):
+            sentences.append(wrong)
+            if known is SIMPLEST:
+                break
+    return sentences
+
+
+def _find_failure(opened: Oracle, known: KnownAnswer) -> str:
+    launch = known_run(known)
+    try:
+        (found,) = opened.run(launch.source, launch.options, launch.kernel, launch.global_size, launch.local_size, launch.args)
+    except OracleError as error:
+        return known.failure(summarise(str(error)))
+    return known.judge(found)
+
+
+def why_absent(name: str) -> str:
+    """Why there is no such driver to run anything on, right or wrong: not installed, or it runs nothing here; else ""."""
+    driver = drivers.get_driver(name)
+    if not drivers.is_available(driver):
+        return f"{driver.platform} is not installed: {driver.install}"
+    verdict = judge_driver(drivers.icd_texts(driver)[0])
+    return "" if verdict.runs else f"{driver.platform} runs nothing on this machine: {verdict.against}"
 
 
 NAMES = ("pocl", "intel")

@@ -15,7 +15,7 @@ from adreno_sim.backends.opencl.verdicts import judge_driver
 
 pytestmark = pytest.mark.device
 
-PRODUCT = KNOWN_ANSWERS[0]
+PRODUCT = KNOWN_ANSWERS[1]
 SENTENCE = "gets loops with barriers wrong (a tiled matrix product: element "
 
 
@@ -30,6 +30,11 @@ def defective(tmp_path_factory) -> str:
 def pip_pocl(defective, request) -> str:
     if not defective:
         reason = "PyPI's PoCL 3.0, whose defect is known, is not installed: pip install 'adreno-sim[opencl]'"
+    elif not judge_driver(defective).runs:
+        reason = f"PyPI's PoCL 3.0, whose defect is known, runs nothing here: {judge_driver(defective).against}"
+    else:
+        reason = ""
+    if reason:
         request.node.user_properties.append((judges.WITHOUT, reason))
         pytest.skip(reason)
     return defective

@@ -19,6 +19,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 import numpy as np
+import oracle
 import pytest
 
 import adreno_sim
@@ -173,7 +174,7 @@ def skipped(command: Command, slow: bool) -> bool:
         return True
     for name in OPENCL.findall(command.text):
         driver = drivers.find_driver(name or "portable")
-        if driver is None or not drivers.is_available(driver):
+        if driver is None or oracle.why_absent(driver.name):
             return True
     return False
 

@@ -15,7 +15,7 @@ import numpy as np
 from ...base.errors import AdrenoSimError
 from ...base.specs import BufferSpec, ImageSpec, View
 from ...device.protocol import Device, DeviceInfo
-from .known_answers import KNOWN_ANSWERS, KnownAnswer, Texels
+from .known_answers import KNOWN_ANSWERS, SIMPLEST, KnownAnswer, Texels
 
 
 def required_answers(info: DeviceInfo) -> list[KnownAnswer]:
@@ -29,7 +29,14 @@ def find_failure(device: Device, known: KnownAnswer) -> str:
     try:
         return known.judge(_run(device, known))
     except AdrenoSimError as error:
-        return known.failure(f"refused, {str(error).splitlines()[0]}")
+        return known.failure(f"refused, {summarise(str(error))}")
+
+
+def summarise(message: str) -> str:
+    """The first line of a driver's error, and the first line of its build log that names an error."""
+    first, *log = message.splitlines() or [""]
+    named = next((line.strip() for line in log if "error" in line.lower()), "")
+    return f"{first}: {named}" if named else first
 
 
 def _run(device: Device, known: KnownAnswer) -> np.ndarray:
@@ -77,7 +84,10 @@ def try_all(path: str) -> None:
                 write_line(platform=str(platform.name), name=info.name, version=info.version, lacks=info.lacks)
                 for known in required_answers(info):
                     write_line(asks=known.name, what=known.what)
-                    write_line(wrong=find_failure(device, known))
+                    wrong = find_failure(device, known)
+                    write_line(wrong=wrong)
+                    if wrong and known is SIMPLEST:
+                        break
         write_line(done=True)
 
 

@@ -22,6 +22,7 @@ from pathlib import Path
 from ...base import disk_cache
 from ...base.code_digest import code_digest
 from . import drivers
+from .known_answers import SIMPLEST
 
 TIME_LIMIT = 120.0
 """Seconds that all kernels of one driver may take; the slowest that is known takes ten."""
@@ -39,6 +40,11 @@ class JudgedDevice:
     lacks: tuple[str, ...]
     wrong: tuple[str, ...]
 
+    @property
+    def runs(self) -> bool:
+        """Whether it ran the simplest kernel; one that did not is asked nothing more."""
+        return not any(sentence.startswith(SIMPLEST.failure("").rstrip(")")) for sentence in self.wrong)
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -46,6 +52,11 @@ class Verdict:
 
     devices: tuple[JudgedDevice, ...] = ()
     problem: str = ""
+
+    @property
+    def runs(self) -> bool:
+        """Whether its first device runs kernels at all, right or wrong."""
+        return not self.problem and self.devices[0].runs
 
     @property
     def against(self) -> str:

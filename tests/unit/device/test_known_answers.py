@@ -14,6 +14,7 @@ from adreno_sim.device import open_device
 DEVICE = open_device("sim:reference")
 
 BROKEN = [
+    ("a sum of two", "a[i] + b[i]", "a[i] - b[i]"),
     ("a tiled matrix product", "t < n / 8", "t < n / 16"),
     ("a sum by halves", "part[i] += part[i + w]", "part[i] = part[i + w]"),
     ("running sums", "s[from][i] + s[from][i - d]", "s[from][i - d]"),
@@ -55,7 +56,7 @@ def test_a_device_that_computes_something_else_is_found(known):
 
 
 def test_a_refusal_is_wrong_and_named():
-    known = replace(KNOWN_ANSWERS[0], source="kernel void k(global int *a) { *a = nonsense; }")
+    known = replace(KNOWN_ANSWERS[1], source="kernel void k(global int *a) { *a = nonsense; }")
     said = find_failure(DEVICE, known)
     assert said.startswith("gets loops with barriers wrong (a tiled matrix product: refused, ") and "\n" not in said
 

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from adreno_sim.backends.opencl import drivers, verdicts
+from adreno_sim.backends.opencl import drivers, known_answers, verdicts
 from adreno_sim.base import disk_cache
 
 DEVICE = {"platform": "Acme", "name": "Roadrunner (Acme)", "version": "OpenCL 3.0 Acme 1", "lacks": ["has no wings"]}
@@ -49,6 +49,24 @@ def test_a_driver_that_answers_right_is_fit(driver):
 def test_a_driver_that_answers_wrong_is_not(driver):
     verdict = verdicts.judge_driver(driver([DEVICE, ASKS, RIGHT, ASKS, WRONG, DONE]))
     assert verdict.against == WRONG["wrong"] and not verdict.problem
+
+
+SIMPLEST = {"asks": known_answers.SIMPLEST.name, "what": known_answers.SIMPLEST.what}
+REFUSED = {"wrong": known_answers.SIMPLEST.failure("refused, error: unknown target CPU 'generic'")}
+
+
+def test_a_driver_that_runs_nothing_is_told_from_one_that_answers_wrong(driver):
+    """An old driver's compiler may not know the processor; then nothing can be said of its answers."""
+    nothing = verdicts.judge_driver(driver([DEVICE, SIMPLEST, REFUSED, DONE]))
+    assert not nothing.runs and "unknown target CPU" in nothing.against
+
+
+def test_a_driver_that_answers_wrong_runs(driver):
+    assert verdicts.judge_driver(driver([DEVICE, SIMPLEST, RIGHT, ASKS, WRONG, DONE])).runs
+
+
+def test_a_driver_that_does_not_start_runs_nothing(driver):
+    assert not verdicts.judge_driver(driver([], DIE)).runs
 
 
 def test_a_crash_is_wrong_where_it_happened(driver):
