@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..results.comparison import compare
+from ..results.expected import Expected
 from .kernel_reference import Argument
 from .model_reference import ModelReference
 
@@ -25,11 +26,11 @@ class SubgraphReference:
     def __contains__(self, name: str) -> bool:
         return name in self._subgraphs
 
-    def run(self, name: str, args: Sequence[Argument]) -> list[np.ndarray | None]:
-        """As KernelReference.run: `args` are the inputs, then the outputs; outputs afterwards, inputs as they are."""
+    def expect(self, name: str, args: Sequence[Argument]) -> list[Expected | None]:
+        """As KernelExpectations.expect: `args` are the inputs, then the outputs; outputs afterwards, inputs as they are."""
         count = len(self._subgraphs[name].module["main"].params)
         inputs = [np.asarray(array) for array in args[:count]]
-        return [*inputs, *self._wholes[name].run(inputs)]
+        return [Expected(array) for array in [*inputs, *self._wholes[name].run(inputs)]]
 
     def first_wrong(self, name: str, values: Sequence[np.ndarray]) -> str:
         """The first operator that makes something else of what it is given than TVM does, in words; "" for none.

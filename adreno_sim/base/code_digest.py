@@ -14,6 +14,7 @@ from pathlib import Path
 
 from .errors import AdrenoSimError
 
+_CLANG = tuple(f"frontend/{name}.py" for name in ("driver", "diagnostics", "options", "wide_vectors"))
 _FRONTEND = ("frontend", "ir", "base")
 _DEVICE = ("device", "mlops", "image", "profiles", "findings.py", "base")
 _ENGINE = ("engine", "frontend", "ir", *_DEVICE)
@@ -25,7 +26,7 @@ DEPENDENCIES = {
     "single_writer": _ENGINE,
     "modules": _ENGINE,
     "objects": ("engine/llvm", "ir", "base"),
-    "golden": ("golden", "compiler/tvm_bridge", "results", "mlops", "base"),
+    "golden": ("golden", "compiler/tvm_bridge", "results", "mlops", "engine/llvm", *_CLANG, "base"),
     "search": ("compiler/plan/search",),
     "drivers": ("backends/opencl", "memory", *_DEVICE),
 }

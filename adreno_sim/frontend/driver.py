@@ -15,6 +15,7 @@ import resource
 import select
 import signal
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -113,6 +114,28 @@ def run_clang(source: str, options: BuildOptions, target: FrontEndTarget, *, as_
     raise BuildError(summary(diagnostics) or _failure(status, messages), diagnostics)
 
 
+def compile_c(source: str, flags: Sequence[str]) -> bytes:
+    """Object code for this processor of a C source. Raises BuildError with clang's diagnostics: the source is this project's."""
+    command = [
+        *compiler(),
+        "-x",
+        "c",
+        "-target",
+        "x86_64-unknown-linux-gnu",
+        *flags,
+        "-fno-color-diagnostics",
+        "-c",
+        "-",
+        "-o",
+        "-",
+    ]
+    status, output, messages = _execute(command, source.encode())
+    if status == 0 and output:
+        return output
+    diagnostics = parse_diagnostics(messages)
+    raise BuildError(summary(diagnostics) or _failure(status, messages), diagnostics)
+
+
 def _is_known_pragma(found: Diagnostic, target: FrontEndTarget) -> bool:
     """Whether clang only does not know the pragma of an extension that the device has."""
     name = _UNKNOWN_PRAGMA.match(found.message)
@@ -149,6 +172,13 @@ def compiler() -> list[str]:
         return [_zig(), "clang"]
     _check_version(chosen)
     return [chosen]
+
+
+def identify_compiler() -> str:
+    """What tells this compiler from another in the key of a cache: its path, size and age."""
+    program = compiler()
+    status = os.stat(program[0]) if os.path.exists(program[0]) else None
+    return repr((*program, *((status.st_size, status.st_mtime_ns) if status else ())))
 
 
 @functools.lru_cache(maxsize=1)

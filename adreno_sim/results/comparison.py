@@ -1,7 +1,8 @@
-"""Compare what a device computed with what it should have: tolerance, distance in ulp, and whether the comparison says anything.
+"""Compare what a device computed with what it should have: allowed error, distance in ulp, whether the comparison says anything.
 
-Tolerance per element: error <= t * max(|golden|, rms(golden)), t by the element type (see `TOLERANCE`); integers and
-booleans are exact. NaN agrees with NaN, an infinity with the same infinity, and with nothing else.
+A reference that knows its own error (`Expected.allowed`) says how far each element may be off. Another is judged by its type:
+error <= t * max(|golden|, rms(golden)), t by `TOLERANCE`; integers and booleans are exact. NaN agrees with NaN, an infinity
+with the same infinity, and with nothing else, but where the allowed error is infinite anything agrees.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+
+from .expected import Expected
 
 TOLERANCE = {"float64": 1e-9, "float32": 1e-3, "float16": 2.0**-8}
 """Relative tolerance; for float16 it supposes accumulation in fp32."""
@@ -29,6 +32,12 @@ MOST_SATURATED = 0.01
 MOST_LARGEST = 0.25
 """Largest share of floats that may equal the largest: the gates and maps of trained networks have up to a fifth at their end,
 and the others still say whether a kernel is right. They must vary by LEAST_SPREAD."""
+
+MOST_UNKNOWN = 0.01
+"""Largest share of elements of which a reference may know nothing."""
+
+WEAK = 0.5
+"""The median allowed error, over the spread of the values, from which a comparison says nothing."""
 
 CHUNK = 1 << 18
 """Elements compared in one step: bounds the memory of a comparison."""
@@ -77,22 +86,32 @@ class _Worst:
     index: int = 0
 
 
-def compare(got: np.ndarray, golden: np.ndarray, tolerance: float | None = None) -> Comparison:
+def compare(got: np.ndarray, golden: np.ndarray | Expected, tolerance: float | None = None) -> Comparison:
     """Compare `got` with `golden`, arrays of one shape and dtype. Raises ValueError where they differ in either.
 
-    tolerance: relative, in place of the element type's.
+    tolerance: relative, in place of the element type's and of what an Expected allows.
     """
+    expected = golden if isinstance(golden, Expected) else Expected(golden)
+    golden = expected.array
     if got.shape != golden.shape or got.dtype != golden.dtype:
         raise ValueError(f"expected {golden.dtype}{list(golden.shape)}, got {got.dtype}{list(got.shape)}")
     flat_got, flat_golden = np.ascontiguousarray(got).reshape(-1), np.ascontiguousarray(golden).reshape(-1)
+    value = flat_golden if expected.value is None else expected.value.reshape(-1)
+    limits = None if tolerance is not None or expected.allowed is None else expected.allowed.reshape(-1)
     rms = _rms(flat_golden)
     worst = _Worst()
     for start in range(0, flat_got.size, CHUNK):
-        _compare_chunk(worst, flat_got[start : start + CHUNK], flat_golden[start : start + CHUNK], start, rms, tolerance)
+        part = slice(start, start + CHUNK)
+        error = _errors(flat_got[part], value[part])
+        if limits is None:
+            allowed = _tolerated(flat_golden[part], rms, tolerance)
+        else:
+            allowed = limits[part].astype(np.float64)
+        _compare_chunk(worst, flat_got[part], flat_golden[part], error, allowed, start, rms)
     index = tuple(int(i) for i in np.unravel_index(worst.index, got.shape)) if got.size else ()
     return Comparison(
         ok=worst.wrong == 0,
-        uninformative=why_uninformative(flat_golden, rms),
+        uninformative=why_uninformative(flat_golden, rms) or _why_unknown(expected.unsure, flat_golden, limits),
         elements=got.size,
         wrong=worst.wrong,
         max_abs=worst.max_abs,
@@ -105,33 +124,59 @@ def compare(got: np.ndarray, golden: np.ndarray, tolerance: float | None = None)
 
 
 def _compare_chunk(
-    worst: _Worst, got: np.ndarray, golden: np.ndarray, start: int, rms: float, tolerance: float | None = None
+    worst: _Worst, got: np.ndarray, golden: np.ndarray, error: np.ndarray, allowed: np.ndarray, start: int, rms: float
 ) -> None:
+    unknown = np.isinf(allowed)
+    error[unknown] = 0.0
     with np.errstate(invalid="ignore", over="ignore"):
-        error, allowed = _errors(got, golden, rms, tolerance)
         ratio = np.where(error > 0, error / np.maximum(allowed, np.finfo(np.float64).tiny), 0.0)
     worst.wrong += int(np.count_nonzero(error > allowed))
     finite = np.isfinite(error)
     worst.max_abs = max(worst.max_abs, float(error[finite].max(initial=0.0)))
     if got.dtype.kind == "f":
-        pairs = np.isfinite(got) & np.isfinite(golden) & (np.abs(golden) >= got.dtype.type(rms))
+        with np.errstate(invalid="ignore"):
+            pairs = np.isfinite(got) & np.isfinite(golden) & (np.abs(golden) >= got.dtype.type(rms)) & ~unknown
         worst.max_ulp = max(worst.max_ulp, int(ulp_distance(got[pairs], golden[pairs]).max(initial=0)))
     place = int(ratio.argmax())
     if ratio[place] > worst.ratio:
         worst.ratio, worst.index = float(ratio[place]), start + place
 
 
-def _errors(got: np.ndarray, golden: np.ndarray, rms: float, tolerance: float | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """Error and allowed error of each element; disagreement about NaN or infinity is an infinite error."""
+def _errors(got: np.ndarray, golden: np.ndarray) -> np.ndarray:
+    """Error of each element; disagreement about NaN or infinity is an infinite error."""
     if got.dtype.kind != "f":
-        error = np.where(got == golden, 0.0, np.maximum(np.abs(got.astype(np.float64) - golden.astype(np.float64)), 1.0))
-        return error, (tolerance or 0.0) * np.maximum(np.abs(golden.astype(np.float64)), rms)
+        return np.where(got == golden, 0.0, np.maximum(np.abs(got.astype(np.float64) - golden.astype(np.float64)), 1.0))
     a, b = got.astype(np.float64), golden.astype(np.float64)
-    same = (a == b) | (np.isnan(a) & np.isnan(b))
-    error = np.where(same, 0.0, np.abs(a - b))
+    with np.errstate(invalid="ignore", over="ignore"):
+        same = (a == b) | (np.isnan(a) & np.isnan(b))
+        error = np.where(same, 0.0, np.abs(a - b))
     error[~same & ~(np.isfinite(a) & np.isfinite(b))] = np.inf
-    scale = np.where(np.isfinite(b), np.abs(b), 0.0)
-    return error, (TOLERANCE[got.dtype.name] if tolerance is None else tolerance) * np.maximum(scale, rms)
+    return error
+
+
+def _tolerated(golden: np.ndarray, rms: float, tolerance: float | None) -> np.ndarray:
+    """Allowed error of each element by its type, or by a relative tolerance."""
+    wide = np.abs(golden.astype(np.float64))
+    if golden.dtype.kind != "f":
+        return (tolerance or 0.0) * np.maximum(wide, rms)
+    scale = np.where(np.isfinite(wide), wide, 0.0)
+    return (TOLERANCE[golden.dtype.name] if tolerance is None else tolerance) * np.maximum(scale, rms)
+
+
+def _why_unknown(unsure: int, golden: np.ndarray, allowed: np.ndarray | None) -> str:
+    """The reason why a reference that knows its own error says nothing; "" where it does."""
+    if unsure:
+        return f"rounding may turn {unsure} decisions on what is computed"
+    if allowed is None or not allowed.size:
+        return ""
+    known = np.isfinite(allowed)
+    unknown = allowed.size - int(np.count_nonzero(known))
+    if unknown > MOST_UNKNOWN * allowed.size:
+        return f"{unknown} of {allowed.size} elements may be anything: their type overflows on the way, or rounding decides"
+    spread = _spread(golden) if golden.size > 1 else float(np.abs(golden.astype(np.float64)).max())
+    if np.isfinite(spread) and float(np.median(allowed[known])) > WEAK * spread:
+        return f"rounding alone may move elements by {float(np.median(allowed[known])):.2g}, and they spread by {spread:.2g}"
+    return ""
 
 
 def ulp_distance(a: np.ndarray, b: np.ndarray) -> np.ndarray:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ...results.expected import Expected
 from .serial import SchemaError, decode, encode
 
 SCHEMA = "adreno-sim/golden/1"
@@ -30,7 +31,8 @@ class GoldenData:
 
     calls: call index (as a decimal text) -> its recorded results. origin: the source of the inputs, in words.
     references: names of whole-model references. unchecked: what no reference says anything about.
-    arrays: "input/NAME", "INDEX/POSITION" and "output/REFERENCE/NUMBER" -> array.
+    arrays: "input/NAME", "INDEX/POSITION" and "output/REFERENCE/NUMBER" -> array; either with "/allowed": the largest
+    error of each element.
     bound: relative tolerance of the outputs, for a model stored in halves; None = that of their type.
     """
 
@@ -45,16 +47,16 @@ class GoldenData:
         """The inputs that everything else follows from."""
         return {key.removeprefix("input/"): array for key, array in self.arrays.items() if key.startswith("input/")}
 
-    def outputs(self, reference: str) -> list[np.ndarray]:
+    def outputs(self, reference: str) -> list[Expected]:
         """Outputs of the whole model by `reference`, in order."""
-        found: list[np.ndarray] = []
+        found: list[Expected] = []
         while (key := f"output/{reference}/{len(found)}") in self.arrays:
-            found.append(self.arrays[key])
+            found.append(Expected(self.arrays[key], None, self.arrays.get(f"{key}/allowed")))
         return found
 
-    def result(self, index: int, position: int) -> np.ndarray:
-        """What argument `position` of call `index` should hold after it."""
-        return self.arrays[f"{index}/{position}"]
+    def result(self, index: int, position: int) -> Expected:
+        """What argument `position` of call `index` should hold after it. Bundles of 0.1 do not say how far off it may be."""
+        return Expected(self.arrays[f"{index}/{position}"], None, self.arrays.get(f"{index}/{position}/allowed"))
 
 
 @dataclass(frozen=True)

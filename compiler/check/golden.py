@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from ...base.errors import AdrenoSimError
+from ...results.expected import Expected
 from ..artifact.golden import GoldenData
 from ..run.observer import FunctionCall
 
@@ -26,7 +27,7 @@ class Golden(Protocol):
         """Whether `results` can say anything about the call."""
         ...
 
-    def results(self, call: FunctionCall, args: Sequence[Argument]) -> list[np.ndarray | None]:
+    def results(self, call: FunctionCall, args: Sequence[Argument]) -> list[Expected | None]:
         """Each argument after the call, None where it is a scalar or not known. args: what they hold before it."""
         ...
 
@@ -39,10 +40,10 @@ class Golden(Protocol):
 
 
 class Reference(Protocol):
-    """Functions by name, run on copies of a call's arguments."""
+    """Functions by name, and what they make of a call's arguments."""
 
     def __contains__(self, name: str) -> bool: ...
-    def run(self, name: str, args: Sequence[Argument]) -> list[np.ndarray | None]: ...
+    def expect(self, name: str, args: Sequence[Argument]) -> list[Expected | None]: ...
 
 
 class References:
@@ -54,8 +55,8 @@ class References:
     def __contains__(self, name: str) -> bool:
         return any(name in reference for reference in self._references)
 
-    def run(self, name: str, args: Sequence[Argument]) -> list[np.ndarray | None]:
-        return next(reference for reference in self._references if name in reference).run(name, args)
+    def expect(self, name: str, args: Sequence[Argument]) -> list[Expected | None]:
+        return next(reference for reference in self._references if name in reference).expect(name, args)
 
 
 class LiveGolden:
@@ -70,8 +71,11 @@ class LiveGolden:
     def knows(self, call: FunctionCall) -> bool:
         return call.function.golden in self.reference
 
-    def results(self, call: FunctionCall, args: Sequence[Argument]) -> list[np.ndarray | None]:
-        return self.reference.run(call.function.golden, args)
+    def results(self, call: FunctionCall, args: Sequence[Argument]) -> list[Expected | None]:
+        try:
+            return self.reference.expect(call.function.golden, args)
+        except AdrenoSimError as error:
+            raise AdrenoSimError(f"the reference of {call.function.name} (call {call.index}): {error}") from error
 
     def blame(self, call: FunctionCall, values: Sequence[np.ndarray]) -> str:
         if self._subgraphs is None or call.function.golden not in self._subgraphs:
@@ -96,7 +100,7 @@ class StoredGolden:
             )
         return stored is not None
 
-    def results(self, call: FunctionCall, args: Sequence[Argument]) -> list[np.ndarray | None]:
+    def results(self, call: FunctionCall, args: Sequence[Argument]) -> list[Expected | None]:
         known = self._data.calls[str(call.index)].results
         return [self._data.result(call.index, position) if position in known else None for position in range(len(args))]
 

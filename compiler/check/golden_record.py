@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...device.protocol import Device
+from ...results.expected import Expected, round_off
 from ..artifact.golden import GoldenCall, GoldenData
 from ..artifact.model import CompiledModel
 from ..run.observer import FunctionCall, Observer
@@ -31,20 +32,31 @@ class _Recorder(Observer):
         if call.function.golden not in self._reference:
             return False
         before = [arg.read() if isinstance(arg, Tensor) else arg for arg in call.args]
-        after = self._reference.run(call.function.golden, before)
+        after = self._reference.expect(call.function.golden, before)
         changed = []
         for position, (arg, old, new) in enumerate(zip(call.args, before, after, strict=True)):
             if (
                 isinstance(arg, Tensor)
                 and isinstance(old, np.ndarray)
                 and new is not None
-                and is_result(call, position, old, new)
+                and is_result(call, position, old, new.array)
             ):
-                arg.write(new)
-                self.arrays[f"{call.index}/{position}"] = new.reshape(arg.shape)
+                arg.write(new.array)
+                self.arrays |= _members(f"{call.index}/{position}", new.reshape(arg.shape))
                 changed.append(position)
         self.calls[str(call.index)] = GoldenCall(call.function.name, tuple(changed))
         return True
+
+
+def _members(key: str, expected: Expected) -> dict[str, np.ndarray]:
+    """The arrays that keep a result: its value as its type has it, and the largest error, in float32 rounded up."""
+    if expected.allowed is None:
+        return {key: expected.array}
+    allowed = expected.allowed
+    if expected.value is not None:
+        allowed = allowed + round_off(expected.value, expected.array.dtype)
+    with np.errstate(over="ignore"):
+        return {key: expected.array, f"{key}/allowed": np.nextafter(allowed.astype(np.float32), np.float32(np.inf))}
 
 
 def record(
@@ -52,7 +64,7 @@ def record(
     reference: Reference,
     inputs: Mapping[str, np.ndarray],
     origin: str,
-    outputs: Mapping[str, Sequence[np.ndarray]],
+    outputs: Mapping[str, Sequence[np.ndarray | Expected]],
     unchecked: Sequence[str],
     device: Device,
     bound: float | None = None,
@@ -66,5 +78,6 @@ def record(
         machine.run(inputs)
     arrays = {f"input/{name}": array for name, array in inputs.items()} | recorder.arrays
     for name, found in outputs.items():
-        arrays |= {f"output/{name}/{number}": array for number, array in enumerate(found)}
+        for number, output in enumerate(found):
+            arrays |= _members(f"output/{name}/{number}", output if isinstance(output, Expected) else Expected(output))
     return GoldenData(origin, recorder.calls, tuple(outputs), tuple(unchecked), arrays, bound)

@@ -15,6 +15,7 @@ from ...mlops.engine import GraphRun
 from ...mlops.kinds import kind_of
 from ...mlops.operators import PRODUCTS
 from ...results.comparison import TOLERANCE, Comparison, compare
+from ...results.expected import Expected
 from ...results.merge import FindingList
 from ...results.model import AccessReport, KernelReport
 from ..artifact.host_function import BufferRef, HostFunction
@@ -39,7 +40,7 @@ class KernelObserver(Observer):
     on_wrong: called for each wrong result with the call, the argument's position, the golden array and the finding.
     seconds: by stage, of what happens around launches.
     refused: kernels that cannot run; with `keep_going`, golden results replace those of the functions that launch them.
-    peer: a second device whose results are compared. tolerance: relative; None = that of the results' type.
+    peer: a second device whose results are compared.
     """
 
     def __init__(
@@ -50,7 +51,6 @@ class KernelObserver(Observer):
         progress: Progress,
         refused: Container[str] = (),
         peer: Peer | None = None,
-        tolerance: float | None = None,
     ):
         self.kernels: dict[str, KernelReport] = {}
         self.on_wrong: Callable[[FunctionCall, int, np.ndarray, Finding], None] | None = None
@@ -61,7 +61,6 @@ class KernelObserver(Observer):
         self._golden = golden
         self._refused = refused
         self._peer = peer
-        self._tolerance = tolerance
         self.replaced: set[str] = set()
         self._keep_going = keep_going
         self._progress = progress
@@ -120,7 +119,7 @@ class KernelObserver(Observer):
             self.findings.add(self._peer.compare(call, before, golden, lambda position: self._writer_row(call, position)))
         wrong = False
         for position, (old, expected) in enumerate(zip(before, golden or [], strict=golden is not None)):
-            if old is not None and expected is not None and is_result(call, position, old, expected):
+            if old is not None and expected is not None and is_result(call, position, old, expected.array):
                 wrong |= not self._judge(call, position, before, expected)
         if self._golden is not None and self._golden.forces and golden is not None:
             _write(call, golden)
@@ -138,7 +137,7 @@ class KernelObserver(Observer):
         self._before = None
         return True
 
-    def _results(self, call: FunctionCall, before: list[np.ndarray | None]) -> list[np.ndarray | None]:
+    def _results(self, call: FunctionCall, before: list[np.ndarray | None]) -> list[Expected | None]:
         assert self._golden is not None
         args = [arg if array is None else array for arg, array in zip(call.args, before, strict=True)]
         start = time.perf_counter()
@@ -146,7 +145,7 @@ class KernelObserver(Observer):
         self.seconds["golden"] += time.perf_counter() - start
         return results
 
-    def _judge(self, call: FunctionCall, position: int, before: list[np.ndarray | None], golden: np.ndarray) -> bool:
+    def _judge(self, call: FunctionCall, position: int, before: list[np.ndarray | None], golden: Expected) -> bool:
         """Compare one result; False if it is wrong."""
         tensor = call.args[position]
         assert isinstance(tensor, Tensor)
@@ -187,7 +186,7 @@ class KernelObserver(Observer):
         finding = Finding(Kind.WRONG_VALUE, message, name, line, column, tensor=tensor.name, detail=detail)
         self.findings.add([finding])
         if self.on_wrong is not None:
-            self.on_wrong(call, position, golden, finding)
+            self.on_wrong(call, position, golden.array, finding)
         return False
 
     def _tolerance_of(self, call: FunctionCall, dtype: str) -> float | None:
@@ -197,10 +196,10 @@ class KernelObserver(Observer):
         sqrt(n).
         """
         if dtype != "float16" or call.function.name not in self.graphs:
-            return self._tolerance
+            return None
         program, _ = self.graphs[call.function.name]
         layers = sum(kind_of(node.name) in PRODUCTS for _, node in program.graph.of("kernel"))
-        return float((self._tolerance or TOLERANCE["float16"]) * np.sqrt(max(layers, 1)))
+        return float(TOLERANCE["float16"] * np.sqrt(max(layers, 1)))
 
     def _blame(self, call: FunctionCall, before: Sequence[np.ndarray | None]) -> str:
         """For a subgraph: text on its first operator that is wrong on its own inputs; "" where golden does not know."""
@@ -240,11 +239,11 @@ class KernelObserver(Observer):
         return list(self.kernels.values())
 
 
-def _write(call: FunctionCall, results: Sequence[np.ndarray | None]) -> None:
+def _write(call: FunctionCall, results: Sequence[Expected | None]) -> None:
     """Give the call's tensors these contents, None = leave it."""
-    for arg, array in zip(call.args, results, strict=True):
-        if isinstance(arg, Tensor) and array is not None:
-            arg.write(array)
+    for arg, expected in zip(call.args, results, strict=True):
+        if isinstance(arg, Tensor) and expected is not None:
+            arg.write(expected.array)
 
 
 def _writer(model: CompiledModel, function: HostFunction, param: str) -> str:

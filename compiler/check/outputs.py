@@ -8,6 +8,7 @@ import numpy as np
 
 from ...findings import Finding, Kind
 from ...results.comparison import compare
+from ...results.expected import Expected
 from ...results.model import OutputReport
 
 
@@ -15,7 +16,7 @@ def compare_outputs(
     reference: str,
     names: Sequence[str],
     got: Sequence[np.ndarray],
-    golden: Sequence[np.ndarray],
+    golden: Sequence[np.ndarray | Expected],
     kernels_agree: bool,
     bound: float | None = None,
 ) -> tuple[list[OutputReport], list[Finding]]:
@@ -28,12 +29,13 @@ def compare_outputs(
     if len(got) != len(golden):
         message = f"{reference} gives {len(golden)} outputs, the compiled model {len(got)}"
         return reports, [Finding(Kind.WRONG_VALUE, message)]
-    for name, mine, expected in zip(names, got, golden, strict=True):
+    for name, mine, known in zip(names, got, golden, strict=True):
+        expected = known.array if isinstance(known, Expected) else known
         if mine.shape != expected.shape or mine.dtype != expected.dtype:
             shapes = f"{expected.dtype}{list(expected.shape)} from {reference}, {mine.dtype}{list(mine.shape)} from the model"
             findings.append(Finding(Kind.WRONG_VALUE, f"{name}: {shapes}", tensor=name))
             continue
-        result = compare(mine, expected, bound)
+        result = compare(mine, known, bound)
         worst = (result.max_abs, result.max_ulp, result.worst, result.rms)
         reports.append(OutputReport(name, reference, result.ok, result.uninformative, *worst))
         if not result.ok:

@@ -10,6 +10,7 @@ from ...base.errors import AdrenoSimError
 from ...device.protocol import Device
 from ...findings import Finding, Kind
 from ...results.comparison import Comparison, compare
+from ...results.expected import Expected
 from ...results.model import KernelReport, PeerReport
 from ..artifact.model import CompiledModel
 from ..run.observer import FunctionCall
@@ -55,7 +56,7 @@ class Peer:
         tensor.write(array)
         return tensor
 
-    def compare(self, call: FunctionCall, before: Arrays, golden: Arrays | None, row: Row) -> list[Finding]:
+    def compare(self, call: FunctionCall, before: Arrays, golden: Sequence[Expected | None] | None, row: Row) -> list[Finding]:
         """Count every result of `call` in its kernel's row; a finding for each on which the devices do not agree.
 
         golden: what the call should compute, None where nothing is known.
@@ -74,7 +75,7 @@ class Peer:
         return findings
 
     def _judge(
-        self, call: FunctionCall, position: int, mine: np.ndarray, other: np.ndarray, golden: np.ndarray | None, row: KernelReport
+        self, call: FunctionCall, position: int, mine: np.ndarray, other: np.ndarray, golden: Expected | None, row: KernelReport
     ) -> list[Finding]:
         row.peer = row.peer or PeerReport()
         row.peer.compared += 1
@@ -98,7 +99,7 @@ class Peer:
         self._machine.close()
 
 
-def _blame(call: FunctionCall, device: Device, mine: np.ndarray, other: np.ndarray, golden: np.ndarray | None) -> str:
+def _blame(call: FunctionCall, device: Device, mine: np.ndarray, other: np.ndarray, golden: Expected | None) -> str:
     """Which side golden is not with, in words."""
     if golden is None:
         return "and there is no golden result to say which is right"

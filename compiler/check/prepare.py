@@ -17,6 +17,7 @@ import numpy as np
 from ...base.allow import AllowEntry
 from ...base.errors import AdrenoSimError, OptionError
 from ...device.protocol import DeviceInfo
+from ...results.expected import Expected
 from ...results.model import BufferTensor, ScopeSummary
 from ..artifact.model import CompiledModel, as_compiled
 from ..compile import lower_model, read_model
@@ -80,7 +81,7 @@ class PreparedRun:
     arrays: Arrays
     origin: str
     golden: Golden | None
-    references: dict[str, Outputs]
+    references: Mapping[str, Sequence[np.ndarray | Expected]]
     unchecked: list[str]
     bound: float | None = None
     tuned: dict[str, str] = field(default_factory=dict)
@@ -101,7 +102,8 @@ def prepare(
     bundle = as_compiled(source)
     if bundle is not None:
         return _prepare_bundle(apply_plan(bundle), inputs, options)
-    from ...golden.kernel_reference import KernelReference
+    from ...golden.expectations import KernelExpectations
+    from ...golden.model_expectations import computes_halves, judge_in_halves
     from ...golden.model_reference import ModelReference
     from ...golden.subgraph_reference import SubgraphReference
     from ..extract.module import extract
@@ -112,7 +114,7 @@ def prepare(
     with stage("compile"):
         lowered = lower_model(model, options, device.limits, device.ml)
         compiled = extract(lowered, model.name)
-        kernels, subgraphs = KernelReference(lowered.unscheduled), SubgraphReference(lowered.subgraphs)
+        kernels, subgraphs = KernelExpectations(lowered.unscheduled), SubgraphReference(lowered.subgraphs)
         scopes = None if lowered.unscoped is None else _scopes(lowered.unscoped, lowered.target)
         tuned = dict(lowered.tuned)
         del lowered  # it has the weights once more
@@ -122,9 +124,12 @@ def prepare(
         unchecked = [f"function {name}: {reason}" for name, reason in kernels.unavailable.items()]
         references = {"TVM llvm": outputs}
         _add_own_runtime(model, arrays, references, unchecked)
-    bound = output_bound(model.module, options.dtype)
+        bound = output_bound(model.module, options.dtype)
+        judged: Mapping[str, Sequence[np.ndarray | Expected]] = references
+        if bound is None and computes_halves(model.module):
+            judged = judge_in_halves(model.module, list(arrays.values()), references, unchecked)
     golden = LiveGolden(References(kernels, subgraphs), subgraphs)
-    return PreparedRun(compiled, arrays, origin, golden, references, unchecked, bound, tuned, scopes)
+    return PreparedRun(compiled, arrays, origin, golden, judged, unchecked, bound, tuned, scopes)
 
 
 def _scopes(module: Any, target: Any) -> ScopeSummary:

@@ -16,8 +16,9 @@ from ...base.progress import Progress
 from ...base.rejected_call import rejected_call
 from ...device.protocol import Device, LaunchResult
 from ...findings import Finding, Kind, Severity
-from ...golden.kernel_reference import KernelReference
-from ...results.comparison import TOLERANCE, compare
+from ...golden.expectations import KernelExpectations
+from ...results.comparison import compare
+from ...results.expected import Expected
 from ..artifact.model import CompiledModel
 from ..check.golden import LiveGolden
 from ..check.kernels import FirstWrong, KernelObserver
@@ -77,7 +78,7 @@ class Judge:
     def __post_init__(self) -> None:
         tvm = import_tvm()
         self.machine = Machine.of(self.checker)
-        self.reference = KernelReference(tvm.IRModule({TASK: self.task.module["main"]}))
+        self.reference = KernelExpectations(tvm.IRModule({TASK: self.task.module["main"]}))
         self.terms = _terms(self.task)
         self.inputs = _inputs(self.task, self.terms, self.seed)
 
@@ -126,16 +127,10 @@ class Judge:
             if isinstance(timed, Rejection):
                 return timed
             seconds = timed
-        return Verdict(static, seconds, float(compare(output, self.golden, self.tolerance).max_abs / _rms(self.golden)))
-
-    @property
-    def tolerance(self) -> float:
-        """Relative. Sums in float16 may round at each term: the tolerance grows with the root of their number."""
-        dtype = self.task.params[-1].dtype
-        return float(TOLERANCE[dtype] * np.sqrt(self.terms)) if dtype == "float16" else TOLERANCE.get(dtype, 0.0)
+        return Verdict(static, seconds, float(compare(output, self.golden).max_abs / _rms(self.golden.array)))
 
     def _check(self, model: CompiledModel) -> tuple[np.ndarray | None, Rejection | None]:
-        observer = KernelObserver(model, LiveGolden(self.reference), False, Progress(), tolerance=self.tolerance)
+        observer = KernelObserver(model, LiveGolden(self.reference), False, Progress())
         output: np.ndarray | None = None
         stopped: Rejection | None = None
         try:
@@ -170,7 +165,7 @@ class Judge:
                     runs.append(clock.seconds)
         except AdrenoSimError as error:
             return Rejection("run", f"on {self.timer.info.name}: {str(error).splitlines()[0]}")
-        found = compare(output, self.golden, self.tolerance)
+        found = compare(output, self.golden)
         if not found.ok:
             return Rejection("values", f"on {self.timer.info.name}: {found}")
         if clock.untimed:
@@ -178,10 +173,10 @@ class Judge:
         return float(statistics.median(runs[1:]))
 
     @cached_property
-    def golden(self) -> np.ndarray:
+    def golden(self) -> Expected:
         """The result that every candidate should give, of the same inputs."""
         result = self.task.params[-1]
-        found = self.reference.run(TASK, [*self.inputs, np.zeros([int(size) for size in result.shape], result.dtype)])[-1]
+        found = self.reference.expect(TASK, [*self.inputs, np.zeros([int(size) for size in result.shape], result.dtype)])[-1]
         assert found is not None
         return found
 

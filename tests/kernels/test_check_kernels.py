@@ -16,6 +16,7 @@ from adreno_sim.compiler.check.golden import LiveGolden
 from adreno_sim.compiler.check.kernels import FirstWrong, KernelObserver
 from adreno_sim.compiler.run.vm import run
 from adreno_sim.findings import Kind
+from adreno_sim.results.expected import Expected
 
 N = 64
 
@@ -74,8 +75,8 @@ class Twice:
     def __contains__(self, name):
         return name == "twice_fn"
 
-    def run(self, name, args):
-        return [args[0], self._result(args[0])]
+    def expect(self, name, args):
+        return [Expected(args[0]), Expected(self._result(args[0]))]
 
 
 def judge(source, reference=None, keep_going=True, calls=1, data=None):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import itertools
 import threading
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -62,13 +63,16 @@ class Machine:
                 self._passes.run(module)
             return bytes(self._machine.emit_object(module))
 
-    def load(self, code: bytes, symbol: str) -> Loaded:
-        """Returns object code linked into this process. Raises RuntimeError if it is damaged."""
+    def load(self, code: bytes, symbol: str, imports: Mapping[str, int] | None = None) -> Loaded:
+        """Returns object code linked into this process. Raises RuntimeError if it is damaged.
+
+        imports: addresses of functions that it calls besides those of every kernel.
+        """
         with _LOCK:
             library = llvm.JITLibraryBuilder().add_object_img(code).export_symbol(symbol)
             if self._soft_float:
                 library.add_object_img(self._soft_float)
-            for name, function in _LIBC.items():
+            for name, function in {**_LIBC, **(imports or {})}.items():
                 library.import_symbol(name, function)
             tracker = library.link(self._linker, f"kernel{next(_NUMBER)}")
             return Loaded(tracker, tracker[symbol])

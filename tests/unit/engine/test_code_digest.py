@@ -21,7 +21,7 @@ MAKERS = {
     "single_writer": ["engine.prove.single_writer"],
     "modules": ["engine.run.compiled_kernel"],
     "objects": ["engine.llvm.objects"],
-    "golden": ["golden.kernel_reference", "golden.model_reference"],
+    "golden": ["golden.kernel_reference", "golden.model_reference", "golden.truth.kernels", "golden.truth.compiled"],
     "drivers": ["backends.opencl.verdicts", "backends.opencl.trial"],
 }
 """The modules that make what is in the entries of each kind."""

@@ -1,0 +1,66 @@
+"""What each kernel should compute: its PrimFunc without rounding where a truth is made of it, else as TVM's llvm runs it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..compiler.tvm_bridge.versions import import_tvm
+from ..results.expected import Expected
+from .kernel_reference import Argument, KernelReference
+from .truth.bound import expect
+from .truth.kernels import KernelTruth
+from .truth.units import Units
+
+if TYPE_CHECKING:
+    from tvm import IRModule
+
+
+class KernelExpectations:
+    """The unscheduled PrimFuncs of a model. `unavailable`: those that have no reference -> the reason.
+
+    units: how the device rounds.
+    """
+
+    def __init__(self, unscheduled: IRModule, units: Units | None = None):
+        self.units = units or Units()
+        self.truth = KernelTruth(unscheduled)
+        rest = {var: function for var, function in unscheduled.functions_items() if str(var.name_hint) not in self.truth}
+        self._native = KernelReference(import_tvm().IRModule(rest)) if rest else None
+        self.unavailable = dict(self._native.unavailable) if self._native else {}
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.truth or (self._native is not None and name in self._native)
+
+    def computes_halves(self, name: str) -> bool:
+        """Whether a function of which a truth is made holds halves, so that a wide twin says more."""
+        return name in self.truth and self.truth.programs[name].halves
+
+    def expect(self, name: str, args: Sequence[Argument]) -> list[Expected | None]:
+        """What each argument should hold after the call; None for scalars. What the function does not write holds what it held.
+
+        args: contents before the call in the order of the parameters, in their shapes. Raises AdrenoSimError where an index
+        leaves its tensor.
+        """
+        if name not in self.truth:
+            assert self._native is not None
+            return [None if array is None else Expected(array) for array in self._native.run(name, args)]
+        return self._expect(name, args, self.units, drift=True)
+
+    def expect_wide(self, name: str, args: Sequence[Argument]) -> list[Expected | None]:
+        """The same of a device that computes all halves as float32: results are float32 where they were float16."""
+        return self._expect(name, args, Units("float32", self.units.flushes), drift=False)
+
+    def _expect(self, name: str, args: Sequence[Argument], units: Units, drift: bool) -> list[Expected | None]:
+        results: list[Expected | None] = []
+        for arg, truth in zip(args, self.truth.run(name, args, units), strict=True):
+            if not isinstance(arg, np.ndarray):
+                results.append(None)
+            elif truth is None:
+                results.append(Expected(arg))
+            else:
+                dtype = units.half_as if arg.dtype == np.float16 else arg.dtype.name
+                results.append(expect(truth, dtype, units, drift))
+        return results

@@ -1,0 +1,56 @@
+"""What the outputs of a model that computes in halves should be, and how far off another implementation of it may be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..results.expected import Expected
+from .truth.bound import expect
+from .truth.model import ModelTruth
+from .truth.units import Units
+from .truth.value import Unmodelled
+
+if TYPE_CHECKING:
+    from tvm import IRModule
+
+NAME = "float64"
+"""What reports call the reference that rounds nothing."""
+
+Outputs = Sequence[np.ndarray | Expected]
+
+
+def computes_halves(imported: IRModule) -> bool:
+    """Whether a module holds a float16 anywhere."""
+    return 'float16"' in imported.script(show_meta=False)
+
+
+def expect_outputs(imported: IRModule, inputs: Sequence[np.ndarray], units: Units | None = None) -> list[Expected]:
+    """The outputs of `main` without rounding, with the error that rounding allows. Raises Unmodelled, and as `run_program`."""
+    units = units or Units()
+    truths, dtypes = ModelTruth(imported).run(inputs, units)
+    return [expect(truth, dtype, units) for truth, dtype in zip(truths, dtypes, strict=True)]
+
+
+def judge_in_halves(
+    imported: IRModule, inputs: Sequence[np.ndarray], references: Mapping[str, Sequence[np.ndarray]], unchecked: list[str]
+) -> dict[str, Outputs]:
+    """`references` of a model that computes in halves: the truth beside them, and for each what two right results may differ by.
+
+    Another runtime computes in halves too, so it may be as far off as the device. Where no truth is made, `unchecked` says so.
+    """
+    try:
+        truth = expect_outputs(imported, inputs)
+    except Unmodelled as reason:
+        unchecked.append(f"outputs without rounding: no truth is made of {reason}")
+        return dict(references)
+    judged: dict[str, Outputs] = {NAME: truth}
+    for name, outputs in references.items():
+        judged[name] = [_between(*pair) for pair in zip(outputs, truth, strict=True)]
+    return judged
+
+
+def _between(other: np.ndarray, truth: Expected) -> Expected:
+    return Expected(other, None, None if truth.allowed is None else 2 * truth.allowed, truth.unsure)

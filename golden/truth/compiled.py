@@ -1,0 +1,67 @@
+"""C text of truths as functions of this process: compiled by the bundled clang, objects cached on disk by their text."""
+
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+import functools
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from ...engine.llvm.objects import Loaded, machine
+from ...frontend.driver import compile_c, identify_compiler
+from .. import result_cache
+from .program import TruthProgram
+
+_FLAGS = (
+    "-O2", "-ffreestanding", "-fno-builtin", "-fPIC", "-fwrapv", "-ffp-contract=off", "-fno-stack-protector", "-fno-sanitize=all",
+    "-fno-math-errno", "-fassociative-math", "-fno-signed-zeros", "-fno-trapping-math", "-fno-strict-aliasing",
+    "-fno-asynchronous-unwind-tables", "-w",
+)  # fmt: skip
+TABLE = "truths"
+"""The exported symbol: an array of the addresses of all functions."""
+
+
+def prelude() -> str:
+    return Path(__file__).with_name("prelude.c").read_text(encoding="utf-8")
+
+
+class CompiledTruths:
+    """The functions of several programs, in their order."""
+
+    def __init__(self, programs: Sequence[TruthProgram]):
+        table = ", ".join(f"(void *)&{program.name}" for program in programs)
+        text = "\n".join([prelude(), *(program.text for program in programs), f"void *const {TABLE}[] = {{{table}}};"])
+        self._loaded: Loaded = machine().load(_object_of(text), TABLE, _libm())
+        addresses = (ctypes.c_void_p * len(programs)).from_address(self._loaded.address)
+        self.functions = [_PROTOTYPE(address or 0) for address in addresses]
+
+
+_PROTOTYPE = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * 4)
+
+
+def _object_of(text: str) -> bytes:
+    key = result_cache.key_of("truth, machine code", *_FLAGS, identify_compiler(), text)
+    known: bytes | None = result_cache.load(key)
+    if known is None:
+        known = compile_c(text, _FLAGS)
+        result_cache.store(key, known)
+    return known
+
+
+@functools.cache
+def _libm() -> dict[str, int]:
+    """Addresses of what the C text calls."""
+    libm, libc = ctypes.CDLL(ctypes.util.find_library("m") or "libm.so.6"), ctypes.CDLL(None)
+    names = (
+        "exp", "exp2", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh",
+        "asinh", "acosh", "atanh", "erf", "pow", "floor", "ceil", "trunc", "round", "nearbyint",
+    )  # fmt: skip
+    addresses = {name: ctypes.cast(getattr(libm, name), ctypes.c_void_p).value or 0 for name in names}
+    return addresses | {name: ctypes.cast(getattr(libc, name), ctypes.c_void_p).value or 0 for name in ("calloc", "free")}
+
+
+def pointer(array: np.ndarray) -> int:
+    return int(array.ctypes.data)

@@ -1,0 +1,412 @@
+"""TVM expressions as C text that computes them without rounding, with the variance of a device's roundings."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from ...compiler.tvm_bridge import read
+from . import functions
+from .value import FLOATS, Unmodelled, Value, c_type, literal, round_native, round_to, unit
+
+MOST_LINES = 200_000
+"""Lines of C that one function may take."""
+
+
+@dataclass
+class Tensor:
+    """A buffer of a PrimFunc in C: values at `name`, variances at `name`_q unless it is exact, `size` elements.
+
+    title: its name in the PrimFunc. number: of its place among all tensors, from 1, for errors. dims: C text of its dimensions;
+    extents: those that are constant.
+    """
+
+    name: str
+    title: str
+    dtype: str
+    dims: list[str]
+    number: int
+    extents: list[int | None]
+    exact: bool = True
+    written: bool = False
+
+    @property
+    def size(self) -> str:
+        return " * ".join(self.dims) or "1"
+
+
+@dataclass
+class Writer:
+    """Lines of C as they are written. native: values are also computed as halves give them."""
+
+    tensors: dict[int, Tensor] = field(default_factory=dict)
+    names: dict[int, Value] = field(default_factory=dict)
+    native: bool = False
+    lines: list[str] = field(default_factory=list)
+    depth: int = 1
+    _count: int = 0
+
+    def line(self, text: str) -> None:
+        if len(self.lines) >= MOST_LINES:
+            raise Unmodelled(f"more than {MOST_LINES} operations")
+        self.lines.append("  " * self.depth + text)
+
+    def open(self, text: str) -> None:
+        self.line(text + " {")
+        self.depth += 1
+
+    def close(self, text: str = "}") -> None:
+        self.depth -= 1
+        self.line(text)
+
+    def fresh(self, prefix: str = "t") -> str:
+        self._count += 1
+        return f"{prefix}{self._count}"
+
+    def let(self, type: str, text: str) -> str:
+        name = self.fresh()
+        self.line(f"{type} {name} = {text};")
+        return name
+
+    def keep(self, value: Value) -> Value:
+        """The same value in variables."""
+        q = None if value.q is None else self.let("double", value.q)
+        native = None if value.native is None else self.let("double", value.native)
+        return replace(value, text=self.let(c_type(value.dtype), value.text), q=q, native=native)
+
+    # --- expressions --------------------------------------------------------------------------------------
+
+    def value(self, node: Any) -> Value:
+        """The value of an expression, computed by the lines written so far. Raises Unmodelled."""
+        kind = read.kind(node)
+        method: Callable[[Any], Value] | None = getattr(self, f"visit_{kind}", None)
+        if method is not None:
+            return method(node)
+        if kind in _ARITHMETIC:
+            a, b = self.value(node.a), self.value(node.b)
+            return self.float_operation(kind, a, b) if a.is_float else self.int_operation(kind, a, b)
+        if kind in _COMPARE:
+            return self.compare(_COMPARE[kind], self.value(node.a), self.value(node.b))
+        raise Unmodelled(f"{kind} expressions")
+
+    def visit_Var(self, node: Any) -> Value:
+        found = self.names.get(read.key(node))
+        if found is None:
+            raise Unmodelled(f"the unbound variable {read.var_name(node)}")
+        return found
+
+    def visit_IntImm(self, node: Any) -> Value:
+        dtype, value = read.dtype_of(node), int(node.value)
+        suffix = "ULL" if dtype.startswith("u") else "LL"
+        text = "(-9223372036854775807LL - 1)" if value == -(2**63) else f"{value}{suffix}"
+        return Value(f"(({c_type(dtype)}){text})", dtype, range=(value, value))
+
+    def visit_FloatImm(self, node: Any) -> Value:
+        dtype = read.dtype_of(node)
+        if dtype not in FLOATS:
+            raise Unmodelled(f"values of type {dtype}")
+        return Value(literal(round_to(float(node.value), dtype)), dtype)
+
+    def visit_TensorLoad(self, node: Any) -> Value:
+        tensor, index = self.place(read.loaded_buffer(node), node.indices)
+        q = None if tensor.exact else self.let("double", f"{tensor.name}_q[{index.text}]")
+        if index.q is not None:
+            q = self.let("double", f"{index.q} != 0 ? INF : {q or '0.0'}")
+        native = None if tensor.exact or not self.native else self.let("double", f"{tensor.name}_n[{index.text}]")
+        return Value(self.let(c_type(tensor.dtype), f"{tensor.name}[{index.text}]"), tensor.dtype, q, native, loaded=True)
+
+    visit_BufferLoad = visit_TensorLoad
+
+    def visit_Let(self, node: Any) -> Value:
+        self.names[read.key(node.var)] = self.keep(self.value(node.value))
+        return self.value(node.body)
+
+    def visit_Cast(self, node: Any) -> Value:
+        return self.cast(self.value(node.value), read.dtype_of(node))
+
+    def visit_Not(self, node: Any) -> Value:
+        a = self.value(node.a)
+        return Value(self.let("bool_t", f"!{a.text}"), "bool", a.q, loaded=a.loaded)
+
+    def visit_And(self, node: Any) -> Value:
+        return self._connect(node, "")
+
+    def visit_Or(self, node: Any) -> Value:
+        return self._connect(node, "!")
+
+    def _connect(self, node: Any, sign: str) -> Value:
+        """The second operand is evaluated only where the first does not decide: it may be a load that the first guards."""
+        a = self.value(node.a)
+        result, q = self.let("bool_t", a.text), self.let("double", a.variance)
+        self.open(f"if ({sign}{a.text}{f' || {a.q} != 0' if a.q else ''})")
+        b = self.value(node.b)
+        self.line(f"{result} = {a.text} {'||' if sign else '&&'} {b.text};")
+        if b.q:
+            self.line(f"{q} = {q} > {b.q} ? {q} : {b.q};")
+        self.close()
+        exact = a.q is None and b.q is None
+        return Value(result, "bool", None if exact else q, loaded=a.loaded or b.loaded)
+
+    def visit_Select(self, node: Any) -> Value:
+        return self.choose(node.condition, node.true_value, node.false_value)
+
+    def choose(self, condition: Any, chosen: Any, other: Any) -> Value:
+        """One of two values; where rounding may decide otherwise, both count."""
+        asked = self.value(condition)
+        if asked.q is not None:
+            return self._either(asked, self.value(chosen), self.value(other))
+        dtype = read.dtype_of(chosen)
+        result, q, native = self.let(c_type(dtype), "0"), self.let("double", "0"), self.let("double", "0")
+        exact, loaded = True, asked.loaded
+        for start, node in ((f"if ({asked.text})", chosen), ("else", other)):
+            self.open(start)
+            value = self.value(node)
+            self.line(f"{result} = {value.text};")
+            if self.native:
+                self.line(f"{native} = {value.as_native};")
+            if value.q is not None:
+                self.line(f"{q} = {value.q};")
+            exact, loaded = exact and value.q is None, loaded or value.loaded
+            self.close()
+        return Value(result, dtype, None if exact else q, None if exact or not self.native else native, loaded)
+
+    def _either(self, asked: Value, a: Value, b: Value) -> Value:
+        result = self.let(c_type(a.dtype), f"{asked.text} ? {a.text} : {b.text}")
+        sure = f"{asked.text} ? {a.variance} : {b.variance}"
+        q = self.let("double", f"{asked.q} != 0 ? either({a.text}, {a.variance}, {b.text}, {b.variance}) : {sure}")
+        native = self.let("double", f"{asked.text} ? {a.as_native} : {b.as_native}") if self.native else None
+        return Value(result, a.dtype, q, native, True)
+
+    def compare(self, operator: str, a: Value, b: Value) -> Value:
+        loaded = a.loaded or b.loaded
+        result = self.let("bool_t", f"{a.text} {operator} {b.text}")
+        if a.q is None and b.q is None:
+            return Value(result, "bool", loaded=loaded)
+        q = self.let("double", f"near({a.text}, {b.text}, {a.variance} + {b.variance}) ? 1.0 : 0.0")
+        return Value(result, "bool", q, loaded=loaded)
+
+    def float_operation(self, kind: str, a: Value, b: Value) -> Value:
+        """An operation on two floats, rounded to their type on a device."""
+        x, y, qx, qy = a.text, b.text, a.variance, b.variance
+        exact, loaded = a.q is None and b.q is None, a.loaded or b.loaded
+        if kind in ("Max", "Min"):
+            choice = f"{x} {'>' if kind == 'Max' else '<'} {y}"
+            v = self.let("double", f"{choice} ? {x} : {y}")
+            q = None if exact else self.let("double", f"{kind.lower()}_q({x}, {qx}, {y}, {qy})")
+            native = self.let("double", f"{choice} ? {a.as_native} : {b.as_native}") if self.native and not exact else None
+            return Value(v, a.dtype, q, native, loaded)
+        if kind not in _FLOAT:
+            raise Unmodelled(f"{kind} of floats")
+        v, scale = self.let("double", f"{x} {_FLOAT[kind]} {y}"), "1.0"
+        if kind == "Mul":
+            q = _product_variance(a, b)
+        elif kind == "Div":
+            scale = functions.scale_of(functions.DIVISION_ULPS)
+            q = "0.0" if exact else f"div_q({x}, {qx}, {y}, {qy})"
+        else:
+            q = " + ".join(filter(None, (a.q, b.q))) or "0.0"
+        return self.rounded(v, a.dtype, q, scale, loaded, f"{a.as_native} {_FLOAT[kind]} {b.as_native}")
+
+    def rounded(self, v: str, dtype: str, q: str, scale: str, loaded: bool, native: str) -> Value:
+        """v after a rounding to `dtype`. q: its variance before; native: its value before, computed as halves give it."""
+        variance = self.let("double", f"rounded({v}, {q}, {scale}, {unit(dtype)})")
+        return Value(v, dtype, variance, self.let("double", round_native(native, dtype)) if self.native else None, loaded)
+
+    def int_operation(self, kind: str, a: Value, b: Value) -> Value:
+        type, loaded = c_type(a.dtype), a.loaded or b.loaded
+        x, y = a.text, b.text
+        unsigned = a.dtype.startswith("u")
+        if kind in _PLAIN:
+            text = f"({type})({x} {_PLAIN[kind]} {y})"
+        elif kind in ("Max", "Min"):
+            text = f"{x} {'>' if kind == 'Max' else '<'} {y} ? {x} : {y}"
+        elif unsigned:
+            text = f"({type})unsigned_{'div' if kind in ('Div', 'FloorDiv') else 'mod'}({x}, {y})"
+        else:
+            text = f"({type}){_DIVIDE[kind]}({x}, {y})"
+        q = None
+        if a.q is not None or b.q is not None:
+            q = self.let("double", self._int_variance(kind, a, b))
+        return Value(self.let(type, text), a.dtype, q, None, loaded, combine(kind, a, b))
+
+    def _int_variance(self, kind: str, a: Value, b: Value) -> str:
+        if kind in ("Add", "Sub"):
+            return f"{a.variance} + {b.variance}"
+        if kind == "Mul":
+            return _product_variance(a, b)
+        if kind in ("Max", "Min"):
+            return f"{kind.lower()}_q({a.text}, {a.variance}, {b.text}, {b.variance})"
+        return f"{a.variance} + {b.variance} != 0 ? INF : 0.0"
+
+    def cast(self, a: Value, dtype: str) -> Value:
+        if dtype == a.dtype:
+            return a
+        if a.is_float and dtype in FLOATS:
+            narrower = FLOATS.index(dtype) < FLOATS.index(a.dtype) or "bfloat16" in (dtype, a.dtype)
+            if narrower:
+                return self.rounded(a.text, dtype, a.variance, "1.0", a.loaded, a.as_native)
+            return replace(a, dtype=dtype)
+        if a.is_float:
+            return self._to_int(a, dtype)
+        if dtype in FLOATS:
+            v = self.let("double", a.text)
+            exact = a.dtype == "bool" or _bits(a.dtype) <= _DIGITS[dtype]
+            return Value(v, dtype, a.q, loaded=a.loaded) if exact else self._from_int(v, a, dtype)
+        if dtype == "bool":
+            return self.compare("!=", a, Value("0", a.dtype))
+        limits = np.iinfo(dtype)
+        fits = a.range is not None and limits.min <= a.range[0] and a.range[1] <= limits.max
+        text = self.let(c_type(dtype), f"({c_type(dtype)}){a.text}")
+        return Value(text, dtype, a.q, None, a.loaded, a.range if fits else None)
+
+    def _from_int(self, v: str, a: Value, dtype: str) -> Value:
+        """Small integers are exact; a larger one is rounded."""
+        wide = f"rounded({v}, {a.variance}, 1.0, {unit(dtype)})"
+        q = self.let("double", f"fabs({v}) <= {2.0 ** _DIGITS[dtype]} ? {a.variance} : {wide}")
+        return Value(v, dtype, q, self.let("double", round_native(v, dtype)) if self.native else None, a.loaded)
+
+    def _to_int(self, a: Value, dtype: str) -> Value:
+        if dtype == "bool":
+            return self.compare("!=", a, Value("0.0", a.dtype))
+        limits = np.iinfo(dtype)
+        low, high = literal(float(limits.min)), literal(float(limits.max))
+        text = f"whole_unsigned({a.text}, {high})" if limits.min == 0 else f"whole({a.text}, {low}, {high})"
+        q = self.let("double", f"whole_q({a.text}, {a.variance}, {low}, {high})")
+        return Value(self.let(c_type(dtype), f"({c_type(dtype)}){text}"), dtype, q if a.q else None, loaded=a.loaded)
+
+    # --- calls --------------------------------------------------------------------------------------------
+
+    def visit_Call(self, node: Any) -> Value:
+        name = read.op_name(node).rpartition(".")[2]
+        if name == "if_then_else":
+            return self.choose(*node.args)
+        if name == "likely":
+            return self.value(node.args[0])
+        if name in _BITS:
+            return self.int_operation(_BITS[name], self.value(node.args[0]), self.value(node.args[1]))
+        if name == "bitwise_not":
+            a = self.value(node.args[0])
+            return Value(
+                self.let(c_type(a.dtype), f"({c_type(a.dtype)})~{a.text}"), a.dtype, a.q and f"INF * {a.q}", loaded=a.loaded
+            )
+        if name == "reinterpret":
+            return self._reinterpret(self.value(node.args[0]), read.dtype_of(node))
+        if name == "pow":
+            return self._power(*map(self.value, node.args))
+        if name in ("fabs", "abs"):
+            a = self.value(node.args[0])
+            text = f"fabs({a.text})" if a.is_float else f"{a.text} < 0 ? -{a.text} : {a.text}"
+            native = f"fabs({a.native})" if a.native else None
+            return Value(self.let(c_type(a.dtype), text), a.dtype, a.q, native, a.loaded)
+        if name in ("isnan", "isinf", "isfinite"):
+            return self._classify(name, self.value(node.args[0]))
+        if name in functions.STEPS:
+            a = self.value(node.args[0])
+            q = None if a.q is None else self.let("double", f"step_q({a.text}, {a.q}, {functions.STEPS[name]})")
+            native = f"{name}({a.native})" if a.native else None
+            return Value(self.let("double", f"{name}({a.text})"), a.dtype, q, native, a.loaded)
+        if name in functions.FUNCTIONS:
+            return self._function(functions.FUNCTIONS[name], self.value(node.args[0]))
+        raise Unmodelled(f"calls of {name or read.kind(node.op)}")
+
+    def _function(self, known: functions.Function, a: Value) -> Value:
+        x = self.let("double", a.text)
+        v = self.let("double", _substitute(known.value, x))
+        slope = _substitute(known.slope, x, v)
+        q = "0.0" if a.q is None else f"edge_q({x}, {a.q}, {slope})" if known.edge else f"slope_q({slope}, {a.q})"
+        native = _substitute(known.value, f"({a.as_native})")
+        return self.rounded(v, a.dtype, q, functions.scale_of(known.ulps), a.loaded, native)
+
+    def _power(self, a: Value, b: Value) -> Value:
+        v = self.let("double", f"pow({a.text}, {b.text})")
+        q = f"pow_q({a.text}, {a.variance}, {b.text}, {b.variance}, {v})"
+        q = "0.0" if a.q is None and b.q is None else q
+        native = f"pow({a.as_native}, {b.as_native})"
+        return self.rounded(v, a.dtype, q, functions.scale_of(functions.POWER_ULPS), a.loaded or b.loaded, native)
+
+    def _classify(self, name: str, a: Value) -> Value:
+        test = {"isnan": "{0} != {0}", "isinf": "fabs({0}) == INF", "isfinite": "fabs({0}) < INF"}[name]
+        q = None if a.q is None else self.let("double", f"!({a.q} < INF) ? 1.0 : 0.0")
+        return Value(self.let("bool_t", test.format(a.text)), "bool", q, loaded=a.loaded)
+
+    def _reinterpret(self, a: Value, dtype: str) -> Value:
+        if a.is_float or dtype in FLOATS or _bits(a.dtype) != _bits(dtype):
+            raise Unmodelled(f"the bits of {a.dtype} taken for {dtype}")
+        return Value(self.let(c_type(dtype), f"({c_type(dtype)}){a.text}"), dtype, a.q, loaded=a.loaded)
+
+    # --- places -------------------------------------------------------------------------------------------
+
+    def place(self, buffer: Any, indices: Sequence[Any]) -> tuple[Tensor, Value]:
+        """A tensor and the position of an element, after a check that it lies inside. q: not None where rounding moves it."""
+        tensor = self.tensors.get(read.buffer_info(buffer).key)
+        if tensor is None:
+            raise Unmodelled(f"the buffer {read.buffer_info(buffer).name}, which is neither a parameter nor allocated")
+        found = [self.value(index) for index in indices]
+        if len(found) != len(tensor.dims):
+            raise Unmodelled(f"{len(found)} indices of a tensor of {len(tensor.dims)} dimensions")
+        position = "0"
+        for number, (index, dim) in enumerate(zip(found, tensor.dims, strict=True)):
+            extent = tensor.extents[number]
+            if index.range is None or extent is None or index.range[0] < 0 or index.range[1] >= extent:
+                self.line(
+                    f"if (UNLIKELY((uint64_t)(int64_t){index.text} >= (uint64_t){dim})) {{ bad = {tensor.number}; goto end; }}"
+                )
+            position = f"({position}) * {dim} + {index.text}" if number else f"(int64_t){index.text}"
+        at = self.let("int64_t", position)
+        moved = " + ".join(index.q for index in found if index.q is not None)
+        return tensor, Value(at, "int64", f"({moved})" if moved else None, loaded=any(index.loaded for index in found))
+
+
+_ARITHMETIC = ("Add", "Sub", "Mul", "Div", "Mod", "FloorDiv", "FloorMod", "Min", "Max")
+_COMPARE = {"EQ": "==", "NE": "!=", "LT": "<", "LE": "<=", "GT": ">", "GE": ">="}
+_FLOAT = {"Add": "+", "Sub": "-", "Mul": "*", "Div": "/"}
+_PLAIN = {"Add": "+", "Sub": "-", "Mul": "*", "shl": "<<", "shr": ">>", "and": "&", "or": "|", "xor": "^"}
+_BITS = {"shift_left": "shl", "shift_right": "shr", "bitwise_and": "and", "bitwise_or": "or", "bitwise_xor": "xor"}
+_DIVIDE = {"Div": "truncdiv", "Mod": "truncmod", "FloorDiv": "floordiv", "FloorMod": "floormod"}
+_DIGITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
+"""Bits of a float type's significand."""
+
+
+def combine(kind: str, a: Value, b: Value) -> tuple[int, int] | None:
+    """The range of an integer operation, where it is known and cannot wrap."""
+    if a.range is None or b.range is None or kind not in _ON_ENDS:
+        return None
+    if kind in ("FloorDiv", "FloorMod") and (b.range[0] <= 0 or a.range[0] < 0):
+        return None
+    if kind == "FloorMod":
+        low, high = 0, min(a.range[1], b.range[1] - 1)
+    else:
+        ends = [_ON_ENDS[kind](x, y) for x in a.range for y in b.range]
+        low, high = min(ends), max(ends)
+    limits = np.iinfo(a.dtype) if a.dtype != "bool" else None
+    return (low, high) if limits is not None and limits.min <= low and high <= limits.max else None
+
+
+_ON_ENDS: dict[str, Callable[[int, int], int]] = {
+    "Add": operator.add, "Sub": operator.sub, "Mul": operator.mul, "Max": max, "Min": min, "FloorDiv": operator.floordiv,
+    "FloorMod": operator.mod,
+}  # fmt: skip
+"""Operations whose range follows from the ends of their operands' ranges."""
+
+
+def _bits(dtype: str) -> int:
+    return 8 if dtype == "bool" else np.dtype(dtype).itemsize * 8
+
+
+def _product_variance(a: Value, b: Value) -> str:
+    if a.q is None and b.q is None:
+        return "0.0"
+    if b.q is None:
+        return f"(double){b.text} * {b.text} * {a.q}"
+    if a.q is None:
+        return f"(double){a.text} * {a.text} * {b.q}"
+    return f"mul_q({a.text}, {a.q}, {b.text}, {b.q})"
+
+
+def _substitute(text: str, x: str, v: str = "") -> str:
+    return re.sub(r"\b[xv]\b", lambda match: {"x": x, "v": v}[match[0]], text)

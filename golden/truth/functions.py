@@ -1,0 +1,57 @@
+"""Functions of one float: the C text of their value and of their slope, and how exact OpenCL wants them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Function:
+    """value, slope: C text over x and, for the slope, the value v. ulps: the largest error OpenCL allows (full profile, single).
+
+    edge: the domain begins at 0, where a rounding may leave it.
+    """
+
+    value: str
+    slope: str
+    ulps: float
+    edge: bool = False
+
+
+FUNCTIONS = {
+    "exp": Function("exp(x)", "v", 3),
+    "exp2": Function("exp2(x)", "v * 0.6931471805599453", 3),
+    "exp10": Function("exp10(x)", "v * 2.302585092994046", 3),
+    "log": Function("log(x)", "1 / x", 3, edge=True),
+    "log2": Function("log2(x)", "1.4426950408889634 / x", 3, edge=True),
+    "log10": Function("log10(x)", "0.4342944819032518 / x", 3, edge=True),
+    "log1p": Function("log1p(x)", "1 / (1 + x)", 2),
+    "sqrt": Function("sqrt(x)", "0.5 / v", 3, edge=True),
+    "rsqrt": Function("rsqrt(x)", "0.5 * v / x", 2, edge=True),
+    "sigmoid": Function("sigmoid(x)", "v * (1 - v)", 6),
+    "tanh": Function("tanh(x)", "1 - v * v", 5),
+    "erf": Function("erf(x)", "1.1283791670955126 * exp(-x * x)", 16),
+    "sin": Function("sin(x)", "cos(x)", 4),
+    "cos": Function("cos(x)", "sin(x)", 4),
+    "tan": Function("tan(x)", "1 + v * v", 5),
+    "asin": Function("asin(x)", "1 / sqrt(1 - x * x)", 4),
+    "acos": Function("acos(x)", "1 / sqrt(1 - x * x)", 4),
+    "atan": Function("atan(x)", "1 / (1 + x * x)", 5),
+    "sinh": Function("sinh(x)", "cosh(x)", 4),
+    "cosh": Function("cosh(x)", "sinh(x)", 4),
+    "asinh": Function("asinh(x)", "1 / sqrt(1 + x * x)", 4),
+    "acosh": Function("acosh(x)", "1 / sqrt(x * x - 1)", 4),
+    "atanh": Function("atanh(x)", "1 / (1 - x * x)", 5),
+}
+"""By TVM's name."""
+
+STEPS = {"floor": "0", "ceil": "0", "trunc": "0", "round": "0.5", "nearbyint": "0.5"}
+"""Functions that round to whole numbers -> how far their edges lie from whole numbers."""
+
+DIVISION_ULPS = 2.5
+POWER_ULPS = 16.0
+
+
+def scale_of(ulps: float) -> str:
+    """How often the variance of a correct rounding (half an ulp) that of a function with this largest error is."""
+    return repr(max(1.0, (2 * ulps) ** 2))

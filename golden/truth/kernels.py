@@ -1,0 +1,57 @@
+"""What each kernel should compute without rounding: its PrimFunc before scheduling, over float64 with variances."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import result_cache
+from ..kernel_reference import Argument
+from .compiled import CompiledTruths
+from .program import TruthProgram, write_program
+from .run import Truth, run_program
+from .units import Units
+from .value import Unmodelled
+
+if TYPE_CHECKING:
+    from tvm import IRModule
+
+
+class KernelTruth:
+    """The PrimFuncs of a model as functions without rounding. `unavailable`: those that none is made of -> the reason."""
+
+    def __init__(self, unscheduled: IRModule):
+        self.programs: dict[str, TruthProgram] = {}
+        self.unavailable: dict[str, str] = {}
+        for number, (var, function) in enumerate(unscheduled.functions_items()):
+            name = str(var.name_hint)
+            try:
+                self.programs[name] = write_program(f"truth{number}", function)
+            except Unmodelled as reason:
+                self.unavailable[name] = f"no truth is made of {reason}"
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.programs
+
+    @cached_property
+    def _functions(self) -> Mapping[str, Any]:
+        compiled = CompiledTruths(list(self.programs.values()))
+        return dict(zip(self.programs, compiled.functions, strict=True)) | {"": compiled}
+
+    def run(self, name: str, args: Sequence[Argument], units: Units) -> list[Truth | None]:
+        """What `name` makes of `args`, by parameter: None for a scalar and for a tensor that it does not write.
+
+        args: contents before the call, in the shapes of the parameters. Errors as `run_program`.
+        """
+        program = self.programs[name]
+        plain = [np.asarray(a, order="C") if isinstance(a, np.ndarray) else a for a in args]
+        key = result_cache.key_of("truth", program.text, units, *plain)
+        known: list[Truth | None] | None = result_cache.load(key)
+        if known is None:
+            given = [Truth(a) if isinstance(a, np.ndarray) else a for a in plain]
+            known = run_program(program, self._functions[name], given, units)
+            result_cache.store(key, known)
+        return known

@@ -1,0 +1,210 @@
+"""What a whole model should compute without rounding: its operators one by one, each from what those before it gave."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Union
+
+import numpy as np
+
+from ...compiler.tvm_bridge import read
+from ...compiler.tvm_bridge.versions import constant_array, import_tvm, shape_values, type_arguments
+from .compiled import CompiledTruths
+from .program import TruthProgram, write_program
+from .run import Given, Truth, run_program
+from .units import Units
+from .value import Unmodelled
+
+if TYPE_CHECKING:
+    from tvm import IRModule
+
+Place = Union[int, tuple["Place", ...]]
+"""A tensor by its number among all of a run, or a tuple of places."""
+
+
+@dataclass(frozen=True)
+class _Step:
+    """A call of a program. args: numbers of tensors; results: shapes and types of what it makes, numbered from `first`.
+
+    sizes: values of its scalar parameters.
+    """
+
+    program: int
+    args: tuple[int, ...]
+    first: int
+    results: tuple[tuple[tuple[int, ...], str], ...]
+    sizes: tuple[int, ...]
+
+
+@dataclass
+class _Plan:
+    """One function of a model as calls in order. dtypes, exact: by tensor."""
+
+    programs: list[TruthProgram] = field(default_factory=list)
+    steps: list[_Step] = field(default_factory=list)
+    constants: dict[int, np.ndarray] = field(default_factory=dict)
+    dtypes: list[str] = field(default_factory=list)
+    exact: list[bool] = field(default_factory=list)
+    last_use: dict[int, int] = field(default_factory=dict)
+    result: Place = 0
+
+    def add(self, dtype: str, exact: bool) -> int:
+        self.dtypes.append(dtype)
+        self.exact.append(exact)
+        return len(self.exact) - 1
+
+
+class ModelTruth:
+    """A module without any pass for a device; operators as TVM legalises them for inference."""
+
+    def __init__(self, imported: IRModule):
+        transform = import_tvm().relax.transform
+        self._module = transform.LegalizeOps()(transform.DecomposeOpsForInference()(imported))
+
+    def run(self, inputs: Sequence[np.ndarray], units: Units, function: str = "main") -> tuple[list[Truth], list[str]]:
+        """Outputs of `function` and their types, tuples flattened. Raises Unmodelled where it holds what no truth is made of."""
+        functions = {str(var.name_hint): found for var, found in self._module.functions_items()}
+        plan = _Planner(functions).plan(function, inputs)
+        compiled = CompiledTruths(plan.programs)
+        tensors = {number: Truth(np.asarray(array)) for number, array in enumerate(inputs)}
+        kept = set(_flatten(plan.result))
+        for index, step in enumerate(plan.steps):
+            for number in step.args:
+                if number not in tensors:
+                    tensors[number] = Truth(plan.constants[number])
+            made = [Truth(np.zeros(shape, dtype)) for shape, dtype in step.results]
+            args: list[Given] = [*(tensors[number] for number in step.args), *made, *step.sizes]
+            found = run_program(plan.programs[step.program], compiled.functions[step.program], args, units)
+            for offset in range(len(made)):
+                result = found[len(step.args) + offset]
+                tensors[step.first + offset] = made[offset] if result is None else result
+            for number in step.args:
+                if plan.last_use[number] == index and number not in kept:
+                    tensors.pop(number, None)
+        outputs = _flatten(plan.result)
+        truths = [tensors[number] if number in tensors else Truth(plan.constants[number]) for number in outputs]
+        return truths, [plan.dtypes[number] for number in outputs]
+
+
+def _flatten(place: Place) -> list[int]:
+    return [place] if isinstance(place, int) else [number for item in place for number in _flatten(item)]
+
+
+class _Planner:
+    """Follows one Relax function without computing anything: which program runs when, on which tensors."""
+
+    def __init__(self, functions: Mapping[str, Any]):
+        self._functions = functions
+        self._plan = _Plan()
+        self._known: dict[tuple[str, tuple[int, ...]], int] = {}
+        self._shapes: dict[int, tuple[int, ...]] = {}
+        self._symbols: dict[int, int] = {}
+
+    def plan(self, name: str, inputs: Sequence[np.ndarray]) -> _Plan:
+        function = self._functions[name]
+        if read.kind(function) != "Function":
+            raise Unmodelled(f"{name}, which is no Relax function")
+        places: dict[int, Place] = {}
+        for param, array in zip(function.params, inputs, strict=True):
+            places[read.key(param)] = self._tensor(array.shape, array.dtype.name)
+            self._bind(shape_values(read.type_of(param)), array.shape)
+        self._plan.result = self._body(function.body, places)
+        for index, step in enumerate(self._plan.steps):
+            self._plan.last_use.update(dict.fromkeys(step.args, index))
+        return self._plan
+
+    def _tensor(self, shape: tuple[int, ...], dtype: str, exact: bool = True) -> int:
+        number = self._plan.add(dtype, exact)
+        self._shapes[number] = shape
+        return number
+
+    def _bind(self, dims: Sequence[Any] | None, shape: tuple[int, ...]) -> None:
+        for dim, size in zip(dims or (), shape, strict=False):
+            if read.kind(dim) == "Var":
+                self._symbols[read.key(dim)] = size
+
+    def _body(self, body: Any, places: dict[int, Place]) -> Place:
+        if read.kind(body) != "SeqExpr":
+            return self._expression(body, places)
+        for block in body.blocks:
+            for binding in block.bindings:
+                place = self._expression(binding.value, places)
+                if read.kind(binding) == "MatchCast" and isinstance(place, int):
+                    self._bind(shape_values(read.type_of(binding.var)), self._shapes[place])
+                places[read.key(binding.var)] = place
+        return self._expression(body.body, places)
+
+    def _expression(self, node: Any, places: dict[int, Place]) -> Place:
+        kind = read.kind(node)
+        if kind in ("Var", "DataflowVar"):
+            return places[read.key(node)]
+        if kind == "Tuple":
+            return tuple(self._expression(item, places) for item in node.fields)
+        if kind == "TupleGetItem":
+            whole = self._expression(node.tuple_value, places)
+            assert isinstance(whole, tuple)
+            return whole[int(node.index)]
+        array = constant_array(node)
+        if array is not None:
+            number = self._tensor(array.shape, array.dtype.name)
+            self._plan.constants[number] = array
+            return number
+        if kind == "Call":
+            return self._call(node, places)
+        raise Unmodelled(f"{kind} in the model")
+
+    def _call(self, node: Any, places: dict[int, Place]) -> Place:
+        if read.kind(node.op) == "GlobalVar":
+            return self._inner(str(node.op.name_hint), node.args, places)
+        if read.op_name(node) != "relax.call_tir":
+            raise Unmodelled(f"calls of {read.op_name(node) or read.kind(node.op)} in the model")
+        target, given, *more = node.args
+        items = given.fields if read.kind(given) == "Tuple" else [given]
+        args = tuple(number for item in items for number in _flatten(self._expression(item, places)))
+        (out,) = next(iter(type_arguments(node).values()))
+        kinds = list(out.fields) if hasattr(out, "fields") else [out]
+        results = tuple((self._sizes(shape_values(one) or []), str(one.dtype)) for one in kinds)
+        sizes = self._sizes(more[0].values) if more else ()
+        name = str(target.name_hint)
+        inexact = tuple(position for position, number in enumerate(args) if not self._plan.exact[number])
+        program = self._program(name, inexact)
+        tensors = [param.tensor for param in self._plan.programs[program].params if param.tensor is not None]
+        made = tuple(
+            self._tensor(shape, dtype, tensor.exact) for (shape, dtype), tensor in zip(results, tensors[len(args) :], strict=True)
+        )
+        self._plan.steps.append(_Step(program, args, made[0], results, sizes))
+        return made if hasattr(out, "fields") else made[0]
+
+    def _inner(self, name: str, args: Sequence[Any], places: dict[int, Place]) -> Place:
+        function = self._functions[name]
+        inner = {read.key(param): self._expression(arg, places) for param, arg in zip(function.params, args, strict=True)}
+        return self._body(function.body, inner)
+
+    def _program(self, name: str, inexact: tuple[int, ...]) -> int:
+        """The number of a PrimFunc's program for arguments of which these are not exact."""
+        if (name, inexact) not in self._known:
+            self._known[name, inexact] = len(self._plan.programs)
+            self._plan.programs.append(write_program(f"truth{len(self._plan.programs)}", self._functions[name], inexact))
+        return self._known[name, inexact]
+
+    def _sizes(self, dims: Sequence[Any]) -> tuple[int, ...]:
+        return tuple(self._size(dim) for dim in dims)
+
+    def _size(self, dim: Any) -> int:
+        kind = read.kind(dim)
+        if kind == "IntImm":
+            return int(dim.value)
+        if kind == "Var" and read.key(dim) in self._symbols:
+            return self._symbols[read.key(dim)]
+        if kind == "Cast":
+            return self._size(dim.value)
+        if kind in _SIZES:
+            return _SIZES[kind](self._size(dim.a), self._size(dim.b))
+        raise Unmodelled(f"the size {dim}")
+
+
+_SIZES: dict[str, Callable[[int, int], int]] = {
+    "Add": int.__add__, "Sub": int.__sub__, "Mul": int.__mul__, "FloorDiv": int.__floordiv__, "FloorMod": int.__mod__,
+    "Max": max, "Min": min,
+}  # fmt: skip

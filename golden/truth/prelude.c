@@ -1,0 +1,116 @@
+/* Values without rounding, each with the variance that a device's roundings give it. See docs/findings.md for the model. */
+typedef signed char int8_t;
+typedef short int16_t;
+typedef int int32_t;
+typedef long int64_t;
+typedef unsigned char uint8_t;
+typedef unsigned short uint16_t;
+typedef unsigned int uint32_t;
+typedef unsigned long uint64_t;
+typedef uint8_t bool_t;
+
+void *calloc(unsigned long, unsigned long);
+void free(void *);
+double exp(double), exp2(double), log(double), log2(double), log10(double), log1p(double), expm1(double);
+double sin(double), cos(double), tan(double), asin(double), acos(double), atan(double), sinh(double), cosh(double);
+double tanh(double), asinh(double), acosh(double), atanh(double), erf(double), pow(double, double), fmod(double, double);
+double atan2(double, double), floor(double), ceil(double), trunc(double), round(double), nearbyint(double);
+#define sqrt __builtin_sqrt
+#define fabs __builtin_fabs
+#define INF __builtin_inf()
+#define QUIET __builtin_nan("")
+#define UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define FN static inline __attribute__((always_inline)) double
+
+/* One float type. rel: u * u / 3 for its unit roundoff u; floor: the least variance of a rounding; largest: its largest number. */
+typedef struct { double rel, floor, half_largest, largest; } Unit;
+
+static __attribute__((noinline)) double beyond(double v, double q, double n, const Unit *u) {
+  if (v != v || fabs(v) == INF) return q;
+  return fabs(v) + 8 * sqrt(q) > u->largest ? INF : q + v * v * u->rel * n;
+}
+
+/* The variance of v after one more rounding; n scales that of a correct one. Out of the type's range nothing is known. */
+FN rounded(double v, double q, double n, const Unit *u) {
+  double r = v * v * u->rel * n;
+  if (UNLIKELY(!(fabs(v) <= u->half_largest))) return beyond(v, q, n, u);
+  return q + (r > u->floor ? r : u->floor);
+}
+
+/* x rounded to a type with `digits` bits whose smallest normal number is `tiny`; beyond `largest` it is infinite. */
+FN to_type(double x, int digits, double tiny, double largest) {
+  union { double x; uint64_t bits; } u = {x};
+  uint64_t low = ((uint64_t)1 << (53 - digits)) - 1;
+  if (UNLIKELY(!(fabs(x) >= tiny))) {
+    double step = tiny * (double)((uint64_t)1 << (53 - digits)); /* adding it leaves the digits of denormal numbers */
+    volatile double sum = x + (x < 0 ? -step : step);
+    return x == x ? sum - (x < 0 ? -step : step) : x;
+  }
+  u.bits = (u.bits + (low >> 1) + (u.bits >> (53 - digits) & 1)) & ~low;
+  return UNLIKELY(fabs(u.x) > largest) ? x > 0 ? INF : x < 0 ? -INF : x : u.x;
+}
+FN to_half(double x) { return to_type(x, 11, 0x1p-14, 65504); }
+FN to_bfloat(double x) { return to_type(x, 8, 0x1p-126, 0x1.fep127); }
+
+/* Whether a and b may be in the other order on a device. */
+static inline int near(double a, double b, double q) {
+  if (q == 0) return 0;
+  if (a == b) return fabs(a) != INF;
+  return !((a - b) * (a - b) > 64 * q);
+}
+
+/* Either of two values may have been chosen: 8 sigma reach twice from one to the other. */
+FN either(double a, double qa, double b, double qb) {
+  double d = a == b ? 0 : a - b, q = qa > qb ? qa : qb;
+  return q + d * d / 16;
+}
+
+FN max_q(double a, double qa, double b, double qb) {
+  if (near(a, b, qa + qb)) return qa > qb ? qa : qb;
+  return a > b ? qa : qb;
+}
+
+FN min_q(double a, double qa, double b, double qb) { return max_q(-a, qa, -b, qb); }
+
+FN mul_q(double a, double qa, double b, double qb) { return b * b * qa + a * a * qb + qa * qb; }
+
+FN div_q(double a, double qa, double b, double qb) {
+  if (UNLIKELY(!(b * b > 64 * qb))) return qb == 0 ? 0 : INF;
+  return (qa + a / b * (a / b) * qb) / (b * b);
+}
+
+/* A step function between whole numbers: next to an edge, the neighbour is as good. */
+FN step_q(double x, double q, double shift) {
+  double y = x + shift, edge = nearbyint(y);
+  return q == 0 ? 0 : !((y - edge) * (y - edge) > 64 * q) ? q + 1.0 / 16 : 0;
+}
+
+/* Functions whose value a device may lose near the edge x = 0 of their domain. */
+FN edge_q(double x, double q, double slope) { return q == 0 ? 0 : !(x > 0 && x * x > 64 * q) ? INF : slope * slope * q; }
+
+/* By the slope of a function. */
+FN slope_q(double slope, double q) { return q == 0 ? 0 : slope * slope * q; }
+
+FN pow_q(double a, double qa, double b, double qb, double v) {
+  return slope_q(a == 0 ? b * pow(a, b - 1) : b * v / a, qa) + slope_q(a > 0 ? log(a) * v : 0, qb);
+}
+
+FN sigmoid(double x) { return 1 / (1 + exp(-x)); }
+FN rsqrt(double x) { return 1 / sqrt(x); }
+FN exp10(double x) { return pow(10, x); }
+
+static inline int64_t floordiv(int64_t a, int64_t b) {
+  if (b == 0) return 0;
+  int64_t q = a / b;
+  return a % b != 0 && (a < 0) != (b < 0) ? q - 1 : q;
+}
+static inline int64_t floormod(int64_t a, int64_t b) { return b == 0 ? 0 : a - floordiv(a, b) * b; }
+static inline int64_t truncdiv(int64_t a, int64_t b) { return b == 0 ? 0 : b == -1 ? -(uint64_t)a : a / b; }
+static inline int64_t truncmod(int64_t a, int64_t b) { return b == 0 || b == -1 ? 0 : a % b; }
+static inline uint64_t unsigned_div(uint64_t a, uint64_t b) { return b == 0 ? 0 : a / b; }
+static inline uint64_t unsigned_mod(uint64_t a, uint64_t b) { return b == 0 ? 0 : a % b; }
+
+/* A conversion to an integer of the range [low, high]; outside it devices differ. */
+static inline int64_t whole(double x, double low, double high) { return x >= low && x <= high ? (int64_t)x : 0; }
+static inline uint64_t whole_unsigned(double x, double high) { return x > -1 && x <= high ? (uint64_t)x : 0; }
+FN whole_q(double x, double q, double low, double high) { return x > low - 1 && x < high + 1 ? step_q(x, q, 0) : INF; }

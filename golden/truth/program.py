@@ -1,0 +1,295 @@
+"""A PrimFunc before scheduling as a C function: its loops and blocks, run one after another, over values without rounding."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ...compiler.tvm_bridge import read
+from .expressions import Tensor, Writer
+from .value import FLOATS, Unmodelled, Value, c_type
+
+NO_MEMORY = -1
+"""What a function returns where a temporary tensor does not fit; 0 = done, k > 0 = an access outside of tensor k."""
+
+
+@dataclass(frozen=True)
+class TruthParam:
+    """A parameter. dtype: of elements or of the scalar. tensor: its tensor, None for a scalar."""
+
+    name: str
+    dtype: str
+    tensor: Tensor | None
+
+
+@dataclass(frozen=True)
+class TruthProgram:
+    """The C text of one PrimFunc.
+
+    text defines `static int NAME(void *const *p, const int64_t *n, const Unit *U, int64_t *unsure)`.
+    p: three pointers for each tensor parameter: values; variances, where it is not exact; with halves, values as these give
+    them. n: the dimensions of all tensor parameters and the integer scalars, in order. tensors: names by number. halves: it
+    holds values of a half type.
+    """
+
+    name: str
+    text: str
+    params: tuple[TruthParam, ...]
+    tensors: tuple[str, ...]
+    halves: bool
+
+
+def write_program(name: str, function: Any, given: Collection[int] = ()) -> TruthProgram:
+    """The truth of a PrimFunc; `given`: positions of parameters whose values are not exact.
+
+    Raises Unmodelled where it holds what no truth is made of.
+    """
+    infos = [read.buffer_param(function, function.params[position]) for position in given]
+    inexact: set[int] = {info.key for info in infos if info is not None}
+    native = False
+    while True:
+        writer = _Statements(inexact, native)
+        program = writer.function(name, function)
+        if writer.inexact == inexact and writer.halves == native:
+            return program
+        inexact, native = set(writer.inexact), writer.halves
+
+
+class _Statements(Writer):
+    """Writes one function. inexact: keys of tensors that hold rounded values; it grows as stores are met."""
+
+    def __init__(self, inexact: set[int], native: bool) -> None:
+        super().__init__(native=native)
+        self.inexact = set(inexact)
+        self.halves = False
+        self._bound: set[int] = set()
+        self._dims = 0
+        self._allocations: list[str] = []
+
+    def function(self, name: str, function: Any) -> TruthProgram:
+        """Two C functions: one with every tensor as a parameter of its own (only so does clang know that they lie apart), and
+        one that allocates what is temporary and calls it."""
+        params = [self._param(function, param) for param in function.params]
+        given, self.lines = self.lines, []
+        self._bound = set(self.names)
+        own = [param.tensor for param in params if param.tensor is not None]
+        self.statement(function.body)
+        body, self.lines, self.depth = self.lines, [], 1
+        temporary = [tensor for tensor in self.tensors.values() if tensor not in own]
+        pointers = [(c_type(tensor.dtype), tensor.name) for tensor in (*own, *temporary)]
+        pointers += [("double", tensor.name + end) for tensor in (*own, *temporary) for end in self._companions(tensor)]
+        declared = "".join(f", {type} *restrict {pointer}" for type, pointer in pointers)
+        text = [
+            f"static int {name}_body(const int64_t *restrict n, const Unit *restrict U, int64_t *restrict unsure{declared}) {{",
+            "  int bad = 0;", *given, *body, "end:", "  return bad;", "}",
+            f"static int {name}(void *const *p, const int64_t *n, const Unit *U, int64_t *unsure) {{",
+            "  int bad = 0;", *given, *self._wrap(name, own, temporary, [pointer for _, pointer in pointers]), "}",
+        ]  # fmt: skip
+        names = tuple(tensor.title for tensor in sorted(self.tensors.values(), key=lambda tensor: tensor.number))
+        return TruthProgram(name, "\n".join(text), tuple(params), names, self.halves)
+
+    def _companions(self, tensor: Tensor) -> tuple[str, ...]:
+        """Ends of the names of what accompanies the values of a tensor."""
+        return () if tensor.exact else ("_q", "_n") if self.native else ("_q",)
+
+    def _wrap(self, name: str, own: list[Tensor], temporary: list[Tensor], pointers: list[str]) -> list[str]:
+        self.lines = []
+        for place, tensor in enumerate(own):
+            for number, end in enumerate(("", *self._companions(tensor))):
+                self.line(f"void *{tensor.name}{end} = p[{3 * place + number}];")
+        made = []
+        for tensor in temporary:
+            made.append(tensor.name)
+            self.line(f"void *{tensor.name} = calloc({tensor.size}, sizeof({c_type(tensor.dtype)}));")
+            for end in self._companions(tensor):
+                made.append(tensor.name + end)
+                self.line(f"void *{made[-1]} = calloc({tensor.size}, sizeof(double));")
+        missing = " || ".join(f"!{pointer}" for pointer in made) or "0"
+        call = f"{name}_body({', '.join(['n', 'U', 'unsure', *pointers])})"
+        self.line(f"bad = {missing} ? {NO_MEMORY} : {call};")
+        for pointer in made:
+            self.line(f"free({pointer});")
+        self.line("return bad;")
+        return self.lines
+
+    def _param(self, function: Any, param: Any) -> TruthParam:
+        info = read.buffer_param(function, param)
+        if info is None:
+            dtype = read.dtype_of(param)
+            if dtype in FLOATS:
+                raise Unmodelled("a float scalar as parameter")
+            self.names[read.key(param)] = Value(self.let(c_type(dtype), f"({c_type(dtype)})n[{self._dims}]"), dtype)
+            self._dims += 1
+            return TruthParam(read.var_name(param), dtype, None)
+        buffer = function.buffer_map[param] if param in (getattr(function, "buffer_map", None) or {}) else param
+        if len(getattr(getattr(buffer, "ty", buffer), "strides", None) or ()):
+            raise Unmodelled(f"the tensor {info.name} with strides")
+        dims = []
+        for dim in info.shape:
+            text = f"{int(dim.value)}LL" if read.kind(dim) == "IntImm" else self.let("int64_t", f"n[{self._dims}]")
+            if read.kind(dim) == "Var" and read.key(dim) not in self.names:
+                self.names[read.key(dim)] = Value(text, read.dtype_of(dim))
+            dims.append(text)
+            self._dims += 1
+        return TruthParam(info.name, info.dtype, self._tensor(info, dims))
+
+    def _tensor(self, info: read.BufferInfo, dims: list[str]) -> Tensor:
+        c_type(info.dtype)
+        self.halves |= info.dtype in ("float16", "bfloat16")
+        extents = [int(dim.value) if read.kind(dim) == "IntImm" else None for dim in info.shape]
+        exact = info.key not in self.inexact
+        tensor = Tensor(self.fresh("b"), info.name, info.dtype, dims, len(self.tensors) + 1, extents, exact)
+        self.tensors[info.key] = tensor
+        return tensor
+
+    def _allocate(self, buffer: Any) -> None:
+        info = read.buffer_info(buffer)
+        if info.key in self.tensors:
+            return
+        for dim in info.shape:
+            if any(
+                read.kind(node) not in _SIZES or (read.kind(node) == "Var" and read.key(node) not in self._bound)
+                for node in read.walk(dim)
+            ):
+                raise Unmodelled(f"the tensor {info.name}, whose size is not that of the parameters")
+        self._tensor(info, [_size_text(dim, self.names) for dim in info.shape])
+
+    # --- statements ---------------------------------------------------------------------------------------
+
+    def statement(self, node: Any) -> None:
+        kind = read.kind(node).removeprefix("S")
+        method = getattr(self, f"write_{kind}", None)
+        if method is None:
+            raise Unmodelled(f"{read.kind(node)} statements")
+        method(node)
+
+    def write_eqStmt(self, node: Any) -> None:
+        for part in node.seq:
+            self.statement(part)
+
+    def write_For(self, node: Any) -> None:
+        if node.thread_binding is not None:
+            raise Unmodelled("loops that are bound to threads: it is scheduled already")
+        start, extent = self.value(node.min), self.value(node.extent)
+        dtype = read.dtype_of(node.loop_var)
+        name = self.fresh("i")
+        step = getattr(node, "step", None)
+        if step is not None and not (read.kind(step) == "IntImm" and int(step.value) == 1):
+            raise Unmodelled("loops with a step")
+        type = c_type(dtype)
+        known = None
+        if start.range is not None and extent.range is not None:
+            known = (start.range[0], max(start.range[0], start.range[1] + extent.range[1] - 1))
+        self.names[read.key(node.loop_var)] = Value(name, dtype, range=known)
+        self.open(f"for ({type} {name} = {start.text}; {name} < ({type})({start.text} + {extent.text}); {name}++)")
+        self.statement(node.body)
+        self.close()
+
+    def write_While(self, node: Any) -> None:
+        self.open("for (;;)")
+        asked = self._decide(node.condition)
+        self.line(f"if (!{asked}) break;")
+        self.statement(node.body)
+        self.close()
+
+    def write_IfThenElse(self, node: Any) -> None:
+        asked = self._decide(node.condition)
+        self.open(f"if ({asked})")
+        self.statement(node.then_case)
+        self.close()
+        if node.else_case is not None:
+            self.open("else")
+            self.statement(node.else_case)
+            self.close()
+
+    def _decide(self, condition: Any) -> str:
+        asked = self.value(condition)
+        if asked.q is not None:
+            self.line(f"if ({asked.q} != 0) ++*unsure;")
+        return asked.text
+
+    def write_BlockRealize(self, node: Any) -> None:
+        block = node.block
+        self.open("")
+        starts = []
+        for axis, given in zip(block.iter_vars, node.iter_values, strict=True):
+            value = self.keep(self.value(given))
+            self.names[read.key(axis.var)] = value
+            if int(axis.iter_type) == _REDUCTION:
+                starts.append(f"{value.text} == {self.value(axis.dom.min).text}")
+        if block.match_buffers:
+            raise Unmodelled("matched buffers")
+        for buffer in block.alloc_buffers:
+            self._allocate(buffer)
+        guarded = not (read.kind(node.predicate) == "IntImm" and int(node.predicate.value) == 1)
+        if guarded:
+            self.open(f"if ({self._decide(node.predicate)})")
+        if block.init is not None:
+            self.open(f"if ({' && '.join(starts) or '1'})")
+            self.statement(block.init)
+            self.close()
+        self.statement(block.body)
+        if guarded:
+            self.close()
+        self.close()
+
+    def write_BufferStore(self, node: Any) -> None:
+        info = read.buffer_info(node.buffer)
+        value = self.value(node.value)
+        tensor, index = self.place(node.buffer, node.indices)
+        if value.dtype != tensor.dtype:
+            raise Unmodelled(f"a store of {value.dtype} in a tensor of {tensor.dtype}")
+        tensor.written = True
+        self.line(f"{tensor.name}[{index.text}] = {value.text};")
+        if index.q is not None:
+            self.line(f"if ({index.q} != 0) ++*unsure;")
+        if value.q is not None:
+            self.inexact.add(info.key)
+        for end in self._companions(tensor):
+            self.line(f"{tensor.name}{end}[{index.text}] = {value.variance if end == '_q' else value.as_native};")
+
+    def write_Bind(self, node: Any) -> None:
+        self.names[read.key(node.var)] = self.keep(self.value(node.value))
+        body = getattr(node, "body", None)
+        if body is not None:
+            self.statement(body)
+
+    write_LetStmt = write_Bind
+
+    def write_AttrStmt(self, node: Any) -> None:
+        self.statement(node.body)
+
+    def write_AssertStmt(self, node: Any) -> None:
+        body = getattr(node, "body", None)
+        if body is not None:
+            self.statement(body)
+
+    def write_AllocBuffer(self, node: Any) -> None:
+        self._allocate(node.buffer)
+        body = getattr(node, "body", None)
+        if body is not None:
+            self.statement(body)
+
+    def write_Evaluate(self, node: Any) -> None:
+        if read.kind(node.value) != "IntImm":
+            raise Unmodelled(f"calls of {read.op_name(node.value).rpartition('.')[2]}")
+
+
+def _size_text(node: Any, names: Mapping[int, Value]) -> str:
+    """A dimension over the names of parameters."""
+    kind = read.kind(node)
+    if kind == "IntImm":
+        return f"{int(node.value)}LL"
+    if kind == "Var":
+        return f"(int64_t){names[read.key(node)].text}"
+    if kind == "Cast":
+        return _size_text(node.value, names)
+    a, b = _size_text(node.a, names), _size_text(node.b, names)
+    return f"({a} {_SIZES[kind]} {b})" if len(_SIZES[kind]) == 1 else f"{_SIZES[kind]}({a}, {b})"
+
+
+_SIZES = {"IntImm": "", "Var": "", "Cast": "", "Add": "+", "Sub": "-", "Mul": "*", "FloorDiv": "floordiv", "FloorMod": "floormod"}
+
+_REDUCTION = 2
+"""TVM's number of a reduction axis (IterVar.CommReduce)."""

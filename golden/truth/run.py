@@ -1,0 +1,92 @@
+"""Runs the truth of one PrimFunc on tensors of this process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Union
+
+import numpy as np
+
+from ...base.errors import AdrenoSimError
+from .compiled import pointer
+from .program import NO_MEMORY, TruthProgram
+from .units import Units
+from .value import FLOATS
+
+
+@dataclass(frozen=True)
+class Truth:
+    """One result without rounding. value: float64 for floats, else of the result's own type.
+
+    sigma: standard deviation that a device's roundings give each element, float32; inf where nothing is known (out of the
+    type's range, an index that rounding moves). None where the result is exact. native: float64, as a device gets it that
+    computes in halves in the order of the PrimFunc; None where nothing is computed in halves. unsure: decisions on control
+    flow that rounding may turn.
+    """
+
+    value: np.ndarray
+    sigma: np.ndarray | None = None
+    native: np.ndarray | None = None
+    unsure: int = 0
+
+
+class OutOfRange(AdrenoSimError):
+    """A PrimFunc reads or writes outside of a tensor on these arguments."""
+
+
+Given = Union[Truth, int, float]
+"""An argument: a tensor, or a scalar."""
+
+
+def run_program(program: TruthProgram, function: Callable[..., int], args: Sequence[Given], units: Units) -> list[Truth | None]:
+    """The tensors that a program writes, by parameter; None for the others and for scalars.
+
+    function: its machine code. args: before the call, in the shapes of the parameters; of one that the program takes for exact
+    only the value counts. Raises OutOfRange where an index leaves its tensor, and AdrenoSimError without memory.
+    """
+    values: list[np.ndarray | None] = []
+    companions: list[tuple[np.ndarray, ...]] = []
+    numbers: list[int] = []
+    for param, arg in zip(program.params, args, strict=True):
+        companions.append(())
+        if not isinstance(arg, Truth):
+            numbers.append(int(arg))
+            values.append(None)
+            continue
+        assert param.tensor is not None
+        numbers += arg.value.shape
+        value = arg.value.astype(np.float64 if param.dtype in FLOATS else arg.value.dtype, copy=True)
+        values.append(value)
+        if not param.tensor.exact:
+            variance: np.ndarray = np.zeros(value.shape) if arg.sigma is None else np.square(arg.sigma, dtype=np.float64)
+            native = (value if arg.native is None else arg.native).astype(np.float64, copy=True)
+            companions[-1] = (variance, native) if program.halves else (variance,)
+    pointers = [
+        number
+        for value, others in zip(values, companions, strict=True)
+        if value is not None
+        for number in [pointer(value), *map(pointer, others), 0, 0][:3]
+    ]
+    unsure = np.zeros(1, np.int64)
+    packed = (np.array(pointers, np.uintp), np.array(numbers, np.int64), units.table(), unsure)
+    status = function(*map(pointer, packed))
+    if status == NO_MEMORY:
+        raise AdrenoSimError("no memory for what its reference computes on the way")
+    if status:
+        raise OutOfRange(
+            f"on these inputs an index leaves {program.tensors[status - 1]}; give inputs that suit the model (--input)"
+        )
+    results: list[Truth | None] = []
+    for param, made, others in zip(program.params, values, companions, strict=True):
+        if made is None or param.tensor is None or not param.tensor.written:
+            results.append(None)
+            continue
+        drifted = others[1] if len(others) > 1 and param.dtype in FLOATS else None
+        results.append(Truth(made, _sigma(others[0]) if others else None, drifted, int(unsure[0])))
+    return results
+
+
+def _sigma(variance: np.ndarray) -> np.ndarray:
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.where(np.isnan(variance), np.inf, np.sqrt(variance)).astype(np.float32)

@@ -1,0 +1,84 @@
+"""A value in the C text of a truth: its expression, its type, and the expression of its variance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+FLOATS = ("float16", "bfloat16", "float32", "float64")
+"""Float types, in the order of the units that a truth is given."""
+
+_C_TYPES = {"bool": "bool_t"} | {f"{sign}int{bits}": f"{sign}int{bits}_t" for sign in ("", "u") for bits in (8, 16, 32, 64)}
+
+
+class Unmodelled(Exception):
+    """A PrimFunc holds something that no truth is made of; the text names it."""
+
+
+@dataclass(frozen=True)
+class Value:
+    """text: a C expression without side effects, a double for a float type. q: that of its variance; None = it is exact.
+
+    native: that of the value as halves give it, computed in the order of the PrimFunc; None = as text.
+    loaded: it depends on what a tensor holds. range: the least and the largest value of an integer, where known.
+    """
+
+    text: str
+    dtype: str
+    q: str | None = None
+    native: str | None = None
+    loaded: bool = False
+    range: tuple[int, int] | None = None
+
+    @property
+    def is_float(self) -> bool:
+        return self.dtype in FLOATS
+
+    @property
+    def as_native(self) -> str:
+        return self.native or self.text
+
+    @property
+    def variance(self) -> str:
+        return self.q or "0.0"
+
+
+def c_type(dtype: str) -> str:
+    """The C type of values of `dtype`. Raises Unmodelled for one that has none."""
+    if dtype in FLOATS:
+        return "double"
+    if dtype not in _C_TYPES:
+        raise Unmodelled(f"values of type {dtype}")
+    return _C_TYPES[dtype]
+
+
+def unit(dtype: str) -> str:
+    """The C expression of a float type's unit."""
+    return f"&U[{FLOATS.index(dtype)}]"
+
+
+def round_native(text: str, dtype: str) -> str:
+    """The C expression of a value rounded as a device's halves are; wider types are taken as they are."""
+    return f"{_ROUND[dtype]}({text})" if dtype in _ROUND else text
+
+
+_ROUND = {"float16": "to_half", "bfloat16": "to_bfloat"}
+
+
+def literal(value: float) -> str:
+    """A double in C, to the bit."""
+    if np.isnan(value):
+        return "QUIET"
+    if np.isinf(value):
+        return "INF" if value > 0 else "(-INF)"
+    return f"({float(value).hex()})"
+
+
+def round_to(value: float, dtype: str) -> float:
+    """A constant as a kernel holds it."""
+    if dtype == "bfloat16":
+        bits = np.float32(value).view(np.uint32)
+        return float(((bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000).astype(np.uint32).view(np.float32))
+    with np.errstate(over="ignore"):
+        return float(np.dtype(dtype).type(value))
