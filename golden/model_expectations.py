@@ -27,22 +27,25 @@ def computes_halves(imported: IRModule) -> bool:
     return 'float16"' in imported.script(show_meta=False)
 
 
-def expect_outputs(imported: IRModule, inputs: Sequence[np.ndarray], units: Units | None = None) -> list[Expected]:
+def expect_outputs(imported: IRModule, inputs: Sequence[np.ndarray], units: Units) -> list[Expected]:
     """The outputs of `main` without rounding, with the error that rounding allows. Raises Unmodelled, and as `run_program`."""
-    units = units or Units()
     truths, dtypes = ModelTruth(imported).run(inputs, units)
     return [expect(truth, dtype, units) for truth, dtype in zip(truths, dtypes, strict=True)]
 
 
 def judge_in_halves(
-    imported: IRModule, inputs: Sequence[np.ndarray], references: Mapping[str, Sequence[np.ndarray]], unchecked: list[str]
+    imported: IRModule,
+    inputs: Sequence[np.ndarray],
+    references: Mapping[str, Sequence[np.ndarray]],
+    unchecked: list[str],
+    units: Units,
 ) -> dict[str, Outputs]:
     """`references` of a model that computes in halves: the truth beside them, and for each what two right results may differ by.
 
     Another runtime computes in halves too, so it may be as far off as the device. Where no truth is made, `unchecked` says so.
     """
     try:
-        truth = expect_outputs(imported, inputs)
+        truth = expect_outputs(imported, inputs, units)
     except Unmodelled as reason:
         unchecked.append(f"outputs without rounding: no truth is made of {reason}")
         return dict(references)

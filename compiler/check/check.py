@@ -36,6 +36,7 @@ from .peer import Peer
 from .prepare import CheckOptions, Inputs, Outputs, PreparedRun, Source, prepare
 from .reproduce import Reproducer
 from .support import refused_kernels, require_graphs, require_images
+from .twin import WideTwin
 
 INFLATED = 1.1
 """planned / right bytes from which a memory plan is reported as inflated."""
@@ -119,10 +120,15 @@ class _Run:
         if self.options.compare_with is not None:
             self.peer = Peer(ready.compiled, open_device(self.options.compare_with, **self.asked))
             report.compared_with = self.peer.device.info.name
-        observer = KernelObserver(ready.compiled, ready.golden, self.options.keep_going, self.progress, self.refused, self.peer)
+        twin = None if ready.kernels is None else WideTwin(ready.compiled, ready.kernels)
+        observer = KernelObserver(
+            ready.compiled, ready.golden, self.options.keep_going, self.progress, self.refused, self.peer, twin
+        )
         if self.reproducer is not None:
             observer.on_wrong = self.reproducer.wrong_value
         outputs = self._execute(ready, observer, report)
+        if twin is not None:
+            self.unchecked += [f"{name}, in halves: low power, no twin in floats: {why}" for name, why in twin.reasons.items()]
         if outputs is not None:
             with self._stage("compare"):
                 self._judge_outputs(report, ready, outputs)

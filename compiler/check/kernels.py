@@ -25,6 +25,7 @@ from ..run.values import Tensor
 from .golden import Golden, is_result
 from .peer import Peer
 from .replay import replay
+from .twin import WideTwin
 
 
 class FirstWrong(Exception):
@@ -40,7 +41,7 @@ class KernelObserver(Observer):
     on_wrong: called for each wrong result with the call, the argument's position, the golden array and the finding.
     seconds: by stage, of what happens around launches.
     refused: kernels that cannot run; with `keep_going`, golden results replace those of the functions that launch them.
-    peer: a second device whose results are compared.
+    peer: a second device whose results are compared. twin: runs what computes in halves once more in floats.
     """
 
     def __init__(
@@ -51,6 +52,7 @@ class KernelObserver(Observer):
         progress: Progress,
         refused: Container[str] = (),
         peer: Peer | None = None,
+        twin: WideTwin | None = None,
     ):
         self.kernels: dict[str, KernelReport] = {}
         self.on_wrong: Callable[[FunctionCall, int, np.ndarray, Finding], None] | None = None
@@ -61,6 +63,7 @@ class KernelObserver(Observer):
         self._golden = golden
         self._refused = refused
         self._peer = peer
+        self._twin = twin
         self.replaced: set[str] = set()
         self._keep_going = keep_going
         self._progress = progress
@@ -117,15 +120,33 @@ class KernelObserver(Observer):
         start = time.perf_counter()
         if self._peer is not None:
             self.findings.add(self._peer.compare(call, before, golden, lambda position: self._writer_row(call, position)))
-        wrong = False
-        for position, (old, expected) in enumerate(zip(before, golden or [], strict=golden is not None)):
-            if old is not None and expected is not None and is_result(call, position, old, expected.array):
-                wrong |= not self._judge(call, position, before, expected)
+        wrong = golden is not None and not self._compare(call, before, golden)
         if self._golden is not None and self._golden.forces and golden is not None:
             _write(call, golden)
         self.seconds["compare"] += time.perf_counter() - start
         if wrong and not self._keep_going:
             raise FirstWrong(f"call {call.index} ({call.function.name})")
+
+    def _compare(self, call: FunctionCall, before: list[np.ndarray | None], golden: Sequence[Expected | None]) -> bool:
+        """Judge every result of a call; False if one is wrong. A twin runs where halves would hide what is wrong."""
+        results: dict[int, Comparison] = {}
+        for position, (old, expected) in enumerate(zip(before, golden, strict=True)):
+            if old is not None and expected is not None and is_result(call, position, old, expected.array):
+                tensor = call.args[position]
+                assert isinstance(tensor, Tensor)
+                got = tensor.read()
+                results[position] = compare(got, expected.reshape(got.shape), self._tolerance_of(call, got.dtype.name))
+        wide: dict[int, Comparison] = {}
+        if self._twin is not None and all(result.ok for result in results.values()) and self._twin.is_due(call):
+            wide = self._twin.judge(call, before, golden)
+        right = True
+        for position, result in results.items():
+            told = wide.get(position, result)
+            in_twin = told is not result and not (told.ok and not result.uninformative)
+            expected = golden[position]
+            assert expected is not None
+            right &= self._judge(call, position, before, expected, told if in_twin else result, in_twin)
+        return right
 
     def stands_in(self, call: FunctionCall) -> bool:
         """For a function with a refused kernel: its results are those of golden, and not compared."""
@@ -145,12 +166,19 @@ class KernelObserver(Observer):
         self.seconds["golden"] += time.perf_counter() - start
         return results
 
-    def _judge(self, call: FunctionCall, position: int, before: list[np.ndarray | None], golden: Expected) -> bool:
-        """Compare one result; False if it is wrong."""
+    def _judge(
+        self,
+        call: FunctionCall,
+        position: int,
+        before: list[np.ndarray | None],
+        golden: Expected,
+        result: Comparison,
+        in_twin: bool,
+    ) -> bool:
+        """Report one result; False if it is wrong. in_twin: it is what the call's twin in floats computed."""
         tensor = call.args[position]
         assert isinstance(tensor, Tensor)
         got = tensor.read()
-        result = compare(got, golden.reshape(got.shape), self._tolerance_of(call, got.dtype.name))
         param = call.function.params[position].name
         name = _writer(self._model, call.function, param)
         row = self._row(name, call.function)
@@ -181,7 +209,8 @@ class KernelObserver(Observer):
             detail["stores"] = stores
             line, column = (stores[-1]["line"], stores[-1]["column"]) if stores else (0, 0)
         what = "subgraph" if call.function.graphs() else "PrimFunc"
-        message = f"{param} of {call.function.name} (call {call.index}) is not what its {what} computes: {result}"
+        how = ", with floats in the place of halves," if in_twin else ""
+        message = f"{param} of {call.function.name} (call {call.index}){how} is not what its {what} computes: {result}"
         message += self._blame(call, before)
         finding = Finding(Kind.WRONG_VALUE, message, name, line, column, tensor=tensor.name, detail=detail)
         self.findings.add([finding])

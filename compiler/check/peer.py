@@ -31,16 +31,21 @@ class Peer:
         self.refused: dict[str, str] = {}
         self._machine = VirtualMachine(model, device)
 
-    def results(self, call: FunctionCall, before: Arrays) -> list[np.ndarray | None] | None:
-        """The tensor arguments after the call on this device; None where it cannot run. before: their contents before it."""
-        if call.function.name in self.refused:
+    def results(self, call: FunctionCall, before: Arrays, dtype_of: Callable[[str], str] = str) -> list[np.ndarray | None] | None:
+        """The tensor arguments after the call on this device; None where it cannot run. before: their contents before it.
+
+        dtype_of: the type of the model here where the call's is another.
+        """
+        name = call.function.name
+        if name in self.refused:
             return None
         tensors: list[Tensor] = []
         try:
             args = [
-                arg if array is None else self._upload(arg, array, tensors) for arg, array in zip(call.args, before, strict=True)
+                arg if array is None else self._upload(arg, array, dtype_of(array.dtype.name), tensors)
+                for arg, array in zip(call.args, before, strict=True)
             ]
-            self._machine.call_host(call.function, args, call.instruction)  # type: ignore[arg-type]
+            self._machine.call_host(self._machine.model.host_functions[name], args, call.instruction)  # type: ignore[arg-type]
             return [arg.read() if isinstance(arg, Tensor) else None for arg in args]
         except AdrenoSimError as error:
             self.refused[call.function.name] = str(error).splitlines()[0]
@@ -49,11 +54,11 @@ class Peer:
             for tensor in tensors:
                 tensor.release()
 
-    def _upload(self, like: object, array: np.ndarray, tensors: list[Tensor]) -> Tensor:
+    def _upload(self, like: object, array: np.ndarray, dtype: str, tensors: list[Tensor]) -> Tensor:
         assert isinstance(like, Tensor)
-        tensor = allocate_tensor(self.device, like.shape, like.dtype, like.scope, like.name)
+        tensor = allocate_tensor(self.device, like.shape, dtype, like.scope, like.name)
         tensors.append(tensor)
-        tensor.write(array)
+        tensor.write(array.astype(dtype, copy=False))
         return tensor
 
     def compare(self, call: FunctionCall, before: Arrays, golden: Sequence[Expected | None] | None, row: Row) -> list[Finding]:

@@ -27,6 +27,7 @@ from ..lower.compile_options import CompileOptions
 from .golden import Golden, LiveGolden, References, StoredGolden
 
 if TYPE_CHECKING:
+    from ...golden.expectations import KernelExpectations
     from ...golden.model_reference import ModelReference
 
 Source = Any
@@ -74,7 +75,7 @@ class PreparedRun:
     golden is None, and references empty, for a bundle without golden results, or on other inputs than theirs.
     unchecked: what no reference will say anything about. bound: relative tolerance of the outputs, None = their type's.
     tuned: functions of a tuning folder, and the schedule each got. scopes: None for targets without
-    textures.
+    textures. kernels: the references of kernels, where they run here and now.
     """
 
     compiled: CompiledModel
@@ -86,6 +87,7 @@ class PreparedRun:
     bound: float | None = None
     tuned: dict[str, str] = field(default_factory=dict)
     scopes: ScopeSummary | None = None
+    kernels: KernelExpectations | None = None
 
 
 ApplyPlan = Callable[[CompiledModel], CompiledModel]
@@ -106,15 +108,17 @@ def prepare(
     from ...golden.model_expectations import computes_halves, judge_in_halves
     from ...golden.model_reference import ModelReference
     from ...golden.subgraph_reference import SubgraphReference
+    from ...golden.truth.units import Units
     from ..extract.module import extract
     from ..importers.fp16_storage import output_bound
 
     with stage("import"):
         model = read_model(source, options)
+    units = Units.of_device(device)
     with stage("compile"):
         lowered = lower_model(model, options, device.limits, device.ml)
         compiled = extract(lowered, model.name)
-        kernels, subgraphs = KernelExpectations(lowered.unscheduled), SubgraphReference(lowered.subgraphs)
+        kernels, subgraphs = KernelExpectations(lowered.unscheduled, units), SubgraphReference(lowered.subgraphs)
         scopes = None if lowered.unscoped is None else _scopes(lowered.unscoped, lowered.target)
         tuned = dict(lowered.tuned)
         del lowered  # it has the weights once more
@@ -127,9 +131,9 @@ def prepare(
         bound = output_bound(model.module, options.dtype)
         judged: Mapping[str, Sequence[np.ndarray | Expected]] = references
         if bound is None and computes_halves(model.module):
-            judged = judge_in_halves(model.module, list(arrays.values()), references, unchecked)
+            judged = judge_in_halves(model.module, list(arrays.values()), references, unchecked, units)
     golden = LiveGolden(References(kernels, subgraphs), subgraphs)
-    return PreparedRun(compiled, arrays, origin, golden, judged, unchecked, bound, tuned, scopes)
+    return PreparedRun(compiled, arrays, origin, golden, judged, unchecked, bound, tuned, scopes, kernels)
 
 
 def _scopes(module: Any, target: Any) -> ScopeSummary:

@@ -17,11 +17,13 @@ from ...base.rejected_call import rejected_call
 from ...device.protocol import Device, LaunchResult
 from ...findings import Finding, Kind, Severity
 from ...golden.expectations import KernelExpectations
+from ...golden.truth.units import Units
 from ...results.comparison import compare
 from ...results.expected import Expected
 from ..artifact.model import CompiledModel
 from ..check.golden import LiveGolden
 from ..check.kernels import FirstWrong, KernelObserver
+from ..check.twin import WideTwin
 from ..lower.pipeline import PipelineName
 from ..run.observer import LaunchCall, Observer
 from ..run.vm import VirtualMachine
@@ -78,7 +80,7 @@ class Judge:
     def __post_init__(self) -> None:
         tvm = import_tvm()
         self.machine = Machine.of(self.checker)
-        self.reference = KernelExpectations(tvm.IRModule({TASK: self.task.module["main"]}))
+        self.reference = KernelExpectations(tvm.IRModule({TASK: self.task.module["main"]}), Units.of_device(self.checker.info))
         self.terms = _terms(self.task)
         self.inputs = _inputs(self.task, self.terms, self.seed)
 
@@ -130,7 +132,7 @@ class Judge:
         return Verdict(static, seconds, float(compare(output, self.golden).max_abs / _rms(self.golden.array)))
 
     def _check(self, model: CompiledModel) -> tuple[np.ndarray | None, Rejection | None]:
-        observer = KernelObserver(model, LiveGolden(self.reference), False, Progress())
+        observer = KernelObserver(model, LiveGolden(self.reference), False, Progress(), twin=WideTwin(model, self.reference))
         output: np.ndarray | None = None
         stopped: Rejection | None = None
         try:

@@ -24,9 +24,10 @@ def expect(truth: Truth, dtype: str, units: Units, drift: bool = True) -> Expect
         return Expected(truth.value.astype(kind, copy=False), None, allowed, truth.unsure)
     with np.errstate(over="ignore"):
         array = truth.value.astype(kind)
-    floor = float(np.finfo(kind).smallest_normal) if dtype in units.flushes else 0.0
+    tiny = np.abs(truth.value) < np.finfo(kind).smallest_normal if units.flushes else False
+    floor = np.where(tiny, np.abs(truth.value), 0.0)
     if truth.sigma is None:
-        return Expected(array, truth.value, np.full(array.shape, floor), truth.unsure)
+        return Expected(array, truth.value, floor, truth.unsure)
     spread = SIGMAS * truth.sigma.astype(np.float64)
     if drift and truth.native is not None:
         spread = np.maximum(spread, DRIFTS * pool_errors(truth.native - truth.value, truth.sigma))

@@ -22,8 +22,9 @@ double atan2(double, double), floor(double), ceil(double), trunc(double), round(
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define FN static inline __attribute__((always_inline)) double
 
-/* One float type. rel: u * u / 3 for its unit roundoff u; floor: the least variance of a rounding; largest: its largest number. */
-typedef struct { double rel, floor, half_largest, largest; } Unit;
+/* One float type. rel: u * u / 3 for its unit roundoff u; floor: the least variance of a rounding; largest: its largest number;
+   flushed: what is smaller may be taken for zero. */
+typedef struct { double rel, floor, half_largest, largest, flushed; } Unit;
 
 static __attribute__((noinline)) double beyond(double v, double q, double n, const Unit *u) {
   if (v != v || fabs(v) == INF) return q;
@@ -34,12 +35,14 @@ static __attribute__((noinline)) double beyond(double v, double q, double n, con
 FN rounded(double v, double q, double n, const Unit *u) {
   double r = v * v * u->rel * n;
   if (UNLIKELY(!(fabs(v) <= u->half_largest))) return beyond(v, q, n, u);
+  if (UNLIKELY(fabs(v) < u->flushed)) r = v * v / 16;
   return q + (r > u->floor ? r : u->floor);
 }
 
 /* x rounded to a type with `digits` bits whose smallest normal number is `tiny`; beyond `largest` it is infinite. */
-FN to_type(double x, int digits, double tiny, double largest) {
+FN to_type(double x, int digits, double tiny, double largest, double flushed) {
   union { double x; uint64_t bits; } u = {x};
+  if (UNLIKELY(fabs(x) < flushed && fabs(x) < tiny)) return 0;
   uint64_t low = ((uint64_t)1 << (53 - digits)) - 1;
   if (UNLIKELY(!(fabs(x) >= tiny))) {
     double step = tiny * (double)((uint64_t)1 << (53 - digits)); /* adding it leaves the digits of denormal numbers */
@@ -49,8 +52,8 @@ FN to_type(double x, int digits, double tiny, double largest) {
   u.bits = (u.bits + (low >> 1) + (u.bits >> (53 - digits) & 1)) & ~low;
   return UNLIKELY(fabs(u.x) > largest) ? x > 0 ? INF : x < 0 ? -INF : x : u.x;
 }
-FN to_half(double x) { return to_type(x, 11, 0x1p-14, 65504); }
-FN to_bfloat(double x) { return to_type(x, 8, 0x1p-126, 0x1.fep127); }
+FN to_half(double x, const Unit *u) { return to_type(x, 11, 0x1p-14, 65504, u->flushed); }
+FN to_bfloat(double x, const Unit *u) { return to_type(x, 8, 0x1p-126, 0x1.fep127, u->flushed); }
 
 /* Whether a and b may be in the other order on a device. */
 static inline int near(double a, double b, double q) {

@@ -60,7 +60,7 @@ def unit(dtype: str) -> str:
 
 def round_native(text: str, dtype: str) -> str:
     """The C expression of a value rounded as a device's halves are; wider types are taken as they are."""
-    return f"{_ROUND[dtype]}({text})" if dtype in _ROUND else text
+    return f"{_ROUND[dtype]}({text}, {unit(dtype)})" if dtype in _ROUND else text
 
 
 _ROUND = {"float16": "to_half", "bfloat16": "to_bfloat"}
