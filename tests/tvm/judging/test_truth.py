@@ -1,0 +1,235 @@
+"""The truth of PrimFuncs against TVM's llvm target: values, variances, what rounding decides, what no truth is made of."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tvm import relax
+from tvm.script import ir as I
+from tvm.script import relax as R
+from tvm.script import tirx as T
+
+from adreno_sim.base.errors import AdrenoSimError
+from adreno_sim.compiler.tvm_bridge.read import return_type, type_of
+from adreno_sim.compiler.tvm_bridge.versions import import_tvm
+from adreno_sim.golden.kernel_reference import KernelReference
+from adreno_sim.golden.truth.bound import expect
+from adreno_sim.golden.truth.kernels import KernelTruth
+from adreno_sim.golden.truth.model import ModelTruth
+from adreno_sim.golden.truth.units import Units
+from adreno_sim.results.comparison import compare
+from adreno_sim.results.expected import Expected
+
+nn = relax.op.nn
+
+
+def primfuncs(make, *inputs):
+    """A module of the PrimFuncs of `make(builder, *vars)`, legalised."""
+    builder = relax.BlockBuilder()
+    variables = [relax.Var(f"x{i}", R.Tensor(shape, dtype)) for i, (shape, dtype) in enumerate(inputs)]
+    with builder.function("main", variables):
+        with builder.dataflow():
+            result = builder.emit_output(make(builder, *variables))
+        builder.emit_func_output(result)
+    return relax.transform.LegalizeOps()(relax.transform.DecomposeOpsForInference()(builder.get()))
+
+
+def only_function(module):
+    (name,) = (str(var.name_hint) for var, found in module.functions_items() if type(found).__name__ == "PrimFunc")
+    return name, import_tvm().IRModule({name: module[name]})
+
+
+UNARY = [
+    "exp", "log", "sqrt", "rsqrt", "sigmoid", "tanh", "erf", "sin", "cos", "abs", "negative", "floor", "ceil", "round", "square",
+    "sign", "trunc",
+]  # fmt: skip
+WEIGHT = np.random.default_rng(5).standard_normal((8, 8, 3, 3)) / 8
+SCALE = np.linspace(0.5, 1.5, 40)
+
+
+def constant(array, like):
+    """A constant of the type of a Relax tensor."""
+    return relax.const(array.astype(str(type_of(like).dtype)))
+
+
+OPERATORS = {
+    **{name: (lambda x, f=getattr(relax.op, name): f(x), (8, 40)) for name in UNARY},
+    "relu": (lambda x: nn.relu(x), (8, 40)),
+    "gelu": (lambda x: nn.gelu(x), (8, 40)),
+    "silu": (lambda x: nn.silu(x), (8, 40)),
+    "leakyrelu": (lambda x: nn.leakyrelu(x), (8, 40)),
+    "softmax": (lambda x: nn.softmax(x, -1), (8, 40)),
+    "log_softmax": (lambda x: nn.log_softmax(x, -1), (8, 40)),
+    "sum": (lambda x: relax.op.sum(x, -1), (8, 400)),
+    "mean": (lambda x: relax.op.mean(x, -1), (8, 400)),
+    "variance": (lambda x: relax.op.variance(x, -1), (8, 400)),
+    "max": (lambda x: relax.op.max(x, -1), (8, 400)),
+    "prod": (lambda x: relax.op.prod(x, -1), (8, 6)),
+    "clip": (lambda x: relax.op.clip(x, 0.25, 0.75), (8, 40)),
+    "power": (lambda x: relax.op.power(x, x), (8, 40)),
+    "divide": (lambda x: relax.op.divide(constant(SCALE, x), x), (8, 40)),
+    "matmul": (lambda x: relax.op.matmul(x, x), (40, 40)),
+    "conv2d": (lambda x: nn.conv2d(x, constant(WEIGHT, x), padding=1), (1, 8, 12, 12)),
+    "max_pool2d": (lambda x: nn.max_pool2d(x, (3, 3), (2, 2), (1, 1)), (1, 4, 12, 12)),
+    "avg_pool2d": (lambda x: nn.avg_pool2d(x, (3, 3), (2, 2), (1, 1)), (1, 4, 12, 12)),
+    "argmax": (lambda x: relax.op.argmax(x, -1), (8, 40)),
+    "transpose": (lambda x: relax.op.permute_dims(x), (8, 40)),
+    "concat": (lambda x: relax.op.concat([x, x], 1), (8, 40)),
+    "pad": (lambda x: nn.pad(x, [0, 0, 1, 2]), (8, 40)),
+    "layer_norm": (lambda x: nn.layer_norm(x, constant(SCALE, x), constant(SCALE, x), -1), (8, 40)),
+    "to int32": (lambda x: relax.op.astype(x, "int32"), (8, 40)),
+    "one": (lambda x: relax.op.sum(x), (8, 40)),
+}
+CONSTANTS = {"conv2d": (1, WEIGHT), "layer_norm": (1, SCALE, SCALE), "divide": (0, SCALE)}
+"""The constants among the arguments of a PrimFunc: where they stand, and which they are."""
+
+POSITIVE = ("log", "sqrt", "rsqrt", "power", "prod", "divide")
+UNITS = Units(flushes=False)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+@pytest.mark.parametrize("name", OPERATORS)
+def test_tvms_llvm_target_lies_within_the_bound(name, dtype):
+    """TVM computes in the type itself, one operation after another: an independent right result."""
+    make, shape = OPERATORS[name]
+    module = primfuncs(lambda _, x: make(x), (shape, dtype))
+    x = np.random.default_rng(0).standard_normal(shape)
+    x = (np.abs(x) + 0.1 if name in POSITIVE else x).astype(dtype)
+    function, alone = only_function(module)
+    output = return_type(module["main"])
+    empty = np.zeros([int(size) for size in output.shape.values], str(output.dtype))
+    args = [x] * (len(alone[function].params) - 1) + [empty]
+    place, *constants = CONSTANTS.get(name, (0,))
+    args[place : place + len(constants)] = [array.astype(dtype) for array in constants]
+    (truth,) = (found for found in KernelTruth(alone).run(function, args, UNITS) if found is not None)
+    native = KernelReference(alone).run(function, args)[-1]
+    result = compare(native, expect(truth, native.dtype.name, UNITS))
+    assert result.ok, str(result)
+    assert not np.isinf(np.zeros(1) if truth.sigma is None else truth.sigma).any()
+
+
+@pytest.mark.parametrize("terms", [16, 256, 4096])
+def test_the_model_is_neither_loose_nor_tight(terms):
+    """z-scores of a sequential sum of signed products in half: they spread by about one."""
+    module = primfuncs(lambda b, x, y: relax.op.matmul(x, y), ((16, terms), "float16"), ((terms, 64), "float16"))
+    function, alone = only_function(module)
+    rng = np.random.default_rng(terms)
+    x, y = (rng.standard_normal(shape).astype("float16") for shape in ((16, terms), (terms, 64)))
+    args = [x, (y / np.sqrt(terms)).astype("float16"), np.zeros((16, 64), "float16")]
+    truth = KernelTruth(alone).run(function, args, UNITS)[-1]
+    native = KernelReference(alone).run(function, args)[-1]
+    z = (native.astype(float) - truth.value) / truth.sigma
+    assert 0.4 < np.sqrt(np.mean(z**2)) < 1.2 and np.abs(z).max() < 6
+    exact = x.astype(float) @ args[1].astype(float)
+    np.testing.assert_allclose(truth.value, exact, rtol=1e-12, atol=1e-12)
+
+
+def test_sums_of_halves_that_stagnate_are_allowed_to():
+    """8,192 terms of about one in half: one after another they end near 4,096, in a tree at 8,192; both are right."""
+    module = primfuncs(lambda b, x: relax.op.sum(x, -1), ((4, 8192), "float16"))
+    function, alone = only_function(module)
+    x = np.full((4, 8192), 1.0, "float16")
+    args = [x, np.zeros(4, "float16")]
+    truth = KernelTruth(alone).run(function, args, UNITS)[-1]
+    assert truth.value.tolist() == [8192.0] * 4 and truth.native.tolist() == [2048.0] * 4
+    expected = expect(truth, "float16", UNITS)
+    for right in (2048, 4096, 8192):
+        assert compare(np.full(4, right, "float16"), expected).ok
+
+
+def test_beyond_the_range_of_halves_anything_is_right_and_nothing_is_learnt():
+    module = primfuncs(lambda b, x: relax.op.sum(x, -1), ((4, 64), "float16"))
+    function, alone = only_function(module)
+    x = np.full((4, 64), 900.0, "float16") * np.linspace(0.8, 2, 4).astype("float16")[:, None]
+    expected = expect(KernelTruth(alone).run(function, [x, np.zeros(4, "float16")], UNITS)[-1], "float16", UNITS)
+    assert np.isinf(expected.allowed).tolist() == [False, True, True, True]
+    result = compare(np.where(np.isinf(expected.allowed), np.float16(np.inf), expected.array), expected)
+    assert result.ok and result.uninformative
+
+
+@pytest.mark.parametrize("mask", [-1e9, -np.inf])
+def test_masked_scores_are_judged(mask):
+    """A causal mask: probabilities of masked places are exactly 0, the others are judged."""
+    module = primfuncs(lambda b, x: nn.softmax(x, -1), ((16, 16), "float32"))
+    function, alone = only_function(module)
+    x = np.random.default_rng(0).standard_normal((16, 16)).astype("float32")
+    x[np.triu_indices(16, 1)] = mask
+    args = [x, np.zeros_like(x)]
+    expected = expect(KernelTruth(alone).run(function, args, UNITS)[-1], "float32", UNITS)
+    right = KernelReference(alone).run(function, args)[-1]
+    assert compare(right, expected).is_informative
+    wrong = right.copy()
+    wrong[3, 2] *= 1.001
+    assert not compare(wrong, expected).ok
+
+
+def test_rounding_may_choose_either_side_of_an_edge():
+    """floor(x * 3) of x = 1/3 in half is 0 or 1; a result of 2 is wrong."""
+    module = primfuncs(lambda b, x: relax.op.floor(b.emit(relax.op.multiply(x, relax.const(np.float16(3))))), ((512,), "float16"))
+    module = relax.transform.FuseTIR()(relax.transform.FuseOps()(relax.transform.AnnotateTIROpPattern()(module)))
+    function, alone = only_function(module)
+    x = np.linspace(0.1, 9.9, 512).astype("float16")
+    x[7] = np.float16(1 / 3)
+    args = [x, np.zeros_like(x)]
+    given = [args[0], np.float16(3).reshape(()), args[1]] if len(alone[function].params) == 3 else args
+    expected = expect(KernelTruth(alone).run(function, given, UNITS)[-1], "float16", UNITS)
+    got = expected.array.copy()
+    for value, right in ((0, True), (1, True), (3, False)):
+        got[7] = value
+        assert compare(got, expected).ok == right
+
+
+def test_an_index_outside_of_its_tensor_is_told_and_reads_nothing():
+    module = primfuncs(lambda b, x, i: relax.op.take(x, i, axis=0), ((10, 4), "float32"), ((3,), "int32"))
+    function, alone = only_function(module)
+    truth = KernelTruth(alone)
+    x, empty = np.arange(40, dtype="float32").reshape(10, 4), np.zeros((3, 4), "float32")
+    found = truth.run(function, [x, np.array([0, 9, 3], "int32"), empty], UNITS)[-1]
+    np.testing.assert_array_equal(found.value, x[[0, 9, 3]])
+    assert found.sigma is None
+    if "fast" not in function:
+        with pytest.raises(AdrenoSimError, match=r"an index leaves .*--input"):
+            truth.run(function, [x, np.array([0, 1 << 20, 3], "int32"), empty], UNITS)
+
+
+@I.ir_module
+class Refused:
+    @T.prim_func(s_tir=True)
+    def bits(x: T.Buffer((4,), "float32"), y: T.Buffer((4,), "int32")):
+        for i in range(4):
+            with T.sblock("b"):
+                v = T.axis.remap("S", [i])
+                y[v] = T.reinterpret("int32", x[v])
+
+
+def test_what_no_truth_is_made_of_is_named():
+    truth = KernelTruth(Refused)
+    assert "bits" not in truth and truth.unavailable == {"bits": "no truth is made of the bits of float32 taken for int32"}
+
+
+def test_a_whole_model_is_followed_operator_by_operator():
+    def make(b, x):
+        y = b.emit(nn.relu(b.emit(nn.conv2d(x, relax.const(WEIGHT.astype("float16")), padding=1))))
+        return b.emit(nn.softmax(b.emit(relax.op.mean(y, [2, 3])), -1))
+
+    builder = relax.BlockBuilder()
+    x = relax.Var("x", R.Tensor((1, 8, 12, 12), "float16"))
+    with builder.function("main", [x]):
+        with builder.dataflow():
+            out = builder.emit_output(make(builder, x))
+        builder.emit_func_output(out)
+    data = np.random.default_rng(1).standard_normal((1, 8, 12, 12)).astype("float16")
+    (truth,), (dtype,) = ModelTruth(builder.get()).run([data], UNITS)
+    from adreno_sim.golden.model_reference import ModelReference
+
+    (native,) = ModelReference(builder.get()).run([data])
+    assert dtype == "float16" and truth.native is not None
+    assert compare(native, expect(truth, dtype, UNITS)).is_informative
+    wrong = native.copy()
+    wrong[0, 3] += np.float16(0.01)
+    assert not compare(wrong, expect(truth, dtype, UNITS)).ok
+
+
+def test_a_tensor_of_no_dimensions_has_an_error_too():
+    expected = Expected(np.float16(3).reshape(()), np.array(3.0), np.array(0.01))
+    assert compare(np.float16(3.001).reshape(()), expected).ok and not compare(np.float16(3.1).reshape(()), expected).ok
