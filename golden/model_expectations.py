@@ -42,13 +42,14 @@ def judge_in_halves(
 ) -> dict[str, Outputs]:
     """`references` of a model that computes in halves: the truth beside them, and for each what two right results may differ by.
 
-    Another runtime computes in halves too, so it may be as far off as the device. Where no truth is made, `unchecked` says so.
+    Another runtime computes in halves too, so it may be as far off as the device. Where no truth is made, nothing says how far,
+    and `unchecked` names the reason.
     """
     try:
         truth = expect_outputs(imported, inputs, units)
     except Unmodelled as reason:
-        unchecked.append(f"outputs without rounding: no truth is made of {reason}")
-        return dict(references)
+        unchecked.append(f"outputs: how far halves may take them is not known; no truth is made of {reason}")
+        return {}
     judged: dict[str, Outputs] = {NAME: truth}
     for name, outputs in references.items():
         judged[name] = [_between(*pair) for pair in zip(outputs, truth, strict=True)]

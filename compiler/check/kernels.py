@@ -12,9 +12,7 @@ from ...base.progress import Progress
 from ...device.protocol import Kernel, LaunchResult, MLProgram
 from ...findings import Finding, Kind, Severity
 from ...mlops.engine import GraphRun
-from ...mlops.kinds import kind_of
-from ...mlops.operators import PRODUCTS
-from ...results.comparison import TOLERANCE, Comparison, compare
+from ...results.comparison import Comparison, compare
 from ...results.expected import Expected
 from ...results.merge import FindingList
 from ...results.model import AccessReport, KernelReport
@@ -135,7 +133,7 @@ class KernelObserver(Observer):
                 tensor = call.args[position]
                 assert isinstance(tensor, Tensor)
                 got = tensor.read()
-                results[position] = compare(got, expected.reshape(got.shape), self._tolerance_of(call, got.dtype.name))
+                results[position] = compare(got, expected.reshape(got.shape))
         wide: dict[int, Comparison] = {}
         if self._twin is not None and all(result.ok for result in results.values()) and self._twin.is_due(call):
             wide = self._twin.judge(call, before, golden)
@@ -217,18 +215,6 @@ class KernelObserver(Observer):
         if self.on_wrong is not None:
             self.on_wrong(call, position, golden.array, finding)
         return False
-
-    def _tolerance_of(self, call: FunctionCall, dtype: str) -> float | None:
-        """The relative tolerance for a result; None = that of its type.
-
-        A subgraph of halves stores each layer within the tolerance of one kernel; independent roundings of n in a row add up like
-        sqrt(n).
-        """
-        if dtype != "float16" or call.function.name not in self.graphs:
-            return None
-        program, _ = self.graphs[call.function.name]
-        layers = sum(kind_of(node.name) in PRODUCTS for _, node in program.graph.of("kernel"))
-        return float(TOLERANCE["float16"] * np.sqrt(max(layers, 1)))
 
     def _blame(self, call: FunctionCall, before: Sequence[np.ndarray | None]) -> str:
         """For a subgraph: text on its first operator that is wrong on its own inputs; "" where golden does not know."""

@@ -48,8 +48,7 @@ SCALES = (1.0, 0.3, 0.1, 0.03, 0.01)
 class CheckOptions(CompileOptions):
     """How a model is compiled and judged; every field is a keyword of `check`.
 
-    Those of CompileOptions; with dtype float16 the outputs of the whole model are judged by `fp16_storage.output_bound` against
-    the model as it is, and seed also orders the work-items of a device that `check` opens.
+    Those of CompileOptions; seed also orders the work-items of a device that `check` opens.
     keep_going: go on after the first wrong value. strict: warnings count as errors.
     plan: the planner whose memory plan runs; None = the plan as compiled (the fixed pipeline's is that of tvm-fixed).
     compare_with: a second device: every call also runs there on the same inputs, and the results are compared.
@@ -110,7 +109,7 @@ def prepare(
     from ...golden.subgraph_reference import SubgraphReference
     from ...golden.truth.units import Units
     from ..extract.module import extract
-    from ..importers.fp16_storage import output_bound
+    from ..importers.fp16_storage import with_storage
 
     with stage("import"):
         model = read_model(source, options)
@@ -118,7 +117,7 @@ def prepare(
     with stage("compile"):
         lowered = lower_model(model, options, device.limits, device.ml)
         compiled = extract(lowered, model.name)
-        kernels, subgraphs = KernelExpectations(lowered.unscheduled, units), SubgraphReference(lowered.subgraphs)
+        kernels, subgraphs = KernelExpectations(lowered.unscheduled, units), SubgraphReference(lowered.subgraphs, units)
         scopes = None if lowered.unscoped is None else _scopes(lowered.unscoped, lowered.target)
         tuned = dict(lowered.tuned)
         del lowered  # it has the weights once more
@@ -128,12 +127,12 @@ def prepare(
         unchecked = [f"function {name}: {reason}" for name, reason in kernels.unavailable.items()]
         references = {"TVM llvm": outputs}
         _add_own_runtime(model, arrays, references, unchecked)
-        bound = output_bound(model.module, options.dtype)
         judged: Mapping[str, Sequence[np.ndarray | Expected]] = references
-        if bound is None and computes_halves(model.module):
-            judged = judge_in_halves(model.module, list(arrays.values()), references, unchecked, units)
+        stored = with_storage(model.module, options.dtype, options.accumulate)
+        if computes_halves(stored):
+            judged = judge_in_halves(stored, list(arrays.values()), references, unchecked, units)
     golden = LiveGolden(References(kernels, subgraphs), subgraphs)
-    return PreparedRun(compiled, arrays, origin, golden, judged, unchecked, bound, tuned, scopes, kernels)
+    return PreparedRun(compiled, arrays, origin, golden, judged, unchecked, None, tuned, scopes, kernels)
 
 
 def _scopes(module: Any, target: Any) -> ScopeSummary:

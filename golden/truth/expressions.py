@@ -12,7 +12,7 @@ import numpy as np
 
 from ...compiler.tvm_bridge import read
 from . import functions
-from .value import FLOATS, Unmodelled, Value, c_type, literal, round_native, round_to, unit
+from .value import FLOATS, HALVES, Unmodelled, Value, c_type, literal, round_native, round_to, unit
 
 MOST_LINES = 200_000
 """Lines of C that one function may take."""
@@ -192,6 +192,7 @@ class Writer:
 
     def float_operation(self, kind: str, a: Value, b: Value) -> Value:
         """An operation on two floats, rounded to their type on a device."""
+        a, b = self.operand(a), self.operand(b)
         x, y, qx, qy = a.text, b.text, a.variance, b.variance
         exact, loaded = a.q is None and b.q is None, a.loaded or b.loaded
         if kind in ("Max", "Min"):
@@ -211,6 +212,12 @@ class Writer:
         else:
             q = " + ".join(filter(None, (a.q, b.q))) or "0.0"
         return self.rounded(v, a.dtype, q, scale, loaded, f"{a.as_native} {_FLOAT[kind]} {b.as_native}")
+
+    def operand(self, a: Value) -> Value:
+        """A half as arithmetic sees it, which may be zero where it is denormal; those of wider types are too small to matter."""
+        if a.dtype not in HALVES or a.text.startswith("("):  # a constant
+            return a
+        return replace(a, q=self.let("double", f"operand_q({a.text}, {a.variance}, {unit(a.dtype)})"))
 
     def rounded(self, v: str, dtype: str, q: str, scale: str, loaded: bool, native: str) -> Value:
         """v after a rounding to `dtype`. q: its variance before; native: its value before, computed as halves give it."""
@@ -248,6 +255,7 @@ class Writer:
             return a
         if a.is_float and dtype in FLOATS:
             narrower = FLOATS.index(dtype) < FLOATS.index(a.dtype) or "bfloat16" in (dtype, a.dtype)
+            a = self.operand(a)
             if narrower:
                 return self.rounded(a.text, dtype, a.variance, "1.0", a.loaded, a.as_native)
             return replace(a, dtype=dtype)
@@ -315,6 +323,7 @@ class Writer:
         raise Unmodelled(f"calls of {name or read.kind(node.op)}")
 
     def _function(self, known: functions.Function, a: Value) -> Value:
+        a = self.operand(a)
         x = self.let("double", a.text)
         v = self.let("double", _substitute(known.value, x))
         slope = _substitute(known.slope, x, v)

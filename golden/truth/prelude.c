@@ -39,6 +39,9 @@ FN rounded(double v, double q, double n, const Unit *u) {
   return q + (r > u->floor ? r : u->floor);
 }
 
+/* The variance of an operand that a device may take for zero where it is denormal. */
+FN operand_q(double x, double q, const Unit *u) { return q + (fabs(x) < u->flushed ? x * x / 16 : 0); }
+
 /* x rounded to a type with `digits` bits whose smallest normal number is `tiny`; beyond `largest` it is infinite. */
 FN to_type(double x, int digits, double tiny, double largest, double flushed) {
   union { double x; uint64_t bits; } u = {x};

@@ -8,7 +8,7 @@ from typing import Any
 
 from ...compiler.tvm_bridge import read
 from .expressions import Tensor, Writer
-from .value import FLOATS, Unmodelled, Value, c_type
+from .value import FLOATS, HALVES, Unmodelled, Value, c_type
 
 NO_MEMORY = -1
 """What a function returns where a temporary tensor does not fit; 0 = done, k > 0 = an access outside of tensor k."""
@@ -136,7 +136,7 @@ class _Statements(Writer):
 
     def _tensor(self, info: read.BufferInfo, dims: list[str]) -> Tensor:
         c_type(info.dtype)
-        self.halves |= info.dtype in ("float16", "bfloat16")
+        self.halves |= info.dtype in HALVES
         extents = [int(dim.value) if read.kind(dim) == "IntImm" else None for dim in info.shape]
         exact = info.key not in self.inexact
         tensor = Tensor(self.fresh("b"), info.name, info.dtype, dims, len(self.tensors) + 1, extents, exact)
