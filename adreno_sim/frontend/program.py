@@ -1,7 +1,11 @@
-"""Compiles OpenCL C source to kernel IR. This is the entry point of the front end."""
+"""Compiles OpenCL C source to kernel IR. This is the entry point of the front end.
+
+A program that may read files is compiled each time: what it is only clang's output tells, and an equal one is the same module.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
@@ -10,31 +14,34 @@ from ..base import disk_cache
 from ..base.gc_pause import gc_paused
 from ..ir import ir
 from . import program_cache
-from .diagnostics import Diagnostic
-from .driver import FrontEndTarget, run_clang
+from .driver import ClangOutput, FrontEndTarget, run_clang
+from .file_references import may_read_files
 from .link import Linker
 from .llvm_reader.reader import ModuleReader
 from .options import parse_options
 
 __all__ = ["FrontEndTarget", "compile_functions", "compile_source", "open_source"]
 
+Key = tuple[str, str, FrontEndTarget, str]
+"""A source, its options and target, and the digest of clang's output for a program that may read files, else ""."""
+
 _CACHE_SIZE = 256
-_cache: OrderedDict[tuple[str, str, FrontEndTarget], ir.Module] = OrderedDict()
+_cache: OrderedDict[Key, ir.Module] = OrderedDict()
 _lock = threading.Lock()
 
 
 def compile_source(source: str, options: str = "", *, target: FrontEndTarget) -> ir.Module:
-    """Build a program. The module of a source seen before is the same object: treat it as read-only.
+    """Build a program. The module of a program seen before is the same object: treat it as read-only.
 
     Raises BuildError with clang's diagnostics, UnsupportedError naming what kernel IR cannot hold and where,
     DeviceError CL_INVALID_BUILD_OPTIONS for options no driver knows.
     """
-    key = (source, options, target)
-    with _lock:
-        if key in _cache:
-            _cache.move_to_end(key)
-            return _cache[key]
-    return _remember(key, _compile(source, options, target))
+    output, digest = None, ""
+    if may_read_files(source, parse_options(options)):
+        output = _run_clang(source, options, target)
+        digest = hashlib.sha256(repr((output.text, output.warnings)).encode("utf-8", "surrogateescape")).hexdigest()
+    key = source, options, target, digest
+    return _recall(key) or _remember(key, _compile(source, options, target, output))
 
 
 def open_source(
@@ -45,11 +52,10 @@ def open_source(
     `analyse` gives a kernel the facts that are to be kept with it. What a body needs beyond its build (program-scope data
     by name) is not in the module.
     """
-    key = (source, options, target)
-    with _lock:
-        if key in _cache:
-            _cache.move_to_end(key)
-            return _cache[key]
+    key = source, options, target, ""
+    known = _recall(key)
+    if known is not None:
+        return known
     name = program_cache.entry_name(source, options, target) if disk_cache.is_enabled() else ""
     module = program_cache.load(name, source, lambda: _compile(source, options, target)) if name else None
     if module is None:
@@ -64,7 +70,14 @@ def open_source(
     return _remember(key, module)
 
 
-def _remember(key: tuple[str, str, FrontEndTarget], module: ir.Module) -> ir.Module:
+def _recall(key: Key) -> ir.Module | None:
+    with _lock:
+        if key in _cache:
+            _cache.move_to_end(key)
+        return _cache.get(key)
+
+
+def _remember(key: Key, module: ir.Module) -> ir.Module:
     with _lock:
         module = _cache.setdefault(key, module)
         while len(_cache) > _CACHE_SIZE:
@@ -73,20 +86,21 @@ def _remember(key: tuple[str, str, FrontEndTarget], module: ir.Module) -> ir.Mod
 
 
 @gc_paused()
-def _compile(source: str, options: str, target: FrontEndTarget) -> ir.Module:
-    linker, warnings = _front_end(source, options, target)
+def _compile(source: str, options: str, target: FrontEndTarget, output: ClangOutput | None = None) -> ir.Module:
+    """Returns the module of a program; `output` is what clang made of it, if it has run."""
+    output = output or _run_clang(source, options, target)
+    linker = Linker(ModuleReader(output.text))
     kernels = {name: linker.finish(name) for name in linker.reader.kernels}
-    return ir.Module(source, kernels, linker.reader.globals, list(warnings))
+    return ir.Module(source, kernels, linker.reader.globals, list(output.warnings))
 
 
 def compile_functions(
     source: str, options: str = "", *, target: FrontEndTarget
 ) -> tuple[dict[str, ir.Function], dict[str, ir.Global]]:
     """Every function that `source` defines, by mangled name, and its program-scope data. Errors as `compile_source`."""
-    linker, _ = _front_end(source, options, target)
+    linker = Linker(ModuleReader(_run_clang(source, options, target).text))
     return {name: linker.finish(name) for name in linker.reader.helpers}, linker.reader.globals
 
 
-def _front_end(source: str, options: str, target: FrontEndTarget) -> tuple[Linker, tuple[Diagnostic, ...]]:
-    output = run_clang(source, parse_options(options), target, as_text=True)
-    return Linker(ModuleReader(output.text)), output.warnings
+def _run_clang(source: str, options: str, target: FrontEndTarget) -> ClangOutput:
+    return run_clang(source, parse_options(options), target, as_text=True)

@@ -17,6 +17,7 @@ from ..base import disk_cache
 from ..base.code_digest import code_digest
 from ..ir import ir
 from .driver import FrontEndTarget, compiler
+from .file_references import may_read_files
 from .options import parse_options
 
 
@@ -64,8 +65,8 @@ def _with_params(params: list[ir.Param], function: ir.Function) -> list[ir.Block
 
 
 def entry_name(source: str, options: str, target: FrontEndTarget) -> str:
-    """Returns the entry name of a program; "" if it includes files, on which its text says nothing."""
-    if "include" in source or any(word.startswith("-I") for word in parse_options(options).arguments):
+    """Returns the entry name of a program; "" if it may read files, on which its text says nothing."""
+    if may_read_files(source, parse_options(options)):
         return ""
     program = compiler()
     status = os.stat(program[0]) if os.path.exists(program[0]) else None

@@ -1,0 +1,20 @@
+"""Whether a program may depend on files: then its text does not say what it is, and it is compiled whenever it is built."""
+
+from __future__ import annotations
+
+import re
+
+from .options import BuildOptions
+
+_SPLICE = re.compile(r"(?:\\|\?\?/)[ \t\v\f\r]*\n")
+"""A line that goes on in the next one (C11 5.1.1.2), as clang takes it: white space behind the backslash included."""
+
+_DIRECTIVE = re.compile(r"\b(?:include|include_next|import|embed|__has_include|__has_include_next|__has_embed)\b")
+"""The names of everything in a source that looks at files. No macro can stand for a directive, so that one of them is there."""
+
+
+def may_read_files(source: str, options: BuildOptions) -> bool:
+    """Returns True if `source` names a directive that reads or looks for a file, in a comment too, or `options` name a folder."""
+    if any(word.startswith("-I") for word in options.arguments):
+        return True
+    return any(_DIRECTIVE.search(_SPLICE.sub("", text)) for text in (source, *options.arguments))
