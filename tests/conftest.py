@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,6 +15,8 @@ sys.path.insert(0, str(Path(__file__).parent))  # importlib mode leaves the shar
 
 import judges
 import oracle
+
+os.environ["ADRENO_SIM_STRICT_ANALYSIS"] = "1"  # an analysis that fails is a defect, here and in child processes
 
 
 @pytest.fixture

@@ -101,6 +101,7 @@ class LaunchResult:
     """findings of one launch; device_seconds where the backend times launches; stores where a Watch was set.
 
     printed: what the kernel's printf wrote, where the backend captures it. accesses: where the backend checks them.
+    failures: sentences, each an analysis of the kernel that failed, so that nothing is proven by it.
     """
 
     findings: list[Finding] = field(default_factory=list)
@@ -108,6 +109,7 @@ class LaunchResult:
     stores: list[StoreEvent] = field(default_factory=list)
     printed: str = ""
     accesses: AccessCounts | None = None
+    failures: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

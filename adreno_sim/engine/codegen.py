@@ -14,6 +14,7 @@ from ..ir.queries import globals_of, object_align, private_bytes
 from . import builtins, vector  # noqa: F401 (built-ins register themselves)
 from .abi import argument_block
 from .abi.specialization import LocalArg, Specialization
+from .analysis.failures import attempt, collect
 from .analysis.loop_bounds import needs_no_watchdog
 from .analysis.parallel_regions import ParallelRegion, RegionPlan
 from .analysis.segments import Graph
@@ -38,7 +39,8 @@ class ModuleText:
     notes: findings that every launch has. polls: some loop is not proven short. may_fail: a deferred check is left. flat:
     regions run one sub-group at a time. straight (level full): pairs of texel write sites of which the second always follows
     the first. lanes: work-items that run as one vector; 1 for scalar code, and `reason` then says why. `text` is empty if
-    deferred checks were asked for at level full and the kernel does not vectorise.
+    deferred checks were asked for at level full and the kernel does not vectorise. failures: of analyses that the code then
+    goes without.
     """
 
     text: str
@@ -52,21 +54,38 @@ class ModuleText:
     straight: frozenset[tuple[int, int]] = frozenset()
     lanes: int = 1
     reason: str = ""
+    failures: tuple[str, ...] = ()
 
 
 def emit_module(kernel: ir.Function, spec: Specialization) -> ModuleText:
     """Returns the module of `kernel` for `spec`. Raises UnsupportedError with name and location; AdrenoSimError if `spec`
     does not fit."""
     argument_block.check_arguments(kernel, spec)
+    with collect() as failures:
+        module = _emit_suitable(kernel, spec)
+    return replace(module, failures=tuple(failures)) if failures else module
+
+
+def _emit_suitable(kernel: ir.Function, spec: Specialization) -> ModuleText:
+    """Returns vector code where the kernel allows, else scalar code."""
     reason = "asked for" if spec.emitter == "scalar" or spec.count else vector.scalar_reason(spec)
     if not reason:
-        try:
-            return _emit(kernel, spec, vector.plan, vector.region_functions)
-        except vector.NotVectorizable as unsuitable:
-            reason = str(unsuitable)
+        failed: ModuleText | str = "the vector emitter failed"
+        found = attempt(f"vector code of kernel {kernel.name}", lambda: _emit_vectors(kernel, spec), failed)
+        if isinstance(found, ModuleText):
+            return found
+        reason = found
     if spec.full and spec.deferred_checks:
         return ModuleText("", 0, (), (), (), False, False, reason=reason)
     return replace(_emit(kernel, spec, _plan, _regions), reason=reason)
+
+
+def _emit_vectors(kernel: ir.Function, spec: Specialization) -> ModuleText | str:
+    """Returns vector code, or why there can be none."""
+    try:
+        return _emit(kernel, spec, vector.plan, vector.region_functions)
+    except vector.NotVectorizable as unsuitable:
+        return str(unsuitable)
 
 
 Planner = Callable[[Unit, ir.Function], KernelPlan]

@@ -137,6 +137,7 @@ class _Run:
         result = self._once(kernel, bound, None)
         report.seconds = time.perf_counter() - start
         report.printed = result.printed
+        report.unchecked += result.failures
         self._add(kernel, result.findings)
         left = [self.device.read(bound.values[output.argument]) for output in self.spec.outputs]
         for output, got in zip(self.spec.outputs, left, strict=True):

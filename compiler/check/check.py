@@ -228,6 +228,7 @@ class _Run:
                     self.reproducer.write_rejected(error)
         self._split_run(observer)
         report.kernels = observer.finish()
+        self.unchecked += observer.failures
         report.subgraphs, report.kept = offload_report(ready.compiled, observer.graphs, self.device.info)
         self.findings.add(observer.findings.as_list())
         self.findings.add(self.device.take_warnings())

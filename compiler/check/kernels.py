@@ -37,7 +37,7 @@ class KernelObserver(Observer):
     write or golden changed is compared. The copies live for one call. With `keep_going` a wrong value does not end the run;
     the calls after it are judged on the inputs they were really given, or on golden ones where golden supposes these.
     on_wrong: called for each wrong result with the call, the argument's position, the golden array and the finding.
-    seconds: by stage, of what happens around launches.
+    seconds: by stage, of what happens around launches. failures: analyses of kernels that failed, as sentences, in order.
     refused: kernels that cannot run; with `keep_going`, golden results replace those of the functions that launch them.
     peer: a second device whose results are compared. twin: runs what computes in halves once more in floats.
     """
@@ -55,6 +55,7 @@ class KernelObserver(Observer):
         self.kernels: dict[str, KernelReport] = {}
         self.on_wrong: Callable[[FunctionCall, int, np.ndarray, Finding], None] | None = None
         self.findings = FindingList()
+        self.failures: dict[str, None] = {}
         self.graphs: dict[str, tuple[MLProgram, GraphRun]] = {}
         self.seconds = dict.fromkeys(("build", "device", "golden", "compare"), 0.0)
         self._model = model
@@ -97,6 +98,7 @@ class KernelObserver(Observer):
         if result.accesses is not None:
             row.accesses = row.accesses or AccessReport(result.accesses.places, result.accesses.proven_places)
             row.accesses.add(result.accesses)
+        self.failures.update(dict.fromkeys(result.failures))
         self.findings.add(_with_kernel(finding, launch) for finding in result.findings)
 
     def after_graph(self, graph: GraphCall, run: GraphRun) -> None:

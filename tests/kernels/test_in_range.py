@@ -10,6 +10,7 @@ import numpy as np
 import oracle
 import pytest
 from in_range_cases import DOUBTFUL, HEAD, ITEMS, LOCAL, LOOPS, RULES
+from in_range_checks import findings, proven
 
 from adreno_sim.engine.abi.bound import BoundBuffer, BoundImage
 from adreno_sim.engine.abi.launch_facts import facts_of
@@ -17,7 +18,6 @@ from adreno_sim.engine.abi.specialization import BufferArg, ImageArg, LocalArg, 
 from adreno_sim.engine.prove.in_range import prove
 from adreno_sim.engine.run import launch, optimistic
 from adreno_sim.frontend.program import FrontEndTarget, compile_source
-from adreno_sim.ir.memory_ops import touches_memory
 
 MUTANT = "a[({0}) + 1] |= 1; a[({0}) - 1] |= 1;"
 """The accesses next to one in range: reads and writes that give the same whatever the order of work-items."""
@@ -31,33 +31,6 @@ def source_of(make: str, mutant: bool) -> str:
 def loop_source(loop: str, mutant: bool) -> str:
     use = MUTANT if mutant else "a[{0}] |= 1;"
     return f"{HEAD} long X; {loop.replace('USE', use.format('X'))} }}"
-
-
-def proven(source: str, elements: int, items: int = ITEMS, offset: int = 0) -> list[bool]:
-    """Of each access to global memory, in order."""
-    function = compile_source(source, "", target=FrontEndTarget()).kernels["k"]
-    specs = (BufferArg(), BufferArg(), ScalarArg(4), ScalarArg(4))
-    spec = Specialization(local_size=(LOCAL, 1, 1), args=specs, uniform=items % LOCAL == 0)
-    args = [BoundBuffer(0, 4 * elements), BoundBuffer(0, 256), (7).to_bytes(4, "little"), (5).to_bytes(4, "little")]
-    known = prove(function, spec, facts_of(function, spec, (items, 1, 1), (offset, 0, 0), args)).in_range
-    return [number in known for number, i in enumerate(i for b in function.blocks for i in b.instrs) if touches_memory(i)]
-
-
-def findings(engine, monkeypatch, source: str, elements: int, fast: bool) -> tuple[list[object], list[np.ndarray]]:
-    args = [oracle.Buffer(np.zeros(elements, np.int32)), oracle.Buffer(np.arange(ITEMS, dtype=np.int32) % 16 + 1)]
-    args += [oracle.Scalar(np.int32(7)), oracle.Scalar(np.uint32(5))]
-    if fast:
-        result = engine.run(source, "k", (ITEMS,), (LOCAL,), args, threads=1)
-    else:
-        monkeypatch.setattr(optimistic, "run", reporting_run)
-        result = engine.run_with("scalar", source, "k", (ITEMS,), (LOCAL,), args, threads=1)
-        monkeypatch.undo()
-    return result.findings, result.outputs
-
-
-def reporting_run(kernel, key, *args, keep=True, **options):
-    """Stands in for `optimistic.run`: code that checks every access and reports at once."""
-    return launch.run(optimistic.specialize(kernel, key, keep=keep), *args, **options)
 
 
 @pytest.mark.parametrize("name", RULES)

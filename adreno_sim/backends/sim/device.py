@@ -16,6 +16,7 @@ from ...base.specs import Storage as AnyStorage
 from ...device.protocol import DeviceInfo, Kernel, LaunchResult, PoolStats, StoreEvent, Watch
 from ...engine.abi.launch_facts import facts_of
 from ...engine.abi.specialization import Specialization, bounds_of_grid
+from ...engine.analysis.failures import collect
 from ...engine.caching.kernel_memo import KernelMemo
 from ...engine.prove.single_writer import single_writer_args
 from ...engine.run import optimistic
@@ -185,7 +186,8 @@ class SimDevice:
         raw = self._run(config, kernel, checked, len(global_size), watched)
         shared = overlaps(kernel, checked) if self.options.checks != "off" else []
         stores = [_with_value(event, watch.view) for event in raw.stores] if watch else []
-        return LaunchResult(shared + raw.findings, raw.seconds, stores, raw.printed, raw.accesses)
+        failures = tuple(dict.fromkeys((*config.failures, *raw.failures)))
+        return LaunchResult(shared + raw.findings, raw.seconds, stores, raw.printed, raw.accesses, failures)
 
     def build_graph(self, graph: Graph, constants: Mapping[str, np.ndarray], name: str = "") -> Program:
         """Make a graph of OpenCL ML operators ready; see mlops.engine."""
@@ -249,7 +251,9 @@ class SimDevice:
         known = tuple(None if index in views else arg for index, arg in enumerate(checked))
         config = LaunchConfig(total, group, spec, facts, known, views, tuple(filter(kernel.writes, views)))
         if self._shadows and 0 not in total:
-            config.single_writer = single_writer_args(kernel.function, spec, facts, keep=self.options.cache)
+            with collect() as failures:
+                config.single_writer = single_writer_args(kernel.function, spec, facts, keep=self.options.cache)
+            config.failures = tuple(failures)
             config.unaliased = unaliased_specs(kernel, checked)
         return config
 

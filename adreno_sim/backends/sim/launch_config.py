@@ -24,7 +24,8 @@ class LaunchConfig:
     """total, group: global and local size. spec: the specialization without shadows. checked: the arguments as the kernel
     reads them, None for views, whose positions are `views`; `written` are those that the kernel may write.
 
-    single_writer, unaliased (level full): see `engine.prove.single_writer` and `argument_shadows.unaliased_specs`.
+    single_writer, unaliased (level full): see `engine.prove.single_writer` and `argument_shadows.unaliased_specs`. failures:
+    of analyses that found these.
     """
 
     total: Size
@@ -36,6 +37,7 @@ class LaunchConfig:
     written: tuple[int, ...]
     single_writer: frozenset[int] = frozenset()
     unaliased: dict[int, ShadowSpec] = field(default_factory=dict)
+    failures: tuple[str, ...] = ()
     _specs: dict[tuple[tuple[int, ShadowSpec], ...], Specialization] = field(default_factory=dict)
 
     def spec_with(self, ranges: Mapping[int, ShadowRange]) -> Specialization:

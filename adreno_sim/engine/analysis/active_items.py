@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...ir import ir
+from .failures import attempt
 from .parallel_regions import ParallelRegion, RegionPlan
 from .segments import Segment
 
@@ -33,6 +34,10 @@ def find_active_items(plan: RegionPlan, region: ParallelRegion) -> ActiveItems |
     The region must begin with the test, all work-items must leave it by the same synchronisation point, and no value computed
     in it may be live after that point.
     """
+    return attempt("work-items without effect", lambda: _find_active_items(plan, region), None)
+
+
+def _find_active_items(plan: RegionPlan, region: ParallelRegion) -> ActiveItems | None:
     first = region.order[0]
     last = first.block.instrs[-1]
     if region.number == 0 or first.sync is not None or last.op != "condbr":

@@ -84,8 +84,8 @@ class AffineForms:
         return self.record(instr, lane, found if found is not None else self.symbols.new(*signed_range(bits_of(instr.type))))
 
     def _apply_rule(self, instr: ir.Instr, lane: int) -> Linear | None:
-        rule = RULES.get(instr.op)
-        return rule(self, instr, lane, self.bounds_at(instr)) if rule else None
+        rule, bounds = RULES.get(instr.op), self.bounds_at(instr)
+        return rule(self, instr, lane, bounds) if rule and not bounds.unreachable else None
 
     def record(self, value: ir.Value, lane: int, form: Linear) -> Linear:
         """Stores and returns `form` as the form of `value`."""
@@ -106,6 +106,10 @@ class AffineForms:
         self.conditions.roll_back(mark[1])
 
     # Places
+
+    def may_execute(self, instr: ir.Instr) -> bool:
+        """Returns False if the conditions on the way to `instr` contradict each other, so that it never executes."""
+        return not self.bounds_at(instr).unreachable
 
     def bounds_at(self, instr: ir.Instr) -> Bounds:
         """Returns the bounds that hold where `instr` executes."""
@@ -309,7 +313,9 @@ def _select(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) -> L
 
 
 def merge(forms: AffineForms, ways: list[tuple[Linear, Bounds]]) -> Linear:
-    """Returns the form of one of several values, each with the bounds that hold where it is chosen."""
+    """Returns the form of one of several values, each with the bounds that hold where it is chosen; one that is chosen nowhere
+    does not count."""
+    ways = [way for way in ways if not way[1].unreachable] or ways
     first = ways[0][0]
     if all(form.same(first) for form, _ in ways):
         return first

@@ -15,7 +15,11 @@ _MAX_CONSTRAINTS = 64
 
 
 class Bounds:
-    """The constraints that hold at a point, each a linear expression that is at most 0: those of `parent`, and `own`."""
+    """The constraints that hold at a point, each a linear expression that is at most 0: those of `parent`, and `own`.
+
+    unreachable: they contradict each other, so that nothing gets here, and whatever is said of this point holds. A
+    contradiction may be found later, when a range is asked for. Ranges are never empty, whether or not one was found.
+    """
 
     def __init__(self, symbols: SymbolTable, parent: Bounds | None = None, own: list[Linear] | None = None):
         self._symbols = symbols
@@ -25,6 +29,7 @@ class Bounds:
         self._upper_bounds: dict[frozenset[tuple[int, int]], int] = {}
         self._cuts: dict[frozenset[tuple[int, int]], list[Linear]] = {}
         self._linking = False
+        self.unreachable: bool = parent is not None and parent.unreachable
         if own:
             self._refined = dict(parent._refined) if parent else {}
             self._propagate()
@@ -44,10 +49,10 @@ class Bounds:
         return known
 
     def _refine_floor(self, plain: Interval, value: Linear, divisor: int) -> Interval:
-        """Returns the range of a floor from the best range of its numerator; `plain` is used where that one is empty."""
+        """Returns the range of a floor from the best range of its numerator, within `plain`."""
         low, high = self.range_of(value)
         low, high = max(plain[0], low // divisor), min(plain[1], high // divisor)
-        return (low, high) if low <= high else plain
+        return self._non_empty((low, high), plain)
 
     def box_range(self, value: Linear) -> Interval:
         """Returns the range of `value` from the ranges of its symbols alone (interval arithmetic)."""
@@ -62,6 +67,8 @@ class Bounds:
 
     def implies_within(self, value: Linear, low: int, high: int) -> bool:
         """Returns True if `value` is proven to lie in [low, high]."""
+        if self.unreachable:
+            return True
         least, most = self.box_range(value)
         if most > high:
             most = self.upper_bound(value)
@@ -71,7 +78,17 @@ class Bounds:
 
     def range_of(self, value: Linear) -> Interval:
         """Returns the best proven range of `value`."""
-        return -self.upper_bound(value.times(-1)), self.upper_bound(value)
+        plain = self.box_range(value)
+        if self.unreachable:
+            return plain
+        return self._non_empty((-self.upper_bound(value.times(-1)), self.upper_bound(value)), plain)
+
+    def _non_empty(self, found: Interval, plain: Interval) -> Interval:
+        """Returns the range that was `found`; one that is empty is a contradiction, and `plain` is returned instead."""
+        if found[0] <= found[1]:
+            return found
+        self.unreachable = True
+        return plain
 
     def upper_bound(self, value: Linear) -> int:
         """Returns the best proven upper bound of `value`, using constraints that link its symbols."""
@@ -144,11 +161,12 @@ class Bounds:
             value, divisor = known.floor
             least, most = self.box_range(value)
             low, high = max(low, least // divisor), min(high, most // divisor)
-        return (low, high) if low <= high else (known.low, known.high)  # nothing gets here: what holds then is of no use
+        return self._non_empty((low, high), (known.low, known.high))
 
     def _propagate(self) -> None:
         """Tightens the symbols of all constraints (bound propagation) until nothing changes, in at most _ROUNDS rounds."""
         active = list(self.constraints)
+        self.unreachable |= any(not c.terms and c.const > 0 for c in active)
         seen = {id(c) for c in active}
         for constraint in active:
             for symbol in constraint.terms:
@@ -175,10 +193,12 @@ class Bounds:
                 low = -(room // -coefficient)
             else:
                 continue
-            if low <= high:
-                self._refined[symbol] = low, high
-                self._symbol_ranges.clear()
-                changed = True
+            if low > high:
+                self.unreachable = True
+                return False
+            self._refined[symbol] = low, high
+            self._symbol_ranges.clear()
+            changed = True
         return changed
 
 

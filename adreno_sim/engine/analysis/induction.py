@@ -35,8 +35,9 @@ def induction_form(forms: AffineForms, phi: ir.Instr, lane: int) -> Linear | Non
     return _inductive_range(forms, phi, lane, entry, inside)
 
 
-def _hull(a: Interval, b: Interval) -> Interval:
-    return min(a[0], b[0]), max(a[1], b[1])
+def _hull(a: Interval, b: Interval | None) -> Interval:
+    """Returns the least interval that holds both; None is the empty one."""
+    return a if b is None else (min(a[0], b[0]), max(a[1], b[1]))
 
 
 def _is_loop_entry(forms: AffineForms, head: ir.Block, source: ir.Block) -> bool:
@@ -60,12 +61,12 @@ def _induction_variable(
     form = start.plus(iteration, step)
     mark = forms.mark()
     forms.record(phi, 0, form)
-    ends = [_range_after_step(forms, phi, edge) for edge in inside]
+    ends = [_range_after_step(forms, phi, edge) for edge in inside if _may_be_taken(forms, phi, edge)]
     forms.roll_back(mark)
     known = [end for end in ends if end is not None and low <= end[0] and end[1] <= high]
-    if len(known) != len(inside):
+    if len(known) != len(ends):
         return None
-    last = max(entry[1], *(e[1] for e in known)) if step > 0 else min(entry[0], *(e[0] for e in known))
+    last = max([entry[1], *(e[1] for e in known)]) if step > 0 else min([entry[0], *(e[0] for e in known)])
     forms.symbols[symbol].high = max(0, (last - entry[0]) // step if step > 0 else (entry[1] - last) // -step)
     forms.symbols[symbol].constraints += _last_value_constraint(form, last, step)
     forms.iterations[symbol] = forms.block_of[id(phi)]
@@ -129,6 +130,11 @@ def _is_work_item_function(value: ir.Instr) -> bool:
     return value.callee is not None and value.callee.name.startswith("get_")
 
 
+def _may_be_taken(forms: AffineForms, phi: ir.Instr, edge: Edge) -> bool:
+    """Returns False if the conditions on a back edge contradict what is known or assumed of `phi`."""
+    return not forms.conditions.bounds_on_edge(edge[1], forms.block_of[id(phi)]).unreachable
+
+
 def _range_after_step(forms: AffineForms, phi: ir.Instr, edge: Edge) -> Interval | None:
     """Returns the range of the next value on a back edge, or None if the sum may wrap."""
     value, source = edge
@@ -144,7 +150,7 @@ def _inductive_range(forms: AffineForms, phi: ir.Instr, lane: int, entry: Interv
     whole = _hull(entry, _next_range(forms, phi, lane, signed_range(bits_of(phi.type)), inside))
     for guess in _candidate_ranges(entry, whole):
         kept = _next_range(forms, phi, lane, guess, inside)
-        if guess[0] <= kept[0] and kept[1] <= guess[1]:
+        if kept is None or (guess[0] <= kept[0] and kept[1] <= guess[1]):
             return forms.new_bounded(*_hull(entry, kept))
     return forms.new_bounded(*whole)
 
@@ -160,11 +166,13 @@ def _candidate_ranges(entry: Interval, whole: Interval) -> Iterator[Interval]:
         yield 0, high
 
 
-def _next_range(forms: AffineForms, phi: ir.Instr, lane: int, guess: Interval, inside: list[Edge]) -> Interval:
-    """Returns the range of the next value over all back edges, if the phi lies within `guess`."""
+def _next_range(forms: AffineForms, phi: ir.Instr, lane: int, guess: Interval, inside: list[Edge]) -> Interval | None:
+    """Returns the range of the next value over all back edges that may be taken, if the phi lies within `guess`; None if there
+    are none."""
     here = forms.block_of[id(phi)]
     mark = forms.mark()
     forms.record(phi, lane, forms.symbols.new(*guess))
-    ends = [forms.conditions.bounds_on_edge(source, here).range_of(forms.of(value, lane)) for value, source in inside]
+    taken = [edge for edge in inside if _may_be_taken(forms, phi, edge)]
+    ends = [forms.conditions.bounds_on_edge(source, here).range_of(forms.of(value, lane)) for value, source in taken]
     forms.roll_back(mark)
-    return min(e[0] for e in ends), max(e[1] for e in ends)
+    return (min(e[0] for e in ends), max(e[1] for e in ends)) if ends else None

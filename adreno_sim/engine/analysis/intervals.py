@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from ...ir import ir
 from ..abi.specialization import Specialization
+from .failures import attempt
 from .loop_bounds import counted_exits, signed, step_of
 from .segments import Segment, back_edges
 
@@ -68,6 +69,11 @@ def _bits(instr: ir.Instr) -> int:
 def signed_range(bits: int) -> Interval:
     """Returns the least and the largest signed integer of `bits` bits."""
     return -(1 << (bits - 1)), (1 << (bits - 1)) - 1
+
+
+def find_intervals(order: list[Segment], grid: Grid) -> Intervals:
+    """Returns the intervals of a region; every value may be any number if the analysis fails."""
+    return attempt("ranges of integers", lambda: Intervals(order, grid), Intervals([], grid))
 
 
 class Intervals:

@@ -89,6 +89,7 @@ class SymbolTable:
 
     def new(self, low: int, high: int) -> Linear:
         """Creates a symbol with these bounds and returns it as an expression."""
+        assert low <= high, f"an empty range: {low} to {high}"
         self._symbols.append(Symbol(low, high))
         return Linear({len(self._symbols) - 1: 1}, 0)
 

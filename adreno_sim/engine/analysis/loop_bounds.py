@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from ...ir import ir
 from ...ir.cfg import reverse_postorder
+from .failures import attempt
 from .segments import Graph, ScopeOf, Segment, back_edges
 
 _SHORT = 1 << 22
@@ -26,6 +27,10 @@ def needs_no_watchdog(function: ir.Function) -> bool:
 def polled_edges(order: list[Segment]) -> set[tuple[Segment, Segment]]:
     """Returns the back edges on which the machine code must poll the stop flag."""
     edges = back_edges(order)
+    return attempt("lengths of loops", lambda: _find_polled(order, edges), set(edges))
+
+
+def _find_polled(order: list[Segment], edges: Collection[tuple[Segment, Segment]]) -> set[tuple[Segment, Segment]]:
     predecessors: dict[Segment, list[Segment]] = {}
     for segment in order:
         for successor in segment.successors:

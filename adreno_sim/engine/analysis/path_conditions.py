@@ -164,7 +164,7 @@ class PathConditions:
 
 
 def _equal_constraints(a: Linear, b: Linear) -> list[Linear]:
-    return _drop_constants([a.plus(b, -1), b.plus(a, -1)])
+    return _drop_trivial([a.plus(b, -1), b.plus(a, -1)])
 
 
 def _order_constraints(a: Linear, b: Linear, pred: str) -> list[Linear]:
@@ -172,11 +172,12 @@ def _order_constraints(a: Linear, b: Linear, pred: str) -> list[Linear]:
     found = [a.plus(b, -1).plus_const(1 if pred.endswith("t") else 0)]
     if pred[0] == "u":
         found.append(a.times(-1))
-    return _drop_constants(found)
+    return _drop_trivial(found)
 
 
-def _drop_constants(facts: list[Linear]) -> list[Linear]:
-    return [f for f in facts if f.terms]
+def _drop_trivial(facts: list[Linear]) -> list[Linear]:
+    """Returns the constraints without the constants that hold. One that does not hold says that nothing gets here."""
+    return [f for f in facts if f.terms or f.const > 0]
 
 
 def _is_constant(value: ir.Value, truth: bool) -> bool:

@@ -14,7 +14,7 @@ from ...ir.queries import globals_of, object_align, private_bytes
 from ..abi import context
 from ..abi.specialization import NOTHING, LocalArg
 from ..analysis.active_items import find_active_items
-from ..analysis.intervals import Grid, Intervals
+from ..analysis.intervals import Grid, find_intervals
 from ..analysis.parallel_regions import ParallelRegion, RegionPlan
 from ..analysis.segments import Segment
 from ..llvm.text import Text
@@ -163,7 +163,7 @@ class RegionEmitter(Emitter):
         """Returns the text of the whole function."""
         self.opening = Text(self.prologue.names, label="item")
         proven = self.unit.spec.proofs != NOTHING
-        self.is_nsw = self.unit.is_nsw if proven else Intervals(self.region.order, Grid.of(self.unit.spec)).is_nsw
+        self.is_nsw = self.unit.is_nsw if proven else find_intervals(self.region.order, Grid.of(self.unit.spec)).is_nsw
         for name in self._counters:
             self.prologue.lines += [f"  %{name} = alloca i64", f"  store i64 0, ptr %{name}"]
         if self.unit.deferred_checks:  # one flag per run of the region: a register, which LLVM can keep through vectorised loops

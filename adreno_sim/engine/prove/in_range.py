@@ -14,6 +14,7 @@ from ..abi.launch_facts import LaunchFacts
 from ..abi.specialization import LocalArg, Proofs, Specialization
 from ..analysis.affine import AffineForms
 from ..analysis.bounds import Bounds
+from ..analysis.failures import attempt
 from ..analysis.linear import Linear
 
 _VECTOR = re.compile(r"v(?P<way>load|store)(?P<aligned>a?)(?P<half>_half)?(?P<count>\d*)(?:_rt[ezpn])?")
@@ -33,12 +34,9 @@ class Span:
 def prove(function: ir.Function, spec: Specialization, facts: LaunchFacts) -> Proofs:
     """Returns what is proven of `function` in a launch of `facts`, which holds in every launch of equal facts.
 
-    Returns no proofs for a function nested too deeply to analyse.
+    Returns no proofs if the analysis fails.
     """
-    try:
-        return _prove(function, spec, facts)
-    except RecursionError:
-        return Proofs()
+    return attempt(f"proofs about kernel {function.name}", lambda: _prove(function, spec, facts), Proofs())
 
 
 def _prove(function: ir.Function, spec: Specialization, facts: LaunchFacts) -> Proofs:
@@ -88,7 +86,9 @@ class AccessAnalysis:
         return found
 
     def is_in_range(self, instr: ir.Instr) -> bool:
-        """Returns True if every access of `instr` lies inside its object."""
+        """Returns True if every access of `instr` lies inside its object, or if it never executes."""
+        if not self.forms.may_execute(instr):
+            return True
         bounds = self.forms.bounds_at(instr)
         if instr.callee is not None and IMAGE.fullmatch(instr.callee.name):
             return self._is_texel_in_range(instr, bounds)

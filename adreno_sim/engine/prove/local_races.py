@@ -17,6 +17,7 @@ from ...ir.provenance import ObjectId
 from ..abi.launch_facts import LaunchFacts
 from ..abi.specialization import LocalArg, Specialization
 from ..analysis.affine import AffineForms
+from ..analysis.failures import attempt
 from ..analysis.linear import Linear
 from ..analysis.uniformity import Uniformity
 from .disjoint import AccessRange, injective_symbols
@@ -40,13 +41,14 @@ class Access:
 
 
 def race_free_local_arrays(function: ir.Function, spec: Specialization, facts: LaunchFacts) -> frozenset[ObjectId]:
-    """Returns the local arrays in which a launch of `facts` cannot race; none if the kernel is nested too deeply to analyse."""
-    try:
+    """Returns the local arrays in which a launch of `facts` cannot race; none if the analysis fails."""
+
+    def analyse() -> frozenset[ObjectId]:
         analysis = AccessAnalysis(function, spec, facts)
         accesses = _accesses(analysis, spec)
         return frozenset(_find_race_free(analysis.forms, accesses)) if accesses else frozenset()
-    except RecursionError:
-        return frozenset()
+
+    return attempt(f"races in local memory of kernel {function.name}", analyse, frozenset())
 
 
 def _accesses(analysis: AccessAnalysis, spec: Specialization) -> dict[int, list[Access]] | None:
@@ -54,7 +56,7 @@ def _accesses(analysis: AccessAnalysis, spec: Specialization) -> dict[int, list[
     found: dict[int, list[Access]] = {}
     for block in analysis.forms.dominators.order:
         for instr in block.instrs:
-            if not touches_memory(instr):
+            if not touches_memory(instr) or not analysis.forms.may_execute(instr):
                 continue
             for target in address_operands(instr):
                 if isinstance(ir.type_of(target), ir.Image):

@@ -16,6 +16,7 @@ from ...ir.memory_ops import IMAGE, address_operands, is_plain_load, touches_mem
 from ..abi.launch_facts import LaunchFacts
 from ..abi.specialization import Specialization
 from ..analysis.affine import AffineForms
+from ..analysis.failures import attempt, collect, note
 from ..analysis.linear import Linear
 from ..caching import compiled_cache
 from ..caching.kernel_memo import KernelMemo
@@ -24,7 +25,7 @@ from .in_range import AccessAnalysis
 
 _COORDINATE = 1 << 40  # weight of a coordinate over the one before it: beyond any extent
 
-_results: KernelMemo[frozenset[int]] = KernelMemo()
+_results: KernelMemo[tuple[frozenset[int], tuple[str, ...]]] = KernelMemo()
 
 
 def single_writer_args(function: ir.Function, spec: Specialization, facts: LaunchFacts, *, keep: bool = False) -> frozenset[int]:
@@ -34,14 +35,17 @@ def single_writer_args(function: ir.Function, spec: Specialization, facts: Launc
     up on disk first, and store it there.
     """
     load_or_prove = partial(compiled_cache.load_or_find, "single_writer", _prove_all) if keep else _prove_all
-    return _results.get(function, spec, facts, make=lambda: load_or_prove(function, spec, facts))
+    found, failures = _results.get(function, spec, facts, make=lambda: load_or_prove(function, spec, facts))
+    note(failures)
+    return found
 
 
-def _prove_all(function: ir.Function, spec: Specialization, facts: LaunchFacts) -> frozenset[int]:
-    try:
-        return frozenset(_find_single_writer(function, spec, facts))
-    except RecursionError:  # nested too deeply to look at
-        return frozenset()
+def _prove_all(function: ir.Function, spec: Specialization, facts: LaunchFacts) -> tuple[frozenset[int], tuple[str, ...]]:
+    """Returns the positions, and why the analysis failed if it did."""
+    what, nothing = f"single writers of kernel {function.name}", frozenset[int]()
+    with collect() as failures:
+        found = attempt(what, lambda: frozenset(_find_single_writer(function, spec, facts)), nothing)
+    return found, tuple(failures)
 
 
 @dataclass
@@ -64,7 +68,8 @@ def _find_single_writer(function: ir.Function, spec: Specialization, facts: Laun
 def _accesses_by_argument(analysis: AccessAnalysis) -> dict[int, ArgumentAccesses] | None:
     """Returns the accesses to each argument, or None if a pointer may lead to any object."""
     accesses: dict[int, ArgumentAccesses] = {}
-    for instr in (i for block in analysis.forms.dominators.order for i in block.instrs if touches_memory(i)):
+    instrs = (i for block in analysis.forms.dominators.order for i in block.instrs)
+    for instr in (i for i in instrs if touches_memory(i) and analysis.forms.may_execute(i)):
         write, read = write_of(instr, analysis), read_of(instr, analysis)
         for target in address_operands(instr):
             place = ("param", target.index) if isinstance(target, ir.Param) else analysis.object_of(target)

@@ -10,6 +10,7 @@ from typing import Any
 from ...base.gc_pause import gc_paused
 from ...ir import ir
 from ..abi.specialization import Specialization
+from ..analysis.failures import note
 from ..caching import compiled_cache
 from ..caching.kernel_memo import KernelMemo
 from ..codegen import ModuleText, emit_module
@@ -62,6 +63,7 @@ def _compile(kernel: ir.Function, spec: Specialization, keep: bool) -> CompiledK
         if name:
             compiled_cache.store_value("modules", name, module)
     if not module.text:
+        note(module.failures)
         raise NotVectorizable(module.reason)
     loaded = compiled_cache.load_linked(module.text, "worker", keep)
     return CompiledKernel(kernel, spec, module, _SIGNATURE(loaded.address), loaded)

@@ -43,7 +43,7 @@ class RawResult:
 
     failed: a deferred check failed; the rest is then meaningless, and groups may not have run. last_epoch: of level full.
     executed, executed_proven: access counts, if the code counts them. accesses: what is known of accesses (set by
-    `optimistic`).
+    `optimistic`). failures: of analyses, as sentences.
     """
 
     findings: list[Finding] = field(default_factory=list)
@@ -55,6 +55,7 @@ class RawResult:
     executed: int = 0
     executed_proven: int = 0
     accesses: AccessCounts | None = None
+    failures: tuple[str, ...] = ()
 
 
 def run(
@@ -110,6 +111,7 @@ def run(
         full.last_epoch if full is not None else 0,
         words[context.EXECUTED],
         words[context.EXECUTED_PROVEN],
+        failures=compiled.module.failures,
     )
     launch.release()
     return result

@@ -23,6 +23,7 @@ from ...ir.mod_ref import read_arguments, written_arguments
 from ..abi.bound import Bound, BoundBuffer, BoundImage
 from ..abi.launch_facts import LaunchFacts, facts_of
 from ..abi.specialization import Proofs, Specialization
+from ..analysis.failures import collect
 from ..caching import compiled_cache
 from ..caching.kernel_memo import KernelMemo
 from ..prove.in_range import prove
@@ -42,13 +43,14 @@ class LaunchAnalysis:
 
     fast: code with deferred checks (at level off: all code there is), once it is compiled. failed: a launch had to run again,
     or there is no such code; the reporting code then runs at once. access_sites, proven: how many instructions access memory,
-    and how many of them are proven in range.
+    and how many of them are proven in range. failures: why nothing is proven, if an analysis failed.
     """
 
     kernel: ir.Function
     spec: Specialization
     access_sites: int
     proven: int
+    failures: tuple[str, ...] = ()
     fast: CompiledKernel | None = None
     failed: bool = False
 
@@ -86,18 +88,23 @@ def run(
     analysis = analyze_launch(kernel, spec, facts or facts_of(kernel, spec, global_size, offset, args), keep=keep)
     if spec.checks == "off":  # what is proven makes faster code still
         analysis.fast = analysis.fast or code(analysis.spec)
-        return launch.run(analysis.fast, global_size, offset, args, **options)
+        done = launch.run(analysis.fast, global_size, offset, args, **options)
+        done.failures = (*analysis.failures, *done.failures)
+        return done
     if not analysis.failed and analysis.fast is None:
-        try:
-            analysis.fast = code(replace(analysis.spec, deferred_checks=True))
-        except NotVectorizable:
-            analysis.failed = True
+        with collect() as failures:
+            try:
+                analysis.fast = code(replace(analysis.spec, deferred_checks=True))
+            except NotVectorizable:
+                analysis.failed = True
+        analysis.failures += tuple(failures)
     result = None
     if not analysis.failed and analysis.fast is not None:
         result = _run_deferring(analysis, analysis.fast, global_size, offset, args, options)
     if result is None or result.failed:
         result = rerun_with_diagnostics(code(analysis.spec), global_size, offset, args, result, options)
     result.accesses = analysis.accesses
+    result.failures = (*analysis.failures, *result.failures)
     if spec.count:
         result.accesses = AccessCounts(analysis.access_sites, analysis.proven, result.executed, result.executed_proven)
     return result
@@ -143,20 +150,22 @@ def analyze_launch(kernel: ir.Function, spec: Specialization, facts: LaunchFacts
     load_or_prove = partial(compiled_cache.load_or_find, "proofs", _prove_launch) if keep else _prove_launch
 
     def make() -> LaunchAnalysis:
-        access_sites, proven, proofs = load_or_prove(kernel, spec, facts)
-        return LaunchAnalysis(kernel, replace(spec, proofs=proofs), access_sites, proven)
+        access_sites, proven, proofs, failures = load_or_prove(kernel, spec, facts)
+        return LaunchAnalysis(kernel, replace(spec, proofs=proofs), access_sites, proven, failures)
 
     return _analyses.get(kernel, spec, facts, make=make)
 
 
 @gc_paused()
-def _prove_launch(kernel: ir.Function, spec: Specialization, facts: LaunchFacts) -> tuple[int, int, Proofs]:
-    """Returns how many instructions access memory, how many of them are proven in range, and all proofs."""
+def _prove_launch(kernel: ir.Function, spec: Specialization, facts: LaunchFacts) -> tuple[int, int, Proofs, tuple[str, ...]]:
+    """Returns how many instructions access memory, how many of them are proven in range, all proofs, and why an analysis
+    failed if one did."""
     access_sites = {n for n, i in enumerate(i for block in kernel.blocks for i in block.instrs) if touches_memory(i)}
-    proofs = prove(kernel, spec, facts)
-    if spec.full:
-        proofs = replace(proofs, race_free_locals=race_free_local_arrays(kernel, spec, facts))
-    return len(access_sites), len(access_sites & proofs.in_range), proofs
+    with collect() as failures:
+        proofs = prove(kernel, spec, facts)
+        if spec.full:
+            proofs = replace(proofs, race_free_locals=race_free_local_arrays(kernel, spec, facts))
+    return len(access_sites), len(access_sites & proofs.in_range), proofs, tuple(failures)
 
 
 def snapshot_ranges(kernel: ir.Function, args: Sequence[Bound]) -> list[tuple[int, int]]:

@@ -16,7 +16,7 @@ from ...ir import ir
 from ...ir.cfg import reverse_postorder
 from ...ir.provenance import is_pointer, stride_of
 from ..abi.specialization import Specialization
-from ..analysis.intervals import Grid, Intervals
+from ..analysis.intervals import Grid, find_intervals
 from ..analysis.loop_bounds import signed
 from ..analysis.segments import Graph, ScopeOf, Segment
 from ..analysis.uniformity import is_uniform_query
@@ -60,7 +60,7 @@ class LaneShapes:
         self._privates = privates
         self._zero = (0,) * tile.lanes
         self.structure = Structure(_order_of(kernel))
-        self._intervals = Intervals(self.structure.order, Grid.of(spec))
+        self._intervals = find_intervals(self.structure.order, Grid.of(spec))
         self._loop_of = {id(i): self.structure.innermost[s] for s in self.structure.order for i in s.instrs}
         self._shapes: dict[int, LaneShape] = {}
         self._fixed: dict[ir.Value, LaneShape] = {}
