@@ -13,7 +13,7 @@ TARGET = FrontEndTarget(300, fp64=True)
 
 
 def module(source: str) -> ir.Module:
-    return compile_source(source, target=TARGET)
+    return compile_source(source, "-cl-std=CL3.0", target=TARGET)
 
 
 def kernel(source: str) -> ir.Function:

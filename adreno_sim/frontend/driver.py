@@ -16,7 +16,7 @@ import select
 import signal
 import subprocess
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
 
@@ -36,6 +36,8 @@ _OLDEST_CLANG = 17
 """Before it, images and samplers were plain pointers in LLVM IR."""
 
 _STANDARD_NAME = {100: "CL1.0", 110: "CL1.1", 120: "CL1.2", 200: "CL2.0", 300: "CL3.0"}
+_UNASKED_STANDARD = 120
+"""Without -cl-std the language is the highest OpenCL C 1.x that the device has (OpenCL API 3.0, section 5.8.6.5)."""
 
 _FLAGS = (
     "-x", "cl", "-target", "spir64-unknown-unknown", "-emit-llvm", "-O1", "-Xclang", "-disable-llvm-passes",
@@ -63,18 +65,32 @@ _CLANG_EXTENSIONS = frozenset((
 _FEATURES = {
     "cl_khr_3d_image_writes": ("__opencl_c_3d_image_writes",),
     "cl_khr_fp64": ("__opencl_c_fp64",),
+    "cl_khr_integer_dot_product": (
+        "__opencl_c_integer_dot_product_input_4x8bit", "__opencl_c_integer_dot_product_input_4x8bit_packed",
+    ),
     "cl_khr_subgroups": ("__opencl_c_subgroups",),
-}
+}  # fmt: skip
 """Features of OpenCL C 3.0 that must agree with the extension."""
+
+_COMMON_FEATURES = tuple(
+    "__opencl_c_" + name
+    for name in (
+        "atomic_order_acq_rel", "atomic_order_seq_cst", "atomic_scope_all_devices", "atomic_scope_device", "device_enqueue",
+        "generic_address_space", "images", "int64", "pipes", "program_scope_global_variables", "read_write_images",
+        "work_group_collective_functions",
+    )
+)  # fmt: skip
+"""Features that depend on no extension."""
 
 
 @dataclass(frozen=True)
 class FrontEndTarget:
     """What a device's compiler announces to a source.
 
-    opencl_version: CL_DEVICE_VERSION as a number (`__OPENCL_VERSION__`): 100 to 300. extensions: names a kernel may test
-    as macros; None = all that clang knows. fp16, fp64: whether `half` and `double` arithmetic exist (they win over
-    `extensions`). builtins: declare OpenCL's built-in functions (False: the source defines them). macros: more NAME=VALUE.
+    opencl_version: CL_DEVICE_VERSION as a number (`__OPENCL_VERSION__`), 100 to 300; also the newest OpenCL C that it takes.
+    extensions: names a kernel may test as macros; None = all that clang knows. fp16, fp64: whether `half` and `double`
+    arithmetic exist (they win over `extensions`). builtins: declare OpenCL's built-in functions (False: the source defines
+    them). macros: more NAME=VALUE.
     """
 
     opencl_version: int = 200
@@ -99,6 +115,10 @@ def run_clang(source: str, options: BuildOptions, target: FrontEndTarget, *, as_
 
     The IR comes as bitcode, which only an LLVM at least as new as clang reads, or as text.
     """
+    if options.standard is not None and options.standard > target.opencl_version:
+        newest = max(version for version in _STANDARD_NAME if version <= target.opencl_version)
+        asked, taken = _STANDARD_NAME[options.standard], _STANDARD_NAME[newest]
+        raise BuildError(f"-cl-std={asked}: expected at most {taken}, the newest OpenCL C of this device")
     if wide_vectors.EXTENSION in (target.extensions or ()):
         source = wide_vectors.name_upper_lanes(source)
     text = source.encode("utf-8", "surrogateescape")
@@ -111,24 +131,24 @@ def run_clang(source: str, options: BuildOptions, target: FrontEndTarget, *, as_
         return ClangOutput(b"" if as_text else output, output.decode("utf-8", "replace") if as_text else "", tuple(diagnostics))
     if any(sign in messages for sign in _NO_MEMORY):
         raise BuildError(f"the compiler needs more than {_MEMORY_LIMIT >> 20} MiB of memory (macros that expand without end?)")
-    raise BuildError(summary(diagnostics) or _failure(status, messages), diagnostics)
+    what = summary(diagnostics) or _failure(status, messages)
+    raise BuildError(what + (_newer_standard(text, options, target) if status > 0 else ""), diagnostics)
+
+
+def _newer_standard(text: bytes, options: BuildOptions, target: FrontEndTarget) -> str:
+    """Returns a line on the -cl-std with which a source compiles that names none and needs a newer one; "" if there is none."""
+    newer = [n for n in _STANDARD_NAME if _UNASKED_STANDARD < n <= target.opencl_version] if options.standard is None else []
+    for standard in newer:
+        words = arguments(replace(options, standard=standard), target)
+        if _execute([*compiler(), "-fsyntax-only", *words], text)[0] == 0:
+            return f"\nwithout -cl-std this is OpenCL C 1.2: it compiles with -cl-std={_STANDARD_NAME[standard]}"
+    return ""
 
 
 def compile_c(source: str, flags: Sequence[str]) -> bytes:
     """Object code for this processor of a C source. Raises BuildError with clang's diagnostics: the source is this project's."""
-    command = [
-        *compiler(),
-        "-x",
-        "c",
-        "-target",
-        "x86_64-unknown-linux-gnu",
-        *flags,
-        "-fno-color-diagnostics",
-        "-c",
-        "-",
-        "-o",
-        "-",
-    ]
+    words = [*compiler(), "-x", "c", "-target", "x86_64-unknown-linux-gnu"]
+    command = [*words, *flags, "-fno-color-diagnostics", "-c", "-", "-o", "-"]
     status, output, messages = _execute(command, source.encode())
     if status == 0 and output:
         return output
@@ -144,8 +164,8 @@ def _is_known_pragma(found: Diagnostic, target: FrontEndTarget) -> bool:
 
 def arguments(options: BuildOptions, target: FrontEndTarget) -> list[str]:
     """clang's command line but for the program and the form of the IR: source on standard input, IR on standard output."""
-    standard = options.standard or target.opencl_version
-    words = [*_FLAGS, f"-cl-std={_STANDARD_NAME.get(standard, 'CL2.0')}", f"-D__OPENCL_VERSION__={target.opencl_version}"]
+    standard = options.standard or min(target.opencl_version, _UNASKED_STANDARD)
+    words = [*_FLAGS, f"-cl-std={_STANDARD_NAME[standard]}", f"-D__OPENCL_VERSION__={target.opencl_version}"]
     words += [f"-I{_INCLUDE}", *_extension_arguments(target)]
     if not target.builtins:
         words += ["-cl-no-stdinc", "-include", str(_INCLUDE / "opencl-c-base.h")]
@@ -154,11 +174,13 @@ def arguments(options: BuildOptions, target: FrontEndTarget) -> list[str]:
 
 
 def _extension_arguments(target: FrontEndTarget) -> list[str]:
+    """Returns clang's switches. Its target SPIR has all extensions, those of other vendors too: what a device does not list is
+    switched off, whether this list names it or not. clang ignores names that it does not know."""
     wanted = set(_CLANG_EXTENSIONS if target.extensions is None else target.extensions) - {"cl_khr_fp16", "cl_khr_fp64"}
     wanted |= {"cl_khr_fp16"} if target.fp16 else set()
     wanted |= {"cl_khr_fp64"} if target.fp64 else set()
-    switches = []
-    for name in sorted(_CLANG_EXTENSIONS):
+    switches = [] if target.extensions is None else ["-all", *("+" + name for name in _COMMON_FEATURES)]
+    for name in sorted(_CLANG_EXTENSIONS | wanted):
         sign = "+" if name in wanted else "-"
         switches += [sign + name, *(sign + feature for feature in _FEATURES.get(name, ()))]
     macros = sorted(name for name in wanted if name not in _CLANG_EXTENSIONS and re.fullmatch(r"cl_\w+", name))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from ..base.errors import DeviceError
@@ -31,6 +32,9 @@ _WITH_VALUE = ("-D", "-U", "-I")
 _VENDOR = ("-qcom-sched-rule=", "-qcom-accelerate-16-bit", "-qcom-accelerate-float")
 """Qualcomm's hints to its own scheduler and register allocator."""
 
+_OF_EXTENSION = {"-qcom-enable-large-buffer": "cl_qcom_large_buffer"}
+"""Options that come with an extension, without effect on a simulated result: addresses have 64 bits as it is."""
+
 
 @dataclass(frozen=True)
 class BuildOptions:
@@ -40,8 +44,11 @@ class BuildOptions:
     standard: int | None = None
 
 
-def parse_options(text: str) -> BuildOptions:
-    """Split and check an options string. Raises DeviceError CL_INVALID_BUILD_OPTIONS on what no driver knows."""
+def parse_options(text: str, extensions: Collection[str] | None = None) -> BuildOptions:
+    """Split and check an options string for a device with these extensions (None: all).
+
+    Raises DeviceError CL_INVALID_BUILD_OPTIONS on what no driver knows, or this device does not.
+    """
     arguments: list[str] = []
     standard: int | None = None
     words = iter(_split(text))
@@ -54,6 +61,9 @@ def parse_options(text: str) -> BuildOptions:
             arguments.append(word)
         elif word in _MACROS:
             arguments += ["-D" + macro for macro in _MACROS[word]]
+        elif word in _OF_EXTENSION:
+            if extensions is not None and _OF_EXTENSION[word] not in extensions:
+                raise _invalid(f"{word}: expected a device with {_OF_EXTENSION[word]}, which this one does not list")
         elif word not in _ACCEPTED and not word.startswith(_VENDOR):
             raise _invalid(f"unknown option {word!r}")
     return BuildOptions(tuple(arguments), standard)

@@ -37,7 +37,7 @@ def compile_source(source: str, options: str = "", *, target: FrontEndTarget) ->
     DeviceError CL_INVALID_BUILD_OPTIONS for options no driver knows.
     """
     output, digest = None, ""
-    if may_read_files(source, parse_options(options)):
+    if may_read_files(source, parse_options(options, target.extensions)):
         output = _run_clang(source, options, target)
         digest = hashlib.sha256(repr((output.text, output.warnings)).encode("utf-8", "surrogateescape")).hexdigest()
     key = source, options, target, digest
@@ -103,4 +103,4 @@ def compile_functions(
 
 
 def _run_clang(source: str, options: str, target: FrontEndTarget) -> ClangOutput:
-    return run_clang(source, parse_options(options), target, as_text=True)
+    return run_clang(source, parse_options(options, target.extensions), target, as_text=True)

@@ -66,7 +66,7 @@ def _with_params(params: list[ir.Param], function: ir.Function) -> list[ir.Block
 
 def entry_name(source: str, options: str, target: FrontEndTarget) -> str:
     """Returns the entry name of a program; "" if it may read files, on which its text says nothing."""
-    if may_read_files(source, parse_options(options)):
+    if may_read_files(source, parse_options(options, target.extensions)):
         return ""
     program = compiler()
     status = os.stat(program[0]) if os.path.exists(program[0]) else None

@@ -125,7 +125,7 @@ class Engine:
         local_size: Sequence[int],
         args: Sequence[oracle.Arg],
         *,
-        options: str = "",
+        options: str = oracle.Run.options,
         threads: int = 2,
         timeout: float = 20.0,
         watch: tuple[int, int, int] | None = None,
@@ -134,7 +134,7 @@ class Engine:
         target: FrontEndTarget | None = None,
         **options_of_key: object,
     ) -> EngineResult:
-        """Run by one emitter; `watch` = (argument, byte offset, bytes)."""
+        """Run by one emitter; `watch` = (argument, byte offset, bytes). The build options are those that the oracles get."""
         module = compile_source(source, options, target=target or self.target)
         function = module.kernels[kernel]
         specs, bounds, memories = [], [], {}

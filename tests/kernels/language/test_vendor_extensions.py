@@ -128,7 +128,7 @@ def test_a_kernel_gets_the_sub_group_size_that_it_asks_for(wanted, size):
     spec = BufferSpec(1024, "uint32")
     storage = device.allocate(1024)
     view = device.view(storage, spec)
-    device.launch(device.build(source, "")["k"], (256,), (256,), [view])
+    device.launch(device.build(source, "-cl-std=CL3.0")["k"], (256,), (256,), [view])
     assert device.read(view).tolist() == [size * 1000 + size] * 256
 
 

@@ -12,7 +12,7 @@ from adreno_sim.frontend.program import FrontEndTarget, compile_source
 def ops(body: str) -> Counter[str]:
     """How often each operation, or each built-in, is left in a kernel of integer arguments x, y and pointers a, b."""
     source = f"__kernel void k(__global int *a, __global float *b, __local int *l, int x, int y) {{ {body} }}"
-    function = compile_source(source, target=FrontEndTarget(300)).kernels["k"]
+    function = compile_source(source, "-cl-std=CL3.0", target=FrontEndTarget(300)).kernels["k"]
     return Counter(i.callee.name if i.callee else i.op for block in function.blocks for i in block.instrs)
 
 

@@ -77,7 +77,8 @@ def test_what_a_target_announces() -> None:
         + GOOD
     )
     extensions = frozenset({"cl_khr_subgroups", "cl_qcom_dot_product8"})
-    build(source, target=FrontEndTarget(300, extensions, fp16=True, fp64=False, macros=("VENDOR=5",)))
+    target = FrontEndTarget(300, extensions, fp16=True, fp64=False, macros=("VENDOR=5",))
+    build(source, "-cl-std=CL3.0", target)
 
 
 def test_double_needs_fp64() -> None:
