@@ -37,7 +37,7 @@ class Kind(enum.Enum):
     STORAGE_REUSED_LIVE = ("storage-reused-while-live", Severity.ERROR)
     MISALIGNED_VIEW = ("misaligned-view", Severity.ERROR)  # a planned offset that the device takes no view at
     DIVISION_BY_ZERO = ("division-by-zero", Severity.ERROR)
-    DIVISION_OVERFLOW = ("division-overflow", Severity.ERROR)  # the smallest number by -1: unspecified, as by zero
+    DIVISION_OVERFLOW = ("division-overflow", Severity.ERROR)  # the smallest number by -1, and its remainder: as by zero
     OVERWIDE_SHIFT = ("overwide-shift", Severity.NOTE)  # OpenCL C takes the amount modulo the width: defined
     UNDEFINED_CONVERSION = ("undefined-conversion", Severity.WARNING)
     WATCHDOG = ("watchdog", Severity.ERROR)

@@ -22,6 +22,8 @@ from typing import BinaryIO
 
 from ..base.errors import AdrenoSimError, BuildError
 from . import wide_vectors
+from .constant_arithmetic import FLAGS as CHECK_FLAGS
+from .constant_arithmetic import has_folded_operation, replace_marks
 from .diagnostics import Diagnostic, parse_diagnostics, summary
 from .options import BuildOptions
 
@@ -128,11 +130,22 @@ def run_clang(source: str, options: BuildOptions, target: FrontEndTarget, *, as_
     status, output, messages = _execute([*compiler(), form, *arguments(options, target)], text)
     diagnostics = [found for found in parse_diagnostics(messages) if not _is_known_pragma(found, target)]
     if status == 0 and output:
-        return ClangOutput(b"" if as_text else output, output.decode("utf-8", "replace") if as_text else "", tuple(diagnostics))
+        if not as_text:
+            return ClangOutput(output, "", tuple(diagnostics))
+        return ClangOutput(b"", _with_undefined_constants(output, text, options, target), tuple(diagnostics))
     if any(sign in messages for sign in _NO_MEMORY):
         raise BuildError(f"the compiler needs more than {_MEMORY_LIMIT >> 20} MiB of memory (macros that expand without end?)")
     what = summary(diagnostics) or _failure(status, messages)
     raise BuildError(what + (_newer_standard(text, options, target) if status > 0 else ""), diagnostics)
+
+
+def _with_undefined_constants(output: bytes, text: bytes, options: BuildOptions, target: FrontEndTarget) -> str:
+    """Returns clang's LLVM text of a source, in which undefined arithmetic of constants is still there."""
+    printed = output.decode("utf-8", "replace")
+    if not has_folded_operation(printed):
+        return printed
+    status, marked, _ = _execute([*compiler(), "-S", *CHECK_FLAGS, *arguments(options, target)], text)
+    return replace_marks(marked.decode("utf-8", "replace")) if status == 0 and marked else printed
 
 
 def _newer_standard(text: bytes, options: BuildOptions, target: FrontEndTarget) -> str:

@@ -1,4 +1,5 @@
-"""What the body of a function says about memory: the program-scope variables it uses, and sizes of private variables."""
+"""What the body of a function says about memory: the program-scope variables it uses, sizes of private variables, elements of
+vectors."""
 
 from __future__ import annotations
 
@@ -16,6 +17,18 @@ def private_bytes(instr: ir.Instr) -> int:
         count = number.value
     assert instr.elem is not None
     return max(1, llvm_types.size_of(instr.elem) * count)
+
+
+def may_leave_vector(instr: ir.Instr) -> bool:
+    """Returns True if `instr` accesses one element of a vector and its index may be beyond the vector. It is then no plain move:
+    it can be reported."""
+    if instr.op not in ("extractelement", "insertelement"):
+        return False
+    index, count = instr.operands[-1], llvm_types.lanes_of(instr.operands[0].type)
+    assert isinstance(index.type, ir.Int)
+    if isinstance(index, ir.Const):
+        return isinstance(index.value, int) and index.value >= count
+    return 1 << index.type.bits > count
 
 
 def object_align(nbytes: int) -> int:

@@ -69,8 +69,11 @@ def test_the_launch_goes_on_and_says_so(monkeypatch, part, checks, emitter):
 
 
 @pytest.mark.parametrize("variant", ["", "clean"])
-def test_the_report_of_a_launch_says_so(monkeypatch, capsys, variant):
-    path = CORPUS / "out-of-bounds-write" / "two_defects.toml"
+def test_the_report_of_a_launch_says_so(monkeypatch, capsys, tmp_path, variant):
+    path = tmp_path / "two_defects.toml"
+    for suffix in (".toml", ".cl"):
+        text = (CORPUS / "out-of-bounds-write" / "two_defects").with_suffix(suffix).read_text()
+        path.with_suffix(suffix).write_text(text + ("" if suffix == ".toml" else f"// {next(_numbers)} {tmp_path}"))
     monkeypatch.setattr(affine.AffineForms, "of", broken)
     monkeypatch.delenv(failures.STRICT)
     report = run_launch(read_launch(path, variant), path.with_suffix(".cl"), variant=variant)

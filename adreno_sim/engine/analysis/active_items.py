@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...ir import ir
+from ...ir.queries import may_leave_vector
 from .failures import attempt
 from .parallel_regions import ParallelRegion, RegionPlan
 from .segments import Segment
@@ -51,6 +52,8 @@ def _find_active_items(plan: RegionPlan, region: ParallelRegion) -> ActiveItems 
 
 
 def _is_side_effect_free(instr: ir.Instr) -> bool:
+    if may_leave_vector(instr):
+        return False
     return instr.op in _SIDE_EFFECT_FREE_OPS or (instr.callee is not None and _is_id(instr))
 
 

@@ -6,8 +6,10 @@ from __future__ import annotations
 from ...findings import Kind
 from ...ir import ir, llvm_types
 from ...ir.provenance import is_pointer
+from ...ir.queries import may_leave_vector
 from ...ir.unsupported import unsupported
 from ..emit.access import emit_address_as_int
+from ..emit.diagnostic_sites import DiagnosticSite
 from ..emit.emitter import Emitter, instruction
 from ..emit.half_arithmetic import is_half, narrow, widen
 from ..emit.undefined_behaviour import emit_division_overflow, emit_lane_report, emit_shift_check
@@ -66,8 +68,7 @@ def emit_division(e: Emitter, op: str, type: ir.Type, left: str, right: str, sou
     if op[0] == "s":
         overflow = emit_division_overflow(e, type, left, right)
         unsafe = t.op(f"or {flags} {by_zero}, {overflow}")
-        if op == "sdiv":
-            emit_lane_report(e, type, overflow, Kind.DIVISION_OVERFLOW)
+        emit_lane_report(e, type, overflow, Kind.DIVISION_OVERFLOW)
     divisor = t.op(f"select {flags} {unsafe}, {spelled} {one}, {spelled} {right}")
     result = t.op(f"{op} {spelled} {left}, {divisor}")
     return t.op(f"select {flags} {by_zero}, {spelled} {zero}, {spelled} {result}")
@@ -156,25 +157,43 @@ def _resize(e: Emitter, instr: ir.Instr) -> None:
 
 @instruction("extractelement")
 def _extract(e: Emitter, instr: ir.Instr) -> None:
-    vector, index = instr.operands
-    e.define(instr, e.body.op(f"extractelement {e.typed_operand(vector)}, {_lane(e, vector.type, index)}"))
+    vector = instr.operands[0]
+    lane, inside = _lane(e, instr, Kind.OUT_OF_BOUNDS_READ, "reads none of its elements; 0 is taken")
+    item = e.body.op(f"extractelement {e.typed_operand(vector)}, {lane}")
+    if inside:
+        spelled = llvm_types.spell(instr.type)
+        item = e.body.op(f"select i1 {inside}, {spelled} {item}, {spelled} {llvm_types.zero(instr.type)}")
+    e.define(instr, item)
 
 
 @instruction("insertelement")
 def _insert(e: Emitter, instr: ir.Instr) -> None:
-    vector, value, index = instr.operands
-    e.define(
-        instr, e.body.op(f"insertelement {e.typed_operand(vector)}, {e.typed_operand(value)}, {_lane(e, vector.type, index)}")
-    )
+    vector, value, _ = instr.operands
+    lane, inside = _lane(e, instr, Kind.OUT_OF_BOUNDS_WRITE, "writes none of its elements")
+    whole = e.body.op(f"insertelement {e.typed_operand(vector)}, {e.typed_operand(value)}, {lane}")
+    if inside:
+        whole = e.body.op(f"select i1 {inside}, {llvm_types.spell(instr.type)} {whole}, {e.typed_operand(vector)}")
+    e.define(instr, whole)
 
 
-def _lane(e: Emitter, vector: ir.Type, index: ir.Value) -> str:
-    """Returns a lane number that is in range, whatever the source computes."""
-    count = llvm_types.lanes_of(vector)
-    if isinstance(index, ir.Const):
-        return f"i32 {index.value % count if isinstance(index.value, int) else 0}"
+def _lane(e: Emitter, instr: ir.Instr, kind: Kind, what: str) -> tuple[str, str]:
+    """Emits the check that the index of an element is within its vector. Returns a lane number that is, and an i1 that tells
+    whether it is the index; "" if it always is, or if nothing is checked."""
+    index, count = instr.operands[-1], llvm_types.lanes_of(instr.operands[0].type)
     spelled = llvm_types.spell(index.type)
-    return f"{spelled} {e.body.op(f'urem {spelled} {e.value(index)}, {count}')}"
+    if not may_leave_vector(instr) or e.unit.proves_in_range(e.current):
+        return (f"{spelled} {e.value(index)}" if isinstance(index, ir.Instr | ir.Param) else f"i32 {_lane_number(index)}"), ""
+    if not e.unit.checked:
+        return f"{spelled} {e.body.op(f'urem {spelled} {e.value(index)}, {count}')}", ""
+    inside = e.body.op(f"icmp ult {spelled} {e.value(index)}, {count}")
+    wide = e.value(index) if _bits(index.type) == 64 else e.body.op(f"sext {spelled} {e.value(index)} to i64")
+    text = f"index {{index}} of a vector of {count}: {what}"
+    e.report_if(e.body.op(f"xor i1 {inside}, true"), DiagnosticSite(kind, e.loc, "index", text=text), wide)
+    return f"{spelled} {e.body.op(f'select i1 {inside}, {spelled} {e.value(index)}, {spelled} 0')}", inside
+
+
+def _lane_number(index: ir.Value) -> int:
+    return index.value if isinstance(index, ir.Const) and isinstance(index.value, int) else 0
 
 
 @instruction("shufflevector")

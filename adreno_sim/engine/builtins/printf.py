@@ -8,12 +8,14 @@ from __future__ import annotations
 import re
 import struct
 
+from ...findings import Kind
 from ...ir import ir, llvm_types
 from ...ir.provenance import is_pointer
 from ...ir.unsupported import unsupported
 from ..abi import context
 from ..emit.access import emit_address_as_int
 from ..emit.builtin_registry import builtin
+from ..emit.diagnostic_sites import DiagnosticSite
 from ..emit.emitter import Emitter
 from ..emit.half_arithmetic import extend
 from ..emit.unit import PrintCall
@@ -39,6 +41,7 @@ def _printf(e: Emitter, instr: ir.Instr) -> None:
     if format is None:
         raise unsupported("printf with a format that is no string literal", instr.loc)
     arguments = instr.operands[1:]
+    _check_count(e, format, len(arguments))
     strings = tuple(find_string(v) if is_pointer(v) else None for v in arguments)
     e.unit.prints.append(PrintCall(format, tuple(v.type for v in arguments), strings))
     words = [str(len(e.unit.prints) - 1), *e.report_ids(e.body)]
@@ -46,6 +49,15 @@ def _printf(e: Emitter, instr: ir.Instr) -> None:
         words += _words(e, value)
     _append(e, words)
     e.define(instr, "0")
+
+
+def _check_count(e: Emitter, format: str, given: int) -> None:
+    """Emits a report of a printf whose format wants more arguments than there are (OpenCL C 6.15.14). More are allowed."""
+    wanted = sum(match["kind"] != "%" for match in _SPEC.finditer(format))
+    if wanted > given:
+        follow = f"{given or 'no'} argument{' follows' if given == 1 else 's follow'}"
+        text = f"printf: the format has {wanted} conversion{'s' if wanted > 1 else ''}, but {follow}"
+        e.report_if("true", DiagnosticSite(Kind.WRONG_ARGUMENT, e.loc, text=text))
 
 
 def _words(e: Emitter, value: ir.Value) -> list[str]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ...ir import ir, llvm_types
 from ...ir.memory_ops import IMAGE, touches_memory
 from ...ir.provenance import ObjectId, Provenance, is_pointer
-from ...ir.queries import globals_of, private_bytes
+from ...ir.queries import globals_of, may_leave_vector, private_bytes
 from ..abi.launch_facts import LaunchFacts
 from ..abi.specialization import LocalArg, Proofs, Specialization
 from ..analysis.affine import AffineForms
@@ -46,8 +46,7 @@ def _prove(function: ir.Function, spec: Specialization, facts: LaunchFacts) -> P
     for block in function.blocks:
         for instr in block.instrs:
             if analysis.forms.dominators.reachable(block):
-                is_gep = instr.op == "gep"
-                if analysis.indices_within_arrays(instr) if is_gep else touches_memory(instr) and analysis.is_in_range(instr):
+                if analysis.needs_no_check(instr):
                     in_range.add(number)
                 elif instr.op in _ARITHMETIC and isinstance(instr.type, ir.Int) and analysis.is_nsw(instr):
                     nsw.add(number)
@@ -71,6 +70,14 @@ class AccessAnalysis:
         self.forms.of(instr)
         return (id(instr), 0) in self.forms.nsw
 
+    def needs_no_check(self, instr: ir.Instr) -> bool:
+        """Returns True if `instr` accesses memory, an array or an element of a vector, and is proven to stay inside."""
+        if instr.op == "gep":
+            return self.indices_within_arrays(instr)
+        if may_leave_vector(instr):
+            return self.is_element_in_range(instr)
+        return touches_memory(instr) and self.is_in_range(instr)
+
     def indices_within_arrays(self, gep: ir.Instr) -> bool:
         """Returns True if `gep` indexes arrays inside its object, and each index stays within its array."""
         type, bounds, found = gep.elem, self.forms.bounds_at(gep), False
@@ -84,6 +91,11 @@ class AccessAnalysis:
                 return False
             type, found = type.elem, True
         return found
+
+    def is_element_in_range(self, instr: ir.Instr) -> bool:
+        """Returns True if the index of an element stays within its vector."""
+        last = llvm_types.lanes_of(instr.operands[0].type) - 1
+        return self.forms.bounds_at(instr).implies_within(self.forms.of(instr.operands[-1]), 0, last)
 
     def is_in_range(self, instr: ir.Instr) -> bool:
         """Returns True if every access of `instr` lies inside its object, or if it never executes."""

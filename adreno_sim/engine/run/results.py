@@ -22,9 +22,9 @@ _MEANING = {
     Kind.OUT_OF_BOUNDS_WRITE: "writes {size} bytes at offset {offset} of {view}, which has {extent} bytes",
     Kind.MISALIGNED_ACCESS: "accesses {size} bytes at offset {offset} of {view}, not aligned for the type",
     Kind.DIVISION_BY_ZERO: "integer division by zero; the result is taken as 0",
-    Kind.DIVISION_OVERFLOW: "the smallest integer divided by -1; the result is taken as that integer again",
+    Kind.DIVISION_OVERFLOW: "the smallest integer divided by -1; the quotient is taken as it again, remainder and constants as 0",
     Kind.OVERWIDE_SHIFT: "shift by the type's width or more; OpenCL C takes the amount modulo the width",
-    Kind.UNDEFINED_CONVERSION: "converts a float outside the integer's range; the nearest end is taken, 0 for NaN",
+    Kind.UNDEFINED_CONVERSION: "converts a float outside the integer's range; the nearest end is taken, 0 for NaN and constants",
     Kind.WATCHDOG: "still running when the launch's time was over",
 }
 

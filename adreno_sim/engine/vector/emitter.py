@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from ...ir import ir, llvm_types
 from ...ir.provenance import Object, is_pointer
-from ...ir.queries import private_bytes
+from ...ir.queries import may_leave_vector, private_bytes
 from ..analysis.parallel_regions import ParallelRegion
 from ..analysis.shift_amounts import written_amount
 from ..emit import access, undefined_behaviour
@@ -242,7 +242,7 @@ class VectorEmitter(LoopFlow):
             self.define_lanes(instr, [both[max(lane, 0)] for lane in instr.mask])
             return
         vector, index = instr.operands[0], instr.operands[-1]
-        if not isinstance(index, ir.Const):
+        if not isinstance(index, ir.Const) or may_leave_vector(instr):
             self.scalarize_per_lane(instr)
             return
         parts = list(self.components(vector))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from ...ir import ir
-from ...ir.ir import Instr, Int, SourceLoc, Type, Void
+from ...ir.ir import Const, Instr, Int, SourceLoc, Type, Void
 from .types import NAME, TextReader
 
 FLAGS = re.compile(r"(?:(?:nuw|nsw|exact|disjoint|nneg|samesign|inbounds|nusw|fast|nnan|ninf|nsz|arcp|contract|afn|reassoc) )*")
@@ -38,6 +38,8 @@ class OperandReader:
             if value is None:
                 value = self.values[name] = Instr("", type)
             return value, match.end()
+        if isinstance(type, Int) and text.startswith("poison", at):  # folded: `constant_arithmetic` has what was undefined
+            return Const(type, 0), at + len("poison")
         return self.types.constant_at(text, at, type)
 
     def _typed(self, text: str, at: int) -> tuple[ir.Value, Type, int]:

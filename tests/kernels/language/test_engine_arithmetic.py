@@ -74,7 +74,7 @@ def test_division_never_traps(engine, name):
     zeros, overflows = int((b == 0).sum()), int(((a == np.iinfo(dtype).min) & (b == -1)).sum())
     by_kind = [("division-by-zero", zeros)] + ([("division-overflow", overflows)] if name in ("int", "long") else [])
     found = sorted((f.kind.label, f.count) for f in result.findings)  # char and short are divided as int, which has room
-    assert found == sorted([*by_kind, ("division-by-zero", zeros)])
+    assert found == sorted(by_kind * 2)  # of the quotient, and of the remainder
 
 
 def test_vector_division_by_zero_is_one_finding_per_item(engine):
