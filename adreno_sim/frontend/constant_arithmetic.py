@@ -16,6 +16,8 @@ FLAGS = ("-Xclang", f"-fsanitize={_CHECKS}", "-Xclang", f"-fsanitize-recover={_C
 _VECTOR = re.compile(r"<[^<>]*>")
 _SCALAR_POISON = re.compile(r"(?:\bi\d+ (?:[a-z]+ )*|[\[,] )poison\b")
 _VECTOR_POISON = re.compile(r"<\d+ x i\d+> (?:[a-z]+ )*(?:poison|<[^<>]*\bpoison[^<>]*>)")
+_ELEMENT = re.compile(r"\b(i\d+) poison\b")
+_WHOLE = re.compile(r"(<\d+ x i\d+>(?: [a-z]+)*) poison\b")
 _INSERT = re.compile(
     r" *(?P<name>%\w+) = insertelement <\d+ x i\d+> (?P<base>%\w+|poison|<[^<>]*>), i\d+ \S+, i\d+ (?:(?P<lane>\d+)|%\w+)"
 )
@@ -62,7 +64,15 @@ def replace_marks(text: str) -> str:
     numbers = iter(range(len(text)))
     text = _MARK.sub(lambda mark: _operation(mark, next(numbers)), text)
     text = _CHECKED.sub(_plain, text)
-    return _DATA.sub("", _PART.sub(_part, text))
+    text = "\n".join(_without_poison(line) if "poison" in line else line for line in _PART.sub(_part, text).split("\n"))
+    return _DATA.sub("", text)
+
+
+def _without_poison(line: str) -> str:
+    """Returns a line with 0 for the elements of vector constants that are `poison`, and for vectors that are so as a whole: the
+    elements that a literal leaves to variables are filled in any case."""
+    line = _VECTOR.sub(lambda vector: _ELEMENT.sub(r"\1 0", vector[0]), line)
+    return line if "insertelement" in line or "shufflevector" in line else _WHOLE.sub(r"\1 zeroinitializer", line)
 
 
 def _operation(mark: re.Match[str], number: int) -> str:

@@ -78,10 +78,12 @@ class Bounds:
 
     def range_of(self, value: Linear) -> Interval:
         """Returns the best proven range of `value`."""
-        plain = self.box_range(value)
-        if self.unreachable:
-            return plain
-        return self._non_empty((-self.upper_bound(value.times(-1)), self.upper_bound(value)), plain)
+        if not self.unreachable:
+            low, high = -self.upper_bound(value.times(-1)), self.upper_bound(value)
+            if low <= high:
+                return low, high
+            self.unreachable = True
+        return self.box_range(value)
 
     def _non_empty(self, found: Interval, plain: Interval) -> Interval:
         """Returns the range that was `found`; one that is empty is a contradiction, and `plain` is returned instead."""
