@@ -14,7 +14,7 @@ from pathlib import Path
 
 from .errors import AdrenoSimError
 
-_CLANG = tuple(f"frontend/{name}.py" for name in ("driver", "diagnostics", "options", "wide_vectors"))
+_CLANG = tuple(f"frontend/{name}.py" for name in ("driver", "constant_arithmetic", "diagnostics", "options", "wide_vectors"))
 _FRONTEND = ("frontend", "ir", "base")
 _DEVICE = ("device", "mlops", "image", "profiles", "findings.py", "base")
 _ENGINE = ("engine", "frontend", "ir", *_DEVICE)
