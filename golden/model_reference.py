@@ -13,6 +13,7 @@ import numpy as np
 from ..base.errors import AdrenoSimError
 from ..compiler.tvm_bridge.versions import import_tvm
 from . import result_cache
+from .errors import NoReferenceError, RefusedInputsError
 
 if TYPE_CHECKING:
     from tvm import IRModule
@@ -21,7 +22,9 @@ if TYPE_CHECKING:
 class ModelReference:
     """A module compiled by TVM for the CPU; `imported` is the module before any pass for the device.
 
-    Results are cached on disk by module and inputs; the module is compiled only when one is missing.
+    It is lowered for inference, as TVM's Adreno pipeline does and as the helper of TVM's own tests does with its reference: a
+    batch_norm takes the moving statistics, whatever its `training` says. Results are cached on disk by module and inputs;
+    the module is compiled only when one is missing.
     """
 
     def __init__(self, imported: IRModule):
@@ -30,8 +33,12 @@ class ModelReference:
 
     @cached_property
     def _machine(self) -> Any:
-        executable = self._tvm.compile(self._imported, target=self._tvm.target.Target("llvm"))
-        return self._tvm.relax.VirtualMachine(executable, self._tvm.cpu())
+        try:
+            inference = self._tvm.relax.transform.DecomposeOpsForInference()(self._imported)
+            executable = self._tvm.compile(inference, target=self._tvm.target.Target("llvm"))
+            return self._tvm.relax.VirtualMachine(executable, self._tvm.cpu())
+        except Exception as error:  # TVM raises whatever its C++ and Python layers raise
+            raise NoReferenceError(f"TVM llvm: it does not compile the model: {last_line(error)}") from error
 
     @cached_property
     def _content(self) -> str:
@@ -42,15 +49,31 @@ class ModelReference:
         return result_cache.digest_of([text, *_constants(self._imported)])
 
     def run(self, inputs: Sequence[np.ndarray], function: str = "main") -> list[np.ndarray]:
-        """Outputs of `function`, tuples flattened."""
+        """Outputs of `function`, tuples flattened.
+
+        Raises NoReferenceError where TVM does not compile the module for the CPU, RefusedInputsError where it stops on them.
+        """
         maker = f"TVM {self._tvm.__version__} llvm"
         key = result_cache.key_of(maker, function, self._content, *inputs) if self._content else ""
         outputs: list[np.ndarray] | None = result_cache.load(key)
         if outputs is None:
             passed = [self._tvm.runtime.tensor(np.asarray(array, order="C")) for array in inputs]
-            outputs = _flatten(self._machine[function](*passed))
+            outputs = _flatten(self._call(function, passed))
             result_cache.store(key, outputs)
         return outputs
+
+    def _call(self, function: str, passed: Sequence[Any]) -> Any:
+        machine = self._machine
+        try:
+            return machine[function](*passed)
+        except Exception as error:  # checks of shapes, and whatever a PrimFunc asserts
+            raise RefusedInputsError(f"TVM llvm: {last_line(error)}") from error
+
+
+def last_line(error: Exception) -> str:
+    """The line of TVM's message that says what happened: the last, after the stack of frames."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return f"{type(error).__name__}: {lines[-1]}" if lines else type(error).__name__
 
 
 _METADATA = re.compile(r'metadata\["([^"]+)"\]')
@@ -92,22 +115,29 @@ def has_onnxruntime() -> bool:
 
 
 def run_onnx(model: bytes, inputs: Mapping[str, np.ndarray], threads: int = 0) -> list[np.ndarray]:
-    """Outputs of a serialised ONNX model under ONNX Runtime, in the graph's order; AdrenoSimError where it refuses the model."""
+    """Outputs of a serialised ONNX model under ONNX Runtime, in the graph's order.
+
+    Raises NoReferenceError where it does not load the model, RefusedInputsError where it stops on these inputs.
+    """
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.log_severity_level = 4
+    named = [part for name, array in sorted(inputs.items()) for part in (name, np.asarray(array))]
+    key = result_cache.key_of(f"ONNX Runtime {onnxruntime.__version__}", model, *named)
+    known: list[np.ndarray] | None = result_cache.load(key)
+    if known is not None:
+        return known
     try:
-        named = [part for name, array in sorted(inputs.items()) for part in (name, np.asarray(array))]
-        key = result_cache.key_of(f"ONNX Runtime {onnxruntime.__version__}", model, *named)
-        known: list[np.ndarray] | None = result_cache.load(key)
-        if known is not None:
-            return known
         session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-        wanted = {node.name for node in session.get_inputs()}
-        outputs = list(session.run(None, {name: array for name, array in inputs.items() if name in wanted}))
-        result_cache.store(key, outputs)
-        return outputs
     except Exception as error:  # its exception classes are not public
-        raise AdrenoSimError(f"ONNX Runtime: {str(error).splitlines()[0]}") from error
+        raise NoReferenceError(f"ONNX Runtime: {str(error).splitlines()[0]}") from error
+    wanted = {node.name for node in session.get_inputs()}
+    try:
+        outputs = list(session.run(None, {name: array for name, array in inputs.items() if name in wanted}))
+    except Exception as error:
+        refused = NoReferenceError if type(error).__name__ == "NotImplemented" else RefusedInputsError
+        raise refused(f"ONNX Runtime: {str(error).splitlines()[0]}") from error
+    result_cache.store(key, outputs)
+    return outputs

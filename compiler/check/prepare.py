@@ -25,6 +25,7 @@ from ..importers.inputs import Arrays, check_inputs, make_inputs
 from ..importers.load import Model, ModelInput
 from ..lower.compile_options import CompileOptions
 from .golden import Golden, LiveGolden, References, StoredGolden
+from .input_indices import GENERATED, require_valid_indices
 
 if TYPE_CHECKING:
     from ...golden.expectations import KernelExpectations
@@ -103,6 +104,7 @@ def prepare(
     bundle = as_compiled(source)
     if bundle is not None:
         return _prepare_bundle(apply_plan(bundle), inputs, options)
+    from ...golden.errors import NoReferenceError
     from ...golden.expectations import KernelExpectations
     from ...golden.model_expectations import computes_halves, judge_in_halves
     from ...golden.model_reference import ModelReference
@@ -123,10 +125,14 @@ def prepare(
         del lowered  # it has the weights once more
     compiled = apply_plan(compiled)
     with stage("references"):
-        arrays, origin, outputs = choose_inputs(model, inputs, options, ModelReference(model.module))
         unchecked = [f"function {name}: {reason}" for name, reason in kernels.unavailable.items()]
-        references = {"TVM llvm": outputs}
-        _add_own_runtime(model, arrays, references, unchecked)
+        references: dict[str, Outputs] = {}
+        try:
+            arrays, origin, references["TVM llvm"] = choose_inputs(model, inputs, options, ModelReference(model.module))
+        except NoReferenceError as error:  # a function that was written for a GPU: what else there is still judges
+            unchecked.append(f"against {error}")
+            arrays, origin = _first_inputs(model, inputs, options)
+        _add_own_runtime(model, arrays, references, unchecked, generated=inputs is None)
         judged: Mapping[str, Sequence[np.ndarray | Expected]] = references
         stored = with_storage(model.module, options.dtype, options.accumulate)
         if computes_halves(stored):
@@ -156,27 +162,32 @@ def _prepare_bundle(compiled: CompiledModel, inputs: Inputs | None, options: Com
         return PreparedRun(compiled, arrays, stored.origin, golden, references, list(stored.unchecked), stored.bound)
     interface = tuple(ModelInput(item.name, item.shape, item.dtype) for item in compiled.inputs)
     model = Model(compiled.name, None, interface)
-    arrays, origin = _check_given(model, inputs) or (
-        make_inputs(model, None, options.seed, options.shapes),
-        f"seed {options.seed}",
-    )
+    arrays, origin = _first_inputs(model, inputs, options)
     return PreparedRun(
         compiled, arrays, origin, None, {}, [f"values: {'its golden results are for other inputs' if stored else NO_GOLDEN}"]
     )
 
 
-def _add_own_runtime(model: Model, arrays: Arrays, references: dict[str, Outputs], unchecked: list[str]) -> None:
-    """Add the outputs that the model's own framework computes."""
+def _add_own_runtime(model: Model, arrays: Arrays, references: dict[str, Outputs], unchecked: list[str], generated: bool) -> None:
+    """Add the outputs that the model's own framework computes. AdrenoSimError where it refuses inputs that nobody gave."""
+    from ...golden.errors import RefusedInputsError
     from ...golden.model_reference import has_onnxruntime, run_onnx
 
     if model.torch is not None:
         from ...golden.torch_reference import run_torch
 
-        references["PyTorch"] = run_torch(model.torch, arrays)
+        try:
+            references["PyTorch"] = run_torch(model.torch, arrays)
+        except AdrenoSimError as error:
+            if generated:
+                raise AdrenoSimError(f"{error}; {GENERATED}") from error
+            raise
     if model.onnx is not None and has_onnxruntime():
         try:
             references["ONNX Runtime"] = run_onnx(model.onnx, arrays)
         except AdrenoSimError as error:  # an operator or a version it does not know: TVM llvm still judges
+            if generated and isinstance(error, RefusedInputsError):
+                raise AdrenoSimError(f"{error}; {GENERATED}") from error
             unchecked.append(f"against {error}")
     elif model.onnx is not None:
         unchecked.append("against ONNX Runtime: it is not installed")
@@ -187,23 +198,38 @@ def choose_inputs(
 ) -> tuple[Arrays, str, Outputs]:
     """The input arrays, their source in words, and the reference outputs for them.
 
-    Seeded ones are scaled by the largest of SCALES at which every output says something, by 1 where none does.
+    Seeded ones are scaled by the largest of SCALES at which every output says something, by 1 where none does. Raises
+    AdrenoSimError where an operator or the reference does not take them, NoReferenceError where there is no reference.
     """
-    given = _check_given(model, inputs)
-    if given is not None:
-        return *given, whole.run(list(given[0].values()))
+    from ...golden.errors import RefusedInputsError
+
+    drawn, origin = _first_inputs(model, inputs, options)
+    if inputs is not None:
+        return drawn, origin, whole.run(list(drawn.values()))
     from ...results.comparison import why_uninformative
 
-    drawn = make_inputs(model, None, options.seed, options.shapes)
     first: Outputs | None = None
     for scale in SCALES if any(array.dtype.kind == "f" for array in drawn.values()) else SCALES[:1]:
         arrays = _scale(drawn, scale)
-        outputs = whole.run(list(arrays.values()))
+        try:
+            outputs = whole.run(list(arrays.values()))
+        except RefusedInputsError as error:
+            raise AdrenoSimError(f"{error}; {GENERATED}") from error
         if not any(why_uninformative(output) for output in outputs):
-            return arrays, f"seed {options.seed}" + ("" if scale == 1 else f", scale {scale:g}"), outputs
+            return arrays, origin + ("" if scale == 1 else f", scale {scale:g}"), outputs
         first = first or outputs
     assert first is not None
-    return drawn, f"seed {options.seed}", first
+    return drawn, origin, first
+
+
+def _first_inputs(model: Model, inputs: Inputs | None, options: CompileOptions) -> tuple[Arrays, str]:
+    """The inputs that were given, else seeded ones of scale 1, and their source in words. Their indices are in range."""
+    arrays, origin = _check_given(model, inputs) or (
+        make_inputs(model, None, options.seed, options.shapes),
+        f"seed {options.seed}",
+    )
+    require_valid_indices(model, arrays, generated=inputs is None)
+    return arrays, origin
 
 
 def _check_given(model: Model, inputs: Inputs | None) -> tuple[Arrays, str] | None:

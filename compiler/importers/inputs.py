@@ -13,7 +13,7 @@ from ...base.errors import AdrenoSimError
 from .load import Model, ModelInput
 
 INTEGERS_BELOW = 8
-"""Seeded integers are in [0, 8): valid as indices of most tables, and denormals when their bits pass through floats."""
+"""Seeded integers that no operator takes as an index, a mask or a length are in [0, 8)."""
 
 SYMBOL_DEFAULT = 2
 """Size of a symbolic dimension nobody gave: 1 would hide broadcasting and stride mistakes."""
@@ -47,27 +47,49 @@ def make_inputs(
 
 
 def seeded_inputs(model: Model, seed: int = 0, shapes: Mapping[str, Sequence[int]] | None = None) -> Arrays:
-    """Standard normal floats, integers in [0, 8), random booleans; by seed and input name.
+    """Standard normal floats; integers from the range that fits what consumes them, else from [0, 8); random booleans; by
+    seed and input name.
 
-    Normal values keep a network with ordinary weights away from saturation and overflow. Symbolic dimensions of equal
-    name get equal sizes: from `shapes`, else 2.
+    Normal values keep a network with ordinary weights away from saturation and overflow. A mask leaves the first of each row:
+    attention over nothing is no number. Symbolic dimensions of equal name get equal sizes: from `shapes`, else 2.
     """
     sizes = _symbol_sizes(model, shapes or {})
+    ranges = _integer_ranges(model, sizes)
     arrays: Arrays = {}
-    for item in model.inputs:
+    for position, item in enumerate(model.inputs):
         shape = tuple(sizes[size] if isinstance(size, str) else size for size in item.shape)
         generator = np.random.default_rng([seed, zlib.crc32(item.name.encode())])
-        arrays[item.name] = _draw(generator, shape, item.dtype)
+        arrays[item.name] = _draw(generator, shape, item.dtype, ranges.get(position))
     return arrays
 
 
-def _draw(generator: np.random.Generator, shape: tuple[int, ...], dtype: str) -> np.ndarray:
+def _integer_ranges(model: Model, sizes: Mapping[str, int]) -> Mapping[int, tuple[int, int]]:
+    """By an input's position; none for a compiled model, which does not say what consumes its inputs."""
+    integers = [position for position, item in enumerate(model.inputs) if np.dtype(item.dtype).kind in "iu"]
+    if model.module is None or not integers:
+        return {}
+    from .integer_inputs import input_ranges
+
+    return input_ranges(model.module["main"], integers, sizes)
+
+
+def _draw(generator: np.random.Generator, shape: tuple[int, ...], dtype: str, bounds: tuple[int, int] | None) -> np.ndarray:
     kind = np.dtype(dtype)
     if kind.kind == "b":
-        return generator.integers(0, 2, shape).astype(bool)
+        return _with_first(generator.integers(0, 2, shape).astype(bool))
     if kind.kind in "iu":
-        return generator.integers(0, INTEGERS_BELOW, shape).astype(kind)
+        low, high = bounds or (0, INTEGERS_BELOW - 1)
+        high = min(high, int(np.iinfo(kind).max))
+        drawn = generator.integers(low, high + 1, shape).astype(kind)
+        return _with_first(drawn) if (low, high) == (0, 1) else drawn
     return generator.standard_normal(shape, np.float32).astype(kind)
+
+
+def _with_first(mask: np.ndarray) -> np.ndarray:
+    """The mask with the first of each row set."""
+    if mask.ndim and mask.shape[-1] > 1:
+        mask[..., 0] = 1
+    return mask
 
 
 def _symbol_sizes(model: Model, shapes: Mapping[str, Sequence[int]]) -> dict[str, int]:

@@ -1,0 +1,259 @@
+"""Which values a tensor of a Relax function can have, given those of the function's parameters.
+
+Intervals, computed forwards through the operators that importers put between an input and an index: casts, reshapes,
+arithmetic with constants, comparisons, `where`. What an operator does that is not named here is not known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from ..scopes.demand import bindings, op_name
+from ..tvm_bridge.read import key, kind
+from ..tvm_bridge.versions import constant_array, shape_values, type_of
+
+Range = tuple[float, float]
+"""The smallest and the largest value, both included."""
+
+UNKNOWN: Range = (-inf, inf)
+DEEPEST = 100
+"""Operators in a row that are followed; deeper values are not known."""
+
+KEEPS = {
+    f"relax.{name}"
+    for name in (
+        "reshape", "permute_dims", "expand_dims", "squeeze", "broadcast_to", "strided_slice", "dynamic_strided_slice", "flatten",
+        "split", "repeat", "tile", "flip", "astype", "layout_transform", "wrap_param", "hint_on_device", "to_vdevice",
+        "stop_lift_params", "reverse_sequence", "sort",
+    )
+}  # fmt: skip
+"""Operators whose result has the values of their first operand, and no others."""
+
+CHOOSES = {"relax.take", "relax.gather_elements", "relax.gather_nd", "relax.index_tensor", "relax.max", "relax.min"}
+"""Operators that choose among the values of their first operand."""
+
+
+class ValueRanges:
+    """Intervals of the tensors of one function. Parameters are told apart by their position.
+
+    symbols: sizes of the symbolic dimensions, by name.
+    """
+
+    def __init__(self, function: Any, symbols: Mapping[str, int] | None = None):
+        self._symbols = symbols or {}
+        self._values = {key(binding.var): bound_value(binding) for binding in bindings(function)}
+        self._params = {key(param): position for position, param in enumerate(function.params)}
+
+    def source(self, expr: Any) -> Any:
+        """What a variable is bound to, bindings of one variable to another followed; a parameter is itself."""
+        for _ in range(DEEPEST):
+            value = self._values.get(key(expr))
+            if value is None:
+                return expr
+            expr = value
+        return expr
+
+    def parameter(self, expr: Any) -> int | None:
+        """The parameter whose values `expr` has, all of them and unchanged; None for anything computed."""
+        for _ in range(DEEPEST):
+            expr = self.source(expr)
+            if key(expr) in self._params:
+                return self._params[key(expr)]
+            if kind(expr) != "Call" or op_name(expr) not in KEEPS:
+                return None
+            expr = expr.args[0]
+        return None
+
+    def of(self, expr: Any, given: Mapping[int, Range]) -> tuple[Range, frozenset[int]]:
+        """The interval of `expr`, and the parameters that it was computed from. given: by the parameter's position."""
+        reader = _Reader(self, given)
+        return reader.of(expr), frozenset(reader.read)
+
+    def sizes(self, tensor: Any) -> list[int | None]:
+        """Sizes of a tensor, None for one that is not known; empty where not even the rank is."""
+        return [self.size(size) for size in shape_values(type_of(tensor)) or []]
+
+    def size(self, dim: Any) -> int | None:
+        """A dimension as a number, None where it is not known."""
+        number = integer(dim)
+        return self._symbols.get(str(dim)) if number is None else number
+
+    def position(self, expr: Any) -> int | None:
+        """The position of a parameter; None for any other expression."""
+        return self._params.get(key(expr))
+
+
+class _Reader:
+    """One evaluation. read: the parameters met on the way."""
+
+    def __init__(self, ranges: ValueRanges, given: Mapping[int, Range]):
+        self._ranges, self._given = ranges, given
+        self._known: dict[int, Range] = {}
+        self._depth = 0
+        self.read: set[int] = set()
+
+    def of(self, expr: Any) -> Range:
+        expr = self._ranges.source(expr)
+        position = self._ranges.position(expr)
+        if position is not None:
+            self.read.add(position)
+            return self._given.get(position, UNKNOWN)
+        if key(expr) not in self._known:
+            self._depth += 1
+            self._known[key(expr)] = self._value(expr) if self._depth <= DEEPEST else UNKNOWN
+            self._depth -= 1
+        return self._known[key(expr)]
+
+    def _value(self, expr: Any) -> Range:
+        array = constant_array(expr)
+        if array is not None:
+            return (float(array.min()), float(array.max())) if array.size and np.isfinite(array).all() else UNKNOWN
+        number = integer(expr)
+        if number is not None:
+            return float(number), float(number)
+        name = kind(expr)
+        if name == "Tuple":
+            return hull(self.of(item) for item in expr.fields)
+        if name == "TupleGetItem":
+            return self._item(self._ranges.source(expr.tuple_value), int(expr.index))
+        if name == "ShapeExpr":
+            return hull(_exactly(self._ranges.size(dim)) for dim in expr.values)
+        return self._call(expr) if name == "Call" else UNKNOWN
+
+    def _item(self, value: Any, index: int) -> Range:
+        if kind(value) == "Call" and op_name(value) == "relax.topk":
+            is_indices = str(value.attrs.ret_type) == "indices" or index == 1
+            return self._axis(value) if is_indices else self.of(value.args[0])
+        return self.of(value)
+
+    def _call(self, call: Any) -> Range:
+        name = op_name(call)
+        if name in KEEPS or name in CHOOSES:
+            return self.of(call.args[0])
+        if name in ("relax.concat", "relax.stack", "relax.shape_to_tensor"):
+            return self.of(call.args[0])
+        if name == "relax.shape_of":
+            return hull(_exactly(size) for size in self._ranges.sizes(call.args[0]))
+        if name in ("relax.tril", "relax.triu"):
+            return hull([self.of(call.args[0]), (0.0, 0.0)])
+        if name == "relax.where":
+            return self._where(*(self.of(arg) for arg in call.args[:3]))
+        if name in ("relax.zeros", "relax.zeros_like"):
+            return 0.0, 0.0
+        if name in ("relax.ones", "relax.ones_like"):
+            return 1.0, 1.0
+        if name in ("relax.full", "relax.full_like"):
+            return self.of(call.args[1])
+        if name == "relax.arange":
+            start, end, _ = (self.of(arg) for arg in call.args[:3])
+            return (start[0], end[1] - 1) if end[1] > start[0] else UNKNOWN
+        if name in ("relax.argmax", "relax.argmin", "relax.argsort"):
+            return self._axis(call)
+        if name in _PREDICATES or name.startswith("relax.logical_"):
+            compared = _PREDICATES.get(name)
+            return compared(self.of(call.args[0]), self.of(call.args[1])) if compared else (0.0, 1.0)
+        operation = _ARITHMETIC.get(name)
+        return operation(*(self.of(arg) for arg in call.args)) if operation else UNKNOWN
+
+    def _where(self, condition: Range, yes: Range, no: Range) -> Range:
+        if condition[0] > 0 or condition[1] < 0:
+            return yes
+        return no if condition == (0.0, 0.0) else hull([yes, no])
+
+    def _axis(self, call: Any) -> Range:
+        sizes = self._ranges.sizes(call.args[0])
+        size = sizes[int(call.attrs.axis)] if sizes and call.attrs.axis is not None else None
+        return UNKNOWN if size is None else (0.0, float(size - 1))
+
+
+def bound_value(binding: Any) -> Any:
+    """What a binding binds: of a MatchCast the value that is cast."""
+    return binding.value
+
+
+def integer(expr: Any) -> int | None:
+    """The value of an integer constant of Relax or TIR; None for anything else."""
+    if isinstance(expr, int):
+        return expr
+    if kind(expr) == "PrimValue":
+        expr = expr.value
+    return int(expr.value) if kind(expr) == "IntImm" else None
+
+
+def hull(parts: Any) -> Range:
+    """The smallest interval that holds all; UNKNOWN for none."""
+    found = list(parts)
+    return (min(low for low, _ in found), max(high for _, high in found)) if found else UNKNOWN
+
+
+def _exactly(size: int | None) -> Range:
+    return (0.0, inf) if size is None else (float(size), float(size))
+
+
+def _product(a: Range, b: Range) -> Range:
+    if UNKNOWN in (a, b):
+        return UNKNOWN
+    corners = [x * y if x and y else 0.0 for x in a for y in b]
+    return min(corners), max(corners)
+
+
+def _floor_divide(a: Range, b: Range) -> Range:
+    if b[0] != b[1] or b[0] <= 0 or inf in (a[1], -a[0]):
+        return UNKNOWN
+    return a[0] // b[0], a[1] // b[0]
+
+
+def _modulo(a: Range, b: Range) -> Range:
+    if b[0] != b[1] or b[0] <= 0 or a[0] < 0:
+        return UNKNOWN
+    return a if a[1] < b[0] else (0.0, b[0] - 1)
+
+
+def _absolute(a: Range) -> Range:
+    return (0.0 if a[0] <= 0 <= a[1] else min(abs(a[0]), abs(a[1]))), max(abs(a[0]), abs(a[1]))
+
+
+def _less(a: Range, b: Range) -> Range:
+    return (1.0, 1.0) if a[1] < b[0] else (0.0, 0.0) if a[0] >= b[1] else (0.0, 1.0)
+
+
+def _less_equal(a: Range, b: Range) -> Range:
+    return _not(_less(b, a))
+
+
+def _equal(a: Range, b: Range) -> Range:
+    if a == b and a[0] == a[1]:
+        return 1.0, 1.0
+    return (0.0, 0.0) if a[1] < b[0] or b[1] < a[0] else (0.0, 1.0)
+
+
+def _not(a: Range) -> Range:
+    return 1.0 - a[1], 1.0 - a[0]
+
+
+_PREDICATES: dict[str, Callable[[Range, Range], Range]] = {
+    "relax.less": _less,
+    "relax.less_equal": _less_equal,
+    "relax.greater": lambda a, b: _less(b, a),
+    "relax.greater_equal": lambda a, b: _less_equal(b, a),
+    "relax.equal": _equal,
+    "relax.not_equal": lambda a, b: _not(_equal(a, b)),
+}
+
+_ARITHMETIC: dict[str, Callable[..., Range]] = {
+    "relax.add": lambda a, b: (a[0] + b[0], a[1] + b[1]),
+    "relax.subtract": lambda a, b: (a[0] - b[1], a[1] - b[0]),
+    "relax.multiply": _product,
+    "relax.floor_divide": _floor_divide,
+    "relax.floor_mod": _modulo,
+    "relax.mod": _modulo,
+    "relax.minimum": lambda a, b: (min(a[0], b[0]), min(a[1], b[1])),
+    "relax.maximum": lambda a, b: (max(a[0], b[0]), max(a[1], b[1])),
+    "relax.clip": lambda a, low, high: (min(max(a[0], low[0]), high[1]), max(min(a[1], high[1]), low[0])),
+    "relax.negative": lambda a: (-a[1], -a[0]),
+    "relax.abs": _absolute,
+}
