@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from ..backends.open import announce_devices, open_device
-from ..base.errors import AdrenoSimError, UnsupportedError
+from ..base.errors import AdrenoSimError, UncompiledError, UnsupportedError
 from ..base.pytest_settings import current
 from ..device.protocol import Device
 from .importers.load import load_model
@@ -46,7 +46,8 @@ def verify_results(mod: IRModule, target: Target | str, ref_target: Target | str
     """Check `mod` on every device of the test run, inputs uniform in [0, 1) from a fixed seed.
 
     Every kernel and the whole module are judged by TVM's llvm target within 1e-3. A `ref_target` other than llvm is
-    checked like `target`. Raises AssertionError with the findings; pytest skips what a device or TVM cannot do.
+    checked like `target`. Raises AssertionError with the findings, and with the reason where the pipeline under test does not
+    compile the module; pytest skips what a device cannot do.
     """
     __tracebackhide__ = True
     targets = [target] if _target_name(ref_target).startswith("llvm") else [target, ref_target]
@@ -63,6 +64,8 @@ def _verify(mod: IRModule, inputs: Sequence[np.ndarray], target: Any, device: De
     __tracebackhide__ = True
     try:
         report = check(mod, inputs, device=device, target=target, pipeline=current().pipeline)
+    except UncompiledError as error:
+        raise AssertionError(str(error)) from None
     except UnsupportedError as error:
         from ..base.pytest_outcomes import skip_unsupported
 

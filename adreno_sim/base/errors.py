@@ -25,6 +25,10 @@ class UnsupportedError(AdrenoSimError):
     exit_code = 3
 
 
+class UncompiledError(UnsupportedError):
+    """A model that the compiler under test does not compile: no device is at fault, so that a test of it fails."""
+
+
 class BuildError(AdrenoSimError):
     """A kernel that does not compile. `diagnostics` are frontend.diagnostics.Diagnostic where the backend has them."""
 

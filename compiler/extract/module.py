@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ...base.errors import AdrenoSimError, UnsupportedError
+from ...base.errors import AdrenoSimError, UncompiledError, UnsupportedError
 from ..artifact.host_function import HostFunction
 from ..artifact.model import ENTRY, CompiledModel, KernelCode, ResultInfo, TensorInfo, TupleInfo
 from ..artifact.validate import validate, walk
@@ -28,9 +28,16 @@ if TYPE_CHECKING:
 def extract(lowered: Lowered, name: str = "model") -> CompiledModel:
     """The CompiledModel of a lowered module, its plan included where all input shapes are known.
 
-    Raises UnsupportedError naming a construct that the host program cannot express, AdrenoSimError where the module
+    Raises UncompiledError naming a construct that the host program cannot express, AdrenoSimError where the module
     has no function `main`.
     """
+    try:
+        return _extract(lowered, name)
+    except UnsupportedError as error:
+        raise UncompiledError(str(error)) from error
+
+
+def _extract(lowered: Lowered, name: str) -> CompiledModel:
     pool = ConstantPool()
     functions = _vm_functions(lowered, pool)
     kernels, extents = _kernels(lowered)

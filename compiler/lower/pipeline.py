@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from ...base.errors import AdrenoSimError, OptionError, UnsupportedError
+from ...base.errors import AdrenoSimError, OptionError, UncompiledError
 from ...mlops.policy import OffloadPolicy
 from ...profiles.profile import default_capabilities
 from ..artifact.model import OffloadDecision
@@ -94,7 +94,7 @@ def lower(
     offload: what goes to OpenCL ML with target clml; None = by the default device's figures.
     tuned: schedules that go before TVM's own; it notes which were taken. planner: in the place of TVM's memory planner
     (`plan.planning_pass.plan_memory`).
-    Raises AdrenoSimError for an unknown pipeline or fix, UnsupportedError where TVM cannot lower the module.
+    Raises AdrenoSimError for an unknown pipeline or fix, UncompiledError where TVM cannot lower the module.
     """
     fixes = select_fixes(pipeline, without)
     tvm_target = make_target(target, limits)
@@ -109,7 +109,7 @@ def lower(
     except AdrenoSimError:
         raise
     except Exception as error:  # TVM raises whatever its C++ and Python layers raise
-        raise UnsupportedError(f"unsupported: TVM's {pipeline} pipeline fails on this module: {reason(error)}") from error
+        raise UncompiledError(f"unsupported: TVM's {pipeline} pipeline fails on this module: {reason(error)}") from error
     names = tuple(fix.name for fix in fixes)
     lowered = Lowered(
         imported, vm_level, unscheduled, split, sources, tvm_target, pipeline, names, unscoped=unscoped.module,
@@ -135,7 +135,7 @@ def _refuse_calls(mod: IRModule, target: Target, fixes: Sequence[Fix]) -> None:
         calls = private_function.calls(private_function.inline_private_functions()(mod))
     if calls:
         caller, callee = calls[0]
-        raise UnsupportedError(
+        raise UncompiledError(
             f"unsupported: {caller} calls {callee}: TVM's passes for textures stop at calls of functions. Make it private (not "
             "recursive), so that the fixed pipeline inlines it, or compile for buffers"
         )
@@ -222,7 +222,7 @@ def _lower_tir(mod: IRModule, target: Target, fixes: Sequence[Fix]) -> tuple[IRM
     with target:
         final = run_with_insertions(tir_triple(target)[0], mod, insertions, split)
     if split.module is None:
-        raise UnsupportedError("unsupported: TVM's TIR pipeline ran no tirx.SplitHostDevice")
+        raise UncompiledError("unsupported: TVM's TIR pipeline ran no tirx.SplitHostDevice")
     return split.module, final
 
 

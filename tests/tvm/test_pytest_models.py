@@ -72,6 +72,38 @@ def test_outputs():
 """
 
 
+UNCOMPILED = """
+import tvm
+from tvm.script.parser import ir as I
+from tvm.script.parser import relax as R
+from adreno_sim.compiler.testing import verify_results
+
+@I.ir_module
+class Depthwise:
+    @R.function
+    def main(x: R.Tensor((1, 8, 12, 12), "float32"), w: R.Tensor((8, 1, 3, 3), "float32")):
+        with R.dataflow():
+            y: R.Tensor((1, 8, 10, 10), "float32") = R.nn.conv2d(x, w, groups=8, out_dtype="float32")
+            R.output(y)
+        return y
+
+@I.ir_module
+class Double:
+    @R.function
+    def main(x: R.Tensor((4, 8), "float64")):
+        with R.dataflow():
+            y: R.Tensor((4, 8), "float64") = R.add(x, x)
+            R.output(y)
+        return y
+
+def test_what_stock_does_not_compile():
+    verify_results(Depthwise, "qcom/adreno-opencl-texture")
+
+def test_what_the_device_has_not():
+    verify_results(Double, "qcom/adreno-opencl")
+"""
+
+
 @pytest.fixture
 def run(pytester, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(Path(adreno_sim.__file__).parents[1]), prepend=os.pathsep)
@@ -99,6 +131,15 @@ def test_check_plan_and_snapshot(run, pytester):
 
 def test_a_file_in_tvm_style_passes(run):
     run("test_style.py", "--adreno-device=sim:adreno-740").assert_outcomes(passed=3)
+
+
+def test_what_the_pipeline_does_not_compile_fails_and_what_the_device_lacks_is_skipped(run, pytester):
+    pytester.makepyfile(test_uncompiled=UNCOMPILED)
+    run("test_uncompiled.py").assert_outcomes(passed=1, skipped=1)
+    stock = run("test_uncompiled.py", "--adreno-pipeline=stock", "-rs")
+    stock.assert_outcomes(failed=1, skipped=1)
+    stock.stdout.fnmatch_lines(["*AssertionError: unsupported: TVM's stock pipeline fails on this module: *"])
+    stock.stdout.fnmatch_lines(["SKIPPED * unsupported on sim:adreno-740: *arithmetic in double*"])
 
 
 @pytest.mark.skipif(tvm_series() == "0.25", reason="TVM 0.25's texture store is right, and its pipeline stops earlier")
