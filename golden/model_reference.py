@@ -38,7 +38,9 @@ class ModelReference:
             executable = self._tvm.compile(inference, target=self._tvm.target.Target("llvm"))
             return self._tvm.relax.VirtualMachine(executable, self._tvm.cpu())
         except Exception as error:  # TVM raises whatever its C++ and Python layers raise
-            raise NoReferenceError(f"TVM llvm: it does not compile the model: {last_line(error)}") from error
+            threaded = _threaded(self._imported)
+            why = f"{', '.join(threaded)} binds threads of a GPU" if threaded else last_line(error)
+            raise NoReferenceError(f"TVM llvm: it does not compile the model: {why}") from error
 
     @cached_property
     def _content(self) -> str:
@@ -68,6 +70,12 @@ class ModelReference:
             return machine[function](*passed)
         except Exception as error:  # checks of shapes, and whatever a PrimFunc asserts
             raise RefusedInputsError(f"TVM llvm: {last_line(error)}") from error
+
+
+def _threaded(module: Any) -> list[str]:
+    """The functions that are scheduled for a GPU already."""
+    texts = {var.name_hint: function.script(show_meta=False) for var, function in module.functions_items()}
+    return [name for name, text in texts.items() if "T.thread_binding(" in text or "T.launch_thread(" in text]
 
 
 def last_line(error: Exception) -> str:

@@ -48,7 +48,7 @@ def host_function(
     """
     builder = _Builder(name, kernels, extents)
     params = tuple(builder.param(function, param) for param in function.params)
-    body = tuple(builder.block(function.body))
+    body = (*builder.offsets(function), *builder.block(function.body))
     found = HostFunction(name, params, body, golden)
     launches = found.launches()
     if launches:
@@ -88,6 +88,11 @@ class _Builder:
         name = self.names.new(info.key, info.name)
         dtype, _ = read.scalar_dtype(info.dtype, f"{self.function}, {name}")
         return BufferParam(name, tuple(expression(dim, self.names) for dim in info.shape), dtype, info.scope)
+
+    def offsets(self, function: Any) -> list[Stmt]:
+        """Every tensor is a view of its own and begins at 0: what TVM takes of the tensor's byte offset."""
+        found = [offset for param in function.params if (offset := read.elem_offset(function, param)) is not None]
+        return [Let(self.names.of(read.key(var), read.var_name(var)), Const(0, read.dtype_of(var))) for var in found]
 
     def block(self, node: Any) -> list[Stmt]:
         """Statements of `node` as a flat list."""

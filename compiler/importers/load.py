@@ -126,12 +126,19 @@ def from_module(module: Any, name: str, shapes: Shapes | None = None) -> Model:
         raise AdrenoSimError(f"model of type {type(module).__name__}: expected a path, an ONNX model or a Relax IRModule")
     names = [var.name_hint for var in module.get_global_vars()]
     if "main" not in names or not isinstance(module["main"], tvm.relax.Function):
-        raise AdrenoSimError(f"the module has no Relax function 'main'; its functions are {', '.join(names) or 'none'}")
+        found = ", ".join(_function_text(var, function) for var, function in module.functions_items()) or "none"
+        hint = "; call PrimFuncs from one with R.call_tir" if "a PrimFunc" in found else ""
+        raise AdrenoSimError(f"the module has no Relax function 'main'; its functions are {found}{hint}")
     inputs = module_inputs(module)
     if shapes:
         module = _bind_shapes(module, inputs, shapes)
         inputs = module_inputs(module)
     return Model(name, module, inputs)
+
+
+def _function_text(var: Any, function: Any) -> str:
+    """A function's name and what it is."""
+    return f"{var.name_hint} (a {'Relax function' if isinstance(function, import_tvm().relax.Function) else 'PrimFunc'})"
 
 
 def _bind_shapes(module: Any, inputs: Sequence[ModelInput], shapes: Shapes) -> Any:

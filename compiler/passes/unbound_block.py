@@ -37,10 +37,15 @@ def bind_unbound_blocks() -> Pass:
 
 def _bind(func: Any) -> Any:
     sch = import_tvm().s_tir.Schedule(func)
-    unbound = [block for block in blocks_of(sch) if not _has_threads(sch, block)]
+    unbound = [block for block in blocks_of(sch) if _can_bind(sch, block) and not _has_threads(sch, block)]
     for block in unbound:
         bind_block(sch, block)
     return sch.mod["main"].with_attr("tirx.is_scheduled", True) if unbound else func
+
+
+def _can_bind(sch: Any, block: Any) -> bool:
+    """Whether a block says what it writes. One that does not was written by hand (TVM's sorts and scans), with its threads."""
+    return bool(sch.get(block).iter_vars) and len(sch.get(block).writes) > 0
 
 
 def _has_threads(sch: Any, block: Any) -> bool:

@@ -36,7 +36,10 @@ def is_reduction(sch: Any, block: Any) -> bool:
 
 
 def blocks_of(sch: Any) -> list[Any]:
-    """The blocks below the root, in order."""
+    """The blocks below the root, in order; none of a function without a root, which no schedule can take apart."""
+    outermost = getattr(sch.mod["main"].body, "block", None)
+    if outermost is None or str(outermost.name_hint) != "root":
+        return []
     return list(sch.get_child_blocks(sch.get_sblock("root")))
 
 
@@ -47,8 +50,8 @@ def written_buffer(sch: Any, block: Any) -> BufferInfo:
 
 
 def writes_texture(sch: Any, block: Any) -> bool:
-    """Whether the block writes a texture."""
-    return written_buffer(sch, block).scope.startswith("global.texture")
+    """Whether the block writes a texture. One that does not say what it writes was scheduled by hand, for buffers."""
+    return len(sch.get(block).writes) > 0 and written_buffer(sch, block).scope.startswith("global.texture")
 
 
 def inline_producers(sch: Any, block: Any) -> None:

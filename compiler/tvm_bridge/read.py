@@ -129,6 +129,14 @@ def buffer_param(function: Any, param: Any) -> BufferInfo | None:
     return buffer_info(param) if kind(getattr(param, "ty", None)) == "BufferType" else None
 
 
+def elem_offset(function: Any, param: Any) -> Any:
+    """The variable that stands for where in its memory a parameter's buffer begins, in elements; None where that is known."""
+    table = getattr(function, "buffer_map", None)
+    buffer = table[param] if table is not None and param in table else getattr(param, "ty", None)
+    offset = getattr(buffer, "elem_offset", None)
+    return offset if offset is not None and kind(offset) == "Var" else None
+
+
 def children(node: Any) -> Iterator[Any]:
     """Fields of a TIR node that are nodes or arrays of nodes."""
     for field in _FIELDS.get(kind(node), ()):
