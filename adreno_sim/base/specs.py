@@ -73,6 +73,18 @@ class TensorSpec:
         """Bytes of the dense tensor."""
         return math.prod(self.shape) * np.dtype(self.dtype).itemsize
 
+    def why_no_texture(self) -> str:
+        """Why no texture holds the tensor, "" where one does, or where its scope asks for none."""
+        if not self.scope.startswith("global.texture"):
+            return ""
+        if self.scope not in TEXTURE_SEPARATOR:
+            return f"storage scope {self.scope!r}: expected one of {sorted(TEXTURE_SEPARATOR)}"
+        if not self.shape or self.shape[-1] != 4 or len(self.shape) < 3:
+            return f"texture of shape {self.shape}: expected rank >= 3 and last dimension 4 (RGBA)"
+        if self.dtype not in IMAGE_CHANNEL_TYPE:
+            return f"texture of dtype {self.dtype}: no image channel type holds it"
+        return ""
+
     def lower(self) -> ViewSpec:
         """The view that holds this tensor: a buffer, or the RGBA image2d_array of TVM's texture flattening.
 
@@ -81,12 +93,8 @@ class TensorSpec:
         """
         if not self.scope.startswith("global.texture"):
             return BufferSpec(self.nbytes, self.dtype)
-        if self.scope not in TEXTURE_SEPARATOR:
-            raise UnsupportedError(f"storage scope {self.scope!r}: expected one of {sorted(TEXTURE_SEPARATOR)}")
-        if not self.shape or self.shape[-1] != 4 or len(self.shape) < 3:
-            raise UnsupportedError(f"texture of shape {self.shape}: expected rank >= 3 and last dimension 4 (RGBA)")
-        if self.dtype not in IMAGE_CHANNEL_TYPE:
-            raise UnsupportedError(f"texture of dtype {self.dtype}: no image channel type holds it")
+        if reason := self.why_no_texture():
+            raise UnsupportedError(reason)
         axis = TEXTURE_SEPARATOR[self.scope] % len(self.shape)
         return ImageSpec(
             "image2d_array",

@@ -35,7 +35,7 @@ from .outputs import compare_outputs
 from .peer import Peer
 from .prepare import CheckOptions, Inputs, Outputs, PreparedRun, Source, prepare
 from .reproduce import Reproducer
-from .support import refused_kernels, require_graphs, require_images
+from .support import refused_kernels, require_graphs, require_images, unfit_parameters
 from .twin import WideTwin
 
 INFLATED = 1.1
@@ -153,6 +153,7 @@ class _Run:
         """Refuse what the device lacks before anything runs; with keep_going, only the kernels that need it."""
         require_graphs(compiled, self.device.info)
         require_images(compiled, self.device.info)
+        self.findings.add(unfit_parameters(compiled))
         self.refused.update(refused_kernels(compiled, self.device.info))
         if self.refused and not self.options.keep_going:
             first = str(next(iter(self.refused.values())))

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from ...base.errors import UnsupportedError
 from ...base.specs import ImageSpec, TensorSpec
 from ...device.protocol import DeviceInfo
+from ...findings import Finding, Kind
 from ...profiles.ml import why_no_graphs
 from ..artifact.model import CompiledModel, KernelCode
 
@@ -37,6 +38,20 @@ def refused_kernels(model: CompiledModel, info: DeviceInfo) -> dict[str, Unsuppo
     """The kernels that the device cannot run, by name."""
     reasons = {name: kernel_lacks(code, info) for name, code in model.kernels.items()}
     return {name: UnsupportedError(f"kernel {name}: unsupported: {reason}") for name, reason in reasons.items() if reason}
+
+
+def unfit_parameters(model: CompiledModel) -> Iterator[Finding]:
+    """A finding for every texture scope that parameters of the model are annotated with and no texture holds them in."""
+    reasons: dict[str, dict[str, str]] = {}
+    for info in model.inputs:
+        shape = tuple(4 if isinstance(size, str) else size for size in info.shape)
+        if reason := TensorSpec(shape, info.dtype, info.scope).why_no_texture():
+            reasons.setdefault(info.scope, {})[info.name] = reason
+    for scope, found in reasons.items():
+        first, reason = next(iter(found.items()))
+        others = ", ".join([*found][1:4]) + (f" and {len(found) - 4} more" if len(found) > 4 else "")
+        message = f"parameter {first} of main is annotated {scope!r}, and no texture holds it ({reason}): it is given as a buffer"
+        yield Finding(Kind.WRONG_ARGUMENT, message + (f"; so are {others}" if others else ""), tensor=first, count=len(found))
 
 
 def require_graphs(model: CompiledModel, info: DeviceInfo) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...base.errors import AdrenoSimError
-from ...base.specs import View
+from ...base.specs import TensorSpec, View
 from ...device.protocol import Device, Kernel, MLProgram
 from ...mlops.graph import parse
 from ..artifact.host_function import HostFunction, Launch
@@ -73,7 +73,7 @@ class VirtualMachine:
         result: Value = None
         try:
             for info, array in zip(self.model.inputs, arrays, strict=True):
-                arguments.append(self._upload(info.name, array, info.scope))
+                arguments.append(self._upload(info.name, array, _scope_of(info, array)))
             result = self.call(ENTRY, list(arguments))
             self.device.finish()
             return _download(result)
@@ -203,6 +203,12 @@ def _check_input(info: TensorInfo, array: np.ndarray, symbols: dict[str, int]) -
     if not fits:
         wanted = ", ".join(f"{dim}={symbols[dim]}" if isinstance(dim, str) and dim in symbols else str(dim) for dim in info.shape)
         raise AdrenoSimError(f"input {info.name!r}: expected {info.dtype} ({wanted}), given {array.dtype.name} {array.shape}")
+
+
+def _scope_of(info: TensorInfo, array: np.ndarray) -> str:
+    """The scope of a parameter: a plain buffer where no texture holds what is annotated as one, as callers of TVM's runtime, who
+    know nothing of scopes, pass it."""
+    return "global" if TensorSpec(array.shape, info.dtype, info.scope).why_no_texture() else info.scope
 
 
 def _download(value: Value) -> list[np.ndarray]:
