@@ -187,6 +187,13 @@ DEFECTS: tuple[Defect, ...] = (
         "texture",
         lowers(models.dropout, "texture"),
     ),
+    Defect(
+        "function-names",
+        "the kernel of a function that a Python lambda made has a name that OpenCL C does not know",
+        "function-names",
+        "buffer",
+        run(models.unnamed_function, "buffer"),
+    ),
     _in_textures(
         "constant-rank",
         "constant-rank",

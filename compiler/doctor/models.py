@@ -99,6 +99,18 @@ def dropout() -> Any:
     return module(lambda x: import_tvm().relax.TupleGetItem(_ops().nn.dropout(conv(x), 0.5), 0))
 
 
+def unnamed_function() -> Any:
+    """A function that TVM names after the Python lambda that made it."""
+    tvm = import_tvm()
+    builder = tvm.relax.BlockBuilder()
+    x = tvm.relax.Var("x", tensor_type(IMAGE, "float32"))
+    with builder.function("main", [x]):
+        with builder.dataflow():
+            result = builder.emit_output(builder.call_te(lambda a: tvm.topi.multiply(a, 2.0), x))
+        builder.emit_func_output(result)
+    return builder.get()
+
+
 def stacked_sum() -> Any:
     """Two convolutions added as TVM imports ONNX's Sum."""
     return module(lambda x: _ops().nn.relu(_ops().sum(_ops().stack([conv(x), conv(x, kernel=1)], axis=0), axis=[0])))

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ...base.errors import AdrenoSimError, UncompiledError, UnsupportedError
+from ...base.errors import AdrenoSimError, BuildError, UncompiledError, UnsupportedError
 from ..artifact.host_function import HostFunction
 from ..artifact.model import ENTRY, CompiledModel, KernelCode, ResultInfo, TensorInfo, TupleInfo
 from ..artifact.validate import validate, walk
@@ -44,6 +44,7 @@ def _extract(lowered: Lowered, name: str) -> CompiledModel:
     graphs, runners = graph_functions(lowered, pool)
     hosts = _host_functions(lowered, functions, kernels, extents, runners)
     used = {launch.kernel for host in hosts.values() for launch in host.launches()}
+    _require_names(used)
     main = _main(lowered)
     model = CompiledModel(
         name=name,
@@ -63,6 +64,13 @@ def _extract(lowered: Lowered, name: str) -> CompiledModel:
     validate(model)
     symbolic = any(isinstance(dim, str) for info in model.inputs for dim in info.shape)
     return model if symbolic else replace(model, plan=extract_plan(model))
+
+
+def _require_names(kernels: set[str]) -> None:
+    """Raise BuildError for a kernel whose name is no identifier: as no driver compiles it, nothing here does."""
+    for name in sorted(kernels):
+        if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII):
+            raise BuildError(f"kernel {name}: its name is none of OpenCL C, so that no driver compiles it: rename the PrimFunc")
 
 
 def _target_name(target: Any) -> str:

@@ -9,6 +9,7 @@ from ..tvm_bridge.versions import tvm_series
 from . import (
     constant_rank,
     elementwise_texels,
+    function_names,
     inference_dropout,
     packed_convolution,
     packed_transpose,
@@ -27,6 +28,7 @@ from .base import Fix
 
 FIXES: tuple[Fix, ...] = (
     private_function.FIX,
+    function_names.FIX,
     inference_dropout.FIX,
     stacked_sum.FIX,
     constant_rank.FIX,
