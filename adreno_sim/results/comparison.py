@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .expected import Expected
+from .masking import unmasked
 
 TOLERANCE = {"float64": 1e-9, "float32": 1e-3, "float16": 2.0**-8}
 """Relative tolerance; for float16 it supposes accumulation in fp32."""
@@ -98,7 +99,7 @@ def compare(got: np.ndarray, golden: np.ndarray | Expected, tolerance: float | N
     flat_got, flat_golden = np.ascontiguousarray(got).reshape(-1), np.ascontiguousarray(golden).reshape(-1)
     value = flat_golden if expected.value is None else expected.value.reshape(-1)
     limits = None if tolerance is not None or expected.allowed is None else expected.allowed.reshape(-1)
-    rms = _rms(flat_golden)
+    rms = _rms(unmasked(flat_golden))
     worst = _Worst()
     for start in range(0, flat_got.size, CHUNK):
         part = slice(start, start + CHUNK)
@@ -191,7 +192,7 @@ def ulp_distance(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 def why_uninformative(golden: np.ndarray, rms: float | None = None) -> str:
     """The reason why agreement with `golden` could not fail (constant, saturated, empty), or "". One element is informative."""
-    flat = golden.reshape(-1)
+    flat = unmasked(golden.reshape(-1))
     if flat.size == 0:
         return "no elements"
     if flat.size > 1 and bool((flat == flat[0]).all()):

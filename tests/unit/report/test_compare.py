@@ -133,3 +133,44 @@ def test_comparisons_that_say_something():
 def test_every_array_agrees_with_itself(golden):
     result = compare(golden.copy(), golden)
     assert result.ok and result.max_abs == 0 and result.max_ulp == 0
+
+
+MASKS = [float("-inf"), float(np.finfo("float32").min), -1e9, -65504.0, -1e4]
+
+
+def masked_scores(mask, dtype="float32"):
+    """Scores of 16 places, those after each place masked."""
+    scores = np.random.default_rng(3).standard_normal((4, 16, 16)).astype(dtype)
+    return np.where(np.tril(np.ones((16, 16), bool)), scores, np.array(mask, dtype))
+
+
+@pytest.mark.parametrize(
+    ("mask", "dtype"), [*((mask, "float32") for mask in MASKS), (float("-inf"), "float16"), (-1e4, "float16")]
+)
+def test_masked_scores_say_something_and_are_judged_by_what_is_left(mask, dtype):
+    golden = masked_scores(mask, dtype)
+    assert compare(golden.copy(), golden).is_informative
+    wrong = golden.copy()
+    wrong[2, 5, 3] += np.array(0.1, dtype)
+    assert compare(wrong, golden).wrong == 1
+    unmasked = golden.copy()
+    unmasked[0, 3, 9] = 0
+    assert compare(unmasked, golden).wrong == 1
+
+
+def test_what_overflows_or_is_all_masked_says_nothing_as_before():
+    with np.errstate(over="ignore"):
+        wide = (np.random.default_rng(0).standard_normal(1000) * 60000).astype("float16")
+    assert "infinite" in compare(wide, wide).uninformative and np.isneginf(wide).any()
+    few = np.full(1000, -1e9, "float32")
+    few[:3] = 1, 2, 3
+    assert compare(few, few).uninformative
+    same = np.where(np.arange(1000) < 500, np.float32(2), np.float32(-np.inf))
+    assert "every element is 2" in compare(same, same).uninformative
+
+
+def test_values_that_range_widely_are_no_masks():
+    wide = (np.random.default_rng(0).standard_normal(1000) * 1e6).astype("float32")
+    wrong = wide.copy()
+    wrong[0] += 100  # within 1e-3 of the rms of all
+    assert compare(wrong, wide).ok
