@@ -92,7 +92,7 @@ class _Run:
     """One check: fills a Report stage by stage.
 
     asked: the caller's RunOptions, which a second device gets too. refused: kernels that do not build, by name, with the
-    reason.
+    reason. audited: kinds of findings about the memory plan.
     """
 
     device: Device
@@ -103,6 +103,7 @@ class _Run:
     unchecked: list[str] = field(default_factory=list)
     findings: FindingList = field(default_factory=FindingList)
     refused: dict[str, AdrenoSimError] = field(default_factory=dict)
+    audited: set[Kind] = field(default_factory=set)
     reproducer: Reproducer | None = None
     peer: Peer | None = None
 
@@ -200,6 +201,7 @@ class _Run:
         audited = audit(whole, DeviceRules.of_device(self.device), self.options.plan or "tvm")
         report.planner, report.plan_causes = self.options.plan or "", audited.causes
         self.findings.add(audited.findings)
+        self.audited = {finding.kind for finding in audited.findings}
         plan = report.plan
         if plan is not None and plan.inflation > INFLATED:
             message = (
@@ -278,8 +280,7 @@ class _Run:
 
         What a device refuses is a finding, unless the audit of the plan has said as much.
         """
-        told = {finding.kind for finding in self.findings.as_list()}
-        if isinstance(error, DeviceError) and (finding := rejected_call(error)).kind not in told:
+        if isinstance(error, DeviceError) and (finding := rejected_call(error)).kind not in self.audited:
             self.findings.add([finding])
         errors = any(finding.severity is Severity.ERROR for finding in self.findings.as_list())
         if not errors and not (self.options.keep_going and report.kernels):

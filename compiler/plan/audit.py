@@ -46,6 +46,7 @@ def audit(plan: MemoryPlan, rules: DeviceRules, planner: str = "tvm") -> Audit:
         _check_overlaps(plan, rules),
         _check_reuse_rule(plan, planner),
         _check_images(plan, rules),
+        _check_pitches(plan, rules),
         _check_alignment(plan, rules),
         _check_limits(plan, rules),
         _check_written_first(plan),
@@ -156,6 +157,15 @@ def _check_images(plan: MemoryPlan, rules: DeviceRules) -> Iterator[Finding]:
             f"{rules.device} has no image2d_array over a buffer (cl_ext_image_from_buffer): each is memory of its own there"
         )
         yield Finding(Kind.NO_IMAGE_FROM_BUFFER, message, tensor=textures[0].id, count=len(textures))
+
+
+def _check_pitches(plan: MemoryPlan, rules: DeviceRules) -> Iterator[Finding]:
+    refused = [(tensor, why) for tensor in plan.tensors if (why := rules.refused_pitch(_spec(tensor)))]
+    if refused:
+        tensor, why = refused[0]
+        more = f" (the first of {len(refused)} textures)" if len(refused) > 1 else ""
+        message = f"{_tensor_text(tensor)}: {rules.device} refuses the image that TVM's runtime makes, {why}{more}"
+        yield Finding(Kind.WRONG_ARGUMENT, message, tensor=tensor.id, count=len(refused))
 
 
 def _check_alignment(plan: MemoryPlan, rules: DeviceRules) -> Iterator[Finding]:

@@ -12,6 +12,7 @@ from ...device.protocol import Device
 from ...image import format_of
 from ...results.plan_summary import PlanSummary
 from ..artifact.memory_plan import FixedTensor, MemoryPlan, PlannedStorage, PlannedTensor, PlannedWorkspace, SymbolRange
+from ..run.texture_views import device_view
 from .lifetimes import Lifetimes, TensorLife, trace
 
 if TYPE_CHECKING:
@@ -40,8 +41,8 @@ def row_aligned_sizes(alignment: int = ROW_ALIGNMENT) -> Size:
 
 
 def device_sizes(device: Device) -> Size:
-    """Sizes as `device` lays views out."""
-    return lambda spec: device.view_nbytes(spec.lower())
+    """Sizes as `device` lays out the views that TVM's runtime makes."""
+    return lambda spec: device.view_nbytes(device_view(spec, device))
 
 
 def extract_plan(

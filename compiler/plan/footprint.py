@@ -22,7 +22,7 @@ from .plan_file import SCHEMA as PLAN_SCHEMA
 from .plan_file import plan_from_json, plan_to_json, read_object
 from .problem import Problem
 from .replan import AS_COMPILED, allocation_of, with_rules
-from .rules import DeviceRules
+from .rules import DeviceRules, spec_of
 from .trace import SCHEMA as TRACE_SCHEMA
 from .trace import read as read_trace
 
@@ -137,6 +137,9 @@ def _judge(allocation: Allocation, rules: DeviceRules) -> Row:
     if inside and not rules.image_views:
         why = f"{inside} textures at offsets take images over buffers, which {rules.device} has not (cl_ext_image_from_buffer)"
         return replace(line, fits=False, note=why)
+    refused = [why for item in allocation.problem.items if item.shape and (why := rules.refused_pitch(spec_of(item)))]
+    if refused:
+        return replace(line, fits=False, note=f"{rules.device} refuses the images of {len(refused)} textures, {refused[0]}")
     return line
 
 

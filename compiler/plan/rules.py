@@ -13,10 +13,14 @@ from ...base.specs import BufferSpec, ImageSpec, TensorSpec
 from ...device.protocol import Device
 from ...image import format_of, layout_under
 from ...profiles.profile import Profile
+from ..run.texture_views import row_pitch, with_runtime_pitch
 from .problem import Item, Problem, from_plan
 
 if TYPE_CHECKING:
     from ..artifact.memory_plan import MemoryPlan
+
+TEXTURE = "image2d_array"
+"""The kind of every texture of TVM's."""
 
 IMAGE_LIMITS = {"width": "IMAGE2D_MAX_WIDTH", "height": "IMAGE2D_MAX_HEIGHT", "depth_or_layers": "IMAGE_MAX_ARRAY_SIZE"}
 """Extent of an image2d_array -> the device limit on it."""
@@ -56,9 +60,8 @@ class DeviceRules:
     @property
     def text(self) -> str:
         """The rule in words."""
-        rows = {"bytes": f"rows of {self.pitch} bytes", "pixels": f"rows of {self.pitch} texels", "hardware": "rows of 64 texels"}
-        layers = ", layers of 4096 bytes" if self.pitch_rule == "hardware" else ""
-        return f"{self.device}, texture {rows[self.pitch_rule]}{layers}"
+        device = {"pixels": f", of which it takes multiples of {self.pitch} texels", "hardware": ", layers of 4096 bytes"}
+        return f"{self.device}, texture rows of {self.pitch} bytes{device.get(self.pitch_rule, '')}"
 
     @property
     def pitch(self) -> int:
@@ -70,8 +73,11 @@ class DeviceRules:
         return int(self.limits.get("MAX_MEM_ALLOC_SIZE") or 0) or None
 
     def size(self, spec: TensorSpec) -> int:
-        """Bytes of a tensor, pitch padding included. UnsupportedError or DeviceError for what no texture can be."""
-        view = spec.lower()
+        """Bytes of a tensor, padding of the row pitch that TVM's runtime passes included.
+
+        UnsupportedError or DeviceError for what no texture can be.
+        """
+        view = with_runtime_pitch(spec.lower(), (TEXTURE,), self.limits)
         return view.nbytes if isinstance(view, BufferSpec) else layout_under(view, self.pitch_rule, self.pitch).nbytes
 
     def view_size(self, spec: TensorSpec) -> int:
@@ -87,6 +93,15 @@ class DeviceRules:
         base = int(self.limits.get("IMAGE_BASE_ADDRESS_ALIGNMENT") or 64) if self.pitch_rule != "hardware" else 64
         unit = format_of(view.order, view.channel_type).texel_bytes if self.pitch_rule == "pixels" else 1
         return math.lcm(sub_buffer, base * unit)
+
+    def refused_pitch(self, spec: TensorSpec) -> str:
+        """Why clCreateImage refuses the row pitch that TVM's runtime passes for a texture over a buffer; "" where it does not."""
+        view = spec.lower()
+        alignment = int(self.limits.get("IMAGE_PITCH_ALIGNMENT") or 0)
+        if not isinstance(view, ImageSpec) or not self.image_views or self.pitch_rule != "pixels" or not alignment:
+            return ""
+        needed, given = alignment * format_of(view.order, view.channel_type).texel_bytes, row_pitch(view, self.limits)
+        return f"row pitch {given:,}: expected a multiple of {needed:,} bytes, {alignment} texels" if given % needed else ""
 
     def over_limit(self, spec: TensorSpec) -> str:
         """Why no view of the tensor can be made on this device; "" where one can."""

@@ -12,6 +12,7 @@ from ...base.errors import AdrenoSimError, DeviceError
 from ...base.specs import BufferSpec, Storage, TensorSpec, ViewSpec
 from ...device.protocol import Device
 from ..artifact.memory_plan import RUNTIME_COPY, MemoryPlan, PlannedTensor
+from ..run.texture_views import device_view
 
 CHUNK = 1 << 24
 """Bytes written at a time. A driver may take memory only when it is written to."""
@@ -80,7 +81,7 @@ def try_plan(plan: MemoryPlan, device: Device, planner: str) -> Trial:
             if tensor.storage not in made:
                 continue
             try:
-                view = device.view(made[tensor.storage], _spec(tensor), tensor.offset)
+                view = device.view(made[tensor.storage], _spec(tensor, device), tensor.offset)
             except AdrenoSimError as error:
                 what = f"{tensor.id} ({tensor.dtype} {'x'.join(map(str, tensor.shape))})"
                 refused.append(_refusal(what, error, tensor.storage in placed))
@@ -106,11 +107,11 @@ def _fill(device: Device, storage: Storage, nbytes: int) -> None:
         view.release()
 
 
-def _spec(tensor: PlannedTensor) -> ViewSpec:
-    """The tensor's view; one whose shape is not known (of a trace) is bytes."""
+def _spec(tensor: PlannedTensor, device: Device) -> ViewSpec:
+    """The tensor's view as TVM's runtime asks for it; one whose shape is not known (of a trace) is bytes."""
     if not tensor.shape:
         return BufferSpec(tensor.right_bytes, "uint8")
-    return TensorSpec(tensor.shape, tensor.dtype, tensor.scope).lower()
+    return device_view(TensorSpec(tensor.shape, tensor.dtype, tensor.scope), device)
 
 
 def _refusal(what: str, error: AdrenoSimError, planned: bool) -> Refusal:

@@ -28,6 +28,7 @@ from ..artifact.host_function import (
     Var,
 )
 from .scalars import Number, Scope, buffer_of, checked_index, evaluate, fit, integer
+from .texture_views import with_runtime_pitch
 from .values import HeapValue, Tensor, allocate_tensor
 
 Triple = tuple[int, int, int]
@@ -174,8 +175,9 @@ def _alloc_buffer(frame: Frame, stmt: AllocBuffer, drops: list[Callable[[], None
 
 def _alloc_image(frame: Frame, stmt: AllocImage, drops: list[Callable[[], None]]) -> None:
     width, height, layers = (integer(extent, frame.scope) for extent in (stmt.width, stmt.height, stmt.layers))
-    spec = ImageSpec("image2d_array", width, height, layers, channel_type=IMAGE_CHANNEL_TYPE[stmt.dtype])
     device = _device(frame)
+    image = ImageSpec("image2d_array", width, height, layers, channel_type=IMAGE_CHANNEL_TYPE[stmt.dtype])
+    spec = with_runtime_pitch(image, device.info.image_views, device.info.limits)
     storage = device.allocate(device.view_nbytes(spec))
     drops.append(lambda: device.free(storage))
     view = device.view(storage, spec)

@@ -10,6 +10,7 @@ import numpy as np
 from ...base.errors import UnsupportedError
 from ...base.specs import BufferSpec, Storage, TensorSpec, View
 from ...device.protocol import Device
+from .texture_views import device_view
 
 
 class RefCounted:
@@ -53,7 +54,7 @@ class ViewHandle(RefCounted):
 
     def __init__(self, owner: StorageHandle, spec: TensorSpec, offset: int = 0, name: str = ""):
         super().__init__()
-        view = spec.lower()
+        view = device_view(spec, owner.device)
         self.view: View = owner.device.view(owner.storage, view, offset)
         self.owner = owner
         self.name = name
@@ -134,7 +135,7 @@ def logical_shape(view: View) -> tuple[int, ...]:
 def allocate_tensor(device: Device, shape: tuple[int, ...], dtype: str, scope: str, name: str) -> Tensor:
     """A tensor in a storage of its own, both ending together."""
     spec = TensorSpec(shape, dtype, scope)
-    owner = StorageHandle(device, device.view_nbytes(spec.lower()))
+    owner = StorageHandle(device, device.view_nbytes(device_view(spec, device)))
     try:
         return Tensor(shape, dtype, scope, ViewHandle(owner, spec), name)
     finally:

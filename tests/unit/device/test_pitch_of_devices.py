@@ -1,4 +1,4 @@
-"""One formula for the rows of an image: what a plan reserves for a texture is what the device's view of it takes."""
+"""One formula for the rows of a texture, that of TVM's runtime: what a plan reserves is what the device's view of it takes."""
 
 from types import SimpleNamespace
 
@@ -9,6 +9,7 @@ from adreno_sim.base.errors import DeviceError
 from adreno_sim.base.run_options import RunOptions
 from adreno_sim.base.specs import ImageSpec, TensorSpec
 from adreno_sim.compiler.plan.rules import DeviceRules
+from adreno_sim.compiler.run.texture_views import device_view
 from adreno_sim.profiles.profile import load
 
 TEXTURES = [
@@ -44,17 +45,23 @@ def opened(monkeypatch):
 def test_a_plan_for_a_real_device_has_the_room_of_its_views(extensions, alignment, opened):
     device = opened(extensions, **({} if alignment is None else {"IMAGE_PITCH_ALIGNMENT": alignment}))
     rules = DeviceRules.of_device(device)
-    sizes = [device.view_nbytes(texture.lower()) for texture in TEXTURES]
+    sizes = [device.view_nbytes(device_view(texture, device)) for texture in TEXTURES]
     assert [rules.view_size(texture) for texture in TEXTURES] == sizes
-    assert (sizes == [texture.nbytes for texture in TEXTURES]) == (ANY not in extensions) == (not rules.image_views)
+    assert rules.image_views == (ANY in extensions)
+    is_dense = sizes == [texture.nbytes for texture in TEXTURES]
+    assert is_dense == (ANY not in extensions or alignment == 4)  # a texel has 4 bytes at least
 
 
 def test_a_texture_of_the_review(opened):
     device = opened(ANY, IMAGE_PITCH_ALIGNMENT=64)
     texture = TensorSpec((8, 28, 28, 4), "float32", "global.texture")
-    assert DeviceRules.of_device(device).size(texture) == device.view_nbytes(texture.lower()) == 64 * 16 * 28 * 8 == 229_376
+    rules, view = DeviceRules.of_device(device), device_view(texture, device)
+    assert rules.size(texture) == device.view_nbytes(view) == 448 * 28 * 8 == 100_352 and view.row_pitch == 448
+    assert device.view_nbytes(texture.lower()) == 64 * 16 * 28 * 8 == 229_376  # where the pitch is left to the device
+    assert rules.refused_pitch(texture) == "row pitch 448: expected a multiple of 1,024 bytes, 64 texels"
     without = opened(ANY)
-    assert DeviceRules.of_device(without).size(texture) == without.view_nbytes(texture.lower()) == 100_352
+    assert DeviceRules.of_device(without).size(texture) == without.view_nbytes(device_view(texture, without)) == 100_352
+    assert DeviceRules.of_device(without).refused_pitch(texture) == ""
 
 
 @pytest.mark.parametrize("rule", ["bytes", "pixels", "hardware"])
@@ -63,7 +70,27 @@ def test_a_plan_for_a_simulated_device_has_the_room_of_its_views(profile, rule):
     device = open_device(f"sim:{profile},pitch_rule={rule}")
     for rules in (DeviceRules.of_device(device), DeviceRules.of_profile(load(profile), rule)):
         assert rules.image_views == ("image2d_array" in device.info.image_views) and rules.pitch_rule == device.info.pitch_rule
-        assert [rules.view_size(texture) for texture in TEXTURES] == [device.view_nbytes(t.lower()) for t in TEXTURES]
+        assert [rules.view_size(texture) for texture in TEXTURES] == [
+            device.view_nbytes(device_view(texture, device)) for texture in TEXTURES
+        ]
+
+
+@pytest.mark.parametrize("rule", ["bytes", "pixels", "hardware"])
+@pytest.mark.parametrize("profile", ["adreno-740", "adreno-630"])
+def test_the_rules_refuse_the_row_pitches_that_the_device_refuses(profile, rule):
+    device = open_device(f"sim:{profile},pitch_rule={rule}")
+    rules = DeviceRules.of_device(device)
+    refused = 0
+    for texture in (*TEXTURES, *(TensorSpec((2, 3, 64 * n, 4), "float32", "global.texture") for n in (1, 2))):
+        view, storage = device_view(texture, device), device.allocate(1 << 22)
+        try:
+            device.view(storage, view).release()
+            assert rules.refused_pitch(texture) == ""
+        except DeviceError as error:
+            assert error.code == "CL_INVALID_IMAGE_FORMAT_DESCRIPTOR" and rules.refused_pitch(texture)
+            refused += 1
+        device.free(storage)
+    assert bool(refused) == ((profile, rule) == ("adreno-740", "pixels")) and refused <= len(TEXTURES)
 
 
 def test_pitches_that_a_driver_is_told(opened):

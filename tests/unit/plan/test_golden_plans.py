@@ -32,8 +32,6 @@ PUBLISHED = {
     "zfnet512": (13.84, 13.84, 19.40, 26.04, 13.69),
     "text_detector": (34.96, 9.59, 25.56, 60.76, 6.23),
 }
-PIXELS = {"squeezenet": 6.40, "vgg19": 30.77, "inception_v1": 10.10, "inception_v2": 8.23, "text_detector": 11.03}
-"""With right sizes at rows of 64 texels, where that differs."""
 
 
 def rules(device):
@@ -76,8 +74,9 @@ def test_figures_are_as_published(network):
     assert planned["relay-1d2d"].total == pytest.approx(relay, rel=0.01)
     assert planned["naive"].total == pytest.approx(naive, rel=0.01)
     assert planned["tvm"].bound == pytest.approx(bound, rel=0.01)
-    by_texels = measure(plan, rules("adreno-740 pixels"), ["tvm-fixed"]).of("tvm-fixed").total
-    assert by_texels == pytest.approx(PIXELS.get(network, PUBLISHED[network][1]) * 1e6, rel=0.01)
+    by_texels = measure(plan, rules("adreno-740 pixels"), ["tvm-fixed"])
+    assert by_texels.of("tvm-fixed").total == planned["tvm-fixed"].total  # the rows of TVM's runtime, and refused:
+    assert not any(row.fits for row in by_texels.rows) and all("refuses the images of" in row.note for row in by_texels.rows)
 
 
 @pytest.mark.parametrize("network", NETWORKS)

@@ -13,7 +13,7 @@ from adreno_sim.compiler.plan.rules import DeviceRules
 from adreno_sim.profiles.profile import load
 
 RULES = DeviceRules.of_profile(load("adreno-740"))
-PIXELS = DeviceRules.of_profile(load("adreno-740"), "pixels")
+PIXELS, LAYERS = (DeviceRules.of_profile(load("adreno-740"), rule) for rule in ("pixels", "hardware"))
 
 
 def plan():
@@ -41,11 +41,20 @@ def test_a_sound_plan():
 
 
 def test_a_view_beyond_its_storage():
-    result = audit(plan(), PIXELS)  # rows of 64 texels: 6 x 1024 bytes where 1024 were planned
+    result = audit(plan(), LAYERS)  # layers of 4096 bytes: 2 of them where 1024 bytes were planned
     assert kinds(result) == [("view-larger-than-storage", name) for name in ("xt", "t0", "t1", "t2")]
-    assert "t0 of twice (float32 2x3x5x4, global.texture) ends at byte 6,144 of storage s0, which has 1,024" in (
+    assert "t0 of twice (float32 2x3x5x4, global.texture) ends at byte 8,192 of storage s0, which has 1,024" in (
         result.findings[1].message
     )
+
+
+def test_rows_that_the_device_refuses():
+    """Of 5 texels, for which TVM's runtime passes 128 bytes; of 64, for which it passes what the device wants."""
+    (finding,) = audit(plan(), PIXELS).findings
+    assert (finding.kind.label, finding.tensor, finding.count) == ("wrong-argument", "xt", 4)
+    assert "refuses the image that TVM's runtime makes, row pitch 128: expected a multiple of 1,024 bytes" in finding.message
+    wide = replace(plan(), tensors=tuple(replace(t, shape=(2, 3, 64, 4)) for t in plan().tensors if t.id == "t1"))
+    assert "wrong-argument" not in [kind for kind, _ in kinds(audit(wide, PIXELS))]
 
 
 def test_a_view_that_only_the_page_holds():

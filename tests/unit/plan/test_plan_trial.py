@@ -45,8 +45,11 @@ def test_what_a_device_refuses(plan):
     trial = try_plan(plan, small, "x")
     assert {refusal.code for refusal in trial.refused} == {"CL_INVALID_BUFFER_SIZE"}
     assert small.pool_stats().used == 0
-    wide = open_device("sim:adreno-740", pitch_rule="pixels")  # the storages were planned for narrower rows
-    trial = try_plan(plan, wide, "x")
+    by_texels = open_device("sim:adreno-740", pitch_rule="pixels")  # the row pitch that TVM's runtime passes is none of its
+    trial = try_plan(plan, by_texels, "x")
+    assert {refusal.code for refusal in trial.refused} == {"CL_INVALID_IMAGE_FORMAT_DESCRIPTOR"} and trial.refused
+    layered = open_device("sim:adreno-740", pitch_rule="hardware")  # the storages were planned for layers without padding
+    trial = try_plan(plan, layered, "x")
     assert {refusal.code for refusal in trial.refused} == {"CL_INVALID_IMAGE_SIZE"} and trial.refused
     crooked = replace(plan, tensors=tuple(replace(t, offset=t.offset + 4) for t in plan.tensors))
     assert try_plan(crooked, open_device("sim:adreno-740"), "x").refused
@@ -74,11 +77,11 @@ def test_the_command(tmp_path, capsys):
 
 
 def test_refusals_and_whose_they_are(tmp_path, capsys, monkeypatch):
-    """With rows of texels a storage that is left alone is too small under every plan: told, but no planner's fault."""
+    """With layers of 4096 bytes a storage that is left alone is too small under every plan: told, but no planner's fault."""
     path = tmp_path / "model.asim"
     handmade.texture().save(path)
     args = ["footprint", str(path), "--measure"]
-    assert main([*args, "--pitch-rule", "pixels"]) == 0
+    assert main([*args, "--pitch-rule", "hardware"]) == 0
     shown = capsys.readouterr().out
     assert "as compiled: t1 (float32 2x3x5x4): CL_INVALID_IMAGE_SIZE" in shown and "refused by the device" not in shown
     assert "arena: t0 (float32 2x3x5x4) (left alone by every planner): CL_INVALID_IMAGE_SIZE" in shown
