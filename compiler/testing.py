@@ -1,6 +1,8 @@
 """Helpers in the shape of TVM's own tests for Adreno, so that such a test file runs here by changing one import.
 
-    from adreno_sim.compiler.testing import requires_adreno_opencl_vulkan, verify_results
+    from adreno_sim.compiler.testing import skip_unless_adreno_opencl_vulkan, verify_results
+
+Importing this module makes `tvm.testing` count Adreno targets as enabled, for the marks of these files.
 
 Devices, pipeline and checks are those of pytest's --adreno-device, --adreno-pipeline and --adreno-checks; without the
 plugin, of ADRENO_SIM_DEVICE, ADRENO_SIM_PIPELINE and ADRENO_SIM_CHECKS.
@@ -8,6 +10,7 @@ plugin, of ADRENO_SIM_DEVICE, ADRENO_SIM_PIPELINE and ADRENO_SIM_CHECKS.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -18,6 +21,7 @@ from ..base.errors import AdrenoSimError, UncompiledError, UnsupportedError
 from ..base.pytest_settings import current
 from ..device.protocol import Device
 from .importers.load import load_model
+from .tvm_bridge import test_gates
 from .tvm_bridge.versions import import_tvm
 
 if TYPE_CHECKING:
@@ -35,11 +39,29 @@ def _always(test: Test) -> Test:
 requires_adreno_opencl_vulkan = requires_adreno_opencl = skip_unless_adreno_opencl_vulkan = _always
 
 
+def skip_unless_adreno_clml(test: Test) -> Test:
+    """Skips where TVM was built without OpenCL ML, as TVM's own mark does: these tests look at what its code generator writes."""
+    import pytest
+
+    reason = (
+        "TVM was built without OpenCL ML, whose code generator this test looks at; adreno-sim check --target clml has its own"
+    )
+    marked: Test = pytest.mark.skipif(not test_gates.has_clml(), reason=reason)(test)
+    return marked
+
+
+requires_adreno_clml = skip_unless_adreno_clml
+
+
 def parametrize_targets(*targets: Any) -> Callable[[Test], Test]:
     """As `tvm.testing.parametrize_targets`, without asking whether TVM's own runtime has a device for the targets."""
     import pytest
 
     return pytest.mark.parametrize("target", targets, ids=[_target_name(target) for target in targets])
+
+
+with contextlib.suppress(AdrenoSimError):  # without TVM there is nothing to test, as the first call says
+    test_gates.open_gates(parametrize_targets)
 
 
 def verify_results(mod: IRModule, target: Target | str, ref_target: Target | str = "llvm") -> None:

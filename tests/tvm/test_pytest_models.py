@@ -50,10 +50,13 @@ def test_no_planner(adreno_plan):
 """
 
 TVM_STYLE = """
-import tvm
+import pytest
 from adreno_sim.compiler.testing import (
-    build_and_run, parametrize_targets, requires_adreno_opencl_vulkan, run_local, verify_results,
+    build_and_run, parametrize_targets, requires_adreno_opencl_vulkan, run_local, skip_unless_adreno_clml,
+    skip_unless_adreno_opencl_vulkan, verify_results,
 )
+import tvm
+import tvm.testing
 from models import Network
 
 TARGETS = [tvm.target.Target("qcom/adreno-opencl-texture"), tvm.target.Target("qcom/adreno-opencl")]
@@ -63,6 +66,24 @@ ref_target = tvm.target.Target("llvm")
 @parametrize_targets(*TARGETS)
 def test_network(target):
     verify_results(Network, target, ref_target)
+
+@skip_unless_adreno_opencl_vulkan
+@pytest.mark.skipif(not tvm.testing.device_enabled(TARGETS[0]), reason="opencl not enabled")
+def test_marked():
+    verify_results(Network, TARGETS[1], ref_target)
+
+@getattr(tvm.testing, "parametrize_targets", parametrize_targets)(TARGETS[1])
+def test_parametrized(target):
+    verify_results(Network, target, ref_target)
+
+@pytest.mark.skipif(not tvm.testing.device_enabled("cuda"), reason="no cuda here")
+def test_other_targets_are_judged_as_before():
+    pass
+
+@skip_unless_adreno_clml
+@pytest.mark.parametrize("shape", [1, 2])
+def test_clml(shape):
+    pass
 
 def test_outputs():
     import numpy as np
@@ -130,7 +151,10 @@ def test_check_plan_and_snapshot(run, pytester):
 
 
 def test_a_file_in_tvm_style_passes(run):
-    run("test_style.py", "--adreno-device=sim:adreno-740").assert_outcomes(passed=3)
+    result = run("test_style.py", "--adreno-device=sim:adreno-740", "-rs")
+    result.assert_outcomes(passed=5, skipped=3)
+    for why in ("TVM was built without OpenCL ML, *", "no cuda here"):
+        result.stdout.fnmatch_lines([f"SKIPPED * {why}"])
 
 
 def test_what_the_pipeline_does_not_compile_fails_and_what_the_device_lacks_is_skipped(run, pytester):

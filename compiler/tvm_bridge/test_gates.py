@@ -1,0 +1,52 @@
+"""Opens the gates of `tvm.testing` for Adreno targets: TVM's own test files ask there whether their device is present."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from .versions import import_tvm
+
+Gate = Callable[..., Any]
+
+
+def open_gates(parametrize: Gate) -> None:
+    """From now on `tvm.testing.device_enabled` holds for Adreno targets, and `parametrize_targets` of them is `parametrize`.
+
+    Other targets are judged as before. TVM 0.26 and 0.27 skip by the first, 0.25 by the second; both ask for an OpenCL runtime,
+    which TVM's packages do not have, and which nothing here needs.
+    """
+    import_tvm()
+    import tvm.testing
+
+    gates = tvm.testing
+    if getattr(gates.device_enabled, "knows_adreno", False):
+        return
+    gates.device_enabled = _gate(gates.device_enabled, lambda *_: True)
+    if hasattr(gates, "parametrize_targets"):
+        gates.parametrize_targets = _gate(gates.parametrize_targets, parametrize)
+
+
+def _gate(before: Gate, for_adreno: Gate) -> Gate:
+    """What calls `for_adreno` where every target is one of Adreno's, else what was there before."""
+
+    @functools.wraps(before)
+    def gate(*targets: Any, **keywords: Any) -> Any:
+        chosen = for_adreno if targets and all(map(is_adreno, targets)) else before
+        return chosen(*targets, **keywords)
+
+    gate.knows_adreno = True  # type: ignore[attr-defined]
+    return gate
+
+
+def is_adreno(target: Any) -> bool:
+    """A target of TVM's for Adreno: one of its tags, or a Target with that key."""
+    if isinstance(target, str):
+        return target.startswith("qcom/adreno")
+    return "adreno" in getattr(target, "keys", ()) if not isinstance(target, dict) else "adreno" in target.get("keys", ())
+
+
+def has_clml() -> bool:
+    """Whether TVM was built with OpenCL ML: the packages on PyPI are not."""
+    return import_tvm().get_global_func("relax.is_openclml_runtime_enabled", allow_missing=True) is not None
