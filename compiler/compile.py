@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..base.errors import OptionError
@@ -30,15 +31,24 @@ def compile_model(
             if options.get(name):
                 raise OptionError(name, "a bundle is compiled already; give the model itself")
         return compiled
-    from .extract.module import extract
-
     model = read_model(source, given)
-    return extract(lower_model(model, given, limits, ml), model.name)
+    return extract_model(lower_model(model, given, limits, ml), model)
 
 
 def read_model(source: Any, options: CompileOptions) -> Model:
     """The model as it is, with the shapes and weights that the options say. Errors as `load_model`."""
     return load_model(source, options.shapes or None, options.seed)
+
+
+def extract_model(lowered: Lowered, model: Model) -> CompiledModel:
+    """The compiled model of a lowered one, with the ranges of its integer inputs. Errors as `extract`."""
+    from .extract.module import extract
+    from .importers.inputs import integer_bounds
+
+    compiled = extract(lowered, model.name)
+    bounds = integer_bounds(model)
+    inputs = tuple(replace(info, bounds=bounds.get(position)) for position, info in enumerate(compiled.inputs))
+    return replace(compiled, inputs=inputs)
 
 
 def lower_model(model: Model, options: CompileOptions, limits: Mapping[str, Any] | None, ml: MLCapabilities | None) -> Lowered:

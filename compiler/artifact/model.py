@@ -32,12 +32,16 @@ ENTRY = "main"
 
 @dataclass(frozen=True)
 class TensorInfo:
-    """An input or output. A dimension is an int or the name of a symbol shared by all inputs and outputs."""
+    """An input or output. A dimension is an int or the name of a symbol shared by all inputs and outputs.
+
+    bounds: smallest and largest value of an integer input that fits what consumes it; None = nothing is known.
+    """
 
     name: str
     shape: tuple[int | str, ...]
     dtype: str
     scope: str = "global"
+    bounds: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True)

@@ -28,10 +28,9 @@ def require_valid_indices(model: Model, arrays: Arrays, generated: bool) -> None
     if model.module is None:
         return
     plain = import_tvm().relax.transform.ToNonDataflow()(model.module)
-    function = plain["main"]
-    if any(kind(getattr(binding, "value", None)) == "If" for binding in bindings(function)):
+    if any(kind(getattr(binding, "value", None)) == "If" for binding in bindings(plain["main"])):
         return  # an index inside a branch is none of a path that is not taken
-    open_uses = _unproven(function, model, arrays)
+    open_uses = _unproven(plain, model, arrays)
     if not open_uses:
         return
     from ...golden.errors import NoReferenceError
@@ -49,19 +48,19 @@ def require_valid_indices(model: Model, arrays: Arrays, generated: bool) -> None
             raise AdrenoSimError(f"inputs: {use.what} gets the index {value[wrong].flat[0]}: expected {allowed}{why}")
 
 
-def _unproven(function: Any, model: Model, arrays: Arrays) -> list[IndexUse]:
+def _unproven(module: Any, model: Model, arrays: Arrays) -> list[IndexUse]:
     """The uses whose index the intervals of these inputs leave open."""
     symbols: dict[str, int] = {}
     for item, array in zip(model.inputs, arrays.values(), strict=True):
         symbols.update({dim: size for dim, size in zip(item.shape, array.shape, strict=True) if isinstance(dim, str)})
-    ranges = ValueRanges(function, symbols)
+    ranges = ValueRanges(module, symbols)
     given = {
         position: (float(array.min()), float(array.max()))
         for position, array in enumerate(arrays.values())
         if array.size and array.dtype.kind in "iub"
     }
     found = []
-    for use in index_uses(function, ranges):
+    for use in index_uses(ranges):
         low, high = ranges.of(use.operand, given)[0]
         if use.strict and not (max(use.lows) <= low and high <= min(use.highs)):
             found.append(use)

@@ -20,7 +20,7 @@ from ...device.protocol import DeviceInfo
 from ...results.expected import Expected
 from ...results.model import BufferTensor, ScopeSummary
 from ..artifact.model import CompiledModel, as_compiled
-from ..compile import lower_model, read_model
+from ..compile import extract_model, lower_model, read_model
 from ..importers.inputs import Arrays, check_inputs, make_inputs
 from ..importers.load import Model, ModelInput
 from ..lower.compile_options import CompileOptions
@@ -110,7 +110,6 @@ def prepare(
     from ...golden.model_reference import ModelReference
     from ...golden.subgraph_reference import SubgraphReference
     from ...golden.truth.units import Units
-    from ..extract.module import extract
     from ..importers.fp16_storage import with_storage
 
     with stage("import"):
@@ -118,7 +117,7 @@ def prepare(
     units = Units.of_device(device)
     with stage("compile"):
         lowered = lower_model(model, options, device.limits, device.ml)
-        compiled = extract(lowered, model.name)
+        compiled = extract_model(lowered, model)
         kernels, subgraphs = KernelExpectations(lowered.unscheduled, units), SubgraphReference(lowered.subgraphs, units)
         scopes = None if lowered.unscoped is None else _scopes(lowered.unscoped, lowered.target)
         tuned = dict(lowered.tuned)
@@ -160,7 +159,7 @@ def _prepare_bundle(compiled: CompiledModel, inputs: Inputs | None, options: Com
         arrays = stored.inputs()
         golden = StoredGolden(stored)
         return PreparedRun(compiled, arrays, stored.origin, golden, references, list(stored.unchecked), stored.bound)
-    interface = tuple(ModelInput(item.name, item.shape, item.dtype) for item in compiled.inputs)
+    interface = tuple(ModelInput(item.name, item.shape, item.dtype, item.bounds) for item in compiled.inputs)
     model = Model(compiled.name, None, interface)
     arrays, origin = _first_inputs(model, inputs, options)
     return PreparedRun(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..scopes.demand import bindings, op_name
-from ..tvm_bridge.read import kind
+from ..tvm_bridge.read import buffer_info, buffer_param, kind, loaded_buffer, walk
 from ..tvm_bridge.versions import type_of
 from .value_ranges import ValueRanges, bound_value
 
@@ -30,9 +30,9 @@ class IndexUse:
     strict: bool = True
 
 
-def index_uses(function: Any, ranges: ValueRanges) -> Iterator[IndexUse]:
-    """Every operand of the function's calls that is an index, a length, a mask or a bound of a slice, of known sizes."""
-    for binding in bindings(function):
+def index_uses(ranges: ValueRanges) -> Iterator[IndexUse]:
+    """Every operand of the calls of a module's main that is an index, a length, a mask or a bound of a slice, of known sizes."""
+    for binding in bindings(ranges.function):
         call = bound_value(binding)
         if kind(call) == "Call":
             find = _USES.get(op_name(call))
@@ -101,6 +101,27 @@ def _slice(call: Any, ranges: ValueRanges) -> Iterator[IndexUse]:
     yield IndexUse(call.args[3], (1,), (1,), what, strict=False)
 
 
+def _call_tir(call: Any, ranges: ValueRanges) -> Iterator[IndexUse]:
+    """What a PrimFunc loads from an argument and takes as an index right away; it may guard the access, so nothing is strict."""
+    function, operands = ranges.module[call.args[0]], list(getattr(ranges.source(call.args[1]), "fields", ()))
+    infos = [buffer_param(function, param) for param in function.params]
+    places = {info.key: place for place, info in enumerate(infos[: len(operands)]) if info is not None}
+    found: dict[int, int] = {}
+
+    for node in walk(function.body):
+        if kind(node) not in ("BufferLoad", "TensorLoad", "BufferStore"):
+            continue
+        info = buffer_info(node.buffer if kind(node) == "BufferStore" else loaded_buffer(node))
+        for index, dim in zip(node.indices, info.shape, strict=False):
+            inner, size = index.value if kind(index) == "Cast" else index, ranges.size(dim)
+            loads = kind(inner) in ("BufferLoad", "TensorLoad")
+            place = places.get(buffer_info(loaded_buffer(inner)).key) if loads else None
+            if place is not None and size:
+                found[place] = min(found.get(place, size), size)
+    for place, size in found.items():
+        yield from _index(operands[place], size, f"{call.args[0].name_hint}, for an axis of {size}", strict=False)
+
+
 def _compare(call: Any, ranges: ValueRanges) -> Iterator[IndexUse]:
     """A tensor that is compared with positions 0, 1, ... n - 1 holds lengths: from 1 to n."""
     for operand, other in (call.args, tuple(reversed(call.args))):
@@ -144,6 +165,7 @@ _USES: dict[str, Callable[[Any, ValueRanges], Iterator[IndexUse]]] = {
     "relax.reverse_sequence": _reverse_sequence,
     "relax.nn.nll_loss": _loss,
     "relax.dynamic_strided_slice": _slice,
+    "relax.call_tir": _call_tir,
     **dict.fromkeys(("relax.less", "relax.less_equal", "relax.greater", "relax.greater_equal"), _compare),
     **dict.fromkeys(("relax.subtract", "relax.astype"), _is_mask),
     **dict.fromkeys(("relax.equal", "relax.not_equal"), _tests_mask),

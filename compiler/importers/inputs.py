@@ -54,7 +54,7 @@ def seeded_inputs(model: Model, seed: int = 0, shapes: Mapping[str, Sequence[int
     attention over nothing is no number. Symbolic dimensions of equal name get equal sizes: from `shapes`, else 2.
     """
     sizes = _symbol_sizes(model, shapes or {})
-    ranges = _integer_ranges(model, sizes)
+    ranges = integer_bounds(model, sizes)
     arrays: Arrays = {}
     for position, item in enumerate(model.inputs):
         shape = tuple(sizes[size] if isinstance(size, str) else size for size in item.shape)
@@ -63,14 +63,19 @@ def seeded_inputs(model: Model, seed: int = 0, shapes: Mapping[str, Sequence[int
     return arrays
 
 
-def _integer_ranges(model: Model, sizes: Mapping[str, int]) -> Mapping[int, tuple[int, int]]:
-    """By an input's position; none for a compiled model, which does not say what consumes its inputs."""
+def integer_bounds(model: Model, sizes: Mapping[str, int] | None = None) -> dict[int, tuple[int, int]]:
+    """The range that fits what consumes an integer input, by the input's position; a compiled model says it itself.
+
+    sizes: of symbolic dimensions.
+    """
+    if model.module is None:
+        return {position: item.bounds for position, item in enumerate(model.inputs) if item.bounds is not None}
     integers = [position for position, item in enumerate(model.inputs) if np.dtype(item.dtype).kind in "iu"]
-    if model.module is None or not integers:
+    if not integers:
         return {}
     from .integer_inputs import input_ranges
 
-    return input_ranges(model.module["main"], integers, sizes)
+    return input_ranges(model.module, integers, sizes)
 
 
 def _draw(generator: np.random.Generator, shape: tuple[int, ...], dtype: str, bounds: tuple[int, int] | None) -> np.ndarray:

@@ -19,15 +19,15 @@ LARGEST = 1 << 24
 """Where nothing bounds an index from above, as one that is taken modulo: integers to here are exact in float32."""
 
 
-def input_ranges(function: Any, positions: Iterable[int], symbols: Mapping[str, int] | None = None) -> dict[int, Bounds]:
-    """For the parameters at `positions`, the range in which every use of them is right; none for one without such a use.
+def input_ranges(module: Any, positions: Iterable[int], symbols: Mapping[str, int] | None = None) -> dict[int, Bounds]:
+    """For the parameters of main at `positions`, the range in which every use of them is right; none for one without such a use.
 
     What memory is read or written at goes before masks, these before lengths and one-hot indices.
     """
-    ranges = ValueRanges(function, symbols)
+    ranges = ValueRanges(module, symbols)
     wanted = frozenset(positions)
     found: dict[int, dict[int, Bounds]] = {position: {} for position in wanted}
-    for use in index_uses(function, ranges) if wanted else ():
+    for use in index_uses(ranges) if wanted else ():
         fitted = _fit(use, ranges, wanted)
         for position, bounds in fitted.items():
             ranks = found[position]

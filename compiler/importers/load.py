@@ -23,11 +23,15 @@ Source = Union[str, "os.PathLike[str]", "IRModule", type, "ModelProto"]
 
 @dataclass(frozen=True)
 class ModelInput:
-    """One input of the model. shape: int, or the name of a symbolic dimension; dtype: numpy name."""
+    """One input of the model. shape: int, or the name of a symbolic dimension; dtype: numpy name.
+
+    bounds: smallest and largest value of an integer input, where a compiled model says them.
+    """
 
     name: str
     shape: tuple[int | str, ...]
     dtype: str
+    bounds: tuple[int, int] | None = None
 
     @property
     def symbols(self) -> tuple[str, ...]:

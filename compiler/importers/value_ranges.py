@@ -38,12 +38,14 @@ CHOOSES = {"relax.take", "relax.gather_elements", "relax.gather_nd", "relax.inde
 
 
 class ValueRanges:
-    """Intervals of the tensors of one function. Parameters are told apart by their position.
+    """Intervals of the tensors of a module's main. Parameters are told apart by their position.
 
-    symbols: sizes of the symbolic dimensions, by name.
+    module: with the functions that it calls. symbols: sizes of the symbolic dimensions, by name.
     """
 
-    def __init__(self, function: Any, symbols: Mapping[str, int] | None = None):
+    def __init__(self, module: Any, symbols: Mapping[str, int] | None = None):
+        function = module["main"]
+        self.function, self.module = function, module
         self._symbols = symbols or {}
         self._values = {key(binding.var): bound_value(binding) for binding in bindings(function)}
         self._params = {key(param): position for position, param in enumerate(function.params)}

@@ -165,6 +165,8 @@ _FIELDS: dict[str, tuple[str, ...]] = {
     "IfThenElse": ("condition", "then_case", "else_case"), "AttrStmt": ("value", "body"),
     "AllocBuffer": ("body",), "Allocate": ("extents", "condition", "body"), "AllocateConst": ("body",), "DeclBuffer": ("body",),
     "BufferRealize": ("body",), "AssertStmt": ("condition", "body"),
+    **dict.fromkeys(("SBlockRealize", "BlockRealize"), ("iter_values", "predicate", "block")),
+    **dict.fromkeys(("SBlock", "Block"), ("init", "body")),
 }  # fmt: skip
 
 

@@ -6,11 +6,14 @@ import pytest
 pytest.importorskip("tvm")
 from tvm.script import ir as I
 from tvm.script import relax as R
+from tvm.script import tirx as T
 
 import adreno_sim
 from adreno_sim import AdrenoSimError
 from adreno_sim.cli.main import main as command
+from adreno_sim.compiler.artifact.model import CompiledModel
 from adreno_sim.compiler.check import prepare
+from adreno_sim.compiler.compile import compile_model
 from adreno_sim.compiler.importers import inputs
 from adreno_sim.compiler.importers.inputs import make_inputs
 from adreno_sim.compiler.importers.load import load_model
@@ -97,6 +100,18 @@ def test_embeddings_are_judged_on_rows_of_the_whole_table(target):
     assert report.ok and all(kernel.status != "wrong" for kernel in report.kernels), report.findings
 
 
+def test_a_bundle_knows_the_ranges_of_its_inputs(tmp_path):
+    """Checked without golden results, and so without TVM: no index out of bounds is read."""
+    compile_model(Embedding, target="buffer").save(tmp_path / "m.asim")
+    assert [info.bounds for info in CompiledModel.load(tmp_path / "m.asim").inputs] == [(0, 2999), (0, 1), None, None]
+    report = adreno_sim.check(tmp_path / "m.asim")
+    assert report.ok and not report.findings
+    wrong = {"ids": np.zeros((1, 6), "int64"), "sentence": np.full((1, 6), 2)}
+    tables = {"words": np.ones((3000, 8), "float32"), "sentences": np.ones((2, 8), "float32")}
+    report = adreno_sim.check(tmp_path / "m.asim", {**wrong, **tables})
+    assert [finding.kind.label for finding in report.findings] == ["out-of-bounds-read"]
+
+
 @I.ir_module
 class Computed:
     """An index that follows from float values: no range of the inputs makes it fit."""
@@ -117,6 +132,38 @@ def test_an_index_that_no_generated_input_fits_asks_for_inputs(tmp_path, capsys)
     assert adreno_sim.check(Computed, fit).ok
     with pytest.raises(AdrenoSimError, match=r"gets the index 700: expected 0 to 3$"):
         adreno_sim.check(Computed, {**fit, "x": fit["x"] * 1000})
+
+
+@I.ir_module
+class Written:
+    """A function that somebody wrote: what it loads is an index right away."""
+
+    @T.prim_func(private=True, s_tir=True)
+    def rows(
+        table: T.Buffer((T.int64(5), T.int64(8)), "float32"),
+        ids: T.Buffer((T.int64(64),), "int32"),
+        y: T.Buffer((T.int64(64), T.int64(8)), "float32"),
+    ):
+        T.func_attr({"tirx.noalias": True})
+        for i, j in T.grid(T.int64(64), T.int64(8)):
+            with T.sblock("y"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                y[vi, vj] = table[T.Cast("int64", ids[vi]), vj]
+
+    @R.function
+    def main(table: R.Tensor((5, 8), "float32"), ids: R.Tensor((64,), "int32")):
+        cls = Written
+        with R.dataflow():
+            y = R.call_tir(cls.rows, (table, R.reshape(ids, (64,))), R.Tensor((64, 8), "float32"))
+            R.output(y)
+        return y
+
+
+def test_functions_that_take_what_they_load_as_an_index():
+    drawn = make_inputs(load_model(Written))["ids"]
+    assert (drawn.min(), drawn.max()) == (0, 4)
+    report = adreno_sim.check(Written, target="buffer")
+    assert report.ok and report.checked == report.kernels_in_model
 
 
 def onnx_gather(tmp_path, index, nodes, count=7):
@@ -165,6 +212,6 @@ def test_what_a_reference_refuses_of_generated_inputs_is_no_finding(tmp_path, mo
     pytest.importorskip("onnxruntime")
     path = onnx_gather(tmp_path, "ids", [])
     monkeypatch.setattr(prepare, "require_valid_indices", lambda *_, **__: None)
-    monkeypatch.setattr(inputs, "_integer_ranges", lambda *_: {0: (5, 9)})
+    monkeypatch.setattr(inputs, "integer_bounds", lambda *_: {0: (5, 9)})
     with pytest.raises(AdrenoSimError, match=r"^ONNX Runtime: .*; the inputs were generated: give --input$"):
         adreno_sim.check(path)
