@@ -89,16 +89,13 @@ def _loss(call: Any, ranges: ValueRanges) -> Iterator[IndexUse]:
 
 
 def _slice(call: Any, ranges: ValueRanges) -> Iterator[IndexUse]:
-    """Bounds in the two halves of each axis: no slice is empty."""
-    sizes = ranges.sizes(call.args[0])
-    if not sizes or None in sizes:
+    """Bounds in the two halves of the shortest axis: no slice is empty, and none reaches beyond the tensor."""
+    sizes = [size for size in ranges.sizes(call.args[0]) if size is not None]
+    if len(sizes) != len(ranges.sizes(call.args[0])) or not sizes:
         return
-    halves = [size // 2 for size in sizes if size is not None]
-    what = f"dynamic_strided_slice of {'x'.join(map(str, sizes))}"
-    yield IndexUse(call.args[1], (0,), tuple(max(half - 1, 0) for half in halves), what, strict=False)
-    ends = tuple(size for size in sizes if size is not None)
-    yield IndexUse(call.args[2], tuple(max(half, 1) for half in halves), ends, what, strict=False)
-    yield IndexUse(call.args[3], (1,), (1,), what, strict=False)
+    half, what = min(sizes) // 2, f"dynamic_strided_slice of {'x'.join(map(str, sizes))}"
+    for operand, low, high in zip(call.args[1:], (0, max(half, 1), 1), (max(half - 1, 0), min(sizes), 1), strict=True):
+        yield IndexUse(operand, (low,), (high,), what, strict=False)
 
 
 def _call_tir(call: Any, ranges: ValueRanges) -> Iterator[IndexUse]:

@@ -88,6 +88,35 @@ def test_integers_are_drawn_from_the_whole_range_of_their_consumer(name):
     assert (array.min(), array.max()) == RANGES[name]
 
 
+@I.ir_module
+class Bounds:
+    @R.function
+    def main(
+        begin: R.Tensor((2,), "int64"),
+        end: R.Tensor((2,), "int64"),
+        steps: R.Tensor((2,), "int64"),
+        lengths: R.Tensor((30,), "int32"),
+        rows: R.Tensor((30, 5), "int64"),
+        x: R.Tensor((30, 5), "float32"),
+    ):
+        with R.dataflow():
+            a = R.dynamic_strided_slice(x, begin, end, steps)
+            b = R.scatter_elements(x, rows, x, axis=1)
+            c = R.less_equal(R.expand_dims(lengths, 1), R.const([[0, 1, 2, 3]], "int32"))
+            gv = (a, b, c)
+            R.output(gv)
+        return gv
+
+
+def test_slices_are_not_empty_and_scatters_write_inside():
+    for seed in range(5):
+        drawn = make_inputs(load_model(Bounds), seed=seed)
+        assert (drawn["begin"] >= 0).all() and (drawn["begin"] < drawn["end"]).all() and (drawn["end"] <= (30, 5)).all()
+        assert (drawn["steps"] == 1).all()
+        for name, bounds in {"rows": (0, 4), "lengths": (1, 4)}.items():
+            assert (drawn[name].min(), drawn[name].max()) == bounds
+
+
 def test_masks_leave_something_in_each_row():
     arrays = [make_inputs(load_model(Consumers), seed=seed) for seed in range(5)]
     assert all(drawn[name][:, 0].all() for drawn in arrays for name in ("mask", "truth", "flags"))

@@ -9,6 +9,7 @@ from tvm.script import relax as R
 
 import adreno_sim
 from adreno_sim.compiler.compile import compile_model
+from adreno_sim.compiler.precision.report import precision
 from adreno_sim.findings import Kind, Severity
 
 pytestmark = pytest.mark.tvm
@@ -48,6 +49,11 @@ def test_the_moving_statistics_count(target):
     report = adreno_sim.check(Residual, inputs(), target=target)
     assert report.ok and report.checked == report.kernels_in_model, report.findings
     assert [(output.reference, output.ok) for output in report.outputs] == [("TVM llvm", True)]
+
+
+def test_precision_is_measured_against_the_moving_statistics():
+    report, _ = precision(Residual, inputs(), device=adreno_sim.open_device("sim:adreno-740"), target="buffer")
+    assert report.ok and report.error < 0.01 and all(layer.error < 0.01 for layer in report.layers)
 
 
 def unfit(report):
