@@ -30,7 +30,9 @@ def expect(truth: Truth, dtype: str, units: Units, drift: bool = True) -> Expect
         return Expected(array, truth.value, floor, truth.unsure)
     spread = SIGMAS * truth.sigma.astype(np.float64)
     if drift and truth.native is not None:
-        spread = np.maximum(spread, DRIFTS * pool_errors(truth.native - truth.value, truth.sigma))
+        with np.errstate(invalid="ignore"):
+            drifts = DRIFTS * pool_errors(truth.native - truth.value, truth.sigma)
+        spread = np.fmax(spread, drifts)
     return Expected(array, truth.value, spread + round_off(truth.value, kind) + floor, truth.unsure)
 
 

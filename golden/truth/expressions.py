@@ -42,11 +42,16 @@ class Tensor:
 
 @dataclass
 class Writer:
-    """Lines of C as they are written. native: values are also computed as halves give them."""
+    """Lines of C as they are written.
+
+    native: values are also computed as halves give them. reducing: the value that is being written is one of many steps, whose
+    order is up to the device.
+    """
 
     tensors: dict[int, Tensor] = field(default_factory=dict)
     names: dict[int, Value] = field(default_factory=dict)
     native: bool = False
+    reducing: bool = False
     lines: list[str] = field(default_factory=list)
     depth: int = 1
     _count: int = 0
@@ -221,7 +226,10 @@ class Writer:
 
     def rounded(self, v: str, dtype: str, q: str, scale: str, loaded: bool, native: str) -> Value:
         """v after a rounding to `dtype`. q: its variance before; native: its value before, computed as halves give it."""
-        variance = self.let("double", f"rounded({v}, {q}, {scale}, {unit(dtype)})")
+        before = self.let("double", q)
+        variance = self.let("double", f"rounded({v}, {before}, {scale}, {unit(dtype)})")
+        if dtype in HALVES and not self.reducing:
+            self.line(f"overflow(&{v}, {before}, &{variance}, {unit(dtype)});")
         return Value(v, dtype, variance, self.let("double", round_native(native, dtype)) if self.native else None, loaded)
 
     def int_operation(self, kind: str, a: Value, b: Value) -> Value:
@@ -257,7 +265,7 @@ class Writer:
             narrower = FLOATS.index(dtype) < FLOATS.index(a.dtype) or "bfloat16" in (dtype, a.dtype)
             a = self.operand(a)
             if narrower:
-                return self.rounded(a.text, dtype, a.variance, "1.0", a.loaded, a.as_native)
+                return self.rounded(self.let("double", a.text), dtype, a.variance, "1.0", a.loaded, a.as_native)
             return replace(a, dtype=dtype)
         if a.is_float:
             return self._to_int(a, dtype)
@@ -328,6 +336,8 @@ class Writer:
         v = self.let("double", _substitute(known.value, x))
         slope = _substitute(known.slope, x, v)
         q = "0.0" if a.q is None else f"edge_q({x}, {a.q}, {slope})" if known.edge else f"slope_q({slope}, {a.q})"
+        if known.vanishes and a.q is not None:
+            q = f"{x} < -({unit(a.dtype)})->half_largest ? 0 : {q}"
         native = _substitute(known.value, f"({a.as_native})")
         return self.rounded(v, a.dtype, q, functions.scale_of(known.ulps), a.loaded, native)
 

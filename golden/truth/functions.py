@@ -9,26 +9,28 @@ from dataclasses import dataclass
 class Function:
     """value, slope: C text over x and, for the slope, the value v. ulps: the largest error OpenCL allows (full profile, single).
 
-    edge: the domain begins at 0, where a rounding may leave it.
+    edge: the domain begins at 0, where a rounding may leave it. vanishes: it is 0 of every large negative number, also of one that
+    a device may have taken out of its type's range.
     """
 
     value: str
     slope: str
     ulps: float
     edge: bool = False
+    vanishes: bool = False
 
 
 FUNCTIONS = {
-    "exp": Function("exp(x)", "v", 3),
-    "exp2": Function("exp2(x)", "v * 0.6931471805599453", 3),
-    "exp10": Function("exp10(x)", "v * 2.302585092994046", 3),
+    "exp": Function("exp(x)", "v", 3, vanishes=True),
+    "exp2": Function("exp2(x)", "v * 0.6931471805599453", 3, vanishes=True),
+    "exp10": Function("exp10(x)", "v * 2.302585092994046", 3, vanishes=True),
     "log": Function("log(x)", "1 / x", 3, edge=True),
     "log2": Function("log2(x)", "1.4426950408889634 / x", 3, edge=True),
     "log10": Function("log10(x)", "0.4342944819032518 / x", 3, edge=True),
     "log1p": Function("log1p(x)", "1 / (1 + x)", 2),
     "sqrt": Function("sqrt(x)", "0.5 / v", 3, edge=True),
     "rsqrt": Function("rsqrt(x)", "0.5 * v / x", 2, edge=True),
-    "sigmoid": Function("sigmoid(x)", "v * (1 - v)", 6),
+    "sigmoid": Function("sigmoid(x)", "v * (1 - v)", 6, vanishes=True),
     "tanh": Function("tanh(x)", "1 - v * v", 5),
     "erf": Function("erf(x)", "1.1283791670955126 * exp(-x * x)", 16),
     "sin": Function("sin(x)", "cos(x)", 4),

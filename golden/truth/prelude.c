@@ -39,6 +39,14 @@ FN rounded(double v, double q, double n, const Unit *u) {
   return q + (r > u->floor ? r : u->floor);
 }
 
+/* A value that every device takes out of its type's range is infinite. Not for the steps of a sum: another order may stay within. */
+static inline void overflow(double *v, double before, double *q, const Unit *u) {
+  if (UNLIKELY(!(fabs(*v) <= u->half_largest)) && fabs(*v) - 8 * sqrt(before) > u->largest) {
+    *v = *v > 0 ? INF : -INF;
+    *q = 0;
+  }
+}
+
 /* The variance of an operand that a device may take for zero where it is denormal. */
 FN operand_q(double x, double q, const Unit *u) { return q + (fabs(x) < u->flushed ? x * x / 16 : 0); }
 

@@ -236,7 +236,10 @@ class _Statements(Writer):
 
     def write_BufferStore(self, node: Any) -> None:
         info = read.buffer_info(node.buffer)
+        loads = (part for part in read.walk(node.value) if read.kind(part) in ("TensorLoad", "BufferLoad"))
+        self.reducing = any(read.buffer_info(read.loaded_buffer(load)).key == info.key for load in loads)
         value = self.value(node.value)
+        self.reducing = False
         tensor, index = self.place(node.buffer, node.indices)
         if value.dtype != tensor.dtype:
             raise Unmodelled(f"a store of {value.dtype} in a tensor of {tensor.dtype}")

@@ -13,6 +13,7 @@ from adreno_sim.base.errors import AdrenoSimError
 from adreno_sim.compiler.tvm_bridge.read import return_type, type_of
 from adreno_sim.compiler.tvm_bridge.versions import import_tvm
 from adreno_sim.golden.kernel_reference import KernelReference
+from adreno_sim.golden.model_reference import ModelReference
 from adreno_sim.golden.truth.bound import expect
 from adreno_sim.golden.truth.kernels import KernelTruth
 from adreno_sim.golden.truth.model import ModelTruth
@@ -163,6 +164,30 @@ def test_masked_scores_are_judged(mask):
     assert not compare(wrong, expected).ok
 
 
+def test_a_mask_that_takes_halves_out_of_their_range_is_judged():
+    """-65504 plus a score below -16 is -inf in half; its probability is 0 either way."""
+
+    def make(b, x, m):
+        return b.emit(nn.softmax(b.emit(relax.op.add(x, m)), -1))
+
+    builder = relax.BlockBuilder()
+    x, m = (relax.Var(name, R.Tensor((16, 16), "float16")) for name in "xm")
+    with builder.function("main", [x, m]):
+        with builder.dataflow():
+            out = builder.emit_output(make(builder, x, m))
+        builder.emit_func_output(out)
+    mask = np.zeros((16, 16), "float16")
+    mask[np.triu_indices(16, 1)] = -65504
+    scores = (np.random.default_rng(0).standard_normal((16, 16)) * 8).astype("float16")
+    assert (scores < -16).any()
+    (truth,), (dtype,) = ModelTruth(builder.get()).run([scores, mask], UNITS)
+    expected = expect(truth, dtype, UNITS)
+    (native,) = ModelReference(builder.get()).run([scores, mask])
+    assert compare(native, expected).is_informative
+    native[5, 2] += np.float16(0.01)
+    assert not compare(native, expected).ok
+
+
 def test_rounding_may_choose_either_side_of_an_edge():
     """floor(x * 3) of x = 1/3 in half is 0 or 1; a result of 2 is wrong."""
     module = primfuncs(lambda b, x: relax.op.floor(b.emit(relax.op.multiply(x, relax.const(np.float16(3))))), ((512,), "float16"))
@@ -220,8 +245,6 @@ def test_a_whole_model_is_followed_operator_by_operator():
         builder.emit_func_output(out)
     data = np.random.default_rng(1).standard_normal((1, 8, 12, 12)).astype("float16")
     (truth,), (dtype,) = ModelTruth(builder.get()).run([data], UNITS)
-    from adreno_sim.golden.model_reference import ModelReference
-
     (native,) = ModelReference(builder.get()).run([data])
     assert dtype == "float16" and truth.native is not None
     assert compare(native, expect(truth, dtype, UNITS)).is_informative
