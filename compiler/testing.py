@@ -11,6 +11,7 @@ plugin, of ADRENO_SIM_DEVICE, ADRENO_SIM_PIPELINE and ADRENO_SIM_CHECKS.
 from __future__ import annotations
 
 import contextlib
+import warnings
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -20,6 +21,7 @@ from ..backends.open import announce_devices, open_device
 from ..base.errors import AdrenoSimError, UncompiledError, UnsupportedError
 from ..base.pytest_settings import current
 from ..device.protocol import Device
+from ..findings import Kind
 from .importers.load import load_model
 from .tvm_bridge import test_gates
 from .tvm_bridge.versions import import_tvm
@@ -67,9 +69,10 @@ with contextlib.suppress(AdrenoSimError):  # without TVM there is nothing to tes
 def verify_results(mod: IRModule, target: Target | str, ref_target: Target | str = "llvm") -> None:
     """Check `mod` on every device of the test run, inputs uniform in [0, 1) from a fixed seed.
 
-    Every kernel and the whole module are judged by TVM's llvm target within 1e-3. A `ref_target` other than llvm is
+    Every kernel and the whole module are judged as by `check`. A `ref_target` other than llvm is
     checked like `target`. Raises AssertionError with the findings, and with the reason where the pipeline under test does not
-    compile the module; pytest skips what a device cannot do.
+    compile the module; pytest skips what a device cannot do. A comparison that says nothing is a warning of Python's, and
+    fails with --adreno-strict.
     """
     __tracebackhide__ = True
     targets = [target] if _target_name(ref_target).startswith("llvm") else [target, ref_target]
@@ -85,7 +88,8 @@ def _verify(mod: IRModule, inputs: Sequence[np.ndarray], target: Any, device: De
 
     __tracebackhide__ = True
     try:
-        report = check(mod, inputs, device=device, target=target, pipeline=current().pipeline)
+        settings = current()
+        report = check(mod, inputs, device=device, target=target, pipeline=settings.pipeline, strict=settings.strict)
     except UncompiledError as error:
         raise AssertionError(str(error)) from None
     except UnsupportedError as error:
@@ -94,6 +98,9 @@ def _verify(mod: IRModule, inputs: Sequence[np.ndarray], target: Any, device: De
         skip_unsupported(name, error)
     if not report.ok:
         raise AssertionError(failure_text(report))
+    for finding in report.findings:
+        if finding.kind is Kind.UNINFORMATIVE:
+            warnings.warn(f"verify_results on {name}: {finding.message}", stacklevel=3)
 
 
 def build_and_run(mod: IRModule, inputs: Sequence[np.ndarray], tgt: Target | str) -> tuple[np.ndarray, ...]:

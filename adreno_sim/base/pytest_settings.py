@@ -11,13 +11,17 @@ DEFAULT_DEVICE = "sim:adreno-740"
 
 @dataclass(frozen=True)
 class Settings:
-    """devices: device strings, at least one. checks: None = the device's default. output: folder of failure attachments."""
+    """devices: device strings, at least one. checks: None = the device's default. output: folder of failure attachments.
+
+    strict: a comparison that says nothing, and any other warning, fails `verify_results`.
+    """
 
     devices: tuple[str, ...] = (DEFAULT_DEVICE,)
     checks: str | None = None
     pipeline: str = "fixed"
     update: bool = False
     output: Path | None = None
+    strict: bool = False
 
 
 _current: list[Settings] = []
@@ -37,7 +41,8 @@ def current() -> Settings:
     """Those of the test run; without the plugin what ADRENO_SIM_DEVICE, _CHECKS and _PIPELINE say."""
     if _current:
         return _current[-1]
-    return Settings((default_device(),), os.environ.get("ADRENO_SIM_CHECKS"), os.environ.get("ADRENO_SIM_PIPELINE", "fixed"))
+    checks, pipeline = os.environ.get("ADRENO_SIM_CHECKS"), os.environ.get("ADRENO_SIM_PIPELINE", "fixed")
+    return Settings((default_device(),), checks, pipeline, strict=os.environ.get("ADRENO_SIM_STRICT", "") not in ("", "0"))
 
 
 def default_device() -> str:

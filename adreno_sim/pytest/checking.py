@@ -46,7 +46,7 @@ class AdrenoCheck:
         """The same, but the report need not be ok: for tests that expect findings."""
         from ..compiler.check.check import check
 
-        options = self._with_pipeline(model, options)
+        options = {"strict": self._settings.strict or None} | self._with_pipeline(model, options)
         model = str(model) if isinstance(model, Path) else model
         try:
             report = check(model, inputs, device=self.device, **options)

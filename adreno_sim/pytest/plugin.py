@@ -43,6 +43,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--adreno-update", action="store_true", default=False, help="record snapshots instead of comparing")
     output = "folder for what helps to understand failures (default: in pytest's cache)"
     group.addoption("--adreno-output", default=None, metavar="FOLDER", help=output)
+    strict = "warnings fail verify_results and adreno_check, as comparisons that say nothing"
+    group.addoption("--adreno-strict", action="store_true", default=False, help=strict)
+    parser.addini("adreno_strict", strict, type="bool", default=False)
     parser.addini("adreno_device", f"{devices} (one a line)", type="linelist", default=[])
     parser.addini("adreno_checks", checks, default="")
     parser.addini("adreno_pipeline", pipeline, default="")
@@ -75,7 +78,8 @@ def _settings(config: pytest.Config) -> Settings:
     folder = option.adreno_output or ini("adreno_output")
     output = config.rootpath / folder if folder else _cache_folder(config)
     update = option.adreno_update or bool(ini("adreno_update"))
-    return Settings(tuple(dict.fromkeys(devices)), checks or None, pipeline or "fixed", update, output)
+    strict = option.adreno_strict or bool(ini("adreno_strict"))
+    return Settings(tuple(dict.fromkeys(devices)), checks or None, pipeline or "fixed", update, output, strict)
 
 
 def _one_of(name: str, value: str, choices: tuple[str, ...]) -> str:

@@ -40,6 +40,12 @@ MOST_UNKNOWN = 0.01
 WEAK = 0.5
 """The median allowed error, over the spread of the values, from which a comparison says nothing."""
 
+NEXT_TO_NOTHING = 1e-3
+"""A share of the largest magnitude that is next to nothing, and by which values at the largest may differ."""
+
+LEAST_ONE_HOT = 8
+"""Elements from which a result is called one-hot."""
+
 CHUNK = 1 << 18
 """Elements compared in one step: bounds the memory of a comparison."""
 
@@ -212,6 +218,8 @@ def _why_uninformative_floats(flat: np.ndarray, rms: float) -> str:
     if rms < SMALL_RMS and _spread(flat) < LEAST_SPREAD * rms:
         return f"values are small (rms {rms:.1g}) and nearly constant"
     magnitude = np.abs(flat)
+    if reason := _why_one_hot(magnitude[finite]):
+        return reason
     at_end = magnitude == magnitude[finite].max()
     largest = int(np.count_nonzero(at_end))
     if largest <= max(1.0, MOST_SATURATED * flat.size):
@@ -219,6 +227,19 @@ def _why_uninformative_floats(flat: np.ndarray, rms: float) -> str:
     if largest <= MOST_LARGEST * flat.size and _spread(flat[~at_end]) >= LEAST_SPREAD * rms:
         return ""
     return f"{largest} of {flat.size} elements equal the largest magnitude (saturated)"
+
+
+def _why_one_hot(magnitude: np.ndarray) -> str:
+    """Few elements that all are at the largest magnitude, all others next to nothing: a softmax that is sure of its classes.
+
+    Small errors do not reach such a result; one element alone says no more than which it is.
+    """
+    largest = float(magnitude.max(initial=0.0))
+    few = max(1.0, MOST_SATURATED * magnitude.size)
+    above = magnitude[magnitude > NEXT_TO_NOTHING * largest]
+    if magnitude.size < LEAST_ONE_HOT or above.size > few or float(above.min(initial=largest)) < (1 - NEXT_TO_NOTHING) * largest:
+        return ""
+    return f"{above.size} of {magnitude.size} elements are at the largest magnitude, the others next to nothing (one-hot)"
 
 
 def _why_saturated(flat: np.ndarray) -> str:

@@ -20,6 +20,7 @@ from ..artifact.host_function import BufferRef, HostFunction
 from ..artifact.model import CompiledModel
 from ..run.observer import FunctionCall, GraphCall, LaunchCall, Observer
 from ..run.values import Tensor
+from .fresh import FreshInputs
 from .golden import Golden, is_result
 from .peer import Peer
 from .replay import replay
@@ -63,6 +64,7 @@ class KernelObserver(Observer):
         self._refused = refused
         self._peer = peer
         self._twin = twin
+        self._fresh = None if golden is None or golden.forces else FreshInputs(model, golden, model.constants)
         self.replaced: set[str] = set()
         self._keep_going = keep_going
         self._progress = progress
@@ -143,9 +145,12 @@ class KernelObserver(Observer):
         for position, result in results.items():
             told = wide.get(position, result)
             in_twin = told is not result and not (told.ok and not result.uninformative)
-            expected = golden[position]
-            assert expected is not None
-            right &= self._judge(call, position, before, expected, told if in_twin else result, in_twin)
+            how = ", with floats in the place of halves," if in_twin else ""
+            right &= self._judge(call, position, before, golden[position], told if in_twin else result, how)
+        if right and self._fresh is not None and (reason := self._fresh.find_reason(call, before)):
+            for position, (result, expected) in self._fresh.judge(call, before).items():
+                if not result.ok:  # what agrees says no more than the run did
+                    right &= self._judge(call, position, before, expected, result, f", on scaled inputs ({reason}),", own=False)
         return right
 
     def stands_in(self, call: FunctionCall) -> bool:
@@ -171,11 +176,13 @@ class KernelObserver(Observer):
         call: FunctionCall,
         position: int,
         before: list[np.ndarray | None],
-        golden: Expected,
+        golden: Expected | None,
         result: Comparison,
-        in_twin: bool,
+        how: str,
+        own: bool = True,
     ) -> bool:
-        """Report one result; False if it is wrong. in_twin: it is what the call's twin in floats computed."""
+        """Report one result; False if it is wrong. how: of which other run than the model's it is. own: on its inputs."""
+        assert golden is not None
         tensor = call.args[position]
         assert isinstance(tensor, Tensor)
         got = tensor.read()
@@ -194,14 +201,15 @@ class KernelObserver(Observer):
                     )
                 ]
             )
-        self._note_nonfinite(call, name, tensor, got, before)
+        if not how:
+            self._note_nonfinite(call, name, tensor, got, before)
         if result.ok:
             return True
         detail: dict[str, object] = {"function": call.function.name, "call": call.index, "index": result.worst, "got": result.got}
         detail |= {"golden": result.golden, "max_abs": result.max_abs, "max_ulp": result.max_ulp, "wrong": result.wrong}
         line = column = 0
         if (
-            name not in self._replayed and call.device.info.records_stores and not call.function.graphs()
+            own and name not in self._replayed and call.device.info.records_stores and not call.function.graphs()
         ):  # one replay a kernel: more would show the same stores
             self._replayed.add(name)
             element = int(np.ravel_multi_index(result.worst, got.shape)) if result.worst else 0
@@ -209,12 +217,11 @@ class KernelObserver(Observer):
             detail["stores"] = stores
             line, column = (stores[-1]["line"], stores[-1]["column"]) if stores else (0, 0)
         what = "subgraph" if call.function.graphs() else "PrimFunc"
-        how = ", with floats in the place of halves," if in_twin else ""
         message = f"{param} of {call.function.name} (call {call.index}){how} is not what its {what} computes: {result}"
         message += self._blame(call, before)
         finding = Finding(Kind.WRONG_VALUE, message, name, line, column, tensor=tensor.name, detail=detail)
         self.findings.add([finding])
-        if self.on_wrong is not None:
+        if self.on_wrong is not None and own:
             self.on_wrong(call, position, golden.array, finding)
         return False
 

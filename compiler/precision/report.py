@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...base.errors import AdrenoSimError
 from ...device.protocol import Device
+from ...results.comparison import why_uninformative
 from ..importers.load import Model, load_model
 from ..layers.numbering import full_names
 from ..layers.recast import numeric, recast
@@ -76,6 +77,11 @@ def precision(
     arrays, origin, expected = choose_inputs(
         model, inputs, CompileOptions(seed=seed, shapes=shapes or {}), ModelReference(model.module)
     )
+    reasons = [reason for output in expected if (reason := why_uninformative(output))]
+    if reasons:
+        raise AdrenoSimError(
+            f"{model.name}: its outputs say nothing about errors ({reasons[0]}): give --input that makes them vary"
+        )
     layers = local_errors(model.module, list(arrays.values()), dtype, out_dtype, names)
     if not layers:
         raise AdrenoSimError(f"{model.name} calls none of {', '.join(names)}: there is nothing to recast")

@@ -10,8 +10,8 @@ class Function:
     """value, slope: C text over x and, for the slope, the value v. ulps: the largest error that OpenCL allows
     (full profile, single).
 
-    edge: the domain begins at 0, where a rounding may leave it. vanishes: it is 0 of every large negative number, also of one that
-    a device may have taken out of its type's range.
+    edge: the domain begins at 0, where a rounding may leave it. vanishes: it is 0 of every large negative number, also of one
+    that a device may have taken out of its type's range.
     """
 
     value: str
