@@ -16,7 +16,7 @@ from .. import result_cache
 from .program import TruthProgram
 
 _FLAGS = (
-    "-O2", "-ffreestanding", "-fno-builtin", "-fPIC", "-fwrapv", "-ffp-contract=off", "-fno-stack-protector", "-fno-sanitize=all",
+    "-O3", "-ffreestanding", "-fno-builtin", "-fPIC", "-fwrapv", "-ffp-contract=off", "-fno-stack-protector", "-fno-sanitize=all",
     "-fno-math-errno", "-fassociative-math", "-fno-signed-zeros", "-fno-trapping-math", "-fno-strict-aliasing",
     "-fno-asynchronous-unwind-tables", "-w",
 )  # fmt: skip
@@ -43,10 +43,11 @@ _PROTOTYPE = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * 4)
 
 
 def _object_of(text: str) -> bytes:
-    key = result_cache.key_of("truth, machine code", *_FLAGS, identify_compiler(), text)
+    flags = (*_FLAGS, "-mavx2") if "+avx2" in machine().features else _FLAGS
+    key = result_cache.key_of("truth, machine code", *flags, identify_compiler(), text)
     known: bytes | None = result_cache.load(key)
     if known is None:
-        known = compile_c(text, _FLAGS)
+        known = compile_c(text, flags)
         result_cache.store(key, known)
     return known
 

@@ -26,17 +26,15 @@ double atan2(double, double), floor(double), ceil(double), trunc(double), round(
    flushed: what is smaller may be taken for zero. */
 typedef struct { double rel, floor, half_largest, largest, flushed; } Unit;
 
-static __attribute__((noinline)) double beyond(double v, double q, double n, const Unit *u) {
-  if (v != v || fabs(v) == INF) return q;
-  return fabs(v) + 8 * sqrt(q) > u->largest ? INF : q + v * v * u->rel * n;
-}
-
-/* The variance of v after one more rounding; n scales that of a correct one. Out of the type's range nothing is known. */
+/* The variance of v after one more rounding; n scales that of a correct one. Out of the type's range nothing is known.
+   Without branches, so that loops over elements become vectors. */
 FN rounded(double v, double q, double n, const Unit *u) {
-  double r = v * v * u->rel * n;
-  if (UNLIKELY(!(fabs(v) <= u->half_largest))) return beyond(v, q, n, u);
-  if (UNLIKELY(fabs(v) < u->flushed)) r = v * v / 16;
-  return q + (r > u->floor ? r : u->floor);
+  double a = fabs(v), r = v * v * u->rel * n, left = u->largest - a;
+  r = r > u->floor ? r : u->floor;
+  r = a < u->flushed ? v * v / 16 : r;
+  int lost = (a > u->largest) | (64 * q > left * left);
+  double after = lost ? INF : q + r;
+  return a < INF ? after : q;
 }
 
 /* A value that every device takes out of its type's range is infinite. Not for the steps of a sum: another order may stay within. */
@@ -50,18 +48,22 @@ static inline void overflow(double *v, double before, double *q, const Unit *u) 
 /* The variance of an operand that a device may take for zero where it is denormal. */
 FN operand_q(double x, double q, const Unit *u) { return q + (fabs(x) < u->flushed ? x * x / 16 : 0); }
 
+/* x to the nearest multiple of the number whose last digit `step` shows. */
+FN to_multiple(double x, double step) {
+#pragma clang fp reassociate(off)
+  double shift = x < 0 ? -step : step, sum = x + shift;
+  return sum - shift;
+}
+
 /* x rounded to a type with `digits` bits whose smallest normal number is `tiny`; beyond `largest` it is infinite. */
 FN to_type(double x, int digits, double tiny, double largest, double flushed) {
   union { double x; uint64_t bits; } u = {x};
-  if (UNLIKELY(fabs(x) < flushed && fabs(x) < tiny)) return 0;
   uint64_t low = ((uint64_t)1 << (53 - digits)) - 1;
-  if (UNLIKELY(!(fabs(x) >= tiny))) {
-    double step = tiny * (double)((uint64_t)1 << (53 - digits)); /* adding it leaves the digits of denormal numbers */
-    volatile double sum = x + (x < 0 ? -step : step);
-    return x == x ? sum - (x < 0 ? -step : step) : x;
-  }
   u.bits = (u.bits + (low >> 1) + (u.bits >> (53 - digits) & 1)) & ~low;
-  return UNLIKELY(fabs(u.x) > largest) ? x > 0 ? INF : x < 0 ? -INF : x : u.x;
+  double a = fabs(x), far = x > 0 ? INF : -INF, small = flushed > 0 ? 0 : to_multiple(x, tiny * (double)((uint64_t)1 << (53 - digits)));
+  double normal = fabs(u.x) > largest ? far : u.x;
+  normal = a < tiny ? small : normal;
+  return x == x ? normal : x;
 }
 FN to_half(double x, const Unit *u) { return to_type(x, 11, 0x1p-14, 65504, u->flushed); }
 FN to_bfloat(double x, const Unit *u) { return to_type(x, 8, 0x1p-126, 0x1.fep127, u->flushed); }

@@ -169,6 +169,17 @@ class _Statements(Writer):
             self.statement(part)
 
     def write_For(self, node: Any) -> None:
+        loops = [node]
+        while read.kind(loops[-1].body) == "For":
+            loops.append(loops[-1].body)
+        body = loops[-1].body
+        for loop in _with_elements_inside(loops, body):
+            self._open_loop(loop)
+        self.statement(body)
+        for _ in loops:
+            self.close()
+
+    def _open_loop(self, node: Any) -> None:
         if node.thread_binding is not None:
             raise Unmodelled("loops that are bound to threads: it is scheduled already")
         start, extent = self.value(node.min), self.value(node.extent)
@@ -183,8 +194,6 @@ class _Statements(Writer):
             known = (start.range[0], max(start.range[0], start.range[1] + extent.range[1] - 1))
         self.names[read.key(node.loop_var)] = Value(name, dtype, range=known)
         self.open(f"for ({type} {name} = {start.text}; {name} < ({type})({start.text} + {extent.text}); {name}++)")
-        self.statement(node.body)
-        self.close()
 
     def write_While(self, node: Any) -> None:
         self.open("for (;;)")
@@ -279,6 +288,26 @@ class _Statements(Writer):
             raise Unmodelled(f"calls of {read.op_name(node.value).rpartition('.')[2]}")
 
 
+def _with_elements_inside(loops: list[Any], body: Any) -> list[Any]:
+    """Loops around one block, the innermost over its elements put inside those over the terms of its sum.
+
+    The terms of each element keep their order. Steps of one sum wait for each other, those of several elements do not.
+    """
+    if not read.kind(body).endswith("BlockRealize") or len(body.iter_values) != len(loops):
+        return loops
+    kinds = {read.key(value): int(axis.iter_type) for axis, value in zip(body.block.iter_vars, body.iter_values, strict=True)}
+    if sorted(kinds) != sorted(read.key(loop.loop_var) for loop in loops):
+        return loops
+    plain = all(read.kind(loop.min) == "IntImm" and read.kind(loop.extent) == "IntImm" for loop in loops)
+    elements = (
+        [loop for loop in loops if kinds[read.key(loop.loop_var)] == _ELEMENT and int(loop.extent.value) >= 4] if plain else []
+    )
+    if not elements or _REDUCTION not in kinds.values() or set(kinds.values()) != {_ELEMENT, _REDUCTION}:
+        return loops
+    inside = elements[-1]
+    return [*(loop for loop in loops if loop is not inside), inside]
+
+
 def _size_text(node: Any, names: Mapping[int, Value]) -> str:
     """A dimension over the names of parameters."""
     kind = read.kind(node)
@@ -294,5 +323,5 @@ def _size_text(node: Any, names: Mapping[int, Value]) -> str:
 
 _SIZES = {"IntImm": "", "Var": "", "Cast": "", "Add": "+", "Sub": "-", "Mul": "*", "FloorDiv": "floordiv", "FloorMod": "floormod"}
 
-_REDUCTION = 2
-"""TVM's number of a reduction axis (IterVar.CommReduce)."""
+_ELEMENT, _REDUCTION = 0, 2
+"""TVM's numbers (IterVar.DataPar, CommReduce) of an axis of independent elements and of one over the terms of a sum."""
