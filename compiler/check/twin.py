@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 DEVICE = "sim:reference,checks=off"
 """Whose limits leave room for floats in the place of halves."""
 
+SMALLEST_HALF = float(np.finfo(np.float16).smallest_normal)
+"""Of normal halves; a device may flush what is smaller."""
+
 
 class WideTwin:
     """The twins of a model's functions. reasons: functions that have none -> why, in words."""
@@ -62,7 +65,7 @@ class WideTwin:
             if mine is None or wide is None or narrow is None or wide.allowed is None:
                 continue
             mine = mine.reshape(wide.array.shape)
-            if not _is_same_computation(mine, wide, narrow):
+            if not _is_same_computation(mine, wide, narrow, self._reference.units.flushes):
                 self.reasons[call.function.name] = "floats in the place of halves mean something else"
                 return {}
             found[position] = compare(mine, wide)
@@ -79,11 +82,16 @@ class WideTwin:
             peer.close()
 
 
-def _is_same_computation(got: np.ndarray, wide: Expected, narrow: Expected) -> bool:
-    """A right result in halves has a twin within what halves may be off; a kernel that reads bits has not."""
+def _is_same_computation(got: np.ndarray, wide: Expected, narrow: Expected, flushes: bool) -> bool:
+    """Whether halves could turn what the twin computed into the result that was found right; a kernel that reads bits could not.
+
+    They may be off from the truth by what is allowed, and from the twin by as much; small numbers they may take for zero.
+    """
     if wide.value is None or narrow.allowed is None or got.dtype.kind != "f":
         return True
+    size = np.abs(got.astype(np.float64))
+    flushed = np.where(size < SMALLEST_HALF, size, 0.0) if flushes else 0.0
     with np.errstate(invalid="ignore"):
-        far = np.abs(got.astype(np.float64) - wide.value) > narrow.allowed.reshape(got.shape)
+        far = np.abs(got.astype(np.float64) - wide.value) > 2 * narrow.allowed.reshape(got.shape) + flushed
         far &= np.isfinite(narrow.array.reshape(got.shape))  # halves overflow where floats do not
     return not bool(far.any())

@@ -97,6 +97,8 @@ class Writer:
             return self.float_operation(kind, a, b) if a.is_float else self.int_operation(kind, a, b)
         if kind in _COMPARE:
             return self.compare(_COMPARE[kind], self.value(node.a), self.value(node.b))
+        if kind in _BIT_NODES:
+            return self.int_operation(_BIT_NODES[kind], self.value(node.a), self.value(node.b))
         raise Unmodelled(f"{kind} expressions")
 
     def visit_Var(self, node: Any) -> Value:
@@ -143,6 +145,14 @@ class Writer:
 
     def visit_Or(self, node: Any) -> Value:
         return self._connect(node, "!")
+
+    def visit_BitwiseNot(self, node: Any) -> Value:
+        return self._complement(self.value(node.a))
+
+    def _complement(self, a: Value) -> Value:
+        text = self.let(c_type(a.dtype), f"({c_type(a.dtype)})~{a.text}")
+        q = None if a.q is None else self.let("double", f"{a.q} != 0 ? INF : 0.0")
+        return Value(text, a.dtype, q, loaded=a.loaded)
 
     def _connect(self, node: Any, sign: str) -> Value:
         """The second operand is evaluated only where the first does not decide: it may be a load that the first guards."""
@@ -197,7 +207,8 @@ class Writer:
 
     def float_operation(self, kind: str, a: Value, b: Value) -> Value:
         """An operation on two floats, rounded to their type on a device."""
-        a, b = self.operand(a), self.operand(b)
+        if kind in _FLOAT:
+            a, b = self._flush(a), self._flush(b)
         x, y, qx, qy = a.text, b.text, a.variance, b.variance
         exact, loaded = a.q is None and b.q is None, a.loaded or b.loaded
         if kind in ("Max", "Min"):
@@ -218,11 +229,15 @@ class Writer:
             q = " + ".join(filter(None, (a.q, b.q))) or "0.0"
         return self.rounded(v, a.dtype, q, scale, loaded, f"{a.as_native} {_FLOAT[kind]} {b.as_native}")
 
-    def operand(self, a: Value) -> Value:
-        """A half as arithmetic sees it, which may be zero where it is denormal; those of wider types are too small to matter."""
-        if a.dtype not in HALVES or a.text.startswith("("):  # a constant
+    def _flush(self, a: Value) -> Value:
+        """An operand of arithmetic: of a half that memory holds, a device may take zero where it is denormal.
+
+        Denormal numbers of wider types are too small to matter.
+        """
+        if a.q is not None or a.dtype != "float16" or not a.loaded:
             return a
-        return replace(a, q=self.let("double", f"operand_q({a.text}, {a.variance}, {unit(a.dtype)})"))
+        q = self.let("double", f"flushed_q({a.text}, {unit(a.dtype)})")
+        return replace(a, q=q, native=self.let("double", f"flushed({a.text}, {unit(a.dtype)})") if self.native else None)
 
     def rounded(self, v: str, dtype: str, q: str, scale: str, loaded: bool, native: str) -> Value:
         """v after a rounding to `dtype`. q: its variance before; native: its value before, computed as halves give it."""
@@ -263,7 +278,7 @@ class Writer:
             return a
         if a.is_float and dtype in FLOATS:
             narrower = FLOATS.index(dtype) < FLOATS.index(a.dtype) or "bfloat16" in (dtype, a.dtype)
-            a = self.operand(a)
+            a = self._flush(a)
             if narrower:
                 return self.rounded(self.let("double", a.text), dtype, a.variance, "1.0", a.loaded, a.as_native)
             return replace(a, dtype=dtype)
@@ -306,10 +321,7 @@ class Writer:
         if name in _BITS:
             return self.int_operation(_BITS[name], self.value(node.args[0]), self.value(node.args[1]))
         if name == "bitwise_not":
-            a = self.value(node.args[0])
-            return Value(
-                self.let(c_type(a.dtype), f"({c_type(a.dtype)})~{a.text}"), a.dtype, a.q and f"INF * {a.q}", loaded=a.loaded
-            )
+            return self._complement(self.value(node.args[0]))
         if name == "reinterpret":
             return self._reinterpret(self.value(node.args[0]), read.dtype_of(node))
         if name == "pow":
@@ -331,7 +343,7 @@ class Writer:
         raise Unmodelled(f"calls of {name or read.kind(node.op)}")
 
     def _function(self, known: functions.Function, a: Value) -> Value:
-        a = self.operand(a)
+        a = self._flush(a)
         x = self.let("double", a.text)
         v = self.let("double", _substitute(known.value, x))
         slope = _substitute(known.slope, x, v)
@@ -342,6 +354,7 @@ class Writer:
         return self.rounded(v, a.dtype, q, functions.scale_of(known.ulps), a.loaded, native)
 
     def _power(self, a: Value, b: Value) -> Value:
+        a, b = self._flush(a), self._flush(b)
         v = self.let("double", f"pow({a.text}, {b.text})")
         q = f"pow_q({a.text}, {a.variance}, {b.text}, {b.variance}, {v})"
         q = "0.0" if a.q is None and b.q is None else q
@@ -386,6 +399,9 @@ _COMPARE = {"EQ": "==", "NE": "!=", "LT": "<", "LE": "<=", "GT": ">", "GE": ">="
 _FLOAT = {"Add": "+", "Sub": "-", "Mul": "*", "Div": "/"}
 _PLAIN = {"Add": "+", "Sub": "-", "Mul": "*", "shl": "<<", "shr": ">>", "and": "&", "or": "|", "xor": "^"}
 _BITS = {"shift_left": "shl", "shift_right": "shr", "bitwise_and": "and", "bitwise_or": "or", "bitwise_xor": "xor"}
+"""Operations on bits: TVM's calls before 0.27 -> this module's word."""
+_BIT_NODES = {"LShift": "shl", "RShift": "shr", "BitwiseAnd": "and", "BitwiseOr": "or", "BitwiseXor": "xor"}
+"""The same as expressions of their own, from 0.27 on."""
 _DIVIDE = {"Div": "truncdiv", "Mod": "truncmod", "FloorDiv": "floordiv", "FloorMod": "floormod"}
 _DIGITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
 """Bits of a float type's significand."""

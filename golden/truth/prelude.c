@@ -45,15 +45,16 @@ static inline void overflow(double *v, double before, double *q, const Unit *u) 
   }
 }
 
-/* The variance of an operand that a device may take for zero where it is denormal. */
-FN operand_q(double x, double q, const Unit *u) { return q + (fabs(x) < u->flushed ? x * x / 16 : 0); }
-
 /* x to the nearest multiple of the number whose last digit `step` shows. */
 FN to_multiple(double x, double step) {
 #pragma clang fp reassociate(off)
   double shift = x < 0 ? -step : step, sum = x + shift;
   return sum - shift;
 }
+
+/* The variance of an operand as memory holds it, and the operand as a device may take it: denormal numbers may be zero. */
+FN flushed_q(double v, const Unit *u) { return UNLIKELY(fabs(v) < u->flushed / 2) ? v * v / 16 : 0; }
+FN flushed(double v, const Unit *u) { return UNLIKELY(fabs(v) < u->flushed / 2) ? 0 : v; }
 
 /* x rounded to a type with `digits` bits whose smallest normal number is `tiny`; beyond `largest` it is infinite. */
 FN to_type(double x, int digits, double tiny, double largest, double flushed) {

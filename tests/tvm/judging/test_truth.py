@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tvm import relax
+from tvm import relax, te
 from tvm.script import ir as I
 from tvm.script import relax as R
 from tvm.script import tirx as T
@@ -136,6 +136,49 @@ def test_sums_of_halves_that_stagnate_are_allowed_to():
     expected = expect(truth, "float16", UNITS)
     for right in (2048, 4096, 8192):
         assert compare(np.full(4, right, "float16"), expected).ok
+
+
+def test_a_softmax_of_halves_may_drift_where_most_of_its_results_are_flushed():
+    """Its sum stagnates at a half of what it should be; what TVM computes in halves is right, and three times that is not."""
+    module = primfuncs(lambda b, x: nn.softmax(x, -1), ((4, 16384), "float16"))
+    function, alone = only_function(module)
+    x = (2 * np.random.default_rng(1).standard_normal((4, 16384))).astype("float16")
+    args = [x, np.zeros_like(x)]
+    expected = expect(KernelTruth(alone).run(function, args, Units())[-1], "float16", Units())
+    native = KernelReference(alone).run(function, args)[-1]
+    assert compare(native, expected).ok, str(compare(native, expected))
+    assert not compare(native * np.float16(3), expected).ok
+
+
+def test_denormal_halves_in_memory_may_be_taken_for_zero():
+    """An Adreno flushes the operands of half arithmetic too: a small bias may be lost, one that is not denormal may not."""
+    module = primfuncs(lambda b, x, y: relax.op.add(x, y), ((64,), "float16"), ((64,), "float16"))
+    function, alone = only_function(module)
+    x = np.linspace(1e-3, 1e-2, 64).astype("float16")
+    for small, may in ((5e-5, True), (7e-5, False)):
+        args = [x, np.full(64, small, "float16"), np.zeros(64, "float16")]
+        for units in (Units(flushes=True), Units(flushes=False)):
+            expected = expect(KernelTruth(alone).run(function, args, units)[-1], "float16", units)
+            assert compare(x + args[1], expected).ok
+            assert compare(x, expected).ok == (may and units.flushes)
+
+
+def test_words_of_bits_are_followed():
+    """Nibbles as weights of q4: shifts, masks and the other operations on bits are exact."""
+    w = te.placeholder((8, 4), "uint32", "w")
+
+    def mix(i, j):
+        nibble = (w[i, j // 8] >> (j % 8 * 4).astype("uint32")) & 15
+        return (((~nibble | 3) ^ w[i, 0]) << 1) & nibble
+
+    function = te.create_prim_func([w, te.compute((8, 32), mix)]).with_attr("global_symbol", "mix")
+    words = np.random.default_rng(0).integers(0, 1 << 32, (8, 4), dtype=np.uint32)
+    truth = KernelTruth(import_tvm().IRModule({"mix": function}))
+    found = truth.run("mix", [words, np.zeros((8, 32), np.uint32)], UNITS)[-1]
+    column = np.arange(32, dtype=np.uint32)
+    nibbles = (words[:, column // 8] >> (column % 8 * 4)) & 15
+    np.testing.assert_array_equal(found.value, (((~nibbles | 3) ^ words[:, :1]) << np.uint32(1)) & nibbles)
+    assert found.sigma is None
 
 
 def test_beyond_the_range_of_halves_anything_is_right_and_nothing_is_learnt():
