@@ -1,0 +1,209 @@
+"""Runs a kernel, right or with a planted defect, as `check` does, and says what the judge found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from tvm import IRModule, te
+
+from adreno_sim import open_device
+from adreno_sim.base.progress import Progress
+from adreno_sim.compiler.artifact.host_function import BufferParam, BufferRef, Const, HostFunction, Launch, ScalarParam, Var
+from adreno_sim.compiler.artifact.model import CompiledModel, KernelCode, KernelParamInfo, TensorInfo
+from adreno_sim.compiler.check.golden import LiveGolden
+from adreno_sim.compiler.check.kernels import KernelObserver
+from adreno_sim.compiler.check.twin import DEVICE as TWIN_DEVICE
+from adreno_sim.compiler.check.twin import WideTwin
+from adreno_sim.compiler.check.wide_text import widen_dtype, widen_model
+from adreno_sim.compiler.run.observer import FunctionCall
+from adreno_sim.compiler.run.values import Tensor, allocate_tensor
+from adreno_sim.compiler.run.vm import VirtualMachine
+from adreno_sim.device.protocol import Device
+from adreno_sim.findings import Kind, Severity
+from adreno_sim.golden.expectations import KernelExpectations
+from adreno_sim.golden.truth.run import Truth
+from adreno_sim.golden.truth.units import Units
+from adreno_sim.results.comparison import Comparison
+from adreno_sim.results.expected import Expected
+
+from .problem import SCALARS, Defect, Problem
+
+DEVICE = "sim:adreno-740"
+
+Access = Literal["read", "write"]
+
+ON_VALUES = (Kind.WRONG_VALUE, Kind.UNINFORMATIVE, Kind.NONFINITE_INTRODUCED)
+"""Findings on values; any other means that a kernel of the campaign is itself not sound."""
+
+
+class RightResults(KernelExpectations):
+    """What the kernels should compute, whatever defect their scalars ask for."""
+
+    def expect(self, name: str, args: Sequence[Any]) -> list[Expected | None]:
+        return super().expect(name, args[: -len(SCALARS)]) + [None] * len(SCALARS)
+
+    def expect_wide(self, name: str, args: Sequence[Any]) -> list[Expected | None]:
+        return super().expect_wide(name, args[: -len(SCALARS)]) + [None] * len(SCALARS)
+
+
+class WatchedTwin(WideTwin):
+    """Keeps what the twin of the last call was told. None: it was not asked."""
+
+    told: dict[int, Comparison] | None = None
+
+    def judge(
+        self, call: FunctionCall, before: Sequence[np.ndarray | None], golden: Sequence[Expected | None]
+    ) -> dict[int, Comparison]:
+        self.told = super().judge(call, before, golden)
+        return self.told
+
+
+def make_references(problems: Sequence[Problem], units: Units) -> RightResults:
+    """The PrimFuncs of all problems in one module; those that differ in their order of summing share one."""
+    functions = {}
+    for problem in problems:
+        if problem.golden not in functions:
+            given = [te.placeholder(item.shape, item.dtype, item.name) for item in problem.inputs]
+            made = te.create_prim_func([*given, problem.compute(*given)])
+            functions[problem.golden] = made.with_attr("global_symbol", problem.golden)
+    references = RightResults(IRModule(functions), units)
+    if references.truth.unavailable:
+        raise ValueError(f"no truth: {references.truth.unavailable}")
+    return references
+
+
+def make_model(problem: Problem) -> CompiledModel:
+    """One host function that launches one kernel once."""
+    tensors: list[tuple[str, tuple[int, ...], str, Access]] = [
+        (item.name, item.shape, item.dtype, "read") for item in problem.inputs
+    ]
+    tensors.append(("Y", problem.output, problem.dtype, "write"))
+    params = [BufferParam(name, tuple(map(_const, shape)), dtype, access=access) for name, shape, dtype, access in tensors]
+    declared = [KernelParamInfo(name, "buffer", dtype, access) for name, _, dtype, access in tensors]
+    args = [BufferRef(name) for name, *_ in tensors]
+    launch = Launch(
+        problem.name,
+        (*args, *map(Var, SCALARS)),
+        (_const(problem.groups), _const(1), _const(1)),
+        (_const(problem.items), _const(1), _const(1)),
+    )
+    host = HostFunction(
+        problem.name, (*params, *(ScalarParam(name, "int32") for name in SCALARS)), (launch,), golden=problem.golden
+    )
+    scalars = [KernelParamInfo(name, "scalar", "int32") for name in SCALARS]
+    return CompiledModel(
+        name=problem.name, target="by hand", tvm_version="", pipeline="fixed", fixes=(), inputs=(),
+        results=TensorInfo("Y", problem.output, problem.dtype),
+        kernels={problem.name: KernelCode(problem.name, problem.source, (*declared, *scalars))},
+        host_functions={problem.name: host}, functions={}, constants={},
+    )  # fmt: skip
+
+
+def _const(value: int) -> Const:
+    return Const(value, "int64")
+
+
+def open_devices() -> tuple[Device, Device]:
+    """The one that is judged, and one for twins.
+
+    Replays of wrong launches, which would take most of the time, are left out: they change no verdict.
+    """
+    device = open_device(DEVICE)
+    device.info = replace(device.info, records_stores=False)  # type: ignore[misc]
+    return device, open_device(TWIN_DEVICE)
+
+
+@dataclass(frozen=True)
+class Planted:
+    """A defect: which, at which term, in which output (-1: all)."""
+
+    kind: Defect = Defect.NONE
+    at: int = 0
+    where: int = -1
+
+
+@dataclass(frozen=True)
+class Judged:
+    """by_bound, by_twin: who found a wrong value. told_nothing: the comparison was uninformative. no_twin: why it was asked and
+    gave no answer, "" else. got: the device's result."""
+
+    by_bound: bool
+    by_twin: bool
+    told_nothing: bool
+    no_twin: str
+    got: np.ndarray
+
+    @property
+    def found(self) -> bool:
+        return self.by_bound or self.by_twin
+
+
+class Bench:
+    """One problem on the device and, as floats, on the twin's; kernels are compiled once."""
+
+    def __init__(self, problem: Problem, references: RightResults, device: Device, twin_device: Device):
+        self.problem = problem
+        self._references = references
+        self._device, self._twin_device = device, twin_device
+        model = make_model(problem)
+        self._twin = WatchedTwin(model, references)
+        self._observer = KernelObserver(model, LiveGolden(references), True, Progress(), twin=self._twin)
+        self._machine = VirtualMachine(model, device, self._observer)
+        self._wide = VirtualMachine(widen_model(model, problem.name), twin_device)
+        self._runs = 0
+
+    def close(self) -> None:
+        self._machine.close()
+        self._wide.close()
+
+    def judge(self, arrays: Sequence[np.ndarray], planted: Planted) -> Judged:
+        """One run on the device, judged. Raises AssertionError where the kernel has other findings than wrong values."""
+        self._runs += 1
+        self._twin.told = None
+        self._twin.reasons.clear()
+        row = self._observer.kernels.get(self.problem.name)
+        before = (row.wrong, row.vacuous) if row else (0, 0)
+        (got,) = self._call(self._machine, self._device, arrays, planted, str)
+        row = self._observer.kernels[self.problem.name]
+        other = [f for f in self._observer.findings.as_list() if f.kind not in ON_VALUES and f.severity is Severity.ERROR]
+        assert not other, f"{self.problem.name}: {other[0]}"
+        told = self._twin.told
+        by_twin = told is not None and any(not result.ok for result in told.values())
+        wrong = row.wrong > before[0]
+        no_twin = self._twin.reasons.get(self.problem.name, "")
+        return Judged(wrong and not by_twin, by_twin, row.vacuous > before[1], no_twin, got)
+
+    def run_wide(self, arrays: Sequence[np.ndarray], planted: Planted) -> np.ndarray:
+        """The result with floats in the place of halves, unjudged; of float kernels, as the device computes them."""
+        (got,) = self._call(self._wide, self._twin_device, arrays, planted, widen_dtype)
+        return got
+
+    def truth(self, arrays: Sequence[np.ndarray], wide: bool) -> Truth:
+        """Without rounding; its sigma is that of halves, or of floats in their place."""
+        units = self._references.units
+        empty = np.zeros(self.problem.output, self.problem.dtype)
+        units = Units("float32", units.flushes) if wide else units
+        found = self._references.truth.run(self.problem.golden, [*arrays, empty], units)[-1]
+        assert found is not None
+        return found
+
+    def _call(
+        self, machine: VirtualMachine, device: Device, arrays: Sequence[np.ndarray], planted: Planted, dtype_of: Any
+    ) -> list[np.ndarray]:
+        tensors: list[Tensor] = []
+        try:
+            empty = np.zeros(self.problem.output, self.problem.dtype)
+            names = [*(item.name for item in self.problem.inputs), "Y"]
+            for array, name in zip([*arrays, empty], names, strict=True):
+                tensor = allocate_tensor(device, array.shape, dtype_of(array.dtype.name), "global", name)
+                tensors.append(tensor)
+                tensor.write(array.astype(tensor.dtype, copy=False))
+            scalars = [int(planted.kind), planted.at, planted.where, self._runs]
+            machine.call_host(machine.model.host_functions[self.problem.name], [*tensors, *scalars], 0)
+            return [tensors[-1].read()]
+        finally:
+            for tensor in tensors:
+                tensor.release()
