@@ -20,6 +20,7 @@ SLOWEST = 20.0  # seconds of one case
 BUFFER = '[[argument]]\nkind = "buffer"\ndtype = "float32"\ncount = 4\n'
 NUMBER = '[[argument]]\nkind = "scalar"\nvalue = 3\n'
 GOOD = "kernel void k(global float *a, int n) { a[get_global_id(0) & 3] = n; }\n"
+NEWER = 'options = "-cl-std=CL2.0"\n'
 USUAL = "global_size = [4]\n" + BUFFER + NUMBER
 
 
@@ -112,10 +113,10 @@ CASES: dict[str, tuple[str, str, int, str]] = {
     ),
     "macros without end": (MACROS + body("a[0] = M0 1;"), USUAL, 2, "MiB of memory"),
     "a huge __global variable": (
-        body("g[n] = a[0]; a[0] = g[n];", "global float g[1 << 26];\n"), USUAL, 3,
+        body("g[n] = a[0]; a[0] = g[n];", "global float g[1 << 26];\n"), NEWER + USUAL, 3,
         "variable 'g' of program scope",
     ),
-    "a static variable": (body("static global int c; c += n; a[0] = c;"), USUAL, 3, "variable 'k.c' of program scope"),
+    "a static variable": (body("static global int c; c += n; a[0] = c;"), NEWER + USUAL, 3, "variable 'k.c' of program scope"),
     "huge constant data": (body("a[0] = t[n];", "constant float t[500000000] = {1};\n"), USUAL, 1, "MAX_CONSTANT_BUFFER_SIZE"),
     "constant data that only the reference takes": (
         body("a[0] = t[n];", "constant float t[200000000] = {1};\n"), 'device = "sim:reference"\n' + USUAL, 3,
