@@ -1,36 +1,75 @@
-"""Dominators of the blocks of a function, and the edges that every path to a block takes."""
+"""The dominator tree of a control flow graph, and the edges that every path to a block takes."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Generic
+
 from . import ir
-from .cfg import predecessors, reverse_postorder
+from .cfg import Node, reverse_postorder
 
 
-class Dominators:
-    """The dominator tree of the blocks reachable from the entry. `order` is their reverse postorder."""
+class DominatorTree(Generic[Node]):
+    """The dominator tree of the nodes `order`: all that are reachable from its first, in reverse postorder.
 
-    def __init__(self, function: ir.Function):
-        self.order = reverse_postorder(function.blocks[0])
-        self.predecessors = {id(b): sources for b, sources in predecessors(self.order).items()}
-        self._position = {id(b): n for n, b in enumerate(self.order)}
-        self._parent = self._immediate()
-        self._depth = {id(self.order[0]): 0}
-        for block in self.order[1:]:
-            self._depth[id(block)] = self._depth[id(self._parent[id(block)])] + 1
+    predecessors: by the id of a node, one entry for each edge. Computed by the iteration of Cooper, Harvey and Kennedy.
+    """
 
-    def reachable(self, block: ir.Block) -> bool:
-        return id(block) in self._position
+    def __init__(self, order: Sequence[Node]):
+        self.order = list(order)
+        self.predecessors: dict[int, list[Node]] = {id(node): [] for node in order}
+        for node in order:
+            for successor in node.successors:
+                self.predecessors[id(successor)].append(node)
+        self._position = {id(node): number for number, node in enumerate(order)}
+        self._parent = self._find_parents()
 
-    def parent(self, block: ir.Block) -> ir.Block | None:
+    def reachable(self, node: Node) -> bool:
+        """Returns whether a path leads from the entry to `node`."""
+        return id(node) in self._position
+
+    def parent(self, node: Node) -> Node | None:
         """Returns the immediate dominator; None for the entry."""
-        return None if block is self.order[0] else self._parent[id(block)]
+        return None if node is self.order[0] else self._parent[id(node)]
 
-    def dominates(self, upper: ir.Block, lower: ir.Block) -> bool:
-        """Returns whether every path from the entry to `lower` passes `upper`. A block dominates itself."""
-        depth = self._depth[id(upper)]
-        while self._depth[id(lower)] > depth:
+    def dominates(self, upper: Node, lower: Node) -> bool:
+        """Returns whether every path from the entry to `lower` passes `upper`. A node dominates itself."""
+        first = self._position[id(upper)]
+        while self._position[id(lower)] > first:
             lower = self._parent[id(lower)]
         return lower is upper
+
+    def _find_parents(self) -> dict[int, Node]:
+        entry = self.order[0]
+        parent: dict[int, Node] = {id(entry): entry}
+        changed = True
+        while changed:
+            changed = False
+            for node in self.order[1:]:
+                known = [source for source in self.predecessors[id(node)] if id(source) in parent]
+                best = known[0]
+                for other in known[1:]:
+                    best = self._meet(parent, best, other)
+                if parent.get(id(node)) is not best:
+                    parent[id(node)] = best
+                    changed = True
+        return parent
+
+    def _meet(self, parent: dict[int, Node], a: Node, b: Node) -> Node:
+        position = self._position
+        while a is not b:
+            while position[id(a)] > position[id(b)]:
+                a = parent[id(a)]
+            while position[id(b)] > position[id(a)]:
+                b = parent[id(b)]
+        return a
+
+
+class Dominators(DominatorTree[ir.Block]):
+    """The dominator tree of the blocks of a function that are reachable from its entry."""
+
+    def __init__(self, function: ir.Function):
+        super().__init__(reverse_postorder(function.blocks[0]))
 
     def taken_edge(self, block: ir.Block) -> ir.Block | None:
         """Returns the only predecessor of `block` that it does not dominate: every path first enters `block` from there.
@@ -39,29 +78,3 @@ class Dominators:
         """
         sources = [p for p in self.predecessors[id(block)] if not self.dominates(block, p)]
         return sources[0] if len(sources) == 1 else None
-
-    def _immediate(self) -> dict[int, ir.Block]:
-        """Computes immediate dominators by the iteration of Cooper, Harvey and Kennedy."""
-        entry = self.order[0]
-        parent: dict[int, ir.Block] = {id(entry): entry}
-        changed = True
-        while changed:
-            changed = False
-            for block in self.order[1:]:
-                known = [p for p in self.predecessors[id(block)] if id(p) in parent]
-                best = known[0]
-                for other in known[1:]:
-                    best = self._meet(parent, best, other)
-                if parent.get(id(block)) is not best:
-                    parent[id(block)] = best
-                    changed = True
-        return parent
-
-    def _meet(self, parent: dict[int, ir.Block], a: ir.Block, b: ir.Block) -> ir.Block:
-        position = self._position
-        while a is not b:
-            while position[id(a)] > position[id(b)]:
-                a = parent[id(a)]
-            while position[id(b)] > position[id(a)]:
-                b = parent[id(b)]
-        return a

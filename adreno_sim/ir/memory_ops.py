@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-import re
-
 from . import ir
+from .builtins import builtin_of
 from .provenance import is_pointer
-
-IMAGE = re.compile(r"(read|write)_image(f|h|i|ui)")
 
 
 def touches_memory(instr: ir.Instr) -> bool:
     """Returns whether `instr` makes accesses that may need a check. A vector or a block copy counts as one."""
     if instr.op == "call":
-        assert instr.callee is not None
-        return bool(IMAGE.fullmatch(instr.callee.name)) or any(is_pointer(v) for v in instr.operands)
+        return bool(builtin_of(instr).image) or any(is_pointer(v) for v in instr.operands)
     return instr.op in ("load", "store", "atomicrmw", "cmpxchg", "memcpy", "memmove", "memset")
 
 
 def is_plain_load(instr: ir.Instr) -> bool:
     """Returns whether `instr` is a load, maybe of a vector, and nothing else."""
-    return instr.op == "load" or (instr.callee is not None and instr.callee.name.startswith("vload"))
+    vector = builtin_of(instr).vector
+    return instr.op == "load" or (vector is not None and not vector.stores)
+
+
+def is_plain_store(instr: ir.Instr) -> bool:
+    """Returns whether `instr` is a store, maybe of a vector, and nothing else."""
+    vector = builtin_of(instr).vector
+    return instr.op == "store" or (vector is not None and vector.stores)
 
 
 def address_operands(instr: ir.Instr) -> list[ir.Value]:

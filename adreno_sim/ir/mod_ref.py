@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from . import ir
+from .builtins import Effect, builtin_of
+from .provenance import is_pointer
 
 _DERIVING = frozenset(
     ("gep", "bitcast", "addrspacecast", "phi", "select", "freeze", "insertelement", "extractelement", "shufflevector")
 )
 """Operations whose result may point into the object of an operand."""
-
-_READING_CALLS = ("vload", "vloada", "prefetch", "async_work_group_copy", "async_work_group_strided_copy", "printf")
 
 
 def written_params(function: ir.Function) -> frozenset[int]:
@@ -69,10 +69,7 @@ def _may_write(instr: ir.Instr, position: int) -> bool:
         return False
     if instr.op in ("memcpy", "memmove"):
         return position == 0
-    if instr.op == "call" and instr.callee:
-        reading = instr.callee.name.startswith(_READING_CALLS)
-        return not reading or (instr.callee.name.startswith("async_") and position == 0)
-    return True
+    return instr.op != "call" or _effect(instr, position) in ("write", "read_write")
 
 
 def _may_read(instr: ir.Instr, position: int) -> bool:
@@ -83,4 +80,9 @@ def _may_read(instr: ir.Instr, position: int) -> bool:
         return position == 0
     if instr.op in ("memcpy", "memmove"):
         return position == 1
-    return not (instr.op == "call" and instr.callee and instr.callee.name.startswith("vstore"))
+    return instr.op != "call" or _effect(instr, position) != "write"
+
+
+def _effect(call: ir.Instr, position: int) -> Effect:
+    """What a call does through the pointer at operand `position`."""
+    return builtin_of(call).effect(sum(is_pointer(operand) for operand in call.operands[:position]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .cfg import predecessors
+from .dominators import Dominators
 from .ir import Block, Const, Function, Global, Instr, Param, Value
 
 TERMINATORS = frozenset(("br", "condbr", "switch", "ret", "unreachable"))
@@ -25,7 +26,7 @@ def verify(function: Function) -> None:
             defined[instr] = block
             if instr.op == "phi":
                 _verify_phi(function, block, instr, incoming[block])
-    _verify_uses(function, defined, incoming)
+    _verify_uses(function, defined)
 
 
 def _verify_shape(function: Function, block: Block) -> None:
@@ -50,8 +51,8 @@ def _verify_phi(function: Function, block: Block, phi: Instr, sources: list[Bloc
         raise _invalid(function, block, f"phi {phi.name} with {len(phi.blocks)} entries for {len(sources)} edges")
 
 
-def _verify_uses(function: Function, defined: dict[Value, Block], incoming: dict[Block, list[Block]]) -> None:
-    dominators = immediate_dominators(function.blocks, incoming)
+def _verify_uses(function: Function, defined: dict[Value, Block]) -> None:
+    tree = Dominators(function)
     for block in function.blocks:
         seen: set[Value] = set()
         for instr in block.instrs:
@@ -64,61 +65,11 @@ def _verify_uses(function: Function, defined: dict[Value, Block], incoming: dict
                         function, block, f"{instr.op} uses {operand.op or 'undefined'} {operand.name}, which is nowhere"
                     )
                 elif instr.op == "phi":
-                    if not dominates(defined[operand], instr.blocks[index], dominators):
+                    if not tree.dominates(defined[operand], instr.blocks[index]):
                         raise _invalid(function, block, f"phi arm {operand.name} does not reach the edge")
-                elif operand not in seen and (defined[operand] is block or not dominates(defined[operand], block, dominators)):
+                elif operand not in seen and (defined[operand] is block or not tree.dominates(defined[operand], block)):
                     raise _invalid(function, block, f"{instr.op} uses {operand.op} {operand.name} before its definition")
             seen.add(instr)
-
-
-def immediate_dominators(blocks: list[Block], incoming: dict[Block, list[Block]]) -> dict[Block, Block]:
-    """Maps every block but the entry to its immediate dominator (iteration of Cooper, Harvey and Kennedy)."""
-    order = reverse_postorder(blocks)
-    rank = {block: index for index, block in enumerate(order)}
-    found: dict[Block, Block] = {order[0]: order[0]}
-    changed = True
-    while changed:
-        changed = False
-        for block in order[1:]:
-            known = [source for source in incoming[block] if source in found]
-            best = known[0]
-            for other in known[1:]:
-                while best is not other:
-                    while rank[best] > rank[other]:
-                        best = found[best]
-                    while rank[other] > rank[best]:
-                        other = found[other]
-            if found.get(block) is not best:
-                found[block] = best
-                changed = True
-    return found
-
-
-def reverse_postorder(blocks: list[Block]) -> list[Block]:
-    """Returns the blocks reachable from the first in reverse postorder."""
-    seen = {blocks[0]}
-    finished: list[Block] = []
-    stack = [(blocks[0], iter(blocks[0].successors))]
-    while stack:
-        block, rest = stack[-1]
-        following = next((successor for successor in rest if successor not in seen), None)
-        if following is None:
-            finished.append(block)
-            stack.pop()
-        else:
-            seen.add(following)
-            stack.append((following, iter(following.successors)))
-    return finished[::-1]
-
-
-def dominates(above: Block, below: Block, dominators: dict[Block, Block]) -> bool:
-    """Returns whether every path from the entry to `below` passes `above`."""
-    while below is not above:
-        parent = dominators[below]
-        if parent is below:
-            return False
-        below = parent
-    return True
 
 
 def _invalid(function: Function, block: Block, what: str) -> InvalidIR:

@@ -11,10 +11,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ...ir import ir
+from ...ir.loops import back_edges
 from ..abi.specialization import Specialization
 from .failures import attempt
 from .loop_bounds import counted_exits, signed, step_of
-from .segments import Segment, back_edges
+from .segments import Segment
 
 Interval = tuple[int, int]
 Rule = Callable[..., "Interval | None"]

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 from ...ir import ir
 from ...ir.cfg import reverse_postorder
+from ...ir.dominators import DominatorTree
+from ...ir.loops import back_edges, loop_body
 from .failures import attempt
-from .segments import Graph, ScopeOf, Segment, back_edges
+from .segments import Graph, ScopeOf, Segment
 
 _SHORT = 1 << 22
 """The most iterations, those of counted inner loops included, that may run between two watchdog polls."""
@@ -31,25 +33,12 @@ def polled_edges(order: list[Segment]) -> set[tuple[Segment, Segment]]:
 
 
 def _find_polled(order: list[Segment], edges: Collection[tuple[Segment, Segment]]) -> set[tuple[Segment, Segment]]:
-    predecessors: dict[Segment, list[Segment]] = {}
-    for segment in order:
-        for successor in segment.successors:
-            predecessors.setdefault(successor, []).append(segment)
+    tree = DominatorTree(order)
     bodies: dict[Segment, set[Segment]] = {}
     for tail, head in edges:
-        bodies.setdefault(head, {head}).update(_body(tail, head, predecessors))
+        bodies.setdefault(head, {head}).update(loop_body(tree, tail, head))
     trips = {head: trip_count(head, body) for head, body in bodies.items()}
     return {(tail, head) for tail, head in edges if not _is_short(head, bodies, trips)}
-
-
-def _body(tail: Segment, head: Segment, predecessors: dict[Segment, list[Segment]]) -> set[Segment]:
-    body, work = {head}, [tail]
-    while work:
-        segment = work.pop()
-        if segment not in body:
-            body.add(segment)
-            work += predecessors.get(segment, [])
-    return body
 
 
 def _is_short(head: Segment, bodies: dict[Segment, set[Segment]], trips: dict[Segment, int | None]) -> bool:
@@ -65,14 +54,11 @@ def _is_short(head: Segment, bodies: dict[Segment, set[Segment]], trips: dict[Se
 def counted_exits(head: Segment, order: list[Segment]) -> Iterator[tuple[ir.Instr, ir.Value, str, int]]:
     """Yields the induction variables that the test in the loop header bounds: phi, bound, predicate that continues the loop,
     step."""
-    predecessors: dict[Segment, list[Segment]] = {}
-    for segment in order:
-        for successor in segment.successors:
-            predecessors.setdefault(successor, []).append(segment)
+    tree = DominatorTree(order)
     body: set[Segment] = set()
     for tail, target in back_edges(order):
         if target is head:
-            body |= _body(tail, head, predecessors)
+            body |= loop_body(tree, tail, head)
     blocks = {id(s.block) for s in body}
     last = head.block.instrs[-1]
     if last.op != "condbr" or head.sync is not None or all(s in body for s in head.successors):

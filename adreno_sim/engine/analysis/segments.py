@@ -82,9 +82,3 @@ class ScopeOf:
 
     def __call__(self, instr: ir.Instr) -> str | None:
         return None
-
-
-def back_edges(order: list[Segment]) -> set[tuple[Segment, Segment]]:
-    """Returns the edges that go back in `order`: every cycle holds at least one of them."""
-    position = {s: i for i, s in enumerate(order)}
-    return {(s, t) for s in order for t in s.successors if position[t] <= position[s]}

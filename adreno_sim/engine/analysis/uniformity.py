@@ -7,29 +7,17 @@ analysis and optimizations", PACT 2011).
 
 from __future__ import annotations
 
-import re
-
 from ...ir import ir
+from ...ir.builtins import builtin_of
 from ...ir.cfg import reachable_from
 from ...ir.dominators import Dominators
 from ...ir.postdominators import immediate_postdominators
 
-_UNIFORM_QUERIES = re.compile(
-    r"get_(group_id|global_size|local_size|num_groups|enqueued_local_size|global_offset|work_dim|max_sub_group_size"
-    r"|num_sub_groups|enqueued_num_sub_groups|image_\w+)|__translate_sampler_initializer"
-)
-_UNIFORM_FUNCTIONS = re.compile(r"convert_.*|as_.*|(f?min|f?max|clamp|abs|mul24|mad24)")
-"""Functions whose result is uniform if their operands are, besides the queries."""
 _PURE = {
     "add", "sub", "mul", "udiv", "urem", "sdiv", "srem", "and", "or", "xor", "shl", "lshr", "ashr", "icmp", "fcmp", "select",
     "fadd", "fsub", "fmul", "fdiv", "frem", "fneg", "trunc", "zext", "sext", "fptrunc", "fpext", "fptoui", "fptosi", "uitofp",
     "sitofp", "bitcast", "freeze", "extractelement", "insertelement", "shufflevector",
 }  # fmt: skip
-
-
-def is_uniform_query(name: str) -> bool:
-    """Whether a built-in asks for what is the same for all work-items of a group: of the launch, the group, or an image."""
-    return _UNIFORM_QUERIES.fullmatch(name) is not None
 
 
 class Uniformity:
@@ -70,10 +58,6 @@ class Uniformity:
         if instr.op == "phi":
             if not all(map(self.is_convergent, [block, *self._predecessors[id(block)]])):
                 return True
-        elif not (instr.op in _PURE or (instr.callee is not None and _is_uniform_call(instr.callee.name))):
+        elif not (instr.op in _PURE or builtin_of(instr).uniformity in ("group", "operands")):
             return True
         return not all(map(self.is_uniform, instr.operands))
-
-
-def _is_uniform_call(name: str) -> bool:
-    return is_uniform_query(name) or _UNIFORM_FUNCTIONS.fullmatch(name) is not None

@@ -11,18 +11,18 @@ from collections.abc import Callable
 
 from ...base.errors import UnsupportedError
 from ...ir import ir, llvm_types
+from ...ir.builtins import builtin_of
 from ..llvm.constants import float_bits
 from ..llvm.text import Text
 from .region import KernelPlan, value_bytes
-from .sync_points import WITHOUT_RESULT, is_sync
 
 _FOLD = re.compile(r"(?:sub|work)_group_(?P<how>reduce|scan_inclusive|scan_exclusive)_(?P<what>add|min|max)")
 
 
 def is_collective(instr: ir.Instr) -> bool:
     """Returns whether a synchronisation point yields a value to its work-items."""
-    assert instr.callee is not None
-    return is_sync(instr.callee.name) and instr.callee.name not in WITHOUT_RESULT
+    row = builtin_of(instr)
+    return row.sync is not None and row.has_result
 
 
 class _Combiner:

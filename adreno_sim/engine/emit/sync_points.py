@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-import re
-
 from ...ir import ir
+from ...ir.builtins import BUILTINS, find_builtin
 from ...ir.unsupported import unsupported
 from ..analysis.segments import ScopeOf
-from .builtin_registry import builtin, builtin_family
+from .builtin_registry import builtin
 from .emitter import Emitter, instruction
-
-_GROUP = re.compile(r"barrier|work_group_barrier|wait_group_events|work_group_(all|any|broadcast|(reduce|scan_\w+)_\w+)")
-_WAVE = re.compile(
-    r"sub_group_barrier|sub_group_(all|any|elect|ballot|broadcast|broadcast_first|shuffle\w*|(reduce|scan_\w+)_\w+)"
-    r"|intel_sub_group_shuffle\w*|qcom_sub_group_shuffle_(up|down|xor)"
-)
-WITHOUT_RESULT = {"barrier", "work_group_barrier", "wait_group_events", "sub_group_barrier"}
-"""Synchronisation points without a result: nothing is combined."""
 
 
 class Scopes(ScopeOf):
@@ -24,14 +15,7 @@ class Scopes(ScopeOf):
 
     def __call__(self, instr: ir.Instr) -> str | None:
         assert instr.callee is not None
-        if _GROUP.fullmatch(instr.callee.name):
-            return "group"
-        return "wave" if _WAVE.fullmatch(instr.callee.name) else None
-
-
-def is_sync(name: str) -> bool:
-    """Returns whether the built-in `name` is a synchronisation point."""
-    return bool(_GROUP.fullmatch(name) or _WAVE.fullmatch(name))
+        return find_builtin(instr.callee.name).sync
 
 
 @instruction("fence")
@@ -40,7 +24,7 @@ def _fence(e: Emitter, instr: ir.Instr) -> None:
     e.body.do("fence seq_cst")
 
 
-@builtin_family(f"(?:{_GROUP.pattern}|{_WAVE.pattern})")
+@builtin(*(name for name, row in BUILTINS.items() if row.sync))
 def _refuse_sync(e: Emitter, instr: ir.Instr) -> None:
     """Is reached only where no region can be cut, as inside a library function."""
     raise unsupported("a place where work-items meet, here", instr.loc)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ...ir import ir, llvm_types
-from ...ir.memory_ops import IMAGE, touches_memory
+from ...ir.builtins import VectorAccess, builtin_of, find_builtin
+from ...ir.memory_ops import touches_memory
 from ...ir.provenance import ObjectId, Provenance, is_pointer
 from ...ir.queries import globals_of, may_leave_vector, private_bytes
 from ..abi.launch_facts import LaunchFacts
@@ -17,8 +17,6 @@ from ..analysis.bounds import Bounds
 from ..analysis.failures import attempt
 from ..analysis.linear import Linear
 
-_VECTOR = re.compile(r"v(?P<way>load|store)(?P<aligned>a?)(?P<half>_half)?(?P<count>\d*)(?:_rt[ezpn])?")
-_ATOMIC = re.compile(r"atom(ic)?_(add|sub|xchg|inc|dec|min|max|and|or|xor|cmpxchg|fetch_\w+|exchange\w*|load\w*|store\w*|init)")
 _ARITHMETIC = ("add", "sub", "mul", "shl")
 
 
@@ -102,7 +100,7 @@ class AccessAnalysis:
         if not self.forms.may_execute(instr):
             return True
         bounds = self.forms.bounds_at(instr)
-        if instr.callee is not None and IMAGE.fullmatch(instr.callee.name):
+        if builtin_of(instr).image:
             return self._is_texel_in_range(instr, bounds)
         spans = list(self.spans(instr))
         return bool(spans) and all(span is not None and self._is_span_in_range(span, bounds) for span in spans)
@@ -158,23 +156,23 @@ class AccessAnalysis:
             yield Span(source, self.forms.of(source), length.value)
 
     def _call_spans(self, instr: ir.Instr, callee: ir.Callee) -> Iterator[Span | None]:
-        match = _VECTOR.fullmatch(callee.name)
-        if match is not None:
-            yield self._vector_span(instr, match)
-        elif _ATOMIC.fullmatch(callee.name) and sum(is_pointer(v) for v in instr.operands) == 1:
+        row = find_builtin(callee.name)
+        if row.vector is not None:
+            yield self._vector_span(instr, row.vector)
+        elif row.one_element and sum(is_pointer(v) for v in instr.operands) == 1:
             pointer = instr.operands[0]
             type = instr.operands[1].type if isinstance(instr.type, ir.Void) else instr.type
             yield Span(pointer, self.forms.of(pointer), llvm_types.store_size(type))
         else:
             yield None
 
-    def _vector_span(self, instr: ir.Instr, match: re.Match[str]) -> Span:
+    def _vector_span(self, instr: ir.Instr, access: VectorAccess) -> Span:
         """The span of vload, vstore and their half variants: the index counts whole vectors (OpenCL C 6.15.7)."""
         *data, index, pointer = instr.operands
         type = data[0].type if data else instr.type
         lanes, elem = llvm_types.lanes_of(type), llvm_types.elem_of(type)
-        size = 2 if match["half"] else llvm_types.size_of(elem)
-        stride = size * (4 if match["aligned"] and lanes == 3 else lanes)
+        size = 2 if access.half else llvm_types.size_of(elem)
+        stride = size * (4 if access.aligned and lanes == 3 else lanes)
         return Span(pointer, self.forms.of(pointer).plus(self.forms.of(index), stride), size * lanes)
 
     def _is_texel_in_range(self, instr: ir.Instr, bounds: Bounds) -> bool:

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from ...ir import ir
+from ...ir.builtins import builtin_of
 from ...ir.memory_ops import address_operands, is_plain_load, touches_memory
 from ...ir.provenance import ObjectId
 from ..abi.launch_facts import LaunchFacts
@@ -252,7 +253,8 @@ class Phases:
 
 def _is_barrier(instr: ir.Instr) -> bool:
     """Returns True if `instr` is a barrier that orders accesses to local memory within a group (CLK_LOCAL_MEM_FENCE)."""
-    if instr.callee is None or instr.callee.name not in ("barrier", "work_group_barrier"):
+    row = builtin_of(instr)
+    if row.sync != "group" or not row.fence_flags:
         return False
     flags = instr.operands[0]
     return isinstance(flags, ir.Const) and isinstance(flags.value, int) and bool(flags.value & _LOCAL_FENCE)

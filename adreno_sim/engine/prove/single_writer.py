@@ -11,8 +11,10 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from ...ir import ir
+from ...ir.builtins import builtin_of
 from ...ir.cfg import reachable_from
-from ...ir.memory_ops import IMAGE, address_operands, is_plain_load, touches_memory
+from ...ir.loops import natural_loops
+from ...ir.memory_ops import address_operands, is_plain_load, is_plain_store, touches_memory
 from ..abi.launch_facts import LaunchFacts
 from ..abi.specialization import Specialization
 from ..analysis.affine import AffineForms
@@ -90,10 +92,9 @@ def write_of(instr: ir.Instr, analysis: AccessAnalysis) -> AccessRange | None:
     """Returns the range of a plain write that is proven in range, or None."""
     if not analysis.is_in_range(instr):
         return None
-    if instr.callee is not None and IMAGE.fullmatch(instr.callee.name):
-        return _texel_range(instr, analysis) if instr.callee.name.startswith("write") else None
-    plain = instr.op == "store" or (instr.callee is not None and instr.callee.name.startswith("vstore"))
-    spans = list(analysis.spans(instr)) if plain else []
+    if image := builtin_of(instr).image:
+        return _texel_range(instr, analysis) if image == "write" else None
+    spans = list(analysis.spans(instr)) if is_plain_store(instr) else []
     if len(spans) != 1 or spans[0] is None:
         return None
     return AccessRange(instr, spans[0].offset, spans[0].size)
@@ -162,27 +163,5 @@ def _determines_iterations(forms: AffineForms, write: AccessRange, determined: f
 
 def _loops_around(forms: AffineForms, block: ir.Block) -> set[int] | None:
     """Returns the ids of the headers of all loops around `block`, or None if control flow is irreducible."""
-    dominators = forms.dominators
-    position = {id(b): n for n, b in enumerate(dominators.order)}
-    heads: set[int] = set()
-    for tail in dominators.order:
-        for head in tail.instrs[-1].blocks:
-            if position[id(head)] > position[id(tail)]:
-                continue
-            if not dominators.dominates(head, tail):
-                return None
-            if id(block) in _body(forms, head, tail):
-                heads.add(id(head))
-    return heads
-
-
-def _body(forms: AffineForms, head: ir.Block, tail: ir.Block) -> set[int]:
-    """Returns the ids of the blocks of the natural loop of the back edge from `tail` to `head`."""
-    body, pending = {id(head), id(tail)}, [tail]
-    while pending:
-        block = pending.pop()
-        for source in forms.dominators.predecessors[id(block)] if block is not head else ():
-            if id(source) not in body:
-                body.add(id(source))
-                pending.append(source)
-    return body
+    loops = natural_loops(forms.dominators)
+    return None if loops is None else {id(head) for head, body in loops.items() if block in body}

@@ -4,6 +4,7 @@ accesses of the group count as unordered."""
 from __future__ import annotations
 
 from ...ir import ir
+from ...ir.builtins import builtin_of
 from ..abi import context
 from ..analysis.segments import SyncPoint
 
@@ -14,8 +15,7 @@ _STEP = 1 << 32
 def fences(sync: SyncPoint) -> tuple[bool, bool]:
     """Returns whether a synchronisation point orders accesses to local memory, and to global memory and images; (True, True)
     if the flags are not constant."""
-    assert sync.instr.callee is not None
-    if "barrier" not in sync.instr.callee.name or not sync.instr.operands:
+    if not builtin_of(sync.instr).fence_flags or not sync.instr.operands:
         return True, True
     flags = sync.instr.operands[0]
     if not isinstance(flags, ir.Const) or not isinstance(flags.value, int):

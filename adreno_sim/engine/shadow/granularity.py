@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ...ir import ir, llvm_types
+from ...ir.builtins import builtin_of
 from ...ir.provenance import ObjectId, Provenance, is_pointer
 from ..builtins.vectors import element_bytes
 
@@ -73,8 +74,7 @@ def is_write_only(instr: ir.Instr, position: int) -> bool:
     """Returns whether the access through operand `position` reads nothing."""
     if instr.op == "store" or (instr.op in ("memcpy", "memmove", "memset") and position == 0):
         return True
-    name = instr.callee.name if instr.callee is not None else ""
-    return name.startswith("vstore") or (name.startswith("async_work_group") and position == 0)
+    return builtin_of(instr).effect(sum(is_pointer(operand) for operand in instr.operands[:position])) == "write"
 
 
 def accesses_of(instr: ir.Instr) -> list[tuple[int, int]]:
@@ -95,15 +95,15 @@ def accesses_of(instr: ir.Instr) -> list[tuple[int, int]]:
 
 def _of_call(instr: ir.Instr) -> list[tuple[int, int]]:
     assert instr.callee is not None
-    name = instr.callee.name
+    row = builtin_of(instr)
     pointers = [position for position, operand in enumerate(instr.operands) if is_pointer(operand)]
-    if name.startswith(("vload", "vstore")):
-        value = instr if name.startswith("vload") else instr.operands[0]
-        elem = 2 if "_half" in name else llvm_types.size_of(llvm_types.elem_of(value.type))
+    if row.vector is not None:
+        value = instr.operands[0] if row.vector.stores else instr
+        elem = 2 if row.vector.half else llvm_types.size_of(llvm_types.elem_of(value.type))
         return [(position, elem * llvm_types.lanes_of(value.type)) for position in pointers]
-    if name.startswith("atom"):
+    if row.atomic:
         return [(position, 4) for position in pointers]
-    if name in ("prefetch", "printf"):  # neither reads memory that is ever written
+    if row.effect(0) == "none":
         return []
     return [(position, element_bytes(instr.callee.args[position])) for position in pointers]
 

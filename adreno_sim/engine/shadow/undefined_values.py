@@ -8,6 +8,8 @@ propagate these masks. Any other use of an undefined lane is a finding.
 from __future__ import annotations
 
 from ...ir import ir, llvm_types
+from ...ir.builtins import builtin_of
+from ...ir.memory_ops import is_plain_load
 from .uses import ELEMENTWISE, Uses, as_choice, lane_number
 
 VARIABLE, READ, CHOSEN, PADDING = "variable", "read", "chosen", "padding"
@@ -84,9 +86,7 @@ def reads_memory(instr: ir.Instr) -> bool:
     """Returns whether the result is loaded from memory or from an image, lane by lane."""
     if isinstance(instr.type, ir.Pointer):
         return False
-    if instr.op == "load":
-        return True
-    return instr.callee is not None and instr.callee.name.startswith(("vload", "read_image"))
+    return is_plain_load(instr) or builtin_of(instr).image == "read"
 
 
 def copied_operands(instr: ir.Instr) -> int:

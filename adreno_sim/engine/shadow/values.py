@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from ...findings import Kind
 from ...ir import ir, llvm_types
+from ...ir.builtins import builtin_of
+from ...ir.memory_ops import is_plain_store
 from ..emit.diagnostic_sites import DiagnosticSite
 from ..emit.image_operands import image_of
 from .init_shadow import emit_or
@@ -102,9 +104,9 @@ class UndefMasks:
     def _used_lanes(self, instr: ir.Instr, operand: ir.Value) -> list[int]:
         """Returns the lanes of an operand that matter. Lanes that a store only copies to memory or an image do not."""
         maybe = self.undefined.lanes(operand)
-        if instr.op == "store" or (instr.callee is not None and instr.callee.name.startswith("vstore")):
+        if is_plain_store(instr):
             return [lane for lane, why in maybe.items() if why & {VARIABLE, CHOSEN} and self._is_visible_store(instr)]
-        if instr.callee is not None and instr.callee.name.startswith("write_image") and operand is instr.operands[-1]:
+        if builtin_of(instr).image == "write" and operand is instr.operands[-1]:
             order = image_of(self.e, instr.operands[0], instr).format.order.lower().removeprefix("s")
             stored = {"rgba".index(c) for c in order if c in "rgba"} or {0}
             return [lane for lane in maybe if lane in stored]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ...frontend import builtin_library
 from ...ir import ir, llvm_types
+from ...ir.builtins import builtin_of
 from ...ir.provenance import is_pointer
 from ..builtins import conversions, floats, integers, relations
 from ..emit.access import offset_pointer
@@ -22,12 +23,7 @@ if TYPE_CHECKING:
     from .values import LaneValues
 
 _ELEMENTWISE_MODULES = {m.__name__ for m in (conversions, floats, integers, relations)}
-_UNSUPPORTED = re.compile(
-    r"printf|atom.*|async_work_group\w*|prefetch|sub_group\w*|get_sub_group\w*|work_group_(all|any|broadcast|reduce\w*|scan\w*)"
-    r"|intel_sub_group\w*|\w*mem_fence|atomic_work_item_fence"
-)
 _LANE_IDS = re.compile(r"get_(local_id|global_id|local_linear_id|global_linear_id)")
-_VLOAD = re.compile(r"v(load|store)(2|3|4|8|16)")
 _TRUTHS = {
     "isequal", "isnotequal", "isgreater", "isgreaterequal", "isless", "islessequal", "islessgreater", "isordered",
     "isunordered", "isnan", "isinf", "isfinite", "isnormal", "signbit",
@@ -49,17 +45,22 @@ def emit_call(e: LaneValues, instr: ir.Instr) -> None:
     """Emits a call of a built-in. Raises NotVectorizable for built-ins that need scalar code."""
     assert instr.callee is not None
     name = instr.callee.name
-    if _UNSUPPORTED.fullmatch(name):
+    row = builtin_of(instr)
+    if not row.in_vectors:
         raise NotVectorizable(f"{name}()")
-    if _VLOAD.fullmatch(name) and (e.shapes.of(instr).lane_offsets is None or isinstance(instr.type, ir.Void)):
+    if (
+        row.vector is not None
+        and not row.vector.half
+        and (e.shapes.of(instr).lane_offsets is None or isinstance(instr.type, ir.Void))
+    ):
         _emit_vector_access(e, instr)
     elif _LANE_IDS.fullmatch(name) and e.shapes.of(instr).lane_offsets is None:
         e.scalarize_per_lane(instr)
     elif e.is_scalar(instr) and not any(_differs_by_lane(e, v) for v in instr.operands) and not _has_effect(instr):
         INSTRUCTIONS["call"](e, instr)
-    elif name.startswith("read_image"):
+    elif row.image == "read":
         images.emit_read(e, instr)
-    elif name.startswith("write_image"):
+    elif row.image == "write":
         images.emit_write(e, instr)
     else:
         _emit_vector(e, instr)
@@ -72,7 +73,8 @@ def _differs_by_lane(e: LaneValues, value: ir.Value) -> bool:
 
 def _has_effect(instr: ir.Instr) -> bool:
     """Returns whether a call writes: then each lane must run it, even with equal operands."""
-    return isinstance(instr.type, ir.Void) and instr.callee is not None and instr.callee.name.startswith(("v", "write_image"))
+    row = builtin_of(instr)
+    return row.image == "write" or (row.vector is not None and row.vector.stores)
 
 
 def _emit_vector(e: LaneValues, instr: ir.Instr) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ...ir import ir
-from ...ir.memory_ops import address_operands, touches_memory
+from ...ir.builtins import builtin_of
+from ...ir.memory_ops import address_operands, is_plain_store, touches_memory
 from ...ir.provenance import Provenance
 from ..abi.specialization import BufferArg, ImageArg
 from ..emit.unit import Unit
@@ -52,7 +53,7 @@ def _check_local(unit: Unit, kernel: ir.Function, provenance: Provenance) -> Non
 def _check_variables(kernel: ir.Function, undefined: UndefinedValues) -> None:
     """Checks that no use can see a variable without a value, and that no store leaves some of its bytes unwritten."""
     for instr in (i for block in kernel.blocks for i in block.instrs):
-        stores = instr.op == "store" or (instr.callee is not None and instr.callee.name.startswith(("vstore", "write_image")))
+        stores = is_plain_store(instr) or builtin_of(instr).image == "write"
         for operand in consumed_operands(instr, undefined):
             reasons = frozenset().union(*undefined.lanes(operand).values())
             if VARIABLE in reasons or (stores and PADDING in reasons):

@@ -13,13 +13,13 @@ from math import gcd
 from typing import NamedTuple
 
 from ...ir import ir
+from ...ir.builtins import builtin_of
 from ...ir.cfg import reverse_postorder
 from ...ir.provenance import is_pointer, stride_of
 from ..abi.specialization import Specialization
 from ..analysis.intervals import Grid, find_intervals
 from ..analysis.loop_bounds import signed
 from ..analysis.segments import Graph, ScopeOf, Segment
-from ..analysis.uniformity import is_uniform_query
 from ..emit.pointers import LaneOffsets
 from .privates import Privates
 from .structure import Loop, Structure
@@ -28,7 +28,6 @@ from .tile import NotVectorizable, Tile
 _SWEEPS = 40
 _CONVERSION = re.compile(r"convert_(u?)(char|short|int|long)")
 _BITS = {"char": 8, "short": 16, "int": 32, "long": 64}
-_IDS = re.compile(r"get_(local_linear_id|global_linear_id|sub_group_\w+)")
 
 
 class LaneShape(NamedTuple):
@@ -207,9 +206,10 @@ class LaneShapes:
         name = instr.callee.name
         if name in ("get_local_id", "get_global_id"):
             return self._id(instr, name)
-        if is_uniform_query(name):
+        uniformity = builtin_of(instr).uniformity
+        if uniformity == "group":
             return self._query(instr, name)
-        if _IDS.fullmatch(name) or any(is_pointer(v) and self._privates.is_private(v) for v in instr.operands):
+        if uniformity == "work_item" or any(is_pointer(v) and self._privates.is_private(v) for v in instr.operands):
             return VARYING
         match = _CONVERSION.fullmatch(name)
         source = instr.operands[0].type if instr.operands else None

@@ -6,17 +6,14 @@ one size. A variable whose address escapes, or that is copied as bytes, is laid 
 
 from __future__ import annotations
 
-import re
-
 from ...ir import ir, llvm_types
+from ...ir.builtins import builtin_of
 from ...ir.provenance import Provenance, is_pointer
 from ...ir.queries import object_align, private_bytes
 from .tile import NotVectorizable
 
 _LONGEST = 1024
 """Bytes of the largest private variable that is initialised element by element."""
-
-_VECTOR_ACCESS = re.compile(r"v(load|store)(2|3|4|8|16)")
 
 
 class Privates:
@@ -84,8 +81,8 @@ class Privates:
             type = instr.operands[0].type
             if is_pointer(instr.operands[0]):
                 return None
-        elif instr.callee is not None and _VECTOR_ACCESS.fullmatch(instr.callee.name):
-            type = instr.type if instr.callee.name.startswith("vload") else instr.operands[0].type
+        elif (vector := builtin_of(instr).vector) is not None and not vector.half:
+            type = instr.operands[0].type if vector.stores else instr.type
         elem = llvm_types.elem_of(type) if type is not None else None
         if not isinstance(elem, (ir.Int, ir.Float)):
             return None

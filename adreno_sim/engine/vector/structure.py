@@ -12,7 +12,9 @@ from dataclasses import dataclass, field
 from typing import Union
 
 from ...ir import ir
-from ..analysis.segments import Segment, back_edges
+from ...ir.dominators import DominatorTree
+from ...ir.loops import natural_loops
+from ..analysis.segments import Segment
 from .tile import NotVectorizable
 
 
@@ -118,7 +120,7 @@ class Structure:
         for segment in order:
             for successor in segment.successors:
                 self.before[successor].append(segment)
-        self.dominator = self._dominators()
+        self._tree = DominatorTree(order)
         self.loops = self._loops()
         self.innermost: dict[Segment, Loop | None] = dict.fromkeys(order)
         for loop in self.loops:  # outer ones first
@@ -128,42 +130,14 @@ class Structure:
         self.segment_of = {id(i): s for s in order for i in s.instrs}
 
     def dominates(self, a: Segment, b: Segment) -> bool:
-        while self.position[b] > self.position[a]:
-            b = self.dominator[b]
-        return a is b
-
-    def _dominators(self) -> dict[Segment, Segment]:
-        up = {self.order[0]: self.order[0]}
-        changed = True
-        while changed:
-            changed = False
-            for segment in self.order[1:]:
-                known = [p for p in self.before[segment] if p in up]
-                best = known[0]
-                for other in known[1:]:
-                    while best is not other:
-                        if self.position[best] > self.position[other]:
-                            best = up[best]
-                        else:
-                            other = up[other]
-                if up.get(segment) is not best:
-                    up[segment] = best
-                    changed = True
-        return up
+        return self._tree.dominates(a, b)
 
     def _loops(self) -> list[Loop]:
-        found: dict[Segment, Loop] = {}
-        for tail, head in back_edges(self.order):
-            if not self.dominates(head, tail):
-                raise NotVectorizable("a loop with more than one way in")
-            loop = found.setdefault(head, Loop(head, {head}))
-            work = [tail]
-            while work:
-                segment = work.pop()
-                if segment not in loop.body:
-                    loop.body.add(segment)
-                    work += self.before[segment]
-        loops = sorted(found.values(), key=lambda loop: (-len(loop.body), loop.head.number))
+        bodies = natural_loops(self._tree)
+        if bodies is None:
+            raise NotVectorizable("a loop with more than one way in")
+        found = [Loop(head, body) for head, body in bodies.items()]
+        loops = sorted(found, key=lambda loop: (-len(loop.body), loop.head.number))
         for at, loop in enumerate(loops):
             for outer in loops[:at]:
                 if loop.head in outer.body and loop is not outer:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...ir import ir
+from ...ir.memory_ops import is_plain_load
 from ..analysis.loop_bounds import trip_count
 from .privates import Privates
 from .structure import Loop, Structure
@@ -38,5 +39,5 @@ def _indexed_variable(instr: ir.Instr, privates: Privates) -> ir.Instr | None:
 
 def _read_variables(structure: Structure, privates: Privates) -> set[int]:
     """Returns the ids of the private variables that are read. LLVM removes the others, and the loops that fill them."""
-    reads = [i for s in structure.order for i in s.instrs if i.op == "load" or (i.callee and i.callee.name.startswith("vload"))]
+    reads = [i for s in structure.order for i in s.instrs if is_plain_load(i)]
     return {id(privates.variable(i.operands[-1])) for i in reads}

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Hashable
 
+from ...ir.builtins import builtin_of
 from ...ir.ir import Block, Const, Function, Instr, Int, Value
 
 _SAME_TYPE = frozenset(("add", "sub", "mul", "and", "or", "xor", "icmp"))
@@ -18,7 +19,6 @@ _CASTS = frozenset(("trunc", "zext", "sext"))
 _SHIFTS = frozenset(("shl", "lshr", "ashr"))
 _QUERY = re.compile(r"get_((global|local|group)_id|(global|local|enqueued_local)_size|num_groups|global_offset|work_dim)")
 _CONVERSION = re.compile(r"convert_u?(char|short|int|long)")
-_SYNC = re.compile(r".*(barrier|group|wait).*")
 
 
 def eliminate_common_subexpressions(function: Function) -> None:
@@ -39,7 +39,7 @@ def _number_block(block: Block, same: dict[Value, Value]) -> None:
     for instr in block.instrs:
         name = _value_number(instr, same)
         if name is None:
-            if instr.callee is not None and _SYNC.fullmatch(instr.callee.name):
+            if builtin_of(instr).sync:
                 known.clear()
         elif (first := known.setdefault(name, instr)) is not instr:
             same[instr] = first

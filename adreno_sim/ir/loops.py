@@ -1,0 +1,42 @@
+"""Loops of a control flow graph: back edges and natural loops."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .cfg import Node
+from .dominators import DominatorTree
+
+
+def back_edges(order: Sequence[Node]) -> list[tuple[Node, Node]]:
+    """Returns the edges (tail, head) that go back in `order`, a reverse postorder: every cycle holds at least one of them."""
+    position = {id(node): number for number, node in enumerate(order)}
+    found = {
+        (id(tail), id(head)): (tail, head)
+        for tail in order
+        for head in tail.successors
+        if position[id(head)] <= position[id(tail)]
+    }
+    return list(found.values())
+
+
+def natural_loops(tree: DominatorTree[Node]) -> dict[Node, set[Node]] | None:
+    """Returns the nodes of each natural loop by its header; None if control flow is irreducible (a loop with two ways in)."""
+    edges = back_edges(tree.order)
+    if not all(tree.dominates(head, tail) for tail, head in edges):
+        return None
+    bodies: dict[Node, set[Node]] = {}
+    for tail, head in edges:
+        bodies.setdefault(head, {head}).update(loop_body(tree, tail, head))
+    return bodies
+
+
+def loop_body(tree: DominatorTree[Node], tail: Node, head: Node) -> set[Node]:
+    """Returns the nodes of the loop of one back edge: those that reach `tail` without passing `head`."""
+    body, work = {head}, [tail]
+    while work:
+        node = work.pop()
+        if node not in body:
+            body.add(node)
+            work += tree.predecessors[id(node)]
+    return body
