@@ -42,8 +42,9 @@ class Builtin:
     effects: of its pointer operands in order; the last one holds for all that follow. vector, image, atomic: the kind of
     access it makes ("read" or "write" for an image). one_element: an atomic that accesses one element at its first operand.
     sync: the scope in which work-items meet at it. has_result: it gives what they met for. fence_flags: its first operand says
-    which memory it orders. shape: its result differs as `uniformity` says. elementwise: of each lane of its operands alone.
-    in_vectors: vector code may hold it.
+    which memory it orders. elementwise: of each lane of its operands alone. plain_conversion: it converts to an integer, neither
+    saturating nor with a rounding of its own. reinterprets: it takes the bits of its operand for another type. query: it asks
+    for what never changes while a work-item runs. in_vectors: vector code may hold it.
     """
 
     effects: tuple[Effect, ...] = ()
@@ -56,6 +57,9 @@ class Builtin:
     fence_flags: bool = False
     uniformity: Uniformity = "work_item"
     elementwise: bool = False
+    plain_conversion: bool = False
+    reinterprets: bool = False
+    query: bool = False
     in_vectors: bool = True
 
     def effect(self, number: int) -> Effect:
@@ -72,7 +76,8 @@ _FUNCTION = Builtin(uniformity="operands", elementwise=True)
 _REDUCING = Builtin(uniformity="operands")
 _WIDTHS = ("2", "3", "4", "8", "16")
 _ROUNDINGS = ("", "_rte", "_rtz", "_rtp", "_rtn")
-_SCALARS = tuple(sign + name for name in ("char", "short", "int", "long") for sign in ("", "u")) + ("half", "float", "double")
+_FLOATS = ("half", "float", "double")
+_SCALARS = tuple(sign + name for name in ("char", "short", "int", "long") for sign in ("", "u")) + _FLOATS
 
 
 def _names(text: str) -> list[str]:
@@ -135,12 +140,13 @@ def _rows() -> Iterator[tuple[str, Builtin]]:
     yield from ((name, Builtin(uniformity="operands")) for name in _SECOND_RESULT)
     for scalar in _SCALARS:
         for width in ("", *_WIDTHS):
-            yield f"as_{scalar}{width}", _FUNCTION
-            for saturated in ("", "_sat"):
-                yield from ((f"convert_{scalar}{width}{saturated}{rounding}", _FUNCTION) for rounding in _ROUNDINGS)
-    yield from ((name, Builtin(uniformity="group")) for name in _GROUP_QUERIES)
-    yield from ((name, Builtin()) for name in _ITEM_QUERIES)
-    yield from ((name, Builtin(in_vectors=False)) for name in _WAVE_QUERIES)
+            yield f"as_{scalar}{width}", replace(_FUNCTION, reinterprets=True)
+            for end in (saturated + rounding for saturated in ("", "_sat") for rounding in _ROUNDINGS):
+                plain = not end and scalar not in _FLOATS
+                yield f"convert_{scalar}{width}{end}", replace(_FUNCTION, plain_conversion=plain)
+    yield from ((name, Builtin(uniformity="group", query=True)) for name in _GROUP_QUERIES)
+    yield from ((name, Builtin(query=True)) for name in _ITEM_QUERIES)
+    yield from ((name, Builtin(query=True, in_vectors=False)) for name in _WAVE_QUERIES)
     yield from _memory_rows()
     yield from _sync_rows()
 
@@ -191,6 +197,11 @@ BUILTINS: dict[str, Builtin] = dict(_rows())
 def find_builtin(name: str) -> Builtin:
     """The row of a function; UNKNOWN without one. LLVM's intrinsics are functions of their operands."""
     return BUILTINS.get(name) or (_FUNCTION if name.startswith("llvm.") else UNKNOWN)
+
+
+def is_intrinsic(instr: ir.Instr) -> bool:
+    """Whether an instruction calls an intrinsic of LLVM's."""
+    return instr.callee is not None and instr.callee.name.startswith("llvm.")
 
 
 NOT_A_CALL = Builtin(("none",), uniformity="work_item")

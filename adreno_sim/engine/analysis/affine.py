@@ -6,10 +6,10 @@ under the conditions of the block that computes it. A value that may wrap, or th
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
 from ...ir import ir, llvm_types
+from ...ir.builtins import builtin_of
 from ...ir.dominators import Dominators
 from ...ir.provenance import stride_of
 from ..abi.launch_facts import LaunchFacts, extents_of
@@ -22,8 +22,6 @@ from .path_conditions import PathConditions
 Rule = Callable[["AffineForms", ir.Instr, int, Bounds], "Linear | None"]
 Slot = tuple[int, int]
 """A value and one of its lanes: (id, lane)."""
-
-_CONVERSION = re.compile(r"convert_u?(?:char|short|int|long)\d*")
 
 
 def signed_range(bits: int) -> Interval:
@@ -364,7 +362,7 @@ def _call(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) -> Lin
     from .index_builtins import BUILTIN_RULES  # registered on top of this module
 
     assert instr.callee is not None
-    if _CONVERSION.fullmatch(instr.callee.name):
+    if builtin_of(instr).plain_conversion:
         source = instr.operands[0]
         if not isinstance(llvm_types.elem_of(source.type), ir.Int):
             return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...ir import ir
+from ...ir.builtins import builtin_of
 from .affine import AffineForms, bits_of, merge, signed_range
 from .bounds import Bounds
 from .linear import Interval, Linear
@@ -127,7 +128,7 @@ def _is_work_item_function(value: ir.Instr) -> bool:
     """Returns True if `value` is the result of a work-item function, or a conversion of it: it never changes."""
     while value.op in ("trunc", "zext", "sext") and isinstance(value.operands[0], ir.Instr):
         value = value.operands[0]
-    return value.callee is not None and value.callee.name.startswith("get_")
+    return builtin_of(value).query
 
 
 def _may_be_taken(forms: AffineForms, phi: ir.Instr, edge: Edge) -> bool:

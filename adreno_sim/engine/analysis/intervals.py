@@ -6,11 +6,11 @@ iteration, and can vectorise the loop. Nothing is assumed of arguments or of mem
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from ...ir import ir
+from ...ir.builtins import builtin_of
 from ...ir.loops import back_edges
 from ..abi.specialization import Specialization
 from .failures import attempt
@@ -55,7 +55,6 @@ class Grid:
         }[name]  # fmt: skip
 
 
-_PLAIN_CONVERSION = re.compile(r"convert_u?(char|short|int|long)")
 _QUERIES = {
     "get_local_id", "get_local_size", "get_enqueued_local_size", "get_group_id", "get_num_groups", "get_global_id",
     "get_global_size",
@@ -188,7 +187,7 @@ class Intervals:
     def _call_range(self, instr: ir.Instr) -> Interval | None:
         """Returns the range of a work-item function, or of a plain conversion of a value that is not negative."""
         assert instr.callee is not None
-        if _PLAIN_CONVERSION.fullmatch(instr.callee.name) and isinstance(instr.operands[0].type, ir.Int):
+        if builtin_of(instr).plain_conversion and isinstance(instr.operands[0].type, ir.Int):
             source = self.of(instr.operands[0])
             return source if source[0] >= 0 else None
         return self._grid.range_of_call(instr)

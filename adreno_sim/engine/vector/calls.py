@@ -98,7 +98,7 @@ def _emit_vector(e: LaneValues, instr: ir.Instr) -> None:
 def _is_elementwise(instr: ir.Instr) -> bool:
     """Returns whether every operand has one component, or as many as the result."""
     count = llvm_types.lanes_of(instr.type)
-    if instr.callee is not None and instr.callee.name.startswith("as_"):
+    if builtin_of(instr).reinterprets:
         return llvm_types.lanes_of(instr.operands[0].type) == count
     return all(llvm_types.lanes_of(v.type) in (1, count) for v in instr.operands) and not any(
         is_pointer(v) for v in instr.operands

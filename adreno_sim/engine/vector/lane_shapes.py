@@ -7,7 +7,6 @@ Divisions also need the remainder of lane 0's value.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 from math import gcd
 from typing import NamedTuple
@@ -26,8 +25,6 @@ from .structure import Loop, Structure
 from .tile import NotVectorizable, Tile
 
 _SWEEPS = 40
-_CONVERSION = re.compile(r"convert_(u?)(char|short|int|long)")
-_BITS = {"char": 8, "short": 16, "int": 32, "long": 64}
 
 
 class LaneShape(NamedTuple):
@@ -211,9 +208,9 @@ class LaneShapes:
             return self._query(instr, name)
         if uniformity == "work_item" or any(is_pointer(v) and self._privates.is_private(v) for v in instr.operands):
             return VARYING
-        match = _CONVERSION.fullmatch(name)
+        converts = builtin_of(instr).plain_conversion
         source = instr.operands[0].type if instr.operands else None
-        if match and isinstance(source, ir.Int) and isinstance(instr.type, ir.Int) and operands[0].lane_offsets is not None:
+        if converts and isinstance(source, ir.Int) and isinstance(instr.type, ir.Int) and operands[0].lane_offsets is not None:
             if instr.type.bits <= source.bits:
                 return _trunc_rule(self, instr, operands[0])
             return _extend_rule(self, instr, operands[0])

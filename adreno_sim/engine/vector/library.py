@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...ir import ir, llvm_types
+from ...ir.builtins import is_intrinsic
 from ..builtins.library_calls import LibraryEmitter
 from ..emit.builtin_registry import find_emitter
 from ..emit.emitter import INSTRUCTIONS
@@ -75,8 +76,7 @@ def _is_vectorizable(instr: ir.Instr) -> bool:
         return _component_count(instr.type) == _component_count(instr.operands[0].type)
     if instr.op == "call":
         assert instr.callee is not None
-        emit = find_emitter(instr.callee.name)
-        return instr.callee.name.startswith("llvm.") and emit is not None
+        return is_intrinsic(instr) and find_emitter(instr.callee.name) is not None
     return True
 
 

@@ -6,7 +6,6 @@ shared across a barrier, where it would have to be spilled for every work-item, 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Hashable
 
 from ...ir.builtins import builtin_of
@@ -17,8 +16,6 @@ _SAME_TYPE = frozenset(("add", "sub", "mul", "and", "or", "xor", "icmp"))
 
 _CASTS = frozenset(("trunc", "zext", "sext"))
 _SHIFTS = frozenset(("shl", "lshr", "ashr"))
-_QUERY = re.compile(r"get_((global|local|group)_id|(global|local|enqueued_local)_size|num_groups|global_offset|work_dim)")
-_CONVERSION = re.compile(r"convert_u?(char|short|int|long)")
 
 
 def eliminate_common_subexpressions(function: Function) -> None:
@@ -82,11 +79,10 @@ def _needs_no_index_check(gep: Instr) -> bool:
 
 def _is_query(call: Instr) -> bool:
     """Returns whether a call returns an id or a size, or converts between integers."""
-    assert call.callee is not None
-    name = call.callee.name
-    if _CONVERSION.fullmatch(name):
+    row = builtin_of(call)
+    if row.plain_conversion:
         return isinstance(call.type, Int) and isinstance(call.operands[0].type, Int)
-    return _QUERY.fullmatch(name) is not None
+    return row.query and isinstance(call.type, Int)
 
 
 def _is_shift_in_range(shift: Instr) -> bool:
