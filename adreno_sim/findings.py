@@ -42,6 +42,7 @@ class Kind(enum.Enum):
     UNDEFINED_CONVERSION = ("undefined-conversion", Severity.WARNING)
     WATCHDOG = ("watchdog", Severity.ERROR)
     WRONG_VALUE = ("wrong-value", Severity.ERROR)  # golden mismatch
+    LARGE_ROUNDING = ("large-rounding", Severity.WARNING)  # golden mismatch that wider types mend
     DEVICES_DIFFER = ("devices-differ", Severity.ERROR)
     DEVICE_CRASHED = ("device-crashed", Severity.ERROR)  # the process that ran the device's driver ended by a signal
     DEVICE_HUNG = ("device-hung", Severity.ERROR)

@@ -12,7 +12,7 @@ from ..results.expected import Expected
 from .kernel_reference import Argument, KernelReference
 from .truth.bound import expect
 from .truth.kernels import KernelTruth
-from .truth.units import Units
+from .truth.units import WIDE, Units
 
 if TYPE_CHECKING:
     from tvm import IRModule
@@ -34,8 +34,12 @@ class KernelExpectations:
     def __contains__(self, name: str) -> bool:
         return name in self.truth or (self._native is not None and name in self._native)
 
+    def has_truth(self, name: str) -> bool:
+        """Whether a truth is made of a function, so that a wide twin of its kernels can be judged."""
+        return name in self.truth
+
     def computes_halves(self, name: str) -> bool:
-        """Whether a function of which a truth is made holds halves, so that a wide twin says more."""
+        """Whether a function of which a truth is made holds halves."""
         return name in self.truth and self.truth.programs[name].halves
 
     def expect(self, name: str, args: Sequence[Argument]) -> list[Expected | None]:
@@ -49,9 +53,13 @@ class KernelExpectations:
             return [None if array is None else Expected(array) for array in self._native.run(name, args)]
         return self._expect(name, args, self.units, drift=True)
 
-    def expect_wide(self, name: str, args: Sequence[Argument]) -> list[Expected | None]:
-        """The same of a device that computes all halves as float32: results are float32 where they were float16."""
-        return self._expect(name, args, Units("float32", self.units.flushes), drift=False)
+    def expect_wide(self, name: str, args: Sequence[Argument], doubles: bool = False) -> list[Expected | None]:
+        """The same of a device that computes all halves as float32: results are float32 where they were float16.
+
+        doubles: of one that computes halves and floats as float64.
+        """
+        units = Units(WIDE, False, WIDE) if doubles else Units("float32", self.units.flushes)
+        return self._expect(name, args, units, drift=False)
 
     def _expect(self, name: str, args: Sequence[Argument], units: Units, drift: bool) -> list[Expected | None]:
         results: list[Expected | None] = []
@@ -61,6 +69,5 @@ class KernelExpectations:
             elif truth is None:
                 results.append(Expected(arg))
             else:
-                dtype = units.half_as if arg.dtype == np.float16 else arg.dtype.name
-                results.append(expect(truth, dtype, units, drift))
+                results.append(expect(truth, units.dtype_of(arg.dtype.name), units, drift))
         return results

@@ -30,6 +30,7 @@ TEXT: dict[Kind, str] = {
     Kind.UNDEFINED_CONVERSION: "A conversion of a value that the target type cannot hold.",
     Kind.WATCHDOG: "A launch that did not end in its time.",
     Kind.WRONG_VALUE: "A result that differs from its reference.",
+    Kind.LARGE_ROUNDING: "A result further off than expected by nothing but rounding: in wider types it is right.",
     Kind.DEVICES_DIFFER: "A result that differs between two devices given the same inputs.",
     Kind.DEVICE_CRASHED: "The process that ran the device ended by a signal: its driver crashed.",
     Kind.DEVICE_HUNG: "The process that ran the device did not end in its time.",

@@ -7,10 +7,10 @@ run once more on the same inputs with every element scaled by a factor of its ow
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from ...results.comparison import Comparison, compare
 from ...results.expected import Expected
 from ..artifact.model import CompiledModel
 from ..run.observer import FunctionCall
@@ -41,6 +41,16 @@ def scale_elements(array: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return changed.astype(array.dtype)
 
 
+@dataclass(frozen=True)
+class Fresh:
+    """A call on other inputs. before: its arguments before it; golden: what they should hold after it; got: its results by
+    position."""
+
+    before: list[np.ndarray | None]
+    golden: list[Expected | None]
+    got: dict[int, np.ndarray]
+
+
 class FreshInputs:
     """Judges calls whose inputs cannot tell on inputs that can, once for each function and axis. constants: names of tensors that
     are the model's own and may be equal. refused: functions that did not run again -> why."""
@@ -65,8 +75,8 @@ class FreshInputs:
                 return f"what the run gave it in {name} is equal along axis {axis}"
         return ""
 
-    def judge(self, call: FunctionCall, before: Sequence[np.ndarray | None]) -> dict[int, tuple[Comparison, Expected]]:
-        """Each result of the call on scaled inputs, and what it should be, by position; none where it did not run (`refused`)."""
+    def run(self, call: FunctionCall, before: Sequence[np.ndarray | None]) -> Fresh | None:
+        """The call on scaled inputs; None where it did not run (`refused`)."""
         read = {position for position, _ in call.tensors(written=False)}
         given = [scale_elements(array, self._rng) if array is not None and i in read else array for i, array in enumerate(before)]
         peer = Peer(self._model, call.device)
@@ -76,13 +86,14 @@ class FreshInputs:
             peer.close()
         if got is None:
             self.refused.update(peer.refused)
-            return {}
+            return None
         args = [arg if array is None else array for arg, array in zip(call.args, given, strict=True)]
-        found: dict[int, tuple[Comparison, Expected]] = {}
-        for position, expected in enumerate(self._golden.results(call, args)):  # type: ignore[arg-type]
+        golden = self._golden.results(call, args)  # type: ignore[arg-type]
+        found: dict[int, np.ndarray] = {}
+        for position, expected in enumerate(golden):
             old, mine = given[position], got[position]
             if expected is None or old is None or mine is None or not isinstance(call.args[position], Tensor):
                 continue
             if is_result(call, position, old, expected.array):
-                found[position] = compare(mine, expected.reshape(mine.shape)), expected
-        return found
+                found[position] = mine
+        return Fresh(given, golden, found)

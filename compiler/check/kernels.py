@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -20,6 +20,7 @@ from ..artifact.host_function import BufferRef, HostFunction
 from ..artifact.model import CompiledModel
 from ..run.observer import FunctionCall, GraphCall, LaunchCall, Observer
 from ..run.values import Tensor
+from .appeal import Ruling, appeal
 from .fresh import FreshInputs
 from .golden import Golden, is_result
 from .peer import Peer
@@ -40,7 +41,7 @@ class KernelObserver(Observer):
     on_wrong: called for each wrong result with the call, the argument's position, the golden array and the finding.
     seconds: by stage, of what happens around launches. failures: analyses of kernels that failed, as sentences, in order.
     refused: kernels that cannot run; with `keep_going`, golden results replace those of the functions that launch them.
-    peer: a second device whose results are compared. twin: runs what computes in halves once more in floats.
+    peer: a second device whose results are compared. twin: runs kernels once more in wider types.
     """
 
     def __init__(
@@ -130,27 +131,57 @@ class KernelObserver(Observer):
             raise FirstWrong(f"call {call.index} ({call.function.name})")
 
     def _compare(self, call: FunctionCall, before: list[np.ndarray | None], golden: Sequence[Expected | None]) -> bool:
-        """Judge every result of a call; False if one is wrong. A twin runs where halves would hide what is wrong."""
-        results: dict[int, Comparison] = {}
+        """Judge every result of a call; False if one is wrong. A twin runs where narrow types would hide what is wrong, and where
+        what seems wrong may be rounding."""
+        got: dict[int, np.ndarray] = {}
         for position, (old, expected) in enumerate(zip(before, golden, strict=True)):
             if old is not None and expected is not None and is_result(call, position, old, expected.array):
                 tensor = call.args[position]
                 assert isinstance(tensor, Tensor)
-                got = tensor.read()
-                results[position] = compare(got, expected.reshape(got.shape))
+                got[position] = tensor.read()
+        right = self._judge_results(call, before, golden, got)
+        if right and self._fresh is not None and (reason := self._fresh.find_reason(call, before)):
+            fresh = self._fresh.run(call, before)
+            if fresh is not None:
+                right = self._judge_results(call, fresh.before, fresh.golden, fresh.got, f", on scaled inputs ({reason}),")
+        return right
+
+    def _judge_results(
+        self,
+        call: FunctionCall,
+        before: list[np.ndarray | None],
+        golden: Sequence[Expected | None],
+        got: Mapping[int, np.ndarray],
+        how: str = "",
+    ) -> bool:
+        """Judge results by position; False if one is wrong. how: of which other run than the model's they are: what agrees there
+        says no more than the run did."""
+        results: dict[int, Comparison] = {}
+        for position, array in got.items():
+            expected = golden[position]
+            assert expected is not None
+            results[position] = compare(array, expected.reshape(array.shape))
+        wrong = [position for position, result in results.items() if not result.ok]
+        twin = self._twin
         wide: dict[int, Comparison] = {}
-        if self._twin is not None and all(result.ok for result in results.values()) and self._twin.is_due(call):
-            wide = self._twin.judge(call, before, golden)
+        rulings: dict[int, Ruling] = {}
+        if twin is not None and wrong:
+            rulings, wide = appeal(twin, call, before, golden, got, wrong)
+        elif twin is not None and not how and twin.is_due(call):
+            wide = twin.judge(call, before, golden)
         right = True
         for position, result in results.items():
-            told = wide.get(position, result)
-            in_twin = told is not result and not (told.ok and not result.uninformative)
-            how = ", with floats in the place of halves," if in_twin else ""
-            right &= self._judge(call, position, before, golden[position], told if in_twin else result, how)
-        if right and self._fresh is not None and (reason := self._fresh.find_reason(call, before)):
-            for position, (result, expected) in self._fresh.judge(call, before).items():
-                if not result.ok:  # what agrees says no more than the run did
-                    right &= self._judge(call, position, before, expected, result, f", on scaled inputs ({reason}),", own=False)
+            told, ruling = wide.get(position, result), rulings.get(position)
+            if ruling is not None and ruling.is_rounding:
+                self._report_rounding(call, position, golden[position], got[position], result, told, how)
+                continue
+            if how and result.ok:
+                continue
+            in_twin = result.ok and told is not result and not (told.ok and not result.uninformative)
+            named = f", with {twin.describe(call)}," if in_twin and twin is not None else how
+            note = "" if ruling is None else ruling.note
+            judged = told if in_twin else result
+            right &= self._judge(call, position, before, golden[position], judged, named, note, own=not how)
         return right
 
     def stands_in(self, call: FunctionCall) -> bool:
@@ -179,9 +210,11 @@ class KernelObserver(Observer):
         golden: Expected | None,
         result: Comparison,
         how: str,
+        note: str,
         own: bool = True,
     ) -> bool:
-        """Report one result; False if it is wrong. how: of which other run than the model's it is. own: on its inputs."""
+        """Report one result; False if it is wrong. how: of which other run than the model's it is. note: what is known of a wrong
+        one. own: on its inputs."""
         assert golden is not None
         tensor = call.args[position]
         assert isinstance(tensor, Tensor)
@@ -218,12 +251,41 @@ class KernelObserver(Observer):
             line, column = (stores[-1]["line"], stores[-1]["column"]) if stores else (0, 0)
         what = "subgraph" if call.function.graphs() else "PrimFunc"
         message = f"{param} of {call.function.name} (call {call.index}){how} is not what its {what} computes: {result}"
-        message += self._blame(call, before)
+        message += self._blame(call, before) + note
         finding = Finding(Kind.WRONG_VALUE, message, name, line, column, tensor=tensor.name, detail=detail)
         self.findings.add([finding])
         if self.on_wrong is not None and own:
             self.on_wrong(call, position, golden.array, finding)
         return False
+
+    def _report_rounding(
+        self,
+        call: FunctionCall,
+        position: int,
+        golden: Expected | None,
+        got: np.ndarray,
+        result: Comparison,
+        told: Comparison,
+        how: str,
+    ) -> None:
+        """A warning on a result that is further off than expected by nothing but rounding. told: what its twin is."""
+        assert golden is not None and golden.allowed is not None and self._twin is not None
+        tensor = call.args[position]
+        assert isinstance(tensor, Tensor)
+        param = call.function.params[position].name
+        name = _writer(self._model, call.function, param)
+        row = self._row(name, call.function)
+        if not how:
+            _count(row, replace(result, ok=True, uninformative=told.uninformative))
+        expected = golden.reshape(got.shape)
+        assert expected.allowed is not None
+        message = (
+            f"{param} of {call.function.name} (call {call.index}){how} is off by {abs(result.got - result.golden):.3g} at "
+            f"{list(result.worst)}, where {float(expected.allowed[result.worst]):.3g} was expected ({result.wrong} of "
+            f"{result.elements} elements, rms {result.rms:.3g}): its order of operations rounds more than its PrimFunc's. "
+            f"With {self._twin.describe(call)} it is right, off by {told.max_abs:.3g} at most"
+        )
+        self.findings.add([Finding(Kind.LARGE_ROUNDING, message, kernel=name, tensor=tensor.name)])
 
     def _blame(self, call: FunctionCall, before: Sequence[np.ndarray | None]) -> str:
         """For a subgraph: text on its first operator that is wrong on its own inputs; "" where golden does not know."""

@@ -19,10 +19,12 @@ def compare_outputs(
     golden: Sequence[np.ndarray | Expected],
     kernels_agree: bool,
     bound: float | None = None,
+    rounding: Sequence[str] = (),
 ) -> tuple[list[OutputReport], list[Finding]]:
     """Each output against `golden`, in order. kernels_agree: every kernel computed what its PrimFunc says.
 
-    bound: relative tolerance in place of the element type's.
+    bound: relative tolerance in place of the element type's. rounding: kernels that round more than their PrimFuncs; if every
+    kernel agrees but for that, so may the outputs, and a difference is a warning.
     """
     reports: list[OutputReport] = []
     findings: list[Finding] = []
@@ -39,9 +41,13 @@ def compare_outputs(
         worst = (result.max_abs, result.max_ulp, result.worst, result.rms)
         reports.append(OutputReport(name, reference, result.ok, result.uninformative, *worst))
         if not result.ok:
-            why = "; every kernel computes what its PrimFunc says, so a pass before scheduling changed the meaning"
-            message = f"{name} differs from {reference}: {result}{why if kernels_agree else ''}"
-            findings.append(Finding(Kind.WRONG_VALUE, message, tensor=name))
+            kind, why = Kind.WRONG_VALUE, ""
+            if kernels_agree and rounding:
+                kind = Kind.LARGE_ROUNDING
+                why = f"; every kernel agrees but for rounding, which is large in {', '.join(rounding)}"
+            elif kernels_agree:
+                why = "; every kernel computes what its PrimFunc says, so a pass before scheduling changed the meaning"
+            findings.append(Finding(kind, f"{name} differs from {reference}: {result}{why}", tensor=name))
         elif result.uninformative:
             findings.append(Finding(Kind.UNINFORMATIVE, f"{name} against {reference}: {result.uninformative}", tensor=name))
     return reports, findings

@@ -31,10 +31,12 @@ class Peer:
         self.refused: dict[str, str] = {}
         self._machine = VirtualMachine(model, device)
 
-    def results(self, call: FunctionCall, before: Arrays, dtype_of: Callable[[str], str] = str) -> list[np.ndarray | None] | None:
+    def results(
+        self, call: FunctionCall, before: Arrays, dtype_of: Callable[[str, str], str] = lambda dtype, scope: dtype
+    ) -> list[np.ndarray | None] | None:
         """The tensor arguments after the call on this device; None where it cannot run. before: their contents before it.
 
-        dtype_of: the type of the model here where the call's is another.
+        dtype_of: the type of the model here where the call's is another, by that and the tensor's scope.
         """
         name = call.function.name
         if name in self.refused:
@@ -42,7 +44,7 @@ class Peer:
         tensors: list[Tensor] = []
         try:
             args = [
-                arg if array is None else self._upload(arg, array, dtype_of(array.dtype.name), tensors)
+                arg if array is None else self._upload(arg, array, dtype_of, tensors)
                 for arg, array in zip(call.args, before, strict=True)
             ]
             self._machine.call_host(self._machine.model.host_functions[name], args, call.instruction)  # type: ignore[arg-type]
@@ -54,11 +56,11 @@ class Peer:
             for tensor in tensors:
                 tensor.release()
 
-    def _upload(self, like: object, array: np.ndarray, dtype: str, tensors: list[Tensor]) -> Tensor:
+    def _upload(self, like: object, array: np.ndarray, dtype_of: Callable[[str, str], str], tensors: list[Tensor]) -> Tensor:
         assert isinstance(like, Tensor)
-        tensor = allocate_tensor(self.device, like.shape, dtype, like.scope, like.name)
+        tensor = allocate_tensor(self.device, like.shape, dtype_of(array.dtype.name, like.scope), like.scope, like.name)
         tensors.append(tensor)
-        tensor.write(array.astype(dtype, copy=False))
+        tensor.write(array.astype(tensor.dtype, copy=False))
         return tensor
 
     def compare(self, call: FunctionCall, before: Arrays, golden: Sequence[Expected | None] | None, row: Row) -> list[Finding]:

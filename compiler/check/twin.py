@@ -1,8 +1,10 @@
-"""Runs kernels of halves once more as kernels of floats, on the simulator: they round so little that one wrong term shows."""
+"""Runs kernels once more on the simulator with wider types: they round so little that one wrong term shows, and that an error
+which is nothing but rounding does not."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,16 +17,21 @@ from ..artifact.model import CompiledModel
 from ..run.observer import FunctionCall
 from ..run.values import Tensor
 from .peer import Peer
-from .wide_text import BitsMatter, widen_dtype, widen_model
+from .wide_text import BitsMatter, Width, rounds_as_floats, widen_model
 
 if TYPE_CHECKING:
     from ...golden.expectations import KernelExpectations
 
 DEVICE = "sim:reference,checks=off"
-"""Whose limits leave room for floats in the place of halves."""
+"""It has doubles, flushes nothing, and its limits leave room for them."""
 
-SMALLEST_HALF = float(np.finfo(np.float16).smallest_normal)
-"""Of normal halves; a device may flush what is smaller."""
+SHARE_OF_FLOATS = 2.0**-8
+"""Largest error of a twin in doubles, in those of floats; `golden.truth.units.WIDE` judges by the same."""
+
+NUDGES = 4.0
+"""How often the change by nudged constants is allowed: they may have been off the other way round."""
+
+Arrays = Sequence[np.ndarray | None]
 
 
 class WideTwin:
@@ -32,49 +39,100 @@ class WideTwin:
 
     def __init__(self, model: CompiledModel, reference: KernelExpectations):
         self.reasons: dict[str, str] = {}
-        self._model = model
+        self.model = model
+        self.device = open_device(DEVICE)
         self._reference = reference
-        self._device = open_device(DEVICE)
         self._judged: set[tuple[object, ...]] = set()
+        self._widths: dict[str, list[Width]] = {}
 
     def is_due(self, call: FunctionCall) -> bool:
-        """Whether a call computes in halves and is the first of its function with arguments of these shapes."""
+        """Whether a twin would say more of a call than the call itself, and it is the first of its function with arguments of
+        these shapes.
+
+        Of floats it would not where it rounds as they do.
+        """
         name = call.function.name
         shapes = tuple(arg.shape if isinstance(arg, Tensor) else arg for arg in call.args)
-        if name in self.reasons or (name, *shapes) in self._judged or not self._reference.computes_halves(call.function.golden):
+        if name in self.reasons or (name, *shapes) in self._judged or not self.can_judge(call):
+            return False
+        if not self._reference.computes_halves(call.function.golden) and rounds_as_floats(self.model, name):
             return False
         self._judged.add((name, *shapes))
         return True
 
+    def can_judge(self, call: FunctionCall) -> bool:
+        """Whether it is known without rounding what a call should compute."""
+        return self._reference.has_truth(call.function.golden)
+
+    def describe(self, call: FunctionCall) -> str:
+        """What a twin of the call is, in words; "" where none ran."""
+        widths = self._widths.get(call.function.name)
+        return str(widths[0]) if widths else ""
+
+    def low_power(self) -> dict[str, str]:
+        """Functions in halves that have no twin -> why, in words: their bound alone sees little."""
+        halves = self._reference.computes_halves
+        return {name: why for name, why in self.reasons.items() if halves(self.model.host_functions[name].golden)}
+
     def judge(
-        self, call: FunctionCall, before: Sequence[np.ndarray | None], golden: Sequence[Expected | None]
+        self, call: FunctionCall, before: Arrays, golden: Sequence[Expected | None], wrong: Container[int] = ()
     ) -> dict[int, Comparison]:
         """Each result of a call as its twin computes it, by position; empty where it has none (`reasons` says why).
 
-        before: the arguments before the call; golden: what they should hold after it, in halves.
+        before: the arguments before the call; golden: what they should hold after it, in their own types. wrong: positions at
+        which they do not.
         """
-        try:
-            got = self._run(call, before)
-            args = [arg if array is None else array for arg, array in zip(call.args, before, strict=True)]
-            expected = self._reference.expect_wide(call.function.golden, args)  # type: ignore[arg-type]
-        except (AdrenoSimError, BitsMatter) as error:
-            self.reasons[call.function.name] = str(error).splitlines()[0]
-            return {}
+        name = call.function.name
+        halves = self._reference.computes_halves(call.function.golden)
+        widths = self._widths.setdefault(name, [Width(halves, doubles=True)] + [Width(halves, doubles=False)] * halves)
+        while widths:
+            try:
+                return self._judge_as(widths[0], call, before, golden, wrong)
+            except (AdrenoSimError, BitsMatter) as error:
+                self.reasons[name] = str(error).splitlines()[0]
+                widths.pop(0)
+        return {}
+
+    def _judge_as(
+        self, width: Width, call: FunctionCall, before: Arrays, golden: Sequence[Expected | None], wrong: Container[int]
+    ) -> dict[int, Comparison]:
+        got = self.run(call, before, width)
+        pure = width.doubles and not rounds_as_floats(self.model, call.function.name)
         found: dict[int, Comparison] = {}
-        for position, (mine, wide, narrow) in enumerate(zip(got, expected, golden, strict=True)):
-            if mine is None or wide is None or narrow is None or wide.allowed is None:
+        wide: Mapping[int, Expected] = _scale(golden) if pure and not width.halves else {}
+        if wide:  # the truth of floats says enough, unless rounding decides something
+            found = _compare_all(got, wide)
+        if not wide or not all(result.ok for result in found.values()):
+            wide = self._expect(call, before, pure)
+            found = _compare_all(got, wide)
+        for position, expected in wide.items():
+            mine, narrow = got[position], golden[position]
+            if mine is None or narrow is None or position in wrong:
                 continue
-            mine = mine.reshape(wide.array.shape)
-            if not _is_same_computation(mine, wide, narrow, self._reference.units.flushes):
-                self.reasons[call.function.name] = "floats in the place of halves mean something else"
-                return {}
-            found[position] = compare(mine, wide)
+            if not _is_same_computation(mine, expected, narrow, self._reference.units.flushes):
+                raise BitsMatter(f"{width} mean something else")
+        if pure and not all(result.ok for result in found.values()):
+            nudged = self.run(call, before, width, nudge=True)
+            found = _compare_all(got, {i: _loosen(expected, golden[i], got[i], nudged[i]) for i, expected in wide.items()})
+        self.reasons.pop(call.function.name, None)
         return found
 
-    def _run(self, call: FunctionCall, before: Sequence[np.ndarray | None]) -> list[np.ndarray | None]:
-        peer = Peer(widen_model(self._model, call.function.name), self._device)
+    def _expect(self, call: FunctionCall, before: Arrays, doubles: bool) -> dict[int, Expected]:
+        """What a twin's arguments should hold, by position, where it is known how far they may be off."""
+        args = [arg if array is None else array for arg, array in zip(call.args, before, strict=True)]
+        expected = self._reference.expect_wide(call.function.golden, args, doubles)  # type: ignore[arg-type]
+        return {i: one for i, one in enumerate(expected) if one is not None and one.allowed is not None}
+
+    def run(self, call: FunctionCall, before: Arrays, width: Width | None = None, nudge: bool = False) -> list[np.ndarray | None]:
+        """The tensor arguments after the call, by this twin's device; width: None for the types of the model itself.
+
+        Raises AdrenoSimError where it cannot run, BitsMatter where it has no twin of this width.
+        """
+        width = width or Width(halves=False, doubles=False)
+        changed = self.model if not (width.halves or width.doubles) else widen_model(self.model, call.function.name, width, nudge)
+        peer = Peer(changed, self.device)
         try:
-            got = peer.results(call, before, widen_dtype)
+            got = peer.results(call, before, width.dtype_of)
             if got is None:
                 raise AdrenoSimError(next(iter(peer.refused.values())))
             return got
@@ -82,16 +140,50 @@ class WideTwin:
             peer.close()
 
 
+def _compare_all(got: Arrays, expected: Mapping[int, Expected]) -> dict[int, Comparison]:
+    found = {}
+    for position, one in expected.items():
+        mine = got[position]
+        if mine is not None:
+            with np.errstate(over="ignore"):
+                array = one.array if one.value is None else one.value.astype(mine.dtype)
+            found[position] = compare(mine.reshape(one.array.shape), replace(one, array=array))
+    return found
+
+
+def _scale(golden: Sequence[Expected | None]) -> dict[int, Expected]:
+    """What doubles should hold in the place of floats: the same, with a share of their errors."""
+    return {
+        position: replace(one, allowed=one.allowed * (SHARE_OF_FLOATS if one.array.dtype.kind == "f" else 1))
+        for position, one in enumerate(golden)
+        if one is not None and one.allowed is not None
+    }
+
+
+def _loosen(expected: Expected, narrow: Expected | None, got: np.ndarray | None, nudged: np.ndarray | None) -> Expected:
+    """The same, with what constants that are known by few digits may change, as far as it may be off in narrow types."""
+    if narrow is None or got is None or nudged is None or expected.array.dtype.kind != "f":
+        return expected
+    assert expected.allowed is not None and narrow.allowed is not None
+    with np.errstate(invalid="ignore"):
+        change = np.abs(nudged.astype(np.float64) - got.astype(np.float64))
+    change = np.where(np.isfinite(change), change, 0.0).reshape(expected.allowed.shape)
+    most = narrow.allowed.reshape(expected.allowed.shape)
+    allowed = np.maximum(expected.allowed, np.minimum(expected.allowed + NUDGES * change, most))
+    return replace(expected, allowed=allowed)
+
+
 def _is_same_computation(got: np.ndarray, wide: Expected, narrow: Expected, flushes: bool) -> bool:
-    """Whether halves could turn what the twin computed into the result that was found right; a kernel that reads bits could not.
+    """Whether narrower types could turn what the twin computed into a result that is right; a kernel that reads bits could not.
 
     They may be off from the truth by what is allowed, and from the twin by as much; small numbers they may take for zero.
     """
     if wide.value is None or narrow.allowed is None or got.dtype.kind != "f":
         return True
-    size = np.abs(got.astype(np.float64))
-    flushed = np.where(size < SMALLEST_HALF, size, 0.0) if flushes else 0.0
+    size = np.abs(got.astype(np.float64)).reshape(wide.value.shape)
+    smallest = float(np.finfo(narrow.array.dtype).smallest_normal)  # what is smaller may be flushed
+    flushed = np.where(size < smallest, size, 0.0) if flushes else 0.0
     with np.errstate(invalid="ignore"):
-        far = np.abs(got.astype(np.float64) - wide.value) > 2 * narrow.allowed.reshape(got.shape) + flushed
-        far &= np.isfinite(narrow.array.reshape(got.shape))  # halves overflow where floats do not
+        far = np.abs(got.astype(np.float64).reshape(size.shape) - wide.value) > 2 * narrow.allowed.reshape(size.shape) + flushed
+        far &= np.isfinite(narrow.array.reshape(size.shape))  # halves overflow where floats do not
     return not bool(far.any())

@@ -1,9 +1,10 @@
-"""Rewrites kernels of halves as kernels of floats: the same text, `half` read as `float`."""
+"""Rewrites kernels for wider types: the same text, `half` read as `float`, and `float` as `double`."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -11,17 +12,56 @@ import numpy as np
 from ..artifact.host_function import AllocBuffer, AllocImage, BufferParam, HostFunction, ScalarParam
 from ..artifact.model import CompiledModel, KernelCode
 from ..artifact.serial import Node
+from .wide_functions import define_functions
 
 
 class BitsMatter(Exception):
-    """A kernel takes the bits of halves for something else, so that floats in their place would mean something else."""
+    """A kernel takes the bits of its floats for something else, or needs their very type: wider ones mean something else."""
 
 
+@dataclass(frozen=True)
+class Width:
+    """Which types become wider. halves: float16 becomes what float32 becomes. doubles: float32 becomes float64, but not in
+    texels, which hold no doubles: there the arithmetic alone is wider."""
+
+    halves: bool
+    doubles: bool
+
+    def dtype_of(self, dtype: str, scope: str = "global") -> str:
+        """What a tensor in a scope holds, as a numpy type."""
+        if dtype == "float16" and not self.halves:
+            return dtype
+        if dtype in ("float16", "float32"):
+            return "float64" if self.doubles and not scope.startswith("global.texture") else "float32"
+        return dtype
+
+    def __str__(self) -> str:
+        narrow = "halves and floats" if self.halves and self.doubles else "halves" if self.halves else "floats"
+        return f"{'doubles' if self.doubles else 'floats'} in the place of {narrow}"
+
+
+_NUMBER = r"(?:\d+\.\d*|\.\d+|\d+)(?:[eE][+-]?\d+)?"
 _NAMES = re.compile(r"\bhalf(2|3|4|8|16)?\b")
 _FUNCTIONS = re.compile(r"\b(convert|as)_half(2|3|4|8|16)?(_sat)?(_rt[ezpn])?\b|\b(read|write)_imageh\b")
 _BITS = re.compile(r"\b(vloada?_half\w*|vstorea?_half\w*|as_u?short\w*)\b")
-_LITERAL = re.compile(r"(?<![\w.])((?:\d+\.\d*|\.\d+|\d+)(?:[eE][+-]?\d+)?)[hH]\b")
-_CAST = re.compile(r"\(half\)\s*(-?\s*(?:\d+\.\d*|\.\d+|\d+)(?:[eE][+-]?\d+)?)[fF]?(?![\w.])")
+_LITERAL = re.compile(rf"(?<![\w.])({_NUMBER})[hH]\b")
+_CAST = re.compile(rf"\(half\)\s*(-?\s*{_NUMBER})[fF]?(?![\w.])")
+
+_FLOAT_NAMES = re.compile(r"\b(convert_)?float(2|3|4|8|16)?(?:_sat)?(_rt[ezpn])?\b")
+_FLOAT_LITERAL = re.compile(rf"(?<![\w.])(?:({_NUMBER})[fF]|((?:\d+\.\d*|\.\d+)(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+))(?![\w.])")
+_FLOAT_BITS = re.compile(
+    r"\b(as_\w+|vloada?_half\w*|vstorea?_half\w*|atomic_float|union)\b"
+    r"|(\(\s*(?:\w+\s+)*u?(?:char|short|int|long)(?:2|3|4|8|16)?\s*(?:\w+\s*)*\*\s*\))"
+)
+_FLOATS_ONLY = re.compile(r"\b((?:native|half)_\w+|double(?:2|3|4|8|16)?)\b")
+_DOUBLES = """#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#define read_imagef(...) convert_double4(read_imagef(__VA_ARGS__))
+#define write_imagef(image, place, ...) write_imagef(image, place, convert_float4(__VA_ARGS__))
+"""
+
+_PLAIN_DIGITS = 3
+"""Digits of a constant that is meant as it is written, as whole numbers are. One of more may be the rounded text of another:
+TVM prints 7."""
 
 
 def widen_source(source: str) -> str:
@@ -46,39 +86,81 @@ def _widen_function(match: re.Match[str]) -> str:
     return f"{match[1]}_float{match[2] or ''}{match[4] or ''}"
 
 
-def widen_dtype(dtype: str) -> str:
-    return "float32" if dtype == "float16" else dtype
+def widen_floats(source: str, nudge: bool = False) -> str:
+    """OpenCL C with doubles in the place of floats; constants keep the value that a float has. Raises BitsMatter.
+
+    nudge: constants are moved, by turns up and down, by as much as their printed digits leave open.
+    """
+    if found := _FLOAT_BITS.search(source):
+        raise BitsMatter(f"{found[0]} takes the bits of floats")
+    if found := _FLOATS_ONLY.search(source):
+        raise BitsMatter(f"{found[0]} has no wider type")
+    signs = cycle((1, -1, -1)) if nudge else cycle((0,))
+    text = _FLOAT_LITERAL.sub(lambda match: _wide_constant(match[1] or match[2], next(signs)), source)
+    text = _FLOAT_NAMES.sub(lambda match: f"{match[1] or ''}double{match[2] or ''}{match[3] or ''}", text)
+    functions, _ = define_functions(text)
+    return _DOUBLES + functions + text
 
 
-def widen_model(model: CompiledModel, function: str) -> CompiledModel:
-    """One host function and its kernels with floats in the place of halves; nothing else of the model.
+def _wide_constant(digits: str, sign: int) -> str:
+    with np.errstate(over="ignore"):
+        value = float(np.float32(float(digits)))
+    if np.isinf(value):
+        return "INFINITY"
+    mantissa, _, exponent = digits.lower().partition("e")
+    if sign and not value.is_integer() and len(mantissa.replace(".", "").strip("0")) > _PLAIN_DIGITS:
+        last = 10.0 ** (int(exponent or 0) - len(mantissa.partition(".")[2]))
+        value += sign * max(last / 2, 2.0**-24 * abs(value))
+    return f"{value!r}" if "." in repr(value) or "e" in repr(value) else f"{value!r}.0"
+
+
+def widen_model(model: CompiledModel, function: str, width: Width, nudge: bool = False) -> CompiledModel:
+    """One host function and its kernels with wider types; nothing else of the model. nudge: as `widen_floats`.
 
     Raises BitsMatter for a kernel that cannot be rewritten.
     """
-    chosen = _widen_function_of(model.host_functions[function])
-    kernels = {launch.kernel: _widen_kernel(model.kernels[launch.kernel]) for launch in chosen.launches()}
+    chosen = _widen_host(model.host_functions[function], width)
+    kernels = {launch.kernel: _widen_kernel(model.kernels[launch.kernel], width, nudge) for launch in chosen.launches()}
     nothing: dict[str, Any] = {"functions": {}, "constants": {}, "graphs": {}, "plan": None, "golden": None}
     return replace(model, kernels=kernels, host_functions={function: chosen}, **nothing)
 
 
-def _widen_kernel(code: KernelCode) -> KernelCode:
-    params = tuple(replace(param, dtype=widen_dtype(param.dtype)) for param in code.params)
-    return replace(code, source=widen_source(code.source), params=params)
+def rounds_as_floats(model: CompiledModel, function: str) -> bool:
+    """Whether a host function's kernels round to floats also where their floats are doubles: in texels and in some functions."""
+    sources = [model.kernels[launch.kernel].source for launch in model.host_functions[function].launches()]
+    return has_images(model, function) or not all(define_functions(source)[1] for source in sources)
 
 
-def _widen_function_of(function: HostFunction) -> HostFunction:
-    params = tuple(_widen(param) for param in function.params)
-    return replace(function, params=params, body=tuple(_widen(stmt) for stmt in function.body))
+def has_images(model: CompiledModel, function: str) -> bool:
+    """Whether a kernel of a host function is given an image."""
+    launches = model.host_functions[function].launches()
+    return any(param.kind == "image" for launch in launches for param in model.kernels[launch.kernel].params)
 
 
-def _widen(node: Any) -> Any:
+def _widen_kernel(code: KernelCode, width: Width, nudge: bool) -> KernelCode:
+    source = widen_source(code.source) if width.halves else code.source
+    if width.doubles:
+        source = widen_floats(source, nudge)
+    scopes = {param.name: "global.texture" if param.kind == "image" else "global" for param in code.params}
+    params = tuple(replace(param, dtype=width.dtype_of(param.dtype, scopes[param.name])) for param in code.params)
+    return replace(code, source=source, params=params)
+
+
+def _widen_host(function: HostFunction, width: Width) -> HostFunction:
+    params = tuple(_widen(param, width) for param in function.params)
+    return replace(function, params=params, body=tuple(_widen(stmt, width) for stmt in function.body))
+
+
+def _widen(node: Any, width: Width) -> Any:
     """A part of a host function with the types of what it declares widened."""
     changes: dict[str, Any] = {}
     for name, value in vars(node).items():
         if isinstance(value, tuple):
-            changes[name] = tuple(_widen(item) if isinstance(item, Node) else item for item in value)
+            changes[name] = tuple(_widen(item, width) if isinstance(item, Node) else item for item in value)
         elif isinstance(value, Node):
-            changes[name] = _widen(value)
-    if isinstance(node, (AllocBuffer, AllocImage, BufferParam, ScalarParam)):
-        changes["dtype"] = widen_dtype(node.dtype)
+            changes[name] = _widen(value, width)
+    if isinstance(node, AllocImage):
+        changes["dtype"] = width.dtype_of(node.dtype, "global.texture")
+    elif isinstance(node, (AllocBuffer, BufferParam, ScalarParam)):
+        changes["dtype"] = width.dtype_of(node.dtype, getattr(node, "scope", "global"))
     return replace(node, **changes)

@@ -9,19 +9,24 @@ import numpy as np
 from ...device.protocol import DeviceInfo
 from .value import FLOATS
 
-_DIGITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
-_LARGEST_EXPONENT = {"float16": 16, "bfloat16": 128, "float32": 128, "float64": 1024}
+WIDE = "wide"
+"""A double that is judged as a float of 32 digits. Its errors must be 2^-8 of those of a float; as it has 53 digits, neither
+another order of operations nor cancellation takes the 21 that are between."""
+
+_DIGITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53, WIDE: 32}
+_LARGEST_EXPONENT = {"float16": 16, "bfloat16": 128, "float32": 128, "float64": 1024, WIDE: 1024}
 
 
 @dataclass(frozen=True)
 class Units:
-    """How a device rounds. half_as: the type that it computes half values in ("float32" in a wide twin).
+    """How a device rounds. half_as, float_as: the types that it computes values of these types in (wider ones in a twin).
 
     flushes: it may take denormal numbers for zero.
     """
 
     half_as: str = "float16"
     flushes: bool = True
+    float_as: str = "float32"
 
     @classmethod
     def of_device(cls, info: DeviceInfo) -> Units:
@@ -30,7 +35,15 @@ class Units:
 
     def table(self) -> np.ndarray:
         """A row for each of FLOATS, as the C text's Unit."""
-        return np.array([self._row(self.half_as if name == "float16" else name) for name in FLOATS])
+        return np.array([self._row(self._computed_as(name)) for name in FLOATS])
+
+    def dtype_of(self, dtype: str) -> str:
+        """What a tensor of numpy type `dtype` holds on the device, as a numpy type."""
+        found = self._computed_as(dtype)
+        return "float64" if found == WIDE else found
+
+    def _computed_as(self, dtype: str) -> str:
+        return {"float16": self.half_as, "float32": self.float_as}.get(dtype, dtype)
 
     def _row(self, name: str) -> tuple[float, ...]:
         digits, top = _DIGITS[name], _LARGEST_EXPONENT[name]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -16,8 +16,8 @@ from adreno_sim.compiler.artifact.model import CompiledModel, KernelCode, Kernel
 from adreno_sim.compiler.check.golden import LiveGolden
 from adreno_sim.compiler.check.kernels import KernelObserver
 from adreno_sim.compiler.check.twin import DEVICE as TWIN_DEVICE
-from adreno_sim.compiler.check.twin import WideTwin
-from adreno_sim.compiler.check.wide_text import widen_dtype, widen_model
+from adreno_sim.compiler.check.twin import Arrays, WideTwin
+from adreno_sim.compiler.check.wide_text import Width, widen_model
 from adreno_sim.compiler.run.observer import FunctionCall
 from adreno_sim.compiler.run.values import Tensor, allocate_tensor
 from adreno_sim.compiler.run.vm import VirtualMachine
@@ -33,9 +33,11 @@ from .problem import SCALARS, Defect, Problem
 
 DEVICE = "sim:adreno-740"
 
+FLOATS = Width(halves=True, doubles=False)
+
 Access = Literal["read", "write"]
 
-ON_VALUES = (Kind.WRONG_VALUE, Kind.UNINFORMATIVE, Kind.NONFINITE_INTRODUCED)
+ON_VALUES = (Kind.WRONG_VALUE, Kind.LARGE_ROUNDING, Kind.UNINFORMATIVE, Kind.NONFINITE_INTRODUCED)
 """Findings on values; any other means that a kernel of the campaign is itself not sound."""
 
 
@@ -45,19 +47,21 @@ class RightResults(KernelExpectations):
     def expect(self, name: str, args: Sequence[Any]) -> list[Expected | None]:
         return super().expect(name, args[: -len(SCALARS)]) + [None] * len(SCALARS)
 
-    def expect_wide(self, name: str, args: Sequence[Any]) -> list[Expected | None]:
-        return super().expect_wide(name, args[: -len(SCALARS)]) + [None] * len(SCALARS)
+    def expect_wide(self, name: str, args: Sequence[Any], doubles: bool = False) -> list[Expected | None]:
+        return super().expect_wide(name, args[: -len(SCALARS)], doubles) + [None] * len(SCALARS)
 
 
 class WatchedTwin(WideTwin):
-    """Keeps what the twin of the last call was told. None: it was not asked."""
+    """Keeps what the twin of the last call was told. None: it was not asked. appealed: the bound alone had found something."""
 
     told: dict[int, Comparison] | None = None
+    appealed: bool = False
 
     def judge(
-        self, call: FunctionCall, before: Sequence[np.ndarray | None], golden: Sequence[Expected | None]
+        self, call: FunctionCall, before: Arrays, golden: Sequence[Expected | None], wrong: Container[int] = ()
     ) -> dict[int, Comparison]:
-        self.told = super().judge(call, before, golden)
+        self.appealed = bool(wrong)
+        self.told = super().judge(call, before, golden, wrong)
         return self.told
 
 
@@ -127,11 +131,12 @@ class Planted:
 
 @dataclass(frozen=True)
 class Judged:
-    """by_bound, by_twin: who found a wrong value. told_nothing: the comparison was uninformative. no_twin: why it was asked and
-    gave no answer, "" else. got: the device's result."""
+    """by_bound, by_twin: who found a wrong value. rounding: a warning said that it is nothing but rounding. told_nothing: the
+    comparison was uninformative. no_twin: why it was asked and gave no answer, "" else. got: the device's result."""
 
     by_bound: bool
     by_twin: bool
+    rounding: bool
     told_nothing: bool
     no_twin: str
     got: np.ndarray
@@ -152,7 +157,7 @@ class Bench:
         self._twin = WatchedTwin(model, references)
         self._observer = KernelObserver(model, LiveGolden(references), True, Progress(), twin=self._twin)
         self._machine = VirtualMachine(model, device, self._observer)
-        self._wide = VirtualMachine(widen_model(model, problem.name), twin_device)
+        self._wide = VirtualMachine(widen_model(model, problem.name, FLOATS), twin_device)
         self._runs = 0
 
     def close(self) -> None:
@@ -162,8 +167,9 @@ class Bench:
     def judge(self, arrays: Sequence[np.ndarray], planted: Planted) -> Judged:
         """One run on the device, judged. Raises AssertionError where the kernel has other findings than wrong values."""
         self._runs += 1
-        self._twin.told = None
+        self._twin.told, self._twin.appealed = None, False
         self._twin.reasons.clear()
+        rounding = self._count_rounding()
         row = self._observer.kernels.get(self.problem.name)
         before = (row.wrong, row.vacuous) if row else (0, 0)
         (got,) = self._call(self._machine, self._device, arrays, planted, str)
@@ -171,14 +177,17 @@ class Bench:
         other = [f for f in self._observer.findings.as_list() if f.kind not in ON_VALUES and f.severity is Severity.ERROR]
         assert not other, f"{self.problem.name}: {other[0]}"
         told = self._twin.told
-        by_twin = told is not None and any(not result.ok for result in told.values())
+        by_twin = told is not None and not self._twin.appealed and any(not result.ok for result in told.values())
         wrong = row.wrong > before[0]
         no_twin = self._twin.reasons.get(self.problem.name, "")
-        return Judged(wrong and not by_twin, by_twin, row.vacuous > before[1], no_twin, got)
+        return Judged(wrong and not by_twin, by_twin, self._count_rounding() > rounding, row.vacuous > before[1], no_twin, got)
+
+    def _count_rounding(self) -> int:
+        return sum(f.count for f in self._observer.findings.as_list() if f.kind is Kind.LARGE_ROUNDING)
 
     def run_wide(self, arrays: Sequence[np.ndarray], planted: Planted) -> np.ndarray:
         """The result with floats in the place of halves, unjudged; of float kernels, as the device computes them."""
-        (got,) = self._call(self._wide, self._twin_device, arrays, planted, widen_dtype)
+        (got,) = self._call(self._wide, self._twin_device, arrays, planted, FLOATS.dtype_of)
         return got
 
     def truth(self, arrays: Sequence[np.ndarray], wide: bool) -> Truth:

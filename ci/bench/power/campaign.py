@@ -24,9 +24,10 @@ DETECTABLE = 4.0
 class Run:
     """A right run and one with a defect, on the same inputs.
 
-    alarm: the judge found something wrong with the right kernel. vague: it said that the right result tells nothing.
-    z, wide_z: errors over sigma of the right kernel and of its twin in floats. moved: largest change by the defect, in
-    the twin; noise: largest error of the right kernel there. by_bound, by_twin: who found the defect; neither: it was missed.
+    alarm: the judge found something wrong with the right kernel. rounding: it warned that this rounds more than expected.
+    vague: it said that the right result tells nothing. z, wide_z: errors over sigma of the right kernel and of its twin in
+    floats. moved: largest change by the defect, in that twin; noise: largest error of the right kernel there. by_bound, by_twin:
+    who found the defect; neither: it was missed.
     no_twin: why one of the two runs had none.
     """
 
@@ -34,6 +35,7 @@ class Run:
     sign: str
     planted: Planted
     alarm: bool
+    rounding: bool
     vague: bool
     z: np.ndarray
     wide_z: np.ndarray
@@ -97,7 +99,7 @@ def _run_once(bench: Bench, sign: str, kind: int, rng: np.random.Generator) -> R
         moved = np.abs(wrong_wide.astype(np.float64) - right_wide.astype(np.float64))
         noise = np.abs(right_wide.astype(np.float64) - wide_truth.value)
     return Run(
-        problem, sign, planted, right.found, right.told_nothing, _scores(right.got, truth.value, truth.sigma),
+        problem, sign, planted, right.found, right.rounding, right.told_nothing, _scores(right.got, truth.value, truth.sigma),
         _scores(right_wide, wide_truth.value, wide_truth.sigma), float(np.nanmax(moved)), float(np.nanmax(noise)),
         wrong.by_bound, wrong.by_twin, right.no_twin or wrong.no_twin,
     )  # fmt: skip

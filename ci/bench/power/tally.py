@@ -58,10 +58,11 @@ class Spread:
 
 @dataclass
 class Tally:
-    """Counts of one campaign. vague: right results that tell nothing; unseen: defects that change nothing. alarms, misses,
-    twinless: in words."""
+    """Counts of one campaign. rounding: warnings that right results round more than expected. vague: right results that tell
+    nothing; unseen: defects that change nothing. alarms, misses, twinless: in words."""
 
     runs: int = 0
+    rounding: int = 0
     vague: int = 0
     unseen: int = 0
     total: Power = field(default_factory=Power)
@@ -76,6 +77,7 @@ class Tally:
 
     def add(self, run: Run) -> None:
         self.runs += 1
+        self.rounding += run.rounding
         self.vague += run.vague
         self.unseen += run.moved == 0
         type, order = run.problem.type, run.problem.order
@@ -110,8 +112,8 @@ class Tally:
     def to_json(self) -> dict[str, Any]:
         tables = {name: getattr(self, name) for name in ("by_terms", "by_sign", "by_defect", "by_family", "z")}
         return {
-            "runs": self.runs, "vague": self.vague, "unseen": self.unseen, "alarms": self.alarms, "misses": self.misses,
-            "twinless": self.twinless, "total": self.total.to_json(),
+            "runs": self.runs, "rounding": self.rounding, "vague": self.vague, "unseen": self.unseen,
+            "alarms": self.alarms, "misses": self.misses, "twinless": self.twinless, "total": self.total.to_json(),
             **{name: {", ".join(map(str, key)): row.to_json() for key, row in table.items()} for name, table in tables.items()},
         }  # fmt: skip
 
@@ -133,7 +135,8 @@ def lines_of(tally: Tally) -> list[str]:
     total = tally.total
     share = 1 - total.missed / total.detectable if total.detectable else 1.0
     lines = [
-        f"{tally.runs} right runs: {len(tally.alarms)} false alarms ({tally.vague} results that tell nothing).",
+        f"{tally.runs} right runs: {len(tally.alarms)} false alarms, {tally.rounding} warnings of large rounding "
+        f"({tally.vague} results that tell nothing).",
         f"{tally.runs} defects: {tally.unseen} change nothing, {total.detectable} are detectable; of these "
         f"{total.detectable - total.missed_by_bound} are found by the bound alone, "
         f"{total.detectable - total.missed} ({100 * share:.2f}%) with the twin.",
