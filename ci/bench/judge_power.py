@@ -34,7 +34,9 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0, help="of inputs and defects (default: %(default)s)")
     parser.add_argument("--repeats", type=int, default=None, help=f"runs of a kernel with inputs of either sign ({REPEATS})")
     parser.add_argument(
-        "--alternating", action="store_true", help="inputs whose signs take turns instead: a limit of the judge, which fails"
+        "--alternating",
+        action="store_true",
+        help="inputs whose signs take turns instead: sums in parts round more than their PrimFuncs",
     )
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
     options = parser.parse_args()

@@ -31,6 +31,7 @@ _AS_FLOATS = (
 """Of one and of two numbers, which are computed in floats."""
 
 _LANES = (2, 3, 4, 8, 16)
+_INTEGERS = ("char", "uchar", "short", "ushort", "int", "uint", "long", "ulong")
 _OVERLOADED = "__attribute__((overloadable)) "
 
 
@@ -47,9 +48,11 @@ def define_functions(text: str) -> tuple[str, bool]:
     if "dot" in used:
         found += [_dot(lanes) for lanes in (2, 3, 4)]
         exact.append("dot")
-    return "".join(text + "\n" for text in found) + "".join(
-        f"#define {name} wide_{name}\n" for name in exact + rounded
-    ), not rounded
+    if "select" in used:
+        found += [_select(lanes) for lanes in ("", *_LANES)]
+        exact.append("select")
+    found += [f"#define {name} wide_{name}" for name in exact + rounded]
+    return "".join(line + "\n" for line in found), not rounded
 
 
 def _for_lanes(name: str) -> str:
@@ -74,3 +77,15 @@ def _in_floats(name: str, count: int) -> str:
 def _dot(lanes: int) -> str:
     terms = " + ".join(f"x.s{i} * y.s{i}" for i in range(lanes))
     return f"{_OVERLOADED}double wide_dot(double{lanes} x, double{lanes} y) {{ return {terms}; }}"
+
+
+def _select(lanes: int | str) -> str:
+    """select of all types but halves; the condition on doubles may still be as wide as a float."""
+    flags = {type: (type.lstrip("u"), "u" + type.lstrip("u")) for type in _INTEGERS}
+    lines = []
+    for type, wanted in [*flags.items(), ("double", ("int", "uint", "long", "ulong"))]:
+        for flag in wanted:
+            given = f"convert_long{lanes}(as_{flag.lstrip('u')}{lanes}(c))" if type == "double" else "c"
+            params = f"{type}{lanes} a, {type}{lanes} b, {flag}{lanes} c"
+            lines.append(f"{_OVERLOADED}{type}{lanes} wide_select({params}) {{ return select(a, b, {given}); }}")
+    return "\n".join(lines)

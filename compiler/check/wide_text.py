@@ -47,12 +47,14 @@ _BITS = re.compile(r"\b(vloada?_half\w*|vstorea?_half\w*|as_u?short\w*)\b")
 _LITERAL = re.compile(rf"(?<![\w.])({_NUMBER})[hH]\b")
 _CAST = re.compile(rf"\(half\)\s*(-?\s*{_NUMBER})[fF]?(?![\w.])")
 
-_FLOAT_NAMES = re.compile(r"\b(convert_)?float(2|3|4|8|16)?(?:_sat)?(_rt[ezpn])?\b")
+_FLOAT_NAMES = re.compile(r"\b(convert_|as_)?float(2|3|4|8|16)?(?:_sat)?(_rt[ezpn])?\b")
 _FLOAT_LITERAL = re.compile(rf"(?<![\w.])(?:({_NUMBER})[fF]|((?:\d+\.\d*|\.\d+)(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+))(?![\w.])")
 _FLOAT_BITS = re.compile(
-    r"\b(as_\w+|vloada?_half\w*|vstorea?_half\w*|atomic_float|union)\b"
+    r"\b(as_(?!float)\w+|vloada?_half\w*|vstorea?_half\w*|atomic_float|union)\b"
     r"|(\(\s*(?:\w+\s+)*u?(?:char|short|int|long)(?:2|3|4|8|16)?\s*(?:\w+\s*)*\*\s*\))"
 )
+"""as_float is none of them: of a float it takes nothing for anything else, and of another type no double has its size."""
+
 _FLOATS_ONLY = re.compile(r"\b((?:native|half)_\w+|double(?:2|3|4|8|16)?)\b")
 _DOUBLES = """#pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #define read_imagef(...) convert_double4(read_imagef(__VA_ARGS__))
