@@ -1,7 +1,8 @@
 """Promotion of private variables to SSA values (mem2reg) that keeps every defect of the source visible.
 
 A variable is promoted if all its accesses load or store it whole. A read before any write becomes ``UNDEF``, also as an
-operand of a phi: nothing is assumed about it. Arrays and structs stay in memory, where each access can be checked.
+operand of a phi: nothing is assumed about it. Arrays and structs stay in memory, where each access can be checked. A value
+takes the name of the first variable that it is assigned to.
 """
 
 from __future__ import annotations
@@ -72,6 +73,7 @@ class _Promotion:
         self.phis: dict[Block, list[Instr]] = {}
         self.incomplete_phis: list[tuple[Instr, Block, Value]] = []
         self.replaced: dict[Value, Value] = {}
+        self.named: set[Value] = set()
 
     def run(self) -> None:
         for block in self.function.blocks:
@@ -101,10 +103,17 @@ class _Promotion:
                 variable = instr.operands[1]
                 assert isinstance(variable, Instr) and variable.elem is not None
                 current[variable] = self._as_type(instr.operands[0], variable.elem, instr, remaining)
+                self._name_after(variable, instr.operands[0])
             elif instr not in self.variables:
                 remaining.append(instr)
         block.instrs = remaining
         self.exit_values[block] = current
+
+    def _name_after(self, variable: Instr, value: Value) -> None:
+        """Gives a value that has no name in the source yet that of the variable. A private array keeps its own."""
+        if isinstance(value, Instr) and value.op not in ("phi", "livein", "alloca") and value not in self.named:
+            self.named.add(value)
+            value.name = variable.name
 
     def _live_in(self, block: Block, variable: Value) -> Instr:
         assert isinstance(variable, Instr) and variable.elem is not None
