@@ -46,6 +46,10 @@ class AffineForms:
         """The symbols that count iterations of a loop from 0, each with the loop's header."""
         self.nsw: set[Slot] = set()
         """The operations, among those whose form was asked for, that do not wrap as signed."""
+        self.opaque: dict[int, ir.Instr] = {}
+        """The symbols of results of which only the type is known, because no rule bounds them."""
+        self.misfits: dict[int, Linear] = {}
+        """The form that the result of an instruction, by id, would have if it did not perhaps wrap."""
 
     # Values
 
@@ -79,7 +83,12 @@ class AffineForms:
             self._in_progress.add(slot)
         found = self._apply_rule(instr, lane)
         self._in_progress.discard(slot)
-        return self.record(instr, lane, found if found is not None else self.symbols.new(*signed_range(bits_of(instr.type))))
+        return self.record(instr, lane, found if found is not None else self._new_opaque(instr))
+
+    def _new_opaque(self, instr: ir.Instr) -> Linear:
+        form = self.symbols.new(*signed_range(bits_of(instr.type)))
+        self.opaque.update(dict.fromkeys(form.terms, instr))
+        return form
 
     def _apply_rule(self, instr: ir.Instr, lane: int) -> Linear | None:
         rule, bounds = RULES.get(instr.op), self.bounds_at(instr)
@@ -90,6 +99,15 @@ class AffineForms:
         self._forms[id(value), lane] = form
         self._trail.append((id(value), lane))
         return form
+
+    def owners(self) -> dict[int, Slot]:
+        """Returns what the symbols stand for: for each that is the whole form of a value, the first such value."""
+        found: dict[int, Slot] = {}
+        for slot in self._trail:
+            form = self._forms.get(slot)
+            if form is not None and form.const == 0 and list(form.terms.values()) == [1]:
+                found.setdefault(next(iter(form.terms)), slot)
+        return found
 
     def mark(self) -> tuple[int, int]:
         """Returns a mark to which `roll_back` can return."""
@@ -115,7 +133,10 @@ class AffineForms:
 
     def if_fits(self, instr: ir.Instr, form: Linear, bounds: Bounds) -> Linear | None:
         """Returns `form` if it fits the instruction's type under `bounds`, else None."""
-        return form if bounds.implies_within(form, *signed_range(bits_of(instr.type))) else None
+        if bounds.implies_within(form, *signed_range(bits_of(instr.type))):
+            return form
+        self.misfits[id(instr)] = form
+        return None
 
     def new_bounded(self, low: int, high: int) -> Linear:
         """Returns a form of which only the bounds are known: a new symbol, or a constant if both bounds are equal."""

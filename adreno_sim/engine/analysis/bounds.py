@@ -19,7 +19,10 @@ class Bounds:
 
     unreachable: they contradict each other, so that nothing gets here, and whatever is said of this point holds. A
     contradiction may be found later, when a range is asked for. Ranges are never empty, whether or not one was found.
+    over_budget: some expression reached too many constraints for all of them to be used.
     """
+
+    over_budget = False
 
     def __init__(self, symbols: SymbolTable, parent: Bounds | None = None, own: list[Linear] | None = None):
         self._symbols = symbols
@@ -105,7 +108,10 @@ class Bounds:
         if not value.terms:
             return plain
         symbols, constraints = self._linked_constraints(value)
-        if not constraints or len(symbols) > _MAX_SYMBOLS or len(constraints) > _MAX_CONSTRAINTS:
+        if not constraints:
+            return plain
+        if len(symbols) > _MAX_SYMBOLS or len(constraints) > _MAX_CONSTRAINTS:
+            self.over_budget = True
             return plain
         digits = [digit for symbol in value.terms for digit in self._symbols[symbol].digits]
         constraints += [cut for digit in digits for cut in self._digit_cuts(digit)]

@@ -6,7 +6,7 @@ later iteration that computes them again has passed the edge again.
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from ...ir import ir
 from ...ir.dominators import Dominators
@@ -20,6 +20,14 @@ _INVERSE = {
 _SWAPPED = {"sgt": "slt", "sge": "sle", "ugt": "ult", "uge": "ule"}
 _DEPTH = 24
 """Conditions nested deeper than this are ignored."""
+
+
+class BranchCondition(NamedTuple):
+    """A branch that is always taken the same way on the way to a block: its terminator, and the constraints that follow, none if
+    the analysis makes nothing of the condition."""
+
+    branch: ir.Instr
+    constraints: list[Linear]
 
 
 class Forms(Protocol):
@@ -60,6 +68,18 @@ class PathConditions:
         """Returns the bounds that hold when control goes from `source` to `target`."""
         own = self._edge_constraints(source, target)
         return Bounds(self._forms.symbols, self.bounds_at(source), own) if own else self.bounds_at(source)
+
+    def conditions_at(self, block: ir.Block) -> list[BranchCondition]:
+        """Returns the branches whose conditions hold in `block`, nearest first."""
+        dominators, found = self._forms.dominators, list[BranchCondition]()
+        here: ir.Block | None = block
+        while here is not None:
+            above, source = dominators.parent(here), dominators.taken_edge(here)
+            if above is not None and source is not None and source.terminator.blocks.count(here) == 1 != len(source.successors):
+                inherited = len(self.bounds_at(above).constraints)
+                found.append(BranchCondition(source.terminator, self.bounds_at(here).constraints[inherited:]))
+            here = above
+        return found
 
     def mark(self) -> int:
         """Returns a mark to which `roll_back` can return."""

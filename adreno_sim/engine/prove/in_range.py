@@ -1,9 +1,14 @@
-"""Proves which accesses of a kernel are in range in one launch, so that the machine code needs no check for them."""
+"""Proves which accesses of a kernel are in range in one launch, so that the machine code needs no check for them.
+
+What has to be shown of an access are its goals, each a linear expression and its bounds. The first goal that is not shown is
+the access's obstacle: `explain` makes a sentence of it, for those who ask.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from ...ir import ir, llvm_types
 from ...ir.builtins import VectorAccess, builtin_of, find_builtin
@@ -29,6 +34,29 @@ class Span:
     size: int
 
 
+class Goal(NamedTuple):
+    """What has to be shown of an access: 0 <= value <= high. `value` counts bytes of the object that `pointer` points into,
+    accessed `unit` at a time, or elements of an array or vector (an "index"), or texels (a "coordinate").
+
+    value None: it cannot be shown, and `what` says why.
+    """
+
+    what: str
+    value: Linear | None = None
+    high: int = 0
+    unit: int = 1
+    pointer: ir.Value | None = None
+
+    def is_shown(self, bounds: Bounds) -> bool:
+        """Returns True if it is proven under `bounds`."""
+        return self.value is not None and bounds.implies_within(self.value, 0, self.high)
+
+
+_NO_ACCESS = Goal("it accesses nothing that has bounds")
+_NO_SPAN = Goal("how many bytes it accesses is not known")
+_ANY_OBJECT = "the pointer may lead to any object: it is loaded, made from an integer, or not the same object's on every way"
+
+
 def prove(function: ir.Function, spec: Specialization, facts: LaunchFacts) -> Proofs:
     """Returns what is proven of `function` in a launch of `facts`, which holds in every launch of equal facts.
 
@@ -44,7 +72,7 @@ def _prove(function: ir.Function, spec: Specialization, facts: LaunchFacts) -> P
     for block in function.blocks:
         for instr in block.instrs:
             if analysis.forms.dominators.reachable(block):
-                if analysis.needs_no_check(instr):
+                if analysis.obstacle_of(instr) is None:
                     in_range.add(number)
                 elif instr.op in _ARITHMETIC and isinstance(instr.type, ir.Int) and analysis.is_nsw(instr):
                     nsw.add(number)
@@ -68,46 +96,52 @@ class AccessAnalysis:
         self.forms.of(instr)
         return (id(instr), 0) in self.forms.nsw
 
-    def needs_no_check(self, instr: ir.Instr) -> bool:
-        """Returns True if `instr` accesses memory, an array or an element of a vector, and is proven to stay inside."""
-        if instr.op == "gep":
-            return self.indices_within_arrays(instr)
-        if may_leave_vector(instr):
-            return self.is_element_in_range(instr)
-        return touches_memory(instr) and self.is_in_range(instr)
+    def obstacle_of(self, instr: ir.Instr) -> Goal | None:
+        """Returns what is not shown of an access to memory, to an array or to an element of a vector; None if it is proven to
+        stay inside."""
+        if instr.op != "gep" and not may_leave_vector(instr) and not touches_memory(instr):
+            return _NO_ACCESS
+        bounds = self.forms.bounds_at(instr)
+        if bounds.unreachable and touches_memory(instr):
+            return None
+        return next((goal for goal in self.goals(instr) if not goal.is_shown(bounds)), None)
 
-    def indices_within_arrays(self, gep: ir.Instr) -> bool:
-        """Returns True if `gep` indexes arrays inside its object, and each index stays within its array."""
-        type, bounds, found = gep.elem, self.forms.bounds_at(gep), False
+    def is_in_range(self, instr: ir.Instr) -> bool:
+        """Returns True if every access of `instr` to memory lies inside its object, or if it never executes."""
+        return self.obstacle_of(instr) is None
+
+    def goals(self, instr: ir.Instr) -> Iterator[Goal]:
+        """Yields what has to be shown of an access, at least one goal."""
+        if instr.op == "gep":
+            yield from self._array_goals(instr)
+        elif may_leave_vector(instr):
+            yield Goal("index", self.forms.of(instr.operands[-1]), llvm_types.lanes_of(instr.operands[0].type) - 1)
+        elif builtin_of(instr).image:
+            yield from self._texel_goals(instr)
+        else:
+            spans = list(self.spans(instr))
+            yield from (_NO_SPAN if span is None else self._span_goal(span) for span in spans or [None])
+
+    def _array_goals(self, gep: ir.Instr) -> Iterator[Goal]:
+        """Yields a goal for each index of an array inside the object."""
+        type, found = gep.elem, False
         for index in gep.operands[2:]:
             if isinstance(type, ir.Struct):
                 assert isinstance(index, ir.Const) and isinstance(index.value, int)
                 type = type.fields[index.value]
                 continue
             assert isinstance(type, (ir.Array, ir.Vector))
-            if not bounds.implies_within(self.forms.of(index), 0, type.count - 1):
-                return False
+            yield Goal("index", self.forms.of(index), type.count - 1)
             type, found = type.elem, True
-        return found
+        if not found:
+            yield _NO_ACCESS
 
-    def is_element_in_range(self, instr: ir.Instr) -> bool:
-        """Returns True if the index of an element stays within its vector."""
-        last = llvm_types.lanes_of(instr.operands[0].type) - 1
-        return self.forms.bounds_at(instr).implies_within(self.forms.of(instr.operands[-1]), 0, last)
-
-    def is_in_range(self, instr: ir.Instr) -> bool:
-        """Returns True if every access of `instr` lies inside its object, or if it never executes."""
-        if not self.forms.may_execute(instr):
-            return True
-        bounds = self.forms.bounds_at(instr)
-        if builtin_of(instr).image:
-            return self._is_texel_in_range(instr, bounds)
-        spans = list(self.spans(instr))
-        return bool(spans) and all(span is not None and self._is_span_in_range(span, bounds) for span in spans)
-
-    def _is_span_in_range(self, span: Span, bounds: Bounds) -> bool:
-        extent = self._object_size(self.object_of(span.pointer))
-        return extent is not None and bounds.implies_within(span.offset, 0, extent - span.size)
+    def _span_goal(self, span: Span) -> Goal:
+        key = self.object_of(span.pointer)
+        extent = self._object_size(key)
+        if extent is not None:
+            return Goal("offset", span.offset, extent - span.size, span.size, span.pointer)
+        return Goal(_ANY_OBJECT if key is None else "the size of the object is not known", pointer=span.pointer)
 
     def object_of(self, pointer: ir.Value) -> ObjectId | None:
         """Returns the object that a pointer points into, or None if it may be any."""
@@ -175,16 +209,19 @@ class AccessAnalysis:
         stride = size * (4 if access.aligned and lanes == 3 else lanes)
         return Span(pointer, self.forms.of(pointer).plus(self.forms.of(index), stride), size * lanes)
 
-    def _is_texel_in_range(self, instr: ir.Instr, bounds: Bounds) -> bool:
-        """Returns True if integer coordinates lie inside the image."""
+    def _texel_goals(self, instr: ir.Instr) -> Iterator[Goal]:
+        """Yields a goal for each coordinate: integers that lie inside the image."""
         image = instr.operands[0]
         sampled = isinstance(instr.operands[1].type, ir.Sampler)
         where = instr.operands[2 if sampled else 1]
-        if not isinstance(image, ir.Param) or not isinstance(llvm_types.elem_of(where.type), ir.Int):
-            return False
-        extents = self.forms.extents(image)
-        lanes = range(len(extents))
-        return bool(extents) and all(bounds.implies_within(self.forms.of(where, n), 0, extents[n] - 1) for n in lanes)
+        extents = self.forms.extents(image) if isinstance(image, ir.Param) else ()
+        if not extents:
+            yield Goal("the extents of the image are not known")
+        elif not isinstance(llvm_types.elem_of(where.type), ir.Int):
+            yield Goal("the coordinates are floats")
+        else:
+            for lane, extent in enumerate(extents):
+                yield Goal(f"coordinate {'xyz'[lane]}", self.forms.of(where, lane), extent - 1)
 
 
 def _bytes_of(type: ir.Type) -> int:
