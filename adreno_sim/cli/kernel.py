@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import cache
-from .output import add_outputs, write_outputs
+from .output import add_outputs, report_stream, write_outputs
 
 if TYPE_CHECKING:
+    from ..device.inspection import Inside
     from ..results.launch_report import LaunchReport
 
 DETAILS = """\
@@ -48,7 +49,18 @@ def add(commands: Any) -> None:
     )
     parser.add_argument("--checks", choices=("off", "bounds", "full"), help="default: the launch file's, else bounds")
     parser.add_argument("--strict", action="store_true", help="warnings count as errors")
-    parser.add_argument("--explain", action="store_true", help="show findings under their source lines")
+    parser.add_argument(
+        "--explain",
+        action="store_true",
+        help="show findings under their source lines, and why an access is not proven in range",
+    )
+    parser.add_argument(
+        "--dump",
+        action="append",
+        choices=("ir", "llvm", "proofs"),
+        help="print the kernel IR, the LLVM text that ran, or what is proven of each access; may be given several times "
+        "(the report then goes to standard error)",
+    )
     parser.add_argument("--json", metavar="FILE", help="write the report as JSON (- = standard output)")
     add_outputs(parser)
     cache.add_option(parser)
@@ -63,24 +75,45 @@ def _kernel(args: argparse.Namespace) -> int:
 
     for file in (args.json, args.sarif):
         refuse_unwritable(file)
-    report = run_launch(
-        read_launch(Path(args.launch), args.variant),
-        Path(args.file) if args.file else None,
-        device=args.device,
-        checks=args.checks,
-        allow=find_config(Path.cwd()),
-        strict=args.strict,
-        variant=args.variant,
-    )
+    inside = _inside(args)
+    try:
+        report = run_launch(
+            read_launch(Path(args.launch), args.variant),
+            Path(args.file) if args.file else None,
+            device=args.device,
+            checks=args.checks,
+            allow=find_config(Path.cwd()),
+            strict=args.strict,
+            variant=args.variant,
+            inside=inside,
+            explain=args.explain,
+        )
+    finally:  # what is known of a launch that is refused, too
+        if inside is not None:
+            from ..render.launch.inside import inside_text
+
+            sys.stdout.write(inside_text(inside))
     _write(report, args)
     return report.exit_code
+
+
+def _inside(args: argparse.Namespace) -> Inside | None:
+    """What is to be shown of the launch; None if nothing is. OptionError where standard output has another use."""
+    if not args.dump:
+        return None
+    from ..base.errors import OptionError
+    from ..device.inspection import Inside
+
+    if args.json == "-":
+        raise OptionError("dump", "both it and --json - write to standard output; expected a file after --json")
+    return Inside(frozenset(args.dump))
 
 
 def _write(report: LaunchReport, args: argparse.Namespace) -> None:
     from ..base import json_io
     from ..render.launch import encode, text
 
-    text.show(report, sys.stderr if args.json == "-" else sys.stdout, args.explain)
+    text.show(report, report_stream(args), args.explain)
     data = encode.to_json(report)
     if args.json == "-":
         json_io.print_json(data, sys.stdout)

@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 
 def refuse_unwritable(path: str | None) -> None:
@@ -27,13 +27,17 @@ def add_outputs(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--annotations", action="store_true", help="print the findings as ::error file=,line=:: lines")
 
 
+def report_stream(args: argparse.Namespace) -> TextIO:
+    """Where the report for people goes: to standard error if standard output holds something for a tool."""
+    return sys.stderr if args.json == "-" or getattr(args, "dump", None) else sys.stdout
+
+
 def write_outputs(args: argparse.Namespace, findings: Any, allowed: Any, sources: Any = None) -> None:
     """Write SARIF and annotations where the options ask for them. sources: see `sarif.to_sarif`."""
     from ..base import json_io
     from ..render.report import annotations, sarif
 
     if args.annotations:
-        file = sys.stderr if args.json == "-" else sys.stdout
-        print(*annotations.lines(findings), sep="\n", end="\n" if findings else "", file=file)
+        print(*annotations.lines(findings), sep="\n", end="\n" if findings else "", file=report_stream(args))
     if args.sarif:
         json_io.write_json(args.sarif, sarif.to_sarif(findings, allowed, sources))

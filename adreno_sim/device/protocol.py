@@ -96,12 +96,21 @@ class AccessCounts:
     executed_proven: int | None = None
 
 
+@dataclass(frozen=True)
+class LaunchCode:
+    """Code that a launch ran, as LLVM text before LLVM's passes. description: how it was made, in words."""
+
+    description: str
+    text: str = field(repr=False)
+
+
 @dataclass
 class LaunchResult:
     """findings of one launch; device_seconds where the backend times launches; stores where a Watch was set.
 
     printed: what the kernel's printf wrote, where the backend captures it. accesses: where the backend checks them.
-    failures: sentences, each an analysis of the kernel that failed, so that nothing is proven by it.
+    failures: sentences, each an analysis of the kernel that failed, so that nothing is proven by it. code: what ran, in order,
+    where the backend makes the code: the second, if there are two, started over after a check had failed in the first.
     """
 
     findings: list[Finding] = field(default_factory=list)
@@ -110,6 +119,7 @@ class LaunchResult:
     printed: str = ""
     accesses: AccessCounts | None = None
     failures: tuple[str, ...] = ()
+    code: tuple[LaunchCode, ...] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from ..backends.open import open_device
 from ..base.allow import AllowEntry, apply
 from ..base.bounded_read import read_text
 from ..base.errors import AdrenoSimError, DeviceError
+from ..device.inspection import IR, PROOFS, Inside, Inspectable, require_inspectable
 from ..device.protocol import Device, Kernel, LaunchResult, Watch, refuse_checks
 from ..findings import Finding, Kind
 from ..results.comparison import Comparison, compare
@@ -35,17 +36,22 @@ def run_launch(
     allow: Sequence[AllowEntry] = (),
     strict: bool = False,
     variant: str = "",
+    inside: Inside | None = None,
+    explain: bool = False,
 ) -> LaunchReport:
     """Build, launch and judge `spec`. `source`, `device` and `checks` win over what the launch file says.
 
-    allow: entries besides the launch file's own. Defects are the report's findings, and so are calls that an OpenCL driver
+    allow: entries besides the launch file's own. inside: filled with the parts that it wants. explain: also say which
+    accesses are not proven in range, and why. Defects are the report's findings, and so are calls that an OpenCL driver
     would refuse. Raises AdrenoSimError for a launch file that does not fit the kernel, BuildError, UnsupportedError.
     """
     path = source or spec.source
     if path is None:
         raise AdrenoSimError(f"{spec.file}: source: missing: expected the kernel's file, here or on the command line")
     opened = _open(spec, device, checks)
-    run = _Run(spec, path, _read(path), opened)
+    if inside is not None:
+        require_inspectable(opened, opened.info.name, "dump")
+    run = _Run(spec, path, _read(path), opened, inside or Inside(frozenset()), explain)
     report = LaunchReport(
         spec.kernel, str(path), str(spec.file), variant, opened.info.name, opened.options.checks, spec.global_size,
         spec.local_size, strict, is_test=spec.findings is not None or bool(spec.refused), text=run.text,
@@ -95,8 +101,9 @@ def _judge(report: LaunchReport, spec: LaunchSpec, findings: list[Finding], allo
 class _Run:
     """One launch. findings: all of them, with the kernel's name and file."""
 
-    def __init__(self, spec: LaunchSpec, path: Path, text: str, device: Device):
+    def __init__(self, spec: LaunchSpec, path: Path, text: str, device: Device, inside: Inside, explain: bool):
         self.spec, self.path, self.text, self.device = spec, path, text, device
+        self.inside, self.explain = inside, explain and device.options.checks != "off"
         self.findings = FindingList()
 
     def fill(self, report: LaunchReport) -> None:
@@ -131,17 +138,33 @@ class _Run:
         return f"{self.spec.options} -I {shlex.quote(str(self.path.resolve().parent))}"
 
     def _launch(self, kernel: Kernel, report: LaunchReport) -> None:
+        if IR in self.inside.wanted and isinstance(self.device, Inspectable):
+            self.inside.ir = self.device.print_ir(kernel)
         bound = BoundArguments(self.device, self.spec, kernel.params)
         bound.fill()
+        self._prove(kernel, bound, report)
         start = time.perf_counter()
         result = self._once(kernel, bound, None)
         report.seconds = time.perf_counter() - start
+        self.inside.code = result.code
         report.printed = result.printed
         report.unchecked += result.failures
         self._add(kernel, result.findings)
         left = [self.device.read(bound.values[output.argument]) for output in self.spec.outputs]
         for output, got in zip(self.spec.outputs, left, strict=True):
             report.outputs.append(self._compare(kernel, bound, output, got))
+
+    def _prove(self, kernel: Kernel, bound: BoundArguments, report: LaunchReport) -> None:
+        """Ask what is proven of the launch if that is wanted. A device that does not know says nothing."""
+        dumped = PROOFS in self.inside.wanted
+        if not isinstance(self.device, Inspectable) or not (dumped or self.explain):
+            return
+        try:
+            proofs = self.device.explain(kernel, self.spec.global_size, self.spec.local_size, bound.values)
+        except DeviceError as error:
+            raise as_rejected_call(error) from None
+        self.inside.proofs = proofs if dumped else None
+        report.unproven = proofs.unproven if self.explain else []
 
     def _once(self, kernel: Kernel, bound: BoundArguments, watch: Watch | None) -> LaunchResult:
         try:

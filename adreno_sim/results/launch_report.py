@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ..base.allow import Allowed, AllowEntry
+from ..device.inspection import AccessProof
 from ..findings import Finding, Severity
 from .model import EXIT_FINDINGS, EXIT_OK, WORDS
 
@@ -34,7 +35,8 @@ class LaunchReport:
     launch file announces; allowed: those an allow-list accepts; expired: entries that would have, until their day.
     is_test: the launch file says what is to be found, so that every other finding, of any severity, counts.
     missing: what the launch file announces and did not happen. refused: the message of a refusal that was announced.
-    unchecked: sentences on what this launch says nothing about.
+    unchecked: sentences on what this launch says nothing about. unproven: accesses that are not proven in range, if that was
+    asked; no part of the JSON.
     """
 
     kernel: str
@@ -58,6 +60,7 @@ class LaunchReport:
     printed: str = ""
     seconds: float = 0.0
     text: str = field(default="", repr=False)
+    unproven: list[AccessProof] = field(default_factory=list)
 
     @property
     def counting(self) -> list[Finding]:

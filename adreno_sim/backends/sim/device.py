@@ -13,11 +13,13 @@ from ...base.errors import DeviceError, UnsupportedError
 from ...base.run_options import RunOptions
 from ...base.specs import Argument, BufferSpec, ImageSpec, View, ViewSpec
 from ...base.specs import Storage as AnyStorage
+from ...device.inspection import LaunchProofs
 from ...device.protocol import DeviceInfo, Kernel, LaunchResult, PoolStats, StoreEvent, Watch
 from ...engine.abi.launch_facts import facts_of
 from ...engine.abi.specialization import Specialization, bounds_of_grid
 from ...engine.analysis.failures import collect
 from ...engine.caching.kernel_memo import KernelMemo
+from ...engine.prove.explain import explain_launch
 from ...engine.prove.single_writer import single_writer_args
 from ...engine.run import optimistic
 from ...engine.run.launch import RawResult
@@ -26,6 +28,7 @@ from ...findings import Finding
 from ...frontend.driver import FrontEndTarget
 from ...frontend.program import compile_source, open_source
 from ...image.layout import KINDS
+from ...ir.printer import print_function
 from ...memory.pool import PagedPool, TexturePool
 from ...memory.storage import Block, DeviceMemory, Storage, StorageView, after_write, before_access, copy_marks
 from ...mlops.engine import Program, Workspace
@@ -174,8 +177,7 @@ class SimDevice:
         Everything is checked first, as clSetKernelArg and clEnqueueNDRangeKernel would; a DeviceError leaves all memory as
         it was. local_size None: chosen by `limits.choose_local`. Defects that show while running are the result's findings.
         """
-        if not isinstance(kernel, SimKernel) or kernel.device is not self:
-            raise DeviceError("CL_INVALID_KERNEL", f"kernel {kernel.name} was built by another device")
+        kernel = self._own_kernel(kernel)
         config = self._config(kernel, global_size, local_size, args, watch)
         watched = self._watch_range(watch)
         if 0 in config.total:
@@ -187,7 +189,20 @@ class SimDevice:
         shared = overlaps(kernel, checked) if self.options.checks != "off" else []
         stores = [_with_value(event, watch.view) for event in raw.stores] if watch else []
         failures = tuple(dict.fromkeys((*config.failures, *raw.failures)))
-        return LaunchResult(shared + raw.findings, raw.seconds, stores, raw.printed, raw.accesses, failures)
+        code = tuple(compiled.code for compiled in raw.ran)
+        return LaunchResult(shared + raw.findings, raw.seconds, stores, raw.printed, raw.accesses, failures, code)
+
+    def print_ir(self, kernel: Kernel) -> str:
+        """The kernel IR that the engine gets."""
+        return print_function(self._own_kernel(kernel).function)
+
+    def explain(
+        self, kernel: Kernel, global_size: Sequence[int], local_size: Sequence[int] | None, args: Sequence[Argument]
+    ) -> LaunchProofs:
+        """What is proven of a launch at level bounds, and also what level full relies on. Errors as of `launch`."""
+        ours = self._own_kernel(kernel)
+        config = self._config(ours, global_size, local_size, args, None)
+        return LaunchProofs(kernel.name) if 0 in config.total else explain_launch(ours.function, config.spec, config.facts)
 
     def build_graph(self, graph: Graph, constants: Mapping[str, np.ndarray], name: str = "") -> Program:
         """Make a graph of OpenCL ML operators ready; see mlops.engine."""
@@ -341,6 +356,11 @@ class SimDevice:
         if not view.live:
             raise DeviceError("CL_INVALID_MEM_OBJECT", "a view that is released, or whose storage was freed")
         return view
+
+    def _own_kernel(self, kernel: Kernel) -> SimKernel:
+        if not isinstance(kernel, SimKernel) or kernel.device is not self:
+            raise DeviceError("CL_INVALID_KERNEL", f"kernel {kernel.name} was built by another device")
+        return kernel
 
     def _live(self, storage: object) -> Storage:
         if not isinstance(storage, Storage) or storage not in self._storages:

@@ -23,7 +23,7 @@ from ..analysis.linear import Linear
 from ..analysis.uniformity import Uniformity
 from .disjoint import AccessRange, injective_symbols
 from .in_range import AccessAnalysis
-from .single_writer import read_of, write_of
+from .single_writer import Conflict, read_of, write_of
 
 _LOCAL_FENCE = 1  # CLK_LOCAL_MEM_FENCE
 _MAX_PATHS = 64
@@ -35,6 +35,7 @@ class Access:
     """An access to a local array: a plain write, or a read (`reads`) whose range is known or None. Other accesses have
     neither."""
 
+    instr: ir.Instr
     array: ObjectId
     write: AccessRange | None
     reads: bool
@@ -45,11 +46,17 @@ def race_free_local_arrays(function: ir.Function, spec: Specialization, facts: L
     """Returns the local arrays in which a launch of `facts` cannot race; none if the analysis fails."""
 
     def analyse() -> frozenset[ObjectId]:
-        analysis = AccessAnalysis(function, spec, facts)
-        accesses = _accesses(analysis, spec)
-        return frozenset(_find_race_free(analysis.forms, accesses)) if accesses else frozenset()
+        conflicts = find_local_conflicts(AccessAnalysis(function, spec, facts))
+        return frozenset(array for array, conflict in conflicts if conflict is None)
 
     return attempt(f"races in local memory of kernel {function.name}", analyse, frozenset())
+
+
+def find_local_conflicts(analysis: AccessAnalysis) -> Iterator[tuple[ObjectId, Conflict | None]]:
+    """Yields each local array that is accessed with why work-items may race in it; None if they are proven not to. Yields
+    nothing if a pointer may lead to any object."""
+    accesses = _accesses(analysis, analysis.spec)
+    return _find_races(analysis.forms, accesses) if accesses else iter(())
 
 
 def _accesses(analysis: AccessAnalysis, spec: Specialization) -> dict[int, list[Access]] | None:
@@ -68,7 +75,7 @@ def _accesses(analysis: AccessAnalysis, spec: Specialization) -> dict[int, list[
                 if _is_local(place, spec, analysis):
                     read, write = read_of(instr, analysis), write_of(instr, analysis)
                     read, write = _without_group_ids(read, analysis), _without_group_ids(write, analysis)
-                    access = Access(place, write, is_plain_load(instr), read)
+                    access = Access(instr, place, write, is_plain_load(instr), read)
                     found.setdefault(id(instr), []).append(access)
     return found
 
@@ -109,37 +116,40 @@ def _only_on_one_side(before: frozenset[int], behind: frozenset[int]) -> tuple[f
     return before - behind, behind - before
 
 
-def _find_race_free(forms: AffineForms, accesses: dict[int, list[Access]]) -> Iterator[ObjectId]:
+def _find_races(forms: AffineForms, accesses: dict[int, list[Access]]) -> Iterator[tuple[ObjectId, Conflict | None]]:
     phases = list(Phases(forms, accesses).phases())
     ids = [forms.local_id(axis) for axis in range(3)]
     for array in {access.array for several in accesses.values() for access in several}:
-        if all(_is_race_free(forms, phase, array, ids) for phase in phases):
-            yield array
+        conflicts = (_conflict_in(forms, phase, array, ids) for phase in phases)
+        yield array, next((conflict for conflict in conflicts if conflict is not None), None)
 
 
-def _is_race_free(forms: AffineForms, phase: Phase, array: ObjectId, ids: list[Linear]) -> bool:
-    """Returns True if the accesses to `array` in one phase cannot race: all are reads, or the writes of different work-items
+def _conflict_in(forms: AffineForms, phase: Phase, array: ObjectId, ids: list[Linear]) -> Conflict | None:
+    """Returns None if the accesses to `array` in one phase cannot race: all are reads, or the writes of different work-items
     are disjoint and each read is of the work-item's own bytes or of bytes that nobody writes."""
     here = [access for access in phase.accesses if access.array == array]
     writes = [access.write for access in here if access.write is not None]
     others = [access for access in here if access.write is None]
-    if not all(access.reads for access in others):
-        return False
+    for access in others:
+        if not access.reads:
+            return Conflict("not proven in range, or no plain load or store", access.instr)
     if not writes:
-        return True
+        return None
     own: list[ir.Instr] = []
-    for read in (access.read for access in others):
+    for access in others:
+        read = access.read
         if read is None:
-            return False
+            return Conflict("a read that is not proven in range, between the same barriers as a write", access.instr)
         if any(write.offset.same(read.offset) and write.size == read.size for write in writes):
             own.append(read.instr)
-        elif not all(
-            _are_ranges_disjoint(forms, read, write, phase.shared_symbols(read.instr, write.instr))
-            or injective_symbols(forms, [write, read], ids) is not None
-            for write in writes
-        ):
-            return False
-    return injective_symbols(forms, writes, ids, own) is not None
+            continue
+        for write in writes:
+            shared = phase.shared_symbols(read.instr, write.instr)
+            if not _are_ranges_disjoint(forms, read, write, shared) and injective_symbols(forms, [write, read], ids) is None:
+                return Conflict("may read what another work-item writes between the same barriers", read.instr, write.instr)
+    if injective_symbols(forms, writes, ids, own) is None:
+        return Conflict("different work-items may write the same bytes between the same barriers", writes[0].instr)
+    return None
 
 
 def _are_ranges_disjoint(forms: AffineForms, read: AccessRange, write: AccessRange, shared: set[int]) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
+from typing import NamedTuple
 
 from ...ir import ir
 from ...ir.builtins import builtin_of
@@ -50,25 +51,42 @@ def _prove_all(function: ir.Function, spec: Specialization, facts: LaunchFacts) 
     return found, tuple(failures)
 
 
+class Conflict(NamedTuple):
+    """Why work-items are not proven to keep apart: the access at which the proof failed, and another that it may meet."""
+
+    why: str
+    access: ir.Instr | None = None
+    other: ir.Instr | None = None
+
+
 @dataclass
 class ArgumentAccesses:
-    """The accesses to one argument in block order. `other`: some are no plain write or read, or are not proven in range."""
+    """The accesses to one argument in block order. `other`: one that is no plain write or read, or is not proven in range."""
 
     writes: list[AccessRange] = field(default_factory=list)
     reads: list[AccessRange] = field(default_factory=list)
-    other: bool = False
+    other: ir.Instr | None = None
 
 
 def _find_single_writer(function: ir.Function, spec: Specialization, facts: LaunchFacts) -> Iterator[int]:
-    analysis = AccessAnalysis(function, spec, facts)
-    accesses = _accesses_by_argument(analysis)
-    for param in function.params if accesses is not None else ():
-        if accesses is not None and _is_single_writer(analysis.forms, accesses.get(param.index, ArgumentAccesses())):
+    for param, conflict in find_conflicts(function, AccessAnalysis(function, spec, facts)):
+        if conflict is None:
             yield param.index
 
 
-def _accesses_by_argument(analysis: AccessAnalysis) -> dict[int, ArgumentAccesses] | None:
-    """Returns the accesses to each argument, or None if a pointer may lead to any object."""
+def find_conflicts(function: ir.Function, analysis: AccessAnalysis) -> Iterator[tuple[ir.Param, Conflict | None]]:
+    """Yields each argument with why it may have several writers of a byte or a dead store; None if it is proven to have
+    neither."""
+    accesses = _accesses_by_argument(analysis)
+    for param in function.params:
+        if isinstance(accesses, ir.Instr):
+            yield param, Conflict("the pointer may lead to any object", accesses)
+        else:
+            yield param, _conflict_of(analysis.forms, accesses.get(param.index, ArgumentAccesses()))
+
+
+def _accesses_by_argument(analysis: AccessAnalysis) -> dict[int, ArgumentAccesses] | ir.Instr:
+    """Returns the accesses to each argument, or the first access through a pointer that may lead to any object."""
     accesses: dict[int, ArgumentAccesses] = {}
     instrs = (i for block in analysis.forms.dominators.order for i in block.instrs)
     for instr in (i for i in instrs if touches_memory(i) and analysis.forms.may_execute(i)):
@@ -76,13 +94,13 @@ def _accesses_by_argument(analysis: AccessAnalysis) -> dict[int, ArgumentAccesse
         for target in address_operands(instr):
             place = ("param", target.index) if isinstance(target, ir.Param) else analysis.object_of(target)
             if place is None:
-                return None
+                return instr
             kind, index = place
             if kind != "param":
                 continue
             assert isinstance(index, int)
             known = accesses.setdefault(index, ArgumentAccesses())
-            known.other |= write is None and read is None
+            known.other = instr if known.other is None and write is None and read is None else known.other
             known.writes += [write] if write is not None else []
             known.reads += [read] if read is not None else []
     return accesses
@@ -118,13 +136,21 @@ def read_of(instr: ir.Instr, analysis: AccessAnalysis) -> AccessRange | None:
     return AccessRange(instr, spans[0].offset, spans[0].size) if len(spans) == 1 and spans[0] is not None else None
 
 
-def _is_single_writer(forms: AffineForms, accesses: ArgumentAccesses) -> bool:
+def _conflict_of(forms: AffineForms, accesses: ArgumentAccesses) -> Conflict | None:
     writes, reads = accesses.writes, accesses.reads
-    if accesses.other or not all(any(_same_range(read, write) for write in writes) for read in reads):
-        return False
+    if accesses.other is not None:
+        return Conflict("not proven in range, or no plain load or store", accesses.other)
+    for read in reads:
+        if not any(_same_range(read, write) for write in writes):
+            return Conflict("reads other bytes than one write of the same work-item", read.instr)
     ids = [number for axis in range(3) for number in (forms.local_id(axis), forms.group_id(axis))]
     determined = injective_symbols(forms, writes, ids, [read.instr for read in reads])
-    return determined is not None and all(_replaces_only_read_bytes(forms, write, accesses, determined) for write in writes)
+    if determined is None:
+        return Conflict("different work-items may write the same bytes", writes[0].instr)
+    for write in writes:
+        if not _replaces_only_read_bytes(forms, write, accesses, determined):
+            return Conflict("may write a byte twice without a read in between", write.instr)
+    return None
 
 
 def _same_range(a: AccessRange, b: AccessRange) -> bool:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from ...base.gc_pause import gc_paused
+from ...device.protocol import LaunchCode
 from ...ir import ir
 from ..abi.specialization import Specialization
 from ..analysis.failures import note
@@ -39,6 +41,17 @@ class CompiledKernel:
     @property
     def name(self) -> str:
         return self.kernel.name
+
+    @cached_property
+    def code(self) -> LaunchCode:
+        """The LLVM text, and in words what it is compiled for."""
+        lanes = f"vectors of {self.module.lanes} work-items"
+        form = lanes if self.module.lanes > 1 else f"one work-item at a time ({self.module.reason or 'scalar'})"
+        size = " x ".join(map(str, self.spec.local_size))
+        how = "a failed check sets a flag" if self.spec.deferred_checks else "a failed check reports"
+        checks = "no checks" if self.spec.checks == "off" else f"checks {self.spec.checks}, {how}"
+        proven = len(self.spec.proofs.in_range)
+        return LaunchCode(f"{form}, work-groups of {size}, {checks}, {proven} instructions proven in range", self.module.text)
 
 
 _compiled: KernelMemo[CompiledKernel] = KernelMemo()

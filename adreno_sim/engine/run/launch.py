@@ -43,7 +43,7 @@ class RawResult:
 
     failed: a deferred check failed; the rest is then meaningless, and groups may not have run. last_epoch: of level full.
     executed, executed_proven: access counts, if the code counts them. accesses: what is known of accesses (set by
-    `optimistic`). failures: of analyses, as sentences.
+    `optimistic`). failures: of analyses, as sentences. ran: the code, in the order in which it ran.
     """
 
     findings: list[Finding] = field(default_factory=list)
@@ -56,6 +56,7 @@ class RawResult:
     executed_proven: int = 0
     accesses: AccessCounts | None = None
     failures: tuple[str, ...] = ()
+    ran: tuple[CompiledKernel, ...] = ()
 
 
 def run(
@@ -112,6 +113,7 @@ def run(
         words[context.EXECUTED],
         words[context.EXECUTED_PROVEN],
         failures=compiled.module.failures,
+        ran=(compiled,),
     )
     launch.release()
     return result

@@ -118,9 +118,12 @@ def rerun_with_diagnostics(
     failed: RawResult | None,
     options: Any,
 ) -> RawResult:
-    """Run the launch with code that reports every failed check. The seconds of the `failed` run, if there was one, are added."""
+    """Run the launch with code that reports every failed check. The seconds of the `failed` run, if there was one, are added,
+    and what ran."""
     result = launch.run(reporting, global_size, offset, args, **options)
-    result.seconds += failed.seconds if failed else 0.0
+    if failed is not None:
+        result.seconds += failed.seconds
+        result.ran = (*failed.ran, *result.ran)
     return result
 
 

@@ -11,10 +11,12 @@ from ...results.launch_report import LaunchOutput, LaunchReport
 from ...results.plain_text import allow_lines
 from ..report import explain
 from ..report.text import STYLE
+from .inside import unproven_lines
 
 
 def show(report: LaunchReport, file: IO[str], explained: bool = False) -> None:
-    """Print findings, most severe first, with their source lines where `explained`; then outputs, gaps and the verdict."""
+    """Print findings, most severe first, with their source lines where `explained`; then what is not proven, outputs, gaps and
+    the verdict."""
     from rich.console import Console
     from rich.text import Text
 
@@ -40,7 +42,8 @@ def by_severity(findings: Sequence[Finding]) -> list[Finding]:
 
 
 def _rest(report: LaunchReport) -> list[str]:
-    out = [f"refused, as expected: {report.refused}"] if report.refused else []
+    out = [f"{report.source}: {line}" for line in unproven_lines(report.unproven)]
+    out += [f"refused, as expected: {report.refused}"] if report.refused else []
     out += [f"expected, but not seen: {sentence}" for sentence in report.missing]
     if report.is_test:
         out += [f"not expected: {finding.kind.label} at {finding_text.location(finding)}" for finding in report.findings]

@@ -1,0 +1,235 @@
+"""Says of each access of a launch how it is proven in range, or in one line why it is not.
+
+The proof is made once more, by the same code: an access's obstacle is the goal at which it failed, and the analyses keep what
+they could not bound. Nothing here decides anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ...device.inspection import AccessProof, LaunchProofs, SharingProof
+from ...ir import ir
+from ...ir.memory_ops import address_operands, touches_memory
+from ...ir.mod_ref import written_arguments
+from ...ir.queries import may_leave_vector
+from ..abi.launch_facts import LaunchFacts
+from ..abi.specialization import Specialization
+from ..analysis.bounds import Bounds
+from ..analysis.failures import attempt, collect
+from ..analysis.linear import Linear
+from ..caching.kernel_memo import KernelMemo
+from .in_range import AccessAnalysis, Goal
+from .local_races import find_local_conflicts
+from .single_writer import Conflict, find_conflicts
+from .wording import Wording, in_units
+
+_SHOWN = 3
+"""Conditions and unknown values that are named; the rest is counted."""
+_DEPTH = 3
+"""Values behind values that are named, each of which makes the next unknown."""
+_WIDE = 1 << 31
+"""A range at least as long as this says no more than a type does."""
+
+_explained: KernelMemo[LaunchProofs] = KernelMemo(256)
+
+
+def explain_launch(function: ir.Function, spec: Specialization, facts: LaunchFacts) -> LaunchProofs:
+    """Returns what is proven of the accesses of a launch of `facts`, and why the rest is not."""
+    return _explained.get(function, spec, facts, make=lambda: _explain(function, spec, facts))
+
+
+def _explain(function: ir.Function, spec: Specialization, facts: LaunchFacts) -> LaunchProofs:
+    def explain() -> LaunchProofs:
+        analysis = AccessAnalysis(function, spec, facts)
+        blocks = filter(analysis.forms.dominators.reachable, function.blocks)
+        obstacles = [(i, analysis.obstacle_of(i)) for block in blocks for i in block.instrs if _is_access(i)]
+        writers, races = list(find_conflicts(function, analysis)), list(find_local_conflicts(analysis))
+        explainer = _Explainer(function, analysis)  # when all forms are known
+        accesses = tuple(explainer.explain_access(instr, obstacle) for instr, obstacle in obstacles)
+        return LaunchProofs(function.name, accesses, tuple(explainer.explain_sharing(writers, races)))
+
+    with collect() as failures:
+        proofs = attempt(f"proofs about kernel {function.name}", explain, LaunchProofs(function.name))
+    return LaunchProofs(proofs.kernel, proofs.accesses, proofs.sharing, tuple(failures))
+
+
+def _is_access(instr: ir.Instr) -> bool:
+    """Returns True if `instr` accesses memory, an element of a vector, or an array that is not the whole variable."""
+    if instr.op == "gep":
+        whole = isinstance(instr.operands[0], ir.Global) or getattr(instr.operands[0], "op", "") == "alloca"
+        variable = any(not isinstance(index, ir.Const) for index in instr.operands[2:])
+        return variable and (len(instr.operands) > 3 or not whole)
+    return touches_memory(instr) or may_leave_vector(instr)
+
+
+class _Explainer:
+    """Puts the goals of one analysis into words."""
+
+    def __init__(self, function: ir.Function, analysis: AccessAnalysis):
+        self._function, self._analysis, self._forms = function, analysis, analysis.forms
+        self._words = Wording(function, analysis)
+
+    def explain_access(self, instr: ir.Instr, obstacle: Goal | None) -> AccessProof:
+        """Returns what is proven of one access; `obstacle` is the goal that is not shown."""
+        goals, bounds = list(self._analysis.goals(instr)), self._forms.bounds_at(instr)
+        index = ", ".join(self._words.index(goal.value, goal.unit) for goal in goals if goal.value is not None)
+        proof = self._describe_proof(goals, bounds) if obstacle is None else ""
+        reason = self._describe_obstacle(instr, obstacle, bounds) if obstacle is not None else ""
+        place, target = self._words.place(instr), self._target(instr)
+        return AccessProof(place, _access_name(instr), target, index, proof, reason, touches_memory(instr))
+
+    def explain_sharing(
+        self, writers: Sequence[tuple[ir.Param, Conflict | None]], races: Sequence[tuple[object, Conflict | None]]
+    ) -> Iterator[SharingProof]:
+        """Yields what is proven of the arguments that are written, and of the local arrays."""
+        written = written_arguments(self._function)
+        for param, conflict in writers:
+            if param.index in written:
+                what = "one writer work-item for each byte, no dead store"
+                yield SharingProof(self._words.target(param), what, self._describe_conflict(conflict))
+        for array, conflict in races:
+            yield SharingProof(self._words.object(array), "no race", self._describe_conflict(conflict))  # type: ignore[arg-type]
+
+    def _target(self, instr: ir.Instr) -> str:
+        if instr.op in ("extractelement", "insertelement"):
+            return self._words.value(instr.operands[0])
+        pointers = [instr.operands[0]] if instr.op == "gep" else address_operands(instr)
+        return ", ".join(dict.fromkeys(map(self._words.target, pointers)))
+
+    def _describe_conflict(self, conflict: Conflict | None) -> str:
+        if conflict is None:
+            return ""
+        places = [self._words.place(instr) for instr in (conflict.access, conflict.other) if instr is not None]
+        return f"{' and '.join(places)}: {conflict.why}"
+
+    def _describe_proof(self, goals: list[Goal], bounds: Bounds) -> str:
+        if bounds.unreachable:
+            return "never runs: the conditions on the way to it contradict each other"
+        texts = []
+        for goal in goals:
+            assert goal.value is not None
+            low, high = bounds.box_range(goal.value)
+            how = "by the ranges of its terms"
+            if low < 0 or high > goal.high:
+                low, high = bounds.range_of(goal.value)
+                how = "by conditions on several terms"
+            texts.append(f"{_range_text(low, high, goal)} of {_range_text(0, goal.high, goal)} {how}")
+        return "; ".join(dict.fromkeys(texts))
+
+    def _describe_obstacle(self, instr: ir.Instr, goal: Goal, bounds: Bounds) -> str:
+        if goal.value is None:
+            return goal.what
+        if goal.high < 0:
+            return f"the object is smaller than one access of {goal.unit} bytes"
+        low, high = bounds.range_of(goal.value)
+        index, whole = self._words.index(goal.value, goal.unit), in_units(goal.value, goal.unit) is not None
+        above = f" <= {goal.high // goal.unit if whole else goal.high}" if high > goal.high else ""
+        what = f"{goal.what}: " if goal.what.startswith("coordinate") else ""
+        reach = f", it may be {_range_text(low, high, goal)}" if high - low < _WIDE else ""
+        shown = f"{what}{'0 <= ' if low < 0 else ''}{index}{above} is not shown{reach}"
+        return "; ".join([shown, self._describe_conditions(instr), self._describe_missing(goal, bounds)])
+
+    def _describe_conditions(self, instr: ir.Instr) -> str:
+        """Returns the conditions that hold where `instr` runs, and those that say nothing to the analysis."""
+        known: list[str] = []
+        unread: list[str] = []
+        for condition in self._forms.conditions.conditions_at(self._forms.block_of[id(instr)]):
+            if condition.constraints:
+                known += self._words.conditions(condition.constraints)
+            else:
+                unread.append(f"the condition at {self._words.place(condition.branch)}")
+        texts = [f"it runs if {_list_texts(known)}"] if known else []
+        texts += [f"nothing follows from {_list_texts(unread)}"] if unread else []
+        return ", ".join(texts) or "no condition leads to it"
+
+    def _describe_missing(self, goal: Goal, bounds: Bounds) -> str:
+        """Returns what would have to be known for the goal to be shown."""
+        assert goal.value is not None
+        if bounds.over_budget:
+            return "missing: more conditions are linked to it than the analysis follows"
+        low, high = bounds.range_of(goal.value)
+        ends = dict.fromkeys(self._open_ends(goal.value, low < 0, high > goal.high))
+        unknown = dict.fromkeys(text for symbol, upper in ends if (text := self._describe_unknown(symbol, upper, bounds)))
+        if unknown:
+            return f"missing: {_list_texts(list(unknown))}"
+        used = {symbol for constraint in bounds.constraints for symbol in constraint.terms}
+        free = {symbol: c for symbol, c in goal.value.terms.items() if symbol not in used}
+        names = self._words.terms(Linear(free or goal.value.terms, 0))
+        return f"missing: a {'' if free else 'tighter '}condition on {_list_texts(names)}"
+
+    def _open_ends(self, value: Linear, below: bool, above: bool) -> Iterator[tuple[int, bool]]:
+        """Yields the symbols on which an end of the range of `value` depends, each with whether its upper end does."""
+        for symbol, coefficient in value.terms.items():
+            floor = self._forms.symbols[symbol].floor
+            low, high = (below, above) if coefficient > 0 else (above, below)
+            if floor is not None:
+                yield from self._open_ends(floor[0], low, high)
+            else:
+                yield from [(symbol, True)] if high else []
+                yield from [(symbol, False)] if low else []
+
+    def _describe_unknown(self, symbol: int, upper: bool, bounds: Bounds) -> str:
+        """Returns what is not known of a value of which only bounds or nothing at all is known; "" for all others."""
+        known, (low, high) = self._forms.symbols[symbol], bounds.symbol_range(symbol)
+        opaque, name = self._forms.opaque.get(symbol), self._words.symbol(symbol)
+        if opaque is None:
+            instr = self._words.owner(symbol)
+            if instr is None or self._words.is_id(symbol) or symbol in self._forms.iterations:
+                return ""
+            return f"of {name} only the range {low}..{high} is known"
+        why = self._describe_opaque(opaque)
+        if (low, high) == (known.low, known.high):
+            return f"nothing is known of {name}: {why}"
+        end = "upper" if upper else "lower"
+        return f"no {end} bound of {name} is known: {why}" if (high == known.high if upper else low == known.low) else ""
+
+    def _describe_opaque(self, instr: ir.Instr, depth: int = 0) -> str:
+        """Returns why only the type of a result is known, and if that comes from an operand, why nothing is known of that."""
+        place, behind = self._words.place(instr), ""
+        root = next((self._forms.opaque[a] for a in self._operand_symbols(instr) if a in self._forms.opaque), None)
+        if root is not None and root is not instr and depth < _DEPTH:
+            behind = f", where nothing is known of {self._words.value(root)}: {self._describe_opaque(root, depth + 1)}"
+        if id(instr) in self._forms.misfits:
+            return f"{place} may wrap, as {self._words.text(self._forms.misfits[id(instr)])} may not fit {instr.type}{behind}"
+        if instr.op in ("load", "atomicrmw", "cmpxchg"):
+            return f"{place} loads it from {self._words.target(instr.operands[0])}, and contents of memory are not known"
+        if instr.callee is not None:
+            return f"it is a result of {instr.callee.name} at {place}{behind}"
+        if instr.op in ("fptosi", "fptoui"):
+            return f"{place} makes it from a float"
+        if instr.op == "phi":
+            return f"it changes in a loop in a way that is not followed{behind}"
+        return f"no rule bounds the {instr.op} at {place}{behind}"
+
+    def _operand_symbols(self, instr: ir.Instr) -> Iterator[int]:
+        """Yields the symbols that the integer operands of `instr` are made of, those inside quotients too."""
+        if instr.op == "load":
+            return
+        for operand in instr.operands:
+            if isinstance(operand.type, ir.Int):
+                yield from self._symbols_of(self._forms.of(operand))
+
+    def _symbols_of(self, value: Linear) -> Iterator[int]:
+        for symbol in value.terms:
+            floor = self._forms.symbols[symbol].floor
+            yield from [symbol] if floor is None else self._symbols_of(floor[0])
+
+
+def _access_name(instr: ir.Instr) -> str:
+    if instr.callee is not None:
+        return instr.callee.name
+    return {"gep": "index", "extractelement": "element", "insertelement": "element"}.get(instr.op, instr.op)
+
+
+def _range_text(low: int, high: int, goal: Goal) -> str:
+    """Returns a range in units of a goal, or where it does not consist of whole units in bytes."""
+    assert goal.value is not None
+    if in_units(goal.value, goal.unit) is None:
+        return f"{low}..{high} bytes"
+    return f"{low // goal.unit}..{high // goal.unit}"
+
+
+def _list_texts(texts: Sequence[str]) -> str:
+    more = f" and {len(texts) - _SHOWN} more" if len(texts) > _SHOWN else ""
+    return " and ".join(texts[:_SHOWN]) + more if not more else ", ".join(texts[:_SHOWN]) + more
