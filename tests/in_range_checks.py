@@ -6,9 +6,11 @@ import numpy as np
 import oracle
 from in_range_cases import ITEMS, LOCAL
 
+from adreno_sim.device.inspection import LaunchProofs
 from adreno_sim.engine.abi.bound import BoundBuffer
-from adreno_sim.engine.abi.launch_facts import facts_of
+from adreno_sim.engine.abi.launch_facts import LaunchFacts, facts_of
 from adreno_sim.engine.abi.specialization import BufferArg, ScalarArg, Specialization
+from adreno_sim.engine.prove.explain import explain_launch
 from adreno_sim.engine.prove.in_range import prove
 from adreno_sim.engine.run import launch, optimistic
 from adreno_sim.frontend.program import FrontEndTarget, compile_source
@@ -24,12 +26,23 @@ def accesses(source: str) -> list[ir.Instr]:
 
 def proven(source: str, elements: int, items: int = ITEMS, offset: int = 0) -> list[bool]:
     """Of each access to global memory, in order."""
+    function, spec, facts = launch_of(source, elements, items, offset)
+    known = prove(function, spec, facts).in_range
+    return [number in known for number, i in enumerate(i for b in function.blocks for i in b.instrs) if touches_memory(i)]
+
+
+def explained(source: str, elements: int) -> LaunchProofs:
+    """What is said of each access, for the launch that `proven` asks about."""
+    return explain_launch(*launch_of(source, elements))
+
+
+def launch_of(source: str, elements: int, items: int = ITEMS, offset: int = 0) -> tuple[ir.Function, Specialization, LaunchFacts]:
+    """The kernel, its specialization and the facts of its launch."""
     function = compile_source(source, "", target=FrontEndTarget()).kernels["k"]
     specs = (BufferArg(), BufferArg(), ScalarArg(4), ScalarArg(4))
     spec = Specialization(local_size=(LOCAL, 1, 1), args=specs, uniform=items % LOCAL == 0)
     args = [BoundBuffer(0, 4 * elements), BoundBuffer(0, 256), (7).to_bytes(4, "little"), (5).to_bytes(4, "little")]
-    known = prove(function, spec, facts_of(function, spec, (items, 1, 1), (offset, 0, 0), args)).in_range
-    return [number in known for number, i in enumerate(i for b in function.blocks for i in b.instrs) if touches_memory(i)]
+    return function, spec, facts_of(function, spec, (items, 1, 1), (offset, 0, 0), args)
 
 
 def findings(engine, monkeypatch, source: str, elements: int, fast: bool) -> tuple[list[object], list[np.ndarray]]:

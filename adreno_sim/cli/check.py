@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..base import isolation
 from . import cache
 from . import options as cli_options
-from .output import add_outputs, refuse_unwritable, write_outputs
+from .output import add_outputs, refuse_unwritable, report_stream, write_outputs
 
 if TYPE_CHECKING:
     from ..results.model import Report
@@ -38,6 +38,11 @@ def add(commands: Any) -> None:
     add_check_arguments(check)
     check.add_argument(
         "--reproduce", metavar="DIR", help="write the first failing launch to this folder (see the command reproduce)"
+    )
+    check.add_argument(
+        "--explain",
+        action="store_true",
+        help="show findings under their source lines, and for each kernel why an access is not proven in range",
     )
     isolation.add_arguments(check)
     check.set_defaults(run=_check)
@@ -83,7 +88,7 @@ def _check(args: argparse.Namespace) -> int:
         cli_options.refuse(args, ("--time-limit",), "is for a check in a process of its own (--isolate)")
     if args.isolate and args.progress_file is None:
         return _check_isolated(args)
-    report = run_check(args, reproduce=args.reproduce)
+    report = run_check(args, reproduce=args.reproduce, explain=args.explain)
     write_report(report, args)
     return report.exit_code
 
@@ -136,7 +141,7 @@ def write_report(report: Report, args: argparse.Namespace) -> None:
     from ..render.report import html, text
     from ..results import encode
 
-    text.show(report, sys.stderr if args.json == "-" else sys.stdout, args.notes)
+    text.show(report, report_stream(args), args.notes, getattr(args, "explain", False))
     if args.json == "-":
         json_io.print_json(encode.report_to_json(report), sys.stdout)
     elif args.json:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from ..base.allow import Allowed, AllowEntry
+from ..device.inspection import AccessProof
 from ..device.protocol import AccessCounts
 from ..findings import Finding, Severity
 
@@ -184,6 +185,7 @@ class Report:
     compared_with: name of a second device that every call ran on, "" where there was none.
     allowed: findings that an allow-list accepts, with its entries; expired: entries that would have, until their day.
     reproduction: the folder a failing launch was written to and why, "" where none was. sources: of kernels with findings.
+    unproven: accesses that some launch does not prove in range, by kernel, if that was asked; no part of the JSON.
     tuned: functions of a tuning folder, with the schedule each got. scopes: None for a bundle, and for targets without textures.
     stopped: the error that ended the run early, "" where none did; stopped_code: the exit code it asks for.
     """
@@ -214,6 +216,7 @@ class Report:
     expired: list[AllowEntry] = field(default_factory=list)
     reproduction: str = ""
     sources: dict[str, str] = field(default_factory=dict, repr=False)
+    unproven: dict[str, list[AccessProof]] = field(default_factory=dict, repr=False)
     compared_with: str = ""
     tuned: dict[str, str] = field(default_factory=dict)
     scopes: ScopeSummary | None = None

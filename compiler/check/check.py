@@ -37,6 +37,7 @@ from .prepare import CheckOptions, Inputs, Outputs, PreparedRun, Source, prepare
 from .reproduce import Reproducer
 from .support import refused_kernels, require_graphs, require_images, unfit_parameters
 from .twin import WideTwin
+from .unproven import UnprovenAccesses
 
 INFLATED = 1.1
 """planned / right bytes from which a memory plan is reported as inflated."""
@@ -125,6 +126,7 @@ class _Run:
         observer = KernelObserver(
             ready.compiled, ready.golden, self.options.keep_going, self.progress, self.refused, self.peer, twin
         )
+        observer.unproven = UnprovenAccesses() if self.options.explain else None
         if self.reproducer is not None:
             observer.on_wrong = self.reproducer.wrong_value
         outputs = self._execute(ready, observer, report)
@@ -134,6 +136,7 @@ class _Run:
             with self._stage("compare"):
                 self._judge_outputs(report, ready, outputs)
         sort_findings(report, self.findings.as_list(), entries)
+        report.unproven = observer.unproven.by_kernel if observer.unproven is not None else {}
         self._keep_evidence(report, ready.compiled)
         report.timings = self.timings
         report.unchecked = self.unchecked
@@ -144,8 +147,9 @@ class _Run:
         return None if folder is None else Reproducer(Path(folder), self.options.reproduce_kernel)
 
     def _keep_evidence(self, report: Report, compiled: CompiledModel) -> None:
-        """Sources of kernels with findings, and where a failing launch was written."""
+        """Sources of kernels with findings or with accesses that are not proven, and where a failing launch was written."""
         named = {finding.kernel for finding in [*report.findings, *(item.finding for item in report.allowed)]}
+        named |= report.unproven.keys()
         report.sources = {name: code.source for name, code in compiled.kernels.items() if name in named}
         if self.reproducer is not None and self.reproducer.written:
             report.reproduction = f"{self.options.reproduce}: {self.reproducer.written}"

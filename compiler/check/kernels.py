@@ -26,6 +26,7 @@ from .golden import Golden, is_result
 from .peer import Peer
 from .replay import replay
 from .twin import WideTwin
+from .unproven import UnprovenAccesses
 
 
 class FirstWrong(Exception):
@@ -41,7 +42,8 @@ class KernelObserver(Observer):
     on_wrong: called for each wrong result with the call, the argument's position, the golden array and the finding.
     seconds: by stage, of what happens around launches. failures: analyses of kernels that failed, as sentences, in order.
     refused: kernels that cannot run; with `keep_going`, golden results replace those of the functions that launch them.
-    peer: a second device whose results are compared. twin: runs kernels once more in wider types.
+    peer: a second device whose results are compared. twin: runs kernels once more in wider types. unproven: keeps the accesses that
+    are not proven in range, None if that is not asked.
     """
 
     def __init__(
@@ -55,6 +57,7 @@ class KernelObserver(Observer):
         twin: WideTwin | None = None,
     ):
         self.kernels: dict[str, KernelReport] = {}
+        self.unproven: UnprovenAccesses | None = None
         self.on_wrong: Callable[[FunctionCall, int, np.ndarray, Finding], None] | None = None
         self.findings = FindingList()
         self.failures: dict[str, None] = {}
@@ -102,6 +105,8 @@ class KernelObserver(Observer):
             row.accesses = row.accesses or AccessReport(result.accesses.places, result.accesses.proven_places)
             row.accesses.add(result.accesses)
         self.failures.update(dict.fromkeys(result.failures))
+        if self.unproven is not None:
+            self.unproven.add(launch, result)
         self.findings.add(_with_kernel(finding, launch) for finding in result.findings)
 
     def after_graph(self, graph: GraphCall, run: GraphRun) -> None:

@@ -55,6 +55,7 @@ class CheckOptions(CompileOptions):
     compare_with: a second device: every call also runs there on the same inputs, and the results are compared.
     save: also write the compiled model to this file, as a bundle.
     allow: findings that are accepted; None = the entries of the nearest adreno-sim.toml or pyproject.toml.
+    explain: the report names the accesses that are not proven in range, and says why.
     reproduce: write the first failing launch to this folder (new or empty); reproduce_kernel: only a launch of this kernel.
     """
 
@@ -64,6 +65,7 @@ class CheckOptions(CompileOptions):
     compare_with: str | None = None
     save: str | os.PathLike[str] | None = None
     allow: Sequence[AllowEntry] | None = None
+    explain: bool = False
     reproduce: str | os.PathLike[str] | None = None
     reproduce_kernel: str = ""
 

@@ -6,7 +6,7 @@ they could not bound. Nothing here decides anything.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from ...device.inspection import AccessProof, LaunchProofs, SharingProof
 from ...ir import ir
@@ -15,9 +15,10 @@ from ...ir.mod_ref import written_arguments
 from ...ir.queries import may_leave_vector
 from ..abi.launch_facts import LaunchFacts
 from ..abi.specialization import Specialization
+from ..analysis.affine import bits_of, signed_range
 from ..analysis.bounds import Bounds
 from ..analysis.failures import attempt, collect
-from ..analysis.linear import Linear
+from ..analysis.linear import Interval, Linear
 from ..caching.kernel_memo import KernelMemo
 from .in_range import AccessAnalysis, Goal
 from .local_races import find_local_conflicts
@@ -26,8 +27,8 @@ from .wording import Wording, in_units
 
 _SHOWN = 3
 """Conditions and unknown values that are named; the rest is counted."""
-_DEPTH = 3
-"""Values behind values that are named, each of which makes the next unknown."""
+_DEPTH = 16
+"""The most values that are followed from a value of which nothing is known to the first that makes it unknown."""
 _WIDE = 1 << 31
 """A range at least as long as this says no more than a type does."""
 
@@ -57,10 +58,18 @@ def _explain(function: ir.Function, spec: Specialization, facts: LaunchFacts) ->
 def _is_access(instr: ir.Instr) -> bool:
     """Returns True if `instr` accesses memory, an element of a vector, or an array that is not the whole variable."""
     if instr.op == "gep":
-        whole = isinstance(instr.operands[0], ir.Global) or getattr(instr.operands[0], "op", "") == "alloca"
-        variable = any(not isinstance(index, ir.Const) for index in instr.operands[2:])
-        return variable and (len(instr.operands) > 3 or not whole)
+        whole = len(instr.operands) == 3 and _type_of_variable(instr.operands[0]) == instr.elem
+        return not whole and any(not isinstance(index, ir.Const) for index in instr.operands[2:])
     return touches_memory(instr) or may_leave_vector(instr)
+
+
+def _type_of_variable(pointer: ir.Value) -> ir.Type | None:
+    """Returns the type of the variable at whose start `pointer` is, if it is the variable itself."""
+    if isinstance(pointer, ir.Instr):
+        return pointer.elem if pointer.op == "alloca" else None
+    if isinstance(pointer, ir.Const) and isinstance(pointer.value, ir.GlobalOffset):
+        return pointer.value.target.type if pointer.value.offset == 0 else None
+    return pointer.type if isinstance(pointer, ir.Global) else None
 
 
 class _Explainer:
@@ -77,7 +86,8 @@ class _Explainer:
         proof = self._describe_proof(goals, bounds) if obstacle is None else ""
         reason = self._describe_obstacle(instr, obstacle, bounds) if obstacle is not None else ""
         place, target = self._words.place(instr), self._target(instr)
-        return AccessProof(place, _access_name(instr), target, index, proof, reason, touches_memory(instr))
+        line = 0 if instr.loc.file else instr.loc.line
+        return AccessProof(place, _access_name(instr), target, index, proof, reason, touches_memory(instr), line)
 
     def explain_sharing(
         self, writers: Sequence[tuple[ir.Param, Conflict | None]], races: Sequence[tuple[object, Conflict | None]]
@@ -128,20 +138,26 @@ class _Explainer:
         what = f"{goal.what}: " if goal.what.startswith("coordinate") else ""
         reach = f", it may be {_range_text(low, high, goal)}" if high - low < _WIDE else ""
         shown = f"{what}{'0 <= ' if low < 0 else ''}{index}{above} is not shown{reach}"
-        return "; ".join([shown, self._describe_conditions(instr), self._describe_missing(goal, bounds)])
+        return "; ".join([shown, self._describe_conditions(instr, goal), self._describe_missing(goal, bounds)])
 
-    def _describe_conditions(self, instr: ir.Instr) -> str:
-        """Returns the conditions that hold where `instr` runs, and those that say nothing to the analysis."""
-        known: list[str] = []
+    def _describe_conditions(self, instr: ir.Instr, goal: Goal) -> str:
+        """Returns the conditions that hold where `instr` runs, those on what the goal is made of first, and those that say
+        nothing to the analysis."""
+        assert goal.value is not None
+        subjects = set(self._symbols_of(goal.value))
+        near: list[str] = []
+        others: list[str] = []
         unread: list[str] = []
         for condition in self._forms.conditions.conditions_at(self._forms.block_of[id(instr)]):
-            if condition.constraints:
-                known += self._words.conditions(condition.constraints)
+            texts = self._words.conditions(condition.constraints)
+            if any(subjects.intersection(self._symbols_of(constraint)) for constraint in condition.constraints):
+                near += texts
             else:
-                unread.append(f"the condition at {self._words.place(condition.branch)}")
-        texts = [f"it runs if {_list_texts(known)}"] if known else []
-        texts += [f"nothing follows from {_list_texts(unread)}"] if unread else []
-        return ", ".join(texts) or "no condition leads to it"
+                others += texts
+            unread += [] if texts else [f"the condition at {self._words.place(condition.branch)}"]
+        parts = [f"it runs if {_list_texts(near + others)}"] if near or others else []
+        parts += [f"nothing follows from {_list_texts(unread)}"] if unread else []
+        return ", ".join(parts) or "no condition leads to it"
 
     def _describe_missing(self, goal: Goal, bounds: Bounds) -> str:
         """Returns what would have to be known for the goal to be shown."""
@@ -150,6 +166,7 @@ class _Explainer:
             return "missing: more conditions are linked to it than the analysis follows"
         low, high = bounds.range_of(goal.value)
         ends = dict.fromkeys(self._open_ends(goal.value, low < 0, high > goal.high))
+        ends.update(dict.fromkeys(self._limits(ends, bounds)))
         unknown = dict.fromkeys(text for symbol, upper in ends if (text := self._describe_unknown(symbol, upper, bounds)))
         if unknown:
             return f"missing: {_list_texts(list(unknown))}"
@@ -169,38 +186,64 @@ class _Explainer:
                 yield from [(symbol, True)] if high else []
                 yield from [(symbol, False)] if low else []
 
+    def _limits(self, ends: Iterable[tuple[int, bool]], bounds: Bounds) -> Iterator[tuple[int, bool]]:
+        """Yields the symbols on which conditions let the `ends` depend, as n if i < n, each with whether its upper end does."""
+        for symbol, upper in ends:
+            for constraint in bounds.constraints:
+                if constraint.terms.get(symbol, 0) * (1 if upper else -1) > 0:
+                    yield from ((other, c < 0) for other, c in constraint.terms.items() if other != symbol)
+
     def _describe_unknown(self, symbol: int, upper: bool, bounds: Bounds) -> str:
         """Returns what is not known of a value of which only bounds or nothing at all is known; "" for all others."""
         known, (low, high) = self._forms.symbols[symbol], bounds.symbol_range(symbol)
         opaque, name = self._forms.opaque.get(symbol), self._words.symbol(symbol)
         if opaque is None:
-            instr = self._words.owner(symbol)
-            if instr is None or self._words.is_id(symbol) or symbol in self._forms.iterations:
+            if self._words.owner(symbol) is None or self._words.is_id(symbol) or symbol in self._forms.iterations:
                 return ""
-            return f"of {name} only the range {low}..{high} is known"
-        why = self._describe_opaque(opaque)
-        if (low, high) == (known.low, known.high):
-            return f"nothing is known of {name}: {why}"
-        end = "upper" if upper else "lower"
-        return f"no {end} bound of {name} is known: {why}" if (high == known.high if upper else low == known.low) else ""
+            return self._describe_range(name, symbol, (low, high))
+        if (low, high) != (known.low, known.high):
+            end = "upper" if upper else "lower"
+            unbounded = high == known.high if upper else low == known.low
+            return f"no {end} bound of {name} is known: {self._describe_opaque(opaque)}" if unbounded else ""
+        root = self._find_root(opaque)
+        behind = f", so that {self._describe_opaque(opaque)}" if root is not opaque else ""
+        return f"nothing is known of {self._words.value(root)}: {self._describe_opaque(root)}{behind}"
 
-    def _describe_opaque(self, instr: ir.Instr, depth: int = 0) -> str:
-        """Returns why only the type of a result is known, and if that comes from an operand, why nothing is known of that."""
-        place, behind = self._words.place(instr), ""
-        root = next((self._forms.opaque[a] for a in self._operand_symbols(instr) if a in self._forms.opaque), None)
-        if root is not None and root is not instr and depth < _DEPTH:
-            behind = f", where nothing is known of {self._words.value(root)}: {self._describe_opaque(root, depth + 1)}"
+    def _describe_range(self, name: str, symbol: int, known: Interval) -> str:
+        """Returns what is known of a value that has bounds, but no form."""
+        owner, dominators = self._words.owner(symbol), self._forms.dominators
+        assert owner is not None
+        block = self._forms.block_of[id(owner)]
+        looped = owner.op == "phi" and any(dominators.dominates(block, p) for p in dominators.predecessors[id(block)])
+        how = ", which changes in a loop in a way that is not followed," if looped else ""
+        if known == signed_range(bits_of(owner.type)):
+            return f"of {name}{how} only the type is known"
+        return f"of {name}{how} only the range {known[0]}..{known[1]} is known"
+
+    def _describe_opaque(self, instr: ir.Instr) -> str:
+        """Returns why only the type of a result is known."""
+        place, name = self._words.place(instr), self._words.value(instr)
         if id(instr) in self._forms.misfits:
-            return f"{place} may wrap, as {self._words.text(self._forms.misfits[id(instr)])} may not fit {instr.type}{behind}"
+            return f"{name} at {place} may wrap, as {self._words.text(self._forms.misfits[id(instr)])} may not fit {instr.type}"
         if instr.op in ("load", "atomicrmw", "cmpxchg"):
-            return f"{place} loads it from {self._words.target(instr.operands[0])}, and contents of memory are not known"
+            return f"{place} takes it from {self._words.target(instr.operands[0])}, whose contents are not known"
         if instr.callee is not None:
-            return f"it is a result of {instr.callee.name} at {place}{behind}"
+            return f"it is a result of {instr.callee.name} at {place}"
         if instr.op in ("fptosi", "fptoui"):
             return f"{place} makes it from a float"
         if instr.op == "phi":
-            return f"it changes in a loop in a way that is not followed{behind}"
-        return f"no rule bounds the {instr.op} at {place}{behind}"
+            return f"{name} changes in a loop in a way that is not followed"
+        return f"no rule bounds {name}, the {instr.op} at {place}"
+
+    def _find_root(self, instr: ir.Instr) -> ir.Instr:
+        """Returns the value that makes the result of `instr` unknown: an operand of which nothing is known, or its root."""
+        for _ in range(_DEPTH):
+            behind = (self._forms.opaque.get(symbol) for symbol in self._operand_symbols(instr))
+            root = next((one for one in behind if one is not None and one is not instr), None)
+            if root is None:
+                break
+            instr = root
+        return instr
 
     def _operand_symbols(self, instr: ir.Instr) -> Iterator[int]:
         """Yields the symbols that the integer operands of `instr` are made of, those inside quotients too."""

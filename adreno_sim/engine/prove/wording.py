@@ -41,7 +41,8 @@ class Wording:
     def text(self, value: Linear, depth: int = 0) -> str:
         """Returns an expression in words."""
         parts, const = self._parts(value, depth)
-        return _sum_text(parts, const)
+        text = _sum_text(parts, const)
+        return text[1:-1] if len(parts) == 1 and text in parts and text[0] == "(" else text  # one quotient or remainder
 
     def terms(self, value: Linear) -> list[str]:
         """Returns the names in an expression."""
@@ -133,6 +134,7 @@ class Wording:
         """Returns the names in an expression, ids first, and its constant."""
         parts: Parts = defaultdict(int)
         value = self._take_remainders(value, parts, depth)
+        value = self._take_quotients(value, parts, depth)
         value = self._take_counters(value, parts)
         first: Parts = defaultdict(int)
         value = self._take_global_ids(value, first)
@@ -153,6 +155,24 @@ class Wording:
                 parts[f"({_grouped(self.text(number, depth + 1))} % {floor[1]})" if depth < _DEPTH else "..."] += times
                 value = value.plus(Linear({symbol: -count}, 0)).plus(number, -times)
         return value
+
+    def _take_quotients(self, value: Linear, parts: Parts, depth: int) -> Linear:
+        """Moves quotients of global ids into `parts`: what the divisor divides of one stands outside of the quotient."""
+        for axis in range(3):
+            local, group = self._forms.local_id(axis), self._forms.group_id(axis)
+            for symbol, count in list(value.terms.items()):
+                floor = self._forms.symbols[symbol].floor
+                if floor is None or not local.terms or not group.terms:
+                    continue
+                whole = group.times(floor[0].terms.get(next(iter(local.terms)), 0) * self._forms.facts.local_size[axis])
+                outside = in_units(whole.times(count), floor[1])
+                if whole.terms and outside is not None and all(value.terms.get(a) == c for a, c in outside.terms.items()):
+                    parts[self._quotient(floor[0].plus(whole), floor[1], depth)] += count
+                    value = value.plus(Linear({symbol: count}, 0), -1).plus(outside, -1)
+        return value
+
+    def _quotient(self, number: Linear, divisor: int, depth: int) -> str:
+        return f"({_grouped(self.text(number, depth + 1))} / {divisor})" if depth < _DEPTH else "..."
 
     def _take_counters(self, value: Linear, parts: Parts) -> Linear:
         """Moves loop counters into `parts`: start + step * iteration becomes the counter's name."""
@@ -185,7 +205,7 @@ class Wording:
             return self._ids[symbol]
         floor = self._forms.symbols[symbol].floor
         if floor is not None:
-            return f"({_grouped(self.text(floor[0], depth + 1))} / {floor[1]})" if depth < _DEPTH else "..."
+            return self._quotient(*floor, depth)
         owner = self._owners.get(symbol)
         if owner is not None:
             value = self._values.get(owner[0]) or self._params[owner[0]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from ...device.inspection import AccessProof, Inside, LaunchProofs, SharingProof
 from ...device.protocol import LaunchCode
@@ -32,12 +32,6 @@ def proof_lines(proofs: LaunchProofs) -> list[str]:
     for row in rows if proofs.accesses else ():
         lines.append("  ".join([*(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=False)), row[-1]]))
     return [*lines, *map(_sharing_line, proofs.sharing)]
-
-
-def unproven_lines(accesses: Iterable[AccessProof]) -> Iterator[str]:
-    """A line for each access that is checked while the kernel runs: why it is not proven in range."""
-    for access in accesses:
-        yield f"not proven in range: {access.place} {access.access} of {access.target}: {access.reason}"
 
 
 def _verdict(access: AccessProof) -> str:

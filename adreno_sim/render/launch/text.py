@@ -11,7 +11,7 @@ from ...results.launch_report import LaunchOutput, LaunchReport
 from ...results.plain_text import allow_lines
 from ..report import explain
 from ..report.text import STYLE
-from .inside import unproven_lines
+from ..report.unproven import unproven_lines
 
 
 def show(report: LaunchReport, file: IO[str], explained: bool = False) -> None:
@@ -42,7 +42,7 @@ def by_severity(findings: Sequence[Finding]) -> list[Finding]:
 
 
 def _rest(report: LaunchReport) -> list[str]:
-    out = [f"{report.source}: {line}" for line in unproven_lines(report.unproven)]
+    out = list(unproven_lines(report.source, report.unproven, report.text))
     out += [f"refused, as expected: {report.refused}"] if report.refused else []
     out += [f"expected, but not seen: {sentence}" for sentence in report.missing]
     if report.is_test:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import IO, TYPE_CHECKING
 
-from ...findings import Severity, rank
+from ...findings import Finding, Severity, rank
 from ...results import finding_text
 from ...results.model import KernelReport, OutputReport, PeerReport, Report, ScopeSummary
 from ...results.plain_text import allow_lines
 from ..console import open_console
-from . import offload_text
+from . import explain, offload_text
+from .unproven import unproven_lines
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -21,8 +23,8 @@ SHOWN = 3
 """Tensors named for each reason; the JSON has them all."""
 
 
-def show(report: Report, file: IO[str], notes: bool = False) -> None:
-    """Print the whole report; findings of severity note only with `notes`."""
+def show(report: Report, file: IO[str], notes: bool = False, explained: bool = False) -> None:
+    """Print the whole report; findings of severity note only with `notes`, under their source lines where `explained`."""
     from rich.text import Text
 
     console = open_console(file)
@@ -41,9 +43,10 @@ def show(report: Report, file: IO[str], notes: bool = False) -> None:
     if any(kernel.accesses for kernel in report.kernels):
         console.print(access_line(report), soft_wrap=True, markup=False)
     console.print(_timing_line(report), soft_wrap=True, markup=False)
-    for finding in sorted(report.findings, key=rank):
-        if finding.severity is Severity.NOTE and not notes:
-            continue
+    shown = [finding for finding in sorted(report.findings, key=rank) if notes or finding.severity is not Severity.NOTE]
+    if explained:
+        _show_explained(report, shown, file)
+    for finding in () if explained else shown:
         head, *rest = finding_text.lines(finding)
         console.print(Text(head, style=STYLE[finding.severity]), soft_wrap=True)
         for line in rest:
@@ -51,6 +54,9 @@ def show(report: Report, file: IO[str], notes: bool = False) -> None:
     hidden = report.count(Severity.NOTE)
     if hidden and not notes:
         console.print(f"{hidden} note{'s' if hidden > 1 else ''} not shown (--notes)", markup=False)
+    for kernel, accesses in report.unproven.items():
+        for line in unproven_lines(kernel, accesses, report.sources.get(kernel, "")):
+            console.print(line, soft_wrap=True, markup=False)
     for line in allow_lines(report.allowed, report.expired):
         console.print(line, soft_wrap=True, markup=False)
     if report.reproduction:
@@ -59,6 +65,13 @@ def show(report: Report, file: IO[str], notes: bool = False) -> None:
         console.print(f"not checked: {sentence}", soft_wrap=True, markup=False)
     style = "bold green" if report.ok else "bold red"
     console.print(Text(report.verdict, style=style), soft_wrap=True)
+
+
+def _show_explained(report: Report, findings: Sequence[Finding], file: IO[str]) -> None:
+    """Print findings under their source lines; a kernel that a compiler made is KERNEL.cl."""
+    sources = {f"{name}.cl": source for name, source in report.sources.items()}
+    placed = [f if f.file or f.kernel not in report.sources else replace(f, file=f"{f.kernel}.cl") for f in findings]
+    explain.show(placed, sources, file)
 
 
 def kernel_table(report: Report) -> Table:

@@ -1,0 +1,18 @@
+"""Accesses that are not proven in range, each with the reason and its line of source."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from ...device.inspection import AccessProof
+from .explain import SHOWN
+
+
+def unproven_lines(where: str, accesses: Iterable[AccessProof], source: str) -> Iterator[str]:
+    """For each access that is checked while a kernel runs: why it is not proven in range, and its line of `source`. where: the
+    file or kernel."""
+    lines = source.splitlines()
+    for access in accesses:
+        yield f"{where}:{access.place}: not proven in range: {access.access} of {access.target}: {access.reason}"
+        if 0 < access.line <= len(lines):
+            yield f"  | {lines[access.line - 1].strip()[:SHOWN]}"
