@@ -42,8 +42,8 @@ class KernelObserver(Observer):
     on_wrong: called for each wrong result with the call, the argument's position, the golden array and the finding.
     seconds: by stage, of what happens around launches. failures: analyses of kernels that failed, as sentences, in order.
     refused: kernels that cannot run; with `keep_going`, golden results replace those of the functions that launch them.
-    peer: a second device whose results are compared. twin: runs kernels once more in wider types. unproven: keeps the accesses that
-    are not proven in range, None if that is not asked.
+    peer: a second device whose results are compared. twin: runs kernels once more in wider types. unproven: keeps
+    the accesses that are not proven in range, None if that is not asked.
     """
 
     def __init__(
