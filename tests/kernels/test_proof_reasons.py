@@ -93,6 +93,7 @@ SHAPES = {  # an access to `a` that is not proven; elements of `a`; what the rea
         ["the object is smaller than one access of 16 bytes"],
         "vstore3((int3)(1), 0, a);",
     ),
+    "constant": ("a[9] = 1;", 9, ["9 is beyond 0..8; no condition leads to it"], "a[8] = 1;"),
     "bytes": (
         "((__global char *)a)[i + 193] = 1;", 64,
         ["gid(0) + 193 <= 255 is not shown, it may be 193..256"],

@@ -136,6 +136,9 @@ class _Explainer:
         index, whole = self._words.index(goal.value, goal.unit), in_units(goal.value, goal.unit) is not None
         above = f" <= {goal.high // goal.unit if whole else goal.high}" if high > goal.high else ""
         what = f"{goal.what}: " if goal.what.startswith("coordinate") else ""
+        if not goal.value.terms:
+            beyond = f"{what}{index} is beyond 0..{goal.high // goal.unit if whole else goal.high}"
+            return f"{beyond}; {self._describe_conditions(instr, goal)}"
         reach = f", it may be {_range_text(low, high, goal)}" if high - low < _WIDE else ""
         shown = f"{what}{'0 <= ' if low < 0 else ''}{index}{above} is not shown{reach}"
         return "; ".join([shown, self._describe_conditions(instr, goal), self._describe_missing(goal, bounds)])
