@@ -12,6 +12,7 @@ from ...device.inspection import AccessProof, LaunchProofs, SharingProof
 from ...ir import ir
 from ...ir.memory_ops import address_operands, touches_memory
 from ...ir.mod_ref import written_arguments
+from ...ir.printer import place_text
 from ...ir.queries import may_leave_vector
 from ..abi.launch_facts import LaunchFacts
 from ..abi.specialization import Specialization
@@ -85,7 +86,7 @@ class _Explainer:
         index = ", ".join(self._words.index(goal.value, goal.unit) for goal in goals if goal.value is not None)
         proof = self._describe_proof(goals, bounds) if obstacle is None else ""
         reason = self._describe_obstacle(instr, obstacle, bounds) if obstacle is not None else ""
-        place, target = self._words.place(instr), self._target(instr)
+        place, target = place_text(instr.loc) or "-", self._target(instr)
         line = 0 if instr.loc.file else instr.loc.line
         return AccessProof(place, _access_name(instr), target, index, proof, reason, touches_memory(instr), line)
 
