@@ -161,15 +161,16 @@ def lines_of(tally: Tally) -> list[str]:
 
 def _powers(title: str, keys: Sequence[tuple[Any, Any]], power_of: Callable[[str, Any], Power]) -> list[str]:
     lines = [
-        f"| {title} | half: detectable | missed by the bound alone | missed with the twin | float: detectable | missed |",
-        "|---|---|---|---|---|---|",
+        f"| {title} | half: detectable | missed by the bound alone | missed with the twin | float: detectable | "
+        "missed by the bound alone | missed with the twin |",
+        "|---|---|---|---|---|---|---|",
     ]
     for key in keys:
         half, single = power_of("half", key), power_of("float", key)
         name = ", ".join(str(part) for part in key if part != "")
         lines.append(
             f"| {name} | {half.detectable} | {_rate(half.missed_by_bound, half)} | {_rate(half.missed, half)} | "
-            f"{single.detectable} | {_rate(single.missed, single)} |"
+            f"{single.detectable} | {_rate(single.missed_by_bound, single)} | {_rate(single.missed, single)} |"
         )
     return [*lines, ""]
 

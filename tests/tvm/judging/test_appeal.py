@@ -97,6 +97,21 @@ def test_a_term_of_a_long_sum_of_positive_numbers_is_missed(dtype):
     assert wrong.by_twin and not wrong.by_bound
 
 
+def test_halves_that_have_no_twin_in_doubles_have_one_in_floats():
+    """It drifts as the halves do; a term of 0.2, which halves hide, is seen."""
+    problem = rows.make_sum(1024, "float16", "split")
+    bench = bench_of(replace(problem, body=f"  int bits = as_int(at);\n{problem.body}"))
+    x = alternating("float16", size=2.0)
+    x[:, 9] = 0.2
+    right, wrong = bench.judge([x], Planted()), bench.judge([x], Planted(Defect.DROPPED_TERM, at=9))
+    assert not right.found and not right.no_twin
+    assert wrong.by_twin or wrong.by_bound
+    assert {message.partition("With ")[2].partition(" it")[0] for message in messages(bench, Kind.LARGE_ROUNDING)} <= {
+        "floats in the place of halves"
+    }
+    assert [str(width) for width in bench._twin._widths[problem.name]] == ["floats in the place of halves"]
+
+
 def test_what_a_driver_alone_computes_wrongly_is_no_rounding():
     """The device drops a term; the simulator, from the same text, does not."""
     problem = rows.make_sum(1024, "float32", "split")
