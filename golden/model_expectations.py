@@ -34,6 +34,7 @@ def expect_outputs(imported: IRModule, inputs: Sequence[np.ndarray], units: Unit
 
 
 def judge_in_halves(
+    stored: IRModule,
     imported: IRModule,
     inputs: Sequence[np.ndarray],
     references: Mapping[str, Sequence[np.ndarray]],
@@ -42,19 +43,28 @@ def judge_in_halves(
 ) -> dict[str, Outputs]:
     """`references` of a model that computes in halves: the truth beside them, and for each what two right results may differ by.
 
-    Another runtime computes in halves too, so it may be as far off as the device. Where no truth is made, nothing says how far,
-    and `unchecked` names the reason.
+    stored: the model as it is run; imported: as the references ran it, which may be before its tensors were made halves. Another
+    runtime may compute in halves too, so it may be as far off as the device. Where no truth is made, nothing says how far, and
+    `unchecked` names the reason.
     """
     try:
-        truth = expect_outputs(imported, inputs, units)
+        truth = expect_outputs(stored, inputs, units)
+        other = truth if imported is stored else expect_outputs(imported, inputs, units)
     except Unmodelled as reason:
         unchecked.append(f"outputs: how far halves may take them is not known; no truth is made of {reason}")
         return {}
     judged: dict[str, Outputs] = {NAME: truth}
     for name, outputs in references.items():
-        judged[name] = [_between(*pair) for pair in zip(outputs, truth, strict=True)]
+        judged[name] = [_between(*found) for found in zip(outputs, other, truth, strict=True)]
     return judged
 
 
-def _between(other: np.ndarray, truth: Expected) -> Expected:
-    return Expected(other, None, None if truth.allowed is None else 2 * truth.allowed, truth.unsure)
+def _between(output: np.ndarray, other: Expected, truth: Expected) -> Expected:
+    """A reference's output: as far off from the truth of its own model as that allows, as the device is from that of its own."""
+    errors = [found.allowed for found in (truth, other) if found.allowed is not None]
+    if not errors:
+        return Expected(output, None, None, truth.unsure)
+    exact, theirs = (found.array.astype(np.float64) if found.value is None else found.value for found in (truth, other))
+    with np.errstate(invalid="ignore"):
+        apart = np.where(exact == theirs, 0.0, np.abs(exact - theirs))
+    return Expected(output, None, sum(errors, np.nan_to_num(apart, nan=0.0, posinf=np.inf)), max(truth.unsure, other.unsure))

@@ -86,13 +86,16 @@ class InnerTexture:
         return y
 
 
-def mobilenet(size: int = 32, classes: int = 10):
-    """MobileNet's kind of network: a strided convolution, inverted residuals around depthwise convolutions, a classifier."""
+def mobilenet(size: int = 32, classes: int = 10, dtype: str = "float32"):
+    """MobileNet's kind of network: a strided convolution, inverted residuals around depthwise convolutions, a classifier.
+
+    dtype: of all its tensors.
+    """
     op, nn = relax.op, relax.op.nn
 
     def weight(*shape: int):
         values = np.random.default_rng(shape).standard_normal(shape) * np.sqrt(2 / max(1, np.prod(shape[1:])))
-        return relax.const(values.astype("float32"))
+        return relax.const(values.astype(dtype))
 
     def block(x, inputs: int, outputs: int, stride: int):
         wide = nn.relu(nn.conv2d(x, weight(2 * inputs, inputs, 1, 1)))
@@ -101,7 +104,7 @@ def mobilenet(size: int = 32, classes: int = 10):
         return op.add(x, narrow) if (inputs, stride) == (outputs, 1) else narrow
 
     builder = relax.BlockBuilder()
-    x = relax.Var("x", R.Tensor((1, 3, size, size), "float32"))
+    x = relax.Var("x", R.Tensor((1, 3, size, size), dtype))
     with builder.function("main", [x]):
         with builder.dataflow():
             y = nn.relu(nn.conv2d(x, weight(8, 3, 3, 3), strides=2, padding=1))
@@ -109,5 +112,56 @@ def mobilenet(size: int = 32, classes: int = 10):
                 y = block(y, inputs, outputs, stride)
             pooled = op.reshape(nn.adaptive_avg_pool2d(y, (1, 1)), (1, 16))
             result = builder.emit_output(builder.normalize(op.matmul(pooled, weight(16, classes))))
+        builder.emit_func_output(result)
+    return builder.get()
+
+
+def decoder(tokens: int = 16, width: int = 64, heads: int = 4, layers: int = 2, dtype: str = "float32"):
+    """A decoder of language models over a whole prompt: embedding, then RMS norm, rotary attention under a causal mask and a
+    gated MLP in each layer, then the scores of its vocabulary of 96. dtype: of all tensors but the token numbers."""
+    op, nn = relax.op, relax.op.nn
+    size = width // heads
+    rng = np.random.default_rng(4)
+
+    def constant(values):
+        return relax.const(np.asarray(values).astype(dtype))
+
+    def weight(*shape: int):
+        return constant(rng.standard_normal(shape) / np.sqrt(shape[0]))
+
+    def norm(x):
+        return nn.rms_norm(x, constant(rng.uniform(0.5, 1.5, width)), axes=-1, epsilon=1e-5)
+
+    angles = np.arange(tokens)[:, None] * 10000.0 ** (-np.arange(size // 2) / (size // 2))
+    cos, sin = (constant(np.tile(f(angles), 2)[:, None, :]) for f in (np.cos, np.sin))
+    mask = constant(np.triu(np.full((tokens, tokens), -30000.0), 1))
+
+    def split_heads(x):
+        return op.reshape(x, (tokens, heads, size))
+
+    def rotate(x):
+        low, high = (op.strided_slice(x, [2], [start], [start + size // 2]) for start in (0, size // 2))
+        return op.add(op.multiply(x, cos), op.multiply(op.concat([op.negative(high), low], -1), sin))
+
+    def attend(x):
+        q, k, v = (split_heads(op.matmul(x, weight(width, width))) for _ in range(3))
+        q, k, v = (op.permute_dims(y, [1, 0, 2]) for y in (rotate(q), rotate(k), v))
+        scores = op.multiply(op.matmul(q, op.permute_dims(k, [0, 2, 1])), constant(size**-0.5))
+        mixed = op.matmul(nn.softmax(op.add(scores, mask), -1), v)
+        return op.matmul(op.reshape(op.permute_dims(mixed, [1, 0, 2]), (tokens, width)), weight(width, width))
+
+    def feed_forward(x):
+        gate, up = (op.matmul(x, weight(width, 2 * width)) for _ in range(2))
+        return op.matmul(op.multiply(nn.silu(gate), up), weight(2 * width, width))
+
+    builder = relax.BlockBuilder()
+    numbers = relax.Var("tokens", R.Tensor((tokens,), "int32"))
+    with builder.function("main", [numbers]):
+        with builder.dataflow():
+            x = builder.emit(op.take(constant(rng.standard_normal((96, width))), numbers, axis=0))
+            for _ in range(layers):
+                x = builder.emit(op.add(x, attend(builder.emit(norm(x)))))
+                x = builder.emit(op.add(x, feed_forward(builder.emit(norm(x)))))
+            result = builder.emit_output(op.matmul(norm(x), weight(width, 96)))
         builder.emit_func_output(result)
     return builder.get()

@@ -137,7 +137,7 @@ def prepare(
         judged: Mapping[str, Sequence[np.ndarray | Expected]] = references
         stored = with_storage(model.module, options.dtype, options.accumulate)
         if computes_halves(stored):
-            judged = judge_in_halves(stored, list(arrays.values()), references, unchecked, units)
+            judged = judge_in_halves(stored, model.module, list(arrays.values()), references, unchecked, units)
     golden = LiveGolden(References(kernels, subgraphs), subgraphs)
     return PreparedRun(compiled, arrays, origin, golden, judged, unchecked, None, tuned, scopes, kernels)
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ...base.errors import AdrenoSimError
-from ..tvm_bridge.versions import import_tvm
+from ..tvm_bridge.read import key, kind, op_name, type_of
+from ..tvm_bridge.versions import constant_array, import_tvm
 
 if TYPE_CHECKING:
     from tvm import IRModule
@@ -16,11 +19,44 @@ DTYPES = ("float32", "float16")
 def with_storage(module: IRModule, dtype: str, accumulate: str = "float32") -> IRModule:
     """The module as it is for "float32"; for "float16" TVM's ToMixedPrecision: tensors are float16, sums `accumulate`.
 
-    Inputs and outputs keep their types. AdrenoSimError for another dtype.
+    Inputs and outputs keep their types; constants are rounded here, once. AdrenoSimError for another dtype.
     """
     for name in (dtype, accumulate):
         if name not in DTYPES:
             raise AdrenoSimError(f"dtype {name!r}: expected one of {', '.join(DTYPES)}")
     if dtype == "float32":
         return module
-    return import_tvm().relax.transform.ToMixedPrecision(accumulate)(module)
+    return _store_constants(import_tvm().relax.transform.ToMixedPrecision(accumulate)(module))
+
+
+def _store_constants(module: IRModule) -> IRModule:
+    """Casts of constants as constants: how a weight is rounded is part of the model, and no device's choice.
+
+    Their errors would be the same for every element that the weight is used for, which no variance says.
+    """
+    relax = import_tvm().relax
+    stored: dict[int, tuple[np.ndarray, str]] = {}  # by key of the variable that stands for the cast
+
+    def note(cast: Any, var: Any) -> None:
+        array = constant_array(cast.args[0]) if kind(cast) == "Call" and op_name(cast) == "relax.astype" else None
+        if array is not None and array.dtype.kind == "f" and kind(var) == "DataflowVar":
+            dtype = str(type_of(var).dtype)
+            with np.errstate(over="ignore"):
+                stored[key(var)] = array.astype(dtype), dtype
+
+    class Store(relax.PyExprMutator):  # type: ignore[name-defined]
+        def visit_var_binding_(self, binding: Any) -> None:
+            if key(binding.var) not in stored:
+                super().visit_var_binding_(binding)
+
+        def visit_dataflow_var_(self, var: Any) -> Any:
+            return relax.const(*stored[key(var)]) if key(var) in stored else super().visit_dataflow_var_(var)
+
+    functions = [(var, function) for var, function in module.functions_items() if kind(function) == "Function"]
+    mutator = relax.expr_functor.mutator(Store)(module)
+    for var, function in functions:
+        for block in getattr(function.body, "blocks", ()):
+            for binding in block.bindings:
+                note(getattr(binding, "value", None), binding.var)
+        mutator.builder_.update_func(var, mutator.visit_expr(function))
+    return mutator.builder_.get()

@@ -223,7 +223,7 @@ class Writer:
         if kind == "Mul":
             q = _product_variance(a, b)
         elif kind == "Div":
-            scale = functions.scale_of(functions.DIVISION_ULPS)
+            scale = functions.scale_of(*functions.DIVISION_ULPS, unit(a.dtype))
             q = "0.0" if exact else f"div_q({x}, {qx}, {y}, {qy})"
         else:
             q = " + ".join(filter(None, (a.q, b.q))) or "0.0"
@@ -351,7 +351,8 @@ class Writer:
         if known.vanishes and a.q is not None:
             q = f"{x} < -({unit(a.dtype)})->half_largest ? 0 : {q}"
         native = _substitute(known.value, f"({a.as_native})")
-        return self.rounded(v, a.dtype, q, functions.scale_of(known.ulps), a.loaded, native)
+        scale = functions.scale_of(known.ulps, known.half_ulps, unit(a.dtype))
+        return self.rounded(v, a.dtype, q, scale, a.loaded, native)
 
     def _power(self, a: Value, b: Value) -> Value:
         a, b = self._flush(a), self._flush(b)
@@ -359,7 +360,8 @@ class Writer:
         q = f"pow_q({a.text}, {a.variance}, {b.text}, {b.variance}, {v})"
         q = "0.0" if a.q is None and b.q is None else q
         native = f"pow({a.as_native}, {b.as_native})"
-        return self.rounded(v, a.dtype, q, functions.scale_of(functions.POWER_ULPS), a.loaded or b.loaded, native)
+        scale = functions.scale_of(*functions.POWER_ULPS, unit(a.dtype))
+        return self.rounded(v, a.dtype, q, scale, a.loaded or b.loaded, native)
 
     def _classify(self, name: str, a: Value) -> Value:
         test = {"isnan": "{0} != {0}", "isinf": "fabs({0}) == INF", "isfinite": "fabs({0}) < INF"}[name]

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Function:
-    """value, slope: C text over x and, for the slope, the value v. ulps: the largest error that OpenCL allows
-    (full profile, single).
+    """value, slope: C text over x and, for the slope, the value v. ulps, half_ulps: the largest error that OpenCL allows (full
+    profile) in single precision and in half (cl_khr_fp16).
 
     edge: the domain begins at 0, where a rounding may leave it. vanishes: it is 0 of every large negative number, also of one
     that a device may have taken out of its type's range.
@@ -19,6 +19,7 @@ class Function:
     ulps: float
     edge: bool = False
     vanishes: bool = False
+    half_ulps: float = 2
 
 
 FUNCTIONS = {
@@ -29,11 +30,11 @@ FUNCTIONS = {
     "log2": Function("log2(x)", "1.4426950408889634 / x", 3, edge=True),
     "log10": Function("log10(x)", "0.4342944819032518 / x", 3, edge=True),
     "log1p": Function("log1p(x)", "1 / (1 + x)", 2),
-    "sqrt": Function("sqrt(x)", "0.5 / v", 3, edge=True),
-    "rsqrt": Function("rsqrt(x)", "0.5 * v / x", 2, edge=True),
-    "sigmoid": Function("sigmoid(x)", "v * (1 - v)", 6, vanishes=True),
-    "tanh": Function("tanh(x)", "1 - v * v", 5),
-    "erf": Function("erf(x)", "1.1283791670955126 * exp(-x * x)", 16),
+    "sqrt": Function("sqrt(x)", "0.5 / v", 3, edge=True, half_ulps=0.5),
+    "rsqrt": Function("rsqrt(x)", "0.5 * v / x", 2, edge=True, half_ulps=1),
+    "sigmoid": Function("sigmoid(x)", "v * (1 - v)", 6, vanishes=True, half_ulps=3.5),
+    "tanh": Function("tanh(x)", "1 - v * v", 5, half_ulps=5),  # TVM's own quotient of polynomials, in halves
+    "erf": Function("erf(x)", "1.1283791670955126 * exp(-x * x)", 16, half_ulps=4),
     "sin": Function("sin(x)", "cos(x)", 4),
     "cos": Function("cos(x)", "sin(x)", 4),
     "tan": Function("tan(x)", "1 + v * v", 5),
@@ -51,10 +52,15 @@ FUNCTIONS = {
 STEPS = {"floor": "0", "ceil": "0", "trunc": "0", "round": "0.5", "nearbyint": "0.5"}
 """Functions that round to whole numbers -> how far their edges lie from whole numbers."""
 
-DIVISION_ULPS = 2.5
-POWER_ULPS = 16.0
+DIVISION_ULPS = 2.5, 0.5
+POWER_ULPS = 16.0, 4.0
+"""Of floats and of halves."""
 
 
-def scale_of(ulps: float) -> str:
-    """How often the variance of a correct rounding (half an ulp) that of a function with this largest error is."""
-    return repr(max(1.0, (2 * ulps) ** 2))
+def scale_of(ulps: float, half_ulps: float, unit: str) -> str:
+    """C text: how often the variance of a correct rounding (half an ulp) that of a function with this largest error is.
+
+    unit: of its type; a twin computes halves as floats, and as exactly as these.
+    """
+    wide, half = (max(1.0, (2 * most) ** 2) for most in (ulps, half_ulps))
+    return f"(({unit})->half ? {half!r} : {wide!r})" if wide != half else repr(wide)

@@ -39,19 +39,21 @@ class _Step:
 
 @dataclass
 class _Plan:
-    """One function of a model as calls in order. dtypes, exact: by tensor."""
+    """One function of a model as calls in order. dtypes, exact, native: by tensor; native: also known as halves give it."""
 
     programs: list[TruthProgram] = field(default_factory=list)
     steps: list[_Step] = field(default_factory=list)
     constants: dict[int, np.ndarray] = field(default_factory=dict)
     dtypes: list[str] = field(default_factory=list)
     exact: list[bool] = field(default_factory=list)
+    native: list[bool] = field(default_factory=list)
     last_use: dict[int, int] = field(default_factory=dict)
     result: Place = 0
 
-    def add(self, dtype: str, exact: bool) -> int:
+    def add(self, dtype: str, exact: bool, native: bool) -> int:
         self.dtypes.append(dtype)
         self.exact.append(exact)
+        self.native.append(native)
         return len(self.exact) - 1
 
 
@@ -97,7 +99,7 @@ class _Planner:
     def __init__(self, functions: Mapping[str, Any]):
         self._functions = functions
         self._plan = _Plan()
-        self._known: dict[tuple[str, tuple[int, ...]], int] = {}
+        self._known: dict[tuple[str, tuple[int, ...], bool], int] = {}
         self._shapes: dict[int, tuple[int, ...]] = {}
         self._symbols: dict[int, int] = {}
 
@@ -114,8 +116,8 @@ class _Planner:
             self._plan.last_use.update(dict.fromkeys(step.args, index))
         return self._plan
 
-    def _tensor(self, shape: tuple[int, ...], dtype: str, exact: bool = True) -> int:
-        number = self._plan.add(dtype, exact)
+    def _tensor(self, shape: tuple[int, ...], dtype: str, exact: bool = True, native: bool = False) -> int:
+        number = self._plan.add(dtype, exact, native)
         self._shapes[number] = shape
         return number
 
@@ -168,10 +170,12 @@ class _Planner:
         sizes = self._sizes(more[0].values) if more else ()
         name = str(target.name_hint)
         inexact = tuple(position for position, number in enumerate(args) if not self._plan.exact[number])
-        program = self._program(name, inexact)
+        program = self._program(name, inexact, any(self._plan.native[number] for number in args))
+        native = self._plan.programs[program].native
         tensors = [param.tensor for param in self._plan.programs[program].params if param.tensor is not None]
         made = tuple(
-            self._tensor(shape, dtype, tensor.exact) for (shape, dtype), tensor in zip(results, tensors[len(args) :], strict=True)
+            self._tensor(shape, dtype, tensor.exact, native and not tensor.exact)
+            for (shape, dtype), tensor in zip(results, tensors[len(args) :], strict=True)
         )
         self._plan.steps.append(_Step(program, args, made[0], results, sizes))
         return made if hasattr(out, "fields") else made[0]
@@ -181,12 +185,14 @@ class _Planner:
         inner = {read.key(param): self._expression(arg, places) for param, arg in zip(function.params, args, strict=True)}
         return self._body(function.body, inner)
 
-    def _program(self, name: str, inexact: tuple[int, ...]) -> int:
-        """The number of a PrimFunc's program for arguments of which these are not exact."""
-        if (name, inexact) not in self._known:
-            self._known[name, inexact] = len(self._plan.programs)
-            self._plan.programs.append(write_program(f"truth{len(self._plan.programs)}", self._functions[name], inexact))
-        return self._known[name, inexact]
+    def _program(self, name: str, inexact: tuple[int, ...], drifts: bool) -> int:
+        """The number of a PrimFunc's program for arguments of which these are not exact; drifts: halves made some of them."""
+        key = (name, inexact, drifts)
+        if key not in self._known:
+            self._known[key] = len(self._plan.programs)
+            text = write_program(f"truth{len(self._plan.programs)}", self._functions[name], inexact, drifts)
+            self._plan.programs.append(text)
+        return self._known[key]
 
     def _sizes(self, dims: Sequence[Any]) -> tuple[int, ...]:
         return tuple(self._size(dim) for dim in dims)

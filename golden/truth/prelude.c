@@ -23,8 +23,8 @@ double atan2(double, double), floor(double), ceil(double), trunc(double), round(
 #define FN static inline __attribute__((always_inline)) double
 
 /* One float type. rel: u * u / 3 for its unit roundoff u; floor: the least variance of a rounding; largest: its largest number;
-   flushed: what is smaller may be taken for zero. */
-typedef struct { double rel, floor, half_largest, largest, flushed; } Unit;
+   flushed: what is smaller may be taken for zero; half: 1 where arithmetic is that of halves, else 0. */
+typedef struct { double rel, floor, half_largest, largest, flushed, half; } Unit;
 
 /* The variance of v after one more rounding; n scales that of a correct one. Out of the type's range nothing is known.
    Without branches, so that loops over elements become vectors. */

@@ -28,9 +28,9 @@ class TruthProgram:
     """The C text of one PrimFunc.
 
     text defines `static int NAME(void *const *p, const int64_t *n, const Unit *U, int64_t *unsure)`.
-    p: three pointers for each tensor parameter: values; variances, where it is not exact; with halves, values as these give
+    p: three pointers for each tensor parameter: values; variances, where it is not exact; where native, values as halves give
     them. n: the dimensions of all tensor parameters and the integer scalars, in order. tensors: names by number. halves: it
-    holds values of a half type.
+    holds values of a half type. native: it also computes values as halves give them, which its arguments may hold.
     """
 
     name: str
@@ -38,22 +38,23 @@ class TruthProgram:
     params: tuple[TruthParam, ...]
     tensors: tuple[str, ...]
     halves: bool
+    native: bool
 
 
-def write_program(name: str, function: Any, given: Collection[int] = ()) -> TruthProgram:
-    """The truth of a PrimFunc; `given`: positions of parameters whose values are not exact.
+def write_program(name: str, function: Any, given: Collection[int] = (), drifts: bool = False) -> TruthProgram:
+    """The truth of a PrimFunc; `given`: positions of parameters whose values are not exact. drifts: halves made some of them.
 
     Raises Unmodelled where it holds what no truth is made of.
     """
     infos = [read.buffer_param(function, function.params[position]) for position in given]
     inexact: set[int] = {info.key for info in infos if info is not None}
-    native = False
+    native = drifts
     while True:
         writer = _Statements(inexact, native)
         program = writer.function(name, function)
-        if writer.inexact == inexact and writer.halves == native:
+        if writer.inexact == inexact and (writer.halves or drifts) == native:
             return program
-        inexact, native = set(writer.inexact), writer.halves
+        inexact, native = set(writer.inexact), writer.halves or drifts
 
 
 class _Statements(Writer):
@@ -87,7 +88,7 @@ class _Statements(Writer):
             "  int bad = 0;", *given, *self._wrap(name, own, temporary, [pointer for _, pointer in pointers]), "}",
         ]  # fmt: skip
         names = tuple(tensor.title for tensor in sorted(self.tensors.values(), key=lambda tensor: tensor.number))
-        return TruthProgram(name, "\n".join(text), tuple(params), names, self.halves)
+        return TruthProgram(name, "\n".join(text), tuple(params), names, self.halves, self.native)
 
     def _companions(self, tensor: Tensor) -> tuple[str, ...]:
         """Ends of the names of what accompanies the values of a tensor."""

@@ -61,7 +61,7 @@ def run_program(program: TruthProgram, function: Callable[..., int], args: Seque
         if not param.tensor.exact:
             variance: np.ndarray = np.zeros(value.shape) if arg.sigma is None else np.square(arg.sigma, dtype=np.float64)
             native = (value if arg.native is None else arg.native).astype(np.float64, copy=True)
-            companions[-1] = (variance, native) if program.halves else (variance,)
+            companions[-1] = (variance, native) if program.native else (variance,)
     pointers = [
         number
         for value, others in zip(values, companions, strict=True)

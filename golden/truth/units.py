@@ -51,4 +51,5 @@ class Units:
         smallest = 2 - top  # exponent of the smallest normal number
         step = 2.0 ** max(smallest - digits, -500)  # half the distance of denormal numbers
         largest = float(np.ldexp(1 - 2.0 ** -(digits + 1), min(top, 1023)))  # what is smaller is not rounded to infinity
-        return roundoff**2 / 3, step**2 / 3, largest / 2, largest, 2.0 ** (smallest + 1) if self.flushes else 0.0
+        flushed = 2.0 ** (smallest + 1) if self.flushes else 0.0
+        return roundoff**2 / 3, step**2 / 3, largest / 2, largest, flushed, float(name == "float16")

@@ -52,6 +52,12 @@ def test_sums_take_the_type_asked_for() -> None:
         assert f'out_dtype="{accumulate}"' in with_storage(module, "float16", accumulate)["main"].script()
 
 
+def test_constants_are_rounded_once() -> None:
+    """Not by whatever pass comes to it: a weight's rounding is the same everywhere, so it is no error of a device."""
+    text = with_storage(relax_models.mobilenet(), "float16")["main"].script()
+    assert "R.astype(lv" in text and "metadata[" in text and "R.astype(metadata[" not in text
+
+
 def test_another_type_is_refused() -> None:
     with pytest.raises(adreno_sim.AdrenoSimError, match="dtype 'bfloat16': expected one of float32, float16"):
         with_storage(relax_models.convolutions(), "bfloat16")

@@ -10,9 +10,11 @@ from tvm.script import relax as R
 from tvm.script import tirx as T
 
 from adreno_sim.base.errors import AdrenoSimError
+from adreno_sim.compiler.importers.fp16_storage import with_storage
 from adreno_sim.compiler.tvm_bridge.read import return_type, type_of
 from adreno_sim.compiler.tvm_bridge.versions import import_tvm
 from adreno_sim.golden.kernel_reference import KernelReference
+from adreno_sim.golden.model_expectations import judge_in_halves
 from adreno_sim.golden.model_reference import ModelReference
 from adreno_sim.golden.truth.bound import expect
 from adreno_sim.golden.truth.kernels import KernelTruth
@@ -294,6 +296,69 @@ def test_a_whole_model_is_followed_operator_by_operator():
     wrong = native.copy()
     wrong[0, 3] += np.float16(0.01)
     assert not compare(wrong, expect(truth, dtype, UNITS)).ok
+
+
+def model(make, *inputs):
+    """A module of one function `main`, not legalised."""
+    builder = relax.BlockBuilder()
+    variables = [relax.Var(f"x{i}", R.Tensor(shape, dtype)) for i, (shape, dtype) in enumerate(inputs)]
+    with builder.function("main", variables):
+        with builder.dataflow():
+            result = builder.emit_output(make(builder, *variables))
+        builder.emit_func_output(result)
+    return builder.get()
+
+
+def test_drift_of_halves_is_followed_through_floats():
+    """A sum that stagnates in halves, then an operator in float32: nobody can give back what was lost."""
+    summed = model(
+        lambda b, x: relax.op.multiply(
+            b.emit(relax.op.astype(b.emit(relax.op.sum(x, -1)), "float32")), relax.const(np.float32(3))
+        ),
+        ((4, 8192), "float16"),
+    )
+    x = np.linspace(0.95, 1.05, 4 * 8192).astype("float16").reshape(4, 8192)
+    (truth,), (dtype,) = ModelTruth(summed).run([x], UNITS)
+    (native,) = ModelReference(summed).run([x])
+    assert dtype == "float32" and (native < 0.5 * truth.value).all()
+    assert compare(native, expect(truth, dtype, UNITS)).ok
+    assert not compare((truth.value * 4).astype("float32"), expect(truth, dtype, UNITS)).ok
+
+
+def averaged():
+    """A network whose only roundings that matter are those of its weights, the same at all of 4,096 positions."""
+    rng = np.random.default_rng(3)
+    weight = relax.const(rng.uniform(0.5, 1, (16, 4, 1, 1)).astype("float32"))
+    x = rng.uniform(1, 1.25, (1, 4, 64, 64)).astype("float16").astype("float32")
+    return model(lambda b, x: relax.op.mean(b.emit(nn.conv2d(x, weight)), [2, 3]), (x.shape, "float32")), x
+
+
+def test_weights_are_stored_in_halves_before_anything_is_computed():
+    """Rounding of a weight does not average out over positions. References saw the weights before; what follows is known."""
+    wide, x = averaged()
+    stored = with_storage(wide, "float16", "float32")
+    (native,), (unrounded,) = ModelReference(stored).run([x]), ModelReference(wide).run([x])
+    judged = judge_in_halves(stored, wide, [x], {"TVM llvm": [unrounded]}, unchecked := [], UNITS)
+    assert not unchecked and set(judged) == {"float64", "TVM llvm"}
+    (truth,), (other,) = judged["float64"], judged["TVM llvm"]
+    assert compare(native, truth).is_informative and compare(native, other).is_informative
+    assert not compare(unrounded, truth).ok, "this is the error of the weights"
+    wrong = native * np.float32(1.004)
+    assert not compare(wrong, truth).ok and not compare(wrong, other).ok
+
+
+def test_functions_of_halves_are_as_exact_as_opencl_wants_halves():
+    """pow is off by 4 ulp in half and by 16 in float, also where a twin computes halves as floats."""
+    module = primfuncs(lambda b, x: relax.op.power(x, x), ((64,), "float16"))
+    function, alone = only_function(module)
+    x = np.linspace(1.5, 4, 64).astype("float16")
+    args = [x, x, np.zeros_like(x)]
+    ulps = []
+    for units, dtype in ((Units("float16", False), "float16"), (Units("float32", False), "float32")):
+        expected = expect(KernelTruth(alone).run(function, args, units)[-1], dtype, units, drift=False)
+        ulps.append(expected.allowed / np.spacing(np.abs(expected.array)))
+    halves, twin = (float(found.max()) for found in ulps)
+    assert 4 < halves < 10 * 4 < twin < 10 * 16
 
 
 def test_a_tensor_of_no_dimensions_has_an_error_too():
