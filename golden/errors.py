@@ -1,4 +1,4 @@
-"""Why a reference of a whole model says nothing: it cannot take the model, or it does not take these inputs."""
+"""Why a reference says nothing: it cannot take the model, it does not take these inputs, or what it runs has no meaning."""
 
 from __future__ import annotations
 
@@ -11,3 +11,7 @@ class NoReferenceError(AdrenoSimError):
 
 class RefusedInputsError(AdrenoSimError):
     """The reference takes the model and refuses these inputs, as an index that is out of range."""
+
+
+class StrayAccessError(AdrenoSimError):
+    """A PrimFunc reads or writes outside of a tensor at an index that no input decides: it means nothing."""

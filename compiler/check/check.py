@@ -29,6 +29,7 @@ from ..plan.rules import DeviceRules
 from ..run.observer import Observer, Observers
 from ..run.vm import VirtualMachine
 from .allow import sort_findings
+from .golden import find_strays
 from .kernels import FirstWrong, KernelObserver
 from .offload import offload_report
 from .outputs import compare_outputs
@@ -234,6 +235,7 @@ class _Run:
                 if self.reproducer is not None and isinstance(error, DeviceError):
                     self.reproducer.write_rejected(error)
         self._split_run(observer)
+        observer.findings.add(find_strays(ready.golden, ready.compiled))
         report.kernels = observer.finish()
         self.unchecked += observer.failures
         report.subgraphs, report.kept = offload_report(ready.compiled, observer.graphs, self.device.info)

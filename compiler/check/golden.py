@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from ...base.errors import AdrenoSimError
+from ...findings import Finding, Kind
+from ...golden.errors import StrayAccessError
 from ...results.expected import Expected
 from ..artifact.golden import GoldenData
+from ..artifact.model import CompiledModel
 from ..run.observer import FunctionCall
 
 if TYPE_CHECKING:
@@ -60,12 +63,16 @@ class References:
 
 
 class LiveGolden:
-    """The model's PrimFuncs before scheduling, and its subgraphs, run on the very arguments of the call."""
+    """The model's PrimFuncs before scheduling, and its subgraphs, run on the very arguments of the call.
+
+    strays: functions whose PrimFunc accesses memory outside of its tensors whatever it is given -> which, in words.
+    """
 
     forces = False
 
     def __init__(self, reference: Reference, subgraphs: SubgraphReference | None = None):
         self.reference = reference
+        self.strays: dict[str, str] = {}
         self._subgraphs = subgraphs
 
     def knows(self, call: FunctionCall) -> bool:
@@ -74,6 +81,9 @@ class LiveGolden:
     def results(self, call: FunctionCall, args: Sequence[Argument]) -> list[Expected | None]:
         try:
             return self.reference.expect(call.function.golden, args)
+        except StrayAccessError as error:
+            self.strays[call.function.name] = str(error)
+            return [None] * len(args)
         except AdrenoSimError as error:
             raise AdrenoSimError(f"the reference of {call.function.name} (call {call.index}): {error}") from error
 
@@ -106,6 +116,18 @@ class StoredGolden:
 
     def blame(self, call: FunctionCall, values: Sequence[np.ndarray]) -> str:
         return ""
+
+
+def find_strays(golden: Golden | None, model: CompiledModel) -> list[Finding]:
+    """A finding for each function of the run whose PrimFunc means nothing, at the last of its kernels."""
+    strays = golden.strays if isinstance(golden, LiveGolden) else {}
+    found = []
+    for name, why in strays.items():
+        launches = model.host_functions[name].launches()
+        kernel = launches[-1].kernel if launches else name
+        detail: dict[str, object] = {"function": name}
+        found.append(Finding(Kind.WRONG_VALUE, f"{name} cannot be judged, nor be right: {why}", kernel, detail=detail))
+    return found
 
 
 def is_result(call: FunctionCall, position: int, before: np.ndarray, after: np.ndarray) -> bool:

@@ -387,9 +387,8 @@ class Writer:
         for number, (index, dim) in enumerate(zip(found, tensor.dims, strict=True)):
             extent = tensor.extents[number]
             if index.range is None or extent is None or index.range[0] < 0 or index.range[1] >= extent:
-                self.line(
-                    f"if (UNLIKELY((uint64_t)(int64_t){index.text} >= (uint64_t){dim})) {{ bad = {tensor.number}; goto end; }}"
-                )
+                bad = tensor.number if index.loaded else -tensor.number - 1
+                self.line(f"if (UNLIKELY((uint64_t)(int64_t){index.text} >= (uint64_t){dim})) {{ bad = {bad}; goto end; }}")
             position = f"({position}) * {dim} + {index.text}" if number else f"(int64_t){index.text}"
         at = self.let("int64_t", position)
         moved = " + ".join(index.q for index in found if index.q is not None)

@@ -11,7 +11,8 @@ from .expressions import Tensor, Writer
 from .value import FLOATS, HALVES, Unmodelled, Value, c_type
 
 NO_MEMORY = -1
-"""What a function returns where a temporary tensor does not fit; 0 = done, k > 0 = an access outside of tensor k."""
+"""What a function returns where a temporary tensor does not fit; 0 = done, k > 0 = an access outside of tensor k at an index that
+depends on what tensors hold, -k - 1 = at one that does not."""
 
 
 @dataclass(frozen=True)
@@ -193,7 +194,7 @@ class _Statements(Writer):
         known = None
         if start.range is not None and extent.range is not None:
             known = (start.range[0], max(start.range[0], start.range[1] + extent.range[1] - 1))
-        self.names[read.key(node.loop_var)] = Value(name, dtype, range=known)
+        self.names[read.key(node.loop_var)] = Value(name, dtype, loaded=start.loaded or extent.loaded, range=known)
         self.open(f"for ({type} {name} = {start.text}; {name} < ({type})({start.text} + {extent.text}); {name}++)")
 
     def write_While(self, node: Any) -> None:

@@ -9,6 +9,7 @@ from typing import Union
 import numpy as np
 
 from ...base.errors import AdrenoSimError
+from ..errors import StrayAccessError
 from .compiled import pointer
 from .program import NO_MEMORY, TruthProgram
 from .units import Units
@@ -43,7 +44,8 @@ def run_program(program: TruthProgram, function: Callable[..., int], args: Seque
     """The tensors that a program writes, by parameter; None for the others and for scalars.
 
     function: its machine code. args: before the call, in the shapes of the parameters; of one that the program takes for exact
-    only the value counts. Raises OutOfRange where an index leaves its tensor, and AdrenoSimError without memory.
+    only the value counts. Raises OutOfRange where an index leaves its tensor, StrayAccessError where no input
+    decides that, and AdrenoSimError without memory.
     """
     values: list[np.ndarray | None] = []
     companions: list[tuple[np.ndarray, ...]] = []
@@ -73,6 +75,9 @@ def run_program(program: TruthProgram, function: Callable[..., int], args: Seque
     status = function(*map(pointer, packed))
     if status == NO_MEMORY:
         raise AdrenoSimError("no memory for what its reference computes on the way")
+    if status < 0:
+        tensor = program.tensors[-status - 2]
+        raise StrayAccessError(f"its PrimFunc accesses {tensor} outside of its shape, whatever the inputs hold")
     if status:
         raise OutOfRange(
             f"on these inputs an index leaves {program.tensors[status - 1]}; give inputs that suit the model (--input)"

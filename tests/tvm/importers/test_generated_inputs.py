@@ -17,10 +17,12 @@ from adreno_sim.compiler.compile import compile_model
 from adreno_sim.compiler.importers import inputs
 from adreno_sim.compiler.importers.inputs import make_inputs
 from adreno_sim.compiler.importers.load import load_model
+from adreno_sim.compiler.tvm_bridge.versions import tvm_series
 from adreno_sim.golden.errors import RefusedInputsError
 from adreno_sim.golden.model_reference import run_onnx
 
 pytestmark = pytest.mark.tvm
+gathers = pytest.mark.skipif(tvm_series() == "0.25", reason="its FoldConstant dies on the shape that an ONNX Gather asks for")
 
 
 @I.ir_module
@@ -211,12 +213,14 @@ def onnx_gather(tmp_path, index, nodes, count=7):
     return path
 
 
+@gathers
 def test_gather_is_given_indices_that_onnxruntime_takes(tmp_path):
     pytest.importorskip("onnxruntime")
     report = adreno_sim.check(onnx_gather(tmp_path, "ids", []))
     assert report.ok and {output.reference for output in report.outputs} == {"TVM llvm", "ONNX Runtime"}
 
 
+@gathers
 def test_indices_that_no_range_fits_are_no_finding(tmp_path, capsys):
     """A sum, which intervals do not follow: that of what is drawn is too large."""
     onnx = pytest.importorskip("onnx")
@@ -236,6 +240,7 @@ def test_onnxruntime_refuses_inputs_otherwise_than_models(tmp_path):
     assert run_onnx(model, {"ids": np.full(7, -5)})[0].shape == (7, 8)
 
 
+@gathers
 def test_what_a_reference_refuses_of_generated_inputs_is_no_finding(tmp_path, monkeypatch):
     """The range checks are off, as where they do not know an operator: the refusal of ONNX Runtime ends the check."""
     pytest.importorskip("onnxruntime")

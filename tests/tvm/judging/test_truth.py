@@ -9,10 +9,12 @@ from tvm.script import ir as I
 from tvm.script import relax as R
 from tvm.script import tirx as T
 
+from adreno_sim import check
 from adreno_sim.base.errors import AdrenoSimError
 from adreno_sim.compiler.importers.fp16_storage import with_storage
 from adreno_sim.compiler.tvm_bridge.read import return_type, type_of
 from adreno_sim.compiler.tvm_bridge.versions import import_tvm
+from adreno_sim.findings import Kind
 from adreno_sim.golden.kernel_reference import KernelReference
 from adreno_sim.golden.model_expectations import judge_in_halves
 from adreno_sim.golden.model_reference import ModelReference
@@ -260,6 +262,31 @@ def test_an_index_outside_of_its_tensor_is_told_and_reads_nothing():
     if "fast" not in function:
         with pytest.raises(AdrenoSimError, match=r"an index leaves .*--input"):
             truth.run(function, [x, np.array([0, 1 << 20, 3], "int32"), empty], UNITS)
+
+
+@I.ir_module
+class Stray:
+    @T.prim_func(s_tir=True)
+    def last(x: T.Buffer((4,), "float32"), y: T.Buffer((4,), "float32")):
+        for i in range(4):
+            with T.sblock("b"):
+                v = T.axis.remap("S", [i])
+                y[v] = x[v] + x[v + 1]
+
+    @R.function
+    def main(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+        cls = Stray
+        with R.dataflow():
+            y = R.call_tir(cls.last, (x,), R.Tensor((4,), "float32"))
+            R.output(y)
+        return y
+
+
+def test_a_function_that_leaves_its_tensor_whatever_it_is_given_is_the_finding():
+    """Other inputs would not help: the function is wrong, as stock layouts of grouped convolutions make some."""
+    report = check(Stray, target="buffer")
+    (finding,) = [found for found in report.findings if found.kind is Kind.WRONG_VALUE and found.kernel == "last_kernel"]
+    assert "accesses x outside of its shape, whatever the inputs hold" in finding.message and report.exit_code == 1
 
 
 @I.ir_module
