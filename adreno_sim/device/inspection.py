@@ -85,8 +85,14 @@ class Inspectable(Protocol):
         ...
 
 
+def find_inspectable(device: object) -> Inspectable | None:
+    """Returns `device` as one that shows its inside; None for a real device."""
+    return device if isinstance(device, Inspectable) else None
+
+
 def require_inspectable(device: object, name: str, option: str) -> Inspectable:
     """Returns `device` as one that shows its inside. OptionError, naming `option`, for a real device `name`."""
-    if not isinstance(device, Inspectable):
+    found = find_inspectable(device)
+    if found is None:
         raise OptionError(option, f"{name} is a real device, which does not show how it compiles a kernel")
-    return device
+    return found

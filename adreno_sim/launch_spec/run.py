@@ -15,7 +15,7 @@ from ..backends.open import open_device
 from ..base.allow import AllowEntry, apply
 from ..base.bounded_read import read_text
 from ..base.errors import AdrenoSimError, DeviceError
-from ..device.inspection import IR, PROOFS, Inside, Inspectable, require_inspectable
+from ..device.inspection import IR, PROOFS, Inside, find_inspectable, require_inspectable
 from ..device.protocol import Device, Kernel, LaunchResult, Watch, refuse_checks
 from ..findings import Finding, Kind
 from ..results.comparison import Comparison, compare
@@ -138,8 +138,9 @@ class _Run:
         return f"{self.spec.options} -I {shlex.quote(str(self.path.resolve().parent))}"
 
     def _launch(self, kernel: Kernel, report: LaunchReport) -> None:
-        if IR in self.inside.wanted and isinstance(self.device, Inspectable):
-            self.inside.ir = self.device.print_ir(kernel)
+        inspectable = find_inspectable(self.device)
+        if IR in self.inside.wanted and inspectable is not None:
+            self.inside.ir = inspectable.print_ir(kernel)
         bound = BoundArguments(self.device, self.spec, kernel.params)
         bound.fill()
         self._prove(kernel, bound, report)
@@ -157,10 +158,11 @@ class _Run:
     def _prove(self, kernel: Kernel, bound: BoundArguments, report: LaunchReport) -> None:
         """Ask what is proven of the launch if that is wanted. A device that does not know says nothing."""
         dumped = PROOFS in self.inside.wanted
-        if not isinstance(self.device, Inspectable) or not (dumped or self.explain):
+        inspectable = find_inspectable(self.device)
+        if inspectable is None or not (dumped or self.explain):
             return
         try:
-            proofs = self.device.explain(kernel, self.spec.global_size, self.spec.local_size, bound.values)
+            proofs = inspectable.explain(kernel, self.spec.global_size, self.spec.local_size, bound.values)
         except DeviceError as error:
             raise as_rejected_call(error) from None
         self.inside.proofs = proofs if dumped else None

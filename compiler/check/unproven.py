@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...device.inspection import AccessProof, Inspectable
+from ...device.inspection import AccessProof, find_inspectable
 from ...device.protocol import LaunchResult
 from ..run.observer import LaunchCall
 
@@ -19,10 +19,10 @@ class UnprovenAccesses:
 
     def add(self, launch: LaunchCall, result: LaunchResult) -> None:
         """Asks the device why, where a launch left accesses unproven. A device that cannot say is not asked."""
-        counts, device = result.accesses, launch.call.device
-        if counts is None or counts.proven_places == counts.places or not isinstance(device, Inspectable):
+        counts, inspectable = result.accesses, find_inspectable(launch.call.device)
+        if counts is None or counts.proven_places == counts.places or inspectable is None:
             return
-        proofs = device.explain(launch.kernel, launch.global_size, launch.local_size, launch.args)
+        proofs = inspectable.explain(launch.kernel, launch.global_size, launch.local_size, launch.args)
         known = self._known.setdefault(launch.code.name, {})
         for access in proofs.unproven:
             known.setdefault((access.place, access.access, access.target), access)
