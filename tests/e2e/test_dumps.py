@@ -158,7 +158,7 @@ def test_what_is_refused(folder, capsys, args, said):
 @pytest.mark.device
 def test_a_real_device_does_not_show_its_inside(folder, intel):
     """In a process of its own: in one OpenCL's loader is set up once."""
-    words = ["kernel", "k.cl", "--launch", "k.toml", "--dump", "ir", "--device", "cl:intel"]
+    words = ["kernel", "--launch", "launch.toml", "--dump", "ir", "--device", "cl:intel"]
     program = "import sys; from adreno_sim.cli.main import main; sys.exit(main(sys.argv[1:]))"
     done = subprocess.run([sys.executable, "-c", program, *words], capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 2 and done.stdout == "" and done.stderr.startswith("error: --dump: ")
