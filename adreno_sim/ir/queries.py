@@ -55,3 +55,12 @@ def globals_of(function: ir.Function) -> list[ir.Global]:
                 if not isinstance(operand, ir.Instr):
                     visit(operand)
     return list(found.values())
+
+
+def type_of_variable(pointer: ir.Value) -> ir.Type | None:
+    """Returns the type of the variable at whose start `pointer` is, if it is the variable itself."""
+    if isinstance(pointer, ir.Instr):
+        return pointer.elem if pointer.op == "alloca" else None
+    if isinstance(pointer, ir.Const) and isinstance(pointer.value, ir.GlobalOffset):
+        return pointer.value.target.type if pointer.value.offset == 0 else None
+    return pointer.type if isinstance(pointer, ir.Global) else None

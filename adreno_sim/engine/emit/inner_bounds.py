@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from ...findings import Kind
 from ...ir import ir, llvm_types
 from ...ir.provenance import Ptr
+from ...ir.queries import type_of_variable
 from .diagnostic_sites import DiagnosticSite
 from .emitter import Emitter
 
@@ -51,15 +52,9 @@ def _emit_check(e: Emitter, array: ir.Array, index: str | int, nbytes: int | Non
 
 def is_whole_variable(gep: ir.Instr, level: int) -> bool:
     """Returns whether the indexed array is a whole variable, whose bounds are those of the object."""
-    pointer, first = gep.operands[0], gep.operands[1]
-    variable = (isinstance(pointer, ir.Instr) and pointer.op == "alloca") or _is_global(pointer)
-    return variable and level == 1 and isinstance(first, ir.Const) and first.value == 0
-
-
-def _is_global(pointer: ir.Value) -> bool:
-    if isinstance(pointer, ir.Const) and isinstance(pointer.value, ir.GlobalOffset):
-        return pointer.value.offset == 0
-    return isinstance(pointer, ir.Global)
+    first = gep.operands[1]
+    whole = gep.elem is not None and type_of_variable(gep.operands[0]) == gep.elem  # else it is the variable's first row
+    return whole and level == 1 and isinstance(first, ir.Const) and first.value == 0
 
 
 def is_open_ended(gep: ir.Instr, step: IndexStep) -> bool:

@@ -13,7 +13,7 @@ from ...ir import ir
 from ...ir.memory_ops import address_operands, touches_memory
 from ...ir.mod_ref import written_arguments
 from ...ir.printer import place_text
-from ...ir.queries import may_leave_vector
+from ...ir.queries import may_leave_vector, type_of_variable
 from ..abi.launch_facts import LaunchFacts
 from ..abi.specialization import Specialization
 from ..analysis.affine import bits_of, signed_range
@@ -59,18 +59,9 @@ def _explain(function: ir.Function, spec: Specialization, facts: LaunchFacts) ->
 def _is_access(instr: ir.Instr) -> bool:
     """Returns True if `instr` accesses memory, an element of a vector, or an array that is not the whole variable."""
     if instr.op == "gep":
-        whole = len(instr.operands) == 3 and _type_of_variable(instr.operands[0]) == instr.elem
+        whole = len(instr.operands) == 3 and type_of_variable(instr.operands[0]) == instr.elem
         return not whole and any(not isinstance(index, ir.Const) for index in instr.operands[2:])
     return touches_memory(instr) or may_leave_vector(instr)
-
-
-def _type_of_variable(pointer: ir.Value) -> ir.Type | None:
-    """Returns the type of the variable at whose start `pointer` is, if it is the variable itself."""
-    if isinstance(pointer, ir.Instr):
-        return pointer.elem if pointer.op == "alloca" else None
-    if isinstance(pointer, ir.Const) and isinstance(pointer.value, ir.GlobalOffset):
-        return pointer.value.target.type if pointer.value.offset == 0 else None
-    return pointer.type if isinstance(pointer, ir.Global) else None
 
 
 class _Explainer:

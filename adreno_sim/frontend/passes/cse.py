@@ -73,7 +73,7 @@ def _needs_no_index_check(gep: Instr) -> bool:
     pointer, first, *more = gep.operands
     if len(more) != 1:
         return not more
-    whole = isinstance(pointer, Instr) and pointer.op == "alloca"
+    whole = isinstance(pointer, Instr) and pointer.op == "alloca" and pointer.elem == gep.elem
     return whole and isinstance(first, Const) and first.value == 0
 
 
