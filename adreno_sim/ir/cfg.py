@@ -10,15 +10,6 @@ from .ir import Block, Const, Function, Instr, Value
 _Item = TypeVar("_Item")
 
 
-def predecessors(blocks: list[Block]) -> dict[Block, list[Block]]:
-    """Maps each block to the sources of its incoming edges, one entry per edge."""
-    found: dict[Block, list[Block]] = {block: [] for block in blocks}
-    for block in blocks:
-        for successor in block.successors:
-            found[successor].append(block)
-    return found
-
-
 def reachable_from(start: Block, stop: Block | None = None) -> set[Block]:
     """Returns the blocks reachable from the successors of `start` without passing `stop`. `start` is included if it is in a
     cycle."""
@@ -160,6 +151,15 @@ class _Linked(Protocol):
 
 
 Node = TypeVar("Node", bound=_Linked)
+
+
+def predecessors(nodes: Sequence[Node]) -> dict[Node, list[Node]]:
+    """Maps each node to the sources of its incoming edges, one entry per edge. No edge leads out of `nodes`."""
+    found: dict[Node, list[Node]] = {node: [] for node in nodes}
+    for node in nodes:
+        for successor in node.successors:
+            found[successor].append(node)
+    return found
 
 
 def reverse_postorder(start: Node) -> list[Node]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Generic
 
 from . import ir
-from .cfg import Node, reverse_postorder
+from .cfg import Node, predecessors, reverse_postorder
 
 
 class DominatorTree(Generic[Node]):
@@ -17,10 +17,7 @@ class DominatorTree(Generic[Node]):
 
     def __init__(self, order: Sequence[Node]):
         self.order = list(order)
-        self.predecessors: dict[int, list[Node]] = {id(node): [] for node in order}
-        for node in order:
-            for successor in node.successors:
-                self.predecessors[id(successor)].append(node)
+        self.predecessors = {id(node): sources for node, sources in predecessors(order).items()}
         self._position = {id(node): number for number, node in enumerate(order)}
         self._parent = self._find_parents()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from .cfg import Node
 from .dominators import DominatorTree
@@ -25,18 +25,22 @@ def natural_loops(tree: DominatorTree[Node]) -> dict[Node, set[Node]] | None:
     edges = back_edges(tree.order)
     if not all(tree.dominates(head, tail) for tail, head in edges):
         return None
+    sources = {node: tree.predecessors[id(node)] for node in tree.order}
     bodies: dict[Node, set[Node]] = {}
     for tail, head in edges:
-        bodies.setdefault(head, {head}).update(loop_body(tree, tail, head))
+        bodies.setdefault(head, {head}).update(loop_body(sources, tail, head))
     return bodies
 
 
-def loop_body(tree: DominatorTree[Node], tail: Node, head: Node) -> set[Node]:
-    """Returns the nodes of the loop of one back edge: those that reach `tail` without passing `head`."""
+def loop_body(sources: Mapping[Node, Sequence[Node]], tail: Node, head: Node) -> set[Node]:
+    """Returns the nodes of the loop of one back edge: those that reach `tail` without passing `head`.
+
+    sources: the predecessors of every node.
+    """
     body, work = {head}, [tail]
     while work:
         node = work.pop()
         if node not in body:
             body.add(node)
-            work += tree.predecessors[id(node)]
+            work += sources[node]
     return body

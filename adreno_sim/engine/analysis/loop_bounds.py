@@ -6,8 +6,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from ...ir import ir
-from ...ir.cfg import reverse_postorder
-from ...ir.dominators import DominatorTree
+from ...ir.cfg import predecessors, reverse_postorder
 from ...ir.loops import back_edges, loop_body
 from .failures import attempt
 from .segments import Graph, ScopeOf, Segment
@@ -33,10 +32,10 @@ def polled_edges(order: list[Segment]) -> set[tuple[Segment, Segment]]:
 
 
 def _find_polled(order: list[Segment], edges: Collection[tuple[Segment, Segment]]) -> set[tuple[Segment, Segment]]:
-    tree = DominatorTree(order)
+    sources = predecessors(order)
     bodies: dict[Segment, set[Segment]] = {}
     for tail, head in edges:
-        bodies.setdefault(head, {head}).update(loop_body(tree, tail, head))
+        bodies.setdefault(head, {head}).update(loop_body(sources, tail, head))
     trips = {head: trip_count(head, body) for head, body in bodies.items()}
     return {(tail, head) for tail, head in edges if not _is_short(head, bodies, trips)}
 
@@ -54,11 +53,11 @@ def _is_short(head: Segment, bodies: dict[Segment, set[Segment]], trips: dict[Se
 def counted_exits(head: Segment, order: list[Segment]) -> Iterator[tuple[ir.Instr, ir.Value, str, int]]:
     """Yields the induction variables that the test in the loop header bounds: phi, bound, predicate that continues the loop,
     step."""
-    tree = DominatorTree(order)
+    sources = predecessors(order)
     body: set[Segment] = set()
     for tail, target in back_edges(order):
         if target is head:
-            body |= loop_body(tree, tail, head)
+            body |= loop_body(sources, tail, head)
     blocks = {id(s.block) for s in body}
     last = head.block.instrs[-1]
     if last.op != "condbr" or head.sync is not None or all(s in body for s in head.successors):

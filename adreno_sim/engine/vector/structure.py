@@ -115,11 +115,6 @@ class Structure:
 
     def __init__(self, order: list[Segment]):
         self.order = order
-        self.position = {s: i for i, s in enumerate(order)}
-        self.before: dict[Segment, list[Segment]] = {s: [] for s in order}
-        for segment in order:
-            for successor in segment.successors:
-                self.before[successor].append(segment)
         self._tree = DominatorTree(order)
         self.loops = self._loops()
         self.innermost: dict[Segment, Loop | None] = dict.fromkeys(order)
