@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import ctypes.util
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -28,15 +28,21 @@ def prelude() -> str:
     return Path(__file__).with_name("prelude.c").read_text(encoding="utf-8")
 
 
+Function = Callable[..., int]
+"""The machine code of a program; `run_program` knows its arguments."""
+
+
 class CompiledTruths:
-    """The functions of several programs, in their order."""
+    """Machine code of several programs. functions: by the name of the program; they live as long as this object."""
 
     def __init__(self, programs: Sequence[TruthProgram]):
         table = ", ".join(f"(void *)&{program.name}" for program in programs)
         text = "\n".join([prelude(), *(program.text for program in programs), f"void *const {TABLE}[] = {{{table}}};"])
         self._loaded: Loaded = machine().load(_object_of(text), TABLE, _libm())
         addresses = (ctypes.c_void_p * len(programs)).from_address(self._loaded.address)
-        self.functions = [_PROTOTYPE(address or 0) for address in addresses]
+        self.functions: dict[str, Function] = {
+            program.name: _PROTOTYPE(address or 0) for program, address in zip(programs, addresses, strict=True)
+        }
 
 
 _PROTOTYPE = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * 4)

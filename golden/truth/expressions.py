@@ -12,7 +12,7 @@ import numpy as np
 
 from ...compiler.tvm_bridge import read
 from . import functions
-from .value import FLOATS, HALVES, Unmodelled, Value, c_type, literal, round_native, round_to, unit
+from .value import DIGITS, FLOATS, HALVES, Unmodelled, Value, c_type, literal, round_native, round_to, unit
 
 MOST_LINES = 200_000
 """Lines of C that one function may take."""
@@ -286,7 +286,7 @@ class Writer:
             return self._to_int(a, dtype)
         if dtype in FLOATS:
             v = self.let("double", a.text)
-            exact = a.dtype == "bool" or _bits(a.dtype) <= _DIGITS[dtype]
+            exact = a.dtype == "bool" or _bits(a.dtype) <= DIGITS[dtype]
             return Value(v, dtype, a.q, loaded=a.loaded) if exact else self._from_int(v, a, dtype)
         if dtype == "bool":
             return self.compare("!=", a, Value("0", a.dtype))
@@ -298,7 +298,7 @@ class Writer:
     def _from_int(self, v: str, a: Value, dtype: str) -> Value:
         """Small integers are exact; a larger one is rounded."""
         wide = f"rounded({v}, {a.variance}, 1.0, {unit(dtype)})"
-        q = self.let("double", f"fabs({v}) <= {2.0 ** _DIGITS[dtype]} ? {a.variance} : {wide}")
+        q = self.let("double", f"fabs({v}) <= {2.0 ** DIGITS[dtype]} ? {a.variance} : {wide}")
         return Value(v, dtype, q, self.let("double", round_native(v, dtype)) if self.native else None, a.loaded)
 
     def _to_int(self, a: Value, dtype: str) -> Value:
@@ -404,8 +404,6 @@ _BITS = {"shift_left": "shl", "shift_right": "shr", "bitwise_and": "and", "bitwi
 _BIT_NODES = {"LShift": "shl", "RShift": "shr", "BitwiseAnd": "and", "BitwiseOr": "or", "BitwiseXor": "xor"}
 """The same as expressions of their own, from 0.27 on."""
 _DIVIDE = {"Div": "truncdiv", "Mod": "truncmod", "FloorDiv": "floordiv", "FloorMod": "floormod"}
-_DIGITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
-"""Bits of a float type's significand."""
 
 
 def combine(kind: str, a: Value, b: Value) -> tuple[int, int] | None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -37,9 +37,8 @@ class KernelTruth:
         return name in self.programs
 
     @cached_property
-    def _functions(self) -> Mapping[str, Any]:
-        compiled = CompiledTruths(list(self.programs.values()))
-        return dict(zip(self.programs, compiled.functions, strict=True)) | {"": compiled}
+    def _compiled(self) -> CompiledTruths:
+        return CompiledTruths(list(self.programs.values()))
 
     def run(self, name: str, args: Sequence[Argument], units: Units) -> list[Truth | None]:
         """What `name` makes of `args`, by parameter: None for a scalar and for a tensor that it does not write.
@@ -52,6 +51,6 @@ class KernelTruth:
         known: list[Truth | None] | None = result_cache.load(key)
         if known is None:
             given = [Truth(a) if isinstance(a, np.ndarray) else a for a in plain]
-            known = run_program(program, self._functions[name], given, units)
+            known = run_program(program, self._compiled.functions[program.name], given, units)
             result_cache.store(key, known)
         return known

@@ -10,6 +10,7 @@ import numpy as np
 
 from ...compiler.tvm_bridge import read
 from ...compiler.tvm_bridge.versions import constant_array, import_tvm, shape_values, type_arguments
+from .. import result_cache
 from .compiled import CompiledTruths
 from .program import TruthProgram, write_program
 from .run import Given, Truth, run_program
@@ -56,6 +57,15 @@ class _Plan:
         self.native.append(native)
         return len(self.exact) - 1
 
+    def content(self) -> list[object]:
+        """All that its outputs depend on besides the inputs, for the key of a cache."""
+        return [
+            *(program.text for program in self.programs),
+            self.steps,
+            self.result,
+            *(part for item in self.constants.items() for part in item),
+        ]
+
 
 class ModelTruth:
     """A module without any pass for a device; operators as TVM legalises them for inference."""
@@ -68,25 +78,35 @@ class ModelTruth:
         """Outputs of `function` and their types, tuples flattened. Raises Unmodelled where it holds what no truth is made of."""
         functions = {str(var.name_hint): found for var, found in self._module.functions_items()}
         plan = _Planner(functions).plan(function, inputs)
-        compiled = CompiledTruths(plan.programs)
-        tensors = {number: Truth(np.asarray(array)) for number, array in enumerate(inputs)}
-        kept = set(_flatten(plan.result))
-        for index, step in enumerate(plan.steps):
-            for number in step.args:
-                if number not in tensors:
-                    tensors[number] = Truth(plan.constants[number])
-            made = [Truth(np.zeros(shape, dtype)) for shape, dtype in step.results]
-            args: list[Given] = [*(tensors[number] for number in step.args), *made, *step.sizes]
-            found = run_program(plan.programs[step.program], compiled.functions[step.program], args, units)
-            for offset in range(len(made)):
-                result = found[len(step.args) + offset]
-                tensors[step.first + offset] = made[offset] if result is None else result
-            for number in step.args:
-                if plan.last_use[number] == index and number not in kept:
-                    tensors.pop(number, None)
-        outputs = _flatten(plan.result)
-        truths = [tensors[number] if number in tensors else Truth(plan.constants[number]) for number in outputs]
-        return truths, [plan.dtypes[number] for number in outputs]
+        key = result_cache.key_of("model truth", units, *plan.content(), *inputs)
+        truths: list[Truth] | None = result_cache.load(key)
+        if truths is None:
+            truths = _follow(plan, inputs, units)
+            result_cache.store(key, truths)
+        return truths, [plan.dtypes[number] for number in _flatten(plan.result)]
+
+
+def _follow(plan: _Plan, inputs: Sequence[np.ndarray], units: Units) -> list[Truth]:
+    """The outputs of a planned function, call by call; a tensor is let go after its last use."""
+    compiled = CompiledTruths(plan.programs)
+    tensors = {number: Truth(np.asarray(array)) for number, array in enumerate(inputs)}
+    outputs = _flatten(plan.result)
+    kept = set(outputs)
+    for index, step in enumerate(plan.steps):
+        for number in step.args:
+            if number not in tensors:
+                tensors[number] = Truth(plan.constants[number])
+        made = [Truth(np.zeros(shape, dtype)) for shape, dtype in step.results]
+        args: list[Given] = [*(tensors[number] for number in step.args), *made, *step.sizes]
+        program = plan.programs[step.program]
+        found = run_program(program, compiled.functions[program.name], args, units)
+        for offset in range(len(made)):
+            result = found[len(step.args) + offset]
+            tensors[step.first + offset] = made[offset] if result is None else result
+        for number in step.args:
+            if plan.last_use[number] == index and number not in kept:
+                tensors.pop(number, None)
+    return [tensors[number] if number in tensors else Truth(plan.constants[number]) for number in outputs]
 
 
 def _flatten(place: Place) -> list[int]:

@@ -11,10 +11,10 @@ typedef uint8_t bool_t;
 
 void *calloc(unsigned long, unsigned long);
 void free(void *);
-double exp(double), exp2(double), log(double), log2(double), log10(double), log1p(double), expm1(double);
+double exp(double), exp2(double), log(double), log2(double), log10(double), log1p(double);
 double sin(double), cos(double), tan(double), asin(double), acos(double), atan(double), sinh(double), cosh(double);
-double tanh(double), asinh(double), acosh(double), atanh(double), erf(double), pow(double, double), fmod(double, double);
-double atan2(double, double), floor(double), ceil(double), trunc(double), round(double), nearbyint(double);
+double tanh(double), asinh(double), acosh(double), atanh(double), erf(double), pow(double, double);
+double floor(double), ceil(double), trunc(double), round(double), nearbyint(double);
 #define sqrt __builtin_sqrt
 #define fabs __builtin_fabs
 #define INF __builtin_inf()

@@ -67,7 +67,6 @@ class _Statements(Writer):
         self.halves = False
         self._bound: set[int] = set()
         self._dims = 0
-        self._allocations: list[str] = []
 
     def function(self, name: str, function: Any) -> TruthProgram:
         """Two C functions: one with every tensor as a parameter of its own (only so does clang know that they lie apart), and

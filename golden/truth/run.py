@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Union
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from ...base.errors import AdrenoSimError
 from ..errors import StrayAccessError
-from .compiled import pointer
+from .compiled import Function, pointer
 from .program import NO_MEMORY, TruthProgram
 from .units import Units
 from .value import FLOATS
@@ -40,7 +40,7 @@ Given = Union[Truth, int, float]
 """An argument: a tensor, or a scalar."""
 
 
-def run_program(program: TruthProgram, function: Callable[..., int], args: Sequence[Given], units: Units) -> list[Truth | None]:
+def run_program(program: TruthProgram, function: Function, args: Sequence[Given], units: Units) -> list[Truth | None]:
     """The tensors that a program writes, by parameter; None for the others and for scalars.
 
     function: its machine code. args: before the call, in the shapes of the parameters; of one that the program takes for exact

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...device.protocol import DeviceInfo
-from .value import FLOATS
+from .value import DIGITS, FLOATS
 
 WIDE = "wide"
 """A double that is judged as a float of 32 digits. Its errors must be 2^-8 of those of a float; as it has 53 digits, neither
 another order of operations nor cancellation takes the 21 that are between."""
 
-_DIGITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53, WIDE: 32}
+_DIGITS = {**DIGITS, WIDE: 32}
 _LARGEST_EXPONENT = {"float16": 16, "bfloat16": 128, "float32": 128, "float64": 1024, WIDE: 1024}
 
 

@@ -9,6 +9,9 @@ import numpy as np
 FLOATS = ("float16", "bfloat16", "float32", "float64")
 """Float types, in the order of the units that a truth is given."""
 
+DIGITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
+"""Bits of a float type's significand."""
+
 HALVES = ("float16", "bfloat16")
 
 _C_TYPES = {"bool": "bool_t"} | {f"{sign}int{bits}": f"{sign}int{bits}_t" for sign in ("", "u") for bits in (8, 16, 32, 64)}

@@ -18,6 +18,7 @@ from adreno_sim.findings import Kind
 from adreno_sim.golden.kernel_reference import KernelReference
 from adreno_sim.golden.model_expectations import judge_in_halves
 from adreno_sim.golden.model_reference import ModelReference
+from adreno_sim.golden.truth import model as truth_model
 from adreno_sim.golden.truth.bound import expect
 from adreno_sim.golden.truth.kernels import KernelTruth
 from adreno_sim.golden.truth.model import ModelTruth
@@ -28,15 +29,20 @@ from adreno_sim.results.expected import Expected
 nn = relax.op.nn
 
 
-def primfuncs(make, *inputs):
-    """A module of the PrimFuncs of `make(builder, *vars)`, legalised."""
+def model(make, *inputs):
+    """A module of one function `main`, not legalised."""
     builder = relax.BlockBuilder()
     variables = [relax.Var(f"x{i}", R.Tensor(shape, dtype)) for i, (shape, dtype) in enumerate(inputs)]
     with builder.function("main", variables):
         with builder.dataflow():
             result = builder.emit_output(make(builder, *variables))
         builder.emit_func_output(result)
-    return relax.transform.LegalizeOps()(relax.transform.DecomposeOpsForInference()(builder.get()))
+    return builder.get()
+
+
+def primfuncs(make, *inputs):
+    """A module of the PrimFuncs of `make(builder, *vars)`, legalised."""
+    return relax.transform.LegalizeOps()(relax.transform.DecomposeOpsForInference()(model(make, *inputs)))
 
 
 def only_function(module):
@@ -217,19 +223,14 @@ def test_a_mask_that_takes_halves_out_of_their_range_is_judged():
     def make(b, x, m):
         return b.emit(nn.softmax(b.emit(relax.op.add(x, m)), -1))
 
-    builder = relax.BlockBuilder()
-    x, m = (relax.Var(name, R.Tensor((16, 16), "float16")) for name in "xm")
-    with builder.function("main", [x, m]):
-        with builder.dataflow():
-            out = builder.emit_output(make(builder, x, m))
-        builder.emit_func_output(out)
+    masked = model(make, ((16, 16), "float16"), ((16, 16), "float16"))
     mask = np.zeros((16, 16), "float16")
     mask[np.triu_indices(16, 1)] = -65504
     scores = (np.random.default_rng(0).standard_normal((16, 16)) * 8).astype("float16")
     assert (scores < -16).any()
-    (truth,), (dtype,) = ModelTruth(builder.get()).run([scores, mask], UNITS)
+    (truth,), (dtype,) = ModelTruth(masked).run([scores, mask], UNITS)
     expected = expect(truth, dtype, UNITS)
-    (native,) = ModelReference(builder.get()).run([scores, mask])
+    (native,) = ModelReference(masked).run([scores, mask])
     assert compare(native, expected).is_informative
     native[5, 2] += np.float16(0.01)
     assert not compare(native, expected).ok
@@ -309,31 +310,15 @@ def test_a_whole_model_is_followed_operator_by_operator():
         y = b.emit(nn.relu(b.emit(nn.conv2d(x, relax.const(WEIGHT.astype("float16")), padding=1))))
         return b.emit(nn.softmax(b.emit(relax.op.mean(y, [2, 3])), -1))
 
-    builder = relax.BlockBuilder()
-    x = relax.Var("x", R.Tensor((1, 8, 12, 12), "float16"))
-    with builder.function("main", [x]):
-        with builder.dataflow():
-            out = builder.emit_output(make(builder, x))
-        builder.emit_func_output(out)
+    network = model(make, ((1, 8, 12, 12), "float16"))
     data = np.random.default_rng(1).standard_normal((1, 8, 12, 12)).astype("float16")
-    (truth,), (dtype,) = ModelTruth(builder.get()).run([data], UNITS)
-    (native,) = ModelReference(builder.get()).run([data])
+    (truth,), (dtype,) = ModelTruth(network).run([data], UNITS)
+    (native,) = ModelReference(network).run([data])
     assert dtype == "float16" and truth.native is not None
     assert compare(native, expect(truth, dtype, UNITS)).is_informative
     wrong = native.copy()
     wrong[0, 3] += np.float16(0.01)
     assert not compare(wrong, expect(truth, dtype, UNITS)).ok
-
-
-def model(make, *inputs):
-    """A module of one function `main`, not legalised."""
-    builder = relax.BlockBuilder()
-    variables = [relax.Var(f"x{i}", R.Tensor(shape, dtype)) for i, (shape, dtype) in enumerate(inputs)]
-    with builder.function("main", variables):
-        with builder.dataflow():
-            result = builder.emit_output(make(builder, *variables))
-        builder.emit_func_output(result)
-    return builder.get()
 
 
 def test_drift_of_halves_is_followed_through_floats():
@@ -391,3 +376,20 @@ def test_functions_of_halves_are_as_exact_as_opencl_wants_halves():
 def test_a_tensor_of_no_dimensions_has_an_error_too():
     expected = Expected(np.float16(3).reshape(()), np.array(3.0), np.array(0.01))
     assert compare(np.float16(3.001).reshape(()), expected).ok and not compare(np.float16(3.1).reshape(()), expected).ok
+
+
+def test_outputs_without_rounding_are_kept_on_disk(tmp_path, monkeypatch):
+    """Found again for the same weights and inputs; other ones are computed."""
+    monkeypatch.setenv("ADRENO_SIM_CACHE_DIR", str(tmp_path))
+    monkeypatch.delenv("ADRENO_SIM_CACHE", raising=False)
+    runs = []
+    follow = truth_model._follow
+    monkeypatch.setattr(truth_model, "_follow", lambda *args: runs.append(1) or follow(*args))
+    x = np.ones((4, 8), "float16")
+
+    def outputs(weight, data):
+        scaled = model(lambda b, x: relax.op.multiply(x, relax.const(np.full((4, 8), weight, "float16"))), ((4, 8), "float16"))
+        return ModelTruth(scaled).run([data], UNITS)[0][0].value[0, 0]
+
+    assert [outputs(2, x), outputs(2, x)] == [2, 2] and len(runs) == 1
+    assert [outputs(3, x), outputs(3, 2 * x)] == [3, 6] and len(runs) == 3
