@@ -11,12 +11,12 @@ from ..findings import Kind
 from ..ir import ir, llvm_types
 from ..ir.provenance import Provenance
 from ..ir.queries import globals_of, object_align, private_bytes
-from . import builtins, vector  # noqa: F401 (built-ins register themselves)
+from . import builtins, checks, vector  # noqa: F401 (built-ins register themselves)
 from .abi import argument_block
 from .abi.specialization import LocalArg, Specialization
 from .analysis.failures import attempt, collect
 from .analysis.loop_bounds import needs_no_watchdog
-from .analysis.parallel_regions import ParallelRegion, RegionPlan
+from .analysis.parallel_regions import RegionPlan
 from .analysis.segments import Graph
 from .emit import sync_points
 from .emit.collectives import combine_function, is_collective
@@ -26,7 +26,6 @@ from .emit.region import STACK_LIMIT, KernelPlan, RegionEmitter, value_bytes
 from .emit.unit import PrintCall, Unit
 from .llvm import objects
 from .llvm.inlining import mark_inlined
-from .shadow import ShadowInstrumentation, ShadowPlan, runtime
 
 MOST_GROUP_MEMORY = 1 << 30
 """The most bytes that a work-group's private and local variables may take; each worker holds as many."""
@@ -83,7 +82,7 @@ def _emit_suitable(kernel: ir.Function, spec: Specialization) -> ModuleText:
 def _emit_vectors(kernel: ir.Function, spec: Specialization) -> ModuleText | str:
     """Returns vector code, or why there can be none."""
     try:
-        return _emit(kernel, spec, vector.plan, vector.region_functions)
+        return _emit(kernel, spec, _plan_vectors, vector.region_functions)
     except vector.NotVectorizable as unsuitable:
         return str(unsuitable)
 
@@ -110,8 +109,8 @@ def _emit(kernel: ir.Function, spec: Specialization, planner: Planner, writer: W
     unit.functions += writer(plan)
     for number in plan.collective:
         unit.functions.append(combine_function(plan, number))
-    if plan.shadow is not None:
-        unit.functions += runtime.functions(plan)
+    for check in plan.checks:
+        unit.functions += check.functions()
     unit.functions += [group_function(plan), worker_functions(plan)]
     if plan.lanes > 1:
         unit.functions = mark_inlined(unit.functions)
@@ -120,7 +119,7 @@ def _emit(kernel: ir.Function, spec: Specialization, planner: Planner, writer: W
         what = f"{memory} bytes of private and local memory for one work-group of kernel {plan.unit.kernel.name}"
         raise UnsupportedError(f"unsupported: {what}: expected at most {MOST_GROUP_MEMORY}")
     polls = not needs_no_watchdog(kernel)
-    straight = plan.shadow.texel_writes.unconditional_pairs() if isinstance(plan.shadow, ShadowPlan) else frozenset()
+    straight = frozenset().union(*(check.certain_successions() for check in plan.checks))
     sites, static_findings = tuple(unit.table.sites), tuple(unit.static_findings)
     return ModuleText(
         text,
@@ -136,8 +135,12 @@ def _emit(kernel: ir.Function, spec: Specialization, planner: Planner, writer: W
     )
 
 
+def _plan_vectors(unit: Unit, kernel: ir.Function) -> KernelPlan:
+    return vector.plan(unit, kernel, checks.plan_vectors)
+
+
 def _regions(plan: KernelPlan) -> list[str]:
-    return [_emitter(plan, region).emit() for region in plan.regions.regions]
+    return [RegionEmitter(plan, region).emit() for region in plan.regions.regions]
 
 
 def _reserve_local(unit: Unit, kernel: ir.Function) -> None:
@@ -156,17 +159,10 @@ def _plan(unit: Unit, kernel: ir.Function) -> KernelPlan:
     by_subgroup = any(s.scope == "wave" for s in graph.sync_points)
     plan = KernelPlan(unit, Provenance(kernel), regions, by_subgroup, argument_block.slots(unit.spec.args)[0])
     if unit.spec.full:
-        plan.shadow = ShadowPlan(plan, kernel)
+        plan.checks, plan.scheduled = checks.plan_scalar(plan), True
     _reserve_private(plan, kernel)
     _reserve_spills(plan)
     return plan
-
-
-def _emitter(plan: KernelPlan, region: ParallelRegion) -> RegionEmitter:
-    e = RegionEmitter(plan, region)
-    if isinstance(plan.shadow, ShadowPlan):
-        e.hooks = ShadowInstrumentation(e, plan.shadow)
-    return e
 
 
 def _reserve_private(plan: KernelPlan, kernel: ir.Function) -> None:
@@ -183,7 +179,7 @@ def _reserve_private(plan: KernelPlan, kernel: ir.Function) -> None:
 
 def _reserve_spills(plan: KernelPlan) -> None:
     """Reserves arena memory for values that are live across synchronisation points, and for operands of collective functions."""
-    emitter = _emitter(plan, plan.regions.regions[0])
+    emitter = RegionEmitter(plan, plan.regions.regions[0])
     items = plan.unit.spec.items
     syncs = plan.regions.graph.sync_points
     for value in [*plan.regions.live_across_syncs()]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from ..abi import context
 from ..llvm.text import UNLIKELY, Text
 from . import event_counters
+from .check import ArenaRange
 from .region import ABANDONED, ARGUMENTS, PARAMETERS, KernelPlan
 
 
@@ -23,7 +24,7 @@ def group_function(plan: KernelPlan) -> str:
 def _dispatch(plan: KernelPlan, prefix: str, current: str, numbers: list[int], after: str) -> list[str]:
     """Emits the call of region `current`. Its result is `%{prefix}.result` in block `after`."""
     cases = " ".join(f"i64 {n}, label %{prefix}.r{n}" for n in numbers)
-    lines = [f"  %{prefix}.tick = call i64 @shadow.tick(ptr %ctx)"] if plan.shadow is not None else []
+    lines = [f"  %{prefix}.tick = call i64 @shadow.tick(ptr %ctx)"] if plan.counts_epochs else []
     lines.append(f"  switch i64 {current}, label %{prefix}.none [ {cases} ]")
     for n in numbers:
         lines += [f"{prefix}.r{n}:", f"  %{prefix}.v{n} = call i64 @region.{n}({ARGUMENTS})", f"  br label %{after}"]
@@ -56,8 +57,8 @@ def _run_in_lockstep(plan: KernelPlan) -> str:
 
 
 def _announce_sync(plan: KernelPlan) -> list[str]:
-    """Emits the call that tells the shadow that all work-items of the group met at `%run.result`."""
-    return ["  call void @shadow.met(ptr %ctx, i64 %run.result)"] if plan.shadow is not None else []
+    """Emits the call that tells the logical clock that all work-items of the group met at `%run.result`."""
+    return ["  call void @shadow.met(ptr %ctx, i64 %run.result)"] if plan.counts_epochs else []
 
 
 def _poll(group: str, local: str, on: str, end: str) -> list[str]:
@@ -252,28 +253,29 @@ def _group_items(plan: KernelPlan) -> str:
     return "\n".join([*t.lines, f"  %items = add i64 0, {total}"])
 
 
-def _reset_init_shadow(plan: KernelPlan) -> tuple[str, str]:
-    """Returns the lines of level full that address the init shadow of local memory, once per worker, and that clear it, at
-    the start of each group."""
-    if plan.local_init_shadow is None or not plan.unit.local_bytes:
-        return "", ""
-    clear = f"  call void @llvm.memset.p0.i64(ptr %valid, i8 0, i64 {plan.unit.local_bytes}, i1 false)\n"
-    return f"  %valid = getelementptr i8, ptr %arena, i64 {plan.local_init_shadow}\n", clear
+def _zero_ranges(ranges: list[ArenaRange], prefix: str) -> tuple[str, str]:
+    """Returns the lines that address these ranges of the arena, and the lines that zero them."""
+    address, clear = "", ""
+    for number, (offset, nbytes) in enumerate(ranges):
+        address += f"  %{prefix}{number} = getelementptr i8, ptr %arena, i64 {offset}\n"
+        clear += f"  call void @llvm.memset.p0.i64(ptr %{prefix}{number}, i8 0, i64 {nbytes}, i1 false)\n"
+    return address, clear
 
 
 def _scheduled_group(plan: KernelPlan) -> tuple[str, str, str]:
     """Returns the lines of level full for: once per worker; the group `%gl` of step `%turn`; the start of each group."""
-    shadow, (once, start) = plan.shadow, _reset_init_shadow(plan)
-    if shadow is None:
+    once = "".join(_zero_ranges([r for check in plan.checks for r in check.zeroed_per_worker], "once"))
+    address, start = _zero_ranges([r for check in plan.checks for r in check.zeroed_per_group], "each")
+    once += address
+    if plan.counts_epochs:
+        start = "  call void @shadow.group(ptr %ctx, i64 %turn)\n" + start
+    if not plan.scheduled:
         return once, "  %gl = add i64 %turn, 0", start
     t = Text(label="go", prefix="turn.")
     table = context.read(t, context.GROUP_ORDER, "ptr")
     chosen = t.op(f"load i32, ptr {t.op(f'getelementptr i32, ptr {table}, i64 %turn')}, align 4")
     t.do(f"%gl = zext i32 {chosen} to i64")
-    if shadow.local_bytes:
-        once += f"  %cells = getelementptr i8, ptr %arena, i64 {shadow.local_cell_offset}\n"
-        once += f"  call void @llvm.memset.p0.i64(ptr %cells, i8 0, i64 {shadow.local_cell_bytes}, i1 false)\n"
-    return once, "\n".join(t.lines), "  call void @shadow.group(ptr %ctx, i64 %turn)\n" + start
+    return once, "\n".join(t.lines), start
 
 
 def worker_functions(plan: KernelPlan) -> str:

@@ -1,14 +1,14 @@
 """Instrumentation callbacks: emitters call them around the code of a work-item, or of a vector of them.
 
-The base class adds no code, as levels "off" and "bounds" and library functions need. Level full uses
-`shadow.ShadowInstrumentation` in scalar code and `vector.init_checks.VectorInitChecks` in vector code. Pointers and
-coordinates passed here are in bounds, and the access itself is emitted after the call.
+The base class adds no code, as levels "off" and "bounds" and library functions need. At level full each check (`check.py`)
+implements the callbacks that it needs, and an `InstrumentationList` calls them one after the other. Pointers and coordinates
+passed here are in bounds, and the access itself is emitted after the call.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from ...ir import ir
 
@@ -16,19 +16,6 @@ if TYPE_CHECKING:
     from ...ir.provenance import Ptr
     from .image_refs import ImageRef
     from .pointers import LanePtr
-
-
-class LocalShadow(Protocol):
-    """Where the shadow of a group's local memory lies: offsets in the arena, and sizes in bytes."""
-
-    @property
-    def local_bytes(self) -> int: ...
-    @property
-    def local_init_shadow(self) -> int: ...
-    @property
-    def local_cell_offset(self) -> int: ...
-    @property
-    def local_cell_bytes(self) -> int: ...
 
 
 class Instrumentation:
@@ -97,3 +84,86 @@ class Instrumentation:
 
     def on_vector_image_write(self, image: ImageRef, where: Callable[[str], LanePtr], mask: str | None) -> None:
         """Precedes a write of one texel per lane."""
+
+
+class InstrumentationList(Instrumentation):
+    """The callbacks of several checks, in their order. One of them at most has masks: values have one mask a lane."""
+
+    def __init__(self, parts: Sequence[Instrumentation]):
+        self.parts = list(parts)
+        masking = [part for part in parts if type(part).mask_types is not Instrumentation.mask_types]
+        if len(masking) > 1:
+            raise ValueError(f"expected at most one check with masks, got {[type(part).__name__ for part in masking]}")
+        self._masking = masking[0] if masking else Instrumentation()
+
+    def before_instr(self, instr: ir.Instr) -> None:
+        for part in self.parts:
+            part.before_instr(instr)
+
+    def mask_types(self, value: ir.Value) -> list[str]:
+        return self._masking.mask_types(value)
+
+    def masks(self, value: ir.Value, like: ir.Value | None = None) -> list[str]:
+        return self._masking.masks(value, like)
+
+    def bind(self, instr: ir.Instr, masks: Sequence[str]) -> None:
+        self._masking.bind(instr, masks)
+
+    def forget(self, instr: ir.Instr) -> None:
+        self._masking.forget(instr)
+
+    def on_load(self, pointer: Ptr, type: ir.Type, instr: ir.Instr | None) -> None:
+        for part in self.parts:
+            part.on_load(pointer, type, instr)
+
+    def after_load(self, instr: ir.Instr | None) -> None:
+        for part in self.parts:
+            part.after_load(instr)
+
+    def on_store(self, pointer: Ptr, type: ir.Type, operand: str, value: ir.Value | None) -> None:
+        for part in self.parts:
+            part.on_store(pointer, type, operand, value)
+
+    def on_atomic(self, pointer: Ptr, type: ir.Type, reads: bool, writes: bool) -> None:
+        for part in self.parts:
+            part.on_atomic(pointer, type, reads, writes)
+
+    def on_copy(self, target: Ptr, source: Ptr | None, nbytes: str) -> None:
+        for part in self.parts:
+            part.on_copy(target, source, nbytes)
+
+    def on_memset(self, pointer: Ptr, nbytes: int) -> None:
+        for part in self.parts:
+            part.on_memset(pointer, nbytes)
+
+    def on_image_read(self, image: ImageRef, where: Sequence[str], offset: str, instr: ir.Instr | None) -> None:
+        for part in self.parts:
+            part.on_image_read(image, where, offset, instr)
+
+    def on_image_write(self, image: ImageRef, where: Sequence[str], offset: str, type: ir.Type, operand: str) -> None:
+        for part in self.parts:
+            part.on_image_write(image, where, offset, type, operand)
+
+    def on_alloca(self, variable: ir.Instr) -> None:
+        for part in self.parts:
+            part.on_alloca(variable)
+
+    def on_vector_load(self, where: LanePtr, variable: ir.Instr | None, elem: ir.Type, count: int, mask: str | None) -> None:
+        for part in self.parts:
+            part.on_vector_load(where, variable, elem, count, mask)
+
+    def on_vector_store(self, where: LanePtr, variable: ir.Instr | None, elem: ir.Type, count: int, mask: str | None) -> None:
+        for part in self.parts:
+            part.on_vector_store(where, variable, elem, count, mask)
+
+    def on_vector_fill(self, variable: ir.Instr) -> None:
+        for part in self.parts:
+            part.on_vector_fill(variable)
+
+    def on_vector_image_read(self, image: ImageRef, where: Callable[[str], LanePtr], mask: str | None) -> None:
+        for part in self.parts:
+            part.on_vector_image_read(image, where, mask)
+
+    def on_vector_image_write(self, image: ImageRef, where: Callable[[str], LanePtr], mask: str | None) -> None:
+        for part in self.parts:
+            part.on_vector_image_write(image, where, mask)

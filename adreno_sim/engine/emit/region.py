@@ -21,11 +21,12 @@ from ..llvm.text import Text
 from . import item_order
 from .diagnostic_sites import DiagnosticSite
 from .emitter import Emitter
+from .instrumentation import InstrumentationList
 from .unit import Unit
 from .work_items import AXES, WorkItem
 
 if TYPE_CHECKING:
-    from .instrumentation import LocalShadow
+    from .check import CheckPlan
 
 PARAMETERS = (
     "ptr %ctx, ptr noalias %args, ptr noalias %mem, ptr noalias %arena, i64 %gx, i64 %gy, i64 %gz, i64 %gl, i64 %first, i64 %last"
@@ -50,7 +51,8 @@ class KernelPlan:
     private: dict[int, tuple[int, int]] = field(default_factory=dict)  # alloca: arena offset, stride per work-item
     spilled: dict[int, list[int]] = field(default_factory=dict)  # value: arena offset per part
     collective: dict[int, list[int]] = field(default_factory=dict)  # split number: arena offsets of operands and result
-    shadow: LocalShadow | None = None  # at level full
+    checks: list[CheckPlan] = field(default_factory=list)  # at level full
+    scheduled: bool = False  # level full in scalar code: groups and work-items run in the order of the launch's tables
 
     @property
     def is_single_region(self) -> bool:
@@ -62,9 +64,9 @@ class KernelPlan:
         return 1
 
     @property
-    def local_init_shadow(self) -> int | None:
-        """The arena offset of the init shadow of local memory; None below level full."""
-        return self.shadow.local_init_shadow if self.shadow is not None else None
+    def counts_epochs(self) -> bool:
+        """Whether a check needs the logical clock."""
+        return any(check.counts_epochs for check in self.checks)
 
 
 class RegionEmitter(Emitter):
@@ -79,6 +81,7 @@ class RegionEmitter(Emitter):
         self.exits: list[tuple[str, int]] = []
         self._fields: dict[tuple[int, int], str] = {}
         self._narrow: dict[tuple[int, int], str] = {}
+        self.hooks = InstrumentationList([check.instrument(self) for check in plan.checks])
         self.stacked = [
             i for b in self.function.blocks[:1] for i in b.instrs if i.op == "alloca" and id(i) not in plan.private
         ]  # fmt: skip
@@ -169,7 +172,7 @@ class RegionEmitter(Emitter):
         if self.unit.deferred_checks:  # one flag per run of the region: a register, which LLVM can keep through vectorised loops
             self.prologue.lines += ["  %sticky = alloca i8", "  store i8 0, ptr %sticky"]
         name = f"region.{self.region.number}"
-        if self.plan.shadow is not None:
+        if self.plan.scheduled:
             head, tail = item_order.emit_item_loop(self)
         elif self.plan.by_subgroup:
             head, tail = self._flat_loop()

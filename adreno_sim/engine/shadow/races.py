@@ -3,16 +3,18 @@ may be a race."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from ...findings import Kind
 from ..abi import context
-from ..emit.diagnostic_sites import DiagnosticSite
 from ..emit.region import RegionEmitter
 from ..llvm.text import Text
 from . import init_shadow, race_cells
-from .shadow_plan import CELL_BYTES
+from .access_info import AccessInfo, make_site
+
+CELL_BYTES = 32
+"""Size of a cell of memory that is read and written."""
 
 MAX_INLINE_CELLS = 4
 """Cells of one access that are compared inline. For more, a function compares them one by one."""
@@ -33,22 +35,6 @@ class CellRange:
     since: str
     local: bool
     allows_overwrite: bool
-
-
-@dataclass(frozen=True)
-class AccessInfo:
-    """An access as findings describe it: shape of its site, view, size, coordinates, and a function that emits its values."""
-
-    shape: str
-    view: str
-    size: int
-    dimensions: int
-    values: Callable[[Text], Sequence[str | int]]
-
-
-def make_site(e: RegionEmitter, kind: Kind, what: AccessInfo, text: str) -> DiagnosticSite:
-    """Returns the diagnostic site of an access of the current instruction."""
-    return DiagnosticSite(kind, e.loc, what.shape, what.view, what.size, what.dimensions, text)
 
 
 class RaceChecks:

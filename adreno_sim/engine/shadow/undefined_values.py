@@ -44,6 +44,12 @@ class UndefinedValues:
             changed = False
             for instr in instrs:
                 changed = self._visit(instr) or changed
+        self._any = bool(self._lanes) or any(self.lanes(operand) for instr in instrs for operand in instr.operands)
+
+    @property
+    def any(self) -> bool:
+        """Whether some instruction uses, or results in, a value that may be undefined."""
+        return self._any
 
     def lanes(self, value: ir.Value) -> Origins:
         """Returns the lanes of `value` that may be undefined."""

@@ -12,28 +12,21 @@ from ...ir.memory_ops import is_plain_store
 from ..emit.diagnostic_sites import DiagnosticSite
 from ..emit.image_operands import image_of
 from .init_shadow import emit_or
-from .undefined_values import CHOSEN, PADDING, READ, VARIABLE, consumed_operands, sources_of_lane
+from .undefined_values import CHOSEN, PADDING, READ, VARIABLE, UndefinedValues, consumed_operands, sources_of_lane
 from .uses import as_choice, lane_number
 
 if TYPE_CHECKING:
     from ..emit.region import RegionEmitter
-    from .shadow_plan import ShadowPlan
 
 
 class UndefMasks:
     """The masks in one region. A lane that cannot be undefined has the constant "false", which costs nothing."""
 
-    def __init__(self, e: RegionEmitter, plan: ShadowPlan):
+    def __init__(self, e: RegionEmitter, undefined: UndefinedValues):
         self.e = e
-        self.undefined = plan.undefined
+        self.undefined = undefined
         self.masks: dict[int, list[str]] = {}
         self._read_slots: dict[int, dict[int, str]] = {}
-        self._current: ir.Instr | None = None
-        self._blocks = {id(i): block for block in e.function.blocks for i in block.instrs}
-
-    def block_of_current(self) -> ir.Block:
-        """Returns the block of the current instruction."""
-        return self._blocks[id(self._current)]
 
     # Parts
 
@@ -90,7 +83,6 @@ class UndefMasks:
 
     def before_instr(self, instr: ir.Instr) -> None:
         """Reports undefined operands that `instr` consumes, and computes the masks of its result."""
-        self._current = instr
         if instr.op == "phi":
             return
         if id(instr) in self.undefined.deferred:

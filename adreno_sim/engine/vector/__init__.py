@@ -1,7 +1,7 @@
 """The vector emitter: the lanes of machine vectors are work-items of one group."""
 
+from ..emit.check import NotVectorizable
 from .kernel import plan, region_functions
 from .scalar_reason import scalar_reason
-from .tile import NotVectorizable
 
 __all__ = ["NotVectorizable", "plan", "region_functions", "scalar_reason"]

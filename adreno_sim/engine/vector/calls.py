@@ -14,10 +14,10 @@ from ...ir.provenance import is_pointer
 from ..builtins import conversions, floats, integers, relations
 from ..emit.access import offset_pointer
 from ..emit.builtin_registry import find_emitter
+from ..emit.check import NotVectorizable
 from ..emit.emitter import INSTRUCTIONS
 from . import images, memory, transfers
 from .library import find_vector_function
-from .tile import NotVectorizable
 
 if TYPE_CHECKING:
     from .values import LaneValues

@@ -10,15 +10,14 @@ from ...ir.queries import may_leave_vector, private_bytes
 from ..analysis.parallel_regions import ParallelRegion
 from ..analysis.shift_amounts import written_amount
 from ..emit import access, undefined_behaviour
+from ..emit.check import NotVectorizable
 from ..emit.emitter import INSTRUCTIONS
 from ..llvm import vector_text as vt
 from ..llvm.text import Text
 from . import calls, memory, transfers, unroll
-from .init_checks import VectorInitChecks
 from .loops import LoopFlow
 from .private_room import emit_private_fill, emit_tile_number, private_address
 from .structure import Loop, Structure
-from .tile import NotVectorizable
 from .values import VectorPlan
 
 _ELEMENTWISE = {
@@ -35,8 +34,6 @@ class VectorEmitter(LoopFlow):
 
     def __init__(self, plan: VectorPlan, region: ParallelRegion):
         super().__init__(plan, region)
-        if plan.init_checks is not None:
-            self.hooks = VectorInitChecks(self, plan.init_checks)
         self.structure = Structure(region.order)
         mixed = self.structure.mark_divergence(self.shapes.diverges)
         for segment in mixed:

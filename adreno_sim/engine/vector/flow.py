@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from ...ir import llvm_types
 from ..analysis.segments import Segment
+from ..emit.check import NotVectorizable
 from .masked_flow import MaskedFlow
 from .structure import LATCH, Edge, Item, Level, Loop
-from .tile import NotVectorizable
 
 
 class Flow(MaskedFlow):

@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ...ir import ir
 from ...ir.provenance import Provenance
 from ..abi import argument_block
 from ..analysis.parallel_regions import RegionPlan
 from ..analysis.segments import Graph
 from ..emit import sync_points
+from ..emit.check import CheckPlan, NotVectorizable
 from ..emit.collectives import is_collective
-from ..emit.region import STACK_LIMIT
+from ..emit.region import STACK_LIMIT, KernelPlan
 from ..emit.unit import Unit
 from ..llvm import objects
 from . import tile as tiles
 from .emitter import VectorEmitter, spill_bytes
-from .init_check_plan import plan_init_checks
 from .lane_shapes import LaneShapes
 from .privates import Privates
-from .tile import NotVectorizable
 from .values import VectorPlan
 
 STACK_FACTOR = 8
 """The private variables of a tile may take this many times STACK_LIMIT on the worker's stack."""
 
 
-def plan(unit: Unit, kernel: ir.Function) -> VectorPlan:
-    """Returns the plan of `kernel`. Raises NotVectorizable, with the reason, if scalar code must run."""
+def plan(unit: Unit, kernel: ir.Function, plan_checks: Callable[[KernelPlan], list[CheckPlan]]) -> VectorPlan:
+    """Returns the plan of `kernel`, with what `plan_checks` returns for it. Raises NotVectorizable, with the reason, if scalar
+    code must run."""
     spec = unit.spec
     tile = tiles.choose_tile(spec, tiles.lane_counts(objects.machine().features))
     graph = Graph(kernel, sync_points.Scopes())
@@ -33,13 +35,11 @@ def plan(unit: Unit, kernel: ir.Function) -> VectorPlan:
         raise NotVectorizable("functions of a sub-group or work-group")
     provenance = Provenance(kernel)
     privates = Privates(kernel, provenance)
-    init_checks = plan_init_checks(unit, kernel, provenance) if spec.full else None
     shapes = LaneShapes(kernel, spec, tile, privates)
     _check_barriers(kernel, shapes)
     slots = argument_block.slots(spec.args)[0]
-    result = VectorPlan(
-        unit, provenance, RegionPlan(graph), False, slots, tile=tile, shapes=shapes, privates=privates, init_checks=init_checks
-    )
+    result = VectorPlan(unit, provenance, RegionPlan(graph), False, slots, tile=tile, shapes=shapes, privates=privates)
+    result.checks = plan_checks(result)
     _place_private(result, kernel)
     _place_spills(result)
     return result
@@ -60,11 +60,12 @@ def _place_private(plan: VectorPlan, kernel: ir.Function) -> None:
     variables = [i for i in kernel.blocks[0].instrs if i.op == "alloca"]
     lanes = plan.tile.lanes
     x, y, z = plan.tile.count(plan.unit.spec.local_size)
-    total = sum(plan.privates.slot_bytes(i) for i in variables) * lanes * (1 if plan.init_checks is None else 2)
+    rooms = [plan.private, *(check.private_rooms for check in plan.checks if check.shadows_private)]
+    total = sum(plan.privates.slot_bytes(i) for i in variables) * lanes * len(rooms)
     if plan.is_single_region and total <= STACK_LIMIT * STACK_FACTOR:
         return
     tiles_at_once = 1 if plan.is_single_region else x * y * z
-    for placed in (plan.private, *([plan.init_checks.private] if plan.init_checks is not None else [])):
+    for placed in rooms:
         for instr in variables:
             stride = plan.privates.slot_bytes(instr) * lanes
             placed[id(instr)] = (plan.unit.reserve_arena(stride * tiles_at_once), 0 if plan.is_single_region else stride)

@@ -19,10 +19,11 @@ from ..abi.specialization import Specialization
 from ..analysis.intervals import Grid, find_intervals
 from ..analysis.loop_bounds import signed
 from ..analysis.segments import Graph, ScopeOf, Segment
+from ..emit.check import NotVectorizable
 from ..emit.pointers import LaneOffsets
 from .privates import Privates
 from .structure import Loop, Structure
-from .tile import NotVectorizable, Tile
+from .tile import Tile
 
 _SWEEPS = 40
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from ...ir import ir
 from ...ir.provenance import is_pointer
+from ..emit.check import NotVectorizable
 from ..llvm import vector_text as vt
 from .flow import Flow
 from .flow_state import JumpRecord, MaskedEdge, unused_constant
 from .structure import END, LATCH, Edge, Level, Loop
-from .tile import NotVectorizable
 
 
 class LoopFlow(Flow):

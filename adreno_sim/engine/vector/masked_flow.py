@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from ...ir import ir, llvm_types
 from ..analysis.segments import Segment
+from ..emit.check import NotVectorizable
 from ..llvm import vector_text as vt
 from .flow_state import FlowState, MaskedEdge, unused_constant
 from .structure import END, LATCH, Edge, Item, Level, Loop, Node, VirtualNode
-from .tile import NotVectorizable
 
 _MANY = 24
 """The number of instructions that justifies a branch around them."""

@@ -10,7 +10,7 @@ from ...ir import ir, llvm_types
 from ...ir.builtins import builtin_of
 from ...ir.provenance import Provenance, is_pointer
 from ...ir.queries import object_align, private_bytes
-from .tile import NotVectorizable
+from ..emit.check import NotVectorizable
 
 _LONGEST = 1024
 """Bytes of the largest private variable that is initialised element by element."""

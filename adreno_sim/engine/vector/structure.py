@@ -15,7 +15,7 @@ from ...ir import ir
 from ...ir.dominators import DominatorTree
 from ...ir.loops import natural_loops
 from ..analysis.segments import Segment
-from .tile import NotVectorizable
+from ..emit.check import NotVectorizable
 
 
 @dataclass(eq=False)

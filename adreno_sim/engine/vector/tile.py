@@ -6,11 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..abi.specialization import Specialization
+from ..emit.check import NotVectorizable
 from ..emit.pointers import LaneOffsets
-
-
-class NotVectorizable(Exception):
-    """The reason why a kernel runs in scalar code, in words for people."""
 
 
 @dataclass(frozen=True)

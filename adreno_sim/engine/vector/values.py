@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from ...ir import ir, llvm_types
 from ...ir.provenance import Ptr, is_pointer
 from ..analysis.parallel_regions import ParallelRegion
+from ..emit.check import NotVectorizable
 from ..emit.diagnostic_sites import BENIGN_KINDS, DiagnosticSite
 from ..emit.emitter import INSTRUCTIONS
 from ..emit.event_counters import count_event
@@ -19,10 +19,7 @@ from ..llvm import vector_text as vt
 from ..llvm.text import Text
 from .lane_shapes import LaneShapes
 from .privates import Privates
-from .tile import NotVectorizable, Tile
-
-if TYPE_CHECKING:
-    from .init_check_plan import InitCheckPlan
+from .tile import Tile
 
 
 @dataclass
@@ -32,15 +29,10 @@ class VectorPlan(KernelPlan):
     tile: Tile = None  # type: ignore[assignment]
     shapes: LaneShapes = None  # type: ignore[assignment]
     privates: Privates = None  # type: ignore[assignment]
-    init_checks: InitCheckPlan | None = None  # at level full
 
     @property
     def lanes(self) -> int:
         return self.tile.lanes
-
-    @property
-    def local_init_shadow(self) -> int | None:
-        return self.init_checks.local if self.init_checks is not None else None
 
 
 class LaneValues(RegionEmitter):

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from adreno_sim.engine.abi.specialization import BufferArg, ScalarArg, Specialization
+from adreno_sim.engine.emit.check import NotVectorizable
 from adreno_sim.engine.vector.lane_shapes import LaneShape, LaneShapes
 from adreno_sim.engine.vector.privates import Privates
-from adreno_sim.engine.vector.tile import NotVectorizable, Tile, choose_tile, lane_counts
+from adreno_sim.engine.vector.tile import Tile, choose_tile, lane_counts
 from adreno_sim.frontend.program import FrontEndTarget, compile_source
 from adreno_sim.ir import ir
 from adreno_sim.ir.provenance import Provenance

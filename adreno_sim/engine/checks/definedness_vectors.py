@@ -1,40 +1,67 @@
-"""Vectorised checks for uninitialised reads, for launches that are proven race-free.
-
-If work-items cannot race (no argument has race cells, local arrays are race-free) and no use can see a variable without a
-value, uninitialised reads are all that level full finds beyond level bounds. The init shadow of the lanes has the layout of
-the memory itself, so a check repeats the access in the shadow. An uninitialised byte sets the fault flag, and the launch is
-rerun by code that reports (`run.optimistic`).
-"""
+"""Uninitialised reads in vector code: the lanes' init shadow has the layout of the memory itself, so a check repeats the access
+in the shadow. A variable that may have no value keeps a launch out of vectors."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ...ir import ir, llvm_types
+from ...ir.builtins import builtin_of
+from ...ir.memory_ops import is_plain_store
 from ...ir.provenance import Object, Ptr
-from ..abi import argument_block
-from ..abi.specialization import BufferArg, ImageArg
+from ..emit.check import CheckPlan, NotVectorizable
 from ..emit.instrumentation import Instrumentation
 from ..emit.pointers import LanePtr
+from ..emit.region import KernelPlan, RegionEmitter
 from ..llvm import vector_text as vt
 from ..shadow import init_shadow
-from . import transfers
-from .init_check_plan import InitCheckPlan
-from .memory import emit_load_elements, emit_store_elements
-from .private_room import emit_private_fill, private_address
-from .tile import NotVectorizable
+from ..shadow.access_info import init_shadow_of_argument, shadow_spec
+from ..shadow.undefined_values import PADDING, VARIABLE, UndefinedValues, consumed_operands
+from ..shadow.uses import Uses
+from ..vector import transfers
+from ..vector.memory import emit_load_elements, emit_store_elements
+from ..vector.private_room import emit_private_fill, private_address
+from ..vector.values import LaneValues
 
 if TYPE_CHECKING:
     from ..emit.image_refs import ImageRef
-    from .values import LaneValues
 
 
-class VectorInitChecks(Instrumentation):
+def check_variables(kernel: ir.Function, undefined: UndefinedValues) -> None:
+    """Raises NotVectorizable if a use may see a variable without a value, or a store leave some of its bytes unwritten."""
+    for instr in (i for block in kernel.blocks for i in block.instrs):
+        stores = is_plain_store(instr) or builtin_of(instr).image == "write"
+        for operand in consumed_operands(instr, undefined):
+            reasons = frozenset().union(*undefined.lanes(operand).values())
+            if VARIABLE in reasons or (stores and PADDING in reasons):
+                raise NotVectorizable("a variable that may have no value")
+
+
+@dataclass
+class VectorDefinednessPlan(CheckPlan):
+    """What the regions share. The init shadow of local memory, one byte per byte, lies at `local` of the arena."""
+
+    uses: Uses = None  # type: ignore[assignment]
+    local: int = 0
+
+    @staticmethod
+    def make(plan: KernelPlan, reason: str, uses: Uses) -> VectorDefinednessPlan:
+        nbytes = plan.unit.local_bytes
+        local = plan.unit.reserve_arena(nbytes)
+        zeroed = [(local, nbytes)] if nbytes else []
+        return VectorDefinednessPlan(reason, zeroed_per_group=zeroed, shadows_private=True, uses=uses, local=local)
+
+    def instrument(self, e: RegionEmitter) -> Instrumentation:
+        assert isinstance(e, LaneValues)
+        return VectorDefinedness(e, self)
+
+
+class VectorDefinedness(Instrumentation):
     """The callbacks for one region emitter."""
 
-    def __init__(self, e: LaneValues, plan: InitCheckPlan):
+    def __init__(self, e: LaneValues, plan: VectorDefinednessPlan):
         self.e, self.plan = e, plan
         self._private: dict[object, str] = {}
 
@@ -176,17 +203,14 @@ class VectorInitChecks(Instrumentation):
         return self._argument_shadow(image.param.index)
 
     def _argument_shadow(self, index: int) -> str | None:
-        arg = self.e.unit.spec.args[index]
-        if not isinstance(arg, (BufferArg, ImageArg)) or arg.shadow is None:
-            return None
-        return self.e.argument_field(index, argument_block.shadow_offset(arg), "ptr")
+        return init_shadow_of_argument(self.e, index) if shadow_spec(self.e, index) is not None else None
 
     def _private_variable(self, target: Object | None) -> ir.Instr | None:
         return self.e.privates.variable_by_id(target.id[1]) if target is not None and target.kind == "private" else None
 
     def _private_base(self, variable: ir.Instr) -> str:
         if id(variable) not in self._private:
-            self._private[id(variable)] = private_address(self.e, variable, self.plan.private)
+            self._private[id(variable)] = private_address(self.e, variable, self.plan.private_rooms)
         return self._private[id(variable)]
 
 
