@@ -16,54 +16,142 @@ class Severity(enum.IntEnum):
 
 
 class Kind(enum.Enum):
-    """Every kind of finding: its stable name (used in JSON, allow-lists and tests) and its severity."""
+    """Every kind of finding: its stable name (used in JSON, allow-lists and tests), its severity, and what is wrong in one
+    sentence."""
 
-    OUT_OF_BOUNDS_READ = ("out-of-bounds-read", Severity.ERROR)
-    OUT_OF_BOUNDS_WRITE = ("out-of-bounds-write", Severity.ERROR)
-    IMAGE_READ_OUT_OF_RANGE = ("image-read-out-of-range", Severity.ERROR)  # addressing mode leaves it undefined
-    IMAGE_WRITE_OUT_OF_RANGE = ("image-write-out-of-range", Severity.ERROR)
-    SUB_OBJECT_OVERRUN = ("sub-object-overrun", Severity.WARNING)  # into the next row or field of the same object
-    MISALIGNED_ACCESS = ("misaligned-access", Severity.ERROR)
-    UNINITIALIZED_READ = ("uninitialized-read", Severity.ERROR)
-    DATA_RACE = ("data-race", Severity.ERROR)
-    STORE_OVERWRITTEN = ("store-overwritten", Severity.ERROR)  # same work-item, other value, before any read
-    DIVERGENT_BARRIER = ("divergent-barrier", Severity.ERROR)
-    WRONG_ACCESS_QUALIFIER = ("wrong-access-qualifier", Severity.ERROR)
-    WRONG_ARGUMENT = ("wrong-argument", Severity.ERROR)
-    FORMAT_MISMATCH = ("format-mismatch", Severity.ERROR)
-    UNDEFINED_SAMPLER = ("undefined-sampler", Severity.ERROR)
-    LIMIT_EXCEEDED = ("limit-exceeded", Severity.ERROR)
-    VIEW_TOO_LARGE = ("view-larger-than-storage", Severity.ERROR)
-    STORAGE_REUSED_LIVE = ("storage-reused-while-live", Severity.ERROR)
-    MISALIGNED_VIEW = ("misaligned-view", Severity.ERROR)  # a planned offset that the device takes no view at
-    DIVISION_BY_ZERO = ("division-by-zero", Severity.ERROR)
-    DIVISION_OVERFLOW = ("division-overflow", Severity.ERROR)  # the smallest number by -1, and its remainder: as by zero
-    OVERWIDE_SHIFT = ("overwide-shift", Severity.NOTE)  # OpenCL C takes the amount modulo the width: defined
-    UNDEFINED_CONVERSION = ("undefined-conversion", Severity.WARNING)
-    WATCHDOG = ("watchdog", Severity.ERROR)
-    WRONG_VALUE = ("wrong-value", Severity.ERROR)  # golden mismatch
-    LARGE_ROUNDING = ("large-rounding", Severity.WARNING)  # golden mismatch that wider types mend
-    DEVICES_DIFFER = ("devices-differ", Severity.ERROR)
-    DEVICE_CRASHED = ("device-crashed", Severity.ERROR)  # the process that ran the device's driver ended by a signal
-    DEVICE_HUNG = ("device-hung", Severity.ERROR)
-    UNFIT_DEVICE = ("unfit-device", Severity.WARNING)  # it does not give an answer that is known
-    REINTERPRETED_FORMAT = ("format-reinterpreted", Severity.WARNING)  # undefined, but every bit passes unchanged
-    PITCH_DIFFERS = ("pitch-differs", Severity.WARNING)
-    NO_IMAGE_FROM_BUFFER = ("no-image-from-buffer", Severity.WARNING)
-    REUSE_RULE = ("reuse-rule-broken", Severity.WARNING)  # a storage shared as its planner does not share
-    PLAN_INFLATED = ("plan-inflated", Severity.WARNING)
-    UNINFORMATIVE = ("vacuous-comparison", Severity.WARNING)
-    NONFINITE_INTRODUCED = ("nonfinite-born", Severity.WARNING)
-    CLAMPED_READ = ("clamped-read", Severity.NOTE)
-    SAME_VALUE_RACE = ("same-value-race", Severity.NOTE)
+    OUT_OF_BOUNDS_READ = ("out-of-bounds-read", Severity.ERROR, "A read outside its buffer or array; here it gives 0.")
+    OUT_OF_BOUNDS_WRITE = ("out-of-bounds-write", Severity.ERROR, "A write outside its buffer or array; here nothing is written.")
+    IMAGE_READ_OUT_OF_RANGE = (
+        "image-read-out-of-range",
+        Severity.ERROR,
+        "An image read outside the extents where the addressing mode leaves the result undefined.",
+    )
+    IMAGE_WRITE_OUT_OF_RANGE = (
+        "image-write-out-of-range",
+        Severity.ERROR,
+        "An image write outside the extents, even where the allocation has room; nothing is written.",
+    )
+    SUB_OBJECT_OVERRUN = (
+        "sub-object-overrun",
+        Severity.WARNING,
+        "An index beyond a row or a field that is an array, into what lies behind it in the same object.",
+    )
+    OUTSIDE_EXTENT_READ = (
+        "outside-extent-read",
+        Severity.WARNING,
+        "A read inside its buffer or image, but outside the tensor that lies in it.",
+    )
+    OUTSIDE_EXTENT_WRITE = (
+        "outside-extent-write",
+        Severity.ERROR,
+        "A write inside its buffer or image, but outside the tensor that lies in it: into padding, or into another tensor.",
+    )
+    MISALIGNED_ACCESS = (
+        "misaligned-access",
+        Severity.ERROR,
+        "An access at an address that is no multiple of the alignment its type needs.",
+    )
+    UNINITIALIZED_READ = ("uninitialized-read", Severity.ERROR, "A read of memory that nothing has written.")
+    DATA_RACE = (
+        "data-race",
+        Severity.ERROR,
+        "Two work-items access one place without synchronisation, at least one writing, with different values.",
+    )
+    STORE_OVERWRITTEN = (
+        "store-overwritten",
+        Severity.ERROR,
+        "A work-item overwrites its own store with another value before anything read it.",
+    )
+    DIVERGENT_BARRIER = ("divergent-barrier", Severity.ERROR, "Not every work-item of a group reaches the same barrier.")
+    WRONG_ACCESS_QUALIFIER = ("wrong-access-qualifier", Severity.ERROR, "An image is used against its access qualifier.")
+    WRONG_ARGUMENT = (
+        "wrong-argument",
+        Severity.ERROR,
+        "An argument, option or work size that the OpenCL call refuses, or too few arguments of a printf.",
+    )
+    FORMAT_MISMATCH = ("format-mismatch", Severity.ERROR, "An image function of another kind than the image's channel type.")
+    UNDEFINED_SAMPLER = (
+        "undefined-sampler",
+        Severity.ERROR,
+        "A sampler whose combination of settings leaves the read undefined.",
+    )
+    LIMIT_EXCEEDED = ("limit-exceeded", Severity.ERROR, "More than the device's limit.")
+    VIEW_TOO_LARGE = ("view-larger-than-storage", Severity.ERROR, "A buffer or image that is larger than the storage under it.")
+    STORAGE_REUSED_LIVE = (
+        "storage-reused-while-live",
+        Severity.ERROR,
+        "Storage that is used for something else while its contents are needed.",
+    )
+    MISALIGNED_VIEW = (
+        "misaligned-view",
+        Severity.ERROR,
+        "A buffer or image at an offset in its storage that the device does not allow.",
+    )
+    DIVISION_BY_ZERO = ("division-by-zero", Severity.ERROR, "An integer division or remainder by zero.")
+    DIVISION_OVERFLOW = (
+        "division-overflow",
+        Severity.ERROR,
+        "The smallest signed integer divided by -1, or the remainder: no integer is the quotient.",
+    )
+    OVERWIDE_SHIFT = (
+        "overwide-shift",
+        Severity.NOTE,
+        "A shift by at least the width of the type: the amount is taken modulo the width.",
+    )
+    UNDEFINED_CONVERSION = ("undefined-conversion", Severity.WARNING, "A conversion of a value that the target type cannot hold.")
+    WATCHDOG = ("watchdog", Severity.ERROR, "A launch that did not end in its time.")
+    WRONG_VALUE = ("wrong-value", Severity.ERROR, "A result that differs from its reference.")
+    LARGE_ROUNDING = (
+        "large-rounding",
+        Severity.WARNING,
+        "A result further off than expected by nothing but rounding: in wider types it is right.",
+    )
+    DEVICES_DIFFER = ("devices-differ", Severity.ERROR, "A result that differs between two devices given the same inputs.")
+    DEVICE_CRASHED = ("device-crashed", Severity.ERROR, "The process that ran the device ended by a signal: its driver crashed.")
+    DEVICE_HUNG = ("device-hung", Severity.ERROR, "The process that ran the device did not end in its time.")
+    UNFIT_DEVICE = (
+        "unfit-device",
+        Severity.WARNING,
+        "A real device that does not give the known answer of a small kernel: its results are not to be believed.",
+    )
+    REINTERPRETED_FORMAT = (
+        "format-reinterpreted",
+        Severity.WARNING,
+        "An image function of another kind than the channel type, though every bit passes unchanged.",
+    )
+    PITCH_DIFFERS = (
+        "pitch-differs",
+        Severity.WARNING,
+        "The device's pitch, base or layer rule differs from what the memory plan assumes.",
+    )
+    NO_IMAGE_FROM_BUFFER = (
+        "no-image-from-buffer",
+        Severity.WARNING,
+        "An image over a buffer that the device does not have; it is emulated with copies.",
+    )
+    REUSE_RULE = (
+        "reuse-rule-broken",
+        Severity.WARNING,
+        "A storage that tensors share though the planner's own rules do not let them.",
+    )
+    PLAN_INFLATED = ("plan-inflated", Severity.WARNING, "A memory plan with more bytes than its tensors need.")
+    UNINFORMATIVE = ("vacuous-comparison", Severity.WARNING, "A comparison whose agreement says nothing.")
+    NONFINITE_INTRODUCED = ("nonfinite-born", Severity.WARNING, "NaN or infinity in a result though every input is finite.")
+    CLAMPED_READ = ("clamped-read", Severity.NOTE, "An image read outside the extents that the addressing mode makes defined.")
+    SAME_VALUE_RACE = (
+        "same-value-race",
+        Severity.NOTE,
+        "Two work-items write the same value to one place without synchronisation.",
+    )
 
     # Earlier names of members; an enum takes a second name of one value as an alias.
-    VACUOUS = ("vacuous-comparison", Severity.WARNING)
-    NONFINITE_BORN = ("nonfinite-born", Severity.WARNING)
+    VACUOUS = UNINFORMATIVE
+    NONFINITE_BORN = NONFINITE_INTRODUCED
 
-    def __init__(self, label: str, severity: Severity):
+    def __init__(self, label: str, severity: Severity, sentence: str):
         self.label = label
         self.severity = severity
+        self.sentence = sentence
 
 
 @dataclass(frozen=True)

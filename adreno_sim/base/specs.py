@@ -3,20 +3,72 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, Union
 
 import numpy as np
 
-from .errors import UnsupportedError
+from .errors import OptionError, UnsupportedError
+
+
+@dataclass(frozen=True)
+class BufferExtent:
+    """The logical extent of a tensor inside a larger buffer: runs of `nbytes` bytes, the first at byte `offset`.
+
+    repeats: (count, stride in bytes) of the axes along which the run is repeated, outermost first. What lies between the runs
+    (padding of rows) and around them (other tensors of a pool) is outside.
+    """
+
+    nbytes: int
+    offset: int = 0
+    repeats: tuple[tuple[int, int], ...] = ()
+
+    @staticmethod
+    def of_tensor(shape: Sequence[int], itemsize: int, strides: Sequence[int] = (), offset: int = 0) -> BufferExtent:
+        """The extent of a tensor of `shape`, whose elements of `itemsize` bytes lie `strides` bytes apart along each axis
+        (default: densely). Raises OptionError where elements would overlap, or an axis has none."""
+        if min((*shape, itemsize)) < 1:
+            raise OptionError("shape", f"expected at least one element along each axis, got {list(shape)}")
+        dense = [itemsize * math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
+        if strides and len(strides) != len(shape):
+            raise OptionError("strides", f"expected one for each of the {len(shape)} axes, got {list(strides)}")
+        nbytes = itemsize
+        repeats: list[tuple[int, int]] = []
+        for count, stride in zip(reversed(shape), reversed(strides or dense), strict=True):
+            if count == 1 or (stride == nbytes and not repeats):
+                nbytes *= count
+                continue
+            inner = repeats[-1][0] * repeats[-1][1] if repeats else nbytes
+            if stride < inner:
+                raise OptionError("strides", f"expected at least the {inner} bytes that the axes inside take, got {stride}")
+            repeats.append((count, stride))
+        return BufferExtent(nbytes, offset, tuple(reversed(repeats)))
+
+    @property
+    def end(self) -> int:
+        """The byte behind the last run."""
+        return self.offset + self.nbytes + sum((count - 1) * stride for count, stride in self.repeats)
+
+    def __str__(self) -> str:
+        repeats = "".join(f", {count} times at every {stride}" for count, stride in reversed(self.repeats))
+        return f"{self.nbytes} bytes from byte {self.offset} on{repeats}"
 
 
 @dataclass(frozen=True)
 class BufferSpec:
-    """A buffer view: `nbytes` of memory holding `count` elements of `dtype` (numpy name)."""
+    """A buffer view: `nbytes` of memory holding `count` elements of `dtype` (numpy name).
+
+    extent: of the tensor in it, None where it fills the buffer; level full finds accesses outside.
+    """
 
     nbytes: int
     dtype: str = "uint8"
+    extent: BufferExtent | None = None
+
+    def __post_init__(self) -> None:
+        if self.extent is not None and not 0 <= self.extent.offset < self.extent.end <= self.nbytes:
+            raise OptionError("extent", f"expected a tensor inside the {self.nbytes} bytes of its buffer, got {self.extent}")
 
     @property
     def count(self) -> int:
@@ -31,6 +83,8 @@ class ImageSpec:
     depth_or_layers: depth of a 3D image, layers of an array, else 1.
     order: "RGBA", "R", "RG", "BGRA", "A", "sRGBA", ...; channel_type: "FLOAT", "HALF_FLOAT", "UNORM_INT8",
     "SIGNED_INT32", ... (the CL_ constants without prefix). row_pitch and slice_pitch in bytes; None = the device's rule.
+    extent: width, height and depth or layers of the tensor in it, None where it fills the image; level full finds accesses
+    outside.
     """
 
     kind: str
@@ -41,6 +95,12 @@ class ImageSpec:
     channel_type: str = "FLOAT"
     row_pitch: int | None = None
     slice_pitch: int | None = None
+    extent: tuple[int, int, int] | None = None
+
+    def __post_init__(self) -> None:
+        whole = (self.width, self.height, self.depth_or_layers)
+        if self.extent is not None and not all(0 < part <= all_ for part, all_ in zip(self.extent, whole, strict=True)):
+            raise OptionError("extent", f"expected at least 1 and at most the image's {whole} texels, got {self.extent}")
 
     def __str__(self) -> str:
         return f"{self.kind} {self.width} x {self.height} x {self.depth_or_layers} {self.order} {self.channel_type}"

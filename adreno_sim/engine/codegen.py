@@ -22,7 +22,8 @@ from .emit import sync_points
 from .emit.collectives import combine_function, is_collective
 from .emit.diagnostic_sites import DiagnosticSite, raise_function, report_function
 from .emit.group import diverged_function, group_function, stopped_function, watched_function, worker_functions
-from .emit.region import STACK_LIMIT, KernelPlan, RegionEmitter, value_bytes
+from .emit.kernel_plan import KernelPlan
+from .emit.region import STACK_LIMIT, RegionEmitter, value_bytes
 from .emit.unit import PrintCall, Unit
 from .llvm import objects
 from .llvm.inlining import mark_inlined

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base.errors import AdrenoSimError, DeviceError
+from ..base.errors import AdrenoSimError, DeviceError, OptionError
 from ..base.rejected_call import rejected_call
 from ..base.specs import BufferSpec, Local, Storage, View
 from ..device.protocol import Device, KernelParam
@@ -85,7 +85,10 @@ class BoundArguments:
             spec: Any = argument.spec
         else:
             dtype, count = elements(argument)
-            spec = BufferSpec(count * np.dtype(dtype).itemsize, dtype)
+            try:
+                spec = BufferSpec(count * np.dtype(dtype).itemsize, dtype, argument.extent)
+            except OptionError as error:
+                raise AdrenoSimError(f"{self._spec.file}: argument {name}: {error}") from None
         place = argument.place
         try:
             needed = self._device.view_nbytes(spec)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Union
 
 from ..base.allow import AllowEntry
-from ..base.specs import ImageSpec, Sampler
+from ..base.specs import BufferExtent, ImageSpec, Sampler
 from .data import Data
 from .expected import ExpectedFinding
 
@@ -24,13 +24,15 @@ class Placement:
 
 @dataclass(frozen=True)
 class BufferArgument:
-    """A buffer of `count` elements of `dtype` (numpy name); count None: as many as `data` has."""
+    """A buffer of `count` elements of `dtype` (numpy name); count None: as many as `data` has. extent: of the tensor in it, None
+    where it fills the buffer."""
 
     dtype: str
     count: int | None
     data: Data
     place: Placement = Placement()
     name: str = ""
+    extent: BufferExtent | None = None
 
 
 @dataclass(frozen=True)

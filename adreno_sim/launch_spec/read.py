@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ..base.allow import read_entries
-from ..base.errors import AdrenoSimError
+from ..base.errors import AdrenoSimError, OptionError
 from ..base.run_options import make_options
-from ..base.specs import ImageSpec, Sampler
+from ..base.specs import BufferExtent, ImageSpec, Sampler
 from ..base.toml_tables import MISSING, Table, load_toml
 from ..image.formats import CHANNEL_TYPES, ORDERS
 from . import scalars
@@ -30,6 +33,7 @@ from .model import (
 )
 
 IMAGE_KINDS = ("image1d", "image1d_buffer", "image1d_array", "image2d", "image2d_array", "image3d")
+MOST_AXES = 6
 ADDRESSING = ("none", "clamp_to_edge", "clamp", "repeat", "mirrored_repeat")
 
 
@@ -120,7 +124,33 @@ def _buffer(table: Table, kind: str, name: str, folder: Path, storages: dict[str
     needed = data.fill not in ("values", "file")
     count = table.whole("count", MISSING if needed else None, least=1)
     dtype = table.text("dtype", choices=DTYPES)
-    return BufferArgument(dtype, count, data, _placement(table, storages), name)
+    return BufferArgument(dtype, count, data, _placement(table, storages), name, _buffer_extent(table, np.dtype(dtype).itemsize))
+
+
+def _buffer_extent(table: Table, itemsize: int) -> BufferExtent | None:
+    """`extent`: shape in elements; strides and offset in bytes."""
+    if "extent" not in table:
+        return None
+    entry = table.table("extent")
+    axes = tuple(range(1, MOST_AXES + 1))
+    shape, strides = entry.wholes("shape", least=1, lengths=axes), entry.wholes("strides", (), least=1, lengths=axes)
+    try:
+        extent = BufferExtent.of_tensor(shape, itemsize, strides, entry.whole("offset", 0))
+    except OptionError as error:
+        raise entry.error(error.option, error.reason) from None
+    entry.finish()
+    return extent
+
+
+def _image_extent(table: Table, deep: str | None, whole: ImageSpec) -> tuple[int, int, int] | None:
+    """`extent`: width, height and depth or layers in texels; as many as the image has where one is left out."""
+    if "extent" not in table:
+        return None
+    entry = table.table("extent")
+    layers = entry.whole(deep, whole.depth_or_layers, least=1) if deep else 1
+    extent = entry.whole("width", whole.width, least=1), entry.whole("height", whole.height, least=1), layers
+    entry.finish()
+    return extent
 
 
 def _image(table: Table, kind: str, name: str, folder: Path, storages: dict[str, int]) -> ArgumentSpec:
@@ -136,6 +166,10 @@ def _image(table: Table, kind: str, name: str, folder: Path, storages: dict[str,
         row_pitch=table.whole("row_pitch", None, least=1),
         slice_pitch=table.whole("slice_pitch", None, least=1),
     )
+    try:
+        spec = replace(spec, extent=_image_extent(table, deep, spec))
+    except OptionError as error:
+        raise table.error(error.option, error.reason) from None
     return ImageArgument(spec, read_data(table, "data", folder, "unwritten"), _placement(table, storages), name)
 
 

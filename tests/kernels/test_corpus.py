@@ -33,7 +33,7 @@ CLASSES = {
     "image-read-out-of-range", "image-write-out-of-range", "limit-exceeded", "local-memory", "misaligned-access",
     "misaligned-view", "no-image-from-buffer", "out-of-bounds-read", "out-of-bounds-write", "overwide-shift", "pitch-differs",
     "private-memory", "refused", "same-value-race", "storage-reused-while-live",
-    "store-overwritten", "sub-object-overrun",
+    "outside-extent-read", "outside-extent-write", "store-overwritten", "sub-object-overrun",
     "undefined-conversion", "undefined-sampler",
     "uninitialized-read", "view-larger-than-storage", "watchdog", "wrong-argument", "wrong-value",
 }  # fmt: skip

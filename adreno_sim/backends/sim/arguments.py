@@ -34,11 +34,13 @@ def check_arguments(kernel: SimKernel, args: Sequence[Any], device: object) -> l
     return [_check(kernel, param, arg, device) for param, arg in zip(params, args, strict=True)]
 
 
-def specialize_argument(arg: Any) -> ArgSpec:
-    """Returns what the machine code must know of a checked argument."""
+def specialize_argument(arg: Any, full: bool) -> ArgSpec:
+    """Returns what the machine code must know of a checked argument, at level full or below."""
     if isinstance(arg, StorageView):
         spec = arg.spec
-        return ImageArg(spec.kind, spec.order, spec.channel_type) if isinstance(spec, ImageSpec) else BufferArg()
+        if isinstance(spec, ImageSpec):
+            return ImageArg(spec.kind, spec.order, spec.channel_type, extent=spec.extent if full else None)
+        return BufferArg(extent=spec.extent if full else None)
     if isinstance(arg, Local):
         return LocalArg(arg.nbytes)
     return SamplerArg(arg) if isinstance(arg, Sampler) else ScalarArg(len(arg))

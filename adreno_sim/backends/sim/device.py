@@ -322,7 +322,7 @@ class SimDevice:
         flush = self.options.flush_denormals
         return Specialization(
             local_size=group,
-            args=tuple(map(specialize_argument, args)),
+            args=tuple(specialize_argument(arg, self.options.checks == "full") for arg in args),
             checks=self.options.checks,
             watch=watch is not None,
             uniform=all(whole % part == 0 for whole, part in zip(total, group, strict=True)),

@@ -8,7 +8,7 @@ from typing import Literal, Union
 
 from ...base.cached_hash import CachedHash
 from ...base.run_options import Checks
-from ...base.specs import Sampler
+from ...base.specs import BufferExtent, Sampler
 
 
 @dataclass(frozen=True)
@@ -26,9 +26,10 @@ class ShadowSpec:
 @dataclass(frozen=True)
 class BufferArg:
     """A __global or __constant pointer; address and length come with each launch. shadow: None if there is nothing to check,
-    because all of it is initialised and nobody writes it."""
+    because all of it is initialised and nobody writes it. extent: of the tensor in it, if level full is to check that."""
 
     shadow: ShadowSpec | None = None
+    extent: BufferExtent | None = None
 
 
 @dataclass(frozen=True)
@@ -40,13 +41,14 @@ class LocalArg:
 
 @dataclass(frozen=True)
 class ImageArg:
-    """An image of known format; extents and pitches come with each launch. Fields as in `device.ImageSpec`; shadow as in
-    BufferArg."""
+    """An image of known format; extents and pitches come with each launch. Fields as in `device.ImageSpec`; shadow and extent
+    as in BufferArg."""
 
     kind: str
     order: str
     channel_type: str
     shadow: ShadowSpec | None = None
+    extent: tuple[int, int, int] | None = None
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,13 @@ and what.
 
 from __future__ import annotations
 
-from ..emit.check import Check, CheckPlan
-from ..emit.region import KernelPlan
+from ..emit.check import Check
+from ..emit.kernel_plan import CheckPlan, KernelPlan
 from .data_races import DataRaces
 from .definedness import Definedness
+from .logical_extents import LogicalExtents
 
-CHECKS: tuple[Check, ...] = (Definedness(), DataRaces())
+CHECKS: tuple[Check, ...] = (Definedness(), DataRaces(), LogicalExtents())
 """All of them. Their callbacks run in this order."""
 
 

@@ -16,10 +16,12 @@ from ...ir.postdominators import find_postdominators
 from ...ir.provenance import Object, ObjectId, Ptr
 from ..abi import context
 from ..abi.specialization import BufferArg, ImageArg, LocalArg
-from ..emit.check import Check, CheckPlan
+from ..emit.check import Check
+from ..emit.emitter import Emitter
 from ..emit.image_refs import ImageRef
 from ..emit.instrumentation import Instrumentation
-from ..emit.region import KernelPlan, RegionEmitter
+from ..emit.kernel_plan import CheckPlan, KernelPlan
+from ..emit.region import RegionEmitter
 from ..llvm.text import Text
 from ..shadow import epochs, init_shadow, race_cells
 from ..shadow.access_info import cells_of_argument, describe_access, describe_texel, shadow_spec
@@ -83,7 +85,8 @@ class RacePlan(CheckPlan):
             reason, zeroed, counts_epochs=True, kernel_plan=plan, granularity=granularity, local_cells=cells, block_of=block_of
         )
 
-    def instrument(self, e: RegionEmitter) -> Instrumentation:
+    def instrument(self, e: Emitter) -> Instrumentation:
+        assert isinstance(e, RegionEmitter)
         return RaceInstrumentation(e, self)
 
     def functions(self) -> list[str]:
@@ -155,14 +158,14 @@ class RaceInstrumentation(Instrumentation):
 
     def on_copy(self, target: Ptr, source: Ptr | None, nbytes: str) -> None:
         size: int | str = int(nbytes) if nbytes.isdigit() else nbytes
-        known = size if isinstance(size, int) else 0
+        known, varying = (size, None) if isinstance(size, int) else (0, size)
         if source is not None:
             here = self._cells(source, size)
             if here is not None:
-                self.code.emit_read_check(here, describe_access(self.e, source, known), "reads")
+                self.code.emit_read_check(here, describe_access(self.e, source, known, varying), "reads")
         here = self._cells(target, size)
         if here is not None:
-            self.code.emit_write_check(here, describe_access(self.e, target, known), "writes", None)
+            self.code.emit_write_check(here, describe_access(self.e, target, known, varying), "writes", None)
 
     def on_image_read(self, image: ImageRef, where: Sequence[str], offset: str, instr: ir.Instr | None) -> None:
         here = self._cells_of_argument(image.param.index, offset, image.format.texel_bytes)

@@ -16,10 +16,12 @@ from ...ir import ir, llvm_types
 from ...ir.provenance import Object, Ptr
 from ...ir.queries import private_bytes
 from ..abi.specialization import BufferArg, ImageArg
-from ..emit.check import Check, CheckPlan
+from ..emit.check import Check
+from ..emit.emitter import Emitter
 from ..emit.image_refs import ImageRef
 from ..emit.instrumentation import Instrumentation
-from ..emit.region import KernelPlan, RegionEmitter
+from ..emit.kernel_plan import CheckPlan, KernelPlan
+from ..emit.region import RegionEmitter
 from ..shadow import init_shadow
 from ..shadow.access_info import (
     AccessInfo,
@@ -83,7 +85,8 @@ class DefinednessPlan(CheckPlan):
         local = plan.unit.reserve_arena(nbytes)
         return DefinednessPlan(reason, [], [(local, nbytes)] if nbytes else [], uses=uses, undefined=undefined, local=local)
 
-    def instrument(self, e: RegionEmitter) -> Instrumentation:
+    def instrument(self, e: Emitter) -> Instrumentation:
+        assert isinstance(e, RegionEmitter)
         return DefinednessInstrumentation(e, self)
 
 

@@ -11,10 +11,11 @@ from ...ir import ir, llvm_types
 from ...ir.builtins import builtin_of
 from ...ir.memory_ops import is_plain_store
 from ...ir.provenance import Object, Ptr
-from ..emit.check import CheckPlan, NotVectorizable
+from ..emit.check import NotVectorizable
+from ..emit.emitter import Emitter
 from ..emit.instrumentation import Instrumentation
+from ..emit.kernel_plan import CheckPlan, KernelPlan
 from ..emit.pointers import LanePtr
-from ..emit.region import KernelPlan, RegionEmitter
 from ..llvm import vector_text as vt
 from ..shadow import init_shadow
 from ..shadow.access_info import init_shadow_of_argument, shadow_spec
@@ -53,7 +54,7 @@ class VectorDefinednessPlan(CheckPlan):
         zeroed = [(local, nbytes)] if nbytes else []
         return VectorDefinednessPlan(reason, zeroed_per_group=zeroed, shadows_private=True, uses=uses, local=local)
 
-    def instrument(self, e: RegionEmitter) -> Instrumentation:
+    def instrument(self, e: Emitter) -> Instrumentation:
         assert isinstance(e, LaneValues)
         return VectorDefinedness(e, self)
 

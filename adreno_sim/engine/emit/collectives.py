@@ -14,7 +14,8 @@ from ...ir import ir, llvm_types
 from ...ir.builtins import builtin_of
 from ..llvm.constants import float_bits
 from ..llvm.text import Text
-from .region import KernelPlan, value_bytes
+from .kernel_plan import KernelPlan
+from .region import value_bytes
 
 _FOLD = re.compile(r"(?:sub|work)_group_(?P<how>reduce|scan_inclusive|scan_exclusive)_(?P<what>add|min|max)")
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 from ..abi import context
 from ..llvm.text import UNLIKELY, Text
 from . import event_counters
-from .check import ArenaRange
-from .region import ABANDONED, ARGUMENTS, PARAMETERS, KernelPlan
+from .kernel_plan import ArenaRange, KernelPlan
+from .region import ABANDONED, ARGUMENTS, PARAMETERS
 
 
 def group_function(plan: KernelPlan) -> str:

@@ -3,30 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from ...findings import Kind
 from ...ir import ir, llvm_types
 from ...ir.memory_ops import touches_memory
-from ...ir.provenance import Object, ObjectId, Provenance
+from ...ir.provenance import Object, ObjectId
 from ...ir.queries import globals_of, object_align, private_bytes
 from ..abi import context
 from ..abi.specialization import NOTHING, LocalArg
 from ..analysis.active_items import find_active_items
 from ..analysis.intervals import Grid, find_intervals
-from ..analysis.parallel_regions import ParallelRegion, RegionPlan
+from ..analysis.parallel_regions import ParallelRegion
 from ..analysis.segments import Segment
 from ..llvm.text import Text
 from . import item_order
 from .diagnostic_sites import DiagnosticSite
 from .emitter import Emitter
 from .instrumentation import InstrumentationList
-from .unit import Unit
+from .kernel_plan import KernelPlan
 from .work_items import AXES, WorkItem
-
-if TYPE_CHECKING:
-    from .check import CheckPlan
 
 PARAMETERS = (
     "ptr %ctx, ptr noalias %args, ptr noalias %mem, ptr noalias %arena, i64 %gx, i64 %gy, i64 %gz, i64 %gl, i64 %first, i64 %last"
@@ -37,36 +32,6 @@ STACK_LIMIT = 8192
 
 ABANDONED = -1
 """The result of a region whose group must not continue: work-items diverged, or the launch was stopped."""
-
-
-@dataclass
-class KernelPlan:
-    """What the regions of a kernel share: the regions themselves, and arena offsets of private objects and spilled values."""
-
-    unit: Unit
-    provenance: Provenance
-    regions: RegionPlan
-    by_subgroup: bool  # sub-group functions: regions run ranges of flattened local ids
-    args: list[int] = field(default_factory=list)
-    private: dict[int, tuple[int, int]] = field(default_factory=dict)  # alloca: arena offset, stride per work-item
-    spilled: dict[int, list[int]] = field(default_factory=dict)  # value: arena offset per part
-    collective: dict[int, list[int]] = field(default_factory=dict)  # split number: arena offsets of operands and result
-    checks: list[CheckPlan] = field(default_factory=list)  # at level full
-    scheduled: bool = False  # level full in scalar code: groups and work-items run in the order of the launch's tables
-
-    @property
-    def is_single_region(self) -> bool:
-        return len(self.regions.regions) == 1
-
-    @property
-    def lanes(self) -> int:
-        """The number of work-items that run at once."""
-        return 1
-
-    @property
-    def counts_epochs(self) -> bool:
-        """Whether a check needs the logical clock."""
-        return any(check.counts_epochs for check in self.checks)
 
 
 class RegionEmitter(Emitter):

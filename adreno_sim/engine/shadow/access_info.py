@@ -27,10 +27,11 @@ class AccessInfo:
     values: Callable[[Text], Sequence[str | int]]
 
 
-def describe_access(e: RegionEmitter, pointer: Ptr, size: int) -> AccessInfo:
-    """Describes an access of `size` bytes; 0 if the size varies."""
+def describe_access(e: RegionEmitter, pointer: Ptr, size: int, operand: str | None = None) -> AccessInfo:
+    """Describes an access of `size` bytes; 0 if the size varies: `operand` is then the i64 that holds it."""
     view = pointer.object.name if pointer.object else ""
-    return AccessInfo("offset", view, size, 0, lambda t: access.site_values(e, pointer, t))
+    rest = () if operand is None else (operand,)
+    return AccessInfo("offset", view, size, 0, lambda t: (*access.site_values(e, pointer, t), *rest))
 
 
 def describe_texel(image: ImageRef, where: Sequence[str]) -> AccessInfo:

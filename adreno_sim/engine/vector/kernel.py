@@ -10,9 +10,10 @@ from ..abi import argument_block
 from ..analysis.parallel_regions import RegionPlan
 from ..analysis.segments import Graph
 from ..emit import sync_points
-from ..emit.check import CheckPlan, NotVectorizable
+from ..emit.check import NotVectorizable
 from ..emit.collectives import is_collective
-from ..emit.region import STACK_LIMIT, KernelPlan
+from ..emit.kernel_plan import CheckPlan, KernelPlan
+from ..emit.region import STACK_LIMIT
 from ..emit.unit import Unit
 from ..llvm import objects
 from . import tile as tiles

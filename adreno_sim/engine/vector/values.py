@@ -12,8 +12,9 @@ from ..emit.check import NotVectorizable
 from ..emit.diagnostic_sites import BENIGN_KINDS, DiagnosticSite
 from ..emit.emitter import INSTRUCTIONS
 from ..emit.event_counters import count_event
+from ..emit.kernel_plan import KernelPlan
 from ..emit.pointers import LaneOffsets, LanePtr
-from ..emit.region import KernelPlan, RegionEmitter
+from ..emit.region import RegionEmitter
 from ..llvm import constants
 from ..llvm import vector_text as vt
 from ..llvm.text import Text

@@ -104,7 +104,7 @@ def to_json(report: LayoutReport) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "profile": report.profile,
-        "image": asdict(report.spec),
+        "image": {key: value for key, value in asdict(report.spec).items() if key != "extent"},
         "rule": report.rule,
         "refused": report.refused,
         "layouts": rules,

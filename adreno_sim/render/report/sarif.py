@@ -12,7 +12,6 @@ from ...base.allow import Allowed
 from ...base.version import __version__
 from ...findings import Finding, Kind
 from ...results import encode, finding_text
-from ...results.rules import TEXT
 
 VERSION = "2.1.0"
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -47,7 +46,7 @@ def uri(finding: Finding) -> str:
 def _rule(kind: Kind) -> dict[str, Any]:
     return {
         "id": kind.label,
-        "shortDescription": {"text": TEXT[kind]},
+        "shortDescription": {"text": kind.sentence},
         "defaultConfiguration": {"level": str(kind.severity)},
     }
 

@@ -1,0 +1,75 @@
+"""What the regions of a kernel share while they are emitted, and what each check of level full shares."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ...ir.provenance import Provenance
+from ..analysis.parallel_regions import RegionPlan
+from .emitter import Emitter
+from .instrumentation import Instrumentation
+from .unit import Unit
+
+ArenaRange = tuple[int, int]
+"""Arena offset and bytes."""
+
+
+@dataclass
+class CheckPlan:
+    """What the regions of a kernel share for one check.
+
+    reason: what the check looks at in this launch, in words that may follow "because of". zeroed_per_worker,
+    zeroed_per_group: shadows that are cleared before a worker's first group, and before each group. counts_epochs: the check
+    needs the logical clock (`shadow.epochs`). shadows_private: vector code keeps a shadow of each private variable;
+    private_rooms says where in the arena, as `KernelPlan.private` does.
+    """
+
+    reason: str
+    zeroed_per_worker: list[ArenaRange] = field(default_factory=list)
+    zeroed_per_group: list[ArenaRange] = field(default_factory=list)
+    counts_epochs: bool = False
+    shadows_private: bool = False
+    private_rooms: dict[int, tuple[int, int]] = field(default_factory=dict)
+
+    def instrument(self, e: Emitter) -> Instrumentation:
+        """Returns the callbacks for the emitter of one region (a RegionEmitter, or LaneValues for vectors). They report by
+        diagnostic sites in scalar code, and raise the fault flag in vector code."""
+        raise NotImplementedError
+
+    def functions(self) -> list[str]:
+        """Returns the LLVM functions that the code calls, once per module, after all regions were emitted."""
+        return []
+
+    def certain_successions(self) -> frozenset[tuple[int, int]]:
+        """Returns pairs (earlier, later) of sites such that every work-item that executes the first also executes the second."""
+        return frozenset()
+
+
+@dataclass
+class KernelPlan:
+    """What the regions of a kernel share: the regions themselves, and arena offsets of private objects and spilled values."""
+
+    unit: Unit
+    provenance: Provenance
+    regions: RegionPlan
+    by_subgroup: bool  # sub-group functions: regions run ranges of flattened local ids
+    args: list[int] = field(default_factory=list)
+    private: dict[int, tuple[int, int]] = field(default_factory=dict)  # alloca: arena offset, stride per work-item
+    spilled: dict[int, list[int]] = field(default_factory=dict)  # value: arena offset per part
+    collective: dict[int, list[int]] = field(default_factory=dict)  # split number: arena offsets of operands and result
+    checks: list[CheckPlan] = field(default_factory=list)  # at level full
+    scheduled: bool = False  # level full in scalar code: groups and work-items run in the order of the launch's tables
+
+    @property
+    def is_single_region(self) -> bool:
+        return len(self.regions.regions) == 1
+
+    @property
+    def lanes(self) -> int:
+        """The number of work-items that run at once."""
+        return 1
+
+    @property
+    def counts_epochs(self) -> bool:
+        """Whether a check needs the logical clock."""
+        return any(check.counts_epochs for check in self.checks)
