@@ -141,10 +141,13 @@ class Const:
     a tuple of Const for vectors, arrays and structs; ``None`` for the null pointer and all-zero aggregates;
     ``UNDEF`` for undef and poison (a read of an uninitialised variable);
     ``GlobalOffset`` for a constant address inside a Global.
+
+    name: of UNDEF, the variable to which nothing was assigned, if it is one's.
     """
 
     type: Type
     value: object
+    name: str = ""
 
 
 class _Undef:

@@ -16,6 +16,7 @@ from ...ir import ir, llvm_types
 from ...ir.provenance import Object, Ptr
 from ...ir.queries import private_bytes
 from ..abi.specialization import BufferArg, ImageArg
+from ..analysis.lane_uses import Demand, LaneUses, demand_all
 from ..emit.check import Check
 from ..emit.emitter import Emitter
 from ..emit.image_refs import ImageRef
@@ -32,7 +33,6 @@ from ..shadow.access_info import (
     shadow_spec,
 )
 from ..shadow.undefined_values import UndefinedValues
-from ..shadow.uses import Demand, Uses, demand_all
 from ..shadow.values import UndefMasks
 from . import definedness_vectors
 
@@ -44,13 +44,13 @@ MISSING = {
 
 class Definedness(Check):
     def plan(self, plan: KernelPlan) -> CheckPlan | None:
-        uses = Uses(plan.unit.kernel)
+        uses = plan.unit.lane_uses(plan.unit.kernel)
         undefined = UndefinedValues(plan.unit.kernel, uses)
         reason = find_memory(plan) or ("variables that may have no value" if undefined.any else "")
         return DefinednessPlan.make(plan, reason, uses, undefined) if reason else None
 
     def plan_vectors(self, plan: KernelPlan) -> CheckPlan | None:
-        uses = Uses(plan.unit.kernel)
+        uses = plan.unit.lane_uses(plan.unit.kernel)
         definedness_vectors.check_variables(plan.unit.kernel, UndefinedValues(plan.unit.kernel, uses))
         reason = find_memory(plan)
         return definedness_vectors.VectorDefinednessPlan.make(plan, reason, uses) if reason else None
@@ -74,13 +74,13 @@ class DefinednessPlan(CheckPlan):
     """What the regions share: arena offsets of init shadows, `local` of all local memory, `placed` of the private variables
     that lie in the arena, by id."""
 
-    uses: Uses = None  # type: ignore[assignment]
+    uses: LaneUses = None  # type: ignore[assignment]
     undefined: UndefinedValues = None  # type: ignore[assignment]
     local: int = 0
     placed: dict[int, int] = field(default_factory=dict)
 
     @staticmethod
-    def make(plan: KernelPlan, reason: str, uses: Uses, undefined: UndefinedValues) -> DefinednessPlan:
+    def make(plan: KernelPlan, reason: str, uses: LaneUses, undefined: UndefinedValues) -> DefinednessPlan:
         nbytes = plan.unit.local_bytes
         local = plan.unit.reserve_arena(nbytes)
         return DefinednessPlan(reason, [], [(local, nbytes)] if nbytes else [], uses=uses, undefined=undefined, local=local)

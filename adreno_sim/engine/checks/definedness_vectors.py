@@ -11,6 +11,7 @@ from ...ir import ir, llvm_types
 from ...ir.builtins import builtin_of
 from ...ir.memory_ops import is_plain_store
 from ...ir.provenance import Object, Ptr
+from ..analysis.lane_uses import LaneUses
 from ..emit.check import NotVectorizable
 from ..emit.emitter import Emitter
 from ..emit.instrumentation import Instrumentation
@@ -20,7 +21,6 @@ from ..llvm import vector_text as vt
 from ..shadow import init_shadow
 from ..shadow.access_info import init_shadow_of_argument, shadow_spec
 from ..shadow.undefined_values import PADDING, VARIABLE, UndefinedValues, consumed_operands
-from ..shadow.uses import Uses
 from ..vector import transfers
 from ..vector.memory import emit_load_elements, emit_store_elements
 from ..vector.private_room import emit_private_fill, private_address
@@ -44,11 +44,11 @@ def check_variables(kernel: ir.Function, undefined: UndefinedValues) -> None:
 class VectorDefinednessPlan(CheckPlan):
     """What the regions share. The init shadow of local memory, one byte per byte, lies at `local` of the arena."""
 
-    uses: Uses = None  # type: ignore[assignment]
+    uses: LaneUses = None  # type: ignore[assignment]
     local: int = 0
 
     @staticmethod
-    def make(plan: KernelPlan, reason: str, uses: Uses) -> VectorDefinednessPlan:
+    def make(plan: KernelPlan, reason: str, uses: LaneUses) -> VectorDefinednessPlan:
         nbytes = plan.unit.local_bytes
         local = plan.unit.reserve_arena(nbytes)
         zeroed = [(local, nbytes)] if nbytes else []

@@ -16,6 +16,7 @@ from ...findings import Kind
 from ...ir import ir, llvm_types
 from ...ir.provenance import Ptr
 from ..abi.specialization import BufferArg, ImageArg
+from ..analysis.lane_uses import LaneUses
 from ..emit.check import Check, NotVectorizable
 from ..emit.emitter import Emitter
 from ..emit.image_refs import ImageRef
@@ -27,7 +28,6 @@ from ..llvm import vector_text as vt
 from ..llvm.text import Text
 from ..shadow import init_shadow
 from ..shadow.access_info import AccessInfo, describe_access, describe_texel, report_access_if
-from ..shadow.uses import Uses
 from ..vector.values import LaneValues
 
 _I64 = ir.Int(64)
@@ -36,14 +36,14 @@ _I64 = ir.Int(64)
 class LogicalExtents(Check):
     def plan(self, plan: KernelPlan) -> CheckPlan | None:
         reason = _find_reason(plan, BufferArg) or _find_reason(plan, ImageArg)
-        return ExtentPlan(reason, uses=Uses(plan.unit.kernel)) if reason else None
+        return ExtentPlan(reason, uses=plan.unit.lane_uses(plan.unit.kernel)) if reason else None
 
     def plan_vectors(self, plan: KernelPlan) -> CheckPlan | None:
         image = _find_reason(plan, ImageArg)
         if image:
             raise NotVectorizable(image)
         reason = _find_reason(plan, BufferArg)
-        return VectorExtentPlan(reason, uses=Uses(plan.unit.kernel)) if reason else None
+        return VectorExtentPlan(reason, uses=plan.unit.lane_uses(plan.unit.kernel)) if reason else None
 
 
 def _find_reason(plan: KernelPlan, kind: type[BufferArg] | type[ImageArg]) -> str:
@@ -56,7 +56,7 @@ def _find_reason(plan: KernelPlan, kind: type[BufferArg] | type[ImageArg]) -> st
 
 @dataclass
 class ExtentPlan(CheckPlan):
-    uses: Uses = None  # type: ignore[assignment]
+    uses: LaneUses = None  # type: ignore[assignment]
 
     def instrument(self, e: Emitter) -> Instrumentation:
         assert isinstance(e, RegionEmitter)
@@ -65,7 +65,7 @@ class ExtentPlan(CheckPlan):
 
 @dataclass
 class VectorExtentPlan(CheckPlan):
-    uses: Uses = None  # type: ignore[assignment]
+    uses: LaneUses = None  # type: ignore[assignment]
 
     def instrument(self, e: Emitter) -> Instrumentation:
         assert isinstance(e, LaneValues)
@@ -75,7 +75,7 @@ class VectorExtentPlan(CheckPlan):
 class ExtentInstrumentation(Instrumentation):
     """The callbacks for one region. Accesses of one work-item, in scalar code."""
 
-    def __init__(self, e: RegionEmitter, uses: Uses):
+    def __init__(self, e: RegionEmitter, uses: LaneUses):
         self.e, self.uses = e, uses
 
     def on_load(self, pointer: Ptr, type: ir.Type, instr: ir.Instr | None) -> None:
@@ -132,7 +132,7 @@ class ExtentInstrumentation(Instrumentation):
 class VectorExtents(Instrumentation):
     """The callbacks for one region, of all lanes: a lane whose access is outside raises the fault flag."""
 
-    def __init__(self, e: LaneValues, uses: Uses):
+    def __init__(self, e: LaneValues, uses: LaneUses):
         self.e, self.uses = e, uses
 
     # One access that all lanes share, or one lane's in its turn
@@ -182,7 +182,7 @@ class VectorExtents(Instrumentation):
         e.raise_fault_lanes(bad if mask is e.mask else vt.emit_and_masks(t, bad, mask, e.count) or bad)
 
 
-def read_parts(uses: Uses, lanes: int, elem: ir.Type, instr: ir.Instr | None) -> list[tuple[int, int]]:
+def read_parts(uses: LaneUses, lanes: int, elem: ir.Type, instr: ir.Instr | None) -> list[tuple[int, int]]:
     """Returns (start, bytes) of the parts that are used in any case of `lanes` elements, loaded by `instr`; neighbours are one
     part."""
     size = llvm_types.store_size(elem)

@@ -244,6 +244,12 @@ class Emitter:
         belong to one active work-item."""
         return flags
 
+    def unused_lanes(self, type: ir.Type) -> frozenset[int]:
+        """Returns the lanes of a value of `type` that belong to lanes of the current instruction's result which nothing uses."""
+        if self.current is None or not isinstance(type, ir.Vector) or type.count != llvm_types.lanes_of(self.current.type):
+            return frozenset()
+        return frozenset(range(type.count)) - self.unit.lane_uses(self.function).demand(self.current).any
+
     def branch_on_failure(self, condition: str, failed: str, ok: str) -> None:
         """Emits the branch of a check. With deferred checks it has no branch weights, so that LLVM may turn it into a mask."""
         self.body.branch(condition, failed, ok, unlikely=not self.unit.deferred_checks)

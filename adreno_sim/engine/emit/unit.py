@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from ...base.errors import UnsupportedError
 from ...ir import ir, llvm_types
 from ..abi.specialization import Specialization
+from ..analysis.lane_uses import LaneUses
 from ..llvm import constants
 from . import diagnostic_sites
 
@@ -52,6 +53,7 @@ class Unit:
     may_fail: bool = False
     unrolled: int = 0
     _users: dict[int, dict[int, list[ir.Instr]]] = field(default_factory=dict)
+    _lane_uses: dict[int, LaneUses] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         proofs = self.spec.proofs
@@ -77,6 +79,12 @@ class Unit:
     def is_nsw(self, instr: ir.Instr) -> bool:
         """Returns whether an integer operation never wraps as a signed number (LLVM: nsw)."""
         return id(instr) in self._nsw
+
+    def lane_uses(self, function: ir.Function) -> LaneUses:
+        """Returns which lanes of the values of a function are used."""
+        if id(function) not in self._lane_uses:
+            self._lane_uses[id(function)] = LaneUses(function)
+        return self._lane_uses[id(function)]
 
     def users(self, function: ir.Function) -> dict[int, list[ir.Instr]]:
         """Maps the `id` of a value to the instructions of a function that have it as an operand. All regions share the result."""

@@ -7,10 +7,12 @@ propagate these masks. Any other use of an undefined lane is a finding.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ...ir import ir, llvm_types
 from ...ir.builtins import builtin_of
 from ...ir.memory_ops import is_plain_load
-from .uses import ELEMENTWISE, Uses, as_choice, lane_number
+from ..analysis.lane_uses import LaneUses, as_choice, is_elementwise, lane_number
 
 VARIABLE, READ, CHOSEN, PADDING = "variable", "read", "chosen", "padding"
 """Why a lane may be undefined. VARIABLE: nothing was assigned. READ: loaded beside lanes that are replaced. CHOSEN: loaded,
@@ -23,14 +25,13 @@ Origins = dict[int, frozenset[str]]
 class UndefinedValues:
     """The values of a function that may be undefined.
 
-    `deferred`: ids of loads whose undefined lanes are reported at their use. `names`, `reads`: the variable, and the load, of
-    a value (by id) if known.
+    `deferred`: ids of loads whose undefined lanes are reported at their use. `reads`: the load of a value (by id) if known.
     """
 
-    def __init__(self, function: ir.Function, uses: Uses):
+    def __init__(self, function: ir.Function, uses: LaneUses):
         self._lanes: dict[int, Origins] = {}
         self.deferred: set[int] = set()
-        self.names: dict[int, str] = {}
+        self._origins: dict[tuple[int, int], tuple[str, int, int]] = {}
         self.reads: dict[int, ir.Instr] = {}
         instrs = [i for block in function.blocks for i in block.instrs]
         for instr in instrs:
@@ -66,22 +67,52 @@ class UndefinedValues:
             return False
         self._lanes[id(instr)] = found
         for source in instr.operands:
-            name = instr.name if instr.op == "phi" else self.names.get(id(source), "")
-            if name:
-                self.names.setdefault(id(instr), name)
             if id(source) in self.reads:
                 self.reads.setdefault(id(instr), self.reads[id(source)])
         return True
 
     def _propagate(self, instr: ir.Instr) -> list[tuple[int, frozenset[str]]]:
         found: list[tuple[int, frozenset[str]]] = []
+        choice = as_choice(instr)
         for lane in range(llvm_types.lanes_of(instr.type)):
             for source in sources_of_lane(instr, lane):
                 if source is None:
                     found.append((lane, frozenset({PADDING})))
                 elif (origins := self.lanes(source[0]).get(source[1])) is not None:
-                    found.append((lane, origins if as_choice(instr) is None else _through_choice(origins)))
+                    chosen = choice is not None and source[0] is not choice[0]
+                    found.append((lane, _through_choice(origins) if chosen else origins))
+                    self._note_origin(instr, lane, *source)
         return found
+
+    def _note_origin(self, instr: ir.Instr, lane: int, source: ir.Value, at: int) -> None:
+        origin = self._origin(source, at)
+        if origin is not None:
+            self._origins.setdefault((id(instr), lane), origin)
+
+    def _origin(self, value: ir.Value, lane: int) -> tuple[str, int, int] | None:
+        """Returns the variable that is undefined where `lane` of a value is, its lane there, and how many lanes it has."""
+        if isinstance(value, ir.Const):
+            return (value.name, lane, llvm_types.lanes_of(value.type)) if value.name else None
+        return self._origins.get((id(value), lane))
+
+    def describe(self, value: ir.Value, lanes: Sequence[int]) -> str:
+        """Returns the variables, and which of their components, that are undefined where these lanes of a value are."""
+        components: dict[tuple[str, int], set[int]] = {}
+        for lane in lanes:
+            origin = self._origin(value, lane)
+            if origin is not None:
+                components.setdefault((origin[0], origin[2]), set()).add(origin[1])
+        described = [name + _component_suffix(at, count) for (name, count), at in components.items()]
+        return " and ".join(described) or "a private variable"
+
+
+def _component_suffix(lanes: set[int], count: int) -> str:
+    """Returns how OpenCL C selects these lanes of a vector, as ".xw" or ".s04f"; "" for a scalar."""
+    if count == 1:
+        return ""
+    if count <= 4:
+        return "." + "".join("xyzw"[lane] for lane in sorted(lanes))
+    return ".s" + "".join(f"{lane:x}" for lane in sorted(lanes))
 
 
 def _through_choice(origins: frozenset[str]) -> frozenset[str]:
@@ -105,14 +136,20 @@ def copied_operands(instr: ir.Instr) -> int:
         return 1
     if instr.op == "bitcast":
         return int(llvm_types.lanes_of(instr.type) == llvm_types.lanes_of(instr.operands[0].type))
-    return len(instr.operands) if instr.op in ELEMENTWISE and isinstance(instr.type, ir.Vector) else 0
+    return len(instr.operands) if is_elementwise(instr) and _keep_lanes(instr) else 0
+
+
+def _keep_lanes(instr: ir.Instr) -> bool:
+    """Returns whether all operands have as many lanes as the result, or one."""
+    count = llvm_types.lanes_of(instr.type)
+    return all(llvm_types.lanes_of(operand.type) in (1, count) for operand in instr.operands)
 
 
 def consumed_operands(instr: ir.Instr, undefined: UndefinedValues) -> list[ir.Value]:
     """Returns the operands that may be undefined and that `instr` uses other than by copying or selecting."""
     choice = as_choice(instr)
     if choice is not None:
-        operands = [choice[0]]
+        operands = [] if isinstance(choice[0].type, ir.Vector) else [choice[0]]
     elif instr.op in ("insertvalue", "extractvalue"):
         operands = []
     else:
@@ -127,7 +164,7 @@ def sources_of_lane(instr: ir.Instr, lane: int) -> list[Source | None]:
     """Returns (operand, lane) pairs that make `lane` of the result undefined if they are; None stands for padding."""
     choice = as_choice(instr)
     if choice is not None:
-        return [(value, lane) for value in choice[1:]]
+        return [(value, lane) for value in (choice if isinstance(choice[0].type, ir.Vector) else choice[1:])]
     if instr.op == "insertelement":
         vector, item, index = instr.operands
         at = lane_number(index, llvm_types.lanes_of(instr.type))
@@ -142,7 +179,8 @@ def sources_of_lane(instr: ir.Instr, lane: int) -> list[Source | None]:
         a, b = instr.operands
         source, count = instr.mask[lane], llvm_types.lanes_of(a.type)
         return [None] if source < 0 else [(a, source) if source < count else (b, source - count)]
-    return [(value, lane) for value in instr.operands[: copied_operands(instr)]]
+    operands = instr.operands[: copied_operands(instr)]
+    return [(value, lane if isinstance(value.type, ir.Vector) else 0) for value in operands]
 
 
 def _of_constant(value: ir.Const) -> Origins:

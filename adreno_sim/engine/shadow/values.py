@@ -9,11 +9,11 @@ from ...findings import Kind
 from ...ir import ir, llvm_types
 from ...ir.builtins import builtin_of
 from ...ir.memory_ops import is_plain_store
+from ..analysis.lane_uses import as_choice, lane_number
 from ..emit.diagnostic_sites import DiagnosticSite
 from ..emit.image_operands import image_of
 from .init_shadow import emit_or
 from .undefined_values import CHOSEN, PADDING, READ, VARIABLE, UndefinedValues, consumed_operands, sources_of_lane
-from .uses import as_choice, lane_number
 
 if TYPE_CHECKING:
     from ..emit.region import RegionEmitter
@@ -121,10 +121,8 @@ class UndefMasks:
         if read is not None and why <= {READ, CHOSEN}:
             self.e.report_if(bad, DiagnosticSite(Kind.UNINITIALIZED_READ, read.loc, text="reads memory that nobody has written"))
             return
-        name = self.undefined.names.get(id(operand), "") or "a private variable"
-        self.e.report_if(
-            bad, DiagnosticSite(Kind.UNINITIALIZED_READ, self.e.loc, text=f"uses {name}, to which nothing was assigned")
-        )
+        text = f"uses {self.undefined.describe(operand, lanes)}, to which nothing was assigned"
+        self.e.report_if(bad, DiagnosticSite(Kind.UNINITIALIZED_READ, self.e.loc, text=text))
 
     def _result(self, instr: ir.Instr) -> list[str]:
         choice = as_choice(instr)
@@ -149,14 +147,16 @@ class UndefMasks:
             word = "slt" if isinstance(condition.type, ir.Vector) else "ne"
             flag = t.op(f"icmp {word} {spelled} {operand}, {llvm_types.zero(condition.type)}")
         result = []
-        for lane, (set_, clear) in enumerate(zip(self.lanes(yes), self.lanes(no), strict=True)):
+        by_lane = self.lanes(condition) if isinstance(condition.type, ir.Vector) else ["false"] * llvm_types.lanes_of(yes.type)
+        for lane, (set_, clear, chosen_by) in enumerate(zip(self.lanes(yes), self.lanes(no), by_lane, strict=True)):
             if set_ == clear == "false":
-                result.append("false")
+                result.append(chosen_by)
                 continue
             one = flag
             if isinstance(condition.type, ir.Vector):
                 one = t.op(f"extractelement <{condition.type.count} x i1> {flag}, i32 {lane}")
-            result.append(t.op(f"select i1 {one}, i1 {set_}, i1 {clear}"))
+            side = t.op(f"select i1 {one}, i1 {set_}, i1 {clear}")
+            result.append(emit_or(t, [mask for mask in (side, chosen_by) if mask != "false"]))
         return result
 
     def _at_variable_lane(self, instr: ir.Instr, index: ir.Value) -> list[str]:

@@ -52,6 +52,7 @@ class LaneValues(RegionEmitter):
         self.nonempty_mask: str | None = None  # a mask that is known to hold some lane here
         self.current_lane = ""  # where lanes take turns, the one whose turn it is
         self._vectorizing = False  # what is emitted is one instruction for all lanes
+        self._component_is_used = True  # that something uses what it yields
         self._placeholders: list[ir.Instr] = []
 
     # What a value is
@@ -200,7 +201,9 @@ class LaneValues(RegionEmitter):
         operands = [self._wide_operands(v, total) for v in instr.operands]
         results, self._vectorizing = [], True
         type = self.wide(instr.type)
+        used = self.unit.lane_uses(self.function).demand(instr).any if total > 1 else {0}
         for at in range(total):
+            self._component_is_used = at in used
             pseudo = ir.Instr(instr.op, type, [o[at] for o in operands], instr.loc, instr.pred, instr.callee)
             emit(self, pseudo)
             results.append(self.values.pop(id(pseudo)))
@@ -405,6 +408,11 @@ class LaneValues(RegionEmitter):
         if not self._vectorizing or self.mask is None:
             return flags
         return self.body.op(f"and <{self.count} x i1> {flags}, {self.mask}")
+
+    def unused_lanes(self, type: ir.Type) -> frozenset[int]:
+        if self._vectorizing:
+            return frozenset() if self._component_is_used else frozenset(range(llvm_types.lanes_of(type)))
+        return super().unused_lanes(type)
 
     def if_any_active(self, condition: str) -> str:
         """Returns an i1: a condition on lane 0's operands holds, and some lane is active."""

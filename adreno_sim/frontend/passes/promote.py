@@ -161,7 +161,7 @@ class _Promotion:
     @staticmethod
     def _undefined(variable: Value) -> Const:
         assert isinstance(variable, Instr) and variable.elem is not None
-        return Const(variable.elem, UNDEF)
+        return Const(variable.elem, UNDEF, variable.name)
 
     def _new_phi(self, block: Block, variable: Value) -> Instr:
         assert isinstance(variable, Instr) and variable.elem is not None

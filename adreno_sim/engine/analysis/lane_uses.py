@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...ir import ir, llvm_types
+from ...ir.builtins import builtin_of
 
 Lanes = frozenset[int]
 
@@ -25,15 +26,23 @@ class Demand:
         return self.hard | self.soft
 
 
-ELEMENTWISE = {
-    "fadd", "fsub", "fmul", "fdiv", "fneg", "add", "sub", "mul", "and", "or", "xor", "shl", "lshr", "ashr",
-    "trunc", "zext", "sext", "fptrunc", "fpext", "fptoui", "fptosi", "uitofp", "sitofp",
+_ELEMENTWISE = {
+    "fadd", "fsub", "fmul", "fdiv", "frem", "fneg", "add", "sub", "mul", "udiv", "sdiv", "urem", "srem", "and", "or", "xor",
+    "shl", "lshr", "ashr", "trunc", "zext", "sext", "fptrunc", "fpext", "fptoui", "fptosi", "uitofp", "sitofp", "icmp", "fcmp",
 }  # fmt: skip
-"""Vector operations that keep lanes separate and do not count as a use."""
+
+
+def is_elementwise(instr: ir.Instr) -> bool:
+    """Returns whether each lane of a vector result depends on that lane of the operands (and on scalars) alone: to compute it
+    is no use of other lanes."""
+    if not isinstance(instr.type, ir.Vector):
+        return False
+    return instr.op in _ELEMENTWISE or (instr.op == "call" and builtin_of(instr).elementwise)
 
 
 def as_choice(instr: ir.Instr) -> tuple[ir.Value, ir.Value, ir.Value] | None:
-    """Returns (condition, value if true, value if false) of a select instruction or built-in; None for others."""
+    """Returns (condition, value if true, value if false) of a select instruction or built-in; None for others. A condition that
+    is a vector chooses lane by lane."""
     if instr.op == "select":
         condition, yes, no = instr.operands
         return condition, yes, no
@@ -48,7 +57,7 @@ def lane_number(index: ir.Value, count: int) -> int | None:
     return index.value % count if isinstance(index, ir.Const) and isinstance(index.value, int) else None
 
 
-class Uses:
+class LaneUses:
     """The uses of each value of a function, and the lanes they demand."""
 
     def __init__(self, function: ir.Function):
@@ -73,7 +82,7 @@ class Uses:
     def _demand_through(self, value: ir.Value, user: ir.Instr, position: int) -> Demand:
         count = llvm_types.lanes_of(value.type)
         choice = as_choice(user)
-        if choice is not None and value is not choice[0]:
+        if choice is not None and user.operands[position] is not choice[0]:
             return Demand(soft=self.demand(user).any)
         if user.op == "shufflevector":
             return _map_lanes(self.demand(user), _sources(user, position, count))
@@ -82,7 +91,7 @@ class Uses:
             return demand_all(value) if lane is None else _map_lanes(self.demand(user), {0: lane})
         if user.op == "insertelement" and position < 2:
             return self._demand_through_insert(user, position)
-        if user.op in ("freeze", "bitcast") or (user.op in ELEMENTWISE and isinstance(value.type, ir.Vector)):
+        if user.op in ("freeze", "bitcast") or (is_elementwise(user) and isinstance(value.type, ir.Vector)):
             return self.demand(user) if llvm_types.lanes_of(user.type) == count else demand_all(value)
         return demand_all(value)
 
