@@ -128,6 +128,8 @@ class UndefMasks:
         choice = as_choice(instr)
         if choice is not None:
             return self._select_masks(instr, *choice)
+        if instr.op in ("and", "or"):
+            return self._bitwise_masks(instr)
         if instr.op in ("insertelement", "extractelement"):
             index = instr.operands[-1]
             if lane_number(index, 1) is None:
@@ -157,6 +159,30 @@ class UndefMasks:
                 one = t.op(f"extractelement <{condition.type.count} x i1> {flag}, i32 {lane}")
             side = t.op(f"select i1 {one}, i1 {set_}, i1 {clear}")
             result.append(emit_or(t, [mask for mask in (side, chosen_by) if mask != "false"]))
+        return result
+
+    def _bitwise_masks(self, instr: ir.Instr) -> list[str]:
+        """An undefined lane has no influence where the other operand decides the result: `and` with 0, `or` with all ones. clang
+        makes `condition ? a : b` of vectors of these."""
+        t, maybe = self.e.body, self.undefined.lanes(instr)
+        assert isinstance(instr.type, ir.Vector)
+        count, elem = instr.type.count, llvm_types.spell(instr.type.elem)
+        spelled, deciding = llvm_types.spell(instr.type), "0" if instr.op == "and" else "-1"
+        a, b = instr.operands
+
+        def open_lane(value: ir.Value, lane: int) -> str:
+            item = t.op(f"extractelement {spelled} {self.e.value(value)}, i32 {lane}")
+            return t.op(f"icmp ne {elem} {item}, {deciding}")
+
+        result = ["false"] * count
+        for lane in maybe:
+            mask_a, mask_b = self.lanes(a)[lane], self.lanes(b)[lane]
+            parts = []
+            for mask, other, other_mask in ((mask_a, b, mask_b), (mask_b, a, mask_a)):
+                if mask != "false":
+                    matters = emit_or(t, [flag for flag in (open_lane(other, lane), other_mask) if flag != "false"])
+                    parts.append(t.op(f"and i1 {mask}, {matters}"))
+            result[lane] = emit_or(t, parts)
         return result
 
     def _at_variable_lane(self, instr: ir.Instr, index: ir.Value) -> list[str]:
