@@ -9,6 +9,7 @@ from typing import Any
 from ..base.errors import UnsupportedError
 from ..findings import Kind
 from ..ir import ir, llvm_types
+from ..ir.builtins import builtin_of
 from ..ir.provenance import Provenance
 from ..ir.queries import globals_of, object_align, private_bytes
 from . import builtins, checks, vector  # noqa: F401 (built-ins register themselves)
@@ -22,7 +23,7 @@ from .emit import sync_points
 from .emit.collectives import combine_function, is_collective
 from .emit.diagnostic_sites import DiagnosticSite, raise_function, report_function
 from .emit.group import diverged_function, group_function, stopped_function, watched_function, worker_functions
-from .emit.kernel_plan import KernelPlan
+from .emit.kernel_plan import CollectiveSlots, KernelPlan
 from .emit.region import STACK_LIMIT, RegionEmitter, value_bytes
 from .emit.unit import PrintCall, Unit
 from .llvm import objects
@@ -187,6 +188,19 @@ def _reserve_spills(plan: KernelPlan) -> None:
         plan.spilled[id(value)] = [plan.unit.reserve_arena(items * value_bytes(t)) for t in emitter.part_types(value)]
     for sync in syncs:
         if is_collective(sync.instr):
-            types = [llvm_types.spell(v.type) for v in [*sync.instr.operands, sync.instr]]
-            plan.collective[sync.number] = [plan.unit.reserve_arena(items * value_bytes(t)) for t in types]
-            plan.spilled[id(sync.instr)] = plan.collective[sync.number][-1:]
+            plan.collective[sync.number] = _reserve_collective(plan, emitter, sync.instr)
+            plan.spilled[id(sync.instr)] = plan.collective[sync.number].result
+
+
+def _reserve_collective(plan: KernelPlan, emitter: RegionEmitter, instr: ir.Instr) -> CollectiveSlots:
+    types = emitter.part_types(instr)
+    handed_over = builtin_of(instr).handed_over
+
+    def reserve(parts: list[str]) -> list[int]:
+        return [plan.unit.reserve_arena(plan.unit.spec.items * value_bytes(type)) for type in parts]
+
+    operands = [
+        reserve([llvm_types.spell(operand.type), *(types[1:] if position in handed_over else [])])
+        for position, operand in enumerate(instr.operands)
+    ]
+    return CollectiveSlots(operands, reserve(types), types)

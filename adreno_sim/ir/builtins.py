@@ -41,7 +41,8 @@ class Builtin:
 
     effects: of its pointer operands in order; the last one holds for all that follow. vector, image, atomic: the kind of
     access it makes ("read" or "write" for an image). one_element: an atomic that accesses one element at its first operand.
-    sync: the scope in which work-items meet at it. has_result: it gives what they met for. fence_flags: its first operand says
+    sync: the scope in which work-items meet at it. has_result: it gives what they met for. handed_over: the positions of operands
+    of which the result is that of some work-item, unchanged. fence_flags: its first operand says
     which memory it orders. elementwise: of each lane of its operands alone. plain_conversion: it converts to an integer, neither
     saturating nor with a rounding of its own. reinterprets: it takes the bits of its operand for another type. query: it asks
     for what never changes while a work-item runs. in_vectors: vector code may hold it.
@@ -54,6 +55,7 @@ class Builtin:
     one_element: bool = False
     sync: Scope | None = None
     has_result: bool = True
+    handed_over: tuple[int, ...] = ()
     fence_flags: bool = False
     uniformity: Uniformity = "work_item"
     elementwise: bool = False
@@ -181,12 +183,15 @@ def _sync_rows() -> Iterator[tuple[str, Builtin]]:
     yield "wait_group_events", meet
     yield "sub_group_barrier", replace(meet, sync="wave", fence_flags=True, in_vectors=False)
     combine = Builtin(sync="group", in_vectors=False)
-    yield from ((f"work_group_{what}", combine) for what in ["all", "any", "broadcast", *_FOLDS])
+    yield from ((f"work_group_{what}", combine) for what in ["all", "any", *_FOLDS])
+    yield "work_group_broadcast", replace(combine, handed_over=(0,))
     combine = replace(combine, sync="wave")
-    for what in ["all", "any", "elect", "ballot", "broadcast", "broadcast_first", *_SHUFFLES, *_FOLDS]:
-        yield f"sub_group_{what}", combine
-    yield from ((f"intel_sub_group_{what}", combine) for what in _SHUFFLES)
-    yield from ((f"qcom_sub_group_shuffle_{what}", combine) for what in _names("up down xor"))
+    yield from ((f"sub_group_{what}", combine) for what in ["all", "any", "elect", "ballot", *_FOLDS])
+    hand_over = replace(combine, handed_over=(0,))
+    yield from ((f"sub_group_{what}", hand_over) for what in ["broadcast", "broadcast_first", *_SHUFFLES])
+    yield from ((f"intel_sub_group_{what}", hand_over) for what in _SHUFFLES)
+    hand_over = replace(combine, handed_over=(0, 3))
+    yield from ((f"qcom_sub_group_shuffle_{what}", hand_over) for what in _names("up down xor"))
 
 
 BUILTINS: dict[str, Builtin] = dict(_rows())

@@ -91,6 +91,8 @@ class LaneUses:
             return demand_all(value) if lane is None else _map_lanes(self.demand(user), {0: lane})
         if user.op == "insertelement" and position < 2:
             return self._demand_through_insert(user, position)
+        if position in builtin_of(user).handed_over:  # perhaps another work-item's is taken
+            return Demand(soft=self.demand(user).any)
         if user.op in ("freeze", "bitcast") or (is_elementwise(user) and isinstance(value.type, ir.Vector)):
             return self.demand(user) if llvm_types.lanes_of(user.type) == count else demand_all(value)
         return demand_all(value)

@@ -7,7 +7,7 @@ the next region starts.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from ...base.errors import UnsupportedError
 from ...ir import ir, llvm_types
@@ -27,8 +27,7 @@ def is_collective(instr: ir.Instr) -> bool:
 
 
 class _Combiner:
-    """Writes `@combine.N(arena, first, last)` for one collective. `slots` are arena offsets of the operands, then of the
-    result."""
+    """Writes `@combine.N(arena, first, last)` for one collective."""
 
     def __init__(self, plan: KernelPlan, number: int):
         self.plan = plan
@@ -36,17 +35,29 @@ class _Combiner:
         self.slots = plan.collective[number]
         self.t = Text()
 
-    def slot(self, which: int, type: ir.Type, lane: str) -> str:
-        base = self.t.op(f"getelementptr i8, ptr %arena, i64 {self.slots[which]}")
-        return self.t.op(f"getelementptr [{value_bytes(llvm_types.spell(type))} x i8], ptr {base}, i64 {lane}")
+    def _slot(self, offset: int, type: str, lane: str) -> str:
+        base = self.t.op(f"getelementptr i8, ptr %arena, i64 {offset}")
+        return self.t.op(f"getelementptr [{value_bytes(type)} x i8], ptr {base}, i64 {lane}")
 
     def operand(self, which: int, lane: str) -> str:
-        type = self.instr.operands[which].type
-        return self.t.op(f"load {llvm_types.spell(type)}, ptr {self.slot(which, type, lane)}, align 1")
+        """Returns the value of an operand of work-item `lane`."""
+        spelled = llvm_types.spell(self.instr.operands[which].type)
+        return self.t.op(f"load {spelled}, ptr {self._slot(self.slots.operands[which][0], spelled, lane)}, align 1")
+
+    def parts(self, which: int, lane: str) -> list[str]:
+        """Returns value and masks of an operand that is handed over."""
+        return [
+            self.t.op(f"load {type}, ptr {self._slot(offset, type, lane)}, align 1")
+            for type, offset in zip(self.slots.types, self.slots.operands[which], strict=True)
+        ]
 
     def give(self, value: str, lane: str) -> None:
-        where = self.slot(len(self.slots) - 1, self.instr.type, lane)
-        self.t.do(f"store {llvm_types.spell(self.instr.type)} {value}, ptr {where}, align 1")
+        """Emits the store of a result that is defined."""
+        self.give_parts([value, *["false"] * (len(self.slots.types) - 1)], lane)
+
+    def give_parts(self, parts: Sequence[str], lane: str) -> None:
+        for part, type, offset in zip(parts, self.slots.types, self.slots.result, strict=True):
+            self.t.do(f"store {type} {part}, ptr {self._slot(offset, type, lane)}, align 1")
 
     def loop(self, body: Callable[[str, str], str], start: str, type: str) -> str:
         """Emits `acc = body(lane, acc)` for every lane from %first to %last. Returns the final `acc`."""
@@ -140,6 +151,17 @@ def _store_all(c: _Combiner, value: str) -> None:
     c.loop(step, "0", "i64")
 
 
+def _hand_to_all(c: _Combiner, source: str) -> None:
+    """Emits that every work-item gets operand 0 of work-item `source`."""
+    parts = c.parts(0, source)
+
+    def step(lane: str, acc: str) -> str:
+        c.give_parts(parts, lane)
+        return acc
+
+    c.loop(step, "0", "i64")
+
+
 def _is_nonzero(c: _Combiner, lane: str) -> str:
     type = c.instr.operands[0].type
     return c.t.op(f"icmp ne {llvm_types.spell(type)} {c.operand(0, lane)}, {llvm_types.zero(type)}")
@@ -174,11 +196,11 @@ def _broadcast(c: _Combiner) -> None:
     for which in range(len(c.instr.operands) - 1, 0, -1):
         emit_mul_i64 = c.t.op(f"mul i64 {index}, {sizes[which - 1]}")
         index = c.t.op(f"add i64 {emit_mul_i64}, {_index(c, which, '%first')}")
-    _store_all(c, c.operand(0, _wrapped_lane(c, index)))
+    _hand_to_all(c, _wrapped_lane(c, index))
 
 
 def _broadcast_first(c: _Combiner) -> None:
-    _store_all(c, c.operand(0, "%first"))
+    _hand_to_all(c, "%first")
 
 
 def _shuffle_by(source: Callable[[_Combiner, str], str]) -> Callable[[_Combiner], None]:
@@ -186,7 +208,7 @@ def _shuffle_by(source: Callable[[_Combiner, str], str]) -> Callable[[_Combiner]
 
     def emit(c: _Combiner) -> None:
         def step(lane: str, acc: str) -> str:
-            c.give(c.operand(0, _wrapped_lane(c, source(c, lane))), lane)
+            c.give_parts(c.parts(0, _wrapped_lane(c, source(c, lane))), lane)
             return acc
 
         c.loop(step, "0", "i64")
@@ -207,7 +229,7 @@ def _shuffle_in_segments(op: str) -> Callable[[_Combiner], None]:
     one segment). A lane whose source is outside its segment or absent gets operand 3."""
 
     def emit(c: _Combiner) -> None:
-        t, spelled = c.t, llvm_types.spell(c.instr.type)
+        t = c.t
         count = t.op("sub i64 %last, %first")
 
         def step(lane: str, acc: str) -> str:
@@ -217,8 +239,12 @@ def _shuffle_in_segments(op: str) -> Callable[[_Combiner], None]:
             width = t.op(f"select i1 {t.op(f'icmp eq i64 {given}, 0')}, i64 {count}, i64 {given}")
             there = t.op(f"icmp eq i64 {t.op(f'udiv i64 {own}, {width}')}, {t.op(f'udiv i64 {source}, {width}')}")
             there = t.op(f"and i1 {there}, {t.op(f'icmp ult i64 {source}, {count}')}")
-            value = c.operand(0, _wrapped_lane(c, source))
-            c.give(t.op(f"select i1 {there}, {spelled} {value}, {spelled} {c.operand(3, lane)}"), lane)
+            moved, own_parts = c.parts(0, _wrapped_lane(c, source)), c.parts(3, lane)
+            chosen = [
+                t.op(f"select i1 {there}, {type} {part}, {type} {instead}")
+                for type, part, instead in zip(c.slots.types, moved, own_parts, strict=True)
+            ]
+            c.give_parts(chosen, lane)
             return acc
 
         c.loop(step, "0", "i64")

@@ -20,6 +20,8 @@ class DiagnosticSite:
     "coordinate": x, y, layer, width, height, layers (`dimensions` of each three count). `view` is the image.
     "index": the index. "line": nothing.
     "split": the synchronisation points that two work-items of a group reached. `size` is the number of this one.
+
+    statement: where statements that share a place (a macro, one line) are told apart, the number of the instruction.
     """
 
     kind: Kind
@@ -29,6 +31,7 @@ class DiagnosticSite:
     size: int = 0
     dimensions: int = 0
     text: str = ""
+    statement: int = 0
 
 
 IMMEDIATE_KINDS = (Kind.WATCHDOG, Kind.DIVERGENT_BARRIER)

@@ -45,6 +45,16 @@ class CheckPlan:
         return frozenset()
 
 
+@dataclass(frozen=True)
+class CollectiveSlots:
+    """Arena offsets of what a collective function takes and gives, an entry for each work-item: the value of each operand, then
+    the masks of those that it hands over; the value of the result, then its masks. types: of the parts of the result."""
+
+    operands: list[list[int]]
+    result: list[int]
+    types: list[str]
+
+
 @dataclass
 class KernelPlan:
     """What the regions of a kernel share: the regions themselves, and arena offsets of private objects and spilled values."""
@@ -56,7 +66,7 @@ class KernelPlan:
     args: list[int] = field(default_factory=list)
     private: dict[int, tuple[int, int]] = field(default_factory=dict)  # alloca: arena offset, stride per work-item
     spilled: dict[int, list[int]] = field(default_factory=dict)  # value: arena offset per part
-    collective: dict[int, list[int]] = field(default_factory=dict)  # split number: arena offsets of operands and result
+    collective: dict[int, CollectiveSlots] = field(default_factory=dict)  # by the number of the synchronisation point
     checks: list[CheckPlan] = field(default_factory=list)  # at level full
     scheduled: bool = False  # level full in scalar code: groups and work-items run in the order of the launch's tables
 

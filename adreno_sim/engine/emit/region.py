@@ -20,7 +20,7 @@ from . import item_order
 from .diagnostic_sites import DiagnosticSite
 from .emitter import Emitter
 from .instrumentation import InstrumentationList
-from .kernel_plan import KernelPlan
+from .kernel_plan import CollectiveSlots, KernelPlan
 from .work_items import AXES, WorkItem
 
 PARAMETERS = (
@@ -285,12 +285,18 @@ class RegionEmitter(Emitter):
                     self.plan.spilled[id(value)], self.part_types(value), self.parts(value), strict=True
                 ):
                     t.do(f"store {type} {part}, ptr {self.arena_slot(t, offset, type)}, align 1")
-        for offset, operand in zip(self.plan.collective.get(sync.number, []), sync.instr.operands, strict=False):
-            t.do(
-                f"store {self.typed_operand(operand)}, ptr {self.arena_slot(t, offset, llvm_types.spell(operand.type))}, align 1"
-            )
+        if sync.number in self.plan.collective:
+            self._store_collective_operands(sync.instr, self.plan.collective[sync.number])
         self.exits.append((t.label, sync.number))
         t.jump("left")
+
+    def _store_collective_operands(self, instr: ir.Instr, slots: CollectiveSlots) -> None:
+        t = self.body
+        for operand, offsets in zip(instr.operands, slots.operands, strict=True):
+            types = [llvm_types.spell(operand.type), *slots.types[1 : len(offsets)]]
+            parts = [self.value(operand), *(self.hooks.masks(operand, instr) if len(offsets) > 1 else [])]
+            for offset, type, part in zip(offsets, types, parts, strict=True):
+                t.do(f"store {type} {part}, ptr {self.arena_slot(t, offset, type)}, align 1")
 
     def leave(self, value: str | None) -> None:
         self.exits.append((self.body.label, 0))

@@ -54,6 +54,7 @@ class Unit:
     unrolled: int = 0
     _users: dict[int, dict[int, list[ir.Instr]]] = field(default_factory=dict)
     _lane_uses: dict[int, LaneUses] = field(default_factory=dict)
+    _numbers: dict[int, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         proofs = self.spec.proofs
@@ -79,6 +80,12 @@ class Unit:
     def is_nsw(self, instr: ir.Instr) -> bool:
         """Returns whether an integer operation never wraps as a signed number (LLVM: nsw)."""
         return id(instr) in self._nsw
+
+    def instr_number(self, instr: ir.Instr | None) -> int:
+        """Returns the number of an instruction of the kernel, counted through its blocks from 1; 0 for others."""
+        if not self._numbers:
+            self._numbers.update({id(i): n for n, i in enumerate((i for b in self.kernel.blocks for i in b.instrs), 1)})
+        return self._numbers.get(id(instr), 0)
 
     def lane_uses(self, function: ir.Function) -> LaneUses:
         """Returns which lanes of the values of a function are used."""

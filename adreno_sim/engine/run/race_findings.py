@@ -133,7 +133,7 @@ def _is_dead_store(compiled: CompiledKernel, clash: Clash) -> bool:
     texel in between and the second write always follows. An initial value that another statement may replace is ordinary
     style."""
     first, second = clash.earlier, clash.later
-    if (first.loc.file, first.loc.line) == (second.loc.file, second.loc.line):
+    if first.statement == second.statement:
         return True
     sites = compiled.module.sites
     return second.shape == "coordinate" and (sites.index(first), sites.index(second)) in compiled.module.straight

@@ -46,7 +46,8 @@ def describe_texel(image: ImageRef, where: Sequence[str]) -> AccessInfo:
 
 def make_site(e: RegionEmitter, kind: Kind, what: AccessInfo, text: str) -> DiagnosticSite:
     """Returns the diagnostic site of an access of the current instruction."""
-    return DiagnosticSite(kind, e.loc, what.shape, what.view, what.size, what.dimensions, text)
+    statement = e.unit.instr_number(e.current) if kind is Kind.DATA_RACE else 0
+    return DiagnosticSite(kind, e.loc, what.shape, what.view, what.size, what.dimensions, text, statement)
 
 
 def report_access_if(e: RegionEmitter, bad: str, what: AccessInfo, kind: Kind, text: str) -> None:

@@ -73,13 +73,13 @@ class UndefinedValues:
 
     def _propagate(self, instr: ir.Instr) -> list[tuple[int, frozenset[str]]]:
         found: list[tuple[int, frozenset[str]]] = []
-        choice = as_choice(instr)
+        choice, handed_over = as_choice(instr), builtin_of(instr).handed_over
         for lane in range(llvm_types.lanes_of(instr.type)):
             for source in sources_of_lane(instr, lane):
                 if source is None:
                     found.append((lane, frozenset({PADDING})))
                 elif (origins := self.lanes(source[0]).get(source[1])) is not None:
-                    chosen = choice is not None and source[0] is not choice[0]
+                    chosen = bool(handed_over) or (choice is not None and source[0] is not choice[0])
                     found.append((lane, _through_choice(origins) if chosen else origins))
                     self._note_origin(instr, lane, *source)
         return found
@@ -148,7 +148,10 @@ def _keep_lanes(instr: ir.Instr) -> bool:
 def consumed_operands(instr: ir.Instr, undefined: UndefinedValues) -> list[ir.Value]:
     """Returns the operands that may be undefined and that `instr` uses other than by copying or selecting."""
     choice = as_choice(instr)
-    if choice is not None:
+    handed_over = builtin_of(instr).handed_over
+    if handed_over:
+        operands = [v for position, v in enumerate(instr.operands) if position not in handed_over]
+    elif choice is not None:
         operands = [] if isinstance(choice[0].type, ir.Vector) else [choice[0]]
     elif instr.op in ("insertvalue", "extractvalue"):
         operands = []
@@ -179,7 +182,8 @@ def sources_of_lane(instr: ir.Instr, lane: int) -> list[Source | None]:
         a, b = instr.operands
         source, count = instr.mask[lane], llvm_types.lanes_of(a.type)
         return [None] if source < 0 else [(a, source) if source < count else (b, source - count)]
-    operands = instr.operands[: copied_operands(instr)]
+    handed_over = builtin_of(instr).handed_over
+    operands = [instr.operands[position] for position in handed_over] or instr.operands[: copied_operands(instr)]
     return [(value, lane if isinstance(value.type, ir.Vector) else 0) for value in operands]
 
 

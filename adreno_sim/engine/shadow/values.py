@@ -10,6 +10,7 @@ from ...ir import ir, llvm_types
 from ...ir.builtins import builtin_of
 from ...ir.memory_ops import is_plain_store
 from ..analysis.lane_uses import as_choice, lane_number
+from ..emit.collectives import is_collective
 from ..emit.diagnostic_sites import DiagnosticSite
 from ..emit.image_operands import image_of
 from .init_shadow import emit_or
@@ -90,7 +91,7 @@ class UndefMasks:
             return
         for operand in consumed_operands(instr, self.undefined):
             self._report(operand, self._used_lanes(instr, operand))
-        if self.undefined.lanes(instr):
+        if self.undefined.lanes(instr) and not is_collective(instr):  # whose masks come from where it is combined
             self.masks[id(instr)] = self._result(instr)
 
     def _used_lanes(self, instr: ir.Instr, operand: ir.Value) -> list[int]:

@@ -1,0 +1,84 @@
+"""Collective functions and values that some work-items have not set: what is handed over is used by those that get it, what is
+combined is used at once."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import adreno_sim
+from adreno_sim.base.specs import BufferSpec
+
+ITEMS = 16
+
+HEAD = """#pragma OPENCL EXTENSION cl_khr_subgroups : enable
+#pragma OPENCL EXTENSION cl_khr_subgroup_shuffle : enable
+#pragma OPENCL EXTENSION cl_khr_subgroup_ballot : enable
+#pragma OPENCL EXTENSION cl_qcom_subgroup_shuffle : enable
+__kernel void k(__global const float* a, __global float* o) {
+  int i = get_global_id(0), lane = get_sub_group_local_id();
+  float v;
+  if (lane < 4) v = a[i];
+  float w = 0.0f;
+"""
+
+CASES = [  # what is computed, and the work-items that use what is not set
+    ("w = sub_group_broadcast(v, 3);", []),
+    ("w = sub_group_broadcast(v, 4);", range(ITEMS)),
+    ("w = sub_group_broadcast_first(v);", []),
+    ("w = work_group_broadcast(v, 2);", []),
+    ("w = work_group_broadcast(v, 9);", range(ITEMS)),
+    ("w = sub_group_shuffle(v, lane & 3);", []),
+    ("w = sub_group_shuffle(v, lane & 7);", [i for i in range(ITEMS) if i & 7 > 3]),
+    ("w = sub_group_shuffle_xor(v, 4); w = lane >= 4 && lane < 8 ? w : 0.0f;", []),
+    ("w = sub_group_shuffle_xor(v, 4);", [i for i in range(ITEMS) if (i ^ 4) > 3]),
+    ("w = qcom_sub_group_shuffle_up(v, 1, 0, 0.0f); w = lane > 0 && lane < 5 ? w : 0.0f;", []),
+    ("w = qcom_sub_group_shuffle_up(v, 1, 0, 0.0f); w = lane > 0 ? w : 0.0f;", range(5, ITEMS)),
+    ("w = qcom_sub_group_shuffle_down(v, 2, 0, 0.0f); w = lane < 2 ? w : 0.0f;", []),
+    ("w = qcom_sub_group_shuffle_down(v, 2, 0, 0.0f); w = lane < 3 ? w : 0.0f;", [2]),
+    ("w = qcom_sub_group_shuffle_up(v, 1, CLK_SUB_GROUP_SHUFFLE_WIDTH_WAVE_SIZE_QCOM, 5.0f); w = lane < 5 ? w : 0.0f;", []),
+    ("w = qcom_sub_group_shuffle_xor(v, 8, CLK_SUB_GROUP_SHUFFLE_WIDTH_W4_QCOM, 5.0f);", []),
+    ("w = qcom_sub_group_shuffle_xor(5.0f, 8, CLK_SUB_GROUP_SHUFFLE_WIDTH_W4_QCOM, v);", range(4, ITEMS)),
+    ("w = sub_group_reduce_add(lane < 4 ? v : 0.0f);", []),
+    ("w = sub_group_reduce_add(v);", range(4, ITEMS)),
+    ("w = work_group_scan_inclusive_max(v);", range(4, ITEMS)),
+    ("w = sub_group_any(v > 0.0f);", range(4, ITEMS)),
+]
+
+
+def launch(body: str, shadowed: int = ITEMS):
+    device = adreno_sim.open_device("sim:reference", checks="full")
+    kernel = device.build(f"{HEAD}  {body}\n  o[i] = w;\n}}\n", "-cl-std=CL3.0")["k"]
+    views = []
+    for array in (np.arange(ITEMS, dtype=np.float32), np.zeros(ITEMS, np.float32)):
+        view = device.view(device.allocate(array.nbytes), BufferSpec(array.nbytes, "float32"))
+        device.write(view, array)
+        views.append(view)
+    views[0].block.valid[4 * shadowed :] = 0
+    views[0].block.forget()
+    found = device.launch(kernel, (ITEMS,), (ITEMS,), views).findings
+    return found, np.asarray(device.read(views[1]))
+
+
+@pytest.mark.parametrize(("body", "users"), CASES)
+def test_work_items_that_use_what_is_not_set(body, users):
+    found, _ = launch(body)
+    users = list(users)
+    assert sum(f.count for f in found) == len(users), [f.message for f in found]
+    if users:
+        assert {f.kind.label for f in found} == {"uninitialized-read"}
+        assert min(f.work_item.global_id[0] for f in found) == users[0]
+        assert "uses v, to which nothing was assigned" in found[0].message
+
+
+def test_what_is_handed_over_is_right():
+    _, result = launch("w = sub_group_broadcast(v, 3) + sub_group_shuffle(v, lane & 3);")
+    assert result.tolist() == [3 + (i & 3) for i in range(ITEMS)]
+
+
+@pytest.mark.parametrize(("written", "users"), [(4, 0), (3, ITEMS)])
+def test_memory_that_is_handed_over(written, users):
+    """Every work-item loads; what counts is what the one wrote that is asked."""
+    found, _ = launch("float u = a[i]; w = sub_group_broadcast(u, 3);".replace("a[i]", "a[lane]"), shadowed=written)
+    found = [f for f in found if f.line != 9]  # the load of v
+    assert sum(f.count for f in found) == users
