@@ -52,16 +52,15 @@ def injective_symbols(
     if steps is None:
         return None
     for parts, determined in _decompositions(forms, points, first.offset):
-        known = all(_is_determined(point, number, determined) for point in points for number in ids)
+        known = all(_is_determined(points, number, determined) for number in ids)
         if known and _are_disjoint(points, parts, steps, first.size):
             return determined
     return None
 
 
-def _is_determined(point: Bounds, number: Linear, determined: frozenset[int]) -> bool:
-    """Returns True if the `determined` symbols fix the value of `number`, or if it cannot vary at this point."""
-    low, high = point.range_of(number)
-    return low == high or number.terms.keys() <= determined
+def _is_determined(points: list[Bounds], number: Linear, determined: frozenset[int]) -> bool:
+    """Returns True if the `determined` symbols fix the value of `number`, or if it is one and the same at all points."""
+    return number.terms.keys() <= determined or len({end for point in points for end in point.range_of(number)}) == 1
 
 
 def _decompositions(forms: AffineForms, points: list[Bounds], offset: Linear) -> Iterator[tuple[list[Part], frozenset[int]]]:
