@@ -109,7 +109,8 @@ class LaunchResult:
     """findings of one launch; device_seconds where the backend times launches; stores where a Watch was set.
 
     printed: what the kernel's printf wrote, where the backend captures it. accesses: where the backend checks them.
-    failures: sentences, each an analysis of the kernel that failed, so that nothing is proven by it. code: what ran, in order,
+    failures: sentences, each something that was not found out: by an analysis that failed, or that does not follow what the
+    kernel does. code: what ran, in order,
     where the backend makes the code: the second, if there are two, started over after a check had failed in the first.
     """
 

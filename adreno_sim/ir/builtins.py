@@ -174,7 +174,7 @@ def _memory_rows() -> Iterator[tuple[str, Builtin]]:
         yield name, Builtin(("write", "read"), in_vectors=False)
     yield from ((name, Builtin(("none",), in_vectors=False)) for name in _names("prefetch printf"))
     for name in _names("mem_fence read_mem_fence write_mem_fence atomic_work_item_fence"):
-        yield name, Builtin(in_vectors=False)
+        yield name, Builtin(fence_flags=True, in_vectors=False)
 
 
 def _sync_rows() -> Iterator[tuple[str, Builtin]]:

@@ -43,7 +43,7 @@ class RawResult:
 
     failed: a deferred check failed; the rest is then meaningless, and groups may not have run. last_epoch: of level full.
     executed, executed_proven: access counts, if the code counts them. accesses: what is known of accesses (set by
-    `optimistic`). failures: of analyses, as sentences. ran: the code, in the order in which it ran.
+    `optimistic`). failures: sentences, each something that was not found out. ran: the code, in the order in which it ran.
     """
 
     findings: list[Finding] = field(default_factory=list)
@@ -101,8 +101,10 @@ def run(
         found = findings_of(compiled, memory.sites, global_size, args, offset)
     if words[context.LEFT_OUT] and not words[context.FAULT_FLAG]:
         found = add_watchdog(compiled, found)
+    undecided: list[str] = []
     if full is not None:
-        found = merge_race_findings(found, full.findings(global_size, args, offset))
+        races, undecided = full.findings(global_size, args, offset)
+        found = merge_race_findings(found, races)
     result = RawResult(
         found,
         store_events(compiled, launch.events, words[context.WATCH_COUNT], global_size, offset) if watch_range else [],
@@ -112,7 +114,7 @@ def run(
         full.last_epoch if full is not None else 0,
         words[context.EXECUTED],
         words[context.EXECUTED_PROVEN],
-        failures=compiled.module.failures,
+        failures=(*compiled.module.failures, *undecided),
         ran=(compiled,),
     )
     launch.release()
@@ -321,7 +323,9 @@ class _FullLevel:
     def last_epoch(self) -> int:
         return self.words[context.EPOCH] >> 32
 
-    def findings(self, global_size: Sequence[int], args: Sequence[Bound], offset: Sequence[int]) -> list[Finding]:
+    def findings(
+        self, global_size: Sequence[int], args: Sequence[Bound], offset: Sequence[int]
+    ) -> tuple[list[Finding], list[str]]:
         parts = []
         for (words, _), races, low, high in zip(self.blocks, self.races, self.bounds[:-1], self.bounds[1:], strict=True):
             records = races[: words[context.RACE_COUNT]]

@@ -10,6 +10,7 @@ import numpy as np
 
 from ...findings import Finding, Kind, WorkItem
 from ..abi import context
+from ..analysis.hand_over import HandOvers
 from ..emit.diagnostic_sites import DiagnosticSite
 from ..shadow import race_cells
 from . import results
@@ -73,18 +74,30 @@ def race_findings(
     global_size: Sequence[int],
     args: Sequence[Any],
     offset: Sequence[int],
-) -> list[Finding]:
-    """Returns the findings of the race records of a launch."""
+) -> tuple[list[Finding], list[str]]:
+    """Returns the findings of the race records of a launch, and sentences on pairs that atomics may order, which are none."""
+    hand_overs = HandOvers(compiled.kernel)
+    undecided: dict[str, None] = {}
     clashes = [_make_clash(compiled, record, part, global_size, offset) for part, record in _merge_records(parts)]
     groups: dict[object, list[Clash]] = {}
     for clash in clashes:
-        if clash.how != race_cells.OVERWRITTEN:
+        if clash.how != race_cells.OVERWRITTEN and hand_overs.may_order(clash.earlier.statement, clash.later.statement):
+            undecided[_undecided(compiled, clash, args)] = None
+        elif clash.how != race_cells.OVERWRITTEN:
             sides = frozenset((site.loc.file, site.loc.line) for site in (clash.later, clash.earlier))
             groups.setdefault((_view(compiled, clash, args), sides), []).append(clash)
         elif _is_dead_store(compiled, clash):
             loc = clash.later.loc
             groups.setdefault((_view(compiled, clash, args), loc.file, loc.line, loc.column), []).append(clash)
-    return [_finding(compiled, group, args) for group in groups.values()]
+    return [_finding(compiled, group, args) for group in groups.values()], list(undecided)
+
+
+def _undecided(compiled: CompiledKernel, clash: Clash, args: Sequence[Any]) -> str:
+    lines = sorted({clash.earlier.loc.line, clash.later.loc.line})
+    where = f"line {lines[0]}" if len(lines) == 1 else f"lines {lines[0]} and {lines[1]}"
+    view = _view(compiled, clash, args)
+    what = f"data races on {view} between {where} of kernel {compiled.name}"
+    return f"{what}: atomics and fences may order them, which is not followed"
 
 
 def _merge_records(parts: Sequence[RaceRecords]) -> list[tuple[RaceRecords, list[int]]]:
