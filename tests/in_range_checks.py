@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import oracle
 from in_range_cases import ITEMS, LOCAL
@@ -9,9 +11,9 @@ from in_range_cases import ITEMS, LOCAL
 from adreno_sim.device.inspection import LaunchProofs
 from adreno_sim.engine.abi.bound import BoundBuffer
 from adreno_sim.engine.abi.launch_facts import LaunchFacts, facts_of
-from adreno_sim.engine.abi.specialization import BufferArg, ScalarArg, Specialization
+from adreno_sim.engine.abi.specialization import NOTHING, BufferArg, ScalarArg, Specialization
 from adreno_sim.engine.prove.explain import explain_launch
-from adreno_sim.engine.prove.in_range import prove
+from adreno_sim.engine.prove.in_range import AccessAnalysis, prove_in_range
 from adreno_sim.engine.run import launch, optimistic
 from adreno_sim.frontend.program import FrontEndTarget, compile_source
 from adreno_sim.ir import ir
@@ -27,7 +29,7 @@ def accesses(source: str) -> list[ir.Instr]:
 def proven(source: str, elements: int, items: int = ITEMS, offset: int = 0) -> list[bool]:
     """Of each access to global memory, in order."""
     function, spec, facts = launch_of(source, elements, items, offset)
-    known = prove(function, spec, facts).in_range
+    known = prove_in_range(AccessAnalysis(function, spec, facts)).in_range
     return [number in known for number, i in enumerate(i for b in function.blocks for i in b.instrs) if touches_memory(i)]
 
 
@@ -57,6 +59,7 @@ def findings(engine, monkeypatch, source: str, elements: int, fast: bool) -> tup
     return result.findings, result.outputs
 
 
-def reporting_run(kernel, key, *args, keep=True, **options):
+def reporting_run(variant, *args, keep=True, watch_range=None, **options):
     """Stands in for `optimistic.run`: code that checks every access and reports at once."""
-    return launch.run(optimistic.specialize(kernel, key, keep=keep), *args, **options)
+    spec = replace(variant.spec, proofs=NOTHING)
+    return launch.run(optimistic.specialize(variant.analysis.kernel, spec, keep=keep), *args, **options)

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from adreno_sim.device.protocol import Device, Kernel
-from adreno_sim.engine.run.optimistic import analyze_launch
 from adreno_sim.results.snapshots import SnapshotFile
 
 GOLDEN = Path(__file__).parents[1] / "golden/data/proof-counts.json"
@@ -19,17 +18,16 @@ Counts = dict[str, int]
 
 def count_proofs(device: Device, kernel: Kernel, global_size: Any, local_size: Any, arguments: Sequence[Any]) -> Counts:
     """What is proven of a launch at level full; nothing of one without work-items."""
-    config = device._config(kernel, global_size, local_size, arguments, None)
-    if 0 in config.total:
+    analysis = device._config(kernel, global_size, local_size, arguments).analysis
+    if analysis is None:
         return {}
-    analysis = analyze_launch(kernel.function, config.spec, config.facts)
-    proofs = analysis.spec.proofs
+    proven, proofs = analysis.proven, analysis.proven.proofs
     return {
-        SITES: analysis.access_sites,
-        "accesses in range": analysis.proven,
+        SITES: proven.accesses.places,
+        "accesses in range": proven.accesses.proven_places,
         "in range": len(proofs.in_range),
         "nsw": len(proofs.nsw),
-        "single-writer arguments": len(config.single_writer),
+        "single-writer arguments": len(proven.single_writer),
         "race-free locals": len(proofs.race_free_locals),
     }
 

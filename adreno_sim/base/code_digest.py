@@ -23,7 +23,6 @@ DEPENDENCIES = {
     "library": _FRONTEND,
     "programs": _ENGINE,
     "proofs": _ENGINE,
-    "single_writer": _ENGINE,
     "modules": _ENGINE,
     "objects": ("engine/llvm", "ir", "base"),
     "golden": (

@@ -10,8 +10,7 @@ from typing import Any
 CONTENTS = {
     "library": "built-in functions as IR",
     "programs": "what builds say about their kernels",
-    "proofs": "accesses that are in range for certain, by kernel and launch",
-    "single_writer": "arguments of which no byte is written twice, by kernel and launch",
+    "proofs": "what is proven of accesses, by kernel and launch",
     "modules": "generated LLVM text by kernel and launch",
     "objects": "machine code",
     "search": "machine code of the search for memory plans",

@@ -14,26 +14,19 @@ _DERIVING = frozenset(
 """Operations whose result may point into the object of an operand."""
 
 
-def written_params(function: ir.Function) -> frozenset[int]:
-    """Returns the indices of parameters through which the kernel may store. A pointer that escapes the analysis counts."""
-    return function.fact("written", lambda f: _params_with_use(f, _may_write))
-
-
-def read_params(function: ir.Function) -> frozenset[int]:
-    """Returns the indices of parameters through which the kernel may load. A pointer that escapes the analysis counts."""
-    return function.fact("read", lambda f: _params_with_use(f, _may_read))
-
-
 def written_arguments(function: ir.Function) -> frozenset[int]:
-    """Returns `written_params` and the images that may be written."""
-    images = {p.index for p in function.params if isinstance(p.type, ir.Image) and p.type.access != "read_only"}
-    return written_params(function) | images
+    """Returns the indices of the arguments that the kernel may write: images by their qualifier, memory by the stores through a
+    pointer. A pointer that escapes the analysis counts."""
+    return function.fact("written", lambda f: _params_with_use(f, _may_write) | _images_other_than("read_only", f))
 
 
 def read_arguments(function: ir.Function) -> frozenset[int]:
-    """Returns `read_params` and the images that may be read."""
-    images = {p.index for p in function.params if isinstance(p.type, ir.Image) and p.type.access != "write_only"}
-    return read_params(function) | images
+    """Returns the indices of the arguments that the kernel may read, found as those that it may write."""
+    return function.fact("read", lambda f: _params_with_use(f, _may_read) | _images_other_than("write_only", f))
+
+
+def _images_other_than(access: str, function: ir.Function) -> frozenset[int]:
+    return frozenset(p.index for p in function.params if isinstance(p.type, ir.Image) and p.type.access != access)
 
 
 def _params_with_use(function: ir.Function, wanted: Callable[[ir.Instr, int], bool]) -> frozenset[int]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import oracle
 import pytest
+from direct_launch import launch_kernel
 
 from adreno_sim.base.specs import Sampler
 from adreno_sim.device.protocol import StoreEvent
@@ -21,7 +22,7 @@ from adreno_sim.engine.abi.specialization import (
     Specialization,
     bounds_of_grid,
 )
-from adreno_sim.engine.run import launch, optimistic
+from adreno_sim.engine.run import launch
 from adreno_sim.findings import Finding
 from adreno_sim.frontend.program import FrontEndTarget, compile_source
 from adreno_sim.image.formats import CHANNEL_TYPES
@@ -149,7 +150,6 @@ class Engine:
             local_size=group,
             args=tuple(specs),
             uniform=uniform,
-            watch=watch is not None,
             most_groups=most,
             emitter=emitter,
             **options_of_key,
@@ -158,7 +158,7 @@ class Engine:
         if watch is not None:
             start = memories[watch[0]].address + watch[1]
             span = (start, start + watch[2])
-        raw = optimistic.run(
+        raw = launch_kernel(
             function, spec, total, offset, bounds,
             threads=threads, timeout=timeout, watch_range=span, work_dim=len(global_size),
         )  # fmt: skip

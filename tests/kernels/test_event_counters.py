@@ -7,7 +7,7 @@ import oracle
 import pytest
 from oracle import Buffer, Image, Local, Sampler, Scalar
 
-from adreno_sim.engine.run import launch, optimistic
+from adreno_sim.engine.run import launch, launch_analysis, optimistic
 from adreno_sim.image.formats import CHANNEL_TYPES
 
 _RNG = np.random.default_rng(23)
@@ -40,7 +40,7 @@ def both(engine, monkeypatch):
         for limit in (-1, 1 << 20):
             monkeypatch.setattr(optimistic, "SNAPSHOT_LIMIT", limit)
             for emitter in ("scalar", "spmd"):
-                monkeypatch.setattr(optimistic, "_analyses", type(optimistic._analyses)())
+                launch_analysis._analyses.clear()
                 runs.clear()
                 results[limit, emitter] = engine.run_with(emitter, source, "k", global_size, local_size, args, **options)
                 flags = [deferred_checks for deferred_checks, _ in runs]

@@ -9,14 +9,15 @@ from __future__ import annotations
 import numpy as np
 import oracle
 import pytest
+from direct_launch import launch_kernel
 from in_range_cases import DOUBTFUL, HEAD, ITEMS, LOCAL, LOOPS, RULES
 from in_range_checks import findings, proven
 
 from adreno_sim.engine.abi.bound import BoundBuffer, BoundImage
 from adreno_sim.engine.abi.launch_facts import facts_of
 from adreno_sim.engine.abi.specialization import BufferArg, ImageArg, LocalArg, ScalarArg, Specialization
-from adreno_sim.engine.prove.in_range import prove
-from adreno_sim.engine.run import launch, optimistic
+from adreno_sim.engine.prove.in_range import AccessAnalysis, prove_in_range
+from adreno_sim.engine.run import launch
 from adreno_sim.frontend.program import FrontEndTarget, compile_source
 
 MUTANT = "a[({0}) + 1] |= 1; a[({0}) - 1] |= 1;"
@@ -106,7 +107,7 @@ def test_arguments_of_every_width(engine, type, value, make):
         function = compile_source(source, "", target=FrontEndTarget()).kernels["k"]
         spec = Specialization(local_size=(LOCAL, 1, 1), args=specs)
         args = [BoundBuffer(0, 256), BoundBuffer(0, 256), value.tobytes()]
-        known = prove(function, spec, facts_of(function, spec, (ITEMS, 1, 1), (0, 0, 0), args)).in_range
+        known = prove_in_range(AccessAnalysis(function, spec, facts_of(function, spec, (ITEMS, 1, 1), (0, 0, 0), args))).in_range
         assert bool(known) != mutant
         given = [oracle.Buffer(np.zeros(64, np.int32)), oracle.Buffer(np.zeros(64, np.int32)), oracle.Scalar(value)]
         result = engine.run(source, "k", (ITEMS,), (LOCAL,), given, threads=1)
@@ -126,7 +127,7 @@ def test_only_what_never_wraps_is_called_exact():
         function = compile_source(f"{HEAD} {body} }}", "", target=FrontEndTarget()).kernels["k"]
         spec = Specialization(local_size=(LOCAL, 1, 1), args=(BufferArg(), BufferArg(), ScalarArg(4), ScalarArg(4)))
         args = [BoundBuffer(0, 256), BoundBuffer(0, 256), (7).to_bytes(4, "little"), bytes(4)]
-        known = prove(function, spec, facts_of(function, spec, (ITEMS, 1, 1), (0, 0, 0), args)).nsw
+        known = prove_in_range(AccessAnalysis(function, spec, facts_of(function, spec, (ITEMS, 1, 1), (0, 0, 0), args))).nsw
         numbered = enumerate(i for b in function.blocks for i in b.instrs)
         (number,) = [n for n, i in numbered if i.op in ("add", "sub", "mul")]
         assert (number in known) == exact, body
@@ -183,7 +184,7 @@ def test_image_coordinates(engine, axis, write):
         function = compile_source(source, "", target=FrontEndTarget()).kernels["k"]
         spec = Specialization(local_size=(4, 4, 1), args=(ImageArg("image2d_array", "RGBA", "FLOAT"), BufferArg()))
         args = [BoundImage(0, *extents, 128, 512, 1536), BoundBuffer(0, 512)]
-        known = prove(function, spec, facts_of(function, spec, (8, 4, 1), (0, 0, 0), args)).in_range
+        known = prove_in_range(AccessAnalysis(function, spec, facts_of(function, spec, (8, 4, 1), (0, 0, 0), args))).in_range
         assert len(known) == (2 if shift == 0 else 1)
         image = oracle.Image(np.zeros((3, 4, 8, 4), np.float32), "image2d_array", "RGBA", "FLOAT")
         result = engine.run(source, "k", (8, 4), (4, 4), [image, oracle.Buffer(np.zeros((32, 4), np.float32))])
@@ -202,7 +203,7 @@ def launched(sizes: tuple[int, int], n: int = 7, items: int = ITEMS, local: int 
     if local is not None:
         args, specs = [args[0], None], (BufferArg(), LocalArg(local))  # type: ignore[list-item]
     spec = Specialization(local_size=(LOCAL, 1, 1), args=specs, uniform=items % LOCAL == 0)  # type: ignore[arg-type]
-    result = optimistic.run(kernel, spec, (items, 1, 1), (0, 0, 0), args, threads=1)
+    result = launch_kernel(kernel, spec, (items, 1, 1), (0, 0, 0), args, threads=1)
     assert owner is not None
     return sorted(f.kind.label for f in result.findings)
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import adreno_sim
 from adreno_sim.base.specs import BufferSpec, ImageSpec
 from adreno_sim.engine.prove import local_races
-from adreno_sim.engine.run import optimistic
+from adreno_sim.engine.run import launch_analysis
 
 HEAD = """kernel void k(global int *a, global const int *b) {
   local int s[64]; local int t[64];
@@ -98,7 +98,7 @@ KERNELS = {  # what a group of 8 by 2 does; whether nobody can race in `s`
 
 def run(body: str) -> list[tuple[str, int, int, str]]:
     """Kind, line, count and message of what a launch finds."""
-    optimistic._analyses.clear()
+    launch_analysis._analyses.clear()
     device = adreno_sim.open_device("sim:reference", checks="full", cache=False)
     views = [device.view(device.allocate(512), BufferSpec(512, "int32")) for _ in range(2)]
     device.write(views[1], np.arange(128, dtype=np.int32))
@@ -115,7 +115,7 @@ def test_what_is_kept_apart(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
         told.append(local_races.race_free_local_arrays(*args))
         return frozenset()
 
-    monkeypatch.setattr(optimistic, "race_free_local_arrays", noted)
+    monkeypatch.setattr(launch_analysis, "race_free_local_arrays", noted)
     kinds = {kind for kind, *_ in run(body)}
     assert any(str(which).endswith("s") for kind, which in told[0]) is expected
     assert not expected or not kinds & {"data-race", "same-value-race"}
@@ -136,7 +136,7 @@ def test_loops_that_all_work_items_leave_together(monkeypatch: pytest.MonkeyPatc
         told.append(local_races.race_free_local_arrays(*args))
         return told[-1]
 
-    monkeypatch.setattr(optimistic, "race_free_local_arrays", noted)
+    monkeypatch.setattr(launch_analysis, "race_free_local_arrays", noted)
     source = f"""kernel void k(global int *a, read_only image2d_t x) {{
       local int s[64];
       int l = get_local_id(0), r = 0;
@@ -179,5 +179,5 @@ def test_random_kernels_give_the_same_findings_with_and_without(lines: list[str]
     body = "int n = 0;\n" + "\n".join(lines)
     with_proof = run(body)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(optimistic, "race_free_local_arrays", lambda *_: frozenset())
+        patch.setattr(launch_analysis, "race_free_local_arrays", lambda *_: frozenset())
         assert with_proof == run(body)

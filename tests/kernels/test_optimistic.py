@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import oracle
 import pytest
+from direct_launch import launch_kernel
 
 from adreno_sim.engine.abi.bound import BoundBuffer
 from adreno_sim.engine.abi.specialization import BufferArg, Specialization
-from adreno_sim.engine.run import launch, optimistic
+from adreno_sim.engine.run import launch, launch_analysis, optimistic
 from adreno_sim.frontend.program import FrontEndTarget, compile_source
 
 CASES = {
@@ -26,7 +27,7 @@ CASES = {
 
 def outcome(engine, monkeypatch, body: str, fast: bool):
     monkeypatch.setattr(optimistic, "SNAPSHOT_LIMIT", 1 << 20 if fast else -1)
-    monkeypatch.setattr(optimistic, "_analyses", type(optimistic._analyses)())
+    launch_analysis._analyses.clear()
     source = f"__kernel void k(__global int *a, __global int *b) {{ int i = get_global_id(0); {body} }}"
     values = np.arange(64, dtype=np.int32)
     a, b = oracle.Buffer(values), oracle.Buffer(values[::-1] // 3 * 4)
@@ -58,7 +59,7 @@ def test_views_that_overlap_are_restored():
         args = [BoundBuffer(address, 64), BoundBuffer(address, 64)]
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(optimistic, "SNAPSHOT_LIMIT", limit)
-            found = optimistic.run(kernel, key, (16, 1, 1), (0, 0, 0), args, threads=1).findings
+            found = launch_kernel(kernel, key, (16, 1, 1), (0, 0, 0), args, threads=1).findings
         results.append((memory.copy(), found))
     np.testing.assert_array_equal(results[0][0], results[1][0])
     assert results[0][1] == results[1][1] and results[0][1][0].access.offset == 64
@@ -88,7 +89,7 @@ def test_what_failed_once_reports_at_once(monkeypatch):
     monkeypatch.setattr(launch, "run", lambda *a, **k: runs.append(a[0].spec.deferred_checks) or run(*a, **k))
     for _ in range(2):
         args = [BoundBuffer(address, 64), BoundBuffer(address, 64)]
-        assert optimistic.run(kernel, key, (16, 1, 1), (0, 0, 0), args).findings
+        assert launch_kernel(kernel, key, (16, 1, 1), (0, 0, 0), args).findings
     assert runs == [True, False, False] and memory is not None
 
 
@@ -96,7 +97,7 @@ def test_an_endless_loop_past_a_failed_check_is_stopped_and_both_are_told():
     kernel, key = compiled("int x = a[i + 1000]; while (x == 0) x = b[0]; a[i] = x;")
     memory, address = launch.zeroed_aligned(256)
     args = [BoundBuffer(address, 64), BoundBuffer(address + 128, 64)]
-    found = optimistic.run(kernel, key, (16, 1, 1), (0, 0, 0), args, timeout=0.3).findings
+    found = launch_kernel(kernel, key, (16, 1, 1), (0, 0, 0), args, timeout=0.3).findings
     assert {f.kind.label for f in found} == {"out-of-bounds-read", "watchdog"} and not memory.any()
 
 
@@ -104,7 +105,7 @@ def test_an_unsigned_counter_that_falls_below_zero_is_stopped():
     kernel, key = compiled("for (uint j = 9; j >= 0u; --j) a[i] += j;")
     memory, address = launch.zeroed_aligned(256)
     args = [BoundBuffer(address, 64), BoundBuffer(address + 128, 64)]
-    found = optimistic.run(kernel, key, (16, 1, 1), (0, 0, 0), args, timeout=0.3).findings
+    found = launch_kernel(kernel, key, (16, 1, 1), (0, 0, 0), args, timeout=0.3).findings
     assert [f.kind.label for f in found] == ["watchdog"] and memory.any()
 
 
@@ -123,9 +124,9 @@ def test_executed_accesses_are_counted(body, items, executed, proven):
     owner, address = launch.zeroed_aligned(512)
     args = [BoundBuffer(address, 64), BoundBuffer(address + 256, 64)]
     for threads in (1, 2):
-        counts = optimistic.run(kernel, key, (items, 1, 1), (0, 0, 0), args, threads=threads).accesses
+        counts = launch_kernel(kernel, key, (items, 1, 1), (0, 0, 0), args, threads=threads).accesses
         assert owner is not None and counts is not None
         assert (counts.executed, counts.executed_proven) == (executed, proven)
-    plain = optimistic.run(kernel, compiled(body)[1], (items, 1, 1), (0, 0, 0), args).accesses
+    plain = launch_kernel(kernel, compiled(body)[1], (items, 1, 1), (0, 0, 0), args).accesses
     assert plain is not None and plain.executed is None and plain.places == counts.places
     assert (plain.proven_places == plain.places) == (executed == proven)

@@ -12,10 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import adreno_sim
-from adreno_sim.backends.sim import device as sim_device
 from adreno_sim.base.specs import BufferSpec, ImageSpec
 from adreno_sim.device.protocol import Device
+from adreno_sim.engine.prove.in_range import AccessAnalysis
 from adreno_sim.engine.prove.single_writer import single_writer_args
+from adreno_sim.engine.run import launch_analysis
 
 HEAD = """kernel void k(global int *a, global const int *b, write_only image2d_t t) {
   int i = get_global_id(0), l = get_local_id(0), g = get_group_id(0), y = get_global_id(1); """
@@ -87,6 +88,11 @@ KERNELS = {  # what the kernel does, whether `a` (or the image) is exclusive
 }  # fmt: skip
 
 
+def opened(threads: int = 0) -> Device:
+    """A device that neither finds proofs on disk nor stores them: some are replaced here."""
+    return adreno_sim.open_device("sim:reference", checks="full", threads=threads, cache=False)
+
+
 def setup(device: Device) -> list[Any]:
     def buffer(count: int) -> Any:
         spec = BufferSpec(4 * count, "int32")
@@ -101,7 +107,8 @@ def setup(device: Device) -> list[Any]:
 def run(
     device: Device, body: str, grid: tuple[Sequence[int], Sequence[int]] = (GLOBAL, LOCAL)
 ) -> list[tuple[str, int, int, str]]:
-    """Kind, line, count and message of what a launch finds."""
+    """Kind, line, count and message of what a launch finds, of which nothing is known from before."""
+    launch_analysis._analyses.clear()
     found = device.launch(device.build(HEAD + body + "\n}", "-cl-std=CL2.0")["k"], *grid, setup(device)).findings
     return sorted((finding.kind.label, finding.line, finding.count, finding.message) for finding in found)
 
@@ -111,12 +118,12 @@ def test_what_is_exclusive(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     body, expected = KERNELS[name]
     told: list[Collection[int]] = []
 
-    def noted(*args: Any, **keywords: Any) -> frozenset[int]:
-        told.append(single_writer_args(*args, **keywords))
+    def noted(analysis: AccessAnalysis) -> frozenset[int]:
+        told.append(single_writer_args(analysis))
         return frozenset()
 
-    monkeypatch.setattr(sim_device, "single_writer_args", noted)
-    kinds = {kind for kind, *_ in run(adreno_sim.open_device("sim:reference", checks="full"), body)}
+    monkeypatch.setattr(launch_analysis, "single_writer_args", noted)
+    kinds = {kind for kind, *_ in run(opened(), body)}
     assert ((2 if "write_image" in body else 0) in told[0]) is expected
     assert not expected or not kinds & {"data-race", "same-value-race", "store-overwritten"}
 
@@ -134,10 +141,10 @@ def test_arguments_that_share_memory_are_watched() -> None:
 def test_groups_side_by_side_find_what_groups_in_a_row_do(monkeypatch: pytest.MonkeyPatch) -> None:
     """A race in local memory, in a kernel whose groups run on several threads as nothing else can touch."""
     body = "local int s[8]; s[l / 2] = l < 6 ? y : 5; barrier(CLK_LOCAL_MEM_FENCE); a[i + 24 * y] = s[l / 2];"
-    together = run(adreno_sim.open_device("sim:reference", checks="full", threads=2), body)
-    alone = run(adreno_sim.open_device("sim:reference", checks="full", threads=1), body)
-    monkeypatch.setattr(sim_device, "single_writer_args", lambda *_, **__: frozenset())
-    assert together == alone == run(adreno_sim.open_device("sim:reference", checks="full"), body)
+    together = run(opened(threads=2), body)
+    alone = run(opened(threads=1), body)
+    monkeypatch.setattr(launch_analysis, "single_writer_args", lambda _: frozenset())
+    assert together == alone == run(opened(), body)
     assert {kind for kind, *_ in alone} == {"data-race"}
 
 
@@ -168,7 +175,7 @@ def bodies(draw: st.DrawFn) -> str:
 @given(bodies())
 def test_random_stores_give_the_same_findings_with_and_without(body: str) -> None:
     grid = ((12, 2), (4, 2))
-    with_proof = run(adreno_sim.open_device("sim:reference", checks="full"), body, grid)
+    with_proof = run(opened(), body, grid)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sim_device, "single_writer_args", lambda *_, **__: frozenset())
-        assert with_proof == run(adreno_sim.open_device("sim:reference", checks="full"), body, grid)
+        patch.setattr(launch_analysis, "single_writer_args", lambda _: frozenset())
+        assert with_proof == run(opened(), body, grid)

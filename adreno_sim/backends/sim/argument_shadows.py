@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -12,12 +11,11 @@ import numpy as np
 from ...base.errors import UnsupportedError
 from ...base.host_memory import available_bytes
 from ...engine.abi.bound import BoundBuffer, BoundImage
-from ...engine.abi.specialization import ArgSpec, BufferArg, ImageArg, ShadowSpec
+from ...engine.abi.specialization import ShadowSpec
 from ...engine.run.aligned_memory import zeroed_aligned
-from ...engine.shadow.granularity import Granularities, argument_granularities
-from ...ir import ir
+from ...engine.run.launch_analysis import LaunchAnalysis
+from ...engine.shadow.argument_cells import cells_of_block
 from ...memory.storage import Block, StorageView
-from .program import SimKernel
 
 _LAST_EPOCH = 1 << 31
 _LARGE = 64 << 20  # bytes from which on the host is asked first: what it cannot back kills the process when touched
@@ -47,40 +45,19 @@ class Shadows:
         self._address = 0
         self.epoch = 1
 
-    def lay_out(
-        self,
-        kernel: SimKernel,
-        args: Sequence[Any],
-        single_writer: Collection[int] = (),
-        unaliased: Mapping[int, ShadowSpec] = MappingProxyType({}),
-    ) -> dict[int, ShadowRange]:
-        """Returns the shadow range of each view argument that needs one, by position.
-
-        `single_writer`: arguments that need no race cells unless they share a block with another one. `unaliased`: the result
-        of `unaliased_specs`.
-        """
-        granularities = argument_granularities(kernel.function)
+    def lay_out(self, analysis: LaunchAnalysis, args: Sequence[Any]) -> dict[int, ShadowRange]:
+        """Returns the shadow range of each view argument that needs one, by position: one that may change, or of which not every
+        byte is initialised. Views of one block share a range."""
         views = {index: arg for index, arg in enumerate(args) if isinstance(arg, StorageView)}
         blocks: dict[Block, list[int]] = {}
         for index, view in views.items():
             blocks.setdefault(view.block, []).append(index)
         ranges: dict[int, ShadowRange] = {}
         for indices in blocks.values():
-            known = unaliased.get(indices[0]) if len(indices) == 1 else None
-            spec = known or _shadow_spec(kernel, granularities, {index: views[index] for index in indices})
-            written = bool(spec.cell_words)
-            if len(indices) == 1 and indices[0] in single_writer:
-                spec = ShadowSpec(0, spec.granularity)
-            if len(indices) == 1:  # as below, in half the time: a tenth of a short launch
-                view = views[indices[0]]
-                if written or granularities.unknown or not view.block.is_whole(view):
-                    ranges[indices[0]] = ShadowRange(_start(view), _start(view) + _extent(view), spec, written)
-                continue
-            low = min(_start(views[index]) for index in indices)
-            shadow_range = ShadowRange(low, max(_start(views[i]) + _extent(views[i]) for i in indices), spec, written)
-            for index in indices:
-                if written or granularities.unknown or not views[index].block.is_whole(views[index]):
-                    ranges[index] = shadow_range
+            changes = not analysis.changed.isdisjoint(indices)
+            needed = [index for index in indices if changes or not views[index].block.is_whole(views[index])]
+            if needed:
+                ranges.update(dict.fromkeys(needed, _range_of(analysis, {index: views[index] for index in indices}, changes)))
         return ranges
 
     def bind(self, ranges: dict[int, ShadowRange], views: Sequence[Any], bound: Sequence[Any]) -> list[Any]:
@@ -111,12 +88,13 @@ class Shadows:
             at += shadow_range.cell_bytes
 
 
-def unaliased_specs(kernel: SimKernel, args: Sequence[Any]) -> dict[int, ShadowSpec]:
-    """Returns what must be recorded of each view argument, if no other argument shares its block."""
-    granularities = argument_granularities(kernel.function)
-    return {
-        index: _shadow_spec(kernel, granularities, {index: arg}) for index, arg in enumerate(args) if isinstance(arg, StorageView)
-    }
+def _range_of(analysis: LaunchAnalysis, views: dict[int, StorageView], changes: bool) -> ShadowRange:
+    """Returns the range of a block that holds these views and no others of the launch."""
+    if len(views) == 1:
+        ((index, view),) = views.items()
+        return ShadowRange(_start(view), _start(view) + _extent(view), analysis.cells[index], changes)
+    low, high = min(map(_start, views.values())), max(_start(view) + _extent(view) for view in views.values())
+    return ShadowRange(low, high, cells_of_block(analysis.kernel, analysis.spec.args, views), changes)
 
 
 def _cells(nbytes: int) -> tuple[np.ndarray, int]:
@@ -137,13 +115,6 @@ def _bind_shadow(arg: BoundBuffer | BoundImage, view: StorageView, shadow_range:
     return replace(arg, valid=block.valid_address + start, cells=cells)
 
 
-def with_shadow(spec: ArgSpec, shadow_range: ShadowRange | None) -> ArgSpec:
-    """Returns what the machine code must know of an argument, including its shadow."""
-    if shadow_range is None or not isinstance(spec, (BufferArg, ImageArg)):
-        return spec
-    return replace(spec, shadow=shadow_range.spec)
-
-
 def _start(view: StorageView) -> int:
     """Returns where a view begins in its block, in bytes."""
     return 0 if view.separate else view.offset
@@ -152,25 +123,3 @@ def _start(view: StorageView) -> int:
 def _extent(view: StorageView) -> int:
     """Returns the bytes from the start of a view to its end, padding included."""
     return view.layout.nbytes if view.layout is not None else view.nbytes
-
-
-def _shadow_spec(kernel: SimKernel, granularities: Granularities, views: dict[int, StorageView]) -> ShadowSpec:
-    """Returns what must be recorded of a block that these views lie in."""
-    granularity = min(_view_granularity(granularities, index, view) for index, view in views.items())
-    if granularities.unknown:
-        return ShadowSpec(4, granularity)
-    if not any(map(kernel.writes, views)):
-        return ShadowSpec()
-    return ShadowSpec(4 if any(_reads(kernel, granularities, index) for index in views) else 1, granularity)
-
-
-def _view_granularity(granularities: Granularities, index: int, view: StorageView) -> int:
-    if view.format is None:
-        return granularities.of(("param", index))
-    texel = view.format.texel_bytes & -view.format.texel_bytes
-    return min(texel, granularities.least) if granularities.unknown else texel
-
-
-def _reads(kernel: SimKernel, granularities: Granularities, index: int) -> bool:
-    type = kernel.function.params[index].type
-    return type.access != "write_only" if isinstance(type, ir.Image) else ("param", index) in granularities.read

@@ -17,12 +17,10 @@ from ...device.inspection import LaunchProofs
 from ...device.protocol import DeviceInfo, Kernel, LaunchResult, PoolStats, StoreEvent, Watch
 from ...engine.abi.launch_facts import facts_of
 from ...engine.abi.specialization import Specialization, bounds_of_grid
-from ...engine.analysis.failures import collect
 from ...engine.caching.kernel_memo import KernelMemo
-from ...engine.prove.explain import explain_launch
-from ...engine.prove.single_writer import single_writer_args
 from ...engine.run import optimistic
 from ...engine.run.launch import RawResult
+from ...engine.run.launch_analysis import LaunchAnalysis, analyze_launch
 from ...engine.run.program_facts import analyse
 from ...findings import Finding
 from ...frontend.driver import FrontEndTarget
@@ -36,7 +34,7 @@ from ...mlops.graph import Graph
 from ...profiles.ml import why_no_graphs
 from ...profiles.profile import Profile
 from . import limits
-from .argument_shadows import Shadows, unaliased_specs
+from .argument_shadows import ShadowRange, Shadows
 from .arguments import bind_argument, check_arguments, overlaps, specialize_argument
 from .launch_config import LaunchConfig, launch_signature
 from .program import SimKernel, SimProgram
@@ -178,17 +176,17 @@ class SimDevice:
         it was. local_size None: chosen by `limits.choose_local`. Defects that show while running are the result's findings.
         """
         kernel = self._own_kernel(kernel)
-        config = self._config(kernel, global_size, local_size, args, watch)
+        config = self._config(kernel, global_size, local_size, args)
         watched = self._watch_range(watch)
-        if 0 in config.total:
+        if config.analysis is None:
             return LaunchResult()
         checked: list[Any] = [arg if known is None else known for arg, known in zip(args, config.checked, strict=True)]
         for index in config.views:
             before_access(checked[index])
-        raw = self._run(config, kernel, checked, len(global_size), watched)
+        raw = self._run(config, config.analysis, checked, len(global_size), watched)
         shared = overlaps(kernel, checked) if self.options.checks != "off" else []
         stores = [_with_value(event, watch.view) for event in raw.stores] if watch else []
-        failures = tuple(dict.fromkeys((*config.failures, *raw.failures)))
+        failures = tuple(dict.fromkeys(raw.failures))
         code = tuple(compiled.code for compiled in raw.ran)
         return LaunchResult(shared + raw.findings, raw.seconds, stores, raw.printed, raw.accesses, failures, code)
 
@@ -200,9 +198,8 @@ class SimDevice:
         self, kernel: Kernel, global_size: Sequence[int], local_size: Sequence[int] | None, args: Sequence[Argument]
     ) -> LaunchProofs:
         """What is proven of a launch at level bounds, and also what level full relies on. Errors as of `launch`."""
-        ours = self._own_kernel(kernel)
-        config = self._config(ours, global_size, local_size, args, None)
-        return LaunchProofs(kernel.name) if 0 in config.total else explain_launch(ours.function, config.spec, config.facts)
+        analysis = self._config(self._own_kernel(kernel), global_size, local_size, args).analysis
+        return LaunchProofs(kernel.name) if analysis is None else analysis.explained
 
     def build_graph(self, graph: Graph, constants: Mapping[str, np.ndarray], name: str = "") -> Program:
         """Make a graph of OpenCL ML operators ready; see mlops.engine."""
@@ -228,19 +225,18 @@ class SimDevice:
         global_size: Sequence[int],
         local_size: Sequence[int] | None,
         args: Sequence[Argument],
-        watch: Watch | None,
     ) -> LaunchConfig:
         """Returns the cached configuration of a launch, and checks that its views are live. Raises as `launch` does."""
-        signature = launch_signature(args) if watch is None else None
+        signature = launch_signature(args)
         if signature is None:
-            return self._make_config(kernel, global_size, local_size, args, watch)
+            return self._make_config(kernel, global_size, local_size, args)
         sizes = tuple(global_size), None if local_size is None else tuple(local_size)
         config = self._configs.get(
             kernel.function,
             kernel.non_uniform,
             *sizes,
             signature,
-            make=lambda: self._make_config(kernel, global_size, local_size, args, None),
+            make=lambda: self._make_config(kernel, global_size, local_size, args),
         )
         for index in config.views:
             view: Any = args[index]
@@ -254,35 +250,37 @@ class SimDevice:
         global_size: Sequence[int],
         local_size: Sequence[int] | None,
         args: Sequence[Argument],
-        watch: Watch | None,
     ) -> LaunchConfig:
         """Checks everything as clSetKernelArg and clEnqueueNDRangeKernel do, and returns the configuration."""
         checked = check_arguments(kernel, args, self)
         total, group = limits.work_size(kernel, global_size, local_size, self.profile)
         limits.check_resources(kernel, checked, self.profile)
         views = tuple(index for index, arg in enumerate(checked) if isinstance(arg, StorageView))
-        spec = self._specialization(kernel, total, group, checked, watch)
-        facts = facts_of(kernel.function, spec, total, (0, 0, 0), [bind_argument(arg) for arg in checked])
         known = tuple(None if index in views else arg for index, arg in enumerate(checked))
-        config = LaunchConfig(total, group, spec, facts, known, views, tuple(filter(kernel.writes, views)))
-        if self._shadows and 0 not in total:
-            with collect() as failures:
-                config.single_writer = single_writer_args(kernel.function, spec, facts, keep=self.options.cache)
-            config.failures = tuple(failures)
-            config.unaliased = unaliased_specs(kernel, checked)
-        return config
+        analysis = self._analyze(kernel, total, group, checked) if 0 not in total else None
+        return LaunchConfig(total, known, views, tuple(filter(kernel.writes, views)), analysis)
+
+    def _analyze(self, kernel: SimKernel, total: limits.Size, group: limits.Size, checked: Sequence[Any]) -> LaunchAnalysis:
+        spec = self._specialization(kernel, total, group, checked)
+        facts = facts_of(kernel.function, spec, total, (0, 0, 0), [bind_argument(arg) for arg in checked])
+        return analyze_launch(kernel.function, spec, facts, keep=self.options.cache)
 
     def _run(
-        self, config: LaunchConfig, kernel: SimKernel, args: Sequence[Any], dimensions: int, watched: tuple[int, int] | None
+        self,
+        config: LaunchConfig,
+        analysis: LaunchAnalysis,
+        args: Sequence[Any],
+        dimensions: int,
+        watched: tuple[int, int] | None,
     ) -> RawResult:
         """Runs checked arguments whose views are up to date, and marks the written ones."""
-        bound, spec, ranges = [bind_argument(arg) for arg in args], config.spec, {}
+        bound = [bind_argument(arg) for arg in args]
+        ranges: dict[int, ShadowRange] = {}
         if self._shadows:
-            ranges = self._shadows.lay_out(kernel, args, config.single_writer, config.unaliased)
-            bound, spec = self._shadows.bind(ranges, args, bound), config.spec_with(ranges)
+            ranges = self._shadows.lay_out(analysis, args)
+            bound = self._shadows.bind(ranges, args, bound)
         result = optimistic.run(
-            kernel.function,
-            spec,
+            analysis.variant(tuple((index, shadow_range.spec) for index, shadow_range in ranges.items())),
             config.total,
             (0, 0, 0),
             bound,
@@ -292,7 +290,6 @@ class SimDevice:
             watch_range=watched,
             work_dim=dimensions,
             keep=self.options.cache,
-            facts=config.facts,
             first_epoch=self._shadows.epoch if self._shadows else 1,
         )
         if self._shadows:
@@ -317,14 +314,12 @@ class SimDevice:
         total: limits.Size,
         group: limits.Size,
         args: Sequence[Any],
-        watch: Watch | None,
     ) -> Specialization:
         flush = self.options.flush_denormals
         return Specialization(
             local_size=group,
             args=tuple(specialize_argument(arg, self.options.checks == "full") for arg in args),
             checks=self.options.checks,
-            watch=watch is not None,
             uniform=all(whole % part == 0 for whole, part in zip(total, group, strict=True)),
             contract=self.options.contract,
             flush_denormals=self.profile.flush_denormals if flush is None else flush,

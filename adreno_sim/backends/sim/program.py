@@ -10,7 +10,7 @@ from ...base.errors import AdrenoSimError
 from ...device.protocol import KernelParam
 from ...engine.run.program_facts import data_bytes
 from ...ir import ir
-from ...ir.mod_ref import written_params
+from ...ir.mod_ref import written_arguments
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,8 +42,7 @@ class SimKernel:
 
     def writes(self, index: int) -> bool:
         """Returns True if the kernel may write what argument `index` refers to."""
-        type = self.function.params[index].type
-        return type.access != "read_only" if isinstance(type, ir.Image) else index in written_params(self.function)
+        return index in written_arguments(self.function)
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,7 +20,6 @@ from ..analysis.affine import bits_of, signed_range
 from ..analysis.bounds import Bounds
 from ..analysis.failures import attempt, collect
 from ..analysis.linear import Interval, Linear
-from ..caching.kernel_memo import KernelMemo
 from .in_range import AccessAnalysis, Goal
 from .local_races import find_local_conflicts
 from .single_writer import Conflict, find_conflicts
@@ -33,20 +32,15 @@ _DEPTH = 16
 _WIDE = 1 << 31
 """A range at least as long as this says no more than a type does."""
 
-_explained: KernelMemo[LaunchProofs] = KernelMemo(256)
-
 
 def explain_launch(function: ir.Function, spec: Specialization, facts: LaunchFacts) -> LaunchProofs:
     """Returns what is proven of the accesses of a launch of `facts`, and why the rest is not."""
-    return _explained.get(function, spec, facts, make=lambda: _explain(function, spec, facts))
 
-
-def _explain(function: ir.Function, spec: Specialization, facts: LaunchFacts) -> LaunchProofs:
     def explain() -> LaunchProofs:
         analysis = AccessAnalysis(function, spec, facts)
         blocks = filter(analysis.forms.dominators.reachable, function.blocks)
         obstacles = [(i, analysis.obstacle_of(i)) for block in blocks for i in block.instrs if _is_access(i)]
-        writers, races = list(find_conflicts(function, analysis)), list(find_local_conflicts(analysis))
+        writers, races = list(find_conflicts(analysis)), list(find_local_conflicts(analysis))
         explainer = _Explainer(function, analysis)  # when all forms are known
         accesses = tuple(explainer.explain_access(instr, obstacle) for instr, obstacle in obstacles)
         return LaunchProofs(function.name, accesses, tuple(explainer.explain_sharing(writers, races)))

@@ -19,7 +19,6 @@ from ..abi.launch_facts import LaunchFacts
 from ..abi.specialization import LocalArg, Proofs, Specialization
 from ..analysis.affine import AffineForms
 from ..analysis.bounds import Bounds
-from ..analysis.failures import attempt
 from ..analysis.linear import Linear
 
 _ARITHMETIC = ("add", "sub", "mul", "shl")
@@ -57,19 +56,11 @@ _NO_SPAN = Goal("how many bytes it accesses is not known")
 _ANY_OBJECT = "the pointer may lead to any object: it is loaded, made from an integer, or not the same object's on every way"
 
 
-def prove(function: ir.Function, spec: Specialization, facts: LaunchFacts) -> Proofs:
-    """Returns what is proven of `function` in a launch of `facts`, which holds in every launch of equal facts.
-
-    Returns no proofs if the analysis fails.
-    """
-    return attempt(f"proofs about kernel {function.name}", lambda: _prove(function, spec, facts), Proofs())
-
-
-def _prove(function: ir.Function, spec: Specialization, facts: LaunchFacts) -> Proofs:
-    analysis = AccessAnalysis(function, spec, facts)
+def prove_in_range(analysis: AccessAnalysis) -> Proofs:
+    """Returns which accesses are proven in range, and which operations not to wrap. It holds in every launch of equal facts."""
     in_range, nsw = set(), set()
     number = 0
-    for block in function.blocks:
+    for block in analysis.function.blocks:
         for instr in block.instrs:
             if analysis.forms.dominators.reachable(block):
                 if analysis.obstacle_of(instr) is None:
@@ -84,7 +75,7 @@ class AccessAnalysis:
     """What can be proven of the accesses of one kernel in one launch."""
 
     def __init__(self, function: ir.Function, spec: Specialization, facts: LaunchFacts):
-        self.spec = spec
+        self.function, self.spec = function, spec
         self.forms = AffineForms(function, spec, facts)
         self._provenance = Provenance(function)
         self._params = {p.index: p for p in function.params}

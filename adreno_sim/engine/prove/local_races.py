@@ -15,10 +15,8 @@ from ...ir import ir
 from ...ir.builtins import builtin_of
 from ...ir.memory_ops import address_operands, is_plain_load, touches_memory
 from ...ir.provenance import ObjectId
-from ..abi.launch_facts import LaunchFacts
 from ..abi.specialization import LocalArg, Specialization
 from ..analysis.affine import AffineForms
-from ..analysis.failures import attempt
 from ..analysis.linear import Linear
 from ..analysis.uniformity import Uniformity
 from .disjoint import AccessRange, injective_symbols
@@ -42,14 +40,9 @@ class Access:
     read: AccessRange | None
 
 
-def race_free_local_arrays(function: ir.Function, spec: Specialization, facts: LaunchFacts) -> frozenset[ObjectId]:
-    """Returns the local arrays in which a launch of `facts` cannot race; none if the analysis fails."""
-
-    def analyse() -> frozenset[ObjectId]:
-        conflicts = find_local_conflicts(AccessAnalysis(function, spec, facts))
-        return frozenset(array for array, conflict in conflicts if conflict is None)
-
-    return attempt(f"races in local memory of kernel {function.name}", analyse, frozenset())
+def race_free_local_arrays(analysis: AccessAnalysis) -> frozenset[ObjectId]:
+    """Returns the local arrays in which the launch cannot race."""
+    return frozenset(array for array, conflict in find_local_conflicts(analysis) if conflict is None)
 
 
 def find_local_conflicts(analysis: AccessAnalysis) -> Iterator[tuple[ObjectId, Conflict | None]]:

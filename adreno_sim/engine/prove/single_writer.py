@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import partial
 from typing import NamedTuple
 
 from ...ir import ir
@@ -16,39 +15,12 @@ from ...ir.builtins import builtin_of
 from ...ir.cfg import reachable_from
 from ...ir.loops import natural_loops
 from ...ir.memory_ops import address_operands, is_plain_load, is_plain_store, touches_memory
-from ..abi.launch_facts import LaunchFacts
-from ..abi.specialization import Specialization
 from ..analysis.affine import AffineForms
-from ..analysis.failures import attempt, collect, note
 from ..analysis.linear import Linear
-from ..caching import compiled_cache
-from ..caching.kernel_memo import KernelMemo
 from .disjoint import AccessRange, injective_symbols
 from .in_range import AccessAnalysis
 
 _COORDINATE = 1 << 40  # weight of a coordinate over the one before it: beyond any extent
-
-_results: KernelMemo[tuple[frozenset[int], tuple[str, ...]]] = KernelMemo()
-
-
-def single_writer_args(function: ir.Function, spec: Specialization, facts: LaunchFacts, *, keep: bool = False) -> frozenset[int]:
-    """Returns the positions of arguments in which a launch of `facts` has no race and no dead store.
-
-    Each argument is judged alone: one that shares memory with another argument may be in the result. `keep`: look the result
-    up on disk first, and store it there.
-    """
-    load_or_prove = partial(compiled_cache.load_or_find, "single_writer", _prove_all) if keep else _prove_all
-    found, failures = _results.get(function, spec, facts, make=lambda: load_or_prove(function, spec, facts))
-    note(failures)
-    return found
-
-
-def _prove_all(function: ir.Function, spec: Specialization, facts: LaunchFacts) -> tuple[frozenset[int], tuple[str, ...]]:
-    """Returns the positions, and why the analysis failed if it did."""
-    what, nothing = f"single writers of kernel {function.name}", frozenset[int]()
-    with collect() as failures:
-        found = attempt(what, lambda: frozenset(_find_single_writer(function, spec, facts)), nothing)
-    return found, tuple(failures)
 
 
 class Conflict(NamedTuple):
@@ -68,17 +40,19 @@ class ArgumentAccesses:
     other: ir.Instr | None = None
 
 
-def _find_single_writer(function: ir.Function, spec: Specialization, facts: LaunchFacts) -> Iterator[int]:
-    for param, conflict in find_conflicts(function, AccessAnalysis(function, spec, facts)):
-        if conflict is None:
-            yield param.index
+def single_writer_args(analysis: AccessAnalysis) -> frozenset[int]:
+    """Returns the positions of arguments in which the launch has no race and no dead store.
+
+    Each argument is judged alone: one that shares memory with another argument may be in the result.
+    """
+    return frozenset(param.index for param, conflict in find_conflicts(analysis) if conflict is None)
 
 
-def find_conflicts(function: ir.Function, analysis: AccessAnalysis) -> Iterator[tuple[ir.Param, Conflict | None]]:
+def find_conflicts(analysis: AccessAnalysis) -> Iterator[tuple[ir.Param, Conflict | None]]:
     """Yields each argument with why it may have several writers of a byte or a dead store; None if it is proven to have
     neither."""
     accesses = _accesses_by_argument(analysis)
-    for param in function.params:
+    for param in analysis.function.params:
         if isinstance(accesses, ir.Instr):
             yield param, Conflict("the pointer may lead to any object", accesses)
         else:

@@ -9,104 +9,69 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from ...base.gc_pause import gc_paused
-from ...device.protocol import AccessCounts
 from ...ir import ir
-from ...ir.memory_ops import touches_memory
 from ...ir.mod_ref import read_arguments, written_arguments
 from ..abi.bound import Bound, BoundBuffer, BoundImage
-from ..abi.launch_facts import LaunchFacts, facts_of
-from ..abi.specialization import Proofs, Specialization
+from ..abi.specialization import NOTHING, Specialization
 from ..analysis.failures import collect
-from ..caching import compiled_cache
-from ..caching.kernel_memo import KernelMemo
-from ..prove.in_range import prove
-from ..prove.local_races import race_free_local_arrays
 from ..vector import NotVectorizable
 from . import launch
 from .compiled_kernel import CompiledKernel, specialize
 from .launch import RawResult
+from .launch_analysis import LaunchVariant
 
 SNAPSHOT_LIMIT = 64 << 20
 """The most bytes that a launch copies to be able to run again; if it would take more, the reporting code runs at once."""
 
 
-@dataclass
-class LaunchAnalysis:
-    """What launches of one kernel, specialization and facts share. `kernel` is held so that its id stays its own.
-
-    fast: code with deferred checks (at level off: all code there is), once it is compiled. failed: a launch had to run again,
-    or there is no such code; the reporting code then runs at once. access_sites, proven: how many instructions access memory,
-    and how many of them are proven in range. failures: why nothing is proven, if an analysis failed.
-    """
-
-    kernel: ir.Function
-    spec: Specialization
-    access_sites: int
-    proven: int
-    failures: tuple[str, ...] = ()
-    fast: CompiledKernel | None = None
-    failed: bool = False
-
-    @cached_property
-    def accesses(self) -> AccessCounts:
-        """The access counts of launches whose code does not count executions."""
-        return AccessCounts(self.access_sites, self.proven)
-
-
-_analyses: KernelMemo[LaunchAnalysis] = KernelMemo()
-_mod_refs: KernelMemo[tuple[frozenset[int], frozenset[int]]] = KernelMemo()
-
-
 def run(
-    kernel: ir.Function,
-    spec: Specialization,
+    variant: LaunchVariant,
     global_size: Sequence[int],
     offset: Sequence[int],
     args: Sequence[Bound],
     *,
     keep: bool = True,
-    facts: LaunchFacts | None = None,
+    watch_range: tuple[int, int] | None = None,
     **options: Any,
 ) -> RawResult:
-    """Compiles what is needed of `kernel` for `spec`, and launches it as `launch.run` does, with its `options`.
+    """Compiles what is needed for launches of `variant`, and launches it as `launch.run` does, with its `options`.
 
-    facts: of this launch, if they are known.
+    A launch that watches a range runs reporting code that relies on no proof.
     """
 
     def code(spec: Specialization) -> CompiledKernel:
-        return specialize(kernel, spec, keep=keep)
+        return specialize(variant.analysis.kernel, spec, keep=keep)
 
-    if spec.watch:
-        return launch.run(code(spec), global_size, offset, args, **options)
-    analysis = analyze_launch(kernel, spec, facts or facts_of(kernel, spec, global_size, offset, args), keep=keep)
-    if spec.checks == "off":  # what is proven makes faster code still
-        analysis.fast = analysis.fast or code(analysis.spec)
-        done = launch.run(analysis.fast, global_size, offset, args, **options)
-        done.failures = (*analysis.failures, *done.failures)
+    if watch_range is not None:
+        watching = replace(variant.spec, watch=True, proofs=NOTHING)
+        return launch.run(code(watching), global_size, offset, args, watch_range=watch_range, **options)
+    proven = variant.analysis.proven
+    if variant.spec.checks == "off":  # what is proven makes faster code still
+        variant.fast = variant.fast or code(variant.spec)
+        done = launch.run(variant.fast, global_size, offset, args, **options)
+        done.failures = (*proven.failures, *done.failures)
         return done
-    if not analysis.failed and analysis.fast is None:
+    if not variant.failed and variant.fast is None:
         with collect() as failures:
             try:
-                analysis.fast = code(replace(analysis.spec, deferred_checks=True))
+                variant.fast = code(replace(variant.spec, deferred_checks=True))
             except NotVectorizable:
-                analysis.failed = True
-        analysis.failures += tuple(failures)
+                variant.failed = True
+        variant.failures = tuple(failures)
     result = None
-    if not analysis.failed and analysis.fast is not None:
-        result = _run_deferring(analysis, analysis.fast, global_size, offset, args, options)
+    if not variant.failed and variant.fast is not None:
+        result = _run_deferring(variant, variant.fast, global_size, offset, args, options)
     if result is None or result.failed:
-        result = rerun_with_diagnostics(code(analysis.spec), global_size, offset, args, result, options)
-    result.accesses = analysis.accesses
-    result.failures = (*analysis.failures, *result.failures)
-    if spec.count:
-        result.accesses = AccessCounts(analysis.access_sites, analysis.proven, result.executed, result.executed_proven)
+        result = rerun_with_diagnostics(code(variant.spec), global_size, offset, args, result, options)
+    result.accesses = proven.accesses
+    result.failures = (*proven.failures, *variant.failures, *result.failures)
+    if variant.spec.count:
+        result.accesses = replace(proven.accesses, executed=result.executed, executed_proven=result.executed_proven)
     return result
 
 
@@ -128,7 +93,7 @@ def rerun_with_diagnostics(
 
 
 def _run_deferring(
-    analysis: LaunchAnalysis,
+    variant: LaunchVariant,
     compiled: CompiledKernel,
     global_size: Sequence[int],
     offset: Sequence[int],
@@ -136,39 +101,16 @@ def _run_deferring(
     options: Any,
 ) -> RawResult | None:
     """Runs code with deferred checks; if one failed, memory is restored. Returns None if that would need too large a copy."""
-    ranges = snapshot_ranges(analysis.kernel, args) if compiled.module.may_fail else []
+    ranges = snapshot_ranges(variant.analysis.kernel, args) if compiled.module.may_fail else []
     if sum(nbytes for _, nbytes in ranges) > SNAPSHOT_LIMIT:
         return None
     before = [_copy_bytes(*piece) for piece in ranges]
     result = launch.run(compiled, global_size, offset, args, **options)
     if result.failed:
-        analysis.failed = True
+        variant.failed = True
         for (address, _), data in zip(ranges, before, strict=True):
             ctypes.memmove(address, data.ctypes.data, data.nbytes)
     return result
-
-
-def analyze_launch(kernel: ir.Function, spec: Specialization, facts: LaunchFacts, *, keep: bool = False) -> LaunchAnalysis:
-    """Returns what is proven of a launch; it is looked up for equal facts, on disk too if `keep` is set."""
-    load_or_prove = partial(compiled_cache.load_or_find, "proofs", _prove_launch) if keep else _prove_launch
-
-    def make() -> LaunchAnalysis:
-        access_sites, proven, proofs, failures = load_or_prove(kernel, spec, facts)
-        return LaunchAnalysis(kernel, replace(spec, proofs=proofs), access_sites, proven, failures)
-
-    return _analyses.get(kernel, spec, facts, make=make)
-
-
-@gc_paused()
-def _prove_launch(kernel: ir.Function, spec: Specialization, facts: LaunchFacts) -> tuple[int, int, Proofs, tuple[str, ...]]:
-    """Returns how many instructions access memory, how many of them are proven in range, all proofs, and why an analysis
-    failed if one did."""
-    access_sites = {n for n, i in enumerate(i for block in kernel.blocks for i in block.instrs) if touches_memory(i)}
-    with collect() as failures:
-        proofs = prove(kernel, spec, facts)
-        if spec.full:
-            proofs = replace(proofs, race_free_locals=race_free_local_arrays(kernel, spec, facts))
-    return len(access_sites), len(access_sites & proofs.in_range), proofs, tuple(failures)
 
 
 def snapshot_ranges(kernel: ir.Function, args: Sequence[Bound]) -> list[tuple[int, int]]:
@@ -177,10 +119,9 @@ def snapshot_ranges(kernel: ir.Function, args: Sequence[Bound]) -> list[tuple[in
 
     Memory that is only written needs no copy: the second run writes the same bytes again.
     """
-    written, read = _mod_ref_of(kernel)
-    sources = [_range(args[i]) for i in read]
+    sources = [_range(args[i]) for i in read_arguments(kernel)]
     ranges = []
-    for index in sorted(written):
+    for index in sorted(written_arguments(kernel)):
         low, size = _range(args[index])
         if size and any(low < a + n and a < low + size for a, n in sources):
             ranges.append((low, size))
@@ -197,8 +138,3 @@ def _copy_bytes(address: int, nbytes: int) -> np.ndarray:
     copy = np.empty(nbytes, np.uint8)
     ctypes.memmove(copy.ctypes.data, address, nbytes)
     return copy
-
-
-def _mod_ref_of(kernel: ir.Function) -> tuple[frozenset[int], frozenset[int]]:
-    """Returns the indices of the arguments that `kernel` may write, and of those it may read."""
-    return _mod_refs.get(kernel, make=lambda: (written_arguments(kernel), read_arguments(kernel)))

@@ -9,15 +9,15 @@ from collections import Counter
 
 from ...ir import ir
 from ...ir.layout import size_of
-from ...ir.mod_ref import read_params, written_params
+from ...ir.mod_ref import read_arguments, written_arguments
 from ...ir.queries import globals_of
 from ..shadow.granularity import argument_granularities
 
 
 def analyse(function: ir.Function) -> None:
     """Find out all that a launch asks about a kernel, so that it is kept with it on disk."""
-    written_params(function)
-    read_params(function)
+    written_arguments(function)
+    read_arguments(function)
     argument_granularities(function)
     data_bytes(function)
 

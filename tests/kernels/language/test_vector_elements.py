@@ -9,7 +9,7 @@ import pytest
 from adreno_sim.engine.abi.bound import BoundBuffer
 from adreno_sim.engine.abi.launch_facts import facts_of
 from adreno_sim.engine.abi.specialization import BufferArg, Specialization
-from adreno_sim.engine.prove.in_range import prove
+from adreno_sim.engine.prove.in_range import AccessAnalysis, prove_in_range
 from adreno_sim.frontend.program import FrontEndTarget, compile_source
 from adreno_sim.ir.queries import may_leave_vector
 
@@ -134,7 +134,8 @@ def test_an_index_that_is_proven_needs_no_check():
         source = f"__kernel void k(__global int *o) {{ int i = get_global_id(0); int4 v = (int4)(i); o[i] = v[{index}]; }}"
         function = compile_source(source, "", target=FrontEndTarget()).kernels["k"]
         spec = Specialization(local_size=(16, 1, 1), args=(BufferArg(),))
-        known = prove(function, spec, facts_of(function, spec, (ITEMS, 1, 1), (0, 0, 0), [BoundBuffer(0, 4 * ITEMS)])).in_range
+        facts = facts_of(function, spec, (ITEMS, 1, 1), (0, 0, 0), [BoundBuffer(0, 4 * ITEMS)])
+        known = prove_in_range(AccessAnalysis(function, spec, facts)).in_range
         numbered = enumerate(i for b in function.blocks for i in b.instrs)
         (number,) = [n for n, i in numbered if may_leave_vector(i)]
         assert (number in known) == good, index

@@ -17,8 +17,7 @@ from adreno_sim.cli.cache import CONTENTS
 MAKERS = {
     "library": ["frontend.builtin_library"],
     "programs": ["frontend.program", "engine.run.program_facts"],
-    "proofs": ["engine.run.optimistic"],
-    "single_writer": ["engine.prove.single_writer"],
+    "proofs": ["engine.run.launch_analysis"],
     "modules": ["engine.run.compiled_kernel"],
     "objects": ["engine.llvm.objects"],
     "golden": ["golden.kernel_reference", "golden.model_reference", "golden.truth.kernels", "golden.truth.compiled"],

@@ -11,8 +11,7 @@ from adreno_sim.base.errors import BuildError
 from adreno_sim.base.specs import BufferSpec
 from adreno_sim.engine.abi.specialization import BufferArg, Specialization
 from adreno_sim.engine.caching import compiled_cache
-from adreno_sim.engine.prove import single_writer
-from adreno_sim.engine.run import compiled_kernel, optimistic
+from adreno_sim.engine.run import compiled_kernel, launch_analysis
 from adreno_sim.frontend import driver, program
 
 SOURCE = """
@@ -48,8 +47,7 @@ def forget() -> None:
     """As in a new process."""
     program._cache.clear()
     compiled_kernel._compiled.clear()
-    optimistic._analyses.clear()
-    single_writer._results.clear()
+    launch_analysis._analyses.clear()
 
 
 def run(device_text: str = "sim:adreno-740") -> tuple[np.ndarray, list[tuple[str, str, str]], list[bool]]:

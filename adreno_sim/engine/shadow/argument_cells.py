@@ -1,0 +1,40 @@
+"""Which race cells level full needs for the memory that arguments lie in."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from ...ir import ir
+from ...ir.mod_ref import written_arguments
+from ..abi.specialization import ArgSpec, ImageArg, ShadowSpec
+from ..builtins.texels import texel_bytes
+from .granularity import Granularities, argument_granularities
+
+
+def cells_of_block(function: ir.Function, args: Sequence[ArgSpec], indices: Collection[int]) -> ShadowSpec:
+    """Returns what must be recorded of a block of memory in which these buffers and images lie."""
+    granularities = argument_granularities(function)
+    granularity = min(_granularity(granularities, index, args[index]) for index in indices)
+    if granularities.unknown:
+        return ShadowSpec(4, granularity)
+    if written_arguments(function).isdisjoint(indices):
+        return ShadowSpec()
+    return ShadowSpec(4 if any(_is_read(function, granularities, index) for index in indices) else 1, granularity)
+
+
+def may_change(function: ir.Function, index: int) -> bool:
+    """Returns True if a launch may write the memory of a buffer or image."""
+    return argument_granularities(function).unknown or index in written_arguments(function)
+
+
+def _granularity(granularities: Granularities, index: int, arg: ArgSpec) -> int:
+    if not isinstance(arg, ImageArg):
+        return granularities.of(("param", index))
+    whole = texel_bytes(arg.order, arg.channel_type)
+    texel = whole & -whole
+    return min(texel, granularities.least) if granularities.unknown else texel
+
+
+def _is_read(function: ir.Function, granularities: Granularities, index: int) -> bool:
+    type = function.params[index].type
+    return type.access != "write_only" if isinstance(type, ir.Image) else ("param", index) in granularities.read

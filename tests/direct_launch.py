@@ -1,0 +1,27 @@
+"""A launch of the engine without a device: kernel, specialization and bound arguments are the test's own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from adreno_sim.engine.abi.bound import Bound
+from adreno_sim.engine.abi.launch_facts import facts_of
+from adreno_sim.engine.abi.specialization import Specialization
+from adreno_sim.engine.run import optimistic
+from adreno_sim.engine.run.launch import RawResult
+from adreno_sim.engine.run.launch_analysis import analyze_launch
+from adreno_sim.ir import ir
+
+
+def launch_kernel(
+    kernel: ir.Function,
+    spec: Specialization,
+    global_size: Sequence[int],
+    offset: Sequence[int],
+    args: Sequence[Bound],
+    **options: Any,
+) -> RawResult:
+    """Analyses the launch and runs it as a device does; `options` are those of `optimistic.run`."""
+    analysis = analyze_launch(kernel, spec, facts_of(kernel, spec, global_size, offset, args), keep=True)
+    return optimistic.run(analysis.variant(), global_size, offset, args, **options)
