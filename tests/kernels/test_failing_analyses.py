@@ -12,6 +12,7 @@ from adreno_sim.backends.open import open_device
 from adreno_sim.base.specs import BufferSpec
 from adreno_sim.cli.main import main
 from adreno_sim.engine.analysis import active_items, affine, failures, intervals, loop_bounds
+from adreno_sim.engine.run import launch_analysis
 from adreno_sim.engine.vector import lane_shapes
 from adreno_sim.launch_spec.read import read_launch
 from adreno_sim.launch_spec.run import run_launch
@@ -66,6 +67,26 @@ def test_the_launch_goes_on_and_says_so(monkeypatch, part, checks, emitter):
     assert (values, found) == good[:2]
     assert any(sentence.startswith(f"{told}: the analysis failed (ZeroDivisionError at ") for sentence in failed)
     assert len(set(failed)) == len(failed)
+
+
+def test_a_proof_that_fails_takes_no_other_with_it(monkeypatch):
+    """Nor does one that comes later rest on what the failed one left half made."""
+    used = []
+
+    def fail(analysis):
+        used.append(analysis)
+        raise ZeroDivisionError
+
+    def note(analysis, whole=launch_analysis.race_free_local_arrays):
+        used.append(analysis)
+        return whole(analysis)
+
+    monkeypatch.setattr(launch_analysis, "single_writer_args", fail)
+    monkeypatch.setattr(launch_analysis, "race_free_local_arrays", note)
+    monkeypatch.delenv(failures.STRICT)
+    *_, failed = launched("full", "spmd")
+    assert [sentence.partition(":")[0] for sentence in failed] == ["single writers of kernel k"]
+    assert len(used) == 2 and used[0] is not used[1]
 
 
 @pytest.mark.parametrize("variant", ["", "clean"])
