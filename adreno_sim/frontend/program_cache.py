@@ -7,7 +7,6 @@ machine code that is not on disk either.
 from __future__ import annotations
 
 import hashlib
-import os
 import pickle
 import threading
 from collections.abc import Callable
@@ -16,7 +15,7 @@ from dataclasses import dataclass, fields, replace
 from ..base import disk_cache
 from ..base.code_digest import code_digest
 from ..ir import ir
-from .driver import FrontEndTarget, compiler
+from .driver import FrontEndTarget, identify_compiler
 from .file_references import may_read_files
 from .options import parse_options
 
@@ -68,11 +67,8 @@ def entry_name(source: str, options: str, target: FrontEndTarget) -> str:
     """Returns the entry name of a program; "" if it may read files, on which its text says nothing."""
     if may_read_files(source, parse_options(options, target.extensions)):
         return ""
-    program = compiler()
-    status = os.stat(program[0]) if os.path.exists(program[0]) else None
-    version = (*program, *((status.st_size, status.st_mtime_ns) if status else ()))
     device = replace(target, extensions=None), None if target.extensions is None else sorted(target.extensions)
-    text = "\0".join([code_digest("programs"), repr(version), repr(device), options, source])
+    text = "\0".join([code_digest("programs"), identify_compiler(), repr(device), options, source])
     return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
 
 
