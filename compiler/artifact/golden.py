@@ -33,7 +33,7 @@ class GoldenData:
     references: names of whole-model references. unchecked: what no reference says anything about.
     arrays: "input/NAME", "INDEX/POSITION" and "output/REFERENCE/NUMBER" -> array; either with "/allowed": the largest
     error of each element.
-    bound: relative tolerance of the outputs, for a model stored in halves; None = that of their type.
+    bound: relative tolerance of the outputs, which older bundles of models in halves state; None = that of their type.
     """
 
     origin: str

@@ -61,7 +61,5 @@ def _with_golden(
     assert isinstance(ready.golden, LiveGolden)  # its source is no bundle
     with stage("golden"):
         reference = ready.golden.reference
-        data = record(
-            ready.compiled, reference, ready.arrays, ready.origin, ready.references, ready.unchecked, device, ready.bound
-        )
+        data = record(ready.compiled, reference, ready.arrays, ready.origin, ready.references, ready.unchecked, device)
     return replace(ready.compiled, golden=data)

@@ -67,11 +67,10 @@ def record(
     outputs: Mapping[str, Sequence[np.ndarray | Expected]],
     unchecked: Sequence[str],
     device: Device,
-    bound: float | None = None,
 ) -> GoldenData:
     """What every call of `model` on `inputs` should compute. outputs: of the whole model, by reference.
 
-    device: holds the tensors, and runs what has no reference. bound: relative tolerance of the outputs, None = their type's.
+    device: holds the tensors, and runs what has no reference.
     """
     recorder = _Recorder(reference)
     with VirtualMachine(model, device, recorder) as machine:
@@ -80,4 +79,4 @@ def record(
     for name, found in outputs.items():
         for number, output in enumerate(found):
             arrays |= _members(f"output/{name}/{number}", output if isinstance(output, Expected) else Expected(output))
-    return GoldenData(origin, recorder.calls, tuple(outputs), tuple(unchecked), arrays, bound)
+    return GoldenData(origin, recorder.calls, tuple(outputs), tuple(unchecked), arrays)
