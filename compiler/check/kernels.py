@@ -239,7 +239,7 @@ class KernelObserver(Observer):
                     )
                 ]
             )
-        if not how:
+        if own:
             self._note_nonfinite(call, name, tensor, got, before)
         if result.ok:
             return True

@@ -20,9 +20,9 @@ from adreno_sim.results.comparison import compare, why_uninformative
 nn = relax.op.nn
 
 
-def network(make, shape=(1, 8, 16, 16)):
+def network(make, shape=(1, 8, 16, 16), dtype="float32"):
     builder = relax.BlockBuilder()
-    x = relax.Var("x", R.Tensor(shape, "float32"))
+    x = relax.Var("x", R.Tensor(shape, dtype))
     with builder.function("main", [x]):
         with builder.dataflow():
             result = builder.emit_output(make(builder, x))
@@ -52,6 +52,15 @@ def test_a_right_pooling_of_equal_lanes_is_silent(adreno):
     pool = network(lambda b, x: nn.max_pool2d(x, (3, 3), (2, 2), (1, 1)))
     report = adreno_sim.check(pool, [x], device=adreno, target="texture", keep_going=True)
     assert report.ok and not report.findings, str(report)
+
+
+@pytest.mark.parametrize(("factor", "kinds"), [(60000, {Kind.NONFINITE_INTRODUCED}), (0.5, set())])
+def test_halves_that_overflow_everywhere_are_told_though_their_twin_is_right(adreno, factor, kinds):
+    scaled = network(lambda b, x: b.emit(relax.op.multiply(x, relax.const(np.float16(factor)))), dtype="float16")
+    x = np.random.default_rng(2).uniform(2, 4, (1, 8, 16, 16)).astype("float16")
+    report = adreno_sim.check(scaled, [x], device=adreno, keep_going=True)
+    (kernel,) = report.kernels
+    assert kernel.status == "ok" and {f.kind for f in report.findings if f.kernel} == kinds, str(report)
 
 
 def test_equal_axes():
