@@ -75,6 +75,8 @@ UNKNOWN = Builtin()
 """Of a name without a row."""
 
 _FUNCTION = Builtin(uniformity="operands", elementwise=True)
+_PLAIN_CONVERSION = replace(_FUNCTION, plain_conversion=True)
+_REINTERPRETING = replace(_FUNCTION, reinterprets=True)
 _REDUCING = Builtin(uniformity="operands")
 _WIDTHS = ("2", "3", "4", "8", "16")
 _ROUNDINGS = ("", "_rte", "_rtz", "_rtp", "_rtn")
@@ -142,10 +144,10 @@ def _rows() -> Iterator[tuple[str, Builtin]]:
     yield from ((name, Builtin(uniformity="operands")) for name in _SECOND_RESULT)
     for scalar in _SCALARS:
         for width in ("", *_WIDTHS):
-            yield f"as_{scalar}{width}", replace(_FUNCTION, reinterprets=True)
+            yield f"as_{scalar}{width}", _REINTERPRETING
             for end in (saturated + rounding for saturated in ("", "_sat") for rounding in _ROUNDINGS):
                 plain = not end and scalar not in _FLOATS
-                yield f"convert_{scalar}{width}{end}", replace(_FUNCTION, plain_conversion=plain)
+                yield f"convert_{scalar}{width}{end}", _PLAIN_CONVERSION if plain else _FUNCTION
     yield from ((name, Builtin(uniformity="group", query=True)) for name in _GROUP_QUERIES)
     yield from ((name, Builtin(query=True)) for name in _ITEM_QUERIES)
     yield from ((name, Builtin(query=True, in_vectors=False)) for name in _WAVE_QUERIES)
@@ -156,18 +158,19 @@ def _rows() -> Iterator[tuple[str, Builtin]]:
 def _memory_rows() -> Iterator[tuple[str, Builtin]]:
     load = Builtin(("read",), VectorAccess(stores=False), uniformity="memory")
     store = Builtin(("write",), VectorAccess(stores=True))
-    for width in ("", *_WIDTHS):
-        if width:
-            yield f"vload{width}", load
-            yield f"vstore{width}", store
-        for aligned in ("", "a"):
-            half = VectorAccess(stores=False, half=True, aligned=bool(aligned))
-            yield f"vload{aligned}_half{width}", replace(load, vector=half)
-            for rounding in _ROUNDINGS:
-                yield f"vstore{aligned}_half{width}{rounding}", replace(store, vector=replace(half, stores=True))
+    for width in _WIDTHS:
+        yield f"vload{width}", load
+        yield f"vstore{width}", store
+    for aligned in ("", "a"):
+        load_half = replace(load, vector=VectorAccess(stores=False, half=True, aligned=bool(aligned)))
+        store_half = replace(store, vector=VectorAccess(stores=True, half=True, aligned=bool(aligned)))
+        for width in ("", *_WIDTHS):
+            yield f"vload{aligned}_half{width}", load_half
+            yield from ((f"vstore{aligned}_half{width}{rounding}", store_half) for rounding in _ROUNDINGS)
+    read_image, write_image = Builtin(image="read", uniformity="memory"), Builtin(image="write")
     for type in _names("f h i ui"):
-        yield f"read_image{type}", Builtin(image="read", uniformity="memory")
-        yield f"write_image{type}", Builtin(image="write")
+        yield f"read_image{type}", read_image
+        yield f"write_image{type}", write_image
     for name, one_element in _atomics():
         yield name, Builtin(("read_write",), atomic=True, one_element=one_element, in_vectors=False)
     for name in _names("async_work_group_copy async_work_group_strided_copy"):
@@ -179,9 +182,10 @@ def _memory_rows() -> Iterator[tuple[str, Builtin]]:
 
 def _sync_rows() -> Iterator[tuple[str, Builtin]]:
     meet = Builtin(sync="group", has_result=False)
-    yield from ((name, replace(meet, fence_flags=True)) for name in _names("barrier work_group_barrier"))
+    barrier = replace(meet, fence_flags=True)
+    yield from ((name, barrier) for name in _names("barrier work_group_barrier"))
     yield "wait_group_events", meet
-    yield "sub_group_barrier", replace(meet, sync="wave", fence_flags=True, in_vectors=False)
+    yield "sub_group_barrier", replace(barrier, sync="wave", in_vectors=False)
     combine = Builtin(sync="group", in_vectors=False)
     yield from ((f"work_group_{what}", combine) for what in ["all", "any", *_FOLDS])
     yield "work_group_broadcast", replace(combine, handed_over=(0,))
