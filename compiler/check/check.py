@@ -237,7 +237,7 @@ class _Run:
         self._split_run(observer)
         observer.findings.add(find_strays(ready.golden, ready.compiled))
         report.kernels = observer.finish()
-        self.unchecked += observer.failures
+        self.unchecked += observer.unchecked
         report.subgraphs, report.kept = offload_report(ready.compiled, observer.graphs, self.device.info)
         self.findings.add(observer.findings.as_list())
         self.findings.add(self.device.take_warnings())

@@ -53,7 +53,7 @@ class Fresh:
 
 class FreshInputs:
     """Judges calls whose inputs cannot tell on inputs that can, once for each function and axis. constants: names of tensors that
-    are the model's own and may be equal. refused: functions that did not run again -> why."""
+    are the model's own and may be equal."""
 
     def __init__(self, model: CompiledModel, golden: Golden, constants: Container[str], seed: int = 0):
         self._model = model
@@ -61,7 +61,6 @@ class FreshInputs:
         self._constants = constants
         self._rng = np.random.default_rng(seed)
         self._judged: set[tuple[str, str, int]] = set()
-        self.refused: dict[str, str] = {}
 
     def find_reason(self, call: FunctionCall, before: Sequence[np.ndarray | None]) -> str:
         """Which input of a call cannot tell, in words; "" for none, or where it was judged on others already."""
@@ -75,8 +74,8 @@ class FreshInputs:
                 return f"what the run gave it in {name} is equal along axis {axis}"
         return ""
 
-    def run(self, call: FunctionCall, before: Sequence[np.ndarray | None]) -> Fresh | None:
-        """The call on scaled inputs; None where it did not run (`refused`)."""
+    def run(self, call: FunctionCall, before: Sequence[np.ndarray | None]) -> Fresh | str:
+        """The call on scaled inputs; in words, why it did not run."""
         read = {position for position, _ in call.tensors(written=False)}
         given = [scale_elements(array, self._rng) if array is not None and i in read else array for i, array in enumerate(before)]
         peer = Peer(self._model, call.device)
@@ -85,8 +84,7 @@ class FreshInputs:
         finally:
             peer.close()
         if got is None:
-            self.refused.update(peer.refused)
-            return None
+            return peer.refused[call.function.name]
         args = [arg if array is None else array for arg, array in zip(call.args, given, strict=True)]
         golden = self._golden.results(call, args)  # type: ignore[arg-type]
         found: dict[int, np.ndarray] = {}

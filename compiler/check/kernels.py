@@ -40,7 +40,8 @@ class KernelObserver(Observer):
     write or golden changed is compared. The copies live for one call. With `keep_going` a wrong value does not end the run;
     the calls after it are judged on the inputs they were really given, or on golden ones where golden supposes these.
     on_wrong: called for each wrong result with the call, the argument's position, the golden array and the finding.
-    seconds: by stage, of what happens around launches. failures: analyses of kernels that failed, as sentences, in order.
+    seconds: by stage, of what happens around launches. unchecked: sentences, each once, in order: an analysis of a kernel failed,
+    a call did not run on inputs that can tell.
     refused: kernels that cannot run; with `keep_going`, golden results replace those of the functions that launch them.
     peer: a second device whose results are compared. twin: runs kernels once more in wider types. unproven: keeps
     the accesses that are not proven in range, None if that is not asked.
@@ -60,7 +61,7 @@ class KernelObserver(Observer):
         self.unproven: UnprovenAccesses | None = None
         self.on_wrong: Callable[[FunctionCall, int, np.ndarray, Finding], None] | None = None
         self.findings = FindingList()
-        self.failures: dict[str, None] = {}
+        self.unchecked: dict[str, None] = {}
         self.graphs: dict[str, tuple[MLProgram, GraphRun]] = {}
         self.seconds = dict.fromkeys(("build", "device", "golden", "compare"), 0.0)
         self._model = model
@@ -104,7 +105,7 @@ class KernelObserver(Observer):
         if result.accesses is not None:
             row.accesses = row.accesses or AccessReport(result.accesses.places, result.accesses.proven_places)
             row.accesses.add(result.accesses)
-        self.failures.update(dict.fromkeys(result.failures))
+        self.unchecked.update(dict.fromkeys(result.failures))
         if self.unproven is not None:
             self.unproven.add(launch, result)
         self.findings.add(_with_kernel(finding, launch) for finding in result.findings)
@@ -147,7 +148,9 @@ class KernelObserver(Observer):
         right = self._judge_results(call, before, golden, got)
         if right and self._fresh is not None and (reason := self._fresh.find_reason(call, before)):
             fresh = self._fresh.run(call, before)
-            if fresh is not None:
+            if isinstance(fresh, str):
+                self.unchecked[f"{call.function.name} on inputs that can tell ({reason}): {fresh}"] = None
+            else:
                 right = self._judge_results(call, fresh.before, fresh.golden, fresh.got, f", on scaled inputs ({reason}),")
         return right
 

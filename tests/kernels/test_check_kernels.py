@@ -79,11 +79,16 @@ class Twice:
         return [Expected(args[0]), Expected(self._result(args[0]))]
 
 
-def judge(source, reference=None, keep_going=True, calls=1, data=None):
+def observe(source, reference=None, keep_going=True, calls=1, data=None, device="sim:reference"):
+    """The observer of a run on `data`, and its outputs."""
     compiled = model(source, calls)
     observer = KernelObserver(compiled, LiveGolden(reference or Twice()), keep_going, Progress())
+    return observer, run(compiled, [data], open_device(device), observer)
+
+
+def judge(source, reference=None, keep_going=True, calls=1, data=None):
     data = np.random.default_rng(0).standard_normal(N).astype("float32") if data is None else data
-    outputs = run(compiled, [data], open_device("sim:reference"), observer)
+    observer, outputs = observe(source, reference, keep_going, calls, data)
     (row,) = observer.finish()
     return row, observer.findings.as_list(), outputs[0], data
 
@@ -121,6 +126,22 @@ def test_a_constant_result_counts_as_not_checked():
     row, findings, _, _ = judge(ALL_SAME, Twice(lambda x: np.full_like(x, 3)))
     assert row.status == "vacuous" and row.wrong == 0
     assert [finding.kind for finding in findings] == [Kind.UNINFORMATIVE]
+
+
+SAME_AS_FIRST = RIGHT.replace("x[i]", "x[0]")
+
+
+def test_equal_inputs_are_judged_on_others_or_named():
+    ones, roomy, full = np.ones(N, "float32"), "sim:reference", "sim:reference,GLOBAL_MEM_SIZE=8192"
+    observer, _ = observe(SAME_AS_FIRST, data=ones, device=roomy)
+    (finding,) = [f for f in observer.findings.as_list() if f.kind is Kind.WRONG_VALUE]
+    assert "on scaled inputs" in finding.message and not observer.unchecked
+    observer, _ = observe(SAME_AS_FIRST, data=ones, device=full)
+    assert not [f for f in observer.findings.as_list() if f.kind is Kind.WRONG_VALUE]
+    (sentence,) = observer.unchecked
+    assert sentence.startswith("twice_fn on inputs that can tell (what the run gave it in x is equal along axis 0): ")
+    assert "CL_" in sentence and "GLOBAL_MEM_SIZE" in sentence
+    assert not observe(RIGHT, data=np.arange(N, dtype="float32"), device=full)[0].unchecked
 
 
 def test_nan_born_in_a_kernel_is_told_from_nan_passed_on():
