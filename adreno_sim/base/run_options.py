@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from .errors import AdrenoSimError
+from .pitch_rules import PitchRuleName
 
 Checks = Literal["off", "bounds", "full"]
 
@@ -25,7 +26,7 @@ class RunOptions:
     timeout: seconds one launch may run before the watchdog stops it (default 60).
     contract: "on" fuses a*b+c inside one expression (llvm.fma), "off" rounds twice (default "on", as GPUs do).
     flush_denormals: None = as the profile says (default).
-    pitch_rule: None = the profile's; else "bytes", "pixels" or "hardware".
+    pitch_rule: one of `pitch_rules`, None = the profile's.
     pool: what keeps freed memory: "paged" as TVM's OpenCL runtime (default), "none", or "legacy" with its 2D texture pool.
     cache: keep compiled kernels on disk (default True).
     emitter: "spmd" (default) runs work-items in vectors where a kernel allows, "scalar" writes the code of one work-item in a
@@ -39,7 +40,7 @@ class RunOptions:
     timeout: float = 60.0
     contract: Literal["on", "off"] = "on"
     flush_denormals: bool | None = None
-    pitch_rule: Literal["bytes", "pixels", "hardware"] | None = None
+    pitch_rule: PitchRuleName | None = None
     pool: Literal["paged", "none", "legacy"] = "paged"
     cache: bool = True
     emitter: Literal["scalar", "spmd"] = "spmd"

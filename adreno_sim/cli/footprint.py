@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..base import isolation
+from ..base.pitch_rules import PITCH_RULES
 from . import options as cli_options
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def add(commands: Any) -> None:
     )
     cli_options.add(parser, *cli_options.COMPILE, "--shape")
     parser.add_argument("--device", metavar="DEVICE", help="profile name or device string (default: ADRENO_SIM_DEVICE, ...)")
-    parser.add_argument("--pitch-rule", choices=("bytes", "pixels", "hardware"), help="row pitch (default: the device's)")
+    parser.add_argument("--pitch-rule", choices=PITCH_RULES, help="row pitch (default: the device's)")
     parser.add_argument(
         "--bound", action="append", default=[], type=_bound, metavar="SYMBOL=LOW:HIGH", help="of an open dimension"
     )

@@ -7,6 +7,8 @@ import re
 import sys
 from typing import TYPE_CHECKING, Any
 
+from ..base.pitch_rules import PITCH_RULES
+
 if TYPE_CHECKING:
     from ..base.specs import ImageSpec
 
@@ -39,7 +41,7 @@ def add(commands: Any) -> None:
     parser.add_argument("--order", default="RGBA", metavar="ORDER", help="channel order (default: RGBA)")
     parser.add_argument("--type", default="FLOAT", metavar="TYPE", help="channel type (default: FLOAT)")
     parser.add_argument("--profile", metavar="NAME", help="as of devices (default: adreno-740)")
-    parser.add_argument("--rule", choices=("bytes", "pixels", "hardware"), help="pitch rule (default: the profile's)")
+    parser.add_argument("--rule", choices=PITCH_RULES, help="pitch rule (default: the profile's)")
     parser.add_argument("--row-pitch", type=int, metavar="BYTES", help="row pitch given when the image is made")
     parser.add_argument("--at", action="append", default=[], metavar="X[,Y][,LAYER]", help="the byte at which this texel begins")
     parser.add_argument("--byte", action="append", default=[], type=int, metavar="OFFSET", help="the texel this byte is part of")

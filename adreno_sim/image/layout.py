@@ -1,15 +1,4 @@
-"""Computes the byte address of each texel of an image.
-
-The row pitch is a property of the device, and public sources read the device's IMAGE_PITCH_ALIGNMENT (A) in three ways:
-
-bytes     row_pitch = align_up(width * texel_bytes, A); rows and layers follow each other    (TVM's runtime, TFLite)
-pixels    row_pitch = align_up(width, A) * texel_bytes; rows and layers follow each other    (Khronos)
-hardware  row_pitch = align_up(width, 64) * texel_bytes; layers start at multiples of 4096   (a6xx linear images)
-
-An A of 0 (no images over buffers) counts as 64 in `bytes` and `pixels`, as TVM's runtime does.
-
-Both backends and the plans of memory ask here, so that a plan has the room that the device's views take.
-"""
+"""Computes the byte address of each texel of an image, under the device's pitch rule (`base.pitch_rules`)."""
 
 from __future__ import annotations
 
@@ -20,21 +9,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..base.alignment import align_up
 from ..base.errors import DeviceError
+from ..base.pitch_rules import find_pitch_rule
 from ..base.specs import ImageSpec
 from .formats import format_of
 
 if TYPE_CHECKING:
     from ..profiles.profile import Profile
 
-DEFAULT_ALIGNMENT = 64
-HARDWARE_PIXELS = 64
-HARDWARE_LAYER = 4096
-
-_ONE_ROW = ("image1d", "image1d_buffer")
+ONE_ROW = ("image1d", "image1d_buffer")
+"""Kinds of images that have no pitch."""
 _ARRAYS = ("image1d_array", "image2d_array", "image3d")
-KINDS = (*_ONE_ROW, "image1d_array", "image2d", "image2d_array", "image3d")
+KINDS = (*ONE_ROW, "image1d_array", "image2d", "image2d_array", "image3d")
 
 
 @dataclass(frozen=True)
@@ -75,18 +61,17 @@ def layout_of(spec: ImageSpec, profile: Profile | None = None, rule: str | None 
 def layout_under(spec: ImageSpec, rule: str | None, alignment: int = 0) -> Layout:
     """The layout of `spec` under a pitch rule and an IMAGE_PITCH_ALIGNMENT; dense without a rule.
 
-    Raises DeviceError: CL_INVALID_IMAGE_DESCRIPTOR, CL_INVALID_IMAGE_SIZE (an extent below 1), or the format's error.
+    Raises DeviceError: CL_INVALID_IMAGE_DESCRIPTOR, CL_INVALID_IMAGE_SIZE (an extent below 1), CL_INVALID_VALUE (no such rule),
+    or the format's error.
     """
     texel = format_of(spec.order, spec.channel_type).texel_bytes
     _check_extents(spec)
-    row = spec.width * texel
-    if rule is not None and spec.kind not in _ONE_ROW:
-        row = _row_pitch(spec.width, texel, rule, alignment)
-    row = _given_pitch(spec, "row_pitch", spec.row_pitch, spec.width * texel, row)
+    chosen = None if rule is None else find_pitch_rule(rule)
+    dense = spec.width * texel
+    row = dense if chosen is None or spec.kind in ONE_ROW else chosen.row_pitch(spec.width, texel, alignment)
+    row = _given_pitch(spec, "row_pitch", spec.row_pitch, dense, row)
     plane = row * spec.height
-    slice_ = plane
-    if rule == "hardware" and spec.depth_or_layers > 1:
-        slice_ = align_up(plane, HARDWARE_LAYER)
+    slice_ = plane if chosen is None else chosen.slice_pitch(plane, spec.depth_or_layers)
     slice_ = _given_pitch(spec, "slice_pitch", spec.slice_pitch, plane, slice_)
     return Layout(spec.width, spec.height, spec.depth_or_layers, texel, row, slice_)
 
@@ -102,16 +87,6 @@ def texels_at(layout: Layout, offsets: ArrayLike) -> NDArray[np.int64]:
     return _kernels()[1](np.ascontiguousarray(offsets, np.int64).reshape(-1), *_numbers(layout))
 
 
-def _row_pitch(width: int, texel: int, rule: str, alignment: int) -> int:
-    if rule == "bytes":
-        return align_up(width * texel, alignment or DEFAULT_ALIGNMENT)
-    if rule == "pixels":
-        return align_up(width, alignment or DEFAULT_ALIGNMENT) * texel
-    if rule == "hardware":
-        return align_up(width, HARDWARE_PIXELS) * texel
-    raise DeviceError("CL_INVALID_VALUE", f"pitch rule {rule!r}: expected bytes, pixels or hardware")
-
-
 def _check_extents(spec: ImageSpec) -> None:
     if spec.kind not in KINDS:
         raise DeviceError("CL_INVALID_IMAGE_DESCRIPTOR", f"image kind {spec.kind!r}: expected one of {', '.join(KINDS)}")
@@ -119,7 +94,7 @@ def _check_extents(spec: ImageSpec) -> None:
     for name, extent in extents.items():
         if extent < 1:
             raise DeviceError("CL_INVALID_IMAGE_SIZE", f"{spec.kind} with {name} {extent}: expected at least 1")
-    unused = {"height": spec.kind in (*_ONE_ROW, "image1d_array"), "depth_or_layers": spec.kind not in _ARRAYS}
+    unused = {"height": spec.kind in (*ONE_ROW, "image1d_array"), "depth_or_layers": spec.kind not in _ARRAYS}
     for name, extent in extents.items():
         if unused.get(name) and extent != 1:
             raise DeviceError("CL_INVALID_IMAGE_DESCRIPTOR", f"{spec.kind} with {name} {extent}: expected 1")

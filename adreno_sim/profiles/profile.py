@@ -21,6 +21,7 @@ from typing import Any
 
 from ..base.bounded_read import read_text
 from ..base.errors import AdrenoSimError
+from ..base.pitch_rules import PITCH_RULES
 from .ml import COST_FIELDS, NEWEST, MLCapabilities, of_profile
 
 if sys.version_info >= (3, 11):
@@ -29,7 +30,6 @@ else:
     import tomli as tomllib
 
 DEFAULT = "adreno-740"
-PITCH_RULES = ("bytes", "pixels", "hardware")
 
 _INT, _INTS, _TEXT, _TEXTS, _BOOL = "an integer", "a list of integers", "a string", "a list of strings", "true or false"
 
@@ -40,7 +40,7 @@ FIELDS: Mapping[str, str] = MappingProxyType(
         "device_version": _TEXT,
         "extensions": _TEXTS,
         "compiler_extensions": _TEXTS,  # what the kernel compiler takes though the device does not list it
-        "pitch_rule": _TEXT,  # one of PITCH_RULES; see image.layout
+        "pitch_rule": _TEXT,  # one of PITCH_RULES; see base.pitch_rules
         "wave_sizes": _INTS,  # full and half wave; the first is the sub-group size
         "page_size": _INT,  # bytes to which the pool rounds
         "non_uniform_work_groups": _BOOL,

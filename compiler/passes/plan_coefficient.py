@@ -10,9 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ...base.specs import ImageSpec, TensorSpec
+from ..run.texture_views import ROW_ALIGNMENT, planned_nbytes
 from ..tvm_bridge.versions import import_tvm, shape_values, tvm_series, type_of
 from .base import ALL_VERSIONS, Fix
 from .static_plan import Life, plan_storages
@@ -115,15 +114,12 @@ def _free_vars(expr: Any) -> list[Any]:
 def tensor_nbytes(kind: Any) -> int:
     """Bytes of a tensor of constant shape: rows of a texture are padded to the target's image_base_address_alignment."""
     shape = tuple(int(size) for size in shape_values(kind) or ())
-    dtype = str(kind.dtype)
     scope = str(kind.vdevice.memory_scope) if kind.vdevice is not None else "global"
-    spec = TensorSpec(shape, dtype, scope)
+    spec = TensorSpec(shape, str(kind.dtype), scope)
     image = spec.lower()
     if not isinstance(image, ImageSpec):
         return spec.nbytes
-    alignment = int(kind.vdevice.target.attrs.get("image_base_address_alignment", 64))
-    row = image.width * 4 * np.dtype(dtype).itemsize
-    return -(-row // alignment) * alignment * image.height * image.depth_or_layers
+    return planned_nbytes(image, int(kind.vdevice.target.attrs.get("image_base_address_alignment", ROW_ALIGNMENT)))
 
 
 def _by_tvms_rules(tensors: Sequence[PlannedTensorVar]) -> Placement:

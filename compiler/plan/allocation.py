@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from .problem import Item, Problem, round_up
+from ...base.alignment import align_up
+from .problem import Item, Problem
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ class Allocation:
         """Bytes of each storage that its tensors take up at right sizes (the whole of a texture that serves several)."""
         sizes = [0] * len(self.storages)
         for item, storage, offset in zip(self.problem.items, self.storage_of, self.offsets, strict=True):
-            sizes[storage] = max(sizes[storage], offset + round_up(item.size, self.unit))
+            sizes[storage] = max(sizes[storage], offset + align_up(item.size, self.unit))
         return tuple(self.storages[number] if number in self.slots else size for number, size in enumerate(sizes))
 
     def violations(self) -> list[str]:

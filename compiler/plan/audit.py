@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from ...base.alignment import align_up
 from ...base.specs import TensorSpec
 from ...findings import Finding, Kind
 from .compare import causes
-from .problem import round_up
 from .replan import allocation_of, with_rules
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def _check_fit(plan: MemoryPlan, rules: DeviceRules) -> Iterator[Finding]:
         if end <= room:
             continue
         what = f"{_tensor_text(tensor)} ends at byte {end:,} of storage {tensor.storage}, which has {room:,} ({rules.text})"
-        if end <= round_up(room, rules.page):
+        if end <= align_up(room, rules.page):
             yield Finding(Kind.PITCH_DIFFERS, f"{what}; it fits only because the pool rounds up to pages", tensor=tensor.id)
         else:
             yield Finding(Kind.VIEW_TOO_LARGE, what, tensor=tensor.id)

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from ...base.alignment import align_up
 from ...base.errors import AdrenoSimError, UnsupportedError
 from .allocation import Allocation
 from .planners import find
-from .problem import Problem, round_up
+from .problem import Problem
 
 PAGE = 4096
 """Bytes that TVM's OpenCL runtime rounds an allocation up to."""
@@ -106,7 +107,7 @@ def causes(allocation: Allocation, bound: int, page: int = PAGE) -> Causes:
     dense = min(problem.dense_bound(), bound)
     used = [0] * len(allocation.storages)
     for number in _live_at_peak(problem, allocation.unit):
-        used[allocation.storage_of[number]] += round_up(problem.items[number].size, allocation.unit)
+        used[allocation.storage_of[number]] += align_up(problem.items[number].size, allocation.unit)
     spare = [size - taken for size, taken in zip(allocation.needed, used, strict=True)]
     packed = {storage for storage, offset in zip(allocation.storage_of, allocation.offsets, strict=True) if offset}
     idle = sum(free for number, free in enumerate(spare) if not used[number])
@@ -118,7 +119,7 @@ def causes(allocation: Allocation, bound: int, page: int = PAGE) -> Causes:
         idle=idle,
         gaps=gaps,
         inflation=allocation.total - sum(allocation.needed),
-        page_rounding=sum(round_up(size, page) - size for size in allocation.storages),
+        page_rounding=sum(align_up(size, page) - size for size in allocation.storages),
     )
 
 
@@ -126,7 +127,7 @@ def _live_at_peak(problem: Problem, unit: int) -> Sequence[int]:
     """The items live when most bytes are, sizes rounded up to `unit`."""
     changes: dict[int, int] = {}
     for item in problem.items:
-        size = round_up(item.size, unit)
+        size = align_up(item.size, unit)
         changes[item.start] = changes.get(item.start, 0) + size
         changes[item.end] = changes.get(item.end, 0) - size
     live = most = when = 0

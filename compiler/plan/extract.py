@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, Literal
 
 from ...base.errors import AdrenoSimError
 from ...base.specs import BufferSpec, TensorSpec
-from ...device.protocol import Device
-from ...image import format_of
 from ...results.plan_summary import PlanSummary
 from ..artifact.memory_plan import FixedTensor, MemoryPlan, PlannedStorage, PlannedTensor, PlannedWorkspace, SymbolRange
-from ..run.texture_views import device_view
+from ..run.texture_views import ROW_ALIGNMENT, planned_nbytes
 from .lifetimes import Lifetimes, TensorLife, trace
 
 if TYPE_CHECKING:
@@ -20,29 +18,14 @@ if TYPE_CHECKING:
 
 Size = Callable[[TensorSpec], int]
 
-ROW_ALIGNMENT = 64
-"""Bytes to which TVM's planner aligns texture rows: `image_base_address_alignment` of its Adreno targets."""
-
 LARGEST_EXTENT = 2**31 - 1
 """Of a symbolic dimension: what TVM computes from it fits 64 bits."""
 
 
-def row_aligned_sizes(alignment: int = ROW_ALIGNMENT) -> Size:
-    """A size function that rounds texture rows up to `alignment` bytes, as TVM's planner intends."""
-
-    def size(spec: TensorSpec) -> int:
-        view = spec.lower()
-        if isinstance(view, BufferSpec):
-            return view.nbytes
-        row = view.width * format_of(view.order, view.channel_type).texel_bytes
-        return -(-row // alignment) * alignment * view.height * view.depth_or_layers
-
-    return size
-
-
-def device_sizes(device: Device) -> Size:
-    """Sizes as `device` lays out the views that TVM's runtime makes."""
-    return lambda spec: device.view_nbytes(device_view(spec, device))
+def row_aligned_size(spec: TensorSpec) -> int:
+    """Bytes of a tensor with texture rows of multiples of ROW_ALIGNMENT bytes, as TVM's planner intends."""
+    view = spec.lower()
+    return view.nbytes if isinstance(view, BufferSpec) else planned_nbytes(view)
 
 
 def extract_plan(
@@ -59,7 +42,7 @@ def extract_plan(
     """
     inputs = _input_shapes(model, shapes or {})
     lives = trace(model, inputs)
-    tensors = [_tensor(life, size or row_aligned_sizes()) for life in lives.tensors]
+    tensors = [_tensor(life, size or row_aligned_size) for life in lives.tensors]
     storages = [_storage(lives, tensors, key) for key in lives.storages]
     constants = sum(array.nbytes for array in model.constants.values())
     return MemoryPlan(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...base.alignment import align_up
 from ...base.errors import AdrenoSimError
 from ...base.specs import ImageSpec, TensorSpec
 
@@ -112,7 +113,7 @@ class Problem:
 
     def lower_bound(self, unit: int = 1) -> int:
         """Bytes no plan can do without: the largest sum over time of live sizes, each rounded up to `unit` bytes."""
-        return live_peak((item.start, item.end, round_up(item.size, unit)) for item in self.items)
+        return live_peak((item.start, item.end, align_up(item.size, unit)) for item in self.items)
 
     def dense_bound(self) -> int:
         """The lower bound if no tensor had padding."""
@@ -134,7 +135,7 @@ def from_plan(
 ) -> Problem:
     """The tensors of `plan` as a problem.
 
-    size: bytes of a tensor under a pitch rule (`extract.row_aligned`, `extract.device_sizes`); by default the plan's own.
+    size: bytes of a tensor under a pitch rule (`extract.row_aligned_size`, `DeviceRules.size`); by default the plan's own.
     alignment: of every address. unplanned: also the tensors that the plan's maker left alone.
     """
     free = {storage.id for storage in plan.storages if storage.planned or unplanned}
@@ -145,11 +146,6 @@ def from_plan(
 def from_lifetimes(rows: Iterable[tuple[str, int, int, int]], name: str = "", alignment: int = 1) -> Problem:
     """A problem of plain bytes: rows of (id, start, end, size), live on [start, end)."""
     return Problem(tuple(Item(key, size, start, end, alignment=alignment) for key, start, end, size in rows), name)
-
-
-def round_up(value: int, unit: int) -> int:
-    """The smallest multiple of `unit` that is not below `value`."""
-    return -(-value // unit) * unit
 
 
 def live_peak(lives: Iterable[tuple[int, int, int]]) -> int:

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...base.pitch_rules import DEFAULT_ALIGNMENT, PitchRule, find_pitch_rule
 from ...base.specs import BufferSpec, ImageSpec, TensorSpec
 from ...device.protocol import Device
-from ...image import format_of, layout_under
+from ...image import layout_under
 from ...profiles.profile import Profile
-from ..run.texture_views import row_pitch, with_runtime_pitch
+from ..run.texture_views import row_pitch, texel_bytes, with_runtime_pitch
 from .problem import Item, Problem, from_plan
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ IMAGE_LIMITS = {"width": "IMAGE2D_MAX_WIDTH", "height": "IMAGE2D_MAX_HEIGHT", "d
 
 @dataclass(frozen=True)
 class DeviceRules:
-    """Memory rules of `device` under `pitch_rule` ("bytes", "pixels", "hardware"; see image.layout).
+    """Memory rules of `device` under `pitch_rule` (see `base.pitch_rules`).
 
     image_views: an image2d_array can be a view of a buffer's bytes; else each texture is an image of its own, and only
     its dense texels lie in the storage. limits: OpenCL names without CL_DEVICE_.
@@ -60,13 +61,19 @@ class DeviceRules:
     @property
     def text(self) -> str:
         """The rule in words."""
-        device = {"pixels": f", of which it takes multiples of {self.pitch} texels", "hardware": ", layers of 4096 bytes"}
-        return f"{self.device}, texture rows of {self.pitch} bytes{device.get(self.pitch_rule, '')}"
+        texels = f", of which it takes multiples of {self.pitch} texels" if self.rule.takes_texels else ""
+        layers = f", layers of {self.rule.layer} bytes" if self.rule.layer > 1 else ""
+        return f"{self.device}, texture rows of {self.pitch} bytes{texels}{layers}"
+
+    @property
+    def rule(self) -> PitchRule:
+        """The pitch rule. Raises DeviceError where there is none of this name."""
+        return find_pitch_rule(self.pitch_rule)
 
     @property
     def pitch(self) -> int:
         """IMAGE_PITCH_ALIGNMENT; 64 where the device reports none."""
-        return int(self.limits.get("IMAGE_PITCH_ALIGNMENT") or 64)
+        return int(self.limits.get("IMAGE_PITCH_ALIGNMENT") or DEFAULT_ALIGNMENT)
 
     @property
     def max_allocation(self) -> int | None:
@@ -90,18 +97,20 @@ class DeviceRules:
         view = spec.lower()
         if not isinstance(view, ImageSpec):
             return math.lcm(sub_buffer, np.dtype(spec.dtype).itemsize)
-        base = int(self.limits.get("IMAGE_BASE_ADDRESS_ALIGNMENT") or 64) if self.pitch_rule != "hardware" else 64
-        unit = format_of(view.order, view.channel_type).texel_bytes if self.pitch_rule == "pixels" else 1
-        return math.lcm(sub_buffer, base * unit)
+        base = int(self.limits.get("IMAGE_BASE_ADDRESS_ALIGNMENT") or DEFAULT_ALIGNMENT)
+        return math.lcm(sub_buffer, self.rule.required_multiple(base, texel_bytes(view)))
 
     def refused_pitch(self, spec: TensorSpec) -> str:
         """Why clCreateImage refuses the row pitch that TVM's runtime passes for a texture over a buffer; "" where it does not."""
         view = spec.lower()
-        alignment = int(self.limits.get("IMAGE_PITCH_ALIGNMENT") or 0)
-        if not isinstance(view, ImageSpec) or not self.image_views or self.pitch_rule != "pixels" or not alignment:
+        if not isinstance(view, ImageSpec) or not self.image_views:
             return ""
-        needed, given = alignment * format_of(view.order, view.channel_type).texel_bytes, row_pitch(view, self.limits)
-        return f"row pitch {given:,}: expected a multiple of {needed:,} bytes, {alignment} texels" if given % needed else ""
+        alignment, given = int(self.limits.get("IMAGE_PITCH_ALIGNMENT") or 0), row_pitch(view, self.limits)
+        needed = self.rule.required_multiple(alignment, texel_bytes(view))
+        if not needed or given % needed == 0:
+            return ""
+        texels = f", {alignment} texels" if self.rule.takes_texels else ""
+        return f"row pitch {given:,}: expected a multiple of {needed:,} bytes{texels}"
 
     def over_limit(self, spec: TensorSpec) -> str:
         """Why no view of the tensor can be made on this device; "" where one can."""

@@ -9,15 +9,13 @@ import numpy as np
 
 from ...base.errors import AdrenoSimError
 from ...base.specs import IMAGE_CHANNEL_TYPE, ImageSpec, TensorSpec
-from ...image import format_of
 from ..artifact.host_function import AllocBuffer, AllocImage, BufferParam, For, HostFunction, IfThen, Let, Param, Stmt, Var
 from ..artifact.memory_plan import PlannedWorkspace
 from ..run.scalars import Scope, evaluate, integer
+from ..run.texture_views import planned_nbytes
 
 Argument = Union[TensorSpec, np.ndarray, int, float, None]
 """An argument of a call: a tensor, the shape heap, a scalar, or unknown."""
-
-ROW_ALIGNMENT = 64
 
 
 def workspaces(function: HostFunction, args: Sequence[Argument], instruction: int) -> list[PlannedWorkspace]:
@@ -75,5 +73,4 @@ def _let(stmt: Let, scope: Scope) -> None:
 def _image_bytes(stmt: AllocImage, scope: Scope) -> int:
     width, height, layers = (integer(extent, scope) for extent in (stmt.width, stmt.height, stmt.layers))
     spec = ImageSpec("image2d_array", width, height, layers, channel_type=IMAGE_CHANNEL_TYPE[stmt.dtype])
-    row = width * format_of(spec.order, spec.channel_type).texel_bytes
-    return -(-row // ROW_ALIGNMENT) * ROW_ALIGNMENT * height * layers
+    return planned_nbytes(spec)

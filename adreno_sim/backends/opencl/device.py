@@ -16,6 +16,7 @@ from ...base.specs import Argument, BufferSpec, ImageSpec, Storage, View, ViewSp
 from ...device.protocol import Kernel, LaunchResult, MLProgram, PoolStats, Watch
 from ...findings import Finding, Kind
 from ...image import Layout, format_of, layout_under
+from ...image.layout import ONE_ROW
 from ...mlops.graph import Graph
 from ...profiles.ml import why_no_graphs
 from . import program as programs
@@ -95,7 +96,7 @@ class OpenCLDevice:
 
     def _pitches(self, spec: ImageSpec) -> tuple[int, int]:
         """Row and slice pitch for clCreateImage of an image over a buffer; 0 where it must be 0."""
-        if spec.kind in ("image1d", "image1d_buffer"):
+        if spec.kind in ONE_ROW:
             return 0, 0
         layout = self._layout(spec)
         return layout.row_pitch, 0 if spec.kind == "image2d" else layout.slice_pitch

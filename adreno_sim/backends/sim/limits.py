@@ -6,8 +6,9 @@ import math
 from collections.abc import Sequence
 
 from ...base.errors import DeviceError, ViewTooLargeError
+from ...base.pitch_rules import find_pitch_rule
 from ...base.specs import BufferSpec, ImageSpec, Local
-from ...image import Layout
+from ...image.layout import ONE_ROW, Layout
 from ...ir import ir
 from ...ir.layout import size_of
 from ...memory.storage import StorageView
@@ -38,28 +39,23 @@ def _extents(spec: ImageSpec) -> list[tuple[str, int, str]]:
     return found
 
 
-def check_alignment(spec: ImageSpec, layout: Layout, offset: int, profile: Profile, rule: str) -> None:
+def check_alignment(spec: ImageSpec, layout: Layout, offset: int, profile: Profile) -> None:
     """Checks pitch and base of an image over a buffer (clCreateImage: CL_INVALID_IMAGE_FORMAT_DESCRIPTOR). 1D images have no
-    pitch.
-
-    Alignments are bytes or pixels, as the pitch rule says; the rule `hardware` takes any multiple of 64 bytes.
-    """
-    unit = layout.texel_bytes if rule == "pixels" else 1
-    pitch = profile["IMAGE_PITCH_ALIGNMENT"] if rule != "hardware" else 64
-    base = profile["IMAGE_BASE_ADDRESS_ALIGNMENT"] if rule != "hardware" else 64
-    one_row = spec.kind in ("image1d", "image1d_buffer")
-    if not one_row and layout.row_pitch % (pitch * unit or 1):
-        raise DeviceError(
-            "CL_INVALID_IMAGE_FORMAT_DESCRIPTOR",
-            f"{spec.kind} over a buffer with row_pitch {layout.row_pitch}: expected a multiple of {pitch * unit} bytes "
-            f"(IMAGE_PITCH_ALIGNMENT, rule {rule})",
-        )
-    if not one_row and offset % (base * unit or 1):
-        raise DeviceError(
-            "CL_INVALID_IMAGE_FORMAT_DESCRIPTOR",
-            f"{spec.kind} over a buffer at offset {offset}: expected a multiple of {base * unit} bytes "
-            f"(IMAGE_BASE_ADDRESS_ALIGNMENT, rule {rule})",
-        )
+    pitch."""
+    if spec.kind in ONE_ROW:
+        return
+    rule = find_pitch_rule(profile["pitch_rule"])
+    for what, value, limit in (
+        ("with row_pitch", layout.row_pitch, "IMAGE_PITCH_ALIGNMENT"),
+        ("at offset", offset, "IMAGE_BASE_ADDRESS_ALIGNMENT"),
+    ):
+        multiple = rule.required_multiple(profile[limit], layout.texel_bytes)
+        if multiple and value % multiple:
+            raise DeviceError(
+                "CL_INVALID_IMAGE_FORMAT_DESCRIPTOR",
+                f"{spec.kind} over a buffer {what} {value}: expected a multiple of {multiple} bytes "
+                f"({limit}, rule {profile['pitch_rule']})",
+            )
 
 
 def check_resources(kernel: SimKernel, args: Sequence[object], profile: Profile) -> None:

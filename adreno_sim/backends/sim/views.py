@@ -66,7 +66,7 @@ class ViewMaker:
         if offset < 0 or offset + layout.nbytes > storage.block.nbytes:
             raise self._too_large(spec, offset, layout.nbytes, storage)
         limits.check_offset(offset, self.profile)
-        limits.check_alignment(spec, layout, offset, self.profile, self.profile["pitch_rule"])
+        limits.check_alignment(spec, layout, offset, self.profile)
         if offset + layout.nbytes > storage.nbytes:
             self._warn_pages(spec, offset, layout.nbytes, storage)
         texels = format_of(spec.order, spec.channel_type)

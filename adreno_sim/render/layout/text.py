@@ -8,9 +8,10 @@ from typing import IO, Any
 
 from ...backends.sim.limits import check_image
 from ...base.errors import AdrenoSimError, DeviceError
+from ...base.pitch_rules import PITCH_RULES
 from ...base.specs import ImageSpec
 from ...image import Layout, layout_of, offsets_of, texels_at
-from ...profiles.profile import PITCH_RULES, Profile
+from ...profiles.profile import Profile
 
 SCHEMA = "adreno-sim/layout/1"
 

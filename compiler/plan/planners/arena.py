@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from ....base.alignment import align_up
 from ....base.errors import AdrenoSimError
 from ..allocation import Allocation
-from ..problem import Item, Problem, round_up
+from ..problem import Item, Problem
 from ..search.improve import Effort, lowest_placement
 from ..search.instance import Instance, Ints, common_unit
 
@@ -44,7 +45,7 @@ def _check_sizes(problem: Problem) -> None:
     if most is None:
         return
     largest: Item = max(problem.items, key=lambda item: item.size)
-    if round_up(largest.size, problem.unit) > most:
+    if align_up(largest.size, problem.unit) > most:
         raise AdrenoSimError(f"tensor {largest.id!r}: {largest.size} bytes, one allocation holds at most {most}")
 
 

@@ -7,9 +7,10 @@ import math
 from dataclasses import replace
 from typing import Any
 
+from ....base.alignment import align_up
 from ....base.errors import UnsupportedError
 from ..allocation import Allocation
-from ..problem import Problem, round_up
+from ..problem import Problem
 from ..search.improve import Effort
 from .arena import arena
 
@@ -56,7 +57,7 @@ def _model(cp_model: Any, problem: Problem, start: Allocation, unit: int) -> tup
     peak = model.new_int_var(problem.lower_bound(unit) // unit, most, "peak")
     offsets, spans, heights = [], [], []
     for number, item in enumerate(problem.items):
-        step, size = item.alignment // unit, round_up(item.size, unit) // unit
+        step, size = item.alignment // unit, align_up(item.size, unit) // unit
         offset = model.new_int_var(0, (most - size) // step, f"offset{number}")
         model.add_hint(offset, start.offsets[number] // item.alignment)
         model.add(offset * step + size <= peak)

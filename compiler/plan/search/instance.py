@@ -10,7 +10,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ..problem import Item, round_up
+from ....base.alignment import align_up
+from ..problem import Item
 from .machine_code import compiled
 
 Ints = NDArray[np.int64]
@@ -37,7 +38,7 @@ class Instance:
         return Instance(
             np.searchsorted(times, np.array([item.start for item in items], np.int64)),
             np.searchsorted(times, np.array([item.end for item in items], np.int64)),
-            np.array([round_up(item.size, unit) // unit for item in items], np.int64),
+            np.array([align_up(item.size, unit) // unit for item in items], np.int64),
             np.array([max(item.alignment // unit, 1) for item in items], np.int64),
             max(len(times) - 1, 0),
             unit,
@@ -103,7 +104,7 @@ def common_unit(items: Sequence[Item], unit: int) -> int:
 
     Counted in it, a search has fewer capacities to try, and no offset worth having is lost: each is a sum of sizes, aligned.
     """
-    common = math.gcd(*(round_up(item.size, unit) for item in items))
+    common = math.gcd(*(align_up(item.size, unit) for item in items))
     for alignment in sorted({item.alignment for item in items}, reverse=True):
         if alignment % common and common % alignment:
             common = math.gcd(common, alignment)

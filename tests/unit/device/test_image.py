@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from adreno_sim import image
 from adreno_sim.base.errors import DeviceError
+from adreno_sim.base.pitch_rules import PITCH_RULES
 from adreno_sim.base.specs import ImageSpec
 from adreno_sim.image.drawing import layout_svg
 from adreno_sim.profiles import profile
@@ -98,7 +99,7 @@ def layouts(draw):
     layers = draw(extent) if kind in ("image1d_array", "image2d_array", "image3d") else 1
     spec = ImageSpec(kind, width, height, layers, texel_format.order, texel_format.channel_type)
     device = profile.load(draw(st.sampled_from(["adreno-740", "adreno-630", "reference"])))
-    return image.layout_of(spec, device, draw(st.sampled_from(profile.PITCH_RULES))), texel_format
+    return image.layout_of(spec, device, draw(st.sampled_from(PITCH_RULES))), texel_format
 
 
 def all_texels(layout):

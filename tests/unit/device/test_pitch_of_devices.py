@@ -1,15 +1,18 @@
 """One formula for the rows of a texture, that of TVM's runtime: what a plan reserves is what the device's view of it takes."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 
 from adreno_sim import open_device
 from adreno_sim.base.errors import DeviceError
+from adreno_sim.base.pitch_rules import PITCH_RULES
 from adreno_sim.base.run_options import RunOptions
 from adreno_sim.base.specs import ImageSpec, TensorSpec
 from adreno_sim.compiler.plan.rules import DeviceRules
 from adreno_sim.compiler.run.texture_views import device_view
+from adreno_sim.image import layout_under
 from adreno_sim.profiles.profile import load
 
 TEXTURES = [
@@ -64,7 +67,7 @@ def test_a_texture_of_the_review(opened):
     assert DeviceRules.of_device(without).refused_pitch(texture) == ""
 
 
-@pytest.mark.parametrize("rule", ["bytes", "pixels", "hardware"])
+@pytest.mark.parametrize("rule", PITCH_RULES)
 @pytest.mark.parametrize("profile", ["adreno-740", "adreno-630", "reference"])
 def test_a_plan_for_a_simulated_device_has_the_room_of_its_views(profile, rule):
     device = open_device(f"sim:{profile},pitch_rule={rule}")
@@ -75,8 +78,13 @@ def test_a_plan_for_a_simulated_device_has_the_room_of_its_views(profile, rule):
         ]
 
 
-@pytest.mark.parametrize("rule", ["bytes", "pixels", "hardware"])
-@pytest.mark.parametrize("profile", ["adreno-740", "adreno-630"])
+REFUSING = {("adreno-740", "pixels"), ("adreno-740,IMAGE_PITCH_ALIGNMENT=32", "pixels"),
+            ("adreno-740,IMAGE_PITCH_ALIGNMENT=32", "hardware")}  # fmt: skip
+"""The runtime's rows are multiples of the alignment in bytes: too few where the device counts texels, or wants 64 bytes."""
+
+
+@pytest.mark.parametrize("rule", PITCH_RULES)
+@pytest.mark.parametrize("profile", ["adreno-740", "adreno-740,IMAGE_PITCH_ALIGNMENT=32", "adreno-630"])
 def test_the_rules_refuse_the_row_pitches_that_the_device_refuses(profile, rule):
     device = open_device(f"sim:{profile},pitch_rule={rule}")
     rules = DeviceRules.of_device(device)
@@ -90,7 +98,19 @@ def test_the_rules_refuse_the_row_pitches_that_the_device_refuses(profile, rule)
             assert error.code == "CL_INVALID_IMAGE_FORMAT_DESCRIPTOR" and rules.refused_pitch(texture)
             refused += 1
         device.free(storage)
-    assert bool(refused) == ((profile, rule) == ("adreno-740", "pixels")) and refused <= len(TEXTURES)
+    assert bool(refused) == ((profile, rule) in REFUSING) and refused <= len(TEXTURES)
+
+
+@pytest.mark.parametrize("kind", ["image1d", "image2d"])
+def test_a_rule_that_does_not_exist_is_refused(kind, opened):
+    with pytest.raises(DeviceError, match="pitch rule 'rows': expected one of bytes, pixels, hardware"):
+        layout_under(ImageSpec(kind, 5), "rows", 64)
+    device = opened(ANY)
+    device.info = replace(device.info, pitch_rule="rows")
+    rules, texture = DeviceRules.of_device(device), TEXTURES[0]
+    for ask in (rules.size, rules.alignment, rules.refused_pitch):
+        with pytest.raises(DeviceError, match="pitch rule 'rows'"):
+            ask(texture)
 
 
 def test_pitches_that_a_driver_is_told(opened):

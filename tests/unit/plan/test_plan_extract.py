@@ -13,7 +13,7 @@ from adreno_sim.base.specs import TensorSpec
 from adreno_sim.compiler.artifact import vm_function as v
 from adreno_sim.compiler.artifact.memory_plan import PlannedTensor
 from adreno_sim.compiler.artifact.model import TensorInfo
-from adreno_sim.compiler.plan.extract import extract_plan, live_lower_bound, row_aligned_sizes
+from adreno_sim.compiler.plan.extract import extract_plan, live_lower_bound, row_aligned_size
 
 
 def lives(plan):
@@ -101,9 +101,8 @@ SIZES = [
 
 
 @pytest.mark.parametrize(("spec", "nbytes"), SIZES, ids=str)
-def test_row_aligned_sizes(spec, nbytes):
-    assert row_aligned_sizes()(spec) == nbytes
-    assert row_aligned_sizes(1)(spec) == spec.nbytes
+def test_row_aligned_size(spec, nbytes):
+    assert row_aligned_size(spec) == nbytes
 
 
 spans = st.lists(st.tuples(st.integers(0, 20), st.integers(0, 20), st.integers(1, 100)), max_size=12)

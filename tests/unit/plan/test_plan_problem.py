@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from adreno_sim.base.errors import AdrenoSimError
 from adreno_sim.compiler.artifact.memory_plan import MemoryPlan, PlannedStorage, PlannedTensor
 from adreno_sim.compiler.plan import trace
-from adreno_sim.compiler.plan.extract import row_aligned_sizes
+from adreno_sim.compiler.plan.extract import row_aligned_size
 from adreno_sim.compiler.plan.problem import Item, Problem, from_lifetimes, from_plan
 from adreno_sim.results.plan_summary import PlanSummary
 
@@ -80,7 +80,7 @@ def test_a_plan_becomes_a_problem():
 
 
 def test_a_size_rule_goes_before_the_plans_own():
-    problem = from_plan(_plan(), row_aligned_sizes(64))
+    problem = from_plan(_plan(), row_aligned_size)
     assert problem.items[0].size == 128 * 3  # rows of 5 texels * 16 bytes, rounded up to 128
     assert problem.items[0].dense == 240
     assert problem.slot_bytes(5, 3, "float32") == 128 * 3
