@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +10,8 @@ import numpy as np
 
 from ...base.errors import AdrenoSimError
 from ...mlops.graph import parse
-from .vm_function import Branch, CallHost, CallVM, ConstRef, Instruction, Operand
+from .vm_function import CallHost, CallVM, ConstRef, Instruction
+from .vm_registers import find_operands, walk
 
 if TYPE_CHECKING:
     from .model import CompiledModel, GraphCode
@@ -70,28 +70,9 @@ def _check_instruction(model: CompiledModel, where: str, instruction: Instructio
         _expect(len(callee.params) == len(instruction.args), f"{where}: {callee.name} takes {len(callee.params)} arguments")
     if isinstance(instruction, CallVM):
         _expect(instruction.function in model.functions, f"{where} calls unknown function {instruction.function!r}")
-    for operand in operands(instruction):
+    for operand in find_operands(instruction):
         if isinstance(operand, ConstRef):
             _expect(operand.key in model.constants, f"{where} uses unknown constant {operand.key!r}")
-
-
-def walk(body: tuple[Instruction, ...]) -> Iterator[Instruction]:
-    """Every instruction of a body, branches included, in order."""
-    for instruction in body:
-        yield instruction
-        if isinstance(instruction, Branch):
-            yield from walk(instruction.then)
-            yield from walk(instruction.otherwise)
-
-
-def operands(instruction: Instruction) -> Iterator[Operand]:
-    """The operands of one instruction (not those inside a branch's blocks)."""
-    for name in ("value", "size", "shape", "src", "condition", "then_result", "otherwise_result"):
-        item = getattr(instruction, name, None)
-        if item is not None:
-            yield item
-    yield from getattr(instruction, "args", ())
-    yield from getattr(instruction, "items", ())
 
 
 def _expect(condition: bool, message: str) -> None:

@@ -1,15 +1,23 @@
 """The main program of a compiled model: one VMFunction for each Relax function.
 
 A VMFunction allocates storages and tensors, calls host functions (`host_function`) and returns results. It is plain data:
-`compiler.run` interprets it, and a bundle stores it under the names of these classes.
+`compiler.run` interprets it, and a bundle stores it under the names of these classes. What an instruction does with a register
+or an operand is the type of its field, which `vm_registers` reads.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, Union
+from typing import Annotated, Literal, Union
 
 from .serial import Node
+
+Defined = Annotated[str, "defined"]
+"""Name of the register that an instruction binds."""
+Used = Annotated[str, "used"]
+"""Name of a register that an instruction uses; most registers are used as operands."""
+Ended = Annotated[str, "ended"]
+"""Name of a register that holds nothing after the instruction."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +64,7 @@ class ShapeEntry(Node):
 class AllocHeap(Node):
     """The shape heap: `size` int64 slots on the host."""
 
-    dst: str
+    dst: Defined
     size: int
 
 
@@ -75,7 +83,7 @@ class MatchShape(Node):
     """Compare the shape of a tensor or shape `value` with `entries`, filling heap slots."""
 
     value: Operand
-    heap: str
+    heap: Used
     entries: tuple[ShapeEntry, ...]
     context: str
 
@@ -85,15 +93,15 @@ class MatchScalar(Node):
     """As MatchShape for a scalar value (one entry)."""
 
     value: Operand
-    heap: str
+    heap: Used
     entry: ShapeEntry
     context: str
 
 
 @dataclass(frozen=True)
 class MakeShape(Node):
-    dst: str
-    heap: str
+    dst: Defined
+    heap: Used
     entries: tuple[ShapeEntry, ...]
 
 
@@ -101,8 +109,8 @@ class MakeShape(Node):
 class MakeScalar(Node):
     """An int64 scalar from a constant or a heap slot."""
 
-    dst: str
-    heap: str
+    dst: Defined
+    heap: Used
     entry: ShapeEntry
 
 
@@ -110,7 +118,7 @@ class MakeScalar(Node):
 class AllocStorage(Node):
     """`size`: a shape of one element, bytes. `scope` and `dtype` as the planner wrote them."""
 
-    dst: str
+    dst: Defined
     size: Operand
     scope: str
     dtype: str
@@ -120,8 +128,8 @@ class AllocStorage(Node):
 class AllocTensor(Node):
     """A view of `storage` at byte `offset`; `scope` decides buffer or texture."""
 
-    dst: str
-    storage: str
+    dst: Defined
+    storage: Used
     offset: int
     shape: Operand
     dtype: str
@@ -140,7 +148,7 @@ class CallHost(Node):
 class CallVM(Node):
     """Call another VMFunction."""
 
-    dst: str
+    dst: Defined
     function: str
     args: tuple[Operand, ...]
 
@@ -149,7 +157,7 @@ class CallVM(Node):
 class Reshape(Node):
     """An alias of `src` under another shape with as many elements."""
 
-    dst: str
+    dst: Defined
     src: Operand
     shape: Operand
 
@@ -158,20 +166,20 @@ class Reshape(Node):
 class ToDevice(Node):
     """A copy of `src` under storage scope `scope` (an alias if it already has it)."""
 
-    dst: str
+    dst: Defined
     src: Operand
     scope: str
 
 
 @dataclass(frozen=True)
 class ShapeOf(Node):
-    dst: str
+    dst: Defined
     src: Operand
 
 
 @dataclass(frozen=True)
 class MakeTuple(Node):
-    dst: str
+    dst: Defined
     items: tuple[Operand, ...]
 
 
@@ -179,7 +187,7 @@ class MakeTuple(Node):
 class GetItem(Node):
     """Element `index` of a tuple, or extent `index` of a shape as a scalar."""
 
-    dst: str
+    dst: Defined
     src: Operand
     index: int
 
@@ -188,7 +196,7 @@ class GetItem(Node):
 class Copy(Node):
     """`dst` is another name of `src`. boundary: what passed a function's boundary here, where the function was inlined."""
 
-    dst: str
+    dst: Defined
     src: Operand
     boundary: str = ""
 
@@ -197,18 +205,18 @@ class Copy(Node):
 class Kill(Node):
     """Drop a register: its storage or tensor ends here unless another register still holds it."""
 
-    name: str
+    name: Ended
 
 
 @dataclass(frozen=True)
 class Branch(Node):
     """`dst` = result of the block that the boolean scalar tensor `condition` selects."""
 
-    dst: str
+    dst: Defined
     condition: Operand
-    then: tuple[Instruction, ...]
+    then: Block
     then_result: Operand
-    otherwise: tuple[Instruction, ...]
+    otherwise: Block
     otherwise_result: Operand
 
 
@@ -222,6 +230,8 @@ Instruction = Union[
     Reshape, ToDevice, ShapeOf, MakeTuple, GetItem, Copy, Kill, Branch, Return,
 ]  # fmt: skip
 
+Block = tuple[Instruction, ...]
+
 
 @dataclass(frozen=True)
 class VMFunction:
@@ -229,4 +239,4 @@ class VMFunction:
 
     name: str
     params: tuple[str, ...]
-    body: tuple[Instruction, ...]
+    body: Block

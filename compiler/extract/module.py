@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from ...base.errors import AdrenoSimError, BuildError, UncompiledError, UnsupportedError
 from ..artifact.host_function import HostFunction
 from ..artifact.model import ENTRY, CompiledModel, KernelCode, ResultInfo, TensorInfo, TupleInfo
-from ..artifact.validate import validate, walk
+from ..artifact.validate import validate
 from ..artifact.vm_function import CallHost, VMFunction
+from ..artifact.vm_registers import walk
 from ..lower.targets import BOTH, TAGS
 from ..plan.extract import extract_plan
 from ..tvm_bridge import read

@@ -4,42 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Container, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from ...base.errors import UnsupportedError
-from ..artifact.validate import operands, walk
-from ..artifact.vm_function import (
-    AllocHeap,
-    AllocStorage,
-    AllocTensor,
-    Branch,
-    CallHost,
-    CallVM,
-    CheckTensor,
-    ConstRef,
-    Copy,
-    GetItem,
-    Instruction,
-    Kill,
-    MakeScalar,
-    MakeShape,
-    MakeTuple,
-    MatchScalar,
-    MatchShape,
-    Operand,
-    Reg,
-    Reshape,
-    Return,
-    ScalarLiteral,
-    ShapeEntry,
-    ShapeLiteral,
-    ShapeOf,
-    ToDevice,
-    VMFunction,
-)
+from ..artifact import vm_function as vm
+from ..artifact.vm_registers import change_blocks, find_operands, find_registers, walk
 from ..tvm_bridge import read
 from .constants import ConstantPool
 from .expr import Names
@@ -52,7 +24,7 @@ _MAKE = {0: "const", 1: "slot"}
 
 def vm_function(
     name: str, function: Any, mod: Any, scopes: Sequence[str], pool: ConstantPool, graphs: Container[str] = ()
-) -> VMFunction:
+) -> vm.VMFunction:
     """Relax function `name` of `mod`. scopes: storage scope of each virtual device; constants go into `pool`.
 
     graphs: external functions that are graphs of OpenCL ML.
@@ -62,17 +34,16 @@ def vm_function(
     builder = _Builder(name, mod, scopes, pool, graphs)
     params = tuple(builder.names.new(read.key(p), read.var_name(p)) for p in function.params)
     result = builder.block(function.body)
-    return VMFunction(name, params, _without_dead_tuples((*builder.out, Return(result))))
+    return vm.VMFunction(name, params, _without_dead_tuples((*builder.out, vm.Return(result))))
 
 
-def _without_dead_tuples(body: tuple[Instruction, ...]) -> tuple[Instruction, ...]:
+def _without_dead_tuples(body: vm.Block) -> vm.Block:
     """The body without tuples that nothing reads: each would keep its items from ending where they are last used."""
-    read_names = {operand.name for i in walk(body) for operand in operands(i) if isinstance(operand, Reg)}
-    read_names |= {i.name for i in walk(body) if isinstance(i, Kill)}
+    read_names = {operand.name for i in walk(body) for operand in find_operands(i) if isinstance(operand, vm.Reg)}
+    read_names |= {register for i in walk(body) for register in find_registers(i, vm.Ended)}
 
-    def alive(part: tuple[Instruction, ...]) -> tuple[Instruction, ...]:
-        kept = (i for i in part if not isinstance(i, MakeTuple) or i.dst in read_names)
-        return tuple(replace(i, then=alive(i.then), otherwise=alive(i.otherwise)) if isinstance(i, Branch) else i for i in kept)
+    def alive(part: vm.Block) -> vm.Block:
+        return tuple(change_blocks(i, alive) for i in part if not isinstance(i, vm.MakeTuple) or i.dst in read_names)
 
     return alive(body)
 
@@ -87,9 +58,9 @@ class _Builder:
     pool: ConstantPool
     graphs: Container[str] = ()
     names: Names = field(default_factory=Names)
-    out: list[Instruction] = field(default_factory=list)
+    out: list[vm.Instruction] = field(default_factory=list)
 
-    def block(self, body: Any) -> Operand:
+    def block(self, body: Any) -> vm.Operand:
         """Emit a body's bindings; the operand of its value."""
         if read.kind(body) != "SeqExpr":
             return self.operand(body)
@@ -106,15 +77,15 @@ class _Builder:
             self.call(var, value)
         elif kind == "Tuple":
             items = tuple(self.operand(item) for item in value.fields)
-            self.out.append(MakeTuple(self.define(var), items))
+            self.out.append(vm.MakeTuple(self.define(var), items))
         elif kind == "TupleGetItem":
             source = self.operand(value.tuple_value)
-            self.out.append(GetItem(self.define(var), source, int(value.index)))
+            self.out.append(vm.GetItem(self.define(var), source, int(value.index)))
         elif kind == "If":
             self.branch(var, value)
         else:
             source = self.operand(value)
-            self.out.append(Copy(self.define(var), source))
+            self.out.append(vm.Copy(self.define(var), source))
 
     def branch(self, var: Any, value: Any) -> None:
         condition = self.operand(value.cond)
@@ -123,42 +94,42 @@ class _Builder:
         then, self.out = tuple(self.out), []
         otherwise_result = self.block(value.false_branch)
         otherwise, self.out = tuple(self.out), outer
-        self.out.append(Branch(self.define(var), condition, then, then_result, otherwise, otherwise_result))
+        self.out.append(vm.Branch(self.define(var), condition, then, then_result, otherwise, otherwise_result))
 
     def define(self, var: Any) -> str:
         return self.names.new(read.key(var), read.var_name(var))
 
-    def operand(self, node: Any) -> Operand:
+    def operand(self, node: Any) -> vm.Operand:
         kind = read.kind(node)
         if kind in ("Var", "DataflowVar"):
             name = self.names.get(read.key(node))
             if name is None:
                 raise self.unsupported_error(node, "variable of another function")
-            return Reg(name)
+            return vm.Reg(name)
         if kind == "Constant":
             return self.constant(node, node.data.numpy())
         if kind == "ShapeExpr":
-            return ShapeLiteral(tuple(_int(dim) for dim in node.values))
+            return vm.ShapeLiteral(tuple(_int(dim) for dim in node.values))
         return self.literal(node, kind)
 
-    def literal(self, node: Any, kind: str) -> Operand:
+    def literal(self, node: Any, kind: str) -> vm.Operand:
         if kind == "PrimValue":
             node, kind = node.value, read.kind(node.value)
         if kind in ("IntImm", "FloatImm"):
-            return ScalarLiteral(node.value, read.dtype_of(node))
+            return vm.ScalarLiteral(node.value, read.dtype_of(node))
         if kind in ("StringImm", "DataTypeImm"):
-            return ScalarLiteral(str(node.value))
+            return vm.ScalarLiteral(str(node.value))
         if kind == "GenericConst":
             return self.generic_constant(node)
         raise self.unsupported_error(node, kind)
 
-    def generic_constant(self, node: Any) -> Operand:
+    def generic_constant(self, node: Any) -> vm.Operand:
         """0.27's constants: a tensor, or a dtype or string."""
         value: Any = node.value
-        return self.constant(node, value.numpy()) if hasattr(value, "numpy") else ScalarLiteral(str(value))
+        return self.constant(node, value.numpy()) if hasattr(value, "numpy") else vm.ScalarLiteral(str(value))
 
-    def constant(self, node: Any, array: np.ndarray) -> ConstRef:
-        return ConstRef(self.pool.add(array), read.memory_scope(read.type_of(node)))
+    def constant(self, node: Any, array: np.ndarray) -> vm.ConstRef:
+        return vm.ConstRef(self.pool.add(array), read.memory_scope(read.type_of(node)))
 
     def call(self, var: Any, call: Any) -> None:
         if read.kind(call.op) == "GlobalVar":
@@ -173,7 +144,7 @@ class _Builder:
             self.call_unpacked(str(args[0].name_hint), [self.operand(arg) for arg in given])
             return
         if name in self.graphs:
-            self.out.append(CallHost(name, tuple(self.operand(arg) for arg in args)))
+            self.out.append(vm.CallHost(name, tuple(self.operand(arg) for arg in args)))
             return
         emit = _CALLS.get(name)
         if emit is None:
@@ -183,41 +154,41 @@ class _Builder:
     def call_global(self, var: Any, name: str, args: Sequence[Any]) -> None:
         operands = tuple(self.operand(arg) for arg in args)
         if read.kind(self.mod[name]) == "PrimFunc":
-            self.out.append(CallHost(name, operands))
+            self.out.append(vm.CallHost(name, operands))
         else:
-            self.out.append(CallVM(self.define(var), name, operands))
+            self.out.append(vm.CallVM(self.define(var), name, operands))
 
-    def call_unpacked(self, name: str, operands: list[Operand]) -> None:
+    def call_unpacked(self, name: str, operands: list[vm.Operand]) -> None:
         """Call a PrimFunc whose scalar arguments come as one shape, the last operand."""
         missing = len(self.mod[name].params) - (len(operands) - 1)
-        scalars: list[Operand] = []
+        scalars: list[vm.Operand] = []
         for index in range(missing):
             scalar = self.names.fresh(f"{name}_argument")
-            self.out.append(GetItem(scalar, operands[-1], index))
-            scalars.append(Reg(scalar))
-        self.out.append(CallHost(name, (*operands[:-1], *scalars)))
+            self.out.append(vm.GetItem(scalar, operands[-1], index))
+            scalars.append(vm.Reg(scalar))
+        self.out.append(vm.CallHost(name, (*operands[:-1], *scalars)))
 
     def register(self, node: Any) -> str:
         operand = self.operand(node)
-        if not isinstance(operand, Reg):
+        if not isinstance(operand, vm.Reg):
             raise self.unsupported_error(node, "operand that is not a variable")
         return operand.name
 
     def integer(self, node: Any) -> int:
         operand = self.operand(node)
-        if not isinstance(operand, ScalarLiteral) or isinstance(operand.value, (str, float)):
+        if not isinstance(operand, vm.ScalarLiteral) or isinstance(operand.value, (str, float)):
             raise self.unsupported_error(node, "operand that is not an integer")
         return int(operand.value)
 
     def text(self, node: Any) -> str:
         operand = self.operand(node)
-        if not isinstance(operand, ScalarLiteral):
+        if not isinstance(operand, vm.ScalarLiteral):
             raise self.unsupported_error(node, "operand that is not a string")
         return str(operand.value)
 
-    def entries(self, nodes: Sequence[Any], codes: dict[int, str]) -> tuple[ShapeEntry, ...]:
+    def entries(self, nodes: Sequence[Any], codes: dict[int, str]) -> tuple[vm.ShapeEntry, ...]:
         pairs = zip(nodes[::2], nodes[1::2], strict=True)
-        return tuple(ShapeEntry(codes[self.integer(code)], self.integer(value)) for code, value in pairs)  # type: ignore[arg-type]
+        return tuple(vm.ShapeEntry(codes[self.integer(code)], self.integer(value)) for code, value in pairs)  # type: ignore[arg-type]
 
     def scope(self, index: int) -> str:
         if not self.scopes:
@@ -247,90 +218,90 @@ Emit = Callable[[_Builder, Any, list[Any]], None]
 
 
 def _null(b: _Builder, var: Any, args: list[Any]) -> None:
-    b.out.append(AllocHeap(b.define(var), 0))
+    b.out.append(vm.AllocHeap(b.define(var), 0))
 
 
 def _heap(b: _Builder, var: Any, args: list[Any]) -> None:
-    b.out.append(AllocHeap(b.define(var), b.integer(args[-1])))
+    b.out.append(vm.AllocHeap(b.define(var), b.integer(args[-1])))
 
 
 def _check_tensor(b: _Builder, var: Any, args: list[Any]) -> None:
     """(value, ndim, dtype, context), or (value, ndim, context) where any dtype will do."""
     dtype = b.text(args[2]) if len(args) == 4 else ""
     b.out.append(
-        CheckTensor(b.operand(args[0]), b.integer(args[1]), "" if dtype == "void" else dtype, _context(b.text(args[-1])))
+        vm.CheckTensor(b.operand(args[0]), b.integer(args[1]), "" if dtype == "void" else dtype, _context(b.text(args[-1])))
     )
 
 
 def _match_shape(b: _Builder, var: Any, args: list[Any]) -> None:
     """(value, heap, rank, (code, value) pairs..., context)."""
     entries = b.entries(args[3:-1], _MATCH)
-    b.out.append(MatchShape(b.operand(args[0]), b.register(args[1]), entries, _context(b.text(args[-1]))))
+    b.out.append(vm.MatchShape(b.operand(args[0]), b.register(args[1]), entries, _context(b.text(args[-1]))))
 
 
 def _match_scalar(b: _Builder, var: Any, args: list[Any]) -> None:
     (entry,) = b.entries(args[2:4], _MATCH)
-    b.out.append(MatchScalar(b.operand(args[0]), b.register(args[1]), entry, _context(b.text(args[-1]))))
+    b.out.append(vm.MatchScalar(b.operand(args[0]), b.register(args[1]), entry, _context(b.text(args[-1]))))
 
 
 def _make_shape(b: _Builder, var: Any, args: list[Any]) -> None:
     """(heap, rank, (code, value) pairs...)."""
     heap, entries = b.register(args[0]), b.entries(args[2:], _MAKE)
-    b.out.append(MakeShape(b.define(var), heap, entries))
+    b.out.append(vm.MakeShape(b.define(var), heap, entries))
 
 
 def _make_scalar(b: _Builder, var: Any, args: list[Any]) -> None:
     heap = b.register(args[0])
     (entry,) = b.entries(args[1:3], _MAKE)
-    b.out.append(MakeScalar(b.define(var), heap, entry))
+    b.out.append(vm.MakeScalar(b.define(var), heap, entry))
 
 
 def _alloc_storage(b: _Builder, var: Any, args: list[Any]) -> None:
     """(size, device index, dtype, scope)."""
     size = b.operand(args[0])
-    b.out.append(AllocStorage(b.define(var), size, b.text(args[3]), b.text(args[2])))
+    b.out.append(vm.AllocStorage(b.define(var), size, b.text(args[3]), b.text(args[2])))
 
 
 def _alloc_tensor(b: _Builder, var: Any, args: list[Any]) -> None:
     """(storage, offset, shape, dtype, device index): the device, not the storage, says buffer or texture."""
     shape, scope = b.operand(args[2]), b.scope(b.integer(args[4]) if len(args) > 4 else 0)
     storage, offset = b.register(args[0]), b.integer(args[1])
-    b.out.append(AllocTensor(b.define(var), storage, offset, shape, read.scalar_dtype(b.text(args[3]), storage)[0], scope))
+    b.out.append(vm.AllocTensor(b.define(var), storage, offset, shape, read.scalar_dtype(b.text(args[3]), storage)[0], scope))
 
 
 def _kill(b: _Builder, var: Any, args: list[Any]) -> None:
-    b.out.append(Kill(b.register(args[0])))
+    b.out.append(vm.Kill(b.register(args[0])))
 
 
 def _reshape(b: _Builder, var: Any, args: list[Any]) -> None:
     source, shape = b.operand(args[0]), b.operand(args[1])
-    b.out.append(Reshape(b.define(var), source, shape))
+    b.out.append(vm.Reshape(b.define(var), source, shape))
 
 
 def _to_device(b: _Builder, var: Any, args: list[Any]) -> None:
     """(tensor, device type, device id, scope)."""
     source = b.operand(args[0])
-    b.out.append(ToDevice(b.define(var), source, b.text(args[3]) if len(args) > 3 else "global"))
+    b.out.append(vm.ToDevice(b.define(var), source, b.text(args[3]) if len(args) > 3 else "global"))
 
 
 def _shape_of(b: _Builder, var: Any, args: list[Any]) -> None:
     source = b.operand(args[0])
-    b.out.append(ShapeOf(b.define(var), source))
+    b.out.append(vm.ShapeOf(b.define(var), source))
 
 
 def _copy(b: _Builder, var: Any, args: list[Any]) -> None:
     source = b.operand(args[0])
-    b.out.append(Copy(b.define(var), source))
+    b.out.append(vm.Copy(b.define(var), source))
 
 
 def _make_tuple(b: _Builder, var: Any, args: list[Any]) -> None:
     items = tuple(b.operand(arg) for arg in args)
-    b.out.append(MakeTuple(b.define(var), items))
+    b.out.append(vm.MakeTuple(b.define(var), items))
 
 
 def _get_item(b: _Builder, var: Any, args: list[Any]) -> None:
     source = b.operand(args[0])
-    b.out.append(GetItem(b.define(var), source, b.integer(args[1])))
+    b.out.append(vm.GetItem(b.define(var), source, b.integer(args[1])))
 
 
 def _nothing(b: _Builder, var: Any, args: list[Any]) -> None:

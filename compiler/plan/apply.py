@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from ...base.errors import AdrenoSimError, UnsupportedError
 from ..artifact.memory_plan import MemoryPlan
 from ..artifact.model import ENTRY, CompiledModel
-from ..artifact.validate import walk
-from ..artifact.vm_function import AllocStorage, AllocTensor, Branch, Instruction, Kill, ShapeLiteral
+from ..artifact.vm_function import AllocStorage, AllocTensor, Block, Instruction, Kill, ShapeLiteral
+from ..artifact.vm_registers import change_blocks, find_registers, walk
 from .allocation import Allocation
 from .audit import audit
 from .extract import extract_plan
@@ -57,7 +57,7 @@ def apply(model: CompiledModel, allocation: Allocation, rules: DeviceRules) -> C
     placed = {item.id: number for number, item in enumerate(allocation.problem.items)}
     starts = {tensor.first: placed[tensor.id] for tensor in plan.tensors if tensor.id in placed}
     body = model.functions[ENTRY].body
-    taken = {str(getattr(i, name)) for i in walk(body) for name in ("dst", "name") if hasattr(i, name)}
+    taken = {register for i in walk(body) for register in find_registers(i)}
     names = [_fresh(f"planned_{number}", taken) for number in range(len(allocation.storages))]
     rewriting = _Rewriting(allocation, starts, names, _replaced_storages(model, starts))
     new_body = _with_storages(rewriting.block(body), names, allocation.storages)
@@ -133,20 +133,17 @@ class _Rewriting:
     gone: frozenset[str]
     index: int = -1
 
-    def block(self, body: tuple[Instruction, ...]) -> tuple[Instruction, ...]:
+    def block(self, body: Block) -> Block:
         """The body with placed tensors in their new storages; instructions are counted as lifetimes count them."""
         out: list[Instruction] = []
         for instruction in body:
             self.index += 1
             number = self.starts.get(self.index)
-            if isinstance(instruction, Branch):
-                then = self.block(instruction.then)
-                out.append(replace(instruction, then=then, otherwise=self.block(instruction.otherwise)))
-            elif isinstance(instruction, AllocTensor) and number is not None:
+            if isinstance(instruction, AllocTensor) and number is not None:
                 storage = self.names[self.allocation.storage_of[number]]
                 out.append(replace(instruction, storage=storage, offset=self.allocation.offsets[number]))
             elif not self._obsolete(instruction):
-                out.append(instruction)
+                out.append(change_blocks(instruction, self.block))
         return tuple(out)
 
     def _obsolete(self, instruction: Instruction) -> bool:
@@ -155,7 +152,7 @@ class _Rewriting:
         return isinstance(instruction, Kill) and instruction.name in self.gone
 
 
-def _with_storages(body: tuple[Instruction, ...], names: list[str], sizes: tuple[int, ...]) -> tuple[Instruction, ...]:
+def _with_storages(body: Block, names: list[str], sizes: tuple[int, ...]) -> Block:
     """The body with each storage made before the instruction that first uses it, and let go after the last one.
 
     Tensors keep their storage; instructions that use it inside a branch count as the branch.

@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields, is_dataclass, replace
-from typing import Any, TypeVar
+from dataclasses import replace
 
 from ...base.errors import UnsupportedError
 from ..artifact.model import ENTRY, CompiledModel
-from ..artifact.validate import walk
-from ..artifact.vm_function import Branch, CallVM, Copy, Instruction, Kill, Reg, Return, VMFunction
-
-NAMING = ("dst", "storage", "heap", "name")
-"""Fields of instructions that are names of registers."""
-
-T = TypeVar("T")
+from ..artifact.vm_function import Block, CallVM, Copy, Defined, Ended, Instruction, Kill, Return
+from ..artifact.vm_registers import change_blocks, find_registers, rename_registers, walk
 
 
 def inline_calls(model: CompiledModel) -> CompiledModel:
@@ -34,18 +28,15 @@ def inline_calls(model: CompiledModel) -> CompiledModel:
 class _Inliner:
     def __init__(self, model: CompiledModel):
         self.model = model
-        self.taken = {name.partition(".")[0] for name in _names(model.functions[ENTRY].body)}
+        self.taken = {name.partition(".")[0] for i in walk(model.functions[ENTRY].body) for name in find_registers(i)}
 
-    def block(self, body: tuple[Instruction, ...], stack: tuple[str, ...]) -> Iterator[Instruction]:
+    def block(self, body: Block, stack: tuple[str, ...]) -> Iterator[Instruction]:
         """The instructions of `body`, which functions `stack` led to, without calls."""
         for instruction in body:
             if isinstance(instruction, CallVM):
                 yield from self.call(instruction, stack)
-            elif isinstance(instruction, Branch):
-                then, otherwise = (tuple(self.block(side, stack)) for side in (instruction.then, instruction.otherwise))
-                yield replace(instruction, then=then, otherwise=otherwise)
             else:
-                yield instruction
+                yield change_blocks(instruction, lambda block: tuple(self.block(block, stack)))
 
     def call(self, call: CallVM, stack: tuple[str, ...]) -> Iterator[Instruction]:
         name = call.function
@@ -53,16 +44,17 @@ class _Inliner:
             raise UnsupportedError(
                 f"unsupported: {' calls '.join((*stack, name))}: a function that calls itself has no memory plan"
             )
-        callee = _rename_registers(self.model.functions[name], self.prefix(name))
-        for param, argument in zip(callee.params, call.args, strict=True):
+        callee, prefix = self.model.functions[name], self.prefix(name)
+        params = [f"{prefix}.{param}" for param in callee.params]
+        for param, argument in zip(params, call.args, strict=True):
             yield Copy(param, argument, f"passed to {name}")
-        *body, last = callee.body
+        *body, last = rename_registers(callee.body, lambda register: f"{prefix}.{register}")
         assert isinstance(last, Return)
         yield from self.block(tuple(body), (*stack, name))
         yield Copy(call.dst, last.value, f"result of {name}")
-        ended = {i.name for i in walk(tuple(body)) if isinstance(i, Kill)}
-        made = dict.fromkeys((*callee.params, *(str(getattr(i, "dst")) for i in body if hasattr(i, "dst"))))  # noqa: B009
-        yield from (Kill(register) for register in made if register not in ended)
+        gone = {register for i in walk(tuple(body)) for register in find_registers(i, Ended)}
+        made = dict.fromkeys((*params, *(register for i in body for register in find_registers(i, Defined))))
+        yield from (Kill(register) for register in made if register not in gone)
 
     def prefix(self, name: str) -> str:
         number, found = 0, name
@@ -71,27 +63,3 @@ class _Inliner:
             found = f"{name}_{number}"
         self.taken.add(found)
         return found
-
-
-def _names(body: tuple[Instruction, ...]) -> Iterator[str]:
-    for instruction in walk(body):
-        yield from (str(getattr(instruction, field)) for field in NAMING if hasattr(instruction, field))
-
-
-def _rename_registers(function: VMFunction, prefix: str) -> VMFunction:
-    params = tuple(f"{prefix}.{param}" for param in function.params)
-    return VMFunction(function.name, params, _add_prefix(function.body, prefix))
-
-
-def _add_prefix(value: T, prefix: str) -> T:
-    """Instructions, blocks or operands with `prefix` in front of every register."""
-    changed: Any = value
-    if isinstance(value, tuple):
-        changed = tuple(_add_prefix(item, prefix) for item in value)
-    elif isinstance(value, Reg):
-        changed = Reg(f"{prefix}.{value.name}")
-    elif is_dataclass(value) and not isinstance(value, type):
-        of: dict[str, Any] = {field.name: getattr(value, field.name) for field in fields(value)}
-        named = {name: f"{prefix}.{item}" if name in NAMING else _add_prefix(item, prefix) for name, item in of.items()}
-        changed = replace(value, **named)
-    return changed

@@ -2,45 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import singledispatch
 from typing import TYPE_CHECKING, Union
 
 import numpy as np
 
 from ...base.errors import AdrenoSimError
 from ...base.specs import TensorSpec
+from ..artifact import vm_function as vm
 from ..artifact.host_function import BufferParam
 from ..artifact.memory_plan import RUNTIME_COPY, PlannedWorkspace
 from ..artifact.model import ENTRY
-from ..artifact.vm_function import (
-    AllocHeap,
-    AllocStorage,
-    AllocTensor,
-    Branch,
-    CallHost,
-    CheckTensor,
-    ConstRef,
-    Copy,
-    GetItem,
-    Instruction,
-    Kill,
-    MakeScalar,
-    MakeShape,
-    MakeTuple,
-    MatchScalar,
-    MatchShape,
-    Operand,
-    Reg,
-    Reshape,
-    Return,
-    ShapeEntry,
-    ShapeLiteral,
-    ShapeOf,
-    ToDevice,
-)
 from ..run import host_functions
-from ..run.values import HeapValue
+from ..run.shape_instructions import compute_shape
+from ..run.values import HeapValue, ShapeValue
 from .inline import inline_calls
 from .workspaces import Argument, workspaces
 
@@ -101,11 +78,6 @@ class StorageRef:
 
 
 @dataclass(frozen=True)
-class Shape:
-    dims: tuple[int, ...]
-
-
-@dataclass(frozen=True)
 class Items:
     items: tuple[Value, ...]
 
@@ -118,7 +90,7 @@ class Either:
     b: Value
 
 
-Value = Union[Ref, StorageRef, Shape, Items, Either, HeapValue, int, float, bool, str, None]
+Value = Union[Ref, StorageRef, ShapeValue, Items, Either, HeapValue, int, float, bool, str, None]
 
 
 def trace(model: CompiledModel, shapes: Sequence[tuple[int, ...]]) -> Lifetimes:
@@ -140,26 +112,35 @@ class _Tracer:
         self.lives = Lifetimes()
         self.index = -1
 
-    def block(self, body: tuple[Instruction, ...]) -> None:
+    def block(self, body: vm.Block) -> None:
         for instruction in body:
             self.index += 1
-            _FOLLOW[type(instruction)](self, instruction)
+            _follow(instruction, self)
 
-    def get(self, operand: Operand) -> Value:
-        if isinstance(operand, Reg):
+    def set(self, name: str, value: Value) -> None:
+        self.registers[name] = value
+
+    def get(self, operand: vm.Operand) -> Value:
+        if isinstance(operand, vm.Reg):
             return self.registers.get(operand.name)
-        if isinstance(operand, ConstRef):
+        if isinstance(operand, vm.ConstRef):
             array = self.model.constants[operand.key]
             return Ref((), TensorSpec(array.shape, array.dtype.name, operand.scope))
-        return Shape(operand.dims) if isinstance(operand, ShapeLiteral) else operand.value
+        return ShapeValue(operand.dims) if isinstance(operand, vm.ShapeLiteral) else operand.value
 
-    def shape(self, operand: Operand) -> tuple[int, ...]:
+    def shape(self, operand: vm.Operand) -> tuple[int, ...]:
         value = self.get(operand)
         if isinstance(value, Ref):
             return value.spec.shape
-        if not isinstance(value, Shape):
+        if not isinstance(value, ShapeValue):
             raise AdrenoSimError(f"instruction {self.index}: the size of a tensor depends on data, so there is no plan")
         return value.dims
+
+    def scalar(self, operand: vm.Operand) -> int:
+        value = self.get(operand)
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise AdrenoSimError(f"instruction {self.index}: expected an integer, found {value!r}")
+        return value
 
     def heap(self, name: str) -> np.ndarray:
         value = self.registers[name]
@@ -210,49 +191,28 @@ def _tensors(value: Value) -> tuple[int, ...]:
     return _tensors(value.a) + _tensors(value.b) if isinstance(value, Either) else ()
 
 
-def _entry(tracer: _Tracer, heap: str, entry: ShapeEntry) -> int:
-    return entry.value if entry.match == "const" else int(tracer.heap(heap)[entry.value])
+@singledispatch
+def _follow(i: vm.Instruction, tracer: _Tracer) -> None:
+    """Note what instruction `i` does to lifetimes; at those that have no function here, what a run does too."""
+    compute_shape(i, tracer)
 
 
-def _alloc_heap(tracer: _Tracer, i: AllocHeap) -> None:
-    tracer.registers[i.dst] = HeapValue(np.zeros(i.size, np.int64))
-
-
-def _match_shape(tracer: _Tracer, i: MatchShape) -> None:
-    for entry, size in zip(i.entries, tracer.shape(i.value), strict=True):
-        if entry.match == "store":
-            tracer.heap(i.heap)[entry.value] = size
-        elif entry.match != "any" and size != _entry(tracer, i.heap, entry):
-            raise AdrenoSimError(f"{i.context}: expected {_entry(tracer, i.heap, entry)}, found {size}")
-
-
-def _match_scalar(tracer: _Tracer, i: MatchScalar) -> None:
-    value = tracer.get(i.value)
-    if i.entry.match == "store" and isinstance(value, int):
-        tracer.heap(i.heap)[i.entry.value] = value
-
-
-def _make_shape(tracer: _Tracer, i: MakeShape) -> None:
-    tracer.registers[i.dst] = Shape(tuple(_entry(tracer, i.heap, entry) for entry in i.entries))
-
-
-def _make_scalar(tracer: _Tracer, i: MakeScalar) -> None:
-    tracer.registers[i.dst] = _entry(tracer, i.heap, i.entry)
-
-
-def _alloc_storage(tracer: _Tracer, i: AllocStorage) -> None:
+@_follow.register
+def _alloc_storage(i: vm.AllocStorage, tracer: _Tracer) -> None:
     (nbytes,) = tracer.shape(i.size)
-    tracer.registers[i.dst] = StorageRef(tracer.new_storage(i.dst, StorageLife(i.scope, nbytes, tracer.index)))
+    tracer.set(i.dst, StorageRef(tracer.new_storage(i.dst, StorageLife(i.scope, nbytes, tracer.index))))
 
 
-def _alloc_tensor(tracer: _Tracer, i: AllocTensor) -> None:
+@_follow.register
+def _alloc_tensor(i: vm.AllocTensor, tracer: _Tracer) -> None:
     storage = tracer.registers[i.storage]
     assert isinstance(storage, StorageRef)
     spec = TensorSpec(tracer.shape(i.shape), i.dtype, i.scope)
-    tracer.registers[i.dst] = tracer.new_tensor(i.dst, spec, storage.key, i.offset)
+    tracer.set(i.dst, tracer.new_tensor(i.dst, spec, storage.key, i.offset))
 
 
-def _call_host(tracer: _Tracer, i: CallHost) -> None:
+@_follow.register
+def _call_host(i: vm.CallHost, tracer: _Tracer) -> None:
     function = tracer.model.host_functions[i.function]
     args = [tracer.get(operand) for operand in i.args]
     if function.on_host:
@@ -274,50 +234,52 @@ def _argument(value: Value) -> Argument:
     return value.spec if isinstance(value, Ref) else value.slots if isinstance(value, HeapValue) else value  # type: ignore[return-value]
 
 
-def _reshape(tracer: _Tracer, i: Reshape) -> None:
+@_follow.register
+def _reshape(i: vm.Reshape, tracer: _Tracer) -> None:
     source = tracer.get(i.src)
     tracer.use(source)
     if isinstance(source, Ref):
         spec = TensorSpec(tracer.shape(i.shape), source.spec.dtype, source.spec.scope)
-        tracer.registers[i.dst] = Ref(source.tensors, spec)
+        tracer.set(i.dst, Ref(source.tensors, spec))
 
 
-def _to_device(tracer: _Tracer, i: ToDevice) -> None:
+@_follow.register
+def _to_device(i: vm.ToDevice, tracer: _Tracer) -> None:
     source = tracer.get(i.src)
     tracer.read(source)
     _leave_alone(tracer, source, "copied to another scope")
     if isinstance(source, Ref) and source.spec.scope != i.scope:
         spec = TensorSpec(source.spec.shape, source.spec.dtype, i.scope)
         storage = tracer.new_storage(i.dst, StorageLife(i.scope, None, tracer.index, planned=False, why=RUNTIME_COPY))
-        tracer.registers[i.dst] = tracer.new_tensor(i.dst, spec, storage, 0)
+        tracer.set(i.dst, tracer.new_tensor(i.dst, spec, storage, 0))
         tracer.write(tracer.registers[i.dst])
     else:
-        tracer.registers[i.dst] = source
+        tracer.set(i.dst, source)
 
 
-def _shape_of(tracer: _Tracer, i: ShapeOf) -> None:
-    tracer.registers[i.dst] = Shape(tracer.shape(i.src))
+@_follow.register
+def _make_tuple(i: vm.MakeTuple, tracer: _Tracer) -> None:
+    tracer.set(i.dst, Items(tuple(tracer.get(item) for item in i.items)))
 
 
-def _make_tuple(tracer: _Tracer, i: MakeTuple) -> None:
-    tracer.registers[i.dst] = Items(tuple(tracer.get(item) for item in i.items))
-
-
-def _get_item(tracer: _Tracer, i: GetItem) -> None:
+@_follow.register
+def _get_item(i: vm.GetItem, tracer: _Tracer) -> None:
     source = tracer.get(i.src)
-    items = source.items if isinstance(source, Items) else source.dims if isinstance(source, Shape) else None
-    tracer.registers[i.dst] = source if items is None else items[i.index]
+    items = source.items if isinstance(source, Items) else source.dims if isinstance(source, ShapeValue) else None
+    tracer.set(i.dst, source if items is None else items[i.index])
 
 
-def _copy(tracer: _Tracer, i: Copy) -> None:
+@_follow.register
+def _copy(i: vm.Copy, tracer: _Tracer) -> None:
     value = tracer.get(i.src)
     if i.boundary:
         tracer.use(value)
         _leave_alone(tracer, value, i.boundary)
-    tracer.registers[i.dst] = value
+    tracer.set(i.dst, value)
 
 
-def _branch(tracer: _Tracer, i: Branch) -> None:
+@_follow.register
+def _branch(i: vm.Branch, tracer: _Tracer) -> None:
     tracer.read(tracer.get(i.condition))
     tracer.block(i.then)
     then = tracer.get(i.then_result)
@@ -328,7 +290,8 @@ def _branch(tracer: _Tracer, i: Branch) -> None:
     _leave_alone(tracer, tracer.registers[i.dst], "result of a branch")
 
 
-def _return(tracer: _Tracer, i: Return) -> None:
+@_follow.register
+def _return(i: vm.Return, tracer: _Tracer) -> None:
     result = tracer.get(i.value)
     tracer.read(result)
     _leave_alone(tracer, result, "result of the function")
@@ -350,13 +313,7 @@ def _leave_alone(tracer: _Tracer, value: Value, why: str) -> None:
         storage.planned, storage.why = False, storage.why or why
 
 
-def _nothing(tracer: _Tracer, i: CheckTensor | Kill) -> None:
+@_follow.register(vm.CheckTensor)
+@_follow.register(vm.Kill)
+def _ignore(i: vm.CheckTensor | vm.Kill, tracer: _Tracer) -> None:
     """No effect on lifetimes: a tensor's life ends with its last use."""
-
-
-_FOLLOW: dict[type, Callable[..., None]] = {
-    AllocHeap: _alloc_heap, CheckTensor: _nothing, MatchShape: _match_shape, MatchScalar: _match_scalar, MakeShape: _make_shape,
-    MakeScalar: _make_scalar, AllocStorage: _alloc_storage, AllocTensor: _alloc_tensor, CallHost: _call_host,
-    Reshape: _reshape, ToDevice: _to_device, ShapeOf: _shape_of, MakeTuple: _make_tuple, GetItem: _get_item, Copy: _copy,
-    Kill: _nothing, Branch: _branch, Return: _return,
-}  # fmt: skip

@@ -2,41 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import singledispatch
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...base.errors import AdrenoSimError, DeviceError
 from ...base.specs import TensorSpec
-from ..artifact.vm_function import (
-    AllocHeap,
-    AllocStorage,
-    AllocTensor,
-    Branch,
-    CallHost,
-    CallVM,
-    CheckTensor,
-    ConstRef,
-    Copy,
-    GetItem,
-    Instruction,
-    Kill,
-    MakeScalar,
-    MakeShape,
-    MakeTuple,
-    MatchScalar,
-    MatchShape,
-    Operand,
-    Reg,
-    Reshape,
-    Return,
-    ShapeEntry,
-    ShapeLiteral,
-    ShapeOf,
-    ToDevice,
-    VMFunction,
-)
+from ..artifact import vm_function as vm
+from .shape_instructions import compute_shape
 from .values import (
     HeapValue,
     Shape,
@@ -58,7 +32,7 @@ if TYPE_CHECKING:
 class Frame:
     """Registers of one call. Each register is one holder of its value; leaving the frame releases those left."""
 
-    def __init__(self, machine: VirtualMachine, function: VMFunction, args: list[Value]):
+    def __init__(self, machine: VirtualMachine, function: vm.VMFunction, args: list[Value]):
         self.machine = machine
         self.function = function
         self.registers: dict[str, Value] = {}
@@ -80,9 +54,9 @@ class Frame:
         self.block(self.function.body)
         return self.result
 
-    def block(self, body: tuple[Instruction, ...]) -> None:
+    def block(self, body: vm.Block) -> None:
         for instruction in body:
-            _INSTRUCTIONS[type(instruction)](self, instruction)
+            execute(instruction, self)
             self.index += 1
 
     def set(self, name: str, value: Value) -> None:
@@ -90,13 +64,13 @@ class Frame:
         release(self.registers.get(name))
         self.registers[name] = value
 
-    def get(self, operand: Operand) -> Value:
+    def get(self, operand: vm.Operand) -> Value:
         """The value of an operand, without a new holder."""
-        if isinstance(operand, Reg):
+        if isinstance(operand, vm.Reg):
             return self.register(operand.name)
-        if isinstance(operand, ConstRef):
+        if isinstance(operand, vm.ConstRef):
             return self.machine.constant(operand.key, operand.scope)
-        if isinstance(operand, ShapeLiteral):
+        if isinstance(operand, vm.ShapeLiteral):
             return ShapeValue(operand.dims)
         return operand.value
 
@@ -105,13 +79,13 @@ class Frame:
             raise AdrenoSimError(f"{self.where()}: register {name!r} holds nothing (used after its end?)")
         return self.registers[name]
 
-    def tensor(self, operand: Operand) -> Tensor:
+    def tensor(self, operand: vm.Operand) -> Tensor:
         value = self.get(operand)
         if not isinstance(value, Tensor):
             raise AdrenoSimError(f"{self.where()}: expected a tensor, found {value!r}")
         return value
 
-    def shape(self, operand: Operand) -> Shape:
+    def shape(self, operand: vm.Operand) -> Shape:
         """A shape operand, or the shape of a tensor operand."""
         value = self.get(operand)
         if isinstance(value, Tensor):
@@ -119,6 +93,12 @@ class Frame:
         if not isinstance(value, ShapeValue):
             raise AdrenoSimError(f"{self.where()}: expected a shape, found {value!r}")
         return value.dims
+
+    def scalar(self, operand: vm.Operand) -> int:
+        value = self.get(operand)
+        if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+            raise AdrenoSimError(f"{self.where()}: expected an integer, found {value!r}")
+        return int(value)
 
     def heap(self, name: str) -> np.ndarray:
         value = self.register(name)
@@ -130,11 +110,14 @@ class Frame:
         return f"{self.function.name}, instruction {self.index}"
 
 
-def _alloc_heap(frame: Frame, i: AllocHeap) -> None:
-    frame.set(i.dst, HeapValue(np.zeros(i.size, np.int64)))
+@singledispatch
+def execute(i: vm.Instruction, frame: Frame) -> None:
+    """Do instruction `i`; at those that have no function here, what a memory plan does too."""
+    compute_shape(i, frame)
 
 
-def _check_tensor(frame: Frame, i: CheckTensor) -> None:
+@execute.register
+def _check_tensor(i: vm.CheckTensor, frame: Frame) -> None:
     value = frame.get(i.value)
     if not isinstance(value, Tensor) or i.ndim not in (-1, len(value.shape)) or i.dtype not in ("", value.dtype):
         found = f"{value.dtype} of shape {value.shape}" if isinstance(value, Tensor) else repr(value)
@@ -142,52 +125,14 @@ def _check_tensor(frame: Frame, i: CheckTensor) -> None:
         raise AdrenoSimError(f"{i.context}: expected a tensor of {wanted}, found {found}")
 
 
-def _match(frame: Frame, heap: str, entry: ShapeEntry, size: int, context: str) -> None:
-    if entry.match == "store":
-        frame.heap(heap)[entry.value] = size
-    elif entry.match != "any":
-        expected = entry.value if entry.match == "const" else int(frame.heap(heap)[entry.value])
-        if size != expected:
-            raise AdrenoSimError(f"{context}: expected {expected}, found {size}")
-
-
-def _match_shape(frame: Frame, i: MatchShape) -> None:
-    shape = frame.shape(i.value)
-    if len(shape) != len(i.entries):
-        raise AdrenoSimError(f"{i.context}: expected rank {len(i.entries)}, found shape {shape}")
-    for axis, (entry, size) in enumerate(zip(i.entries, shape, strict=True)):
-        _match(frame, i.heap, entry, size, f"{i.context}, dimension {axis} of {shape}")
-
-
-def _match_scalar(frame: Frame, i: MatchScalar) -> None:
-    _match(frame, i.heap, i.entry, _scalar(frame, i.value), i.context)
-
-
-def _scalar(frame: Frame, operand: Operand) -> int:
-    value = frame.get(operand)
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-        raise AdrenoSimError(f"{frame.where()}: expected an integer, found {value!r}")
-    return int(value)
-
-
-def _entry(frame: Frame, heap: str, entry: ShapeEntry) -> int:
-    return entry.value if entry.match == "const" else int(frame.heap(heap)[entry.value])
-
-
-def _make_shape(frame: Frame, i: MakeShape) -> None:
-    frame.set(i.dst, ShapeValue(tuple(_entry(frame, i.heap, entry) for entry in i.entries)))
-
-
-def _make_scalar(frame: Frame, i: MakeScalar) -> None:
-    frame.set(i.dst, _entry(frame, i.heap, i.entry))
-
-
-def _alloc_storage(frame: Frame, i: AllocStorage) -> None:
+@execute.register
+def _alloc_storage(i: vm.AllocStorage, frame: Frame) -> None:
     (nbytes,) = frame.shape(i.size)
     frame.set(i.dst, StorageHandle(frame.machine.device, nbytes, frame.machine.poison))
 
 
-def _alloc_tensor(frame: Frame, i: AllocTensor) -> None:
+@execute.register
+def _alloc_tensor(i: vm.AllocTensor, frame: Frame) -> None:
     owner = frame.register(i.storage)
     if not isinstance(owner, StorageHandle):
         raise AdrenoSimError(f"{frame.where()}: expected a storage in {i.storage!r}, found {owner!r}")
@@ -202,7 +147,8 @@ def _alloc_tensor(frame: Frame, i: AllocTensor) -> None:
     frame.set(i.dst, Tensor(spec.shape, spec.dtype, spec.scope, handle, i.dst))
 
 
-def _call_host(frame: Frame, i: CallHost) -> None:
+@execute.register
+def _call_host(i: vm.CallHost, frame: Frame) -> None:
     args: list[Tensor | HeapValue | int | float] = []
     for operand in i.args:
         value = frame.get(operand)
@@ -212,18 +158,21 @@ def _call_host(frame: Frame, i: CallHost) -> None:
     frame.machine.call_host(frame.machine.model.host_functions[i.function], args, frame.index)
 
 
-def _call_vm(frame: Frame, i: CallVM) -> None:
+@execute.register
+def _call_vm(i: vm.CallVM, frame: Frame) -> None:
     frame.set(i.dst, frame.machine.call(i.function, [frame.get(operand) for operand in i.args]))
 
 
-def _reshape(frame: Frame, i: Reshape) -> None:
+@execute.register
+def _reshape(i: vm.Reshape, frame: Frame) -> None:
     source, shape = frame.tensor(i.src), frame.shape(i.shape)
     if np.prod(shape, dtype=np.int64) != np.prod(source.shape, dtype=np.int64):
         raise AdrenoSimError(f"{frame.where()}: cannot reshape {source.shape} to {shape}")
     frame.set(i.dst, source.reshape(shape, i.dst))
 
 
-def _to_device(frame: Frame, i: ToDevice) -> None:
+@execute.register
+def _to_device(i: vm.ToDevice, frame: Frame) -> None:
     source = frame.tensor(i.src)
     if source.scope == i.scope:
         frame.set(i.dst, retain(source))
@@ -233,15 +182,13 @@ def _to_device(frame: Frame, i: ToDevice) -> None:
     frame.machine.device.copy(source.view, target.view)
 
 
-def _shape_of(frame: Frame, i: ShapeOf) -> None:
-    frame.set(i.dst, ShapeValue(frame.tensor(i.src).shape))
-
-
-def _make_tuple(frame: Frame, i: MakeTuple) -> None:
+@execute.register
+def _make_tuple(i: vm.MakeTuple, frame: Frame) -> None:
     frame.set(i.dst, TupleValue(tuple(retain(frame.get(item)) for item in i.items)))
 
 
-def _get_item(frame: Frame, i: GetItem) -> None:
+@execute.register
+def _get_item(i: vm.GetItem, frame: Frame) -> None:
     value = frame.get(i.src)
     items = value.items if isinstance(value, TupleValue) else value.dims if isinstance(value, ShapeValue) else ()
     if not 0 <= i.index < len(items):
@@ -249,28 +196,24 @@ def _get_item(frame: Frame, i: GetItem) -> None:
     frame.set(i.dst, retain(items[i.index]))
 
 
-def _copy(frame: Frame, i: Copy) -> None:
+@execute.register
+def _copy(i: vm.Copy, frame: Frame) -> None:
     frame.set(i.dst, retain(frame.get(i.src)))
 
 
-def _kill(frame: Frame, i: Kill) -> None:
+@execute.register
+def _kill(i: vm.Kill, frame: Frame) -> None:
     release(frame.register(i.name))
     del frame.registers[i.name]
 
 
-def _branch(frame: Frame, i: Branch) -> None:
+@execute.register
+def _branch(i: vm.Branch, frame: Frame) -> None:
     taken = bool(frame.tensor(i.condition).read().reshape(-1)[0])
     frame.block(i.then if taken else i.otherwise)
     frame.set(i.dst, retain(frame.get(i.then_result if taken else i.otherwise_result)))
 
 
-def _return(frame: Frame, i: Return) -> None:
+@execute.register
+def _return(i: vm.Return, frame: Frame) -> None:
     frame.result = retain(frame.get(i.value))
-
-
-_INSTRUCTIONS: dict[type, Callable[..., None]] = {
-    AllocHeap: _alloc_heap, CheckTensor: _check_tensor, MatchShape: _match_shape, MatchScalar: _match_scalar,
-    MakeShape: _make_shape, MakeScalar: _make_scalar, AllocStorage: _alloc_storage, AllocTensor: _alloc_tensor,
-    CallHost: _call_host, CallVM: _call_vm, Reshape: _reshape, ToDevice: _to_device, ShapeOf: _shape_of,
-    MakeTuple: _make_tuple, GetItem: _get_item, Copy: _copy, Kill: _kill, Branch: _branch, Return: _return,
-}  # fmt: skip

@@ -49,7 +49,7 @@ def test_symbolic_sizes_follow_the_shapes_given():
     plan = extract_plan(handmade.symbolic(), {"x": (10, 4)})
     assert [s.planned_bytes for s in plan.storages] == [160, 160]
     assert lives(plan) == {"t0": ("s0", 160, 8, 20, "add_one"), "t1": ("s1", 160, 12, 20, "add_one")}
-    with pytest.raises(AdrenoSimError, match=r"main, param\[0\] \(x\): expected 4, found 5"):
+    with pytest.raises(AdrenoSimError, match=r"main, param\[0\] \(x\), dimension 1 of \(10, 5\): expected 4, found 5"):
         extract_plan(handmade.symbolic(), {"x": (10, 5)})
 
 

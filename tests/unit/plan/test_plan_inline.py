@@ -10,7 +10,7 @@ from adreno_sim import open_device
 from adreno_sim.base.errors import UnsupportedError
 from adreno_sim.compiler.artifact import vm_function as v
 from adreno_sim.compiler.artifact.model import CompiledModel
-from adreno_sim.compiler.artifact.validate import walk
+from adreno_sim.compiler.artifact.vm_registers import walk
 from adreno_sim.compiler.plan.apply import replan
 from adreno_sim.compiler.plan.extract import extract_plan
 from adreno_sim.compiler.plan.inline import inline_calls
