@@ -1,8 +1,4 @@
-"""Images as memory: texel formats, row and slice pitch, coordinate <-> byte address, packing, a reference sampler, drawings.
-
-Nothing here runs kernels. The sampler is written from the OpenCL specification in NumPy, apart from the one kernels
-use, so that each can be tested with the other.
-"""
+"""Images as memory: texel formats, row and slice pitch, coordinate <-> byte address, packing, drawings."""
 
 from .drawing import layout_svg
 from .formats import CHANNEL_TYPES, ORDERS, Format, format_of

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from image_sampling import read_image, write_image
 
 import adreno_sim
 from adreno_sim.base.specs import BufferSpec, ImageSpec, Sampler
 from adreno_sim.findings import Kind, Severity
 from adreno_sim.image import CHANNEL_TYPES, ORDERS, Format, format_of
 from adreno_sim.image.formats import combined_with
-from adreno_sim.image.sampling import read_image, write_image
 
 COMPONENTS = {
     "image1d": "c.x", "image1d_buffer": "c.x", "image1d_array": "c.xy", "image2d": "c.xy", "image2d_array": "c", "image3d": "c",

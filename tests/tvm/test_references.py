@@ -1,6 +1,7 @@
 """TVM's llvm code, which judges every kernel, agrees with NumPy on the main operators; ONNX Runtime agrees with both."""
 
 import numpy as np
+import numpy_operators as operators
 import pytest
 
 pytest.importorskip("tvm")
@@ -8,7 +9,7 @@ from tvm import relax
 
 import adreno_sim
 from adreno_sim import AdrenoSimError
-from adreno_sim.golden import model_reference, operators
+from adreno_sim.golden import model_reference
 from adreno_sim.results.comparison import compare
 
 pytestmark = pytest.mark.tvm

@@ -73,7 +73,7 @@ def test_the_search_finds_circles():
 
 def test_sources_are_seen():
     names = {path.relative_to(ROOT).as_posix() for path in sources()}
-    assert {"adreno_sim/findings.py", "compiler/compile.py", "golden/operators.py", "ci/test.sh", "tests/conftest.py"} <= names
+    assert {"adreno_sim/findings.py", "compiler/compile.py", "golden/expectations.py", "ci/test.sh", "tests/conftest.py"} <= names
     assert not any(name.startswith(("adreno_sim/compiler/", "adreno_sim/golden/")) for name in names)
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from image_sampling import read_image
 from oracle import Buffer, Image, Sampler, Scalar
 
 from adreno_sim.base.specs import Sampler as Rules
 from adreno_sim.image.formats import CHANNEL_TYPES, ORDERS, format_of
-from adreno_sim.image.sampling import read_image
 
 _RNG = np.random.default_rng(11)
 READ = {"float": "f", "unorm": "f", "snorm": "f", "int": "i", "uint": "ui"}

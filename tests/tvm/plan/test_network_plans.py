@@ -5,12 +5,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from plan_figures import FOLDER
 
 from adreno_sim import open_device
 from adreno_sim.compiler.compile import compile_model
 from adreno_sim.compiler.plan.apply import replan
 from adreno_sim.compiler.plan.audit import audit
-from adreno_sim.compiler.plan.figures import FOLDER
 from adreno_sim.compiler.plan.plan_file import read_plan, write_plan
 from adreno_sim.compiler.plan.rules import DeviceRules
 from adreno_sim.compiler.run import vm

@@ -5,10 +5,10 @@ import oracle
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from image_sampling import read_image, write_image
 
 from adreno_sim.base.specs import Sampler
 from adreno_sim.image import format_of
-from adreno_sim.image.sampling import read_image, write_image
 
 ROW = np.array([10, 20, 30, 40], np.float32).reshape(1, 1, 4, 1)
 R = format_of("R", "FLOAT")

@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+import numpy_operators as golden
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -10,7 +11,6 @@ from hypothesis import strategies as st
 import adreno_sim
 from adreno_sim.base.errors import DeviceError, UnsupportedError
 from adreno_sim.base.specs import BufferSpec, TensorSpec
-from adreno_sim.golden import operators as golden
 from adreno_sim.mlops.arithmetic import product
 from adreno_sim.mlops.graph import Entry, Graph, Node
 from adreno_sim.mlops.tensors import MLTensorSpec, pack, unpack

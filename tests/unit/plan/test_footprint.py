@@ -7,6 +7,7 @@ import handmade
 import jsonschema
 import pytest
 import referencing
+from plan_figures import FOLDER
 
 from adreno_sim import schemas
 from adreno_sim.base.errors import AdrenoSimError
@@ -14,7 +15,6 @@ from adreno_sim.base.specs import TensorSpec
 from adreno_sim.cli.main import main
 from adreno_sim.compiler.plan import trace as trace_file
 from adreno_sim.compiler.plan.extract import extract_bounded, extract_plan
-from adreno_sim.compiler.plan.figures import FOLDER
 from adreno_sim.compiler.plan.plan_file import plan_from_json, plan_to_json, read_plan, write_plan
 from adreno_sim.compiler.plan.problem import Item, Problem
 from adreno_sim.compiler.plan.rules import DeviceRules

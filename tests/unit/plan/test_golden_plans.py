@@ -7,9 +7,9 @@ detector (common_det.onnx of ddddocr 1.6.1 at 416 x 416) the one of the fixed pi
 import json
 
 import pytest
+from plan_figures import FOLDER, figures, regressions
 
 from adreno_sim.compiler.plan.audit import audit
-from adreno_sim.compiler.plan.figures import FOLDER, figures, regressions
 from adreno_sim.compiler.plan.footprint import measure
 from adreno_sim.compiler.plan.plan_file import read_plan
 from adreno_sim.compiler.plan.rules import DeviceRules

@@ -7,6 +7,7 @@ import handmade
 import jsonschema
 import pytest
 import referencing
+from plan_figures import FOLDER
 
 from adreno_sim import open_device, schemas
 from adreno_sim.backends.sim.device import SimDevice
@@ -14,7 +15,6 @@ from adreno_sim.base.errors import DeviceError
 from adreno_sim.cli.main import main
 from adreno_sim.compiler.artifact.memory_plan import PlannedTensor
 from adreno_sim.compiler.plan.extract import extract_plan
-from adreno_sim.compiler.plan.figures import FOLDER
 from adreno_sim.compiler.plan.trial import try_plan
 
 

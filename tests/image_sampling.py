@@ -12,8 +12,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base.specs import Sampler
-from .formats import Format
+from adreno_sim.base.specs import Sampler
+from adreno_sim.image.formats import Format
 
 _FILTERED = {"image1d": 1, "image1d_buffer": 1, "image1d_array": 1, "image2d": 2, "image2d_array": 2, "image3d": 3}
 _FAR = 1 << 30  # beyond every image, and its neighbours still fit in an int

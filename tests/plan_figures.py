@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .footprint import Footprint
+    from adreno_sim.compiler.plan.footprint import Footprint
 
-FOLDER = Path(__file__).parents[2] / "golden" / "plans"
+FOLDER = Path(__file__).parents[1] / "golden" / "plans"
 
 SEARCHING = ("arena", "optimal")
 """Planners that may become better."""
