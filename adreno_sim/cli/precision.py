@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import IO, TYPE_CHECKING, Any
+from typing import Any
 
 from . import cache, options
-
-if TYPE_CHECKING:
-    from ..compiler.precision.report import PrecisionReport
 
 EXIT_OK, EXIT_FINDINGS = 0, 1
 
@@ -59,6 +56,7 @@ def _precision(args: argparse.Namespace) -> int:
     from ..backends.open import open_device
     from ..base import json_io
     from ..compiler.precision.report import precision
+    from ..render.precision import text
     from .output import refuse_unwritable
 
     for file in (args.json, args.save):
@@ -73,35 +71,9 @@ def _precision(args: argparse.Namespace) -> int:
     if args.json and args.json != "-":
         json_io.write_json(args.json, json_io.plain_json(report.as_json()))
     file = sys.stderr if args.json == "-" else sys.stdout
-    _show(report, file)
+    text.show(report, file)
     if args.save and compiled is None:
         print(f"nothing was written to {args.save}", file=file)
     if args.json == "-":
         json_io.print_json(json_io.plain_json(report.as_json()), sys.stdout)
     return EXIT_OK if report.ok else EXIT_FINDINGS
-
-
-def _show(report: PrecisionReport, file: IO[str]) -> None:
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-
-    console = Console(file=file, highlight=False)
-    skipped = set(report.skip or ())
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for title in ("layer", "name", "operator", "result", "rms", "error alone", "kept"):
-        table.add_column(title, justify="right" if title in ("layer", "rms", "error alone") else "left")
-    for layer in report.layers:
-        shape = "x".join(map(str, layer.shape))
-        kept = "yes" if layer.number in skipped else ""
-        table.add_row(str(layer.number), layer.name, layer.operator, shape, f"{layer.rms:.3g}", f"{layer.error:.2e}", kept)
-    console.print(f"{report.model}: {report.dtype} operands, {report.out_dtype} results, on {report.device}", markup=False)
-    console.print(table)
-    for skip, error in report.tried:
-        layers = f"layers {', '.join(map(str, skip))} kept" if skip else "every layer recast"
-        console.print(f"error of the network {error:.2e}: {layers}", soft_wrap=True, markup=False)
-    if report.skip is None:
-        console.print(f"failed: nothing tried stays within {report.bound:g}", markup=False)
-        return
-    left = f"leave layers {', '.join(map(str, report.skip))}" if report.skip else "recast every layer"
-    console.print(f"ok: {left}; error {report.error:.2e}, bound {report.bound:g}", soft_wrap=True, markup=False)

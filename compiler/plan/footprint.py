@@ -51,6 +51,11 @@ class Footprint:
     graphs: tuple[GraphPlan, ...] = ()
 
     @property
+    def planned_rows(self) -> list[Row]:
+        """Of the planners that gave a plan."""
+        return [row for row in self.rows if not row.skipped]
+
+    @property
     def smallest(self) -> Allocation | None:
         """The valid allocation with the fewest bytes that fits, else that does not, the first of equals; None without any."""
         pairs = [(r, a) for a, r in zip(self.allocations, self.rows, strict=True) if a is not None and not r.violations]

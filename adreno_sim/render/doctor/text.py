@@ -5,27 +5,28 @@ from __future__ import annotations
 from typing import IO, TYPE_CHECKING
 
 from ..console import open_console, teller
+from ..table import Column, make_table, text_column
 
 if TYPE_CHECKING:
-    from ...compiler.doctor.examine import Examination
+    from ...compiler.doctor.examine import Diagnosis, Examination
+
+COLUMNS: list[Column[Diagnosis]] = [
+    text_column("defect", lambda item: item.name),
+    text_column("what TVM does", lambda item: item.summary),
+    text_column("in this TVM", lambda item: "yes" if item.present else "no"),
+    text_column("TVM's passes alone", lambda item: item.stock),
+    text_column("fix", lambda item: item.fix if item.present else ""),
+    text_column("with the fixes", lambda item: item.fixed),
+]
 
 
 def show(found: Examination, file: IO[str]) -> None:
     """Print the versions, a line for each defect, and the verdict."""
-    from rich import box
-    from rich.table import Table
-
     console = open_console(file)
     say = teller(console)
 
     say(f"TVM {found.tvm} (apache-tvm-ffi {found.tvm_ffi}), Python {found.python}, on {found.device}")
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for title in ("defect", "what TVM does", "in this TVM", "TVM's passes alone", "fix", "with the fixes"):
-        table.add_column(title, overflow="fold")
-    for item in found.defects:
-        here = "yes" if item.present else "no"
-        table.add_row(item.name, item.summary, here, item.stock, item.fix if item.present else "", item.fixed)
-    console.print(table)
+    console.print(make_table(COLUMNS, found.defects, pad_edge=False))
     unfixed = [item.name for item in found.defects if not item.is_fixed]
     say(f"{len(found.present)} of {len(found.defects)} known defects in this TVM ({found.seconds:.0f} s)")
     if found.resembles:

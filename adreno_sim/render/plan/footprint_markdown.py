@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from ...base.json_io import write_text
-from ..markdown import cell, table
-from .footprint_text import MOST_CHANGES
+from ..markdown import cell
+from ..table import Column, figure_column, list_markdown_lines
+from .footprint_text import MOST_CHANGES, PLANNER, RATIO, STORAGES, describe_fit
 
 if TYPE_CHECKING:
     from ...compiler.plan.compare import Row
@@ -27,23 +29,27 @@ def _head(footprint: Footprint) -> list[str]:
 
 def _table(footprint: Footprint, change: Difference | None) -> list[str]:
     totals = {} if change is None else change.totals
-    names = ["planner", *(["before", "now", "change"] if totals else ["bytes"]), "ratio", "storages", "fits"]
-    rows = []
-    for row in footprint.rows:
-        if not row.skipped:
-            sizes = _sizes(row, totals.get(row.planner)) if totals else [f"{row.total:,}"]
-            fits = "invalid" if row.violations else ("yes" if row.fits else "no")
-            rows.append([cell(row.planner), *sizes, f"{row.ratio:.3f}", str(row.storages), fits])
-    lines = table(names, rows)
+    fits: Column[Row] = figure_column("fits", describe_fit)
+    columns = [PLANNER, *_size_columns(totals), RATIO, STORAGES, fits]
+    lines = list_markdown_lines(columns, footprint.planned_rows)
     return lines + [f"\nnot planned: {cell(row.planner)}: {cell(row.skipped)}" for row in footprint.rows if row.skipped]
 
 
-def _sizes(row: Row, totals: tuple[int, int] | None) -> list[str]:
-    if totals is None:
-        return ["", f"{row.total:,}", "new"]
-    old, new = totals
-    percent = f" ({(new - old) / old:+.1%})" if old and new != old else ""
-    return [f"{old:,}", f"{new:,}", f"{new - old:+,}{percent}" if new != old else "none"]
+def _size_columns(totals: Mapping[str, tuple[int, int]]) -> list[Column[Row]]:
+    """Bytes of each planner; beside those of the older footprint where there is one."""
+    if not totals:
+        return [figure_column("bytes", lambda row: f"{row.total:,}")]
+    return [
+        figure_column("before", lambda row: f"{totals[row.planner][0]:,}" if row.planner in totals else ""),
+        figure_column("now", lambda row: f"{row.total:,}"),
+        figure_column("change", lambda row: _describe_change(*totals[row.planner]) if row.planner in totals else "new"),
+    ]
+
+
+def _describe_change(old: int, new: int) -> str:
+    if old == new:
+        return "none"
+    return f"{new - old:+,}" + (f" ({(new - old) / old:+.1%})" if old else "")
 
 
 def _causes(change: Difference | None) -> list[str]:

@@ -5,16 +5,23 @@ from __future__ import annotations
 from typing import IO, TYPE_CHECKING
 
 from ..console import open_console
+from ..table import Column, figure_column, make_table
 from . import graph_plan_text
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from ...compiler.plan.compare import Row
     from ...compiler.plan.difference import Change, Difference
     from ...compiler.plan.footprint import Footprint
 
-CAUSES = ("dense", "padding", "mismatch", "idle", "gaps", "inflation", "page_rounding")
+PLANNER: Column[Row] = Column("planner", lambda row: row.planner)
+RATIO: Column[Row] = figure_column("ratio", lambda row: f"{row.ratio:.3f}")
+STORAGES: Column[Row] = figure_column("storages", lambda row: str(row.storages))
+
+CAUSES = {
+    "dense": "dense", "pitch": "padding", "slots": "mismatch", "idle": "idle", "gaps": "gaps", "item size": "inflation",
+    "pages": "page_rounding",
+}  # fmt: skip
+"""Titles of columns, each with the cause whose bytes it shows."""
 
 MOST_CHANGES = 10
 """Changed tensors, or findings, that are listed; the others are counted."""
@@ -31,7 +38,7 @@ def show(footprint: Footprint, file: IO[str], budget: int | None = None) -> None
     problem = footprint.problem
     console.print(f"{footprint.source}: {len(problem.items)} tensors to place; {footprint.rule}", soft_wrap=True, markup=False)
     console.print(f"live lower bound {problem.lower_bound():,} bytes", soft_wrap=True, markup=False)
-    console.print(table(footprint, budget))
+    console.print(make_table(_columns(budget), footprint.planned_rows))
     console.print(LEGEND, soft_wrap=True, markup=False, style="dim")
     if footprint.plan is not None:
         console.print(outside_line(footprint), soft_wrap=True, markup=False)
@@ -52,27 +59,18 @@ def show(footprint: Footprint, file: IO[str], budget: int | None = None) -> None
             console.print(f"not planned: {row.planner}: {row.skipped}", soft_wrap=True, markup=False)
 
 
-def table(footprint: Footprint, budget: int | None = None) -> Table:
-    """A line for each planner that answered."""
-    from rich import box
-    from rich.table import Table
-
-    out = Table(box=box.SIMPLE_HEAD)
-    out.add_column("planner", no_wrap=True)
-    for name in ("bytes", "ratio", "storages", "dense", "pitch", "slots", "idle", "gaps", "item size", "pages", "fits?"):
-        out.add_column(name, justify="right", no_wrap=True)
-    for row in footprint.rows:
-        if not row.skipped:
-            out.add_row(*_cells(row, budget))
-    return out
+def _columns(budget: int | None) -> list[Column[Row]]:
+    total: Column[Row] = figure_column("bytes", lambda row: f"{row.total:,}")
+    causes = [_cause_column(title, cause) for title, cause in CAUSES.items()]
+    return [PLANNER, total, RATIO, STORAGES, *causes, figure_column("fits?", lambda row: describe_fit(row, budget))]
 
 
-def _cells(row: Row, budget: int | None) -> list[str]:
-    causes = [f"{getattr(row.causes, name):,}" if row.causes else "" for name in CAUSES]
-    return [row.planner, f"{row.total:,}", f"{row.ratio:.3f}", str(row.storages), *causes, _fits(row, budget)]
+def _cause_column(title: str, cause: str) -> Column[Row]:
+    return figure_column(title, lambda row: f"{getattr(row.causes, cause):,}" if row.causes else "")
 
 
-def _fits(row: Row, budget: int | None) -> str:
+def describe_fit(row: Row, budget: int | None = None) -> str:
+    """Whether a plan may be used: on the device, and within `budget` bytes."""
     if row.violations:
         return "invalid"
     if not row.fits:

@@ -6,9 +6,22 @@ from collections.abc import Sequence
 from typing import IO, TYPE_CHECKING
 
 from ..console import open_console
+from ..table import Column, figure_column, make_table
 
 if TYPE_CHECKING:
     from ...compiler.plan.trial import Trial
+
+COLUMNS: list[Column[Trial]] = [
+    Column("planner", lambda trial: trial.planner),
+    figure_column("storages", lambda trial: str(trial.storages)),
+    figure_column("bytes asked", lambda trial: f"{trial.asked:,}"),
+    figure_column("bytes taken", lambda trial: f"{trial.taken:,}"),
+    figure_column("views", lambda trial: str(trial.views)),
+    figure_column("images apart", lambda trial: str(trial.apart)),
+    figure_column("their bytes", lambda trial: f"{trial.apart_bytes:,}"),
+    figure_column("ms", lambda trial: f"{trial.seconds * 1e3:.1f}"),
+    figure_column("accepted?", lambda trial: f"{len(trial.refused)} refused" if trial.refused else "yes"),
+]
 
 MOST = 3
 """Refusals of a plan that are shown; the others are counted."""
@@ -16,20 +29,9 @@ MOST = 3
 
 def show(trials: Sequence[Trial], device: str, file: IO[str]) -> None:
     """Print a line for each plan, and what was refused."""
-    from rich import box
-    from rich.table import Table
-
     console = open_console(file)
     console.print(f"allocated on {device}, storages and views of tensors together with those left alone:", markup=False)
-    table = Table(box=box.SIMPLE_HEAD)
-    table.add_column("planner", no_wrap=True)
-    for name in ("storages", "bytes asked", "bytes taken", "views", "images apart", "their bytes", "ms", "accepted?"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for trial in trials:
-        figures = [f"{trial.asked:,}", f"{trial.taken:,}", str(trial.views), str(trial.apart), f"{trial.apart_bytes:,}"]
-        said = "yes" if not trial.refused else f"{len(trial.refused)} refused"
-        table.add_row(trial.planner, str(trial.storages), *figures, f"{trial.seconds * 1e3:.1f}", said)
-    console.print(table)
+    console.print(make_table(COLUMNS, trials))
     for trial in trials:
         for refusal in trial.refused[:MOST]:
             whose = "" if refusal.planned else " (left alone by every planner)"

@@ -11,6 +11,7 @@ from ...base.json_io import write_text
 from ...findings import Finding, Severity, rank
 from ...results import finding_text
 from ...results.plain_text import allow_lines
+from . import kernel_columns as columns
 from . import offload_text
 from .text import output_line, plan_line
 
@@ -111,16 +112,12 @@ def _list(sentences: Iterable[str]) -> str:
 
 
 def _kernels(kernels: Iterable[KernelReport]) -> str:
-    names = ("kernel", "launches", "ms", "max abs", "max ulp", "worst at", "errors", "warnings", "golden")
+    figures = [columns.LAUNCHES, columns.SECONDS, *columns.DIFFERENCES, columns.ERRORS, columns.WARNINGS]
     rows = []
     for kernel in kernels:
-        judged = [f"{kernel.max_abs:.2e}", str(kernel.max_ulp)] if kernel.compared else ["", ""]
-        worst = ",".join(map(str, kernel.worst_index)) if kernel.max_abs else ""
-        figures = [str(kernel.launches), f"{kernel.seconds * 1e3:.2f}", *judged, worst]
-        figures += [str(count or "") for count in (kernel.errors, kernel.warnings)]
-        cells = "".join(f'<td class="n">{escape(figure)}</td>' for figure in figures)
+        cells = "".join(f'<td class="n">{escape(column.show(kernel))}</td>' for column in figures)
         rows.append(
             f'<tr><td><code>{escape(kernel.name)}</code></td>{cells}<td class="{kernel.status}">{kernel.status}</td></tr>'
         )
-    heads = "".join(f"<th>{name}</th>" for name in names)
+    heads = "".join(f"<th>{column.title}</th>" for column in (columns.NAME, *figures, columns.STATUS))
     return f'<div class="scroll"><table><thead><tr>{heads}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import IO, TYPE_CHECKING
+from typing import IO
 
 from ...findings import Finding, Severity, rank
 from ...results import finding_text
-from ...results.model import KernelReport, OutputReport, PeerReport, Report, ScopeSummary
+from ...results.model import KernelReport, OutputReport, Report, ScopeSummary
 from ...results.plain_text import allow_lines
 from ..console import open_console
-from . import explain, offload_text
+from ..table import Column, make_table
+from . import explain, kernel_columns, offload_text
 from .unproven import unproven_lines
 
-if TYPE_CHECKING:
-    from rich.table import Table
-
 STYLE = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.NOTE: "dim"}
-STATUS_STYLE = {"ok": "green", "wrong": "bold red", "vacuous": "yellow", "part": "", "unchecked": "yellow"}
 SHOWN = 3
 """Tensors named for each reason; the JSON has them all."""
 
@@ -29,7 +26,7 @@ def show(report: Report, file: IO[str], notes: bool = False, explained: bool = F
 
     console = open_console(file)
     if report.kernels:
-        console.print(kernel_table(report))
+        console.print(make_table(_kernel_columns(report), report.kernels))
     for line in offload_text.lines(report):
         console.print(line, soft_wrap=True, markup=False)
     for output in report.outputs:
@@ -74,48 +71,18 @@ def _show_explained(report: Report, findings: Sequence[Finding], file: IO[str]) 
     explain.show(placed, sources, file)
 
 
-def kernel_table(report: Report) -> Table:
-    """One row per kernel, in order of first launch."""
-    from rich import box
-    from rich.table import Table
-
+def _kernel_columns(report: Report) -> list[Column[KernelReport]]:
     device_time = any(kernel.device_seconds is not None for kernel in report.kernels)
-    table = Table(box=box.SIMPLE_HEAD, title=None)
-    table.add_column("kernel", overflow="fold")
-    times = ["ms", "device ms"] if device_time else ["ms"]
-    peer = [f"beside {report.compared_with}"] if report.compared_with else []
-    for name in ("launches", *times, "max abs", "max ulp", "worst at", *peer, "findings", "golden"):
-        table.add_column(name, justify="right", no_wrap=name != "worst at")
-    for kernel in report.kernels:
-        status = kernel.status
-        table.add_row(*_cells(kernel, device_time, bool(peer)), _with_style(status, STATUS_STYLE[status]))
-    return table
-
-
-def _cells(kernel: KernelReport, device_time: bool, peer: bool) -> list[str]:
-    cells = [kernel.name, str(kernel.launches), f"{kernel.seconds * 1e3:.2f}"]
-    if device_time:
-        cells.append("" if kernel.device_seconds is None else f"{kernel.device_seconds * 1e3:.2f}")
-    if kernel.compared:
-        cells += [f"{kernel.max_abs:.2e}", str(kernel.max_ulp), ",".join(map(str, kernel.worst_index)) if kernel.max_abs else ""]
-    else:
-        cells += ["", "", ""]
-    if peer:
-        cells.append(_beside(kernel.peer))
-    counts = [(kernel.errors, "error"), (kernel.warnings, "warning")]
-    return [*cells, ", ".join(f"{n} {what}{'s' if n > 1 else ''}" for n, what in counts if n)]
-
-
-def _beside(peer: PeerReport | None) -> str:
-    if peer is None:
-        return ""
-    if peer.differ:
-        return f"{peer.differ} of {peer.compared} differ"
-    return "same bits" if peer.equal == peer.compared else f"{peer.max_ulp} ulp"
-
-
-def _with_style(text: str, style: str) -> str:
-    return f"[{style}]{text}[/]" if style else text
+    return [
+        kernel_columns.NAME,
+        kernel_columns.LAUNCHES,
+        kernel_columns.SECONDS,
+        *([kernel_columns.DEVICE_SECONDS] if device_time else []),
+        *kernel_columns.DIFFERENCES,
+        *([kernel_columns.beside(report.compared_with)] if report.compared_with else []),
+        kernel_columns.FINDINGS,
+        kernel_columns.STATUS,
+    ]
 
 
 def output_line(output: OutputReport) -> str:

@@ -6,11 +6,25 @@ from collections import Counter
 from typing import IO, TYPE_CHECKING
 
 from ..console import open_console, teller
+from ..table import Column, make_table, text_column
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from ...compiler.explain.scopes import ScopeCopy, ScopeReport, TensorScope
+
+
+def _list_wishes(tensor: TensorScope) -> str:
+    return "; ".join(f"{wish.consumer}: {wish.scope.removeprefix('global.')}" for wish in tensor.wishes)
+
+
+COLUMNS: list[Column[TensorScope]] = [
+    text_column("tensor", lambda tensor: tensor.name),
+    text_column("of", lambda tensor: tensor.producer),
+    text_column("shape", lambda tensor: "x".join(tensor.shape)),
+    text_column("dtype", lambda tensor: tensor.dtype),
+    text_column("asked for", _list_wishes),
+    text_column("scope", lambda tensor: tensor.scope.removeprefix("global.")),
+    text_column("why a buffer", lambda tensor: tensor.why),
+]
 
 
 def show(report: ScopeReport, file: IO[str], everything: bool = False) -> None:
@@ -23,7 +37,7 @@ def show(report: ScopeReport, file: IO[str], everything: bool = False) -> None:
     say(f"{results} results of calls after fusion: {results - buffers} textures, {buffers} buffers")
     shown = [tensor for tensor in report.tensors if everything or tensor.scope != "global" or tensor.contested]
     if shown:
-        console.print(table(shown))
+        console.print(make_table(COLUMNS, shown, pad_edge=False))
     if len(shown) < len(report.tensors):
         say(f"{len(report.tensors) - len(shown)} more tensors in buffers (--all lists them):")
         for reason, count in Counter(
@@ -42,18 +56,3 @@ def show(report: ScopeReport, file: IO[str], everything: bool = False) -> None:
 def copy_line(copy: ScopeCopy) -> str:
     shape = "x".join(copy.shape)
     return f"{copy.source} ({shape}) {copy.origin} -> {copy.to}, as {copy.name}, for {', '.join(copy.readers) or 'the result'}"
-
-
-def table(tensors: list[TensorScope]) -> Table:
-    """One line for each tensor: its type, the scopes its consumers ask for, and the scope it gets."""
-    from rich import box
-    from rich.table import Table
-
-    made = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for title in ("tensor", "of", "shape", "dtype", "asked for", "scope", "why a buffer"):
-        made.add_column(title, overflow="fold")
-    for tensor in tensors:
-        asked = "; ".join(f"{wish.consumer}: {wish.scope.removeprefix('global.')}" for wish in tensor.wishes)
-        scope = tensor.scope.removeprefix("global.")
-        made.add_row(tensor.name, tensor.producer, "x".join(tensor.shape), tensor.dtype, asked, scope, tensor.why)
-    return made

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..markdown import cell, table
-from .text import FIGURES, figures, line, summary
+from ..markdown import cell
+from ..table import list_markdown_lines
+from .text import COLUMNS, line, summary
 
 if TYPE_CHECKING:
     from ...sweep.run import Sweep
@@ -18,17 +19,13 @@ def text(sweep: Sweep) -> str:
     """The table, why cases came to no verdict, errors."""
     from . import findings
 
-    rows = [
-        [*map(cell, (case.model, case.device, case.target, result.outcome.status)), *figures(result)]
-        for case, result in sweep.results
-    ]
     said = [line(case, result) for case, result in sweep.results if result.outcome.status not in ("ok", "findings")]
     errors = sorted(findings.findings(sweep), key=lambda finding: -finding.severity)
     for finding in errors:
         where = f"{finding.file}: kernel {finding.kernel}" if finding.kernel else finding.file
         said.append(f"{finding.severity}: {finding.kind.label}: {where}: {finding.message}")
     lines = ["### Checks on simulated Adreno GPUs", "", cell(summary(sweep)), ""]
-    lines += table(["model", "device", "target", "result", *FIGURES], rows, texts=4)
+    lines += list_markdown_lines(COLUMNS, sweep.results)
     lines += ["", *(f"* {cell(sentence)}" for sentence in said[:MOST])]
     lines += [f"* and {len(said) - MOST} more"] if len(said) > MOST else []
     return "\n".join(lines) + "\n"

@@ -2,16 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import IO, TYPE_CHECKING
 
 from ..console import open_console
+from ..table import Column, figure_column, make_table, text_column
 
 if TYPE_CHECKING:
-    from ...sweep.case import Case, Result
+    from ...sweep.case import Case, Outcome, Result
     from ...sweep.run import Sweep
 
-FIGURES = ("kernels", "errors", "warnings", "max ulp", "plan bytes", "ratio", "s")
 STYLE = {"ok": "green", "unsupported": "yellow"}
+
+
+def _if_reported(title: str, show: Callable[[Outcome], str]) -> Column[tuple[Case, Result]]:
+    """A figure of the report, empty where there is none."""
+    return figure_column(title, lambda row: show(row[1].outcome) if row[1].outcome.kernels else "")
+
+
+def _ratio(plan: Mapping[str, int]) -> float:
+    return plan["planned"] / max(plan["live_lower_bound"], 1)
+
+
+COLUMNS: list[Column[tuple[Case, Result]]] = [
+    text_column("model", lambda row: row[0].model),
+    text_column("device", lambda row: row[0].device),
+    text_column("target", lambda row: row[0].target),
+    text_column("result", lambda row: row[1].outcome.status, style=lambda row: STYLE.get(row[1].outcome.status, "bold red")),
+    _if_reported("kernels", lambda outcome: f"{outcome.checked} of {outcome.kernels}"),
+    _if_reported("errors", lambda outcome: str(outcome.errors)),
+    _if_reported("warnings", lambda outcome: str(outcome.warnings)),
+    _if_reported("max ulp", lambda outcome: str(outcome.max_ulp)),
+    _if_reported("plan bytes", lambda outcome: f"{outcome.plan['planned']:,}" if outcome.plan else ""),
+    _if_reported("ratio", lambda outcome: f"{_ratio(outcome.plan):.3f}" if outcome.plan else ""),
+    figure_column("s", lambda row: f"{row[1].outcome.seconds:.1f}"),
+]
 
 
 def line(case: Case, result: Result) -> str:
@@ -23,20 +48,8 @@ def line(case: Case, result: Result) -> str:
 
 def show(sweep: Sweep, file: IO[str]) -> None:
     """Print the table, why cases did not come to a verdict, and the sum."""
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
     console = open_console(file)
-    table = Table(box=box.SIMPLE_HEAD)
-    for name in ("model", "device", "target", "result"):
-        table.add_column(name, overflow="fold")
-    for name in FIGURES:
-        table.add_column(name, justify="right", no_wrap=True)
-    for case, result in sweep.results:
-        status = Text(result.outcome.status, style=STYLE.get(result.outcome.status, "bold red"))
-        table.add_row(case.model, case.device, case.target, status, *figures(result))
-    console.print(table)
+    console.print(make_table(COLUMNS, sweep.results))
     for case, result in sweep.results:
         if result.outcome.status not in ("ok", "findings"):
             console.print(line(case, result), soft_wrap=True, markup=False)
@@ -48,15 +61,3 @@ def summary(sweep: Sweep) -> str:
     counts = ", ".join(f"{count} {status}" for status, count in sweep.counts().items() if count)
     resumed = sum(result.resumed for _, result in sweep.results)
     return f"{len(sweep.results)} cases: {counts or 'none'}{f'; {resumed} of them done before' if resumed else ''}"
-
-
-def figures(result: Result) -> list[str]:
-    """The cells of FIGURES, empty where there is no report."""
-    outcome = result.outcome
-    seconds = f"{outcome.seconds:.1f}"
-    if not outcome.kernels:
-        return ["", "", "", "", "", "", seconds]
-    plan = outcome.plan
-    sizes = [f"{plan['planned']:,}", f"{plan['planned'] / max(plan['live_lower_bound'], 1):.3f}"] if plan else ["", ""]
-    counts = [str(outcome.errors), str(outcome.warnings), str(outcome.max_ulp)]
-    return [f"{outcome.checked} of {outcome.kernels}", *counts, *sizes, seconds]

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import IO, TYPE_CHECKING
 
 from ..console import open_console, teller
+from ..table import Column, make_table, text_column
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from ...compiler.tuning.report import TaskReport, Trial, TuneReport
 
 
@@ -25,24 +24,23 @@ def show(report: TuneReport, file: IO[str], everything: bool = False) -> None:
         say(f"{', '.join(task.functions)}: {task.operator} on {', '.join(task.shapes)}")
         shown = [trial for trial in task.trials if everything or not trial.accepted or trial == task.best]
         if shown:
-            console.print(table(shown, task, report))
+            console.print(make_table(_columns(task, report), shown, pad_edge=False))
         say(summary(task, report))
     say("")
     say(f"{'ok' if report.ok else 'failed: a task has no accepted candidate'}; apply with: check MODEL --tuned {report.folder}")
 
 
-def table(trials: list[Trial], task: TaskReport, report: TuneReport) -> Table:
-    """One line per candidate."""
-    from rich import box
-    from rich.table import Table
+def _columns(task: TaskReport, report: TuneReport) -> list[Column[Trial]]:
+    def verdict(trial: Trial) -> str:
+        return ("best" if trial == task.best else "ok") if trial.accepted else f"{trial.stage}: {trial.reason}"
 
-    made = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for title in ("", "variant", "tiles, unroll", rank_title(report), "accepted, or why not"):
-        made.add_column(title, overflow="fold", justify="right" if title == "" else "left")
-    for trial in trials:
-        said = ("best" if trial == task.best else "ok") if trial.accepted else f"{trial.stage}: {trial.reason}"
-        made.add_row(str(trial.number), trial.variant, " ".join(trial.decisions), rank_text(trial.rank, report), _escape(said))
-    return made
+    return [
+        Column("", lambda trial: str(trial.number), right=True, breaks=True),
+        text_column("variant", lambda trial: trial.variant),
+        text_column("tiles, unroll", lambda trial: " ".join(trial.decisions)),
+        text_column(rank_title(report), lambda trial: rank_text(trial.rank, report)),
+        text_column("accepted, or why not", verdict),
+    ]
 
 
 def rank_title(report: TuneReport) -> str:
@@ -68,7 +66,3 @@ def summary(task: TaskReport, report: TuneReport) -> str:
     worth = "" if report.timed else " (static cost, unverified against hardware)"
     best, default = rank_text(task.best.rank, report), rank_text(task.default, report)
     return f"{counts}; best {best}, default schedule {default}: {times}x{worth}"
-
-
-def _escape(text: str) -> str:
-    return text.replace("[", "\\[")

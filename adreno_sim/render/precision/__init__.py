@@ -1,0 +1,1 @@
+"""Errors of layers in narrow types."""
