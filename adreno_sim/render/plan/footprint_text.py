@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import IO, TYPE_CHECKING
 
-from ..console import open_console
+from ..console import open_console, teller
 from ..table import Column, figure_column, make_table
 from . import graph_plan_text
 
@@ -35,28 +35,29 @@ dense + ... + item size = bytes; pages come on top (the pool rounds each storage
 def show(footprint: Footprint, file: IO[str], budget: int | None = None) -> None:
     """Print the comparison."""
     console = open_console(file)
+    say = teller(console)
     problem = footprint.problem
-    console.print(f"{footprint.source}: {len(problem.items)} tensors to place; {footprint.rule}", soft_wrap=True, markup=False)
-    console.print(f"live lower bound {problem.lower_bound():,} bytes", soft_wrap=True, markup=False)
+    say(f"{footprint.source}: {len(problem.items)} tensors to place; {footprint.rule}")
+    say(f"live lower bound {problem.lower_bound():,} bytes")
     console.print(make_table(_columns(budget), footprint.planned_rows))
     console.print(LEGEND, soft_wrap=True, markup=False, style="dim")
     if footprint.plan is not None:
-        console.print(outside_line(footprint), soft_wrap=True, markup=False)
+        say(outside_line(footprint))
     for line in graph_plan_text.lines(footprint.graphs):
-        console.print(line, soft_wrap=True, markup=False)
+        say(line)
     for finding in footprint.findings[:MOST_CHANGES]:
-        console.print(f"{finding.severity}: as compiled: {finding.kind.label}: {finding.message}", soft_wrap=True, markup=False)
+        say(f"{finding.severity}: as compiled: {finding.kind.label}: {finding.message}")
     if len(footprint.findings) > MOST_CHANGES:
-        console.print(f"{len(footprint.findings) - MOST_CHANGES} more findings (--json has them all)", markup=False)
+        say(f"{len(footprint.findings) - MOST_CHANGES} more findings (--json has them all)")
     for row in footprint.rows:
         known = row.planner == "as compiled"  # the audit has said it, with more about the tensors
         for sentence in (row.note, *(() if known else row.violations[:3])):
             if sentence:
-                console.print(f"{row.planner}: {sentence}", soft_wrap=True, markup=False)
+                say(f"{row.planner}: {sentence}")
         if len(row.violations) > 3 and not known:
-            console.print(f"{row.planner}: {len(row.violations) - 3} more like these", soft_wrap=True, markup=False)
+            say(f"{row.planner}: {len(row.violations) - 3} more like these")
         if row.skipped:
-            console.print(f"not planned: {row.planner}: {row.skipped}", soft_wrap=True, markup=False)
+            say(f"not planned: {row.planner}: {row.skipped}")
 
 
 def _columns(budget: int | None) -> list[Column[Row]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import IO, TYPE_CHECKING
 
-from ..console import open_console
+from ..console import open_console, teller
 from ..table import Column, figure_column, make_table
 
 if TYPE_CHECKING:
@@ -30,11 +30,12 @@ MOST = 3
 def show(trials: Sequence[Trial], device: str, file: IO[str]) -> None:
     """Print a line for each plan, and what was refused."""
     console = open_console(file)
-    console.print(f"allocated on {device}, storages and views of tensors together with those left alone:", markup=False)
+    say = teller(console)
+    say(f"allocated on {device}, storages and views of tensors together with those left alone:")
     console.print(make_table(COLUMNS, trials))
     for trial in trials:
         for refusal in trial.refused[:MOST]:
             whose = "" if refusal.planned else " (left alone by every planner)"
-            console.print(f"{trial.planner}: {refusal.what}{whose}: {refusal.message}", soft_wrap=True, markup=False)
+            say(f"{trial.planner}: {refusal.what}{whose}: {refusal.message}")
         if len(trial.refused) > MOST:
-            console.print(f"{trial.planner}: {len(trial.refused) - MOST} more refused", markup=False)
+            say(f"{trial.planner}: {len(trial.refused) - MOST} more refused")

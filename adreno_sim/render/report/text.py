@@ -10,7 +10,7 @@ from ...findings import Finding, Severity, rank
 from ...results import finding_text
 from ...results.model import KernelReport, OutputReport, Report, ScopeSummary
 from ...results.plain_text import allow_lines
-from ..console import open_console
+from ..console import open_console, teller
 from ..table import Column, make_table
 from . import explain, kernel_columns, offload_text
 from .unproven import unproven_lines
@@ -25,21 +25,22 @@ def show(report: Report, file: IO[str], notes: bool = False, explained: bool = F
     from rich.text import Text
 
     console = open_console(file)
+    say = teller(console)
     if report.kernels:
         console.print(make_table(_kernel_columns(report), report.kernels))
     for line in offload_text.lines(report):
-        console.print(line, soft_wrap=True, markup=False)
+        say(line)
     for output in report.outputs:
-        console.print(output_line(output), soft_wrap=True, markup=False)
+        say(output_line(output))
     if report.plan is not None:
-        console.print(plan_line(report), soft_wrap=True, markup=False)
+        say(plan_line(report))
     if report.scopes is not None:
-        console.print(scope_line(report.scopes), soft_wrap=True, markup=False)
+        say(scope_line(report.scopes))
     for function, schedule in report.tuned.items():
-        console.print(f"tuned {function}: {schedule}", soft_wrap=True, markup=False)
+        say(f"tuned {function}: {schedule}")
     if any(kernel.accesses for kernel in report.kernels):
-        console.print(access_line(report), soft_wrap=True, markup=False)
-    console.print(_timing_line(report), soft_wrap=True, markup=False)
+        say(access_line(report))
+    say(_timing_line(report))
     shown = [finding for finding in sorted(report.findings, key=rank) if notes or finding.severity is not Severity.NOTE]
     if explained:
         _show_explained(report, shown, file)
@@ -47,19 +48,19 @@ def show(report: Report, file: IO[str], notes: bool = False, explained: bool = F
         head, *rest = finding_text.lines(finding)
         console.print(Text(head, style=STYLE[finding.severity]), soft_wrap=True)
         for line in rest:
-            console.print(line, soft_wrap=True, markup=False)
+            say(line)
     hidden = report.count(Severity.NOTE)
     if hidden and not notes:
-        console.print(f"{hidden} note{'s' if hidden > 1 else ''} not shown (--notes)", markup=False)
+        say(f"{hidden} note{'s' if hidden > 1 else ''} not shown (--notes)")
     for kernel, accesses in report.unproven.items():
         for line in unproven_lines(kernel, accesses, report.sources.get(kernel, "")):
-            console.print(line, soft_wrap=True, markup=False)
+            say(line)
     for line in allow_lines(report.allowed, report.expired):
-        console.print(line, soft_wrap=True, markup=False)
+        say(line)
     if report.reproduction:
-        console.print(f"reproduction: {report.reproduction}", soft_wrap=True, markup=False)
+        say(f"reproduction: {report.reproduction}")
     for sentence in report.unchecked:
-        console.print(f"not checked: {sentence}", soft_wrap=True, markup=False)
+        say(f"not checked: {sentence}")
     style = "bold green" if report.ok else "bold red"
     console.print(Text(report.verdict, style=style), soft_wrap=True)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import IO, TYPE_CHECKING
 
-from ..console import open_console
+from ..console import open_console, teller
 from ..table import Column, figure_column, make_table, text_column
 
 if TYPE_CHECKING:
@@ -49,11 +49,12 @@ def line(case: Case, result: Result) -> str:
 def show(sweep: Sweep, file: IO[str]) -> None:
     """Print the table, why cases did not come to a verdict, and the sum."""
     console = open_console(file)
+    say = teller(console)
     console.print(make_table(COLUMNS, sweep.results))
     for case, result in sweep.results:
         if result.outcome.status not in ("ok", "findings"):
-            console.print(line(case, result), soft_wrap=True, markup=False)
-    console.print(summary(sweep), soft_wrap=True, markup=False)
+            say(line(case, result))
+    say(summary(sweep))
 
 
 def summary(sweep: Sweep) -> str:
