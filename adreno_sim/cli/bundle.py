@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from . import cache, options
+from .output import refuse_unwritable
 
 
 def add(commands: Any) -> None:
@@ -32,7 +33,6 @@ def add(commands: Any) -> None:
 def _bundle(args: argparse.Namespace) -> int:
     from ..base import progress
     from ..base.errors import AdrenoSimError
-    from .output import refuse_unwritable
 
     if Path(args.output).suffix != ".asim":
         raise AdrenoSimError(f"-o {args.output}: expected a name that ends in .asim, by which other commands know bundles")

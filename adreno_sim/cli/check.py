@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..base import isolation
 from . import cache
 from . import options as cli_options
-from .output import add_outputs, refuse_unwritable, report_stream, write_outputs
+from .output import add_outputs, refuse_unwritable, report_stream, write_data, write_outputs
 
 if TYPE_CHECKING:
     from ..results.model import Report
@@ -137,15 +137,11 @@ def _check_isolated(args: argparse.Namespace) -> int:
 
 def write_report(report: Report, args: argparse.Namespace) -> None:
     """Print the report, and write it to every file that the options name."""
-    from ..base import json_io
     from ..render.report import html, text
     from ..results import encode
 
     text.show(report, report_stream(args), args.notes, getattr(args, "explain", False))
-    if args.json == "-":
-        json_io.print_json(encode.report_to_json(report), sys.stdout)
-    elif args.json:
-        json_io.write_json(args.json, encode.report_to_json(report))
+    write_data(args, lambda: encode.report_to_json(report))
     if args.html:
         html.write_html(args.html, report)
     sources = {f"{name}.cl": source for name, source in report.sources.items()}

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import argparse
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Any
+
+from .output import refuse_unwritable, write_data
 
 if TYPE_CHECKING:
     from ..profiles.profile import Profile
@@ -39,23 +42,18 @@ def add(commands: Any) -> None:
 
 
 def _devices(args: argparse.Namespace) -> int:
-    from ..base import json_io
     from ..render.devices import listing, profile_text
-    from .output import refuse_unwritable
 
     refuse_unwritable(args.json)
     if args.profile is None:
         found = listing.collect()
-        data, show = listing.to_json(found), lambda: listing.show(found, sys.stdout)
+        encode, show = partial(listing.to_json, found), partial(listing.show, found)
     else:
         profile = load_profile(args.profile)
-        data, show = profile_text.to_json(profile), lambda: profile_text.show(profile, sys.stdout)
-    if args.json == "-":
-        json_io.print_json(data, sys.stdout)
-        return 0
-    show()
-    if args.json:
-        json_io.write_json(args.json, data)
+        encode, show = partial(profile_text.to_json, profile), partial(profile_text.show, profile)
+    if args.json != "-":
+        show(sys.stdout)
+    write_data(args, encode)
     return 0
 
 

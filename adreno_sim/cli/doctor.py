@@ -7,6 +7,7 @@ import sys
 from typing import Any
 
 from . import cache
+from .output import refuse_unwritable, report_stream, write_data
 
 EXIT_OK, EXIT_FINDINGS = 0, 1
 
@@ -38,11 +39,9 @@ def add(commands: Any) -> None:
 
 def _doctor(args: argparse.Namespace) -> int:
     from ..backends.open import open_device
-    from ..base import json_io
     from ..base.errors import AdrenoSimError
     from ..compiler.tvm_bridge.versions import import_tvm
     from ..render.doctor import text
-    from .output import refuse_unwritable
 
     refuse_unwritable(args.json)
     import_tvm()  # says first what is wrong with the installation
@@ -61,10 +60,7 @@ def _doctor(args: argparse.Namespace) -> int:
 
     found = examine(open_device(args.device), step, only)
     step("")
-    if args.json and args.json != "-":
-        json_io.write_json(args.json, found.as_json())
-    text.show(found, sys.stderr if args.json == "-" else sys.stdout)
-    if args.json == "-":
-        json_io.print_json(found.as_json(), sys.stdout)
+    write_data(args, found.as_json)
+    text.show(found, report_stream(args))
     failed = not found.ok or (args.strict and bool(found.present))
     return EXIT_FINDINGS if failed else EXIT_OK

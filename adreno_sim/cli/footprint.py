@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ..base import isolation
 from ..base.pitch_rules import PITCH_RULES
 from . import options as cli_options
+from .output import refuse_unwritable, report_stream
 
 if TYPE_CHECKING:
     from ..compiler.artifact.memory_plan import MemoryPlan
@@ -109,7 +110,6 @@ def _footprint(args: argparse.Namespace) -> int:
     from ..compiler.plan.difference import read_old
     from ..compiler.plan.footprint import measure, planner_names
     from ..compiler.plan.graphs import graph_plans
-    from .output import refuse_unwritable
 
     files = [args.json, args.markdown, args.plan_json, args.html, args.svg, args.png]
     for file in files:
@@ -243,7 +243,7 @@ def _show(footprint: Footprint, args: argparse.Namespace, old: Any, trials: Sequ
     change = None if old is None else difference(old, footprint)
     if args.markdown:
         footprint_markdown.write_markdown(args.markdown, footprint, change)
-    file = sys.stderr if args.json == "-" else sys.stdout
+    file = report_stream(args)
     footprint_text.show(footprint, file, args.budget)
     if change is not None:
         footprint_text.show_difference(change, file)
@@ -276,5 +276,5 @@ def _judge(footprint: Footprint, args: argparse.Namespace, trials: Sequence[Tria
         if t.planner_refusals and t.planner in good
     ]
     for failure in failures:
-        print(f"failed: {failure}", file=sys.stderr if args.json == "-" else sys.stdout)
+        print(f"failed: {failure}", file=report_stream(args))
     return EXIT_FINDINGS if failures else EXIT_OK

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import cache
-from .output import add_outputs, report_stream, write_outputs
+from .output import add_outputs, refuse_unwritable, report_stream, write_data, write_outputs
 
 if TYPE_CHECKING:
     from ..device.inspection import Inside
@@ -71,7 +71,6 @@ def _kernel(args: argparse.Namespace) -> int:
     from ..base.allow import find_config
     from ..launch_spec.read import read_launch
     from ..launch_spec.run import run_launch
-    from .output import refuse_unwritable
 
     for file in (args.json, args.sarif):
         refuse_unwritable(file)
@@ -110,13 +109,8 @@ def _inside(args: argparse.Namespace) -> Inside | None:
 
 
 def _write(report: LaunchReport, args: argparse.Namespace) -> None:
-    from ..base import json_io
     from ..render.launch import encode, text
 
     text.show(report, report_stream(args), args.explain)
-    data = encode.to_json(report)
-    if args.json == "-":
-        json_io.print_json(data, sys.stdout)
-    elif args.json:
-        json_io.write_json(args.json, data)
+    write_data(args, lambda: encode.to_json(report))
     write_outputs(args, report.findings, report.allowed)

@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from ..base.pitch_rules import PITCH_RULES
+from .output import refuse_unwritable, write_data
 
 if TYPE_CHECKING:
     from ..base.specs import ImageSpec
@@ -73,7 +74,6 @@ def _layout(args: argparse.Namespace) -> int:
     from ..image import layout_svg
     from ..render.layout import text as layout_text
     from .devices import load_profile
-    from .output import refuse_unwritable
 
     for file in (args.json, args.svg):
         refuse_unwritable(file)
@@ -81,12 +81,9 @@ def _layout(args: argparse.Namespace) -> int:
     profile = load_profile(args.profile)
     coordinates = [_coordinate(args.kind, text) for text in args.at]
     shown = layout_text.LayoutReport.of(spec, profile, args.rule, coordinates, args.byte)
-    if args.json == "-":
-        json_io.print_json(layout_text.to_json(shown), sys.stdout)
-    else:
+    if args.json != "-":
         layout_text.show(shown, sys.stdout)
-    if args.json not in (None, "-"):
-        json_io.write_json(args.json, layout_text.to_json(shown))
+    write_data(args, lambda: layout_text.to_json(shown))
     if args.svg:
         title = f"{spec.kind} {spec.order} {spec.channel_type} on {profile.name} ({shown.rule})"
         json_io.write_text(args.svg, layout_svg(shown.layouts[shown.rule], title))

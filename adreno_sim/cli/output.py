@@ -1,10 +1,11 @@
-"""Files that commands write: refused before the work where they cannot be written; SARIF and annotations of any findings."""
+"""Files that commands write: refused before the work where they cannot be written; JSON; SARIF and annotations of findings."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -30,6 +31,16 @@ def add_outputs(parser: argparse.ArgumentParser) -> None:
 def report_stream(args: argparse.Namespace) -> TextIO:
     """Where the report for people goes: to standard error if standard output holds something for a tool."""
     return sys.stderr if args.json == "-" or getattr(args, "dump", None) else sys.stdout
+
+
+def write_data(args: argparse.Namespace, encode: Callable[[], dict[str, Any]]) -> None:
+    """Write what `encode` returns as JSON where --json says: to a file, or to standard output for "-"; nowhere without it."""
+    from ..base.json_io import plain_json, print_json, write_json
+
+    if args.json == "-":
+        print_json(plain_json(encode()), sys.stdout)
+    elif args.json:
+        write_json(args.json, plain_json(encode()))
 
 
 def write_outputs(args: argparse.Namespace, findings: Any, allowed: Any, sources: Any = None) -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import Any
 
 from . import cache, options
+from .output import refuse_unwritable, report_stream, write_data
 
 EXIT_OK, EXIT_FINDINGS = 0, 1
 
@@ -54,10 +54,8 @@ def _runs(text: str) -> int:
 
 def _precision(args: argparse.Namespace) -> int:
     from ..backends.open import open_device
-    from ..base import json_io
     from ..compiler.precision.report import precision
     from ..render.precision import text
-    from .output import refuse_unwritable
 
     for file in (args.json, args.save):
         refuse_unwritable(file)
@@ -68,12 +66,9 @@ def _precision(args: argparse.Namespace) -> int:
     )  # fmt: skip
     if args.save and compiled is not None:
         compiled.save(args.save)
-    if args.json and args.json != "-":
-        json_io.write_json(args.json, json_io.plain_json(report.as_json()))
-    file = sys.stderr if args.json == "-" else sys.stdout
+    write_data(args, report.as_json)
+    file = report_stream(args)
     text.show(report, file)
     if args.save and compiled is None:
         print(f"nothing was written to {args.save}", file=file)
-    if args.json == "-":
-        json_io.print_json(json_io.plain_json(report.as_json()), sys.stdout)
     return EXIT_OK if report.ok else EXIT_FINDINGS

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import Any
+
+from .output import report_stream
 
 DETAILS = """\
 DIR gets kernel.cl, launch.toml, the arguments and, for a wrong value, what was expected: a whole bug report.
@@ -42,5 +43,5 @@ def _reproduce(args: argparse.Namespace) -> int:
     write_report(report, args)
     if not report.reproduction:
         what = f"no launch of kernel {args.kernel} failed" if args.kernel else "no launch failed"
-        print(f"{what}: nothing was written to {args.to}", file=sys.stderr if args.json == "-" else sys.stdout)
+        print(f"{what}: nothing was written to {args.to}", file=report_stream(args))
     return report.exit_code

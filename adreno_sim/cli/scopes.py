@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import Any
 
 from . import options
+from .output import refuse_unwritable, report_stream, write_data
 
 EXIT_OK, EXIT_FINDINGS = 0, 1
 
@@ -45,10 +45,8 @@ def add(commands: Any) -> None:
 
 def _scopes(args: argparse.Namespace) -> int:
     from ..backends.open import open_device
-    from ..base import json_io
     from ..compiler.explain.scopes import scope_stages, script
     from ..render.scopes import html, text
-    from .output import refuse_unwritable
 
     if args.stage is not None:
         options.refuse(args, ("--all", "--html", "--json"), "is for the report; --stage prints a module instead")
@@ -66,9 +64,6 @@ def _scopes(args: argparse.Namespace) -> int:
         return EXIT_OK
     if args.html:
         html.write_html(args.html, report)
-    if args.json and args.json != "-":
-        json_io.write_json(args.json, report.as_json())
-    text.show(report, sys.stderr if args.json == "-" else sys.stdout, args.all)
-    if args.json == "-":
-        json_io.print_json(report.as_json(), sys.stdout)
+    write_data(args, report.as_json)
+    text.show(report, report_stream(args), args.all)
     return EXIT_OK if report.ok else EXIT_FINDINGS

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..base import isolation
 from . import cache, options
+from .output import refuse_unwritable, report_stream, write_data
 
 if TYPE_CHECKING:
     from ..sweep.run import Sweep
@@ -74,7 +75,6 @@ def _sweep(args: argparse.Namespace) -> int:
     from ..sweep.case import cases
     from ..sweep.run import sweep
     from ..sweep.store import Store
-    from .output import refuse_unwritable
 
     if args.scheduler:
         options.refuse(args, ("--jobs",), "is for this machine; a Dask scheduler runs as many as its workers have threads")
@@ -84,7 +84,6 @@ def _sweep(args: argparse.Namespace) -> int:
     devices = devices_of(args.profiles)
     _refuse(args, devices)
     todo = cases(args.models, devices, _split(args.targets) or [str(CompileOptions().target)], _options(args))
-    shown = sys.stderr if args.json == "-" else sys.stdout
     done = sweep(
         todo,
         Store(Path(args.results)),
@@ -95,7 +94,7 @@ def _sweep(args: argparse.Namespace) -> int:
         retry=args.retry,
         told=lambda case, result: print(sweep_text.line(case, result), file=sys.stderr, flush=True),
     )
-    sweep_text.show(done, shown)
+    sweep_text.show(done, report_stream(args))
     _write(done, args)
     return done.exit_code
 
@@ -106,12 +105,9 @@ def _write(done: Sweep, args: argparse.Namespace) -> None:
     from ..render.report import sarif
     from ..render.sweep import findings, markdown
 
-    if args.json == "-":
-        json_io.print_json(done.as_json(), sys.stdout)
-    elif args.json:
-        json_io.write_json(args.json, done.as_json())
+    write_data(args, done.as_json)
     if args.annotations:
-        print(*findings.annotation_lines(done), sep="\n", file=sys.stderr if args.json == "-" else sys.stdout)
+        print(*findings.annotation_lines(done), sep="\n", file=report_stream(args))
     if args.sarif:
         json_io.write_json(args.sarif, sarif.to_sarif(findings.findings(done)))
     if args.code_quality:

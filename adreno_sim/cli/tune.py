@@ -7,6 +7,7 @@ import sys
 from typing import Any
 
 from . import cache, options
+from .output import refuse_unwritable, report_stream, write_data
 
 EXIT_OK, EXIT_FINDINGS = 0, 1
 
@@ -52,10 +53,8 @@ def add(commands: Any) -> None:
 
 
 def _tune(args: argparse.Namespace) -> int:
-    from ..base import json_io
     from ..compiler.tuning.search import tune
     from ..render.tuning import text
-    from .output import refuse_unwritable
 
     refuse_unwritable(args.json)
     only = tuple(name for name in args.only.split(",") if name)
@@ -64,11 +63,8 @@ def _tune(args: argparse.Namespace) -> int:
         **options.given_options(args, "--target", "--pipeline", "--without-fix", "--shape", "--seed"),
         step=_print_trial if sys.stderr.isatty() else lambda _task, _trial: None,
     )  # fmt: skip
-    if args.json and args.json != "-":
-        json_io.write_json(args.json, report.as_json())
-    text.show(report, sys.stderr if args.json == "-" else sys.stdout, args.all)
-    if args.json == "-":
-        json_io.print_json(report.as_json(), sys.stdout)
+    write_data(args, report.as_json)
+    text.show(report, report_stream(args), args.all)
     return EXIT_OK if report.ok else EXIT_FINDINGS
 
 
