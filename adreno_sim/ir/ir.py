@@ -12,6 +12,7 @@ Invariants
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar, Union
@@ -237,8 +238,15 @@ class Instr:
     blocks: list[Block] = field(default_factory=list)
     name: str = ""
 
+    def incoming(self, block: Block) -> Value:
+        """Returns the value of a phi where control comes from `block`."""
+        return self.operands[self.blocks.index(block)]
+
 
 Value = Union[Instr, Param, Const, Global]
+
+TERMINATORS = frozenset(("br", "condbr", "switch", "ret", "unreachable"))
+"""Operations that end a block."""
 
 
 def type_of(value: Value) -> Type:
@@ -264,6 +272,10 @@ class Callee:
 class Block:
     name: str
     instrs: list[Instr] = field(default_factory=list)
+
+    @property
+    def phis(self) -> list[Instr]:
+        return list(itertools.takewhile(lambda instr: instr.op == "phi", self.instrs))
 
     @property
     def terminator(self) -> Instr:

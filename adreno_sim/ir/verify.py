@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from .cfg import predecessors
 from .dominators import Dominators
-from .ir import Block, Const, Function, Global, Instr, Param, Value
+from .ir import TERMINATORS, Block, Const, Function, Global, Instr, Param, Value
 
-TERMINATORS = frozenset(("br", "condbr", "switch", "ret", "unreachable"))
 _SUCCESSORS = {"br": 1, "condbr": 2, "ret": 0, "unreachable": 0}
 
 

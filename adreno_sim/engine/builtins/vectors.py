@@ -144,9 +144,8 @@ def _copy_strided(e: Emitter, instr: ir.Instr, count: str, size: int) -> None:
     before, head, body, done = t.label, t.fresh("copy"), t.fresh("one"), t.fresh("done")
     t.jump(head)
     t.block(head)
-    line = len(t.lines)
-    index = f"%t{next(t.names)}"
-    t.lines.append("")
+    phi = t.open_phi("i64")
+    index = phi.name
     t.branch(t.op(f"icmp ult i64 {index}, {count}"), body, done)
     t.block(body)
     far = t.op(f"mul i64 {index}, {e.value(stride)}")
@@ -158,7 +157,7 @@ def _copy_strided(e: Emitter, instr: ir.Instr, count: str, size: int) -> None:
     bits = ir.Int(8 * size)
     access.emit_store(e, to, bits, access.emit_load(e, origin, bits, 1), 1)
     following = t.op(f"add i64 {index}, 1")
-    t.lines[line] = f"  {index} = phi i64 [ 0, %{before} ], [ {following}, %{t.label} ]"
+    phi.add((0, before), (following, t.label))
     t.jump(head)
     t.block(done)
 

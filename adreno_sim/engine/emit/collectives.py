@@ -66,14 +66,12 @@ class _Combiner:
         end = t.fresh("end")
         t.jump(head)
         t.block(head)
-        lane, acc = f"%t{next(t.names)}", f"%t{next(t.names)}"
-        line = len(t.lines)
-        t.lines += ["", ""]
-        result = body(lane, acc)
-        following = t.op(f"add i64 {lane}, 1")
+        lane, acc = t.open_phi("i64"), t.open_phi(type)
+        result = body(lane.name, acc.name)
+        following = t.op(f"add i64 {lane.name}, 1")
         more = t.op(f"icmp ult i64 {following}, %last")
-        t.lines[line] = f"  {lane} = phi i64 [ %first, %{before} ], [ {following}, %{t.label} ]"
-        t.lines[line + 1] = f"  {acc} = phi {type} [ {start}, %{before} ], [ {result}, %{t.label} ]"
+        lane.add(("%first", before), (following, t.label))
+        acc.add((start, before), (result, t.label))
         t.branch(more, head, end)
         t.block(end)
         return result

@@ -6,28 +6,17 @@ The emitters of single instructions are registered in `INSTRUCTIONS` by their ow
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 from ...ir import ir, llvm_types
 from ...ir.provenance import NULL, Object, ObjectId, Provenance, Ptr, is_pointer
 from ...ir.unsupported import unsupported
 from ..analysis.segments import Segment
 from ..llvm import constants
-from ..llvm.text import Text
+from ..llvm.text import Phi, Text
 from .diagnostic_sites import BENIGN_KINDS, IMMEDIATE_KINDS, DiagnosticSite
 from .event_counters import count_event
 from .instrumentation import Instrumentation
 from .unit import Unit
-
-
-@dataclass(frozen=True)
-class PendingPhi:
-    """A phi with missing edges. Each part has a line in the body, a name and a type."""
-
-    lines: list[int]
-    names: list[str]
-    types: list[str]
-
 
 Instruction = Callable[["Emitter", ir.Instr], None]
 INSTRUCTIONS: dict[str, Instruction] = {}
@@ -68,7 +57,7 @@ class Emitter:
         self.current: ir.Instr | None = None
         self.contracts = unit.spec.contract == "on"
         self.is_nsw: Callable[[ir.Instr], bool] = lambda instr: False
-        self._phis: dict[int, PendingPhi] = {}
+        self._phis: dict[int, list[Phi]] = {}  # the parts of each phi
         self._edges: dict[int, list[tuple[str, list[str]]]] = {}
 
     @property
@@ -284,7 +273,7 @@ class Emitter:
         raise NotImplementedError
 
     def _instruction(self, instr: ir.Instr) -> None:
-        if instr.op in ("br", "condbr", "switch", "ret", "unreachable"):
+        if instr.op in ir.TERMINATORS:
             return
         if instr.op == "phi":
             self._phi(instr)
@@ -295,23 +284,15 @@ class Emitter:
         emitter(self, instr)
 
     def _phi(self, instr: ir.Instr) -> None:
-        types = self.part_types(instr)
-        pending = PendingPhi([], [], types)
-        for _ in types:
-            pending.names.append(f"%t{next(self.body.names)}")
-            pending.lines.append(len(self.body.lines))
-            self.body.lines.append("")
-        self._phis[id(instr)] = pending
+        self._phis[id(instr)] = [self.body.open_phi(type) for type in self.part_types(instr)]
         if id(instr) not in self.slots:  # nothing may stand between phis: slots are written behind the last
-            self.define_parts(instr, pending.names)
+            self.define_parts(instr, [part.name for part in self._phis[id(instr)]])
 
     def _flush_phis(self, segment: Segment) -> None:
         """Stores the phis that have stack slots, after the last phi of the block."""
-        for instr in segment.block.instrs:
-            if instr.op != "phi":
-                return
-            if id(instr) in self.slots:
-                self.define_parts(instr, self._phis[id(instr)].names)
+        for phi in segment.block.phis:
+            if id(phi) in self.slots:
+                self.define_parts(phi, [part.name for part in self._phis[id(phi)]])
 
     def _terminator(self, segment: Segment, polled: set[tuple[Segment, Segment]]) -> None:
         last = segment.block.instrs[-1]
@@ -322,33 +303,35 @@ class Emitter:
         if any((segment, s) in polled for s in segment.successors):
             self.poll(last.loc)
         self._feed_phis(segment)
-        targets = [s.label for s in segment.successors]
+        self.emit_branch(last, [s.label for s in segment.successors])
+
+    def emit_branch(self, last: ir.Instr, labels: list[str]) -> None:
+        """Emits the branch `last` to `labels`, which stand for its targets."""
         if last.op == "br":
-            self.body.jump(targets[0])
+            self.body.jump(labels[0])
         elif last.op == "condbr":
-            self.body.branch(self.value(last.operands[0]), targets[0], targets[1])
+            self.body.branch(self.value(last.operands[0]), labels[0], labels[1])
         else:
             type = llvm_types.spell(last.operands[0].type)
-            cases = " ".join(f"{type} {c}, label %{t}" for c, t in zip(last.cases, targets[1:], strict=True))
-            self.body.do(f"switch {type} {self.value(last.operands[0])}, label %{targets[0]} [ {cases} ]")
+            cases = " ".join(f"{type} {c}, label %{label}" for c, label in zip(last.cases, labels[1:], strict=True))
+            self.body.do(f"switch {type} {self.value(last.operands[0])}, label %{labels[0]} [ {cases} ]")
 
     def poll(self, loc: ir.SourceLoc) -> None:
         """Emits a test of the stop flag, which ends the work-item if set."""
 
     def _feed_phis(self, segment: Segment) -> None:
-        block = segment.block
-        edges = []
-        for successor in segment.successors:
-            for phi in successor.block.instrs:
-                if phi.op != "phi":
-                    break
-                incoming = phi.operands[next(i for i, b in enumerate(phi.blocks) if b is block)]
-                edges.append((phi, self.parts(incoming, like=phi)))
+        phis = [phi for successor in segment.successors for phi in successor.block.phis]
+        edges = [(phi, self.parts(phi.incoming(segment.block), like=phi)) for phi in phis]
         for phi, parts in edges:  # the label only now: loading parts may have begun a block
             self._edges.setdefault(id(phi), []).append((self.body.label, parts))
 
     def _complete_phis(self) -> None:
-        for number, phi in self._phis.items():
-            for part, (line, name, type) in enumerate(zip(phi.lines, phi.names, phi.types, strict=True)):
-                pairs = ", ".join(f"[ {parts[part]}, %{label} ]" for label, parts in self._edges[number])
-                self.body.lines[line] = f"  {name} = phi {type} {pairs}"
+        for number, phis in self._phis.items():
+            complete_phis(phis, self._edges[number])
+
+
+def complete_phis(phis: list[Phi], edges: Iterable[tuple[str, list[str]]]) -> None:
+    """Adds edges to the parts of a phi: each is a label and the operands that come from there, one a part."""
+    for label, operands in edges:
+        for phi, operand in zip(phis, operands, strict=True):
+            phi.add((operand, label))

@@ -133,9 +133,11 @@ class RegionEmitter(Emitter):
         proven = self.unit.spec.proofs != NOTHING
         self.is_nsw = self.unit.is_nsw if proven else find_intervals(self.region.order, Grid.of(self.unit.spec)).is_nsw
         for name in self._counters:
-            self.prologue.lines += [f"  %{name} = alloca i64", f"  store i64 0, ptr %{name}"]
+            self.prologue.do(f"%{name} = alloca i64")
+            self.prologue.do(f"store i64 0, ptr %{name}")
         if self.unit.deferred_checks:  # one flag per run of the region: a register, which LLVM can keep through vectorised loops
-            self.prologue.lines += ["  %sticky = alloca i8", "  store i8 0, ptr %sticky"]
+            self.prologue.do("%sticky = alloca i8")
+            self.prologue.do("store i8 0, ptr %sticky")
         name = f"region.{self.region.number}"
         if self.plan.scheduled:
             head, tail = item_order.emit_item_loop(self)

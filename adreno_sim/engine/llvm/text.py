@@ -2,50 +2,97 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import count
+from collections.abc import Iterator, Sequence
+from itertools import chain, count
 
 UNLIKELY = ", !prof !0"
 """Metadata of branches to code that runs only when something is wrong; `!0` is defined once in every module."""
 
 
+class Phi:
+    """A phi that stands in a text before all its edges are known."""
+
+    def __init__(self, name: str, type: str):
+        self.name = name
+        self.type = type
+        self._edges: list[str] = []
+
+    def add(self, *edges: tuple[str | int, str]) -> None:
+        """Adds edges: an operand, and the label it comes from."""
+        self._edges += [f"[ {operand}, %{label} ]" for operand, label in edges]
+
+    def __str__(self) -> str:
+        return f"  {self.name} = phi {self.type} {', '.join(self._edges)}"
+
+
 class Text:
     """The body of one LLVM function under construction.
 
-    `label` is the current block; `cold` collects blocks that go to the end. Names come from `names`, which a prologue shares
+    `label` is the current block; `cold` holds blocks that go to the end. Names come from `names`, which a prologue shares
     with its body so that the two can be joined.
     """
 
     def __init__(self, names: Iterator[int] | None = None, label: str = "entry", prefix: str = "t"):
         self._prefix = prefix
         self.names = names if names is not None else count()
-        self.lines: list[str] = []
-        self.cold: list[str] = []
+        self._parts: list[str | Sequence[Phi]] = []
+        self._cold: list[str | Sequence[Phi]] = []
         self.label = label
+
+    @property
+    def lines(self) -> list[str]:
+        return self.lines_from(0)
+
+    @property
+    def cold(self) -> list[str]:
+        return _write(self._cold)
+
+    def mark(self) -> int:
+        """Returns the place of what comes next, for `lines_from`."""
+        return len(self._parts)
+
+    def lines_from(self, mark: int) -> list[str]:
+        return _write(self._parts[mark:])
 
     def op(self, right: str) -> str:
         """Emits `%new = right` and returns the new name."""
-        name = f"%{self._prefix}{next(self.names)}"
-        self.lines.append(f"  {name} = {right}")
+        name = self.take_name()
+        self._parts.append(f"  {name} = {right}")
         return name
 
     def do(self, line: str) -> None:
-        self.lines.append("  " + line)
+        self._parts.append("  " + line)
+
+    def take_name(self) -> str:
+        """Returns a name of a value that is used nowhere else."""
+        return f"%{self._prefix}{next(self.names)}"
+
+    def open_phi(self, type: str) -> Phi:
+        """Emits a phi whose edges are added later."""
+        phi = Phi(self.take_name(), type)
+        self._parts.append((phi,))
+        return phi
+
+    def make_room_for_phis(self) -> list[Phi]:
+        """Returns a list whose phis will stand here, also those that come into it later."""
+        room: list[Phi] = []
+        self._parts.append(room)
+        return room
 
     def fresh(self, hint: str) -> str:
         """Returns a label that is used nowhere else."""
         return f"{hint}.{next(self.names)}"
 
     def block(self, label: str) -> None:
-        self.lines.append(f"{label}:")
+        self._parts.append(f"{label}:")
         self.label = label
 
     def jump(self, label: str, metadata: str = "") -> None:
-        self.lines.append(f"  br label %{label}{metadata}")
+        self._parts.append(f"  br label %{label}{metadata}")
 
     def branch(self, condition: str, then: str, other: str, unlikely: bool = False) -> None:
         """Emits a branch on an i1; `unlikely` says that `then` is the rare side."""
-        self.lines.append(f"  br i1 {condition}, label %{then}, label %{other}{UNLIKELY if unlikely else ''}")
+        self._parts.append(f"  br i1 {condition}, label %{then}, label %{other}{UNLIKELY if unlikely else ''}")
 
     def aside(self) -> Text:
         """Returns a builder for a cold block with the same names and its own lines; pass it to `put_aside` when it is
@@ -53,7 +100,11 @@ class Text:
         return Text(self.names)
 
     def put_aside(self, other: Text) -> None:
-        self.cold += other.lines + other.cold
+        self._cold += other._parts + other._cold
+
+
+def _write(parts: list[str | Sequence[Phi]]) -> list[str]:
+    return list(chain.from_iterable((part,) if isinstance(part, str) else map(str, part) for part in parts))
 
 
 def any_of(t: Text, flags: str, count: int) -> str:

@@ -12,6 +12,7 @@ from ..analysis.shift_amounts import written_amount
 from ..emit import access, undefined_behaviour
 from ..emit.check import NotVectorizable
 from ..emit.emitter import INSTRUCTIONS
+from ..emit.region import value_bytes
 from ..llvm import vector_text as vt
 from ..llvm.text import Text
 from . import calls, memory, transfers, unroll
@@ -123,7 +124,7 @@ class VectorEmitter(LoopFlow):
 
     def _spill_address(self, t: Text, offset: int, type: str) -> str:
         base = t.op(f"getelementptr i8, ptr %arena, i64 {offset}")
-        return t.op(f"getelementptr [{spill_bytes(type)} x i8], ptr {base}, i64 {emit_tile_number(self, t)}")
+        return t.op(f"getelementptr [{value_bytes(type)} x i8], ptr {base}, i64 {emit_tile_number(self, t)}")
 
     def leave_at_sync(self, segment) -> None:
         sync, t = segment.sync, self.body
@@ -289,13 +290,3 @@ def _is_constant_path(pointer: ir.Instr) -> bool:
             return False
         pointer = source
     return pointer.op == "alloca"
-
-
-def spill_bytes(type: str) -> int:
-    """Returns the bytes of a part in the arena."""
-    if type == "ptr":
-        return 8
-    if type.startswith("<"):
-        count, elem = type[1:-1].split(" x ")
-        return int(count) * spill_bytes(elem)
-    return {"i1": 1, "half": 2, "float": 4, "double": 8}.get(type) or int(type[1:]) // 8

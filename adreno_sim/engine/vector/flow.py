@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ...ir import llvm_types
 from ..analysis.segments import Segment
 from ..emit.check import NotVectorizable
 from .masked_flow import MaskedFlow
@@ -59,7 +58,7 @@ class Flow(MaskedFlow):
 
     def _emit_terminator(self, level: Level, item: Segment) -> None:
         """Emits the terminator of an item that all lanes leave the same way."""
-        t, last = self.body, item.block.instrs[-1]
+        last = item.block.instrs[-1]
         self.loc = last.loc
         if item.sync is not None:
             self.leave_at_sync(item)
@@ -68,18 +67,8 @@ class Flow(MaskedFlow):
             self.leave(None)
             return
         edges = [Edge(item, s) for s in item.successors]
-        labels = []
-        values = [self._phi_parts(e) for e in edges]
-        condition = self.value(last.operands[0]) if last.operands else ""
-        for edge, parts in zip(edges, values, strict=True):
-            label = self._target_label(level, edge)
+        labels = [self._target_label(level, edge) for edge in edges]
+        values = [self._phi_parts(edge) for edge in edges]
+        for label, edge, parts in zip(labels, edges, values, strict=True):
             self._record_jump(label, edge, parts)
-            labels.append(label)
-        if last.op == "br":
-            t.jump(labels[0])
-        elif last.op == "condbr":
-            t.branch(condition, labels[0], labels[1])
-        else:
-            type = llvm_types.spell(last.operands[0].type)
-            cases = " ".join(f"{type} {c}, label %{label}" for c, label in zip(last.cases, labels[1:], strict=True))
-            t.do(f"switch {type} {condition}, label %{labels[0]} [ {cases} ]")
+        self.emit_branch(last, labels)

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from ...ir import ir
 from ..analysis.segments import Segment
 from ..analysis.shift_amounts import written_amount
+from ..emit.emitter import complete_phis
+from ..llvm.text import Phi
 from .structure import Edge, Level, Loop, Structure
 from .values import LaneValues
 
@@ -27,9 +29,9 @@ JumpRecord = tuple[str, Edge, dict[int, list[str]]]
 
 @dataclass(eq=False)
 class PhiBlock:
-    """A segment or latch whose phis lack edges: the lines, names and types of the parts of each phi."""
+    """A segment or latch whose phis lack edges: the parts of each phi."""
 
-    phis: list[tuple[ir.Instr, list[int], list[str], list[str]]]
+    phis: list[tuple[ir.Instr, list[Phi]]]
     edges: list[tuple[str, dict[int, list[str]]]] = field(default_factory=list)
 
 
@@ -79,31 +81,19 @@ class FlowState(LaneValues):
 
     @staticmethod
     def _phis_of(segment: Segment) -> list[ir.Instr]:
-        if segment.start:
-            return []
-        found = []
-        for instr in segment.instrs:
-            if instr.op != "phi":
-                break
-            found.append(instr)
-        return found
+        return [] if segment.start else segment.block.phis
 
     def _is_varying_phi(self, phi: ir.Instr) -> bool:
         return self.shapes.of(phi).lane_offsets is None
 
     def _reserve_phis(self, label: str, phis: list[ir.Instr]) -> PhiBlock:
         """Reserves lines for phis, and binds the phis."""
-        entry, t = PhiBlock([]), self.body
+        entry = PhiBlock([])
         for phi in phis:
             types = self.lane_types(phi, self._is_varying_phi(phi))
-            lines, names = [], []
-            for _ in types:
-                lines.append(len(t.lines))
-                names.append(f"%t{next(t.names)}")
-                t.lines.append("")
-            entry.phis.append((phi, lines, names, types))
-        for phi, _, names, _ in entry.phis:
-            self.bind(phi, names, self._is_varying_phi(phi))
+            entry.phis.append((phi, [self.body.open_phi(type) for type in types]))
+        for phi, parts in entry.phis:
+            self.bind(phi, [part.name for part in parts], self._is_varying_phi(phi))
         self._entries[label] = entry
         return entry
 
@@ -111,15 +101,13 @@ class FlowState(LaneValues):
         """Writes all reserved phis. Their edges are complete."""
         for label_of_entry, entry in self._entries.items():
             edges = entry.edges + [(label, values) for label, _, values in self._jumps.get(label_of_entry, [])]
-            for phi, lines, names, types in entry.phis:
-                for part, (line, name, type) in enumerate(zip(lines, names, types, strict=True)):
-                    pairs = ", ".join(f"[ {values[id(phi)][part]}, %{label} ]" for label, values in edges)
-                    self.body.lines[line] = f"  {name} = phi {type} {pairs}"
+            for phi, parts in entry.phis:
+                complete_phis(parts, ((label, values[id(phi)]) for label, values in edges))
 
     def _emit_segment(self, segment: Segment) -> None:
         """Emits the instructions of a segment, without phis and terminator."""
         for instr in segment.instrs:
-            if instr.op in ("phi", "br", "condbr", "switch", "ret", "unreachable"):
+            if instr.op == "phi" or instr.op in ir.TERMINATORS:
                 continue
             self.loc, self.current = instr.loc, instr
             self.emit_instr(instr)
@@ -128,8 +116,7 @@ class FlowState(LaneValues):
         """Returns the parts that an edge brings to the phis of its target."""
         found = {}
         for phi in self._phis_of(edge.target):
-            value = phi.operands[next(i for i, b in enumerate(phi.blocks) if b is edge.source.block)]
-            found[id(phi)] = self.lane_parts(value, self._is_varying_phi(phi), phi)
+            found[id(phi)] = self.lane_parts(phi.incoming(edge.source.block), self._is_varying_phi(phi), phi)
         return found
 
     def _record_jump(self, label: str, edge: Edge, values: dict[int, list[str]]) -> None:

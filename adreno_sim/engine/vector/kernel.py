@@ -13,11 +13,11 @@ from ..emit import sync_points
 from ..emit.check import NotVectorizable
 from ..emit.collectives import is_collective
 from ..emit.kernel_plan import CheckPlan, KernelPlan
-from ..emit.region import STACK_LIMIT
+from ..emit.region import STACK_LIMIT, value_bytes
 from ..emit.unit import Unit
 from ..llvm import objects
 from . import tile as tiles
-from .emitter import VectorEmitter, spill_bytes
+from .emitter import VectorEmitter
 from .lane_shapes import LaneShapes
 from .privates import Privates
 from .values import VectorPlan
@@ -80,7 +80,7 @@ def _place_spills(plan: VectorPlan) -> None:
     x, y, z = plan.tile.count(plan.unit.spec.local_size)
     for value in live_across_sync:
         types = emitter.spill_types(value)
-        plan.spilled[id(value)] = [plan.unit.reserve_arena(x * y * z * spill_bytes(t)) for t in types]
+        plan.spilled[id(value)] = [plan.unit.reserve_arena(x * y * z * value_bytes(t)) for t in types]
 
 
 def region_functions(plan: VectorPlan) -> list[str]:

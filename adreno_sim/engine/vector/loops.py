@@ -6,6 +6,7 @@ from ...ir import ir
 from ...ir.provenance import is_pointer
 from ..emit.check import NotVectorizable
 from ..llvm import vector_text as vt
+from ..llvm.text import Phi
 from .flow import Flow
 from .flow_state import JumpRecord, MaskedEdge, unused_constant
 from .structure import END, LATCH, Edge, Level, Loop
@@ -34,7 +35,7 @@ class LoopFlow(Flow):
         t, level = self.body, self.structure.levels[loop]
         head = loop.head
         self._enter_head(loop)
-        start = len(t.lines)
+        start = t.mark()
         out = head.label + ".out"
         if linear:
             self._exit_labels.append((loop, out))
@@ -47,7 +48,7 @@ class LoopFlow(Flow):
             self._emit_item(level, item)
         t.block(head.label + ".latch")
         self._emit_latch(loop)
-        t.jump(head.label + ".head", self.unit.unrolled_loop() if self.should_unroll(loop, t.lines[start:]) else "")
+        t.jump(head.label + ".head", self.unit.unrolled_loop() if self.should_unroll(loop, t.lines_from(start)) else "")
         self._open_loops.pop()
         if not linear:
             return None
@@ -137,11 +138,10 @@ class LoopFlow(Flow):
         if any(id(phi) in self.slots for phi in self._phis_of(head)):
             raise NotVectorizable("a divergent loop around values that are kept across a barrier")
         before = self._enter_head(loop)
-        active = self._reserve_phi(lanes)
+        active, room = t.open_phi(lanes), t.make_room_for_phis()
         sums: list[tuple[Edge, _ExitAccumulator]] = []
-        line = len(t.lines)
-        outer, self.mask = self.mask, active[1]
-        outer_nonempty, self.nonempty_mask = self.nonempty_mask, active[1]
+        outer, self.mask = self.mask, active.name
+        outer_nonempty, self.nonempty_mask = self.nonempty_mask, active.name
         self._open_loops.append(loop)
         self._item_masks[level, level.entry] = self.mask
         self._emit_head(level)
@@ -153,9 +153,8 @@ class LoopFlow(Flow):
         if not leaving:
             raise NotVectorizable("a loop without end")
         single = len(leaving) == 1
-        header: list[str] = []
         for masked in leaving:
-            sums.append((masked.edge, _ExitAccumulator(self, masked, header, before, single)))
+            sums.append((masked.edge, _ExitAccumulator(self, masked, room, before, single)))
         back = self._pending_edges.pop((level, LATCH), [])
         if not back:
             raise NotVectorizable("a loop that is run once")
@@ -167,13 +166,11 @@ class LoopFlow(Flow):
         end = t.label
         more, out = vt.any_of(t, again, self.count), head.label + ".out"
         self._entries[head.label + ".head"].edges.append((end, values))
-        t.lines[active[0]] = f"  {active[1]} = phi {lanes} [ {start}, %{before} ], [ {again}, %{end} ]"
+        active.add((start, before), (again, end))
         t.branch(more, head.label + ".head", out)
         t.block(out)
         for _, total in sums:
             total.close(end)
-        t.lines[line:line] = header
-        self._shift_reserved_lines(line, len(header))
         self._open_loops.pop()
         result = [total.outside(entered) for _, total in sums]
         self._rebind_live_out(loop, result)
@@ -187,18 +184,6 @@ class LoopFlow(Flow):
         self._emit_segment(item)
         for masked in self._masked_edges_of(item):
             self._add_masked_edge(level, masked)
-
-    def _reserve_phi(self, type: str) -> tuple[int, str]:
-        t = self.body
-        name = f"%t{next(t.names)}"
-        t.lines.append("")
-        return len(t.lines) - 1, name
-
-    def _shift_reserved_lines(self, line: int, by: int) -> None:
-        """Adjusts reserved lines after lines were inserted before `line`."""
-        for entry in self._entries.values():
-            for at, (phi, lines, names, types) in enumerate(entry.phis):
-                entry.phis[at] = (phi, [n + by if n >= line else n for n in lines], names, types)
 
     def _rebind_live_out(self, loop: Loop, edges: list[MaskedEdge]) -> None:
         """Rebinds the values of a divergent loop to what each lane left it with."""
@@ -222,48 +207,44 @@ class LoopFlow(Flow):
 class _ExitAccumulator:
     """Accumulates over the iterations of a divergent loop which lanes left by one edge, and with which values."""
 
-    def __init__(self, flow: Flow, masked: MaskedEdge, header: list[str], before: str, single: bool):
+    def __init__(self, flow: Flow, masked: MaskedEdge, room: list[Phi], before: str, single: bool):
         self.flow, self.masked, self.single = flow, masked, single
-        self._phis: list[tuple[int, str, str, str]] = []
-        self._header, self._before = header, before
+        self._open: list[tuple[Phi, str]] = []  # phis at the loop's head, each with what comes round
+        self._room, self._before = room, before
         t, lanes = flow.body, f"<{flow.count} x i1>"
         mine = vt.text_of(masked.mask)
         self.mask = mine
         if not single:
-            so_far = self._phi(lanes)
-            self.mask = t.op(f"or {lanes} {so_far}, {mine}")
-            self._last(self.mask)
+            so_far = self._open_phi(lanes)
+            self.mask = t.op(f"or {lanes} {so_far.name}, {mine}")
+            self._open.append((so_far, self.mask))
         known = {id(phi): phi for phi in flow._phis_of(masked.edge.target)}
         self.values = {n: self._sum(parts, known[n], flow._is_varying_phi(known[n])) for n, parts in masked.values.items()}
         self.exit_values = {n: self._sum(parts, flow._known[n], True) for n, parts in masked.exit_values.items()}
 
-    def _phi(self, type: str) -> str:
-        name = f"%t{next(self.flow.body.names)}"
-        self._header.append("")
-        self._phis.append((len(self._header) - 1, name, type, ""))
-        return name
-
-    def _last(self, value: str) -> None:
-        at, name, type, _ = self._phis[-1]
-        self._phis[-1] = (at, name, type, value)
+    def _open_phi(self, type: str) -> Phi:
+        phi = Phi(self.flow.body.take_name(), type)
+        phi.add(("zeroinitializer", self._before))
+        self._room.append(phi)
+        return phi
 
     def _sum(self, parts: list[str], value: ir.Instr, varying: bool) -> list[str]:
         if not varying:  # a constant, or a value from before the loop
             return parts
         done = []
         for part, type in zip(parts, self.flow.lane_types(value, True), strict=True):
-            old = self._phi(type)
+            old = self._open_phi(type)
             new = self.flow.body.op(
-                f"select <{self.flow.count} x i1> {vt.text_of(self.masked.mask)}, {type} {part}, {type} {old}"
+                f"select <{self.flow.count} x i1> {vt.text_of(self.masked.mask)}, {type} {part}, {type} {old.name}"
             )
-            self._last(new)
+            self._open.append((old, new))
             done.append(new)
         return done
 
     def close(self, end: str) -> None:
-        """Writes the phis at the loop's head."""
-        for at, name, type, value in self._phis:
-            self._header[at] = f"  {name} = phi {type} [ zeroinitializer, %{self._before} ], [ {value}, %{end} ]"
+        """Completes the phis at the loop's head."""
+        for phi, value in self._open:
+            phi.add((value, end))
 
     def outside(self, entered: str | None) -> MaskedEdge:
         """Returns the edge as it is behind the loop. By a single exit, all lanes left that had entered."""

@@ -76,7 +76,7 @@ class MaskedFlow(FlowState):
             return parts
         varying = self._is_varying_phi(phi)
         if not varying:
-            sources = [phi.operands[next(i for i, b in enumerate(phi.blocks) if b is m.edge.source.block)] for m in arriving]
+            sources = [phi.incoming(masked.edge.source.block) for masked in arriving]
             if any(s is not sources[0] for s in sources):
                 raise NotVectorizable("a value that differs between lanes unforeseen")
             return self.lane_parts(sources[0], False)

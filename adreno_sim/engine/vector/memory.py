@@ -352,16 +352,15 @@ def _emit_scatter_loop(e: LaneValues, pointers: str, elem: ir.Type, part: str, m
     some, done = t.fresh("store"), t.fresh("stored")
     t.branch(t.op(f"icmp ne i32 {first}, 0"), some, done)
     t.block(some)
-    line, left = len(t.lines), f"%t{next(t.names)}"
-    t.lines.append("")
+    left = t.open_phi("i32")
     count = e.unit.declare("llvm.cttz.i32", "i32", "i32, i1")
-    lane = t.op(f"call {count}(i32 {left}, i1 true)")
+    lane = t.op(f"call {count}(i32 {left.name}, i1 true)")
     item = t.op(f"extractelement {e.spelled(elem)} {part}, i32 {lane}")
     address = t.op(f"extractelement <{e.count} x ptr> {pointers}, i32 {lane}")
     t.do(f"store {llvm_types.spell(elem)} {item}, ptr {address}, align {align}")
-    rest = t.op(f"and i32 {left}, {t.op(f'sub i32 {left}, 1')}")
+    rest = t.op(f"and i32 {left.name}, {t.op(f'sub i32 {left.name}, 1')}")
     t.branch(t.op(f"icmp ne i32 {rest}, 0"), some, done)
-    t.lines[line] = f"  {left} = phi i32 [ {first}, %{before} ], [ {rest}, %{some} ]"
+    left.add((first, before), (rest, some))
     t.block(done)
 
 

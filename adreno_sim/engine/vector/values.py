@@ -243,30 +243,25 @@ class LaneValues(RegionEmitter):
         head = t.fresh("turn")
         t.jump(head)
         t.block(head)
-        lines, names = [], []
-        for _ in ["i32", *types]:
-            lines.append(len(t.lines))
-            names.append(f"%t{next(t.names)}")
-            t.lines.append("")
+        left, *sums = (t.open_phi(type) for type in ["i32", *types])
         count = self.unit.declare("llvm.cttz.i32", "i32", "i32, i1")
-        lane = t.op(f"call {count}(i32 {names[0]}, i1 true)")
+        lane = t.op(f"call {count}(i32 {left.name}, i1 true)")
         self.current_lane = lane
         outer_ids = self._enter_lane(lane)
         pseudo = replace(instr, operands=[o(lane) for o in operands])
         emit(self, pseudo)
-        results = [] if void else self._insert_lane(pseudo, types, names[1:], lane)
+        results = [] if void else self._insert_lane(pseudo, types, [one.name for one in sums], lane)
         self._leave_lane(outer_ids)
         self.current_lane = ""
         self.release_placeholders()
-        rest = t.op(f"and i32 {names[0]}, {t.op(f'sub i32 {names[0]}, 1')}")
+        rest = t.op(f"and i32 {left.name}, {t.op(f'sub i32 {left.name}, 1')}")
         more = t.op(f"icmp ne i32 {rest}, 0")
         done = t.fresh("turned")
         last = t.label
         t.branch(more, head, done)
-        for line, name, type, start, following in zip(
-            lines, names, ["i32", *types], [first, *["zeroinitializer"] * len(types)], [rest, *results], strict=True
-        ):
-            t.lines[line] = f"  {name} = phi {type} [ {start}, %{before} ], [ {following}, %{last} ]"
+        left.add((first, before), (rest, last))
+        for one, result in zip(sums, results, strict=True):
+            one.add(("zeroinitializer", before), (result, last))
         t.block(done)
         if not void:
             self.bind(instr, results, True)
