@@ -36,9 +36,6 @@ class Operator:
     compute: Compute
 
 
-PRODUCTS = ("conv2d", "depthwise_conv2d", "conv2d_transpose", "dense", "batch_matmul", "dequant_matmul")
-"""Operators that sum products."""
-
 TUNABLE = ("conv2d", "dense", "batch_matmul", "dequant_matmul")
 """Operators that are products of matrices, for which tuning chooses how many columns are computed at once."""
 

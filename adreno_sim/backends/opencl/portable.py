@@ -9,9 +9,6 @@ from . import drivers
 from .drivers import Driver
 from .verdicts import judge_driver
 
-WORD = drivers.PORTABLE
-"""What a user calls it."""
-
 ORDER = ("pocl", "intel")
 """Drivers that may be it: PoCL, the system's before that of PyPI, then Intel's."""
 
