@@ -61,7 +61,7 @@ WHERE = {  # how often it runs of 16 work-items, and the kind
     "int4 v = (int4)(1, 1 / 0, in[i], 2); o[i] = v.y;": [(ZERO, 16)],
     "int4 v = (int4)(1 / 0); o[i] = v.y + v.z;": [(ZERO, 16)],
     "int4 v = (int4)(1, 2, 3, 1 % 0); o[i] = v.x + v.w;": [(ZERO, 16)],
-    "vstore4((int4)(in[i], 1 / 0, 3, 4) + in[i], 0, o);": [(ZERO, 16)],
+    "vstore4((int4)(in[0], 1 / 0, 3, 4) + in[0], 0, o);": [(ZERO, 16)],
     "o[i] = max(1 / 0, 3);": [(ZERO, 16)],
     "if (false) o[i] = 1 / 0;": [],
 }
