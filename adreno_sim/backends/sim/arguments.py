@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,7 +11,6 @@ from ...base.errors import DeviceError
 from ...base.specs import ImageSpec, Local, Sampler
 from ...engine.abi.bound import BoundBuffer, BoundImage
 from ...engine.abi.specialization import ArgSpec, BufferArg, ImageArg, LocalArg, SamplerArg, ScalarArg
-from ...findings import Access, Finding, Kind
 from ...ir import ir
 from ...ir.layout import size_of
 from ...memory.storage import StorageView
@@ -62,46 +60,6 @@ def _bound(view: StorageView, address: int) -> BoundBuffer | BoundImage:
     layout = view.layout
     extents = (layout.width, layout.height, layout.layers)
     return BoundImage(address, *extents, layout.row_pitch, layout.slice_pitch, layout.nbytes)
-
-
-def overlaps(kernel: SimKernel, args: Sequence[Any]) -> list[Finding]:
-    """Returns findings for arguments that share bytes of a storage, if the kernel may write through one of them.
-
-    Two buffers over exactly the same bytes are allowed, because OpenCL C defines what they do.
-    """
-    views = [(index, arg) for index, arg in enumerate(args) if isinstance(arg, StorageView)]
-    if len({id(view.storage) for _, view in views}) == len(views):
-        return []
-    return [
-        _overlap(kernel, (i, first), (j, second))
-        for (i, first), (j, second) in itertools.combinations(views, 2)
-        if first.storage is second.storage
-        and first.overlaps(second)
-        and (kernel.writes(i) or kernel.writes(j))
-        and not _same_bytes(first, second)
-    ]
-
-
-def _same_bytes(first: StorageView, second: StorageView) -> bool:
-    buffers = first.layout is None and second.layout is None
-    return buffers and (first.offset, first.nbytes) == (second.offset, second.nbytes)
-
-
-def _overlap(kernel: SimKernel, *numbered: tuple[int, StorageView]) -> Finding:
-    params = kernel.function.params
-    (index, view), _ = numbered
-    uses = [f"{params[i].name} ({_extent(arg)}, {'written' if kernel.writes(i) else 'read'})" for i, arg in numbered]
-    return Finding(
-        Kind.STORAGE_REUSED_LIVE,
-        f"arguments {' and '.join(uses)} share one storage: what the kernel reads is undefined",
-        kernel.name,
-        kernel.function.loc.line,
-        access=Access(params[index].name, view.nbytes, offset=view.offset),
-    )
-
-
-def _extent(view: StorageView) -> str:
-    return f"bytes {view.offset} to {view.offset + view.nbytes}"
 
 
 def _check(kernel: SimKernel, param: ir.Param, arg: Any, device: object) -> Any:

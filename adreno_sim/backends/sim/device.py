@@ -35,9 +35,10 @@ from ...profiles.ml import why_no_graphs
 from ...profiles.profile import Profile
 from . import limits
 from .argument_shadows import ShadowRange, Shadows
-from .arguments import bind_argument, check_arguments, overlaps, specialize_argument
+from .arguments import bind_argument, check_arguments, specialize_argument
 from .launch_config import LaunchConfig, launch_signature
 from .program import SimKernel, SimProgram
+from .shared_storage import find_overlaps
 from .views import ViewMaker
 
 
@@ -184,7 +185,7 @@ class SimDevice:
         for index in config.views:
             before_access(checked[index])
         raw = self._run(config, config.analysis, checked, len(global_size), watched)
-        shared = overlaps(kernel, checked) if self.options.checks != "off" else []
+        shared = find_overlaps(kernel, checked, config.analysis) if self.options.checks != "off" else []
         stores = [_with_value(event, watch.view) for event in raw.stores] if watch else []
         failures = tuple(dict.fromkeys(raw.failures))
         code = tuple(compiled.code for compiled in raw.ran)

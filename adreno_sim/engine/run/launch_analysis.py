@@ -21,6 +21,7 @@ from ..abi.specialization import BufferArg, ImageArg, Proofs, ShadowSpec, Specia
 from ..analysis.failures import attempt, collect
 from ..caching import compiled_cache
 from ..caching.kernel_memo import KernelMemo
+from ..prove.accessed_bytes import AccessedBytes, find_accessed_bytes
 from ..prove.explain import explain_launch
 from ..prove.in_range import AccessAnalysis, prove_in_range
 from ..prove.local_races import race_free_local_arrays
@@ -69,6 +70,12 @@ class LaunchAnalysis:
         """Returns the launches whose arguments have these shadows."""
         known = self._variants.get(shadows)
         return known or self._variants.setdefault(shadows, LaunchVariant(self, self._spec_with(shadows)))
+
+    @cached_property
+    def accessed(self) -> dict[int, AccessedBytes]:
+        """What a launch may access of each buffer argument; of those that are missing, anything."""
+        what = f"accessed bytes of kernel {self.kernel.name}"
+        return attempt(what, lambda: find_accessed_bytes(AccessAnalysis(self.kernel, self.spec, self.facts)), {})
 
     @cached_property
     def explained(self) -> LaunchProofs:

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import adreno_sim
-from adreno_sim.backends.sim.arguments import overlaps
 from adreno_sim.base.specs import BufferSpec, ImageSpec
 from adreno_sim.findings import Kind
 
@@ -34,7 +33,11 @@ class Shared:
     """A storage, and the findings of a kernel over two views of it."""
 
     SOURCE = """
-    __kernel void buffers(__global float *out, __global const float *in) { out[0] = in[1]; }
+    __kernel void buffers(__global float *out, __global const float *in) {
+        out[0] = in[get_global_id(0) + 32]; }
+    __kernel void row(__global float *out, __global const float *in, int n) {
+        int i = get_global_id(0); out[i] = in[i + n]; }
+    __kernel void scattered(__global float *out, __global const float *in) { out[(int)in[0]] = in[40]; }
     __kernel void image(__global float *out, read_only image2d_t in) { out[0] = read_imagef(in, (int2)(0, 0)).x; }
     __kernel void reads(read_only image2d_t a, read_only image2d_t b, __global float *out) {
         out[0] = read_imagef(a, (int2)(0, 0)).x + read_imagef(b, (int2)(0, 0)).x; }"""
@@ -45,8 +48,9 @@ class Shared:
         self.program = self.device.build(self.SOURCE)
 
     def findings(self, kernel, *places):
-        views = [self.device.view(self.storage, spec, offset) for spec, offset in places]
-        return overlaps(self.program[kernel], views)
+        views = [p if isinstance(p, np.generic) else self.device.view(self.storage, *p) for p in places]
+        found = self.device.launch(self.program[kernel], (4,), (1,), views).findings
+        return [finding for finding in found if finding.kind is Kind.STORAGE_REUSED_LIVE]
 
 
 FLOATS, IMAGE = BufferSpec(256, "float32"), ImageSpec("image2d", 4, 4)
@@ -55,8 +59,8 @@ FLOATS, IMAGE = BufferSpec(256, "float32"), ImageSpec("image2d", 4, 4)
 def test_an_output_over_an_input_is_found():
     shared = Shared()
     (finding,) = shared.findings("image", (FLOATS, 128), (IMAGE, 0))
-    assert finding.kind is Kind.STORAGE_REUSED_LIVE and finding.line == 3
-    assert "out (bytes 128 to 384, written) and in (bytes 0 to 256, read)" in finding.message
+    assert finding.kind is Kind.STORAGE_REUSED_LIVE and finding.line == 7
+    assert "out (bytes 128 to 132, written) and in (bytes 0 to 256, read)" in finding.message
     assert len(shared.findings("buffers", (FLOATS, 128), (FLOATS, 0))) == 1
 
 
@@ -65,4 +69,12 @@ def test_what_may_share_memory_does_so_silently():
     assert shared.findings("buffers", (FLOATS, 0), (FLOATS, 0)) == []
     assert shared.findings("buffers", (FLOATS, 256), (FLOATS, 0)) == []
     assert shared.findings("reads", (IMAGE, 0), (IMAGE, 0), (FLOATS, 1024)) == []
-    assert overlaps(shared.program["buffers"], [np.float32(1), 2]) == []
+
+
+def test_bytes_that_a_launch_does_not_access_may_be_shared():
+    """Views of 64 floats that overlap by 32; the launch has 4 work-items."""
+    shared = Shared()
+    assert shared.findings("row", (FLOATS, 128), (FLOATS, 0), np.int32(28)) == []
+    assert len(shared.findings("row", (FLOATS, 128), (FLOATS, 0), np.int32(29))) == 1
+    assert shared.findings("row", (FLOATS, 0), (FLOATS, 128), np.int32(0)) == []
+    assert len(shared.findings("scattered", (FLOATS, 128), (FLOATS, 0))) == 1  # nobody knows where it writes
