@@ -15,27 +15,28 @@ from pathlib import Path
 from .errors import AdrenoSimError
 
 _CLANG = tuple(f"frontend/{name}.py" for name in ("driver", "constant_arithmetic", "diagnostics", "options", "wide_vectors"))
+_RUNTIME = ("engine/runtime", *_CLANG, "base")
 _FRONTEND = ("frontend", "ir", "base")
 _DEVICE = ("device", "mlops", "image", "profiles", "findings.py", "base")
 _ENGINE = ("engine", "frontend", "ir", *_DEVICE)
 
 DEPENDENCIES = {
     "library": _FRONTEND,
+    "runtime": _RUNTIME,
     "programs": _ENGINE,
     "proofs": _ENGINE,
     "modules": _ENGINE,
-    "objects": ("engine/llvm", "ir", "base"),
+    "objects": ("engine/llvm", "ir", *_RUNTIME),
     "golden": (
         "golden",
         "compiler/tvm_bridge",
         "results",
         "engine/llvm",
-        *_CLANG,
+        *_RUNTIME,
         "device",
         "mlops",
         "profiles",
         "findings.py",
-        "base",
     ),
     "search": ("compiler/plan/search",),
     "drivers": ("backends/opencl", "memory", *_DEVICE),

@@ -9,6 +9,7 @@ from typing import Any
 
 CONTENTS = {
     "library": "built-in functions as IR",
+    "runtime": "functions that all machine code may call, as LLVM text",
     "programs": "what builds say about their kernels",
     "proofs": "what is proven of accesses, by kernel and launch",
     "modules": "generated LLVM text by kernel and launch",

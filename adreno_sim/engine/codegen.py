@@ -20,9 +20,10 @@ from .analysis.loop_bounds import needs_no_watchdog
 from .analysis.parallel_regions import RegionPlan
 from .analysis.segments import Graph
 from .emit import sync_points
+from .emit.c_runtime import add_runtime
 from .emit.collectives import combine_function, is_collective
-from .emit.diagnostic_sites import DiagnosticSite, raise_function, report_function
-from .emit.group import diverged_function, group_function, stopped_function, watched_function, worker_functions
+from .emit.diagnostic_sites import DiagnosticSite
+from .emit.group import define_kernel_data, group_functions
 from .emit.kernel_plan import CollectiveSlots, KernelPlan
 from .emit.region import STACK_LIMIT, RegionEmitter, value_bytes
 from .emit.unit import PrintCall, Unit
@@ -95,25 +96,19 @@ Writer = Callable[[Any], list[str]]
 
 def _emit(kernel: ir.Function, spec: Specialization, planner: Planner, writer: Writer) -> ModuleText:
     unit = Unit(spec, kernel)
-    unit.functions.append(report_function(spec.items))
-    if spec.deferred_checks:
-        unit.functions.append(raise_function())
     _reserve_local(unit, kernel)
     plan = planner(unit, kernel)
-    first = len(unit.table.sites)
+    first_divergence_site = len(unit.table.sites)
     for sync in plan.regions.graph.sync_points:
         unit.table.sites.append(DiagnosticSite(Kind.DIVERGENT_BARRIER, sync.instr.loc, "split", size=sync.number))
-    unit.functions.append(diverged_function(first))
-    unit.functions.append(stopped_function(len(unit.table.sites)))
+    first_watchdog_site = len(unit.table.sites)
     unit.table.sites += [DiagnosticSite(Kind.WATCHDOG, sync.instr.loc) for sync in plan.regions.graph.sync_points]
-    if spec.watch:
-        unit.functions.append(watched_function())
     unit.functions += writer(plan)
     for number in plan.collective:
         unit.functions.append(combine_function(plan, number))
-    for check in plan.checks:
-        unit.functions += check.functions()
-    unit.functions += [group_function(plan), worker_functions(plan)]
+    unit.functions += group_functions(plan)
+    define_kernel_data(plan, first_divergence_site, first_watchdog_site)
+    add_runtime(unit)
     if plan.lanes > 1:
         unit.functions = mark_inlined(unit.functions)
     text, memory = (objects.VECTORS if plan.lanes > 1 else "") + unit.text(), unit.local_bytes + unit.arena_bytes + 128

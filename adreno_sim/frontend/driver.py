@@ -159,7 +159,8 @@ def _newer_standard(text: bytes, options: BuildOptions, target: FrontEndTarget) 
 
 
 def compile_c(source: str, flags: Sequence[str]) -> bytes:
-    """Object code for this processor of a C source. Raises BuildError with clang's diagnostics: the source is this project's."""
+    """Object code for x86-64 of a C source, or bitcode if `flags` hold -emit-llvm. Raises BuildError with clang's diagnostics:
+    the source is this project's."""
     words = [*compiler(), "-x", "c", "-target", "x86_64-unknown-linux-gnu"]
     command = [*words, *flags, "-fno-color-diagnostics", "-c", "-", "-o", "-"]
     status, output, messages = _execute(command, source.encode())

@@ -1,7 +1,7 @@
 """Colours of sRGB images: linear in kernels, on the sRGB curve in memory (OpenCL C 3.0, section 8.3.1).
 
-A read looks up the byte in a table; a write searches for the byte whose range contains the value, so both yield the nearest
-value. Alpha is linear.
+A read looks up the byte in a table; a write (`runtime/srgb.c`) searches for the byte whose range contains the value, so both
+yield the nearest value. Alpha is linear.
 """
 
 from __future__ import annotations
@@ -40,11 +40,8 @@ def emit_decode(e: Emitter, byte: str) -> str:
 
 def emit_encode(e: Emitter, value: str) -> str:
     """Converts a linear float to the byte (i8) that is stored. NaN and negative values yield 0, values above 1 yield 255."""
-    edges = _table(e.unit, "@srgb.edges", map(lower_edge, range(1, 256)))
-    if "@srgb.encode" not in e.unit.emitted:
-        e.unit.emitted.add("@srgb.encode")
-        e.unit.functions.append(_ENCODE.format(edges=edges))
-    return e.body.op(f"call i8 @srgb.encode(float {value})")
+    _table(e.unit, "@srgb_edges", map(lower_edge, range(1, 256)))
+    return e.body.op(f"call i8 @srgb_encode(float {value})")
 
 
 def _element(e: Emitter, table: str, index: str) -> str:
@@ -57,24 +54,3 @@ def _table(unit: Unit, name: str, values: Iterable[float]) -> str:
         count = items.count("float")
         unit.globals[name] = f"{name} = internal constant [{count} x float] [{items}], align 4"
     return name
-
-
-_ENCODE = """define internal i8 @srgb.encode(float %value) #2 {{
-entry:
-  br label %halve
-halve:
-  %at = phi i64 [ 0, %entry ], [ %next, %halve ]
-  %step = phi i64 [ 128, %entry ], [ %half, %halve ]
-  %try = add i64 %at, %step
-  %index = sub i64 %try, 1
-  %where = getelementptr float, ptr {edges}, i64 %index
-  %edge = load float, ptr %where, align 4
-  %above = fcmp oge float %value, %edge
-  %next = select i1 %above, i64 %try, i64 %at
-  %half = lshr i64 %step, 1
-  %done = icmp eq i64 %half, 0
-  br i1 %done, label %found, label %halve
-found:
-  %byte = trunc i64 %next to i8
-  ret i8 %byte
-}}"""

@@ -1,6 +1,6 @@
 """Data races, and stores that their own work-item overwrites: each access compares and updates the race cells of its memory.
 
-Cells hold the last accesses of each unit of memory (`shadow.race_cells`). An argument that no work-item writes in this launch,
+Cells hold the last accesses of each unit of memory (`abi.race_cells`). An argument that no work-item writes in this launch,
 or of which each byte is one work-item's own, has none; nor has local memory that is proven race-free. Vector code has no such
 check: its lanes would have to take turns.
 """
@@ -14,7 +14,8 @@ from ...ir import ir, llvm_types
 from ...ir.memory_ops import address_operands, touches_memory
 from ...ir.postdominators import find_postdominators
 from ...ir.provenance import Object, ObjectId, Ptr
-from ..abi import context
+from ..abi import context, race_cells
+from ..abi.race_cells import CELL_BYTES
 from ..abi.specialization import BufferArg, ImageArg, LocalArg
 from ..emit.check import Check
 from ..emit.emitter import Emitter
@@ -23,10 +24,10 @@ from ..emit.instrumentation import Instrumentation
 from ..emit.kernel_plan import CheckPlan, KernelPlan
 from ..emit.region import RegionEmitter
 from ..llvm.text import Text
-from ..shadow import epochs, init_shadow, race_cells
+from ..shadow import init_shadow
 from ..shadow.access_info import cells_of_argument, describe_access, describe_texel, shadow_spec
 from ..shadow.granularity import MAX_GRANULARITY, granularities_of
-from ..shadow.races import CELL_BYTES, CellRange, RaceChecks
+from ..shadow.races import CellRange, RaceChecks
 
 
 class DataRaces(Check):
@@ -88,20 +89,6 @@ class RacePlan(CheckPlan):
     def instrument(self, e: Emitter) -> Instrumentation:
         assert isinstance(e, RegionEmitter)
         return RaceInstrumentation(e, self)
-
-    def functions(self) -> list[str]:
-        plan = self.kernel_plan
-        spec = plan.unit.spec
-        return [
-            race_cells.record_function(spec.items),
-            race_cells.concurrent_function(spec.wave_size if plan.by_subgroup else None),
-            race_cells.read_function(),
-            race_cells.write_function(),
-            race_cells.fill_function(),
-            epochs.epoch_function(),
-            epochs.group_function(),
-            epochs.met_function([s for s in plan.regions.graph.sync_points if s.scope == "group"]),
-        ]
 
     def certain_successions(self) -> frozenset[tuple[int, int]]:
         if len(self.texel_writes) < 2:

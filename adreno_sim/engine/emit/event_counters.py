@@ -44,26 +44,9 @@ def count_event(
     t.block(keep)
     group, local, values = first()
     rest = ", ".join(f"i64 {v}" for v in [*values, *[0] * (6 - len(values))])
-    t.do(f"call void @first(ptr %ctx, i64 {number}, i64 {group}, i64 {local}, {rest})")
+    t.do(f"call void @keep_first(ptr %ctx, i64 {number}, i64 {group}, i64 {local}, {rest})")
     t.jump(on)
     t.block(on)
-
-
-def zero_counters(unit: Unit) -> list[str]:
-    """Returns the lines at a worker's start that clear its counters."""
-    t = Text(prefix="noted.")
-    for offset in unit.counter_offsets.values():
-        t.do(f"store i64 0, ptr {t.op(f'getelementptr i8, ptr %arena, i64 {offset}')}, align 8")
-    return t.lines
-
-
-def flush_counters(unit: Unit) -> list[str]:
-    """Returns the lines at a worker's end that add its counters to the launch's."""
-    t = Text(prefix="told.")
-    for number, offset in unit.counter_offsets.items():
-        total = t.op(f"load i64, ptr {t.op(f'getelementptr i8, ptr %arena, i64 {offset}')}, align 8")
-        t.op(f"atomicrmw add ptr {_word(t, number, context.SITE_COUNT)}, i64 {total} monotonic")
-    return t.lines
 
 
 def _word(t: Text, number: int, word: int) -> str:

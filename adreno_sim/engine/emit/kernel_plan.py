@@ -20,7 +20,7 @@ class CheckPlan:
 
     reason: what the check looks at in this launch, in words that may follow "because of". zeroed_per_worker,
     zeroed_per_group: shadows that are cleared before a worker's first group, and before each group. counts_epochs: the check
-    needs the logical clock (`shadow.epochs`). shadows_private: vector code keeps a shadow of each private variable;
+    needs the logical clock (`runtime/epochs.c`). shadows_private: vector code keeps a shadow of each private variable;
     private_rooms says where in the arena, as `KernelPlan.private` does.
     """
 
@@ -35,10 +35,6 @@ class CheckPlan:
         """Returns the callbacks for the emitter of one region (a RegionEmitter, or LaneValues for vectors). They report by
         diagnostic sites in scalar code, and raise the fault flag in vector code."""
         raise NotImplementedError
-
-    def functions(self) -> list[str]:
-        """Returns the LLVM functions that the code calls, once per module, after all regions were emitted."""
-        return []
 
     def certain_successions(self) -> frozenset[tuple[int, int]]:
         """Returns pairs (earlier, later) of sites such that every work-item that executes the first also executes the second."""

@@ -10,6 +10,7 @@ from ...ir.memory_ops import touches_memory
 from ...ir.provenance import Object, ObjectId
 from ...ir.queries import globals_of, object_align, private_bytes
 from ..abi import context
+from ..abi.kernel_shape import ABANDONED
 from ..abi.specialization import NOTHING, LocalArg
 from ..analysis.active_items import find_active_items
 from ..analysis.intervals import Grid, find_intervals
@@ -29,9 +30,6 @@ PARAMETERS = (
 ARGUMENTS = "ptr %ctx, ptr %args, ptr %mem, ptr %arena, i64 %gx, i64 %gy, i64 %gz, i64 %gl, i64 %first, i64 %last"
 STACK_LIMIT = 8192
 """Bytes of private arrays that one work-item may keep on the worker's stack."""
-
-ABANDONED = -1
-"""The result of a region whose group must not continue: work-items diverged, or the launch was stopped."""
 
 
 class RegionEmitter(Emitter):
@@ -234,7 +232,7 @@ class RegionEmitter(Emitter):
             total = t.op(f"load i64, ptr %{name}")
             t.op(f"atomicrmw add ptr {context.field(t, word)}, i64 {total} monotonic")
         if self.unit.deferred_checks:
-            t.do(f"call void @raise(ptr %ctx, i8 {t.op('load i8, ptr %sticky')})")
+            t.do(f"call void @raise_fault(ptr %ctx, i8 {t.op('load i8, ptr %sticky')})")
 
     def _raised(self) -> list[str]:
         t = Text(self.prologue.names)

@@ -1,13 +1,16 @@
-"""The built-ins at which work-items synchronise, and their scope."""
+"""The built-ins at which work-items synchronise, their scope, and which memory they order."""
 
 from __future__ import annotations
 
 from ...ir import ir
-from ...ir.builtins import BUILTINS, find_builtin
+from ...ir.builtins import BUILTINS, builtin_of, find_builtin
 from ...ir.unsupported import unsupported
-from ..analysis.segments import ScopeOf
+from ..abi.kernel_shape import FENCES_GLOBAL, FENCES_LOCAL, OF_SUBGROUP
+from ..analysis.segments import ScopeOf, SyncPoint
 from .builtin_registry import builtin
 from .emitter import Emitter, instruction
+
+_LOCAL_FLAG, _GLOBAL_FLAGS = 1, 6  # CLK_LOCAL_MEM_FENCE; CLK_GLOBAL_MEM_FENCE and CLK_IMAGE_MEM_FENCE
 
 
 class Scopes(ScopeOf):
@@ -16,6 +19,15 @@ class Scopes(ScopeOf):
     def __call__(self, instr: ir.Instr) -> str | None:
         assert instr.callee is not None
         return find_builtin(instr.callee.name).sync
+
+
+def describe_sync(sync: SyncPoint) -> int:
+    """Returns the bits of a synchronisation point (`abi.kernel_shape`). It orders all memory if its flags are not constant."""
+    scope = OF_SUBGROUP if sync.scope == "wave" else 0
+    flags = sync.instr.operands[0] if builtin_of(sync.instr).fence_flags and sync.instr.operands else None
+    if not isinstance(flags, ir.Const) or not isinstance(flags.value, int):
+        return scope | FENCES_LOCAL | FENCES_GLOBAL
+    return scope | FENCES_LOCAL * bool(flags.value & _LOCAL_FLAG) | FENCES_GLOBAL * bool(flags.value & _GLOBAL_FLAGS)
 
 
 @instruction("fence")

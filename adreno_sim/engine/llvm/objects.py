@@ -17,6 +17,8 @@ from .passes import Passes
 
 VECTORS = "; vectors\n"
 """The first line of a module whose code is vectorised."""
+RUNTIME = "; runtime"
+"""The line of a module after which come functions that are the same for all kernels."""
 
 _LOCK = threading.RLock()
 _NUMBER = itertools.count()
@@ -58,7 +60,7 @@ class Machine:
             header = f'target triple = "{self._machine.triple}"\ntarget datalayout = "{self._machine.target_data}"\n'
             module = llvm.parse_assembly(header + text, llvm.create_context())
             if text.startswith(VECTORS):
-                self._passes.run_on_vectors(module, text.count("\n"))
+                self._passes.run_on_vectors(module, text.partition(RUNTIME)[0].count("\n"))
             else:
                 self._passes.run(module)
             return bytes(self._machine.emit_object(module))

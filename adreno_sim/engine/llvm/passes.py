@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import llvmlite.binding as llvm
 
-SHORT = 330
-"""The most lines of a vectorised module that gets LLVM's own pipeline: it costs little there, and its second round removes
-vector elements that are extracted and inserted again, as in sums of images."""
+SHORT = 165
+"""The most lines of vectorised code in a module that gets LLVM's own pipeline: it costs little there, and its second round
+removes vector elements that are extracted and inserted again, as in sums of images."""
 
 
 class Passes:
@@ -32,8 +32,8 @@ class Passes:
         self._whole.getModulePassManager().run(module, self._whole)
 
     def run_on_vectors(self, module: llvm.ModuleRef, lines: int) -> None:
-        """Optimises vectorised code, whose inlining is decided (`inlining`): one round of function simplification over each
-        function.
+        """Optimises `lines` of vectorised code, whose inlining is decided (`inlining`): one round of function simplification over
+        each function.
 
         This is a third of LLVM's pipeline; the rest are module passes that find nothing here, and a second round after the
         vectorisers. The code runs as fast, except in some modules of at most SHORT lines.

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...findings import Finding, Kind, WorkItem
-from ..abi import context
+from ..abi import context, race_cells
 from ..analysis.hand_over import HandOvers
 from ..emit.diagnostic_sites import DiagnosticSite
-from ..shadow import race_cells
 from . import results
 
 if TYPE_CHECKING:
@@ -137,7 +136,7 @@ def _make_clash(
         record[context.RACE_ORDER],
         results.work_item(size, global_size, offset, record[context.RACE_GROUP], record[context.RACE_LOCAL]),
         results.work_item(size, global_size, offset, int(part.group_order[position]), before >> 16 & 0xFFFF),
-        record[context.RACE_VALUES : context.RACE_VALUES + race_cells.VALUES],
+        record[context.RACE_VALUES : context.RACE_VALUES + race_cells.VALUE_COUNT],
     )
 
 

@@ -11,8 +11,9 @@ import threading
 from collections.abc import Sequence
 from time import perf_counter
 
+from ..abi.mailbox import CALL, MAILBOX_WORDS, SPINS
 from .aligned_memory import zeroed_aligned
-from .futex_pool import CALL, MAILBOX_WORDS, SPINS, futex_pool
+from .futex_pool import futex_pool
 
 _MAILBOX_BYTES = MAILBOX_WORDS * 8
 _SLICE = 0.05

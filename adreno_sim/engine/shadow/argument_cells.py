@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 
 from ...ir import ir
 from ...ir.mod_ref import written_arguments
+from ..abi.race_cells import CELL_WORDS, UNREAD_CELL_WORDS
 from ..abi.specialization import ArgSpec, ImageArg, ShadowSpec
 from ..builtins.texels import texel_bytes
 from .granularity import Granularities, argument_granularities
@@ -16,10 +17,11 @@ def cells_of_block(function: ir.Function, args: Sequence[ArgSpec], indices: Coll
     granularities = argument_granularities(function)
     granularity = min(_granularity(granularities, index, args[index]) for index in indices)
     if granularities.unknown:
-        return ShadowSpec(4, granularity)
+        return ShadowSpec(CELL_WORDS, granularity)
     if written_arguments(function).isdisjoint(indices):
         return ShadowSpec()
-    return ShadowSpec(4 if any(_is_read(function, granularities, index) for index in indices) else 1, granularity)
+    is_read = any(_is_read(function, granularities, index) for index in indices)
+    return ShadowSpec(CELL_WORDS if is_read else UNREAD_CELL_WORDS, granularity)
 
 
 def may_change(function: ir.Function, index: int) -> bool:

@@ -1,5 +1,5 @@
-"""Race checks of one access: inline code compares and updates its race cells, and calls the functions of `race_cells` if it
-may be a race."""
+"""Race checks of one access: inline code compares and updates its race cells, and calls the functions of
+`runtime/race_cells.c` if it may be a race."""
 
 from __future__ import annotations
 
@@ -7,14 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ...findings import Kind
-from ..abi import context
+from ..abi import context, race_cells
+from ..abi.race_cells import CELL_BYTES
 from ..emit.region import RegionEmitter
 from ..llvm.text import Text
-from . import init_shadow, race_cells
+from . import init_shadow
 from .access_info import AccessInfo, make_site
-
-CELL_BYTES = 32
-"""Size of a cell of memory that is read and written."""
 
 MAX_INLINE_CELLS = 4
 """Cells of one access that are compared inline. For more, a function compares them one by one."""
@@ -125,7 +123,7 @@ class RaceChecks:
         mine, number = self._access_word(what, text, flags)
         if not isinstance(here.count, int) or here.count > MAX_INLINE_CELLS:
             self._call_write(t, here, mine, what, same)
-            t.do(f"call void @shadow.fill(ptr {here.address}, i64 {here.count}, i64 {here.stride}, i64 {mine})")
+            t.do(f"call void @shadow_fill(ptr {here.address}, i64 {here.count}, i64 {here.stride}, i64 {mine})")
             return number
         bad = init_shadow.emit_or(t, [self._emit_odd_write(here, mine, n) for n in range(here.count)])
         odd, on = t.fresh("odd"), t.fresh("on")
@@ -164,7 +162,7 @@ class RaceChecks:
 
     def _call_read(self, t: Text, here: CellRange, mine: str, what: AccessInfo) -> None:
         t.do(
-            f"call void @shadow.read(ptr %ctx, ptr {here.address}, i64 {here.count}, {self._call_operands(t, here, mine, what)})"
+            f"call void @shadow_read(ptr %ctx, ptr {here.address}, i64 {here.count}, {self._call_operands(t, here, mine, what)})"
         )
 
     def _call_write(self, t: Text, here: CellRange, mine: str, what: AccessInfo, same: Callable[[Text], str] | None) -> None:
@@ -173,9 +171,9 @@ class RaceChecks:
             mode = t.op(f"zext i1 {same(t)} to i64")
             mode = t.op(f"or i64 {mode}, {race_cells.ALLOWS_OVERWRITE}") if here.allows_overwrite else mode
         start = f"ptr %ctx, ptr {here.address}, i64 {here.count}, i64 {here.stride}"
-        t.do(f"call void @shadow.write({start}, {self._call_operands(t, here, mine, what, f'i64 {mode}, ')})")
+        t.do(f"call void @shadow_write({start}, {self._call_operands(t, here, mine, what, f'i64 {mode}, ')})")
 
     def _call_operands(self, t: Text, here: CellRange, mine: str, what: AccessInfo, mode: str = "") -> str:
-        values = [*what.values(t), "0", "0", "0"][: race_cells.VALUES]
+        values = [*what.values(t), "0", "0", "0"][: race_cells.VALUE_COUNT]
         value_operands = ", ".join(f"i64 {v}" for v in values)
         return f"i64 {mine}, i64 {here.limit}, i64 {here.since}, i64 %gl, {mode}{value_operands}"

@@ -16,6 +16,7 @@ from adreno_sim.cli.cache import CONTENTS
 
 MAKERS = {
     "library": ["frontend.builtin_library"],
+    "runtime": ["engine.runtime.compiled"],
     "programs": ["frontend.program", "engine.run.program_facts"],
     "proofs": ["engine.run.launch_analysis"],
     "modules": ["engine.run.compiled_kernel"],
@@ -90,7 +91,7 @@ def test_an_edit_changes_the_digests_of_what_depends_on_it_and_no_other(whole):
             assert (after[kind] != before[kind]) == named, (kind, name)
             changed[kind].update([path.suffix] if named else [])
     assert {kind: digest_code(kind, whole) for kind in DEPENDENCIES} == before
-    assert changed["modules"] >= {".py", ".toml", ".h", ".cl"} and changed["objects"] == {".py"}
+    assert changed["modules"] >= {".py", ".toml", ".h", ".cl"} and changed["objects"] == {".py", ".c", ".h"}
     assert {"render", "cli", "pytest", "sweep", "schemas"} <= {path.relative_to(whole).parts[0] for path in edited}
 
 

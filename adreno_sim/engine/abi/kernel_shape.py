@@ -1,0 +1,36 @@
+"""What the C runtime must know of the kernel that it becomes part of: a constant of each module, which LLVM folds."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+FENCES_LOCAL, FENCES_GLOBAL, OF_SUBGROUP = 1, 2, 4
+"""Bits of a synchronisation point: it orders accesses to local memory; to global memory and images; only a sub-group meets."""
+
+ABANDONED = -1
+"""The result of a region whose group must not continue: work-items diverged, or the launch was stopped."""
+
+
+class KernelShape(NamedTuple):
+    """Offsets are in a worker's arena.
+
+    items, local_size_*: work-items of a group (the largest, where they differ: then `counts_items` is set, if ranges of local
+    ids need the exact number). wave: work-items of a sub-group; 0 where the kernel has no functions of sub-groups.
+    subgroup_states: a word for each sub-group. local_bytes: of local memory. scheduled: groups run in the order of the launch's
+    table. counts_epochs: the logical clock goes. counters: events that each worker counts. first_*_site: sites of the
+    synchronisation points, in their order.
+    """
+
+    items: int
+    local_size_x: int
+    local_size_y: int
+    local_size_z: int
+    counts_items: int
+    wave: int
+    subgroup_states: int
+    local_bytes: int
+    scheduled: int
+    counts_epochs: int
+    counters: int
+    first_divergence_site: int
+    first_watchdog_site: int

@@ -1,0 +1,42 @@
+"""The C runtime, and those of its functions that the module of a kernel calls, as part of that module."""
+
+from __future__ import annotations
+
+import functools
+
+from ..abi import context, kernel_shape, mailbox, race_cells
+from ..abi.kernel_shape import KernelShape
+from ..llvm.objects import RUNTIME
+from ..runtime.compiled import compile_files
+from ..runtime.constants import declare_structure, define_constants
+from ..runtime.functions import CModule
+from .unit import Unit
+
+FILES = ("diagnostics.c", "epochs.c", "futex_pool.c", "groups.c", "race_cells.c", "srgb.c")
+"""All that a process needs, so that it calls clang once; soft float is for few processors."""
+WORKER = "worker"
+"""The function that a launch calls. No other is visible outside the module."""
+
+_ATTRIBUTES = {"cold": "#1", "noinline": "#2", "alwaysinline": "#3"}
+"""Of a function in the module of a kernel (`Unit.text`), by its kind."""
+
+
+def constants() -> str:
+    """Returns the constants and structures that the C files share with Python."""
+    return define_constants((context, race_cells, kernel_shape, mailbox)) + declare_structure(KernelShape)
+
+
+@functools.cache
+def runtime() -> CModule:
+    """Returns the functions of the C runtime."""
+    return compile_files(constants(), FILES)
+
+
+def add_runtime(unit: Unit) -> None:
+    """Adds to a module `@worker`, and all functions of the C runtime that others of the module call."""
+    called = (name for name in runtime().functions if any(f"@{name}(" in text for text in unit.functions))
+    needed = runtime().needed_for([WORKER, *called])
+    unit.declarations |= {name: text for name, text in needed.declarations.items() if name.startswith("llvm.")}
+    unit.functions.append(RUNTIME)
+    for name, function in needed.functions.items():
+        unit.functions.append(function.text("" if name == WORKER else "internal ", _ATTRIBUTES[function.kind]))

@@ -1,0 +1,51 @@
+"""The C files of this folder as LLVM text: compiled by clang once, and kept on disk."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import pickle
+from pathlib import Path
+
+import llvmlite
+import llvmlite.binding as llvm
+
+from ...base import disk_cache
+from ...base.code_digest import code_digest
+from ...frontend.driver import compile_c, identify_compiler
+from .functions import CModule, read_module
+
+FOLDER = Path(__file__).parent
+FLAGS = (
+    "-std=c11", "-O2", "-ffreestanding", "-nostdinc", "-fno-builtin", "-ffp-contract=off", "-fno-strict-aliasing",
+    "-fno-sanitize=all", "-fno-stack-protector", "-fno-asynchronous-unwind-tables",
+    "-fno-vectorize", "-fno-slp-vectorize", "-fno-unroll-loops", "-fno-discard-value-names",
+    "-Xclang", "-no-enable-noundef-analysis", "-Xclang", "-disable-lifetime-markers",
+)  # fmt: skip
+"""Loops stay as they are: they are vectorised with the kernel that they go into, for the processor that runs it. A value that
+a kernel passes may be undefined, so that clang must not take it for defined."""
+
+
+def source_of(constants: str, files: tuple[str, ...]) -> str:
+    """Returns one translation unit: `constants` (see `constants.py`) ahead of `files` of this folder."""
+    return constants + "".join(f'#include "{name}"\n' for name in files)
+
+
+def compile_files(constants: str, files: tuple[str, ...]) -> CModule:
+    """Returns the functions of `files`. Raises BuildError with clang's diagnostics: the files are this project's."""
+    source = source_of(constants, files)
+    parts = (code_digest("runtime"), llvmlite.__version__, identify_compiler(), *FLAGS, source)
+    path = disk_cache.folder("runtime") / hashlib.sha256("\0".join(parts).encode()).hexdigest()
+    known = disk_cache.load(path)
+    if known is not None:
+        with contextlib.suppress(Exception):  # whole, but not what this version writes
+            stored: CModule = pickle.loads(known)
+            return stored
+    module = read_module(_compile(source))
+    disk_cache.store(path, pickle.dumps(module))
+    return module
+
+
+def _compile(source: str) -> str:
+    bitcode = compile_c(source, (*FLAGS, f"-I{FOLDER}", "-emit-llvm"))
+    return str(llvm.parse_bitcode(bitcode, llvm.create_context()))

@@ -1,0 +1,105 @@
+/* Race cells: comparison of an access with the last accesses of the same memory. `abi/race_cells.py` lays out cells and words.
+ *
+ * `mine` is the current access as a word of a cell. Words below `limit` are from earlier launches (in local memory: earlier
+ * epochs) and are ignored. Accesses of the group from the epoch `since` on are unordered.
+ */
+#include "kernel.h"
+
+static inline uint64_t *word_of(char *cell, uint64_t offset) { return (uint64_t *)(cell + offset); }
+
+static inline int is_own(uint64_t word, uint64_t mine) { return (word ^ mine) < OWN; }
+
+static inline uint64_t local_id(uint64_t word) { return word >> LOCAL_ID_SHIFT & LOCAL_ID_MASK; }
+
+static inline int is_of_same_subgroup(uint64_t word, uint64_t mine) {
+  return kernel_shape.wave && local_id(word) / kernel_shape.wave == local_id(mine) / kernel_shape.wave;
+}
+
+/* Returns whether the access `word` (not before limit) and `mine` are unordered. Synchronisation points of a sub-group order
+ * accesses of its own work-items. */
+COLD uint64_t shadow_concurrent(const uint64_t *ctx, uint64_t word, uint64_t mine, uint64_t since) {
+  if (word < ctx[GROUP_EPOCH]) return 1;
+  if (local_id(word) == local_id(mine) || word < since) return 0;
+  const uint64_t tick = mine / EPOCH_STEP * EPOCH_STEP;
+  return !(is_of_same_subgroup(word, mine) && word < tick);
+}
+
+static inline int is_race(const uint64_t *ctx, uint64_t word, uint64_t mine, uint64_t since) {
+  return !(word & mine & ATOMIC) && shadow_concurrent(ctx, word, mine, since);
+}
+
+/* Counts a conflict, and keeps the first in work-item order. same: 1 if the write left the value as it was. */
+COLD void shadow_record(
+    uint64_t *ctx, uint64_t how, uint64_t mine, uint64_t before, uint64_t same, uint64_t group, VALUE_PARAMETERS) {
+  const uint64_t key = how << 32 | (mine & ACCESS) << 16 | (before & ACCESS);
+  const uint64_t local = local_id(mine), order = group * kernel_shape.items + local;
+  uint64_t *record = address_in(ctx, RACES);
+  const uint64_t *end = record + ctx[RACE_COUNT] * RACE_WORDS;
+  while (record < end && record[RACE_KEY] != key) record += RACE_WORDS;
+  if (record == end) {
+    if (ctx[RACE_COUNT] >= RACE_CAPACITY) return;
+    ctx[RACE_COUNT] += 1;
+    record[RACE_KEY] = key;
+    record[RACE_ORDER] = ~(uint64_t)0;
+  }
+  record[RACE_HITS] += 1;
+  record[RACE_SAME] += same;
+  if (order >= record[RACE_ORDER]) return;
+  record[RACE_ORDER] = order;
+  record[RACE_GROUP] = group;
+  record[RACE_LOCAL] = local;
+  record[RACE_BEFORE] = before;
+  store_values(&record[RACE_VALUES], VALUES);
+}
+
+/* Checks and records a read of `count` cells. */
+COLD void shadow_read(uint64_t *ctx, char *cells, uint64_t count, uint64_t mine, uint64_t limit, uint64_t since,
+                      uint64_t group, VALUE_PARAMETERS) {
+  for (uint64_t i = 0; i < count; ++i) {
+    char *cell = cells + i * CELL_BYTES;
+    const uint64_t written = *word_of(cell, WRITTEN), reader = *word_of(cell, READER);
+    if (written >= limit) {
+      if (!is_own(written, mine) && is_race(ctx, written, mine, since)) {
+        shadow_record(ctx, READ_AFTER_WRITE, mine, written, 0, group, VALUES);
+      }
+      *word_of(cell, WRITTEN) = written | READ;
+    }
+    if (is_own(reader, mine)) continue;
+    if (reader >= since) {
+      if (*word_of(cell, SECOND) < since) *word_of(cell, SECOND) = mine;
+      continue;
+    }
+    if (reader >= limit && reader < ctx[GROUP_EPOCH]) *word_of(cell, EARLIER) = reader;
+    *word_of(cell, READER) = mine;
+  }
+}
+
+/* Checks a write of `count` cells of `stride` bytes, which are not modified. Memory that nobody reads has short cells, without
+ * readers. */
+COLD void shadow_write(uint64_t *ctx, char *cells, uint64_t count, uint64_t stride, uint64_t mine, uint64_t limit,
+                       uint64_t since, uint64_t group, uint64_t mode, VALUE_PARAMETERS) {
+  const uint64_t same = mode & SAME;
+  for (uint64_t i = 0; i < count; ++i) {
+    char *cell = cells + i * stride;
+    const uint64_t written = *word_of(cell, WRITTEN);
+    if (written >= limit) {
+      if (!is_own(written, mine)) {
+        if (is_race(ctx, written, mine, since)) shadow_record(ctx, WRITE_AFTER_WRITE, mine, written, same, group, VALUES);
+      } else if (!(written & READ) && !mode && !(mine & ATOMIC)) {
+        shadow_record(ctx, OVERWRITTEN, mine, written, 0, group, VALUES);
+      }
+    }
+    if (stride != CELL_BYTES) continue;
+    for (uint64_t offset = READER; offset < CELL_BYTES; offset += SECOND - READER) {
+      const uint64_t reader = *word_of(cell, offset);
+      if (reader >= limit && !is_own(reader, mine) && is_race(ctx, reader, mine, since)) {
+        shadow_record(ctx, WRITE_AFTER_READ, mine, reader, same, group, VALUES);
+      }
+    }
+  }
+}
+
+/* Records a write of `count` cells of `stride` bytes. */
+INLINE void shadow_fill(char *cells, uint64_t count, uint64_t stride, uint64_t mine) {
+  for (uint64_t i = 0; i < count; ++i) *word_of(cells + i * stride, WRITTEN) = mine;
+}
