@@ -1,0 +1,43 @@
+/* A kernel of two regions, as emitters would make it, for the drivers here: what `kernel.h` says that a module defines. */
+#include "driver.h"
+
+const struct kernel_shape kernel_shape = {
+    .items = ITEMS, .local_size_x = ITEMS, .local_size_y = 1, .local_size_z = 1,
+    .counts_items = 1, .wave = WAVE, .subgroup_states = 256, .local_bytes = LOCAL_BYTES,
+    .scheduled = FULL, .counts_epochs = FULL, .counters = 1, .first_divergence_site = 0, .first_watchdog_site = 4,
+};
+const uint8_t sync_points[] = {0, OF_SUBGROUP | FENCES_LOCAL | FENCES_GLOBAL, FENCES_LOCAL};
+const uint64_t event_counters[][2] = {{COUNTED_SITE, 0}};
+const float srgb_edges[255];
+
+int64_t group(uint64_t *ctx, void *restrict args, char *restrict mem, char *restrict arena, uint64_t gx, uint64_t gy,
+              uint64_t gz, uint64_t gl, uint64_t first, uint64_t last) {
+  struct arguments *arguments = args;
+  for (uint64_t n = 0; n < LOCAL_BYTES; ++n) {
+    if (mem[n] != -1) arguments->faults[gl] = 1;
+    mem[n] = (char)gl;
+  }
+  *(uint64_t *)arena += 2; /* the worker's counter */
+  return run_by_subgroup(ctx, args, mem, arena, gx, gy, gz, gl, first, last);
+}
+
+int64_t run_region(uint64_t region, uint64_t *ctx, void *restrict args, char *restrict mem, char *restrict arena, uint64_t gx,
+                   uint64_t gy, uint64_t gz, uint64_t gl, uint64_t first, uint64_t last) {
+  struct arguments *arguments = args;
+  (void)mem, (void)arena, (void)gy, (void)gz;
+  for (uint64_t item = first; item < last; ++item) {
+    arguments->runs[gl] += 1;
+    report(ctx, SITE, GROUPS - 1 - gl, item, gx, item, region, 0, 0, 0); /* groups come backwards: each is a new first one */
+  }
+  if (arguments->diverges && region == 1 && first) return 0;
+  return region == 2 ? 0 : region + 1;
+}
+
+void begin_worker(char *arena) { memset(arena + 512, 7, 64); }
+
+void begin_group(char *arena) {
+  EXPECT(arena[512] == 7 && arena[575] == 7);
+  memset(arena + 576, 0, 64);
+}
+
+void combine(uint64_t reached, char *arena, uint64_t first, uint64_t last) { (void)reached, (void)arena, (void)first, (void)last; }
