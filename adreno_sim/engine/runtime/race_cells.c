@@ -17,15 +17,15 @@ static inline int is_of_same_subgroup(uint64_t word, uint64_t mine) {
 
 /* Returns whether the access `word` (not before limit) and `mine` are unordered. Synchronisation points of a sub-group order
  * accesses of its own work-items. */
-COLD uint64_t shadow_concurrent(const uint64_t *ctx, uint64_t word, uint64_t mine, uint64_t since) {
+static inline int is_unordered(const uint64_t *ctx, uint64_t word, uint64_t mine, uint64_t since) {
   if (word < ctx[GROUP_EPOCH]) return 1;
   if (local_id(word) == local_id(mine) || word < since) return 0;
-  const uint64_t tick = mine / EPOCH_STEP * EPOCH_STEP;
-  return !(is_of_same_subgroup(word, mine) && word < tick);
+  const uint64_t now = mine / EPOCH_STEP * EPOCH_STEP;
+  return !(is_of_same_subgroup(word, mine) && word < now);
 }
 
 static inline int is_race(const uint64_t *ctx, uint64_t word, uint64_t mine, uint64_t since) {
-  return !(word & mine & ATOMIC) && shadow_concurrent(ctx, word, mine, since);
+  return !(word & mine & ATOMIC) && is_unordered(ctx, word, mine, since);
 }
 
 /* Counts a conflict, and keeps the first in work-item order. same: 1 if the write left the value as it was. */
@@ -33,12 +33,12 @@ COLD void shadow_record(
     uint64_t *ctx, uint64_t how, uint64_t mine, uint64_t before, uint64_t same, uint64_t group, VALUE_PARAMETERS) {
   const uint64_t key = how << 32 | (mine & ACCESS) << 16 | (before & ACCESS);
   const uint64_t local = local_id(mine), order = group * kernel_shape.items + local;
-  uint64_t *record = address_in(ctx, RACES);
-  const uint64_t *end = record + ctx[RACE_COUNT] * RACE_WORDS;
-  while (record < end && record[RACE_KEY] != key) record += RACE_WORDS;
-  if (record == end) {
-    if (ctx[RACE_COUNT] >= RACE_CAPACITY) return;
-    ctx[RACE_COUNT] += 1;
+  const uint64_t count = ctx[RACE_COUNT];
+  uint64_t *record = address_in(ctx, RACES), n = 0;
+  while (n < count && record[RACE_KEY] != key) record += RACE_WORDS, ++n;
+  if (n == count) {
+    if (count >= RACE_CAPACITY) return;
+    ctx[RACE_COUNT] = count + 1;
     record[RACE_KEY] = key;
     record[RACE_ORDER] = ~(uint64_t)0;
   }

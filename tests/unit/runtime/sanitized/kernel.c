@@ -27,7 +27,8 @@ int64_t run_region(uint64_t region, uint64_t *ctx, void *restrict args, char *re
   (void)mem, (void)arena, (void)gy, (void)gz;
   for (uint64_t item = first; item < last; ++item) {
     arguments->runs[gl] += 1;
-    report(ctx, SITE, GROUPS - 1 - gl, item, gx, item, region, 0, 0, 0); /* groups come backwards: each is a new first one */
+    /* Groups come backwards: each is a new first one. */
+    report(ctx, SITE, GROUPS - 1 - gl, item, gx, item, region, 0, 0, 0);
   }
   if (arguments->diverges && region == 1 && first) return 0;
   return region == 2 ? 0 : region + 1;
