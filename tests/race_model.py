@@ -77,3 +77,26 @@ def conflicts_with_reads(accesses: list[Access], wave: int) -> dict[int, list[Fo
         if racing:
             found[position] = [(WRITE_AFTER_READ, access.number, other.number) for other in racing]
     return found
+
+
+def conflicts_with_atomics(accesses: list[Access], wave: int) -> dict[int, list[Found]]:
+    """By position of a plain access in the list: the atomic writes since the last plain one that it races with. Cells keep some
+    of them."""
+    found = {}
+    for position, (access, earlier) in enumerate(with_earlier(accesses)):
+        last = max((n for n, other in enumerate(earlier) if other.writes and not other.atomic), default=-1)
+        racing = [other for other in earlier[last + 1 :] if other.writes and other.atomic and is_race(access, other, wave)]
+        if racing:
+            how = WRITE_AFTER_WRITE if access.writes else READ_AFTER_WRITE
+            found[position] = [(how, access.number, other.number) for other in racing]
+    return found
+
+
+def conflicts_with_any_atomic(accesses: list[Access], wave: int) -> set[Found]:
+    """All conflicts of a plain access with an earlier atomic write."""
+    return {
+        (WRITE_AFTER_WRITE if access.writes else READ_AFTER_WRITE, access.number, other.number)
+        for access, earlier in with_earlier(accesses)
+        for other in earlier
+        if other.writes and other.atomic and is_race(access, other, wave)
+    }

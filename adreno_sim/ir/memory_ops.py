@@ -26,6 +26,11 @@ def is_plain_store(instr: ir.Instr) -> bool:
     return instr.op == "store" or (vector is not None and vector.stores)
 
 
+def is_atomic(instr: ir.Instr) -> bool:
+    """Returns whether `instr` is an atomic operation."""
+    return instr.op in ("atomicrmw", "cmpxchg") or builtin_of(instr).atomic
+
+
 def address_operands(instr: ir.Instr) -> list[ir.Value]:
     """Returns the operands that point to the memory that `instr` accesses, images included."""
     if instr.op == "store":

@@ -41,6 +41,7 @@ ITEM_ORDER = 54  # address: for each step the local id of the work-item (32 bits
 GROUP_EPOCHS = 55  # address: the first epoch of the group of each step
 RACES = 56  # address of the race records
 RACE_COUNT = 57
+MISSING_FLAGS = 58  # flags that some work-item did not give at the barrier that the group has reached, of those that a run knows
 WORDS = 64
 
 # One record per site: how often it fired, and the first occurrence in the order (group, work-item).

@@ -1,15 +1,18 @@
 """Race cells: what level full keeps of the last accesses of each unit of memory.
 
 A cell consists of 64-bit words: the last write and, if the memory is also read, two readers of the current epoch and group
-and one reader of an earlier group. A word holds, from the top: epoch (32 bits), local id (16), READ, ATOMIC, number of the
-access in the source (14). Words below a limit are from earlier launches (in local memory: earlier epochs) and are ignored.
+and one reader of an earlier group. Where there are atomics, two more keep what further atomics would replace: the last one by
+another work-item than the last write's, and one of an earlier group. A word holds, from the top: epoch (32 bits), local id (16),
+READ, ATOMIC, number of the access in the source (14). Words below a limit are from earlier launches (in local memory: earlier
+epochs) and are ignored.
 """
 
 from __future__ import annotations
 
-WRITTEN, READER, SECOND, EARLIER = 0, 8, 16, 24
-"""Byte offsets of the words of a cell. A cell of memory that is never read ends with the first."""
-CELL_WORDS, UNREAD_CELL_WORDS = 4, 1
+WRITTEN, READER, SECOND, EARLIER, OTHER_ATOMIC, EARLIER_ATOMIC = 0, 8, 16, 24, 32, 40
+"""Byte offsets of the words of a cell. A cell of memory that is never read ends with the first, one without atomics with the
+fourth."""
+ATOMIC_CELL_WORDS, CELL_WORDS, UNREAD_CELL_WORDS = 6, 4, 1
 CELL_BYTES = CELL_WORDS * 8
 
 READ, ATOMIC, ACCESS = 0x8000, 0x4000, 0x3FFF

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 from ...ir import ir
 from ...ir.builtins import builtin_of
 from ...ir.cfg import reachable_from
+from ...ir.memory_ops import is_atomic
 
 _GLOBAL_FENCES = 6  # CLK_GLOBAL_MEM_FENCE and CLK_IMAGE_MEM_FENCE
 _RELAXED = 0  # memory_order_relaxed
@@ -26,7 +27,7 @@ class HandOvers:
         self._position = {id(i): (block, n) for block in kernel.blocks for n, i in enumerate(block.instrs)}
         self._instrs = [i for block in kernel.blocks for i in block.instrs]
         self._reachable: dict[int, set[ir.Block]] = {}
-        self._atomics = self._find(_is_atomic)
+        self._atomics = self._find(is_atomic)
         self._fences = self._find(_is_fence)
 
     def may_order(self, earlier: int, later: int) -> bool:
@@ -59,10 +60,6 @@ class HandOvers:
 
     def _find(self, test: Callable[[ir.Instr], bool]) -> Iterable[ir.Instr]:
         return [instr for instr in self._instrs if test(instr)]
-
-
-def _is_atomic(instr: ir.Instr) -> bool:
-    return instr.op in ("atomicrmw", "cmpxchg") or builtin_of(instr).atomic
 
 
 def _is_fence(instr: ir.Instr) -> bool:

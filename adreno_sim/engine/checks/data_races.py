@@ -15,7 +15,6 @@ from ...ir.memory_ops import address_operands, touches_memory
 from ...ir.postdominators import find_postdominators
 from ...ir.provenance import Object, ObjectId, Ptr
 from ..abi import context, race_cells
-from ..abi.race_cells import CELL_BYTES
 from ..abi.specialization import BufferArg, ImageArg, LocalArg
 from ..emit.check import Check
 from ..emit.emitter import Emitter
@@ -23,9 +22,11 @@ from ..emit.image_refs import ImageRef
 from ..emit.instrumentation import Instrumentation
 from ..emit.kernel_plan import CheckPlan, KernelPlan
 from ..emit.region import RegionEmitter
+from ..emit.sync_points import varying_fence_flags
 from ..llvm.text import Text
 from ..shadow import init_shadow
 from ..shadow.access_info import cells_of_argument, describe_access, describe_texel, shadow_spec
+from ..shadow.argument_cells import words_of_cells
 from ..shadow.granularity import MAX_GRANULARITY, granularities_of
 from ..shadow.races import CellRange, RaceChecks
 
@@ -63,11 +64,12 @@ def _may_race_locally(plan: KernelPlan) -> bool:
 
 @dataclass
 class RacePlan(CheckPlan):
-    """What the regions share. One cell for each `granularity` bytes of local memory; those of the whole local memory lie at
-    `local_cells` of the arena. texel_writes: the blocks of texel writes, by number of their site."""
+    """What the regions share. One cell of `stride` bytes for each `granularity` bytes of local memory; those of the whole local
+    memory lie at `local_cells` of the arena. texel_writes: the blocks of texel writes, by number of their site."""
 
     kernel_plan: KernelPlan = None  # type: ignore[assignment]
     granularity: int = MAX_GRANULARITY
+    stride: int = 0
     local_cells: int = 0
     texel_writes: dict[int, list[ir.Block]] = field(default_factory=dict)
     block_of: dict[int, ir.Block] = field(default_factory=dict)
@@ -76,14 +78,23 @@ class RacePlan(CheckPlan):
     def make(plan: KernelPlan, reason: str) -> RacePlan:
         unit, kernel = plan.unit, plan.unit.kernel
         granularities = granularities_of(kernel, plan.provenance)
-        local = [granularities.of(object_id) for object_id in granularities.by_object if _is_local(object_id, unit.spec.args)]
-        granularity = granularities.least if granularities.unknown else min(local, default=MAX_GRANULARITY)
-        nbytes = unit.local_bytes // granularity * CELL_BYTES
+        local = [object_id for object_id in granularities.by_object if _is_local(object_id, unit.spec.args)]
+        least = min(map(granularities.of, local), default=MAX_GRANULARITY)
+        granularity = granularities.least if granularities.unknown else least
+        stride = 8 * words_of_cells(granularities, local)
+        nbytes = unit.local_bytes // granularity * stride
         cells = unit.reserve_arena(nbytes)
         zeroed = [(cells, nbytes)] if nbytes else []
         block_of = {id(i): block for block in kernel.blocks for i in block.instrs}
         return RacePlan(
-            reason, zeroed, counts_epochs=True, kernel_plan=plan, granularity=granularity, local_cells=cells, block_of=block_of
+            reason,
+            zeroed,
+            counts_epochs=True,
+            kernel_plan=plan,
+            granularity=granularity,
+            stride=stride,
+            local_cells=cells,
+            block_of=block_of,
         )
 
     def instrument(self, e: Emitter) -> Instrumentation:
@@ -118,6 +129,17 @@ class RaceInstrumentation(Instrumentation):
     def __init__(self, e: RegionEmitter, plan: RacePlan):
         self.e, self.plan = e, plan
         self.code = RaceChecks(e)
+
+    def before_instr(self, instr: ir.Instr) -> None:
+        """Tells the logical clock the flags of a barrier that are not constant."""
+        flags = varying_fence_flags(instr)
+        if flags is None:
+            return
+        t, type = self.e.body, flags.type
+        wide = self.e.value(flags) if type == ir.Int(64) else t.op(f"zext {type} {self.e.value(flags)} to i64")
+        at = context.field(t, context.MISSING_FLAGS)
+        missing = t.op(f"or i64 {t.op(f'load i64, ptr {at}, align 8')}, {t.op(f'xor i64 {wide}, -1')}")
+        t.do(f"store i64 {missing}, ptr {at}, align 8")
 
     def on_load(self, pointer: Ptr, type: ir.Type, instr: ir.Instr | None) -> None:
         size = llvm_types.store_size(type)
@@ -207,18 +229,18 @@ class RaceInstrumentation(Instrumentation):
 
     def _cells_of_local(self, target: Object, offset: str, count: str | int) -> CellRange:
         granularity = self.plan.granularity
-        start = self.plan.local_cells + self.e.unit.local_offsets[target.id[1]] // granularity * CELL_BYTES
+        start = self.plan.local_cells + self.e.unit.local_offsets[target.id[1]] // granularity * self.plan.stride
         base = self.e.prologue.op(f"getelementptr i8, ptr %arena, i64 {start}")
         since = self.code.word(context.SINCE_LOCAL)
-        address = self._address(base, offset, granularity, CELL_BYTES)
-        return CellRange(address, count, CELL_BYTES, since, since, local=True, allows_overwrite=True)
+        address = self._address(base, offset, granularity, self.plan.stride)
+        return CellRange(address, count, self.plan.stride, since, since, local=True, allows_overwrite=True)
 
     def _cells_of_unknown(self, pointer: Ptr, size: int | str) -> CellRange:
         """Returns the cells of the object found at run time. If it has none, they are a scratch cell in which no comparison
         finds a race."""
         t, prologue = self.e.body, self.e.prologue
         count = self._count(str(pointer.offset), size, self.plan.granularity)
-        room = CELL_BYTES * (count if isinstance(count, int) else 1)
+        room = self.plan.stride * (count if isinstance(count, int) else 1)
         scratch = prologue.op(f"alloca [{room} x i8], align 16")
         init_shadow.emit_clear(prologue, self.e.unit, scratch, room)
         address, limit, since, found = scratch, "-1", "0", "false"
@@ -238,7 +260,7 @@ class RaceInstrumentation(Instrumentation):
             found = t.op(f"or i1 {hit}, {found}")
         if not isinstance(count, int):
             count = t.op(f"select i1 {found}, i64 {count}, i64 0")
-        return CellRange(address, count, CELL_BYTES, limit, since, local=False, allows_overwrite=True)
+        return CellRange(address, count, self.plan.stride, limit, since, local=False, allows_overwrite=True)
 
     def _address(self, base: str, offset: str, granularity: int, stride: int) -> str:
         t, shift = self.e.body, granularity.bit_length() - 1

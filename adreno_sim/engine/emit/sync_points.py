@@ -5,12 +5,10 @@ from __future__ import annotations
 from ...ir import ir
 from ...ir.builtins import BUILTINS, builtin_of, find_builtin
 from ...ir.unsupported import unsupported
-from ..abi.kernel_shape import FENCES_GLOBAL, FENCES_LOCAL, OF_SUBGROUP
+from ..abi.kernel_shape import FENCES_BY_FLAGS, FENCES_GLOBAL, FENCES_LOCAL, GLOBAL_FLAGS, LOCAL_FLAG, OF_SUBGROUP
 from ..analysis.segments import ScopeOf, SyncPoint
 from .builtin_registry import builtin
 from .emitter import Emitter, instruction
-
-_LOCAL_FLAG, _GLOBAL_FLAGS = 1, 6  # CLK_LOCAL_MEM_FENCE; CLK_GLOBAL_MEM_FENCE and CLK_IMAGE_MEM_FENCE
 
 
 class Scopes(ScopeOf):
@@ -22,12 +20,24 @@ class Scopes(ScopeOf):
 
 
 def describe_sync(sync: SyncPoint) -> int:
-    """Returns the bits of a synchronisation point (`abi.kernel_shape`). It orders all memory if its flags are not constant."""
+    """Returns the bits of a synchronisation point (`abi.kernel_shape`)."""
     scope = OF_SUBGROUP if sync.scope == "wave" else 0
-    flags = sync.instr.operands[0] if builtin_of(sync.instr).fence_flags and sync.instr.operands else None
-    if not isinstance(flags, ir.Const) or not isinstance(flags.value, int):
+    flags = _fence_flags(sync.instr)
+    if flags is None:
         return scope | FENCES_LOCAL | FENCES_GLOBAL
-    return scope | FENCES_LOCAL * bool(flags.value & _LOCAL_FLAG) | FENCES_GLOBAL * bool(flags.value & _GLOBAL_FLAGS)
+    if not isinstance(flags, ir.Const) or not isinstance(flags.value, int):
+        return scope | FENCES_BY_FLAGS
+    return scope | FENCES_LOCAL * bool(flags.value & LOCAL_FLAG) | FENCES_GLOBAL * bool(flags.value & GLOBAL_FLAGS)
+
+
+def varying_fence_flags(instr: ir.Instr) -> ir.Value | None:
+    """Returns the flags of a synchronisation point that only a run knows."""
+    flags = _fence_flags(instr) if builtin_of(instr).sync else None
+    return None if isinstance(flags, ir.Const) and isinstance(flags.value, int) else flags
+
+
+def _fence_flags(instr: ir.Instr) -> ir.Value | None:
+    return instr.operands[0] if builtin_of(instr).fence_flags and instr.operands else None
 
 
 @instruction("fence")

@@ -13,9 +13,18 @@ INLINE void shadow_group(uint64_t *ctx, uint64_t turn) {
   ((uint64_t *)address_in(ctx, GROUP_EPOCHS))[turn] = now;
 }
 
+/* Returns what a synchronisation point orders; by its flags, if only the run knows them: what all work-items gave. */
+static inline uint64_t fences_of(uint64_t *ctx, uint64_t reached) {
+  const uint64_t known = sync_points[reached];
+  if (!(known & FENCES_BY_FLAGS)) return known;
+  const uint64_t flags = ~ctx[MISSING_FLAGS];
+  ctx[MISSING_FLAGS] = 0;
+  return (flags & LOCAL_FLAG ? FENCES_LOCAL : 0) | (flags & GLOBAL_FLAGS ? FENCES_GLOBAL : 0);
+}
+
 /* Records that all work-items of a group met at a synchronisation point: accesses from the next epoch on are after it. */
 INLINE void shadow_met(uint64_t *ctx, uint64_t reached) {
-  const uint64_t next = ctx[EPOCH] + EPOCH_STEP;
-  if (sync_points[reached] & FENCES_LOCAL) ctx[SINCE_LOCAL] = next;
-  if (sync_points[reached] & FENCES_GLOBAL) ctx[SINCE_GLOBAL] = next;
+  const uint64_t next = ctx[EPOCH] + EPOCH_STEP, fences = fences_of(ctx, reached);
+  if (fences & FENCES_LOCAL) ctx[SINCE_LOCAL] = next;
+  if (fences & FENCES_GLOBAL) ctx[SINCE_GLOBAL] = next;
 }

@@ -26,7 +26,7 @@ KERNEL_CODE void combine(uint64_t reached, char *arena, uint64_t first, uint64_t
 KERNEL_CODE void begin_worker(char *arena);
 KERNEL_CODE void begin_group(char *arena);
 
-/* By number of a synchronisation point: FENCES_LOCAL, FENCES_GLOBAL, OF_SUBGROUP. */
+/* By number of a synchronisation point: FENCES_LOCAL, FENCES_GLOBAL, OF_SUBGROUP, FENCES_BY_FLAGS. */
 extern const uint8_t sync_points[];
 /* Pairs: site, and arena offset of the worker's counter. There are `kernel_shape.counters`. */
 extern const uint64_t event_counters[][2];

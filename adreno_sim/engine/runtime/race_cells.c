@@ -52,11 +52,31 @@ COLD void shadow_record(
   store_values(&record[RACE_VALUES], VALUES);
 }
 
-/* Checks and records a read of `count` cells. */
-COLD void shadow_read(uint64_t *ctx, char *cells, uint64_t count, uint64_t mine, uint64_t limit, uint64_t since,
+/* Checks an access against the words of a cell from `first` to `last`. */
+static inline void check_words(uint64_t *ctx, char *cell, uint64_t first, uint64_t last, uint64_t how, uint64_t mine,
+                               uint64_t limit, uint64_t since, uint64_t same, uint64_t group, VALUE_PARAMETERS) {
+  for (uint64_t offset = first; offset <= last; offset += sizeof(uint64_t)) {
+    const uint64_t word = *word_of(cell, offset);
+    if (word >= limit && !is_own(word, mine) && is_race(ctx, word, mine, since)) {
+      shadow_record(ctx, how, mine, word, same, group, VALUES);
+    }
+  }
+}
+
+/* Keeps the last atomic of a cell, which another one is about to replace, unless both are of one work-item. */
+static inline void keep_atomic(const uint64_t *ctx, char *cell, uint64_t written, uint64_t mine) {
+  if (written < ctx[GROUP_EPOCH]) {
+    *word_of(cell, EARLIER_ATOMIC) = written;
+  } else if (local_id(written) != local_id(mine)) {
+    *word_of(cell, OTHER_ATOMIC) = written;
+  }
+}
+
+/* Checks and records a read of `count` cells of `stride` bytes. */
+COLD void shadow_read(uint64_t *ctx, char *cells, uint64_t count, uint64_t stride, uint64_t mine, uint64_t limit, uint64_t since,
                       uint64_t group, VALUE_PARAMETERS) {
   for (uint64_t i = 0; i < count; ++i) {
-    char *cell = cells + i * CELL_BYTES;
+    char *cell = cells + i * stride;
     const uint64_t written = *word_of(cell, WRITTEN), reader = *word_of(cell, READER);
     if (written >= limit) {
       if (!is_own(written, mine) && is_race(ctx, written, mine, since)) {
@@ -64,9 +84,12 @@ COLD void shadow_read(uint64_t *ctx, char *cells, uint64_t count, uint64_t mine,
       }
       *word_of(cell, WRITTEN) = written | READ;
     }
+    if (stride > CELL_BYTES) {
+      check_words(ctx, cell, OTHER_ATOMIC, EARLIER_ATOMIC, READ_AFTER_WRITE, mine, limit, since, 0, group, VALUES);
+    }
     if (is_own(reader, mine)) continue;
     if (reader >= since) {
-      if (*word_of(cell, SECOND) < since) *word_of(cell, SECOND) = mine;
+      if (*word_of(cell, SECOND) < since && local_id(reader) != local_id(mine)) *word_of(cell, SECOND) = mine;
       continue;
     }
     if (reader >= limit && reader < ctx[GROUP_EPOCH]) *word_of(cell, EARLIER) = reader;
@@ -74,8 +97,7 @@ COLD void shadow_read(uint64_t *ctx, char *cells, uint64_t count, uint64_t mine,
   }
 }
 
-/* Checks a write of `count` cells of `stride` bytes, which are not modified. Memory that nobody reads has short cells, without
- * readers. */
+/* Checks a write of `count` cells of `stride` bytes, before it is recorded. */
 COLD void shadow_write(uint64_t *ctx, char *cells, uint64_t count, uint64_t stride, uint64_t mine, uint64_t limit,
                        uint64_t since, uint64_t group, uint64_t mode, VALUE_PARAMETERS) {
   const uint64_t same = mode & SAME;
@@ -89,12 +111,13 @@ COLD void shadow_write(uint64_t *ctx, char *cells, uint64_t count, uint64_t stri
         shadow_record(ctx, OVERWRITTEN, mine, written, 0, group, VALUES);
       }
     }
-    if (stride != CELL_BYTES) continue;
-    for (uint64_t offset = READER; offset < CELL_BYTES; offset += SECOND - READER) {
-      const uint64_t reader = *word_of(cell, offset);
-      if (reader >= limit && !is_own(reader, mine) && is_race(ctx, reader, mine, since)) {
-        shadow_record(ctx, WRITE_AFTER_READ, mine, reader, same, group, VALUES);
-      }
+    if (stride < CELL_BYTES) continue;
+    check_words(ctx, cell, READER, EARLIER, WRITE_AFTER_READ, mine, limit, since, same, group, VALUES);
+    if (stride == CELL_BYTES) continue;
+    if (!(mine & ATOMIC)) {
+      check_words(ctx, cell, OTHER_ATOMIC, EARLIER_ATOMIC, WRITE_AFTER_WRITE, mine, limit, since, same, group, VALUES);
+    } else if (written >= limit && written & ATOMIC) {
+      keep_atomic(ctx, cell, written, mine);
     }
   }
 }

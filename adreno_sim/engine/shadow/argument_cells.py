@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from ...ir import ir
 from ...ir.mod_ref import written_arguments
-from ..abi.race_cells import CELL_WORDS, UNREAD_CELL_WORDS
+from ...ir.provenance import ObjectId
+from ..abi.race_cells import ATOMIC_CELL_WORDS, CELL_WORDS, UNREAD_CELL_WORDS
 from ..abi.specialization import ArgSpec, ImageArg, ShadowSpec
 from ..builtins.texels import texel_bytes
 from .granularity import Granularities, argument_granularities
@@ -17,11 +18,18 @@ def cells_of_block(function: ir.Function, args: Sequence[ArgSpec], indices: Coll
     granularities = argument_granularities(function)
     granularity = min(_granularity(granularities, index, args[index]) for index in indices)
     if granularities.unknown:
-        return ShadowSpec(CELL_WORDS, granularity)
+        return ShadowSpec(words_of_cells(granularities, granularities.by_object), granularity)
     if written_arguments(function).isdisjoint(indices):
         return ShadowSpec()
     is_read = any(_is_read(function, granularities, index) for index in indices)
-    return ShadowSpec(CELL_WORDS if is_read else UNREAD_CELL_WORDS, granularity)
+    words = words_of_cells(granularities, [("param", index) for index in indices])
+    return ShadowSpec(words if is_read else UNREAD_CELL_WORDS, granularity)
+
+
+def words_of_cells(granularities: Granularities, objects: Iterable[ObjectId]) -> int:
+    """Returns how many words the cells of these objects have, which are read."""
+    shared = granularities.unknown and granularities.has_atomics
+    return ATOMIC_CELL_WORDS if shared or not granularities.atomic.isdisjoint(objects) else CELL_WORDS
 
 
 def may_change(function: ir.Function, index: int) -> bool:

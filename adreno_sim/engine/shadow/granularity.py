@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from ...ir import ir, llvm_types
 from ...ir.builtins import builtin_of
+from ...ir.memory_ops import is_atomic
 from ...ir.provenance import ObjectId, Provenance, is_pointer
 from ..builtins.vectors import element_bytes
 
@@ -17,13 +18,16 @@ MAX_GRANULARITY = 16
 class Granularities:
     """Bytes (a power of two) that divide offset and size of every access to an object.
 
-    `unknown`: some pointer may point anywhere, so all objects share one granularity. `read`: the objects that are read.
+    `unknown`: some pointer may point anywhere, so all objects share one granularity. `read`: the objects that are read;
+    `atomic`: those that atomic operations access; `has_atomics`: there are some, to known objects or others.
     """
 
     by_object: dict[ObjectId, int]
     least: int
     unknown: bool
     read: frozenset[ObjectId]
+    atomic: frozenset[ObjectId]
+    has_atomics: bool
 
     def of(self, object_id: ObjectId) -> int:
         """Returns the granularity of one object."""
@@ -34,8 +38,9 @@ def granularities_of(function: ir.Function, provenance: Provenance | None = None
     """Returns the granularities of all objects of a function."""
     provenance = provenance or Provenance(function)
     by_object: dict[ObjectId, int] = {}
-    least, unknown = MAX_GRANULARITY, False
+    least, unknown, has_atomics = MAX_GRANULARITY, False, False
     read: set[ObjectId] = set()
+    atomic: set[ObjectId] = set()
     for block in function.blocks:
         for instr in block.instrs:
             for position, size in accesses_of(instr):
@@ -43,13 +48,16 @@ def granularities_of(function: ir.Function, provenance: Provenance | None = None
                 granularity = min(largest_power_of_two(size), provenance.align(pointer))
                 object_id = provenance.object_id(pointer)
                 least = min(least, granularity)
+                has_atomics = has_atomics or is_atomic(instr)
                 if object_id is None:
                     unknown = True
                     continue
+                if is_atomic(instr):
+                    atomic.add(object_id)
                 by_object[object_id] = min(by_object.get(object_id, MAX_GRANULARITY), granularity)
                 if not is_write_only(instr, position):
                     read.add(object_id)
-    return Granularities(by_object, least, unknown, frozenset(read))
+    return Granularities(by_object, least, unknown, frozenset(read), frozenset(atomic), has_atomics)
 
 
 def argument_granularities(function: ir.Function) -> Granularities:
@@ -58,11 +66,13 @@ def argument_granularities(function: ir.Function) -> Granularities:
     def found(function: ir.Function) -> Granularities:
         whole = granularities_of(function)
         by_object = {object_id: granularity for object_id, granularity in whole.by_object.items() if object_id[0] == "param"}
-        return replace(
-            whole, by_object=by_object, read=frozenset(object_id for object_id in whole.read if object_id[0] == "param")
-        )
+        return replace(whole, by_object=by_object, read=_of_params(whole.read), atomic=_of_params(whole.atomic))
 
     return function.fact("argument_grains", found)
+
+
+def _of_params(objects: frozenset[ObjectId]) -> frozenset[ObjectId]:
+    return frozenset(object_id for object_id in objects if object_id[0] == "param")
 
 
 def largest_power_of_two(value: int) -> int:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ...findings import Kind
@@ -16,6 +16,9 @@ from .access_info import AccessInfo, make_site
 
 MAX_INLINE_CELLS = 4
 """Cells of one access that are compared inline. For more, a function compares them one by one."""
+
+READER_WORDS = (race_cells.READER, race_cells.SECOND, race_cells.EARLIER)
+ATOMIC_WORDS = (race_cells.OTHER_ATOMIC, race_cells.EARLIER_ATOMIC)
 
 
 @dataclass(frozen=True)
@@ -63,7 +66,7 @@ class RaceChecks:
 
     def emit_read_check(self, here: CellRange | None, what: AccessInfo, text: str, flags: int = 0) -> None:
         """Emits check and record of a read, if these cells record readers."""
-        if here is None or here.stride != CELL_BYTES:
+        if here is None or here.stride < CELL_BYTES:
             return
         t = self.e.body
         mine, _ = self._access_word(what, text, flags)
@@ -91,7 +94,18 @@ class RaceChecks:
             marked = t.op(f"select i1 {own}, i64 {t.op(f'or i64 {written}, {race_cells.READ}')}, i64 {written}")
             t.do(f"store i64 {marked}, ptr {at}, align 8")
         foreign = t.op(f"and i1 {recent}, {t.op(f'xor i1 {own}, true')}")
+        foreign = self._emit_any_foreign(here, mine, number, ATOMIC_WORDS, foreign)
         return self._record_reader(here, mine, number, foreign)
+
+    def _emit_any_foreign(self, here: CellRange, mine: str, number: int, words: Sequence[int], so_far: str) -> str:
+        """Returns an i1: `so_far`, or one of these words of a cell is a recent access of another work-item or epoch."""
+        t = self.e.body
+        for offset in (word for word in words if word < here.stride):
+            word = t.op(f"load i64, ptr {self._word_address(here, number, offset)}, align 8")
+            recent = t.op(f"icmp uge i64 {word}, {here.limit}")
+            other = t.op(f"icmp uge i64 {t.op(f'xor i64 {word}, {mine}')}, {race_cells.OWN}")
+            so_far = t.op(f"or i1 {so_far}, {t.op(f'and i1 {recent}, {other}')}")
+        return so_far
 
     def _record_reader(self, here: CellRange, mine: str, number: int, foreign: str) -> str:
         """Records a reader in its cell. Returns an i1: `foreign`, or the cell holds a reader of another epoch or group that
@@ -103,7 +117,8 @@ class RaceChecks:
         )
         first, second = t.op(f"load i64, ptr {first_at}, align 8"), t.op(f"load i64, ptr {second_at}, align 8")
         now = t.op(f"icmp uge i64 {first}, {here.since}")
-        other = t.op(f"icmp uge i64 {t.op(f'xor i64 {first}, {mine}')}, {race_cells.OWN}")
+        differing = t.op(f"and i64 {t.op(f'xor i64 {first}, {mine}')}, {race_cells.LOCAL_ID_MASK << race_cells.LOCAL_ID_SHIFT}")
+        other = t.op(f"icmp ne i64 {differing}, 0")  # the same work-item may have read in another epoch
         free = t.op(f"icmp ult i64 {second}, {here.since}")
         also = t.op(f"and i1 {t.op(f'and i1 {now}, {other}')}, {free}")
         known = now if here.local else t.op(f"icmp uge i64 {first}, {here.limit}")
@@ -125,7 +140,7 @@ class RaceChecks:
             self._call_write(t, here, mine, what, same)
             t.do(f"call void @shadow_fill(ptr {here.address}, i64 {here.count}, i64 {here.stride}, i64 {mine})")
             return number
-        bad = init_shadow.emit_or(t, [self._emit_odd_write(here, mine, n) for n in range(here.count)])
+        bad = init_shadow.emit_or(t, [self._emit_odd_write(here, mine, n, bool(flags)) for n in range(here.count)])
         odd, on = t.fresh("odd"), t.fresh("on")
         t.branch(bad, odd, on, unlikely=True)
         cold = t.aside()
@@ -138,7 +153,7 @@ class RaceChecks:
             t.do(f"store i64 {mine}, ptr {self._word_address(here, n, race_cells.WRITTEN)}, align 8")
         return number
 
-    def _emit_odd_write(self, here: CellRange, mine: str, number: int) -> str:
+    def _emit_odd_write(self, here: CellRange, mine: str, number: int, is_atomic: bool) -> str:
         """Returns an i1: whether a write of one cell needs the full check."""
         t = self.e.body
         written = t.op(f"load i64, ptr {self._word_address(here, number, race_cells.WRITTEN)}, align 8")
@@ -149,29 +164,27 @@ class RaceChecks:
         else:  # one's own value may be replaced once it has been read
             fine = t.op(f"icmp ult i64 {t.op(f'sub i64 {distance}, {race_cells.READ}')}, {race_cells.READ}")
         odd = t.op(f"and i1 {recent}, {t.op(f'xor i1 {fine}, true')}")
-        for reader in (race_cells.READER, race_cells.SECOND, race_cells.EARLIER) if here.stride == CELL_BYTES else ():
-            word = t.op(f"load i64, ptr {self._word_address(here, number, reader)}, align 8")
-            recent = t.op(f"icmp uge i64 {word}, {here.limit}")
-            other = t.op(f"icmp uge i64 {t.op(f'xor i64 {word}, {mine}')}, {race_cells.OWN}")
-            odd = t.op(f"or i1 {odd}, {t.op(f'and i1 {recent}, {other}')}")
-        return odd
+        words = READER_WORDS if is_atomic else (*READER_WORDS, *ATOMIC_WORDS)
+        return self._emit_any_foreign(here, mine, number, words, odd)
 
     def _word_address(self, here: CellRange, number: int, word: int) -> str:
         at = number * here.stride + word
         return self.e.body.op(f"getelementptr i8, ptr {here.address}, i64 {at}") if at else here.address
 
     def _call_read(self, t: Text, here: CellRange, mine: str, what: AccessInfo) -> None:
-        t.do(
-            f"call void @shadow_read(ptr %ctx, ptr {here.address}, i64 {here.count}, {self._call_operands(t, here, mine, what)})"
-        )
+        t.do(f"call void @shadow_read({self._cell_operands(here)}, {self._call_operands(t, here, mine, what)})")
 
     def _call_write(self, t: Text, here: CellRange, mine: str, what: AccessInfo, same: Callable[[Text], str] | None) -> None:
         mode = str(race_cells.ALLOWS_OVERWRITE)
         if same is not None:
             mode = t.op(f"zext i1 {same(t)} to i64")
             mode = t.op(f"or i64 {mode}, {race_cells.ALLOWS_OVERWRITE}") if here.allows_overwrite else mode
-        start = f"ptr %ctx, ptr {here.address}, i64 {here.count}, i64 {here.stride}"
-        t.do(f"call void @shadow_write({start}, {self._call_operands(t, here, mine, what, f'i64 {mode}, ')})")
+        operands = self._call_operands(t, here, mine, what, f"i64 {mode}, ")
+        t.do(f"call void @shadow_write({self._cell_operands(here)}, {operands})")
+
+    @staticmethod
+    def _cell_operands(here: CellRange) -> str:
+        return f"ptr %ctx, ptr {here.address}, i64 {here.count}, i64 {here.stride}"
 
     def _call_operands(self, t: Text, here: CellRange, mine: str, what: AccessInfo, mode: str = "") -> str:
         values = [*what.values(t), "0", "0", "0"][: race_cells.VALUE_COUNT]

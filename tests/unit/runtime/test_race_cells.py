@@ -12,7 +12,14 @@ import pytest
 from c_functions import WORD, load_functions, shape
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from race_model import Access, Found, conflicts_with_reads, conflicts_with_writes
+from race_model import (
+    Access,
+    Found,
+    conflicts_with_any_atomic,
+    conflicts_with_atomics,
+    conflicts_with_reads,
+    conflicts_with_writes,
+)
 
 from adreno_sim.engine.abi import context
 from adreno_sim.engine.abi.kernel_shape import FENCES_GLOBAL, FENCES_LOCAL
@@ -20,6 +27,7 @@ from adreno_sim.engine.abi.race_cells import (
     ACCESS,
     ALLOWS_OVERWRITE,
     ATOMIC,
+    ATOMIC_CELL_WORDS,
     CELL_BYTES,
     EPOCH_STEP,
     OVERWRITTEN,
@@ -40,7 +48,7 @@ SIGNATURES = {
     "shadow_group": [POINTER, WORD],
     "shadow_tick": [POINTER],
     "shadow_met": [POINTER, WORD],
-    "shadow_read": [POINTER, POINTER, *[WORD] * 5, *VALUES],
+    "shadow_read": [POINTER, POINTER, *[WORD] * 6, *VALUES],
     "shadow_write": [POINTER, POINTER, *[WORD] * 7, *VALUES],
     "shadow_fill": [POINTER, *[WORD] * 3],
 }
@@ -125,7 +133,7 @@ class Launches:
             self.functions.shadow_write(self.ctx, at, count, self.stride, mine, limit, since, group, mode, *values)
             self.functions.shadow_fill(at, count, self.stride, mine)
         else:
-            self.functions.shadow_read(self.ctx, at, count, mine, limit, since, group, *values)
+            self.functions.shadow_read(self.ctx, at, count, self.stride, mine, limit, since, group, *values)
         first = step.cell + (group * CELLS if self.is_local else 0)
         same, silent = step.writes and step.same, self.quiet
         accesses = [
@@ -145,10 +153,15 @@ class Launches:
 
 def check(run: Launches, wave: int, is_plain: bool) -> None:
     """Conflicts with the last write are told exactly. Of the reads that race with a write, a cell keeps up to three; at least
-    one is told, unless atomic reads or readers of the same sub-group took its place."""
+    one is told, unless atomic reads or readers of the same sub-group took its place. Of atomics that race with a plain access, a
+    long cell keeps up to three, of different work-items; at least one is told, unless a sub-group orders some of them."""
     accesses = [access for call in run.calls for access in call.accesses]
     exact = Counter({pair: count for pair, count in run.hits().items() if pair[0] != WRITE_AFTER_READ})
-    assert exact == conflicts_with_writes(accesses, wave)
+    if run.stride <= CELL_BYTES:
+        assert exact == conflicts_with_writes(accesses, wave)
+    else:
+        assert exact >= conflicts_with_writes(accesses, wave), "a conflict with the last write is not told"
+        check_atomics(run, accesses, wave)
     racing, position = conflicts_with_reads(accesses, wave), 0
     for call in run.calls:
         reads = [racing.get(position + n, []) for n in range(len(call.accesses))]
@@ -157,6 +170,18 @@ def check(run: Launches, wave: int, is_plain: bool) -> None:
         assert told <= Counter(pair for pairs in reads for pair in pairs), "told of a read that does not race"
         if is_plain:
             assert told.total() >= sum(map(bool, reads)), "a write races with a read, and nothing is told"
+
+
+def check_atomics(run: Launches, accesses: list[Access], wave: int) -> None:
+    racing, position = conflicts_with_atomics(accesses, wave), 0
+    writes = set(conflicts_with_writes(accesses, wave)) | conflicts_with_any_atomic(accesses, wave)
+    for call in run.calls:
+        atomics = [racing.get(position + n, []) for n in range(len(call.accesses))]
+        position += len(call.accesses)
+        told = {pair for pair in call.reported if pair[0] in (READ_AFTER_WRITE, WRITE_AFTER_WRITE)}
+        assert told <= writes, "told of an atomic that does not race"
+        if not wave and any(atomics):
+            assert told, "a plain access races with an atomic, and nothing is told"
 
 
 meetings = st.builds(Step, meeting=st.sampled_from([*BARRIERS, SUBGROUP]))
@@ -202,7 +227,8 @@ def test_plain_accesses(functions, earlier, steps, is_local, quiet):
 @settings(max_examples=400, deadline=None)
 @given(groups(ANY), groups(ANY), st.booleans(), st.sampled_from([0, WAVE]))
 def test_atomics_and_sub_groups(functions, earlier, steps, is_local, wave):
-    check(run_launches(Launches(functions[wave], is_local), earlier, steps), wave, is_plain=False)
+    run = Launches(functions[wave], is_local, stride=ATOMIC_CELL_WORDS * 8)
+    check(run_launches(run, earlier, steps), wave, is_plain=False)
 
 
 @settings(max_examples=200, deadline=None)
@@ -212,6 +238,7 @@ def test_cells_of_memory_that_nobody_reads(functions, earlier, steps, wave):
 
 
 W, R = Step(item=1, writes=True, number=1), Step(item=2, number=2)
+A1, A2 = (Step(item=item, writes=True, atomic=True, number=item) for item in (1, 2))
 CASES = [
     ([R, W], {(WRITE_AFTER_READ, 1, 2)}),
     ([W, R], {(READ_AFTER_WRITE, 2, 1)}),
@@ -221,15 +248,29 @@ CASES = [
     ([W, W], {(OVERWRITTEN, 1, 1)}),
     ([W, Step(item=1), W], set()),
     ([Step(item=1, writes=True, atomic=True), Step(item=2, atomic=True)], set()),
+    ([A1, A2, Step(item=2, number=3)], {(READ_AFTER_WRITE, 3, 1)}),
+    ([A1, A2, Step(item=2, writes=True, number=3)], {(WRITE_AFTER_WRITE, 3, 1), (OVERWRITTEN, 3, 2)}),
+    ([A1, A2, A2, A2, Step(item=2, number=3)], {(READ_AFTER_WRITE, 3, 1)}),
+    ([A1, A2, Step("global"), A2, Step(item=2, number=3)], set()),
+    ([A2, A2, Step(item=2, number=3)], set()),
 ]
 
 
 @pytest.mark.parametrize(("steps", "expected"), CASES)
 def test_cases_by_hand(functions, steps, expected):
-    run = Launches(functions[0])
+    run = Launches(functions[0], stride=ATOMIC_CELL_WORDS * 8)
     run.begin()
     run.run_group(0, steps)
     assert set(run.hits()) == expected
+    check(run, 0, is_plain=True)
+
+
+def test_an_atomic_of_an_earlier_group_is_kept(functions):
+    run = Launches(functions[0], stride=ATOMIC_CELL_WORDS * 8)
+    run.begin()
+    run.run_group(0, [A1])
+    run.run_group(1, [A2, A1, A2, Step("both"), A2, Step(item=2, number=3)])
+    assert set(run.hits()) == {(READ_AFTER_WRITE, 3, 1)}
     check(run, 0, is_plain=True)
 
 

@@ -91,7 +91,7 @@ def test_no_data_races(build):
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
-LOOP = "i < count; ++i) {\n    char *cell = cells + i * stride"
+LOOP = "i < count; ++i) *word_of(cells + i * stride"
 DEFECTS = {
     "one cell too many": (BAD_MEMORY, "alone.c", ("race_cells.c", LOOP, LOOP.replace("<", "<=", 1)), "heap-buffer-overflow"),
     "shift": (BAD_MEMORY, "alone.c", ("diagnostics.c", "<< (8 * i & 63)", "<< (8 * i + 8)"), "shift exponent 64"),

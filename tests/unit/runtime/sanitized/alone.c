@@ -1,7 +1,7 @@
 /* One thread: race cells with random accesses, a launch at level full, reports, watched bytes. */
 #include "driver.h"
 
-void shadow_read(uint64_t *, char *, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, VALUE_PARAMETERS);
+void shadow_read(uint64_t *, char *, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, VALUE_PARAMETERS);
 void shadow_write(uint64_t *, char *, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, VALUE_PARAMETERS);
 void shadow_fill(char *, uint64_t, uint64_t, uint64_t);
 void watched(uint64_t *, uint64_t, uint64_t, uint64_t);
@@ -27,8 +27,8 @@ static void access_cells(uint64_t stride) {
     const uint64_t mine = ctx[EPOCH] | draw(ITEMS) << LOCAL_ID_SHIFT | (draw(4) ? 0 : ATOMIC) | draw(64);
     const uint64_t limit = local ? ctx[LAUNCH_EPOCH] : ctx[SINCE_LOCAL], since = local ? ctx[SINCE_GLOBAL] : limit;
     char *at = cells + first * stride;
-    if (stride == CELL_BYTES && draw(2)) {
-      shadow_read(ctx, at, count, mine, limit, since, draw(GROUPS), 1, 2, 3, 4, 5, 6);
+    if (stride >= CELL_BYTES && draw(2)) {
+      shadow_read(ctx, at, count, stride, mine, limit, since, draw(GROUPS), 1, 2, 3, 4, 5, 6);
     } else {
       shadow_write(ctx, at, count, stride, mine, limit, since, draw(GROUPS), draw(4), 1, 2, 3, 4, 5, 6);
       shadow_fill(at, count, stride, mine);
@@ -64,6 +64,7 @@ static void watch_bytes(void) {
 }
 
 int main(void) {
+  access_cells(ATOMIC_CELL_WORDS * 8);
   access_cells(CELL_BYTES);
   access_cells(UNREAD_CELL_WORDS * 8);
   launch(0);
