@@ -41,6 +41,7 @@ class Builtin:
 
     effects: of its pointer operands in order; the last one holds for all that follow. vector, image, atomic: the kind of
     access it makes ("read" or "write" for an image). one_element: an atomic that accesses one element at its first operand.
+    orders: an atomic that orders other accesses: "always", or as the operand of type memory_order says.
     sync: the scope in which work-items meet at it. has_result: it gives what they met for. handed_over: the positions of operands
     of which the result is that of some work-item, unchanged. fence_flags: its first operand says
     which memory it orders. elementwise: of each lane of its operands alone. plain_conversion: it converts to an integer, neither
@@ -53,6 +54,7 @@ class Builtin:
     image: Literal["", "read", "write"] = ""
     atomic: bool = False
     one_element: bool = False
+    orders: Literal["", "always", "as_given"] = ""
     sync: Scope | None = None
     has_result: bool = True
     handed_over: tuple[int, ...] = ()
@@ -125,17 +127,23 @@ _FOLDS = [f"{how}_{what}" for how in ("reduce", "scan_inclusive", "scan_exclusiv
 _SHUFFLES = _names("shuffle shuffle_xor shuffle_up shuffle_down")
 
 
-def _atomics() -> Iterator[tuple[str, bool]]:
-    """Names of atomics, and whether they access one element at their first operand."""
+def _atomics() -> Iterator[tuple[str, Builtin]]:
+    atomic = Builtin(("read_write",), atomic=True, in_vectors=False)
+    of_one = replace(atomic, one_element=True)
     for operation in _names("add sub xchg inc dec min max and or xor cmpxchg"):
-        yield f"atomic_{operation}", True
-        yield f"atom_{operation}", True
-    for end in ("", "_explicit"):
-        for operation in [*(f"fetch_{name}" for name in _FETCHES), "exchange", "load", "store"]:
-            yield f"atomic_{operation}{end}", True
-        for operation in _names("compare_exchange_strong compare_exchange_weak flag_test_and_set flag_clear"):
-            yield f"atomic_{operation}{end}", False
-    yield "atomic_init", True
+        yield f"atomic_{operation}", of_one
+        yield f"atom_{operation}", of_one
+    yield "atomic_init", of_one
+    yield from _ordered_atomics("", replace(atomic, orders="always"))
+    yield from _ordered_atomics("_explicit", replace(atomic, orders="as_given"))
+
+
+def _ordered_atomics(end: str, row: Builtin) -> Iterator[tuple[str, Builtin]]:
+    of_one = replace(row, one_element=True)
+    for operation in [*(f"fetch_{name}" for name in _FETCHES), "exchange", "load", "store"]:
+        yield f"atomic_{operation}{end}", of_one
+    for operation in _names("compare_exchange_strong compare_exchange_weak flag_test_and_set flag_clear"):
+        yield f"atomic_{operation}{end}", row
 
 
 def _rows() -> Iterator[tuple[str, Builtin]]:
@@ -171,8 +179,7 @@ def _memory_rows() -> Iterator[tuple[str, Builtin]]:
     for type in _names("f h i ui"):
         yield f"read_image{type}", read_image
         yield f"write_image{type}", write_image
-    for name, one_element in _atomics():
-        yield name, Builtin(("read_write",), atomic=True, one_element=one_element, in_vectors=False)
+    yield from _atomics()
     for name in _names("async_work_group_copy async_work_group_strided_copy"):
         yield name, Builtin(("write", "read"), in_vectors=False)
     yield from ((name, Builtin(("none",), in_vectors=False)) for name in _names("prefetch printf"))

@@ -8,8 +8,6 @@ that cannot be ordered so from pairs that may be.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-
 from ...ir import ir
 from ...ir.builtins import builtin_of
 from ...ir.cfg import reachable_from
@@ -17,7 +15,6 @@ from ...ir.memory_ops import is_atomic
 
 _GLOBAL_FENCES = 6  # CLK_GLOBAL_MEM_FENCE and CLK_IMAGE_MEM_FENCE
 _RELAXED = 0  # memory_order_relaxed
-_ORDERED = ("atomic_fetch_", "atomic_exchange", "atomic_load", "atomic_store", "atomic_compare_exchange_", "atomic_flag_")
 
 
 class HandOvers:
@@ -27,8 +24,8 @@ class HandOvers:
         self._position = {id(i): (block, n) for block in kernel.blocks for n, i in enumerate(block.instrs)}
         self._instrs = [i for block in kernel.blocks for i in block.instrs]
         self._reachable: dict[int, set[ir.Block]] = {}
-        self._atomics = self._find(is_atomic)
-        self._fences = self._find(_is_fence)
+        self._atomics = [instr for instr in self._instrs if is_atomic(instr)]
+        self._fences = [instr for instr in self._instrs if _is_fence(instr)]
 
     def may_order(self, earlier: int, later: int) -> bool:
         """Returns whether atomics may order two instructions of different work-items, given as `Unit.instr_number` counts."""
@@ -58,9 +55,6 @@ class HandOvers:
             self._reachable[id(there)] = reachable_from(there)
         return here in self._reachable[id(there)]
 
-    def _find(self, test: Callable[[ir.Instr], bool]) -> Iterable[ir.Instr]:
-        return [instr for instr in self._instrs if test(instr)]
-
 
 def _is_fence(instr: ir.Instr) -> bool:
     """Returns whether an instruction orders accesses to global memory. Flags that are not constant may say so."""
@@ -75,9 +69,9 @@ def _is_ordered(atomic: ir.Instr) -> bool:
     relaxed. Those of 1.x, named atomic_add and so on, have none."""
     if atomic.op in ("atomicrmw", "cmpxchg"):
         return True
-    assert atomic.callee is not None
-    if not atomic.callee.name.endswith("_explicit"):
-        return atomic.callee.name.startswith(_ORDERED)
+    row = builtin_of(atomic)
+    if row.orders != "as_given" or atomic.callee is None:
+        return row.orders == "always"
     spelled = zip(atomic.callee.args, atomic.operands, strict=True)
     orders = [value.value if isinstance(value, ir.Const) else None for type, value in spelled if type == "memory_order"]
     return any(order != _RELAXED for order in orders)
