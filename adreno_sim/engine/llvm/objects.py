@@ -41,10 +41,6 @@ class Machine:
         return f"{llvmlite.__version__} {llvm.llvm_version_info} {self.cpu} {self.features}"
 
     @cached_property
-    def _passes(self) -> Passes:
-        return Passes(self._machine)
-
-    @cached_property
     def _linker(self) -> llvm.LLJIT:
         return llvm.create_lljit_compiler(self._machine)
 
@@ -59,10 +55,11 @@ class Machine:
             # Without the layout LLVM takes no integer width for native, and gives up on most loops.
             header = f'target triple = "{self._machine.triple}"\ntarget datalayout = "{self._machine.target_data}"\n'
             module = llvm.parse_assembly(header + text, llvm.create_context())
+            passes = Passes(self._machine)
             if text.startswith(VECTORS):
-                self._passes.run_on_vectors(module, text.partition(RUNTIME)[0].count("\n"))
+                passes.run_on_vectors(module, text.partition(RUNTIME)[0].count("\n"))
             else:
-                self._passes.run(module)
+                passes.run(module)
             return bytes(self._machine.emit_object(module))
 
     def load(self, code: bytes, symbol: str, imports: Mapping[str, int] | None = None) -> Loaded:

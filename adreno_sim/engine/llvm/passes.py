@@ -10,7 +10,11 @@ removes vector elements that are extracted and inserted again, as in sums of ima
 
 
 class Passes:
-    """The passes for one processor."""
+    """The passes for one processor and one module.
+
+    llvmlite adds callbacks to a pass builder in each run and removes none: a builder that is kept takes longer with each module
+    (eight times as long after 600). A new one takes 60 microseconds.
+    """
 
     def __init__(self, machine: llvm.TargetMachine) -> None:
         whole, function = llvm.create_pipeline_tuning_options(3), llvm.create_pipeline_tuning_options(2)
