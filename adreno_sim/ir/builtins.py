@@ -200,7 +200,6 @@ def _sync_rows() -> Iterator[tuple[str, Builtin]]:
     yield from ((f"sub_group_{what}", combine) for what in ["all", "any", "elect", "ballot", *_FOLDS])
     hand_over = replace(combine, handed_over=(0,))
     yield from ((f"sub_group_{what}", hand_over) for what in ["broadcast", "broadcast_first", *_SHUFFLES])
-    yield from ((f"intel_sub_group_{what}", hand_over) for what in _SHUFFLES)
     hand_over = replace(combine, handed_over=(0, 3))
     yield from ((f"qcom_sub_group_shuffle_{what}", hand_over) for what in _names("up down xor"))
 

@@ -86,7 +86,7 @@ def combine_function(plan: KernelPlan, number: int) -> str:
     if fold is not None:
         _emit_fold(c, fold["how"], fold["what"])
     else:
-        emit = _OTHERS.get(re.sub(r"^(intel_)?(sub|work)_group_", "", name))
+        emit = _OTHERS.get(re.sub(r"^(sub|work)_group_", "", name))
         if emit is None:
             loc = c.instr.loc
             raise UnsupportedError(f"unsupported: {name} at {loc.line}:{loc.column}")

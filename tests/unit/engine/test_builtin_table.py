@@ -55,7 +55,7 @@ def test_what_work_items_meet_at():
     }  # fmt: skip
     assert all(builtin_registry.find_emitter(name) is sync_points._refuse_sync for name in meeting)
     assert not any(BUILTINS[name].in_vectors for name in meeting if BUILTINS[name].has_result)
-    short = {re.sub(r"^(intel_)?(sub|work)_group_", "", name) for name in meeting if BUILTINS[name].has_result}
+    short = {re.sub(r"^(sub|work)_group_", "", name) for name in meeting if BUILTINS[name].has_result}
     assert {name for name in short if not collectives._FOLD.fullmatch(f"sub_group_{name}")} == collectives._OTHERS.keys()
 
 
