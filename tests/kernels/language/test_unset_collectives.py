@@ -3,6 +3,8 @@ combined is used at once."""
 
 from __future__ import annotations
 
+import random
+
 import numpy as np
 import pytest
 
@@ -46,9 +48,9 @@ CASES = [  # what is computed, and the work-items that use what is not set
 ]
 
 
-def launch(body: str, shadowed: int = ITEMS):
+def launch(body: str, shadowed: int = ITEMS, head: str = HEAD):
     device = adreno_sim.open_device("sim:reference", checks="full")
-    kernel = device.build(f"{HEAD}  {body}\n  o[i] = w;\n}}\n", "-cl-std=CL3.0")["k"]
+    kernel = device.build(f"{head}  {body}\n  o[i] = w;\n}}\n", "-cl-std=CL3.0")["k"]
     views = []
     for array in (np.arange(ITEMS, dtype=np.float32), np.zeros(ITEMS, np.float32)):
         view = device.view(device.allocate(array.nbytes), BufferSpec(array.nbytes, "float32"))
@@ -82,3 +84,51 @@ def test_memory_that_is_handed_over(written, users):
     found, _ = launch("float u = a[i]; w = sub_group_broadcast(u, 3);".replace("a[i]", "a[lane]"), shadowed=written)
     found = [f for f in found if f.line != 9]  # the load of v
     assert sum(f.count for f in found) == users
+
+
+def random_hand_over(seed: int) -> tuple[str, list[int]]:
+    """A launch in which some work-items set `v`, all hand it over, and some use what they get; and those whose use is of what was
+    not set, by brute force."""
+    r = random.Random(seed)
+    is_set, is_used = r.getrandbits(ITEMS), r.getrandbits(ITEMS)
+    lanes = range(ITEMS)
+    at, mask, delta = r.randrange(ITEMS), r.randrange(ITEMS), r.randrange(ITEMS)
+    factor, more, width = r.randrange(1, 8), r.randrange(ITEMS), r.choice([0, 4, 8])
+    segment = width or ITEMS
+    sources: dict[str, list[int | None]] = {  # None: the last operand, which is set
+        f"sub_group_broadcast(v, {at})": [at] * ITEMS,
+        f"work_group_broadcast(v, {at})": [at] * ITEMS,
+        "sub_group_broadcast_first(v)": [0] * ITEMS,
+        f"sub_group_shuffle(v, (lane * {factor} + {more}) & {ITEMS - 1})": [(i * factor + more) % ITEMS for i in lanes],
+        f"sub_group_shuffle_xor(v, {mask})": [i ^ mask for i in lanes],
+        f"qcom_sub_group_shuffle_up(v, {delta}, {width}, 0.0f)": [i - delta if i % segment >= delta else None for i in lanes],
+        f"qcom_sub_group_shuffle_down(v, {delta}, {width}, 0.0f)": [
+            i + delta if i % segment + delta < segment and i + delta < ITEMS else None for i in lanes
+        ],
+        f"qcom_sub_group_shuffle_xor(v, {mask}, {width}, 0.0f)": [
+            i ^ mask if (i ^ mask) // segment == i // segment else None for i in lanes
+        ],
+    }
+    call, taken = r.choice(list(sources.items()))
+    users = [i for i, source in enumerate(taken) if is_used >> i & 1 and source is not None and not is_set >> source & 1]
+    body = f"float v; if ({is_set} >> lane & 1) v = a[i]; w = {call}; w = ({is_used} >> lane & 1) ? w : 0.0f;"
+    return body, users
+
+
+def check_hand_over(seed: int) -> str:
+    body, users = random_hand_over(seed)
+    found, _ = launch(body, head=HEAD.partition("  float v;")[0] + "  float w;\n")
+    counted, first = sum(f.count for f in found), min((f.work_item.global_id[0] for f in found), default=None)
+    wanted = users[0] if users else None
+    return "" if (counted, first) == (len(users), wanted) else f"{seed}: {body}: found {counted} from {first}, expected {users}"
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_random_hand_overs(block):
+    assert [wrong for seed in range(25 * block, 25 * (block + 1)) if (wrong := check_hand_over(seed))] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("block", range(10))
+def test_a_thousand_random_hand_overs(block):
+    assert [wrong for seed in range(1000 + 100 * block, 1100 + 100 * block) if (wrong := check_hand_over(seed))] == []
