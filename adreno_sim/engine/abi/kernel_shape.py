@@ -18,22 +18,18 @@ ABANDONED = -1
 class KernelShape(NamedTuple):
     """Offsets are in a worker's arena.
 
-    items, local_size_*: work-items of a group (the largest, where they differ: then `counts_items` is set, if ranges of local
-    ids need the exact number). wave: work-items of a sub-group; 0 where the kernel has no functions of sub-groups.
-    subgroup_states: a word for each sub-group. local_bytes: of local memory. scheduled: groups run in the order of the launch's
-    table. counts_epochs: the logical clock goes. counters: events that each worker counts. first_*_site: sites of the
-    synchronisation points, in their order.
+    items, local_size_*: work-items of the largest group. wave: work-items of a sub-group; 0 where the kernel has no functions of
+    sub-groups. subgroup_states: a word for each sub-group. local_bytes: of local memory. counts_epochs: the logical clock goes.
+    counters: events that each worker counts. first_*_site: sites of the synchronisation points, in their order.
     """
 
     items: int
     local_size_x: int
     local_size_y: int
     local_size_z: int
-    counts_items: int
     wave: int
     subgroup_states: int
     local_bytes: int
-    scheduled: int
     counts_epochs: int
     counters: int
     first_divergence_site: int

@@ -10,26 +10,54 @@ from .sync_points import describe_sync
 
 
 def group_functions(plan: KernelPlan) -> list[str]:
-    """Returns the functions that the C runtime calls: `@group` runs one work-group from start to end; with more than one
-    region, `@run_region` runs one, and `@combine` the function of the collective at a synchronisation point. `@begin_worker`
-    and `@begin_group` clear shadows."""
+    """Returns the functions that the C runtime calls (`runtime/kernel.h`): what begins and ends a worker and a group, and
+    `@group`, which runs one; with more than one region, `@run_region` and `@combine`."""
     plan.unit.declare("llvm.memset.p0.i64", "void", "ptr, i8, i64, i1")
-    begin = [
-        _begin("begin_worker", [area for check in plan.checks for area in check.zeroed_per_worker]),
-        _begin("begin_group", [area for check in plan.checks for area in check.zeroed_per_group]),
-    ]
+    around = [_begin_worker(plan), _end_worker(plan), _begin_group(plan), _items_of_group(plan)]
     if plan.is_single_region:
-        return [*begin, _group("region.0")]
-    return [*begin, _group("run_by_subgroup" if plan.by_subgroup else "run_in_lockstep"), _run_region(plan), _combine(plan)]
+        return [*around, _group("region.0")]
+    return [*around, _group("run_by_subgroup" if plan.by_subgroup else "run_in_lockstep"), _run_region(plan), _combine(plan)]
 
 
-def _begin(name: str, zeroed: list[ArenaRange]) -> str:
+def _begin_worker(plan: KernelPlan) -> str:
     t = Text()
-    for offset, nbytes in zeroed:
+    _zero(t, [area for check in plan.checks for area in check.zeroed_per_worker])
+    if plan.unit.counter_offsets:
+        t.do("call void @clear_counters(ptr %arena)")
+    return _inlined("void @begin_worker(ptr %ctx, ptr %arena)", t, "ret void")
+
+
+def _end_worker(plan: KernelPlan) -> str:
+    t = Text()
+    if plan.unit.counter_offsets:
+        t.do("call void @add_counters(ptr %ctx, ptr %arena)")
+    return _inlined("void @end_worker(ptr %ctx, ptr %arena)", t, "ret void")
+
+
+def _begin_group(plan: KernelPlan) -> str:
+    t = Text()
+    if plan.counts_epochs:
+        t.do("call void @shadow_group(ptr %ctx, i64 %turn)")
+    _zero(t, [area for check in plan.checks for area in check.zeroed_per_group])
+    group = t.op("call i64 @scheduled_group(ptr %ctx, i64 %turn)") if plan.scheduled else "%turn"
+    return _inlined("i64 @begin_group(ptr %ctx, ptr %arena, i64 %turn)", t, f"ret i64 {group}")
+
+
+def _items_of_group(plan: KernelPlan) -> str:
+    t, spec = Text(), plan.unit.spec
+    is_exact = plan.by_subgroup and not spec.uniform
+    items = t.op("call i64 @count_items(ptr %ctx, i64 %gx, i64 %gy, i64 %gz)") if is_exact else spec.items
+    return _inlined("i64 @items_of_group(ptr %ctx, i64 %gx, i64 %gy, i64 %gz)", t, f"ret i64 {items}")
+
+
+def _zero(t: Text, ranges: list[ArenaRange]) -> None:
+    for offset, nbytes in ranges:
         start = t.op(f"getelementptr i8, ptr %arena, i64 {offset}")
         t.do(f"call void @llvm.memset.p0.i64(ptr {start}, i8 0, i64 {nbytes}, i1 false)")
-    t.do("ret void")
-    return "\n".join([f"define internal void @{name}(ptr %arena) #3 {{", *t.lines, "}"])
+
+
+def _inlined(head: str, t: Text, end: str) -> str:
+    return "\n".join([f"define internal {head} #3 {{", *t.lines, f"  {end}", "}"])
 
 
 def _group(run: str) -> str:
@@ -75,11 +103,9 @@ def _shape(plan: KernelPlan, first_divergence_site: int, first_watchdog_site: in
     return KernelShape(
         spec.items,
         *spec.local_size,
-        counts_items=plan.by_subgroup and not spec.uniform,
         wave=spec.wave_size if plan.by_subgroup else 0,
         subgroup_states=unit.reserve_arena(8 * -(-spec.items // spec.wave_size)) if by_subgroup else 0,
         local_bytes=unit.local_bytes,
-        scheduled=plan.scheduled,
         counts_epochs=plan.counts_epochs,
         counters=len(unit.counter_offsets),
         first_divergence_site=first_divergence_site,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import llvmlite.binding as llvm
 
-SHORT = 165
+SHORT = 175
 """The most lines of vectorised code in a module that gets LLVM's own pipeline: it costs little there, and its second round
 removes vector elements that are extracted and inserted again, as in sums of images."""
 

@@ -66,21 +66,39 @@ static inline uint64_t extent(const uint64_t *ctx, uint64_t axis, uint64_t id, u
   return least(ctx[GLOBAL_SIZE + axis] - id * local_size, local_size);
 }
 
-/* Returns the number of work-items of a group. Only ranges of linear ids need it to be exact. */
-static inline uint64_t count_items(const uint64_t *ctx, uint64_t gx, uint64_t gy, uint64_t gz) {
-  if (!kernel_shape.counts_items) return kernel_shape.items;
+/* Counts the work-items of a group at the end of a grid that groups do not fill. */
+INLINE uint64_t count_items(uint64_t *ctx, uint64_t gx, uint64_t gy, uint64_t gz) {
   return extent(ctx, 0, gx, kernel_shape.local_size_x) * extent(ctx, 1, gy, kernel_shape.local_size_y) *
          extent(ctx, 2, gz, kernel_shape.local_size_z);
 }
 
+/* Returns the group of step `turn` in the order of the launch. */
+INLINE uint64_t scheduled_group(uint64_t *ctx, uint64_t turn) {
+  return ((const uint32_t *)address_in(ctx, GROUP_ORDER))[turn];
+}
+
+/* Returns a worker's own counter of an event. */
+static inline uint64_t *counter(char *arena, uint64_t number) { return (uint64_t *)(arena + event_counters[number][1]); }
+
+INLINE void clear_counters(char *arena) {
+  for (uint64_t n = 0; n < kernel_shape.counters; ++n) *counter(arena, n) = 0;
+}
+
+/* Adds a worker's counters to those of the launch. */
+INLINE void add_counters(uint64_t *ctx, char *arena) {
+  uint64_t *records = address_in(ctx, SITES);
+  for (uint64_t n = 0; n < kernel_shape.counters; ++n) {
+    uint64_t *record = records + event_counters[n][0] * SITE_WORDS;
+    __atomic_fetch_add(&record[SITE_COUNT], *counter(arena, n), __ATOMIC_RELAXED);
+  }
+}
+
 static INLINE void run_group(uint64_t *ctx, void *restrict args, char *restrict mem, char *restrict arena, uint64_t turn) {
-  const uint64_t gl = kernel_shape.scheduled ? ((const uint32_t *)address_in(ctx, GROUP_ORDER))[turn] : turn;
   const uint64_t wide = ctx[NUM_GROUPS], high = ctx[NUM_GROUPS + 1];
-  const uint64_t gx = gl % wide, gy = gl / wide % high, gz = gl / wide / high;
   if (kernel_shape.local_bytes) __builtin_memset(mem, 0xff, kernel_shape.local_bytes);
-  if (kernel_shape.counts_epochs) shadow_group(ctx, turn);
-  begin_group(arena);
-  group(ctx, args, mem, arena, gx, gy, gz, gl, 0, count_items(ctx, gx, gy, gz));
+  const uint64_t gl = begin_group(ctx, arena, turn);
+  const uint64_t gx = gl % wide, gy = gl / wide % high, gz = gl / wide / high;
+  group(ctx, args, mem, arena, gx, gy, gz, gl, 0, items_of_group(ctx, gx, gy, gz));
 }
 
 /* Runs chunks of groups until none is left, or until the launch stops. */
@@ -98,24 +116,12 @@ static INLINE void take_groups(uint64_t *ctx, void *restrict args, char *restric
   }
 }
 
-/* Returns a worker's own counter of an event. */
-static inline uint64_t *counter(char *arena, uint64_t number) { return (uint64_t *)(arena + event_counters[number][1]); }
-
-static inline void add_counters(const uint64_t *ctx, char *arena) {
-  uint64_t *records = address_in(ctx, SITES);
-  for (uint64_t n = 0; n < kernel_shape.counters; ++n) {
-    uint64_t *record = records + event_counters[n][0] * SITE_WORDS;
-    __atomic_fetch_add(&record[SITE_COUNT], *counter(arena, n), __ATOMIC_RELAXED);
-  }
-}
-
 /* Runs the groups of one worker. It is never inlined: no float operation may move across the mode switch of `worker`. */
 NOINLINE void groups(uint64_t *ctx, void *restrict args, char *restrict mem) {
   char *arena = mem + kernel_shape.local_bytes;
-  begin_worker(arena);
-  for (uint64_t n = 0; n < kernel_shape.counters; ++n) *counter(arena, n) = 0;
+  begin_worker(ctx, arena);
   take_groups(ctx, args, mem, arena);
-  add_counters(ctx, arena);
+  end_worker(ctx, arena);
 }
 
 /* What a launch calls: sets the processor's float mode, runs groups, and restores the mode. */

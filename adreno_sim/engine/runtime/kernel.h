@@ -22,9 +22,13 @@ KERNEL_CODE int64_t run_region(uint64_t region, GROUP_PARAMETERS);
 /* Computes the results of the collective function at a synchronisation point, if there is one. */
 KERNEL_CODE void combine(uint64_t reached, char *arena, uint64_t first, uint64_t last);
 
-/* Clear the shadows that a check keeps for all groups of a worker, and for one group. */
-KERNEL_CODE void begin_worker(char *arena);
-KERNEL_CODE void begin_group(char *arena);
+/* Begin and end a worker: shadows that it keeps, and counters of events. */
+KERNEL_CODE void begin_worker(uint64_t *ctx, char *arena);
+KERNEL_CODE void end_worker(uint64_t *ctx, char *arena);
+/* Begins the group of step `turn`, clears its shadows, and returns its linear id. */
+KERNEL_CODE uint64_t begin_group(uint64_t *ctx, char *arena, uint64_t turn);
+/* Returns the number of work-items of a group. Only ranges of linear ids need it to be exact. */
+KERNEL_CODE uint64_t items_of_group(uint64_t *ctx, uint64_t gx, uint64_t gy, uint64_t gz);
 
 /* By number of a synchronisation point: FENCES_LOCAL, FENCES_GLOBAL, OF_SUBGROUP, FENCES_BY_FLAGS. */
 extern const uint8_t sync_points[];

@@ -16,7 +16,7 @@ from adreno_sim.engine.llvm import objects, soft_float
 
 GIVEN = {"memmove", "memcpy", "memset", "syscall"}
 DATA_OF_A_KERNEL = ("kernel_shape", "sync_points", "event_counters", "srgb_edges")
-CODE_OF_A_KERNEL = ("group", "run_region", "combine", "begin_worker", "begin_group")
+CODE_OF_A_KERNEL = ("group", "run_region", "combine", "begin_worker", "end_worker", "begin_group", "items_of_group")
 MACHINES = [("x86-64", "+sse2,+cx16"), (None, None)]
 """The oldest, and this one."""
 

@@ -22,6 +22,10 @@ struct arguments {
 };
 
 int64_t run_by_subgroup(GROUP_PARAMETERS);
+void clear_counters(char *arena);
+void add_counters(uint64_t *ctx, char *arena);
+uint64_t scheduled_group(uint64_t *ctx, uint64_t turn);
+uint64_t count_items(uint64_t *ctx, uint64_t gx, uint64_t gy, uint64_t gz);
 void worker(uint64_t *ctx, void *args, void *mem);
 
 /* Returns a context block with site records, for all groups. */

@@ -3,8 +3,8 @@
 
 const struct kernel_shape kernel_shape = {
     .items = ITEMS, .local_size_x = ITEMS, .local_size_y = 1, .local_size_z = 1,
-    .counts_items = 1, .wave = WAVE, .subgroup_states = 256, .local_bytes = LOCAL_BYTES,
-    .scheduled = FULL, .counts_epochs = FULL, .counters = 1, .first_divergence_site = 0, .first_watchdog_site = 4,
+    .wave = WAVE, .subgroup_states = 256, .local_bytes = LOCAL_BYTES,
+    .counts_epochs = FULL, .counters = 1, .first_divergence_site = 0, .first_watchdog_site = 4,
 };
 const uint8_t sync_points[] = {0, OF_SUBGROUP | FENCES_LOCAL | FENCES_GLOBAL, FENCES_LOCAL};
 const uint64_t event_counters[][2] = {{COUNTED_SITE, 0}};
@@ -34,11 +34,20 @@ int64_t run_region(uint64_t region, uint64_t *ctx, void *restrict args, char *re
   return region == 2 ? 0 : region + 1;
 }
 
-void begin_worker(char *arena) { memset(arena + 512, 7, 64); }
-
-void begin_group(char *arena) {
-  EXPECT(arena[512] == 7 && arena[575] == 7);
-  memset(arena + 576, 0, 64);
+void begin_worker(uint64_t *ctx, char *arena) {
+  memset(arena + 512, 7, 64);
+  clear_counters(arena);
 }
 
-void combine(uint64_t reached, char *arena, uint64_t first, uint64_t last) { (void)reached, (void)arena, (void)first, (void)last; }
+void end_worker(uint64_t *ctx, char *arena) { add_counters(ctx, arena); }
+
+uint64_t begin_group(uint64_t *ctx, char *arena, uint64_t turn) {
+  EXPECT(arena[512] == 7 && arena[575] == 7);
+  memset(arena + 576, 0, 64);
+  if (FULL) shadow_group(ctx, turn);
+  return FULL ? scheduled_group(ctx, turn) : turn;
+}
+
+uint64_t items_of_group(uint64_t *ctx, uint64_t gx, uint64_t gy, uint64_t gz) { return count_items(ctx, gx, gy, gz); }
+
+void combine(uint64_t reached, char *arena, uint64_t first, uint64_t last) {}
