@@ -20,6 +20,9 @@ CONTENTS = {
 }
 """Kinds of entries."""
 
+RETIRED = ("single_writer",)
+"""Kinds that earlier versions left."""
+
 DETAILS = """\
 environment: ADRENO_SIM_CACHE_DIR is the folder, ADRENO_SIM_CACHE_MB its limit in MiB (default 1024; what was not used for
 longest goes first), ADRENO_SIM_CACHE=off leaves the disk alone, as --no-cache does.
@@ -62,7 +65,7 @@ def _cache(args: argparse.Namespace) -> int:
 
     from ..base import disk_cache
 
-    freed = disk_cache.clear(CONTENTS) if args.clear else None
+    freed = disk_cache.clear([*CONTENTS, *RETIRED]) if args.clear else None
     usage = disk_cache.usage()
     total = sum(size for _, size in usage.values())
     if args.json:
