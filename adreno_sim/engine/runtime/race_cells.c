@@ -52,15 +52,16 @@ COLD void shadow_record(
   store_values(&record[RACE_VALUES], VALUES);
 }
 
-/* Checks an access against the words of a cell from `first` to `last`. */
-static inline void check_words(uint64_t *ctx, char *cell, uint64_t first, uint64_t last, uint64_t how, uint64_t mine,
-                               uint64_t limit, uint64_t since, uint64_t same, uint64_t group, VALUE_PARAMETERS) {
-  for (uint64_t offset = first; offset <= last; offset += sizeof(uint64_t)) {
-    const uint64_t word = *word_of(cell, offset);
-    if (word >= limit && !is_own(word, mine) && is_race(ctx, word, mine, since)) {
-      shadow_record(ctx, how, mine, word, same, group, VALUES);
-    }
-  }
+/* Returns whether an access conflicts with `word`, a word of its cell. */
+static inline int is_conflict(const uint64_t *ctx, uint64_t word, uint64_t mine, uint64_t limit, uint64_t since) {
+  return word >= limit && !is_own(word, mine) && is_race(ctx, word, mine, since);
+}
+
+/* Returns the atomic, of those that a cell keeps besides the last write, that an access conflicts with; 0 if there is none. */
+static inline uint64_t conflicting_atomic(const uint64_t *ctx, char *cell, uint64_t mine, uint64_t limit, uint64_t since) {
+  const uint64_t other = *word_of(cell, OTHER_ATOMIC), earlier = *word_of(cell, EARLIER_ATOMIC);
+  if (is_conflict(ctx, other, mine, limit, since)) return other;
+  return is_conflict(ctx, earlier, mine, limit, since) ? earlier : 0;
 }
 
 /* Keeps the last atomic of a cell, which another one is about to replace, unless both are of one work-item. */
@@ -78,15 +79,10 @@ COLD void shadow_read(uint64_t *ctx, char *cells, uint64_t count, uint64_t strid
   for (uint64_t i = 0; i < count; ++i) {
     char *cell = cells + i * stride;
     const uint64_t written = *word_of(cell, WRITTEN), reader = *word_of(cell, READER);
-    if (written >= limit) {
-      if (!is_own(written, mine) && is_race(ctx, written, mine, since)) {
-        shadow_record(ctx, READ_AFTER_WRITE, mine, written, 0, group, VALUES);
-      }
-      *word_of(cell, WRITTEN) = written | READ;
-    }
-    if (stride > CELL_BYTES) {
-      check_words(ctx, cell, OTHER_ATOMIC, EARLIER_ATOMIC, READ_AFTER_WRITE, mine, limit, since, 0, group, VALUES);
-    }
+    uint64_t before = is_conflict(ctx, written, mine, limit, since) ? written : 0;
+    if (!before && stride > CELL_BYTES) before = conflicting_atomic(ctx, cell, mine, limit, since);
+    if (before) shadow_record(ctx, READ_AFTER_WRITE, mine, before, 0, group, VALUES);
+    if (written >= limit) *word_of(cell, WRITTEN) = written | READ;
     if (is_own(reader, mine)) continue;
     if (reader >= since) {
       if (*word_of(cell, SECOND) < since && local_id(reader) != local_id(mine)) *word_of(cell, SECOND) = mine;
@@ -104,21 +100,22 @@ COLD void shadow_write(uint64_t *ctx, char *cells, uint64_t count, uint64_t stri
   for (uint64_t i = 0; i < count; ++i) {
     char *cell = cells + i * stride;
     const uint64_t written = *word_of(cell, WRITTEN);
-    if (written >= limit) {
-      if (!is_own(written, mine)) {
-        if (is_race(ctx, written, mine, since)) shadow_record(ctx, WRITE_AFTER_WRITE, mine, written, same, group, VALUES);
-      } else if (!(written & READ) && !mode && !(mine & ATOMIC)) {
-        shadow_record(ctx, OVERWRITTEN, mine, written, 0, group, VALUES);
-      }
+    const int is_last_own = written >= limit && is_own(written, mine);
+    uint64_t before = is_conflict(ctx, written, mine, limit, since) ? written : 0;
+    if (!before && stride > CELL_BYTES) before = conflicting_atomic(ctx, cell, mine, limit, since);
+    if (before) shadow_record(ctx, WRITE_AFTER_WRITE, mine, before, same, group, VALUES);
+    if (is_last_own && !(written & READ) && !mode && !(mine & ATOMIC)) {
+      shadow_record(ctx, OVERWRITTEN, mine, written, 0, group, VALUES);
     }
     if (stride < CELL_BYTES) continue;
-    check_words(ctx, cell, READER, EARLIER, WRITE_AFTER_READ, mine, limit, since, same, group, VALUES);
-    if (stride == CELL_BYTES) continue;
-    if (!(mine & ATOMIC)) {
-      check_words(ctx, cell, OTHER_ATOMIC, EARLIER_ATOMIC, WRITE_AFTER_WRITE, mine, limit, since, same, group, VALUES);
-    } else if (written >= limit && written & ATOMIC) {
-      keep_atomic(ctx, cell, written, mine);
+    for (uint64_t offset = READER; offset <= EARLIER; offset += SECOND - READER) {
+      const uint64_t reader = *word_of(cell, offset);
+      if (is_conflict(ctx, reader, mine, limit, since)) {
+        shadow_record(ctx, WRITE_AFTER_READ, mine, reader, same, group, VALUES);
+      }
     }
+    const int replaces_atomic = written >= limit && written & mine & ATOMIC;
+    if (replaces_atomic && stride > CELL_BYTES) keep_atomic(ctx, cell, written, mine);
   }
 }
 
