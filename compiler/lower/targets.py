@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ...base.errors import AdrenoSimError
+from ...base.errors import AdrenoSimError, UnsupportedError
 from ..tvm_bridge.versions import import_tvm
 
 if TYPE_CHECKING:
@@ -44,9 +44,12 @@ def make_target(name: str | Target, limits: Mapping[str, Any] | None = None) -> 
 
     `limits` are a device's (`DeviceInfo.limits`): those TVM's target knows replace its defaults. The thread limit is
     not among them: TVM's 256 is what its schedules are written for, and every Adreno allows it.
+    Raises AdrenoSimError for another name, UnsupportedError for a Target that is not OpenCL's, as TVM's tags for Vulkan.
     """
     tvm = import_tvm()
     if isinstance(name, tvm.target.Target):
+        if name.kind.name != "opencl":
+            raise UnsupportedError(f"unsupported: a target of kind {name.kind.name}: expected opencl, which devices here run")
         return name
     short = shorthand(name)
     target = tvm.target.Target(TAGS["clml" if short == BOTH else short])

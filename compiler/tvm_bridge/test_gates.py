@@ -12,7 +12,7 @@ Gate = Callable[..., Any]
 
 
 def open_gates(parametrize: Gate) -> None:
-    """From now on `tvm.testing.device_enabled` holds for Adreno targets, and `parametrize_targets` of them is `parametrize`.
+    """From now on `tvm.testing.device_enabled` holds for OpenCL on Adreno, and `parametrize_targets` of that is `parametrize`.
 
     Other targets are judged as before. TVM 0.26 and 0.27 skip by the first, 0.25 by the second; both ask for an OpenCL runtime,
     which TVM's packages do not have, and which nothing here needs.
@@ -29,22 +29,24 @@ def open_gates(parametrize: Gate) -> None:
 
 
 def _gate(before: Gate, for_adreno: Gate) -> Gate:
-    """What calls `for_adreno` where every target is one of Adreno's, else what was there before."""
+    """What calls `for_adreno` where every target is OpenCL on Adreno, else what was there before."""
 
     @functools.wraps(before)
     def gate(*targets: Any, **keywords: Any) -> Any:
-        chosen = for_adreno if targets and all(map(is_adreno, targets)) else before
+        chosen = for_adreno if targets and all(map(is_adreno_opencl, targets)) else before
         return chosen(*targets, **keywords)
 
     gate.knows_adreno = True  # type: ignore[attr-defined]
     return gate
 
 
-def is_adreno(target: Any) -> bool:
-    """A target of TVM's for Adreno: one of its tags, or a Target with that key."""
+def is_adreno_opencl(target: Any) -> bool:
+    """A target of TVM's for OpenCL on Adreno: one of its tags, or a Target with that key. Vulkan is not run here."""
     if isinstance(target, str):
-        return target.startswith("qcom/adreno")
-    return "adreno" in getattr(target, "keys", ()) if not isinstance(target, dict) else "adreno" in target.get("keys", ())
+        return target.startswith("qcom/adreno-opencl")
+    if isinstance(target, dict):
+        return target.get("kind") == "opencl" and "adreno" in target.get("keys", ())
+    return "adreno" in getattr(target, "keys", ()) and target.kind.name == "opencl"
 
 
 def has_clml() -> bool:

@@ -93,6 +93,26 @@ def test_outputs():
 """
 
 
+VULKAN = """
+import pytest
+import tvm
+import tvm.testing
+from adreno_sim.compiler.testing import verify_results
+from models import Network
+
+TARGETS = [tvm.target.Target("qcom/adreno-vulkan-texture"), tvm.target.Target("qcom/adreno-opencl-texture")]
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_unmarked(target):
+    verify_results(Network, target)
+
+@pytest.mark.parametrize("target", [
+    pytest.param(one, marks=pytest.mark.skipif(not tvm.testing.device_enabled(one), reason="no device")) for one in TARGETS
+])
+def test_marked(target):
+    verify_results(Network, target)
+"""
+
 UNCOMPILED = """
 import tvm
 from tvm.script.parser import ir as I
@@ -154,6 +174,14 @@ def test_a_file_in_tvm_style_passes(run):
     result = run("test_style.py", "--adreno-device=sim:adreno-740", "-rs")
     result.assert_outcomes(passed=5, skipped=3)
     for why in ("TVM was built without OpenCL ML, *", "no cuda here"):
+        result.stdout.fnmatch_lines([f"SKIPPED * {why}"])
+
+
+def test_vulkan_is_skipped_by_a_mark_and_without_one(run, pytester):
+    pytester.makepyfile(test_vulkan=VULKAN)
+    result = run("test_vulkan.py", "-rs")
+    result.assert_outcomes(passed=2, skipped=2)
+    for why in ("unsupported on sim:adreno-740: *kind vulkan*", "no device"):
         result.stdout.fnmatch_lines([f"SKIPPED * {why}"])
 
 

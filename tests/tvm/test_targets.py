@@ -43,6 +43,12 @@ def test_a_tvm_target_is_taken_as_it_is() -> None:
     assert make_target(target, {"IMAGE2D_MAX_WIDTH": 1}) is target
 
 
+@pytest.mark.parametrize("name", ["qcom/adreno-vulkan-texture", "qcom/adreno-vulkan", "llvm"])
+def test_a_tvm_target_that_is_not_opencl_is_refused(name: str) -> None:
+    with pytest.raises(adreno_sim.UnsupportedError, match=r"a target of kind (vulkan|llvm): expected opencl"):
+        make_target(import_tvm().target.Target(name))
+
+
 def test_a_narrow_device_gets_no_wide_images() -> None:
     """What exceeds the limit stays in buffers, as it does for a network too wide for any device."""
     module = OPERATORS["residual_block"]()
