@@ -2,7 +2,7 @@
 
     from adreno_sim.compiler.testing import skip_unless_adreno_opencl_vulkan, verify_results
 
-Importing this module makes `tvm.testing` count Adreno targets as enabled, for the marks of these files.
+Importing this module makes `tvm.testing` count OpenCL on Adreno as enabled, for the marks of these files.
 
 Devices, pipeline and checks are those of pytest's --adreno-device, --adreno-pipeline and --adreno-checks; without the
 plugin, of ADRENO_SIM_DEVICE, ADRENO_SIM_PIPELINE and ADRENO_SIM_CHECKS.
@@ -59,7 +59,7 @@ def parametrize_targets(*targets: Any) -> Callable[[Test], Test]:
     """As `tvm.testing.parametrize_targets`, without asking whether TVM's own runtime has a device for the targets."""
     import pytest
 
-    return pytest.mark.parametrize("target", targets, ids=[_target_name(target) for target in targets])
+    return pytest.mark.parametrize("target", list(targets), ids=[_target_name(target) for target in targets])
 
 
 with contextlib.suppress(AdrenoSimError):  # without TVM there is nothing to test, as the first call says

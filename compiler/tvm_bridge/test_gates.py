@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -12,10 +14,11 @@ Gate = Callable[..., Any]
 
 
 def open_gates(parametrize: Gate) -> None:
-    """From now on `tvm.testing.device_enabled` holds for OpenCL on Adreno, and `parametrize_targets` of that is `parametrize`.
+    """From now on `tvm.testing` takes OpenCL on Adreno as enabled, and its `parametrize_targets` of that is `parametrize`.
 
-    Other targets are judged as before. TVM 0.26 and 0.27 skip by the first, 0.25 by the second; both ask for an OpenCL runtime,
-    which TVM's packages do not have, and which nothing here needs.
+    Other targets are judged as before. TVM 0.26 and 0.27 skip by `device_enabled`. 0.25 skips by its pytest plugin, which the
+    conftest.py of its repository loads: it marks each target of a test with what the target requires. Both ask for an OpenCL
+    runtime, which TVM's packages do not have, and which nothing here needs.
     """
     import_tvm()
     import tvm.testing
@@ -26,6 +29,14 @@ def open_gates(parametrize: Gate) -> None:
     gates.device_enabled = _gate(gates.device_enabled, lambda *_: True)
     if hasattr(gates, "parametrize_targets"):
         gates.parametrize_targets = _gate(gates.parametrize_targets, parametrize)
+    with contextlib.suppress(ImportError):  # TVM 0.26 and 0.27 have no such plugin
+        _open_plugin(importlib.import_module("tvm.testing.plugin"))
+
+
+def _open_plugin(plugin: Any) -> None:
+    """The marks of an Adreno target without its skips; the mark `gpu` stays, by which tests are selected."""
+    marks_of: Gate = plugin._target_to_requirement
+    plugin._target_to_requirement = _gate(marks_of, lambda target: [mark for mark in marks_of(target) if mark.name != "skipif"])
 
 
 def _gate(before: Gate, for_adreno: Gate) -> Gate:

@@ -92,7 +92,6 @@ def test_outputs():
     assert got.shape == (2, 4, 13, 13) and np.allclose(got, expected, rtol=1e-3)
 """
 
-
 VULKAN = """
 import pytest
 import tvm
@@ -111,6 +110,15 @@ def test_unmarked(target):
 ])
 def test_marked(target):
     verify_results(Network, target)
+"""
+
+OTHER_TARGETS = """
+import adreno_sim.compiler.testing
+import tvm.testing
+
+@tvm.testing.parametrize_targets("cuda", {"kind": "opencl"}, "qcom/adreno-opencl")
+def test_opencl(target):
+    assert target == "qcom/adreno-opencl"
 """
 
 UNCOMPILED = """
@@ -182,6 +190,16 @@ def test_vulkan_is_skipped_by_a_mark_and_without_one(run, pytester):
     result = run("test_vulkan.py", "-rs")
     result.assert_outcomes(passed=2, skipped=2)
     for why in ("unsupported on sim:adreno-740: *kind vulkan*", "no device"):
+        result.stdout.fnmatch_lines([f"SKIPPED * {why}"])
+
+
+@pytest.mark.skipif(tvm_series() != "0.25", reason="only TVM 0.25 has a pytest plugin")
+def test_the_plugin_of_tvm_skips_other_targets_alone(run, pytester):
+    pytester.makeconftest('pytest_plugins = ["tvm.testing.plugin"]')
+    pytester.makepyfile(test_others=OTHER_TARGETS)
+    result = run("test_style.py", "test_others.py", "-m", "gpu", "-rs")
+    result.assert_outcomes(passed=4, skipped=2, deselected=5)
+    for why in ("need cuda", "need opencl"):
         result.stdout.fnmatch_lines([f"SKIPPED * {why}"])
 
 
