@@ -92,6 +92,14 @@ def test_outputs():
     assert got.shape == (2, 4, 13, 13) and np.allclose(got, expected, rtol=1e-3)
 """
 
+ALIAS = """
+import sys
+
+from adreno_sim.compiler import testing
+
+sys.modules["utils"] = testing
+"""
+
 VULKAN = """
 import pytest
 import tvm
@@ -183,6 +191,13 @@ def test_a_file_in_tvm_style_passes(run):
     result.assert_outcomes(passed=5, skipped=3)
     for why in ("TVM was built without OpenCL ML, *", "no cuda here"):
         result.stdout.fnmatch_lines([f"SKIPPED * {why}"])
+
+
+def test_a_file_of_tvm_runs_unchanged_where_utils_is_this(run, pytester):
+    """As it lies in TVM's repository: the module of helpers, which is not to be taken, beside it."""
+    pytester.makeconftest(ALIAS)
+    pytester.makepyfile(utils="raise AssertionError", test_style=TVM_STYLE.replace("adreno_sim.compiler.testing", "utils"))
+    run("test_style.py", "-k", "parametrized or marked").assert_outcomes(passed=2, deselected=6)
 
 
 def test_vulkan_is_skipped_by_a_mark_and_without_one(run, pytester):
