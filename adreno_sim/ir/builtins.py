@@ -44,9 +44,10 @@ class Builtin:
     orders: an atomic that orders other accesses: "always", or as the operand of type memory_order says.
     sync: the scope in which work-items meet at it. has_result: it gives what they met for. handed_over: the positions of operands
     of which the result is that of some work-item, unchanged. fence_flags: its first operand says
-    which memory it orders. elementwise: of each lane of its operands alone. plain_conversion: it converts to an integer, neither
-    saturating nor with a rounding of its own. reinterprets: it takes the bits of its operand for another type. query: it asks
-    for what never changes while a work-item runs. in_vectors: vector code may hold it.
+    which memory it orders. elementwise: of each lane of its operands alone. tells_truth: it gives 1 for a scalar that is so, -1
+    for each lane of a vector. plain_conversion: it converts to an integer, neither saturating nor with a rounding of its own.
+    reinterprets: it takes the bits of its operand for another type. query: it asks for what never changes while a work-item runs.
+    in_vectors: vector code may hold it.
     """
 
     effects: tuple[Effect, ...] = ()
@@ -61,6 +62,7 @@ class Builtin:
     fence_flags: bool = False
     uniformity: Uniformity = "work_item"
     elementwise: bool = False
+    tells_truth: bool = False
     plain_conversion: bool = False
     reinterprets: bool = False
     query: bool = False
@@ -93,13 +95,17 @@ def _names(text: str) -> list[str]:
 _ELEMENTWISE = _names("""
 abs abs_diff add_sat sub_sat clz ctz popcount rotate mul_hi mad_hi mad_sat hadd rhadd mul24 mad24 upsample
 fma mad floor ceil trunc rint sqrt round half_sqrt native_sqrt fabs copysign fmin fmax min max clamp
-isequal isnotequal isgreater isgreaterequal isless islessequal islessgreater isordered isunordered
-isnan isinf isfinite isnormal signbit bitselect select
+bitselect select
 acos acospi asin asinpi atan atan2 atan2pi atanpi degrees fdim maxmag minmag mix radians sign smoothstep step erf erfc
 exp exp10 exp2 expm1 half_exp half_exp10 half_exp2 native_exp native_exp10 native_exp2 ilogb ldexp logb nan nextafter
 lgamma tgamma acosh asinh atanh cosh sinh tanh half_log half_log10 half_log2 log log10 log1p log2 native_log native_log10
 native_log2 half_powr native_powr pow pown powr rootn fmod remainder cbrt half_divide half_recip half_rsqrt hypot native_divide
 native_recip native_rsqrt rsqrt cos cospi half_cos half_sin half_tan native_cos native_sin native_tan sin sinpi tan tanpi
+""")
+
+_TRUTHS = _names("""
+isequal isnotequal isgreater isgreaterequal isless islessequal islessgreater isordered isunordered
+isnan isinf isfinite isnormal signbit
 """)
 
 _ACROSS_LANES = _names("""
@@ -148,6 +154,8 @@ def _ordered_atomics(end: str, row: Builtin) -> Iterator[tuple[str, Builtin]]:
 
 def _rows() -> Iterator[tuple[str, Builtin]]:
     yield from ((name, _FUNCTION) for name in _ELEMENTWISE)
+    truth = replace(_FUNCTION, tells_truth=True)
+    yield from ((name, truth) for name in _TRUTHS)
     yield from ((name, _REDUCING) for name in _ACROSS_LANES)
     yield from ((name, Builtin(uniformity="operands")) for name in _SECOND_RESULT)
     for scalar in _SCALARS:

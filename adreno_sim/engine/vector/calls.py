@@ -11,7 +11,6 @@ from ...frontend import builtin_library
 from ...ir import ir, llvm_types
 from ...ir.builtins import builtin_of
 from ...ir.provenance import is_pointer
-from ..builtins import conversions, floats, integers, relations
 from ..emit.access import offset_pointer
 from ..emit.builtin_registry import find_emitter
 from ..emit.check import NotVectorizable
@@ -22,12 +21,7 @@ from .library import find_vector_function
 if TYPE_CHECKING:
     from .values import LaneValues
 
-_ELEMENTWISE_MODULES = {m.__name__ for m in (conversions, floats, integers, relations)}
 _LANE_IDS = re.compile(r"get_(local_id|global_id|local_linear_id|global_linear_id)")
-_TRUTHS = {
-    "isequal", "isnotequal", "isgreater", "isgreaterequal", "isless", "islessequal", "islessgreater", "isordered",
-    "isunordered", "isnan", "isinf", "isfinite", "isnormal", "signbit",
-}  # fmt: skip
 
 
 def needs_active_lane(instr: ir.Instr) -> bool:
@@ -37,8 +31,7 @@ def needs_active_lane(instr: ir.Instr) -> bool:
     name = instr.callee.name
     if name.startswith(("llvm.", "get_", "convert_", "as_")):
         return False
-    emit = find_emitter(name)
-    return emit is None or emit.__module__ not in _ELEMENTWISE_MODULES
+    return find_emitter(name) is None or not builtin_of(instr).elementwise
 
 
 def emit_call(e: LaneValues, instr: ir.Instr) -> None:
@@ -81,13 +74,14 @@ def _emit_vector(e: LaneValues, instr: ir.Instr) -> None:
     assert instr.callee is not None
     name, emitter = instr.callee.name, find_emitter(instr.callee.name)
     single = not isinstance(instr.operands[0].type, ir.Vector)
+    row = builtin_of(instr)
     if emitter is None or (name == "dot" and isinstance(instr.type, ir.Float)):
         _emit_library(e, instr)
-    elif name in ("any", "all") or emitter.__module__ not in _ELEMENTWISE_MODULES or not _is_elementwise(instr):
+    elif not row.elementwise or not _keeps_components_apart(instr):
         e.scalarize_per_lane(instr)
     elif name == "select" and single:
         _emit_select(e, instr)
-    elif name in _TRUTHS and single and instr.type != ir.Int(1):
+    elif row.tells_truth and single and instr.type != ir.Int(1):
         flags = e.on_components(instr, emitter)
         spelled = e.spelled(instr.type)
         e.define_lanes(instr, [e.body.op(f"sub {spelled} zeroinitializer, {flag}") for flag in flags])
@@ -95,7 +89,7 @@ def _emit_vector(e: LaneValues, instr: ir.Instr) -> None:
         e.define_lanes(instr, e.on_components(instr, emitter))
 
 
-def _is_elementwise(instr: ir.Instr) -> bool:
+def _keeps_components_apart(instr: ir.Instr) -> bool:
     """Returns whether every operand has one component, or as many as the result."""
     count = llvm_types.lanes_of(instr.type)
     if builtin_of(instr).reinterprets:
