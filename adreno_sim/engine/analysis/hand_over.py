@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from ...ir import ir
 from ...ir.builtins import builtin_of
-from ...ir.cfg import reachable_from
 from ...ir.memory_ops import is_atomic
+from ...ir.provenance import ObjectId, Provenance
 
 _GLOBAL_FENCES = 6  # CLK_GLOBAL_MEM_FENCE and CLK_IMAGE_MEM_FENCE
 _RELAXED = 0  # memory_order_relaxed
@@ -23,37 +23,67 @@ class HandOvers:
     def __init__(self, kernel: ir.Function):
         self._position = {id(i): (block, n) for block in kernel.blocks for n, i in enumerate(block.instrs)}
         self._instrs = [i for block in kernel.blocks for i in block.instrs]
-        self._reachable: dict[int, set[ir.Block]] = {}
+        self._after: dict[tuple[int, bool], frozenset[int]] = {}
+        provenance = Provenance(kernel)
         self._atomics = [instr for instr in self._instrs if is_atomic(instr)]
+        self._global_atomics = [a for a in self._atomics if _may_be_global(kernel, provenance.object_id(a.operands[0]))]
         self._fences = [instr for instr in self._instrs if _is_fence(instr)]
 
-    def may_order(self, earlier: int, later: int) -> bool:
-        """Returns whether atomics may order two instructions of different work-items, given as `Unit.instr_number` counts."""
-        if not (earlier and later and self._atomics):
+    def may_order(self, earlier: int, later: int, same_group: bool) -> bool:
+        """Returns whether atomics may order two instructions of different work-items, given as `Unit.instr_number` counts.
+
+        Work-items of one group pass barriers together: between two of its barriers, barriers hand nothing over. Between groups
+        only atomics on global memory do.
+        """
+        atomics = self._atomics if same_group else self._global_atomics
+        if not (earlier and later and atomics):
             return False
-        return self._releases_after(self._instrs[earlier - 1]) and self._acquires_before(self._instrs[later - 1])
+        fences = [fence for fence in self._fences if not (same_group and builtin_of(fence).sync)]
+        first, second = self._instrs[earlier - 1], self._instrs[later - 1]
 
-    def _releases_after(self, access: ir.Instr) -> bool:
-        atomics = [a for a in self._atomics if a is access or self._may_follow(a, access)]
-        return any(_is_ordered(a) or self._has_fence_between(access, a) for a in atomics)
+        def follows(x: ir.Instr, y: ir.Instr) -> bool:
+            return id(x) in self._reached_from(y, same_group)
 
-    def _acquires_before(self, access: ir.Instr) -> bool:
-        atomics = [a for a in self._atomics if a is not access and self._may_follow(access, a)]
-        return any(_is_ordered(a) or self._has_fence_between(a, access) for a in atomics)
+        def releases(atomic: ir.Instr) -> bool:
+            if atomic is first:  # a fence before it releases what the work-item did, the atomic itself included
+                return _is_ordered(atomic) or any(follows(atomic, fence) for fence in fences)
+            between = any(follows(fence, first) and follows(atomic, fence) for fence in fences)
+            return follows(atomic, first) and (_is_ordered(atomic) or between)
 
-    def _has_fence_between(self, first: ir.Instr, second: ir.Instr) -> bool:
-        if first is second:  # an atomic that is itself the access: a fence before it releases
-            return any(self._may_follow(second, fence) for fence in self._fences)
-        return any(self._may_follow(fence, first) and self._may_follow(second, fence) for fence in self._fences)
+        def acquires(atomic: ir.Instr) -> bool:
+            between = any(follows(fence, atomic) and follows(second, fence) for fence in fences)
+            return atomic is not second and follows(second, atomic) and (_is_ordered(atomic) or between)
 
-    def _may_follow(self, later: ir.Instr, earlier: ir.Instr) -> bool:
-        """Returns whether a path leads from `earlier` to `later`."""
-        (there, before), (here, after) = self._position[id(earlier)], self._position[id(later)]
-        if here is there and before < after:
-            return True
-        if id(there) not in self._reachable:
-            self._reachable[id(there)] = reachable_from(there)
-        return here in self._reachable[id(there)]
+        return any(map(releases, atomics)) and any(map(acquires, atomics))
+
+    def _reached_from(self, start: ir.Instr, within_interval: bool) -> frozenset[int]:
+        """Returns the ids of the instructions that may follow `start`; `within_interval`: without a barrier in between."""
+        key = id(start), within_interval
+        if key not in self._after:
+            block, at = self._position[id(start)]
+            found: set[int] = set()
+            pending, entered = [(block, at + 1)], set[int]()
+            while pending:
+                block, at = pending.pop()
+                for instr in block.instrs[at:]:
+                    found.add(id(instr))
+                    if within_interval and builtin_of(instr).sync == "group":
+                        break
+                else:
+                    fresh = [target for target in block.successors if id(target) not in entered]
+                    entered.update(map(id, fresh))
+                    pending += [(target, 0) for target in fresh]
+            self._after[key] = frozenset(found)
+        return self._after[key]
+
+
+def _may_be_global(kernel: ir.Function, object_id: ObjectId | None) -> bool:
+    """Returns whether an object may be memory that groups share."""
+    if object_id is None:
+        return True
+    kind, which = object_id
+    type = next((param.type for param in kernel.params if kind == "param" and param.index == which), None)
+    return isinstance(type, ir.Pointer) and type.space != ir.LOCAL
 
 
 def _is_fence(instr: ir.Instr) -> bool:

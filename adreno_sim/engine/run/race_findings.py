@@ -80,7 +80,9 @@ def race_findings(
     clashes = [_make_clash(compiled, record, part, global_size, offset) for part, record in _merge_records(parts)]
     groups: dict[object, list[Clash]] = {}
     for clash in clashes:
-        if clash.how != race_cells.OVERWRITTEN and hand_overs.may_order(clash.earlier.statement, clash.later.statement):
+        same_group = clash.item.group_id == clash.other.group_id
+        statements = clash.earlier.statement, clash.later.statement
+        if clash.how != race_cells.OVERWRITTEN and hand_overs.may_order(*statements, same_group):
             undecided[_undecided(compiled, clash, args)] = None
         elif clash.how != race_cells.OVERWRITTEN:
             sides = frozenset((site.loc.file, site.loc.line) for site in (clash.later, clash.earlier))

@@ -85,3 +85,33 @@ def test_hand_over_between_groups(source, release, atomic, acquire, ordered):
         assert not kinds and any("atomics and fences may order them" in text for text in result.failures)
     else:
         assert kinds & {"data-race", "same-value-race"} and not any("atomics" in text for text in result.failures)
+
+
+BESIDE = {
+    "a race inside a group, barriers and atomics around it": """
+  __local int s[8]; int l = get_local_id(0), x = 0;
+  for (int j = 0; j < 3; ++j) {
+    s[l] = j; x += s[(l + 1) & 7];
+    atomic_inc(count);
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+  }
+  out[get_group_id(0)] = 1;
+}""",
+    "a race between groups, atomics on local memory alone": """
+  __local int s[8]; int l = get_local_id(0);
+  for (int j = 0; j < 3; ++j) {
+    s[l] = 0;
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    atomic_inc(&s[(l + 1) & 7]);
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    if (l == 0) part[0] = get_group_id(0) * 3 + j;
+  }
+}""",
+}
+
+
+@pytest.mark.parametrize("source", BESIDE.values(), ids=BESIDE)
+def test_atomics_that_hand_nothing_over_hide_no_race(source):
+    result = launch(source)
+    assert "data-race" in {f.kind.label for f in result.findings}
+    assert not any("atomics" in text for text in result.failures)
