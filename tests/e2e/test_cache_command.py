@@ -33,7 +33,7 @@ def test_shows_what_a_run_left_and_clears_it(launch, capsys):
     capsys.readouterr()
     assert main(["cache", "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)
-    assert {"programs", "proofs", "runtime", "modules", "objects"} <= set(shown["kinds"]) and shown["limit"] == 1 << 30
+    assert {"programs", "proofs", "modules", "objects"} <= set(shown["kinds"]) and shown["limit"] == 1 << 30
     assert shown["bytes"] == sum(kind["bytes"] for kind in shown["kinds"].values()) > 0
     assert main(["cache"]) == 0
     text = capsys.readouterr().out

@@ -3,7 +3,7 @@ nothing orders.
 
 Each statement stands on a line of its own and is executed by some of the work-items, whatever the memory holds, so that the
 accesses of a launch are known from its text. A kernel has a race if and only if one is reported, and each that is reported is
-one of the pairs.
+one of the pairs. Pairs that atomics and barriers may order, which is not followed, are named instead.
 """
 
 from __future__ import annotations
@@ -145,18 +145,18 @@ def run(launch: Launch):
         device.write(view, np.zeros(count, np.int32))
         views.append(view)
     room = adreno_sim.base.specs.Local(4 * (PLACES + 2 * launch.items))
-    return device.launch(kernel, (total,), (launch.items,), [*views, room]).findings
+    return device.launch(kernel, (total,), (launch.items,), [*views, room])
 
 
 def check(launch: Launch) -> str:
     """Returns what is wrong with the verdict on a launch; "" if nothing is."""
-    expected = launch.races()
-    found = {
-        frozenset((f.line - FIRST_LINE, f.detail["earlier"]["line"] - FIRST_LINE)) for f in run(launch) if f.kind.label in RACES
-    }
+    expected, result = launch.races(), run(launch)
+    races = [f for f in result.findings if f.kind.label in RACES]
+    found = {frozenset((f.line - FIRST_LINE, f.detail["earlier"]["line"] - FIRST_LINE)) for f in races}
     if found - expected:
         return f"no race: {sorted(map(sorted, found - expected))}"
-    return f"missed: {sorted(map(sorted, expected))}" if expected and not found else ""
+    silent = not found and not any("atomics and fences may order" in text for text in result.failures)
+    return f"missed: {sorted(map(sorted, expected))}" if expected and silent else ""
 
 
 @pytest.mark.parametrize("block", range(8))
