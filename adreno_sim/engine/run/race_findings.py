@@ -75,9 +75,11 @@ def race_findings(
     offset: Sequence[int],
 ) -> tuple[list[Finding], list[str]]:
     """Returns the findings of the race records of a launch, and sentences on pairs that atomics may order, which are none."""
-    hand_overs = HandOvers(compiled.kernel)
     undecided: dict[str, None] = {}
     clashes = [_make_clash(compiled, record, part, global_size, offset) for part, record in _merge_records(parts)]
+    if not clashes:
+        return [], []
+    hand_overs = HandOvers(compiled.kernel)
     groups: dict[object, list[Clash]] = {}
     for clash in clashes:
         same_group = clash.item.group_id == clash.other.group_id
