@@ -31,6 +31,11 @@ def is_atomic(instr: ir.Instr) -> bool:
     return instr.op in ("atomicrmw", "cmpxchg") or builtin_of(instr).atomic
 
 
+def fence_flags(instr: ir.Instr) -> ir.Value | None:
+    """Returns the operand of a barrier or fence that says which memory it orders; None if it has none."""
+    return instr.operands[0] if builtin_of(instr).fence_flags and instr.operands else None
+
+
 def address_operands(instr: ir.Instr) -> list[ir.Value]:
     """Returns the operands that point to the memory that `instr` accesses, images included."""
     if instr.op == "store":

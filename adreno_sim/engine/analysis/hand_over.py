@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from ...ir import ir
 from ...ir.builtins import builtin_of
-from ...ir.memory_ops import is_atomic
+from ...ir.memory_ops import fence_flags, is_atomic
 from ...ir.provenance import ObjectId, Provenance
+from ..abi.kernel_shape import GLOBAL_FLAGS
 
-_GLOBAL_FENCES = 6  # CLK_GLOBAL_MEM_FENCE and CLK_IMAGE_MEM_FENCE
 _RELAXED = 0  # memory_order_relaxed
 
 
@@ -90,8 +90,8 @@ def _is_fence(instr: ir.Instr) -> bool:
     """Returns whether an instruction orders accesses to global memory. Flags that are not constant may say so."""
     if instr.op != "fence" and not builtin_of(instr).fence_flags:
         return False
-    flags = instr.operands[0] if instr.operands else None
-    return not isinstance(flags, ir.Const) or not isinstance(flags.value, int) or bool(flags.value & _GLOBAL_FENCES)
+    flags = fence_flags(instr)
+    return not isinstance(flags, ir.Const) or not isinstance(flags.value, int) or bool(flags.value & GLOBAL_FLAGS)
 
 
 def _is_ordered(atomic: ir.Instr) -> bool:

@@ -42,8 +42,7 @@ class LogicalExtents(Check):
         image = _find_reason(plan, ImageArg)
         if image:
             raise NotVectorizable(image)
-        reason = _find_reason(plan, BufferArg)
-        return VectorExtentPlan(reason, uses=plan.unit.lane_uses(plan.unit.kernel)) if reason else None
+        return self.plan(plan)
 
 
 def _find_reason(plan: KernelPlan, kind: type[BufferArg] | type[ImageArg]) -> str:
@@ -60,16 +59,7 @@ class ExtentPlan(CheckPlan):
 
     def instrument(self, e: Emitter) -> Instrumentation:
         assert isinstance(e, RegionEmitter)
-        return ExtentInstrumentation(e, self.uses)
-
-
-@dataclass
-class VectorExtentPlan(CheckPlan):
-    uses: LaneUses = None  # type: ignore[assignment]
-
-    def instrument(self, e: Emitter) -> Instrumentation:
-        assert isinstance(e, LaneValues)
-        return VectorExtents(e, self.uses)
+        return VectorExtents(e, self.uses) if isinstance(e, LaneValues) else ExtentInstrumentation(e, self.uses)
 
 
 class ExtentInstrumentation(Instrumentation):

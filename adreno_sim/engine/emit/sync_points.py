@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ...ir import ir
 from ...ir.builtins import BUILTINS, builtin_of, find_builtin
+from ...ir.memory_ops import fence_flags
 from ...ir.unsupported import unsupported
 from ..abi.kernel_shape import FENCES_BY_FLAGS, FENCES_GLOBAL, FENCES_LOCAL, GLOBAL_FLAGS, LOCAL_FLAG, OF_SUBGROUP
 from ..analysis.segments import ScopeOf, SyncPoint
@@ -22,7 +23,7 @@ class Scopes(ScopeOf):
 def describe_sync(sync: SyncPoint) -> int:
     """Returns the bits of a synchronisation point (`abi.kernel_shape`)."""
     scope = OF_SUBGROUP if sync.scope == "wave" else 0
-    flags = _fence_flags(sync.instr)
+    flags = fence_flags(sync.instr)
     if flags is None:
         return scope | FENCES_LOCAL | FENCES_GLOBAL
     if not isinstance(flags, ir.Const) or not isinstance(flags.value, int):
@@ -32,12 +33,8 @@ def describe_sync(sync: SyncPoint) -> int:
 
 def varying_fence_flags(instr: ir.Instr) -> ir.Value | None:
     """Returns the flags of a synchronisation point that only a run knows."""
-    flags = _fence_flags(instr) if builtin_of(instr).sync else None
+    flags = fence_flags(instr) if builtin_of(instr).sync else None
     return None if isinstance(flags, ir.Const) and isinstance(flags.value, int) else flags
-
-
-def _fence_flags(instr: ir.Instr) -> ir.Value | None:
-    return instr.operands[0] if builtin_of(instr).fence_flags and instr.operands else None
 
 
 @instruction("fence")

@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 
 from ...ir import ir
 from ...ir.builtins import builtin_of
-from ...ir.memory_ops import address_operands, is_plain_load, touches_memory
+from ...ir.memory_ops import address_operands, fence_flags, is_plain_load, touches_memory
 from ...ir.provenance import ObjectId
+from ..abi.kernel_shape import LOCAL_FLAG
 from ..abi.specialization import LocalArg, Specialization
 from ..analysis.affine import AffineForms
 from ..analysis.linear import Linear
@@ -23,7 +24,6 @@ from .disjoint import AccessRange, injective_symbols
 from .in_range import AccessAnalysis
 from .single_writer import Conflict, read_of, write_of
 
-_LOCAL_FENCE = 1  # CLK_LOCAL_MEM_FENCE
 _MAX_PATHS = 64
 """The most combinations of uniform branches that are followed from one barrier; beyond it, a branch may go either way."""
 
@@ -256,8 +256,5 @@ class Phases:
 
 def _is_barrier(instr: ir.Instr) -> bool:
     """Returns True if `instr` is a barrier that orders accesses to local memory within a group (CLK_LOCAL_MEM_FENCE)."""
-    row = builtin_of(instr)
-    if row.sync != "group" or not row.fence_flags:
-        return False
-    flags = instr.operands[0]
-    return isinstance(flags, ir.Const) and isinstance(flags.value, int) and bool(flags.value & _LOCAL_FENCE)
+    flags = fence_flags(instr) if builtin_of(instr).sync == "group" else None
+    return isinstance(flags, ir.Const) and isinstance(flags.value, int) and bool(flags.value & LOCAL_FLAG)
