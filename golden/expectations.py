@@ -12,6 +12,7 @@ from ..results.expected import Expected
 from .kernel_reference import Argument, KernelReference
 from .truth.bound import expect
 from .truth.kernels import KernelTruth
+from .truth.magnitudes import largest_exact, write_magnitudes
 from .truth.units import WIDE, Units
 
 if TYPE_CHECKING:
@@ -21,12 +22,13 @@ if TYPE_CHECKING:
 class KernelExpectations:
     """The unscheduled PrimFuncs of a model. `unavailable`: those that have no reference -> the reason.
 
-    units: how the device rounds.
+    units: how the device rounds. exact: also know for which arguments results are exact.
     """
 
-    def __init__(self, unscheduled: IRModule, units: Units | None = None):
+    def __init__(self, unscheduled: IRModule, units: Units | None = None, exact: bool = False):
         self.units = units or Units()
         self.truth = KernelTruth(unscheduled)
+        self._magnitudes = KernelTruth(unscheduled, write_magnitudes) if exact else None
         rest = {var: function for var, function in unscheduled.functions_items() if str(var.name_hint) not in self.truth}
         self._native = KernelReference(import_tvm().IRModule(rest)) if rest else None
         self.unavailable = dict(self._native.unavailable) if self._native else {}
@@ -60,6 +62,27 @@ class KernelExpectations:
         """
         units = Units(WIDE, False, WIDE) if doubles else Units("float32", self.units.flushes)
         return self._expect(name, args, units, drift=False)
+
+    def has_bound(self, name: str) -> bool:
+        """Whether `expect_exact` can say anything of a function: it only adds and multiplies."""
+        return self._magnitudes is not None and name in self._magnitudes and name in self.truth
+
+    def expect_exact(self, name: str, args: Sequence[Argument]) -> list[Expected | None]:
+        """What each argument should hold after the call, to the bit, whichever order its sums are taken in; None for scalars, and
+        for all where the floats among `args` (whole numbers) are too large for that."""
+        assert self._magnitudes is not None
+        sizes = [np.abs(arg) if isinstance(arg, np.ndarray) and arg.dtype.kind == "f" else arg for arg in args]
+        most = largest_exact(self._magnitudes.programs[name])
+        bounds = [bound.value for bound in self._magnitudes.run(name, sizes, self.units) if bound is not None]
+        if any(bound.dtype.kind == "f" and not float(bound.max(initial=0)) <= most for bound in bounds):
+            return [None] * len(args)
+        results: list[Expected | None] = []
+        for arg, truth in zip(args, self.truth.run(name, args, self.units), strict=True):
+            if truth is None or not isinstance(arg, np.ndarray):
+                results.append(Expected(arg) if isinstance(arg, np.ndarray) else None)
+            else:
+                results.append(Expected(truth.value.astype(arg.dtype), truth.value, np.zeros(truth.value.shape)))
+        return results
 
     def _expect(self, name: str, args: Sequence[Argument], units: Units, drift: bool) -> list[Expected | None]:
         results: list[Expected | None] = []

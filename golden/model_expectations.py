@@ -1,4 +1,4 @@
-"""What the outputs of a model that computes in halves should be, and how far off another implementation of it may be."""
+"""What the outputs of a model should be, and how far rounding may take them, and those of another implementation, from there."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def expect_outputs(imported: IRModule, inputs: Sequence[np.ndarray], units: Unit
     return [expect(truth, dtype, units) for truth, dtype in zip(truths, dtypes, strict=True)]
 
 
-def judge_in_halves(
+def judge_by_truth(
     stored: IRModule,
     imported: IRModule,
     inputs: Sequence[np.ndarray],
@@ -41,17 +41,17 @@ def judge_in_halves(
     unchecked: list[str],
     units: Units,
 ) -> dict[str, Outputs]:
-    """`references` of a model that computes in halves: the truth beside them, and for each what two right results may differ by.
+    """`references` of a model: the truth beside them, and for each what two right results may differ by.
 
     stored: the model as it is run; imported: as the references ran it, which may be before its tensors were made halves. Another
-    runtime may compute in halves too, so it may be as far off as the device. Where no truth is made, nothing says how far, and
-    `unchecked` names the reason.
+    runtime rounds too, so it may be as far off as the device. Where no truth is made, nothing says how far, and `unchecked`
+    names the reason.
     """
     try:
         truth = expect_outputs(stored, inputs, units)
         other = truth if imported is stored else expect_outputs(imported, inputs, units)
     except Unmodelled as reason:
-        unchecked.append(f"outputs: how far halves may take them is not known; no truth is made of {reason}")
+        unchecked.append(f"outputs: how far rounding may take them is not known; no truth is made of {reason}")
         return {}
     judged: dict[str, Outputs] = {NAME: truth}
     for name, outputs in references.items():

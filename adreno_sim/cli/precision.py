@@ -11,11 +11,12 @@ from .output import refuse_unwritable, report_stream, write_data
 EXIT_OK, EXIT_FINDINGS = 0, 1
 
 DETAILS = """\
-Errors are the largest |difference| over max(|value|, rms), against the unchanged network on TVM's llvm target. Each layer
-is judged alone, on the operands it has in the unchanged network; then the whole network is run on the device with the
-worst layers left in their own type, as few as keep its outputs within the bound.
+Errors are the largest |difference| over max(|value|, rms). Each layer is judged alone on TVM's llvm target, on the operands
+it has in the unchanged network; then the whole network is run on the device with the worst layers left in their own type,
+as few as keep its outputs within the bound, measured from those of the unchanged network without rounding. A device that
+computes the recast network wrongly fails, whatever the bound.
 
-exit code: 0 the bound is met; 1 it is not; 2 usage or bad input; 3 unsupported
+exit code: 0 the bound is met; 1 it is not, or the device is wrong; 2 usage or bad input; 3 unsupported
 """
 
 

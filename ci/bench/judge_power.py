@@ -38,6 +38,11 @@ def main() -> int:
         action="store_true",
         help="inputs whose signs take turns instead: sums in parts round more than their PrimFuncs",
     )
+    parser.add_argument(
+        "--driver",
+        action="store_true",
+        help="defects that a real device alone has, in kernels that only add and multiply: whole numbers find them",
+    )
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
     options = parser.parse_args()
     problems = choose_problems(options.quick, options.only)
@@ -48,7 +53,8 @@ def main() -> int:
         parser.error(f"--repeats {repeats}: expected 1 or more")
     signs = (ALTERNATING,) if options.alternating else SIGNS
     start = time.perf_counter()
-    tally = tally_runs(run_campaign(problems, repeats, options.seed, _say, signs))
+    runs = run_campaign(problems, repeats, options.seed, _say, signs, options.driver)
+    tally = tally_runs(runs, "whole numbers" if options.driver else "the twin")
     took = time.perf_counter() - start
     if options.json:
         print(json.dumps({"schema": "adreno-sim/judge-power/1", "seed": options.seed, "seconds": took, **tally.to_json()}))

@@ -29,10 +29,11 @@ from ..plan.rules import DeviceRules
 from ..run.observer import Observer, Observers
 from ..run.vm import VirtualMachine
 from .allow import sort_findings
+from .exact import ExactInputs
 from .golden import find_strays
 from .kernels import FirstWrong, KernelObserver
 from .offload import offload_report
-from .outputs import compare_outputs
+from .outputs import judge_outputs
 from .peer import Peer
 from .prepare import CheckOptions, Inputs, Outputs, PreparedRun, Source, prepare
 from .reproduce import Reproducer
@@ -124,8 +125,12 @@ class _Run:
             self.peer = Peer(ready.compiled, open_device(self.options.compare_with, **self.asked))
             report.compared_with = self.peer.device.info.name
         twin = None if ready.kernels is None else WideTwin(ready.compiled, ready.kernels)
+        real = self.device.info.profile is None
+        exact = (
+            ExactInputs(ready.compiled, ready.kernels, twin) if real and ready.kernels is not None and twin is not None else None
+        )
         observer = KernelObserver(
-            ready.compiled, ready.golden, self.options.keep_going, self.progress, self.refused, self.peer, twin
+            ready.compiled, ready.golden, self.options.keep_going, self.progress, self.refused, self.peer, twin, exact
         )
         observer.unproven = UnprovenAccesses() if self.options.explain else None
         if self.reproducer is not None:
@@ -317,10 +322,8 @@ class _Run:
         report.digests = {name: _digest(array) for name, array in zip(names, outputs, strict=True)}
         agree = all(kernel.status in ("ok", "part") for kernel in report.kernels)
         rounding = sorted({finding.kernel for finding in self.findings.as_list() if finding.kind is Kind.LARGE_ROUNDING})
-        for reference, golden in ready.references.items():
-            reports, findings = compare_outputs(reference, names, outputs, golden, agree, ready.bound, rounding)
-            report.outputs += reports
-            self.findings.add(findings)
+        report.outputs, findings = judge_outputs(ready.references, names, outputs, agree, ready.bound, rounding, ready.truth)
+        self.findings.add(findings)
 
     @contextmanager
     def _stage(self, name: str, steps: int = 0) -> Iterator[None]:

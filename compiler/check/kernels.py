@@ -21,6 +21,7 @@ from ..artifact.model import CompiledModel
 from ..run.observer import FunctionCall, GraphCall, LaunchCall, Observer
 from ..run.values import Tensor
 from .appeal import Ruling, appeal
+from .exact import ExactInputs
 from .fresh import FreshInputs
 from .golden import Golden, is_result
 from .peer import Peer
@@ -43,8 +44,8 @@ class KernelObserver(Observer):
     seconds: by stage, of what happens around launches. unchecked: sentences, each once, in order: an analysis of a kernel failed,
     a call did not run on inputs that can tell.
     refused: kernels that cannot run; with `keep_going`, golden results replace those of the functions that launch them.
-    peer: a second device whose results are compared. twin: runs kernels once more in wider types. unproven: keeps
-    the accesses that are not proven in range, None if that is not asked.
+    peer: a second device whose results are compared. twin: runs kernels once more in wider types. exact: runs them once more on
+    inputs that make them exact. unproven: keeps the accesses that are not proven in range, None if that is not asked.
     """
 
     def __init__(
@@ -56,6 +57,7 @@ class KernelObserver(Observer):
         refused: Container[str] = (),
         peer: Peer | None = None,
         twin: WideTwin | None = None,
+        exact: ExactInputs | None = None,
     ):
         self.kernels: dict[str, KernelReport] = {}
         self.unproven: UnprovenAccesses | None = None
@@ -69,6 +71,7 @@ class KernelObserver(Observer):
         self._refused = refused
         self._peer = peer
         self._twin = twin
+        self._exact = exact
         self._fresh = None if golden is None or golden.forces else FreshInputs(model, golden, model.constants)
         self.replaced: set[str] = set()
         self._keep_going = keep_going
@@ -152,6 +155,9 @@ class KernelObserver(Observer):
                 self.unchecked[f"{call.function.name} on inputs that can tell ({reason}): {fresh}"] = None
             else:
                 right = self._judge_results(call, fresh.before, fresh.golden, fresh.got, f", on scaled inputs ({reason}),")
+        if right and self._exact is not None and self._exact.is_due(call):
+            how = ", on whole numbers that it sums exactly,"
+            right = all(self._judge_results(call, x.before, x.golden, x.got, how) for x in self._exact.runs(call, before))
         return right
 
     def _judge_results(

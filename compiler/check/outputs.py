@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -10,6 +10,41 @@ from ...findings import Finding, Kind
 from ...results.comparison import compare
 from ...results.expected import Expected
 from ...results.model import OutputReport
+
+Golden = Mapping[str, Sequence[np.ndarray | Expected]]
+"""Outputs of a whole model by the reference that gave them."""
+
+
+def judge_outputs(
+    references: Golden,
+    names: Sequence[str],
+    got: Sequence[np.ndarray],
+    kernels_agree: bool,
+    bound: float | None = None,
+    rounding: Sequence[str] = (),
+    truth: Callable[[], Golden] | None = None,
+) -> tuple[list[OutputReport], list[Finding]]:
+    """The outputs against every reference. truth: the same references, computed only if an output is wrong where every kernel is
+    right: they know how far rounding may take it. The rest as `compare_outputs`."""
+
+    def compare_all(golden: Golden) -> tuple[list[OutputReport], list[Finding]]:
+        found = [compare_outputs(name, names, got, outputs, kernels_agree, bound, rounding) for name, outputs in golden.items()]
+        return [row for rows, _ in found for row in rows], [finding for _, findings in found for finding in findings]
+
+    reports, findings = compare_all(references)
+    if truth is None or not kernels_agree or all(row.ok for row in reports) or not (known := truth()):
+        return reports, findings
+    usual = {(row.output, row.reference): row for row in reports}
+    reports, findings = compare_all(known)
+    for row in reports:
+        before = usual.get((row.output, row.reference))
+        if row.ok and before is not None and not before.ok:
+            message = (
+                f"{row.output} is off from {row.reference} by {row.max_abs:.3g} at {list(row.worst_index)} (rms {row.rms:.3g}): "
+                "more than is usual for its type, and no more than rounding may take it there"
+            )
+            findings.append(Finding(Kind.LARGE_ROUNDING, message, tensor=row.output))
+    return reports, findings
 
 
 def compare_outputs(

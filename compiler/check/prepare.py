@@ -28,6 +28,8 @@ from .golden import Golden, LiveGolden, References, StoredGolden
 from .input_indices import GENERATED, require_valid_indices
 
 if TYPE_CHECKING:
+    from tvm import IRModule
+
     from ...golden.expectations import KernelExpectations
     from ...golden.model_reference import ModelReference
 
@@ -75,7 +77,8 @@ class PreparedRun:
     """A model that is ready to run. origin: the source of the inputs, in words. references: name -> outputs of the whole model.
 
     golden is None, and references empty, for a bundle without golden results, or on other inputs than theirs.
-    unchecked: what no reference will say anything about. bound: relative tolerance of the outputs, None = their type's.
+    unchecked: what no reference will say anything about. bound: relative tolerance of the outputs, None = their type's. truth:
+    computes what rounding may do to the outputs, where `references` do not know it: the same references, which do.
     tuned: functions of a tuning folder, and the schedule each got. scopes: None for targets without
     textures. kernels: the references of kernels, where they run here and now.
     """
@@ -90,6 +93,7 @@ class PreparedRun:
     tuned: dict[str, str] = field(default_factory=dict)
     scopes: ScopeSummary | None = None
     kernels: KernelExpectations | None = None
+    truth: Callable[[], Mapping[str, Sequence[np.ndarray | Expected]]] | None = None
 
 
 ApplyPlan = Callable[[CompiledModel], CompiledModel]
@@ -108,7 +112,7 @@ def prepare(
         return _prepare_bundle(apply_plan(bundle), inputs, options)
     from ...golden.errors import NoReferenceError
     from ...golden.expectations import KernelExpectations
-    from ...golden.model_expectations import computes_halves, judge_in_halves
+    from ...golden.model_expectations import computes_halves, judge_by_truth
     from ...golden.model_reference import ModelReference
     from ...golden.subgraph_reference import SubgraphReference
     from ...golden.truth.units import Units
@@ -120,7 +124,10 @@ def prepare(
     with stage("compile"):
         lowered = lower_model(model, options, device.limits, device.ml)
         compiled = extract_model(lowered, model)
-        kernels, subgraphs = KernelExpectations(lowered.unscheduled, units), SubgraphReference(lowered.subgraphs, units)
+        kernels, subgraphs = (
+            KernelExpectations(lowered.unscheduled, units, device.profile is None),
+            SubgraphReference(lowered.subgraphs, units),
+        )
         scopes = None if lowered.unscoped is None else _scopes(lowered.unscoped, lowered.target)
         tuned = dict(lowered.tuned)
         del lowered  # it has the weights once more
@@ -134,12 +141,18 @@ def prepare(
             unchecked.append(f"against {error}")
             arrays, origin = _first_inputs(model, inputs, options)
         _add_own_runtime(model, arrays, references, unchecked, generated=inputs is None)
+
+        def judge(module: IRModule) -> Mapping[str, Sequence[np.ndarray | Expected]]:
+            stored = with_storage(module, options.dtype, options.accumulate)
+            return judge_by_truth(stored, module, list(arrays.values()), references, unchecked, units)
+
         judged: Mapping[str, Sequence[np.ndarray | Expected]] = references
-        stored = with_storage(model.module, options.dtype, options.accumulate)
-        if computes_halves(stored):
-            judged = judge_in_halves(stored, model.module, list(arrays.values()), references, unchecked, units)
+        halves = computes_halves(with_storage(model.module, options.dtype, options.accumulate))
+        if halves:
+            judged = judge(model.module)
     golden = LiveGolden(References(kernels, subgraphs), subgraphs)
-    return PreparedRun(compiled, arrays, origin, golden, judged, unchecked, None, tuned, scopes, kernels)
+    truth = None if halves else lambda: judge(read_model(source, options).module)  # read again: weights are large
+    return PreparedRun(compiled, arrays, origin, golden, judged, unchecked, None, tuned, scopes, kernels, truth)
 
 
 def _scopes(module: Any, target: Any) -> ScopeSummary:

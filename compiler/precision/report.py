@@ -8,12 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 from ...base.errors import AdrenoSimError
 from ...device.protocol import Device
-from ...results.comparison import why_uninformative
+from ...golden.model_expectations import NAME, expect_outputs
+from ...golden.truth.units import Units
+from ...golden.truth.value import Unmodelled
+from ...results.comparison import compare, why_uninformative
+from ...results.expected import Expected
 from ..importers.load import Model, load_model
 from ..layers.numbering import full_names
 from ..layers.recast import numeric, recast
 from .local_error import LayerError, local_errors, relative_error
-from .search import Search, search
+from .search import search
 
 if TYPE_CHECKING:
     from ..artifact.model import CompiledModel
@@ -24,7 +28,11 @@ SCHEMA = "adreno-sim/precision/1"
 
 @dataclass(frozen=True)
 class PrecisionReport:
-    """error: of the network with `skip` left in its own type; None where nothing tried met the bound."""
+    """error: of the network with `skip` left in its own type; None where nothing tried met the bound.
+
+    reference: what gave the outputs that errors are measured from. wrong: outputs that the device gets wrong for the network as
+    recast, in words: no error of types.
+    """
 
     model: str
     target: str
@@ -38,10 +46,12 @@ class PrecisionReport:
     tried: tuple[tuple[tuple[int, ...], float], ...]
     skip: tuple[int, ...] | None
     error: float | None
+    reference: str = "TVM llvm"
+    wrong: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
-        return self.skip is not None
+        return self.skip is not None and not self.wrong
 
     def as_json(self) -> dict[str, Any]:
         return {"schema": SCHEMA, "ok": self.ok, **asdict(self)}
@@ -63,8 +73,10 @@ def precision(
 ) -> tuple[PrecisionReport, CompiledModel | None]:
     """Which layers must stay in the network's type for its outputs to stay within `bound`; and the model compiled so.
 
-    Errors are the largest |difference| over max(|value|, rms) against the unchanged network on TVM's llvm target. Layers
-    are judged one by one there; the whole network runs on `device` with the fixed pipeline. Errors as `check`.
+    Errors are the largest |difference| over max(|value|, rms). Layers are judged one by one, on TVM's llvm target; the whole
+    network runs on `device` with the fixed pipeline, and is held against the unchanged one without rounding (as TVM's llvm runs
+    it where that is not known). What comes out is also judged as `check` does: a device that computes the recast network wrongly
+    says nothing about types. No model is returned then. Errors as `check`.
     """
     from ...golden.model_reference import ModelReference
     from ..check.prepare import choose_inputs
@@ -87,41 +99,62 @@ def precision(
         raise AdrenoSimError(f"{model.name} calls none of {', '.join(names)}: there is nothing to recast")
     network = _Network(model, list(arrays.values()), expected, device, target, (dtype, out_dtype, names))
     found = search(layers, network.error, bound, most_runs)
-    report = _report(model.name, target, str(device.info.name), (dtype, out_dtype, names), origin, layers, found)
-    return report, None if found.best is None else network.compiled[found.best]
-
-
-def _report(
-    model: str, target: str, device: str, how: tuple[str, str, tuple[str, ...]], origin: str,
-    layers: Sequence[LayerError], found: Search,
-) -> PrecisionReport:  # fmt: skip
     best = found.best
-    return PrecisionReport(
-        model, target, device, *how, found.bound, origin, tuple(layers),
+    wrong = network.wrong_outputs(best if best is not None else list(found.tried)[-1])
+    report = PrecisionReport(
+        model.name, target, str(device.info.name), dtype, out_dtype, names, bound, origin, tuple(layers),
         tuple((tuple(sorted(skip)), error) for skip, error in found.tried.items()),
         None if best is None else tuple(sorted(best)),
         None if best is None else found.tried[best],
+        network.reference, wrong,
     )  # fmt: skip
+    return report, network.compiled[best] if best is not None and report.ok else None
 
 
 class _Network:
-    """Runs the model on a device with layers recast; keeps the compiled models that stayed finite."""
+    """Runs the model on a device with layers recast; keeps the compiled models and their outputs.
+
+    expected: outputs of TVM's llvm, for a model whose outputs without rounding are not known. reference: what gave those that
+    count.
+    """
 
     def __init__(
         self, model: Model, arrays: Outputs, expected: Outputs, device: Device, target: str, how: tuple[str, str, Iterable[str]]
     ):
-        self.model, self.arrays, self.expected = model, arrays, expected
+        self.model, self.arrays = model, arrays
         self.device, self.target, self.how = device, target, how
         self.compiled: dict[frozenset[int], CompiledModel] = {}
+        self._got: dict[frozenset[int], Outputs] = {}
+        truth = self._truth(model.module)
+        self.reference = "TVM llvm" if truth is None else NAME
+        self._expected = expected if truth is None else [one.array if one.value is None else one.value for one in truth]
 
     def error(self, skip: frozenset[int]) -> float:
         """Largest error of any output."""
         from ..compile import compile_model
         from ..run import vm
 
-        dtype, out_dtype, names = self.how
-        module = recast(self.model.module, dtype, out_dtype, names, sorted(skip))
-        compiled = compile_model(module, target=self.target, limits=self.device.info.limits, ml=self.device.info.ml)
+        compiled = compile_model(self._recast(skip), target=self.target, limits=self.device.info.limits, ml=self.device.info.ml)
         self.compiled[skip] = compiled
-        got = vm.run(compiled, self.arrays, self.device)
-        return max(relative_error(a, b) for a, b in zip(got, self.expected, strict=True))
+        self._got[skip] = vm.run(compiled, self.arrays, self.device)
+        return max(relative_error(a, b) for a, b in zip(self._got[skip], self._expected, strict=True))
+
+    def wrong_outputs(self, skip: frozenset[int]) -> tuple[str, ...]:
+        """What of a run is not what the network computes with these layers left alone and the others recast."""
+        truth = self._truth(self._recast(skip))
+        if truth is None:
+            return ()
+        names = [item.name or str(number) for number, item in enumerate(self.compiled[skip].outputs)]
+        found = zip(names, self._got[skip], truth, strict=True)
+        return tuple(f"{name}: {result}" for name, got, one in found if not (result := compare(got, one)).ok)
+
+    def _recast(self, skip: frozenset[int]) -> Any:
+        dtype, out_dtype, names = self.how
+        return recast(self.model.module, dtype, out_dtype, names, sorted(skip))
+
+    def _truth(self, module: Any) -> list[Expected] | None:
+        """The outputs of a module without rounding; None where no truth is made of it."""
+        try:
+            return expect_outputs(module, self.arrays, Units.of_device(self.device.info))
+        except Unmodelled:
+            return None

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,15 +21,18 @@ if TYPE_CHECKING:
 
 
 class KernelTruth:
-    """The PrimFuncs of a model as functions without rounding. `unavailable`: those that none is made of -> the reason."""
+    """The PrimFuncs of a model as functions without rounding. `unavailable`: those that none is made of -> the reason.
 
-    def __init__(self, unscheduled: IRModule):
+    write: makes the program of a function; another than `write_program` computes something else of the same loops.
+    """
+
+    def __init__(self, unscheduled: IRModule, write: Callable[[str, Any], TruthProgram] = write_program):
         self.programs: dict[str, TruthProgram] = {}
         self.unavailable: dict[str, str] = {}
         for number, (var, function) in enumerate(unscheduled.functions_items()):
             name = str(var.name_hint)
             try:
-                self.programs[name] = write_program(f"truth{number}", function)
+                self.programs[name] = write(f"truth{number}", function)
             except Unmodelled as reason:
                 self.unavailable[name] = f"no truth is made of {reason}"
 

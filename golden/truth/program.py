@@ -42,23 +42,25 @@ class TruthProgram:
     native: bool
 
 
-def write_program(name: str, function: Any, given: Collection[int] = (), drifts: bool = False) -> TruthProgram:
+def write_program(
+    name: str, function: Any, given: Collection[int] = (), drifts: bool = False, over: type[Statements] | None = None
+) -> TruthProgram:
     """The truth of a PrimFunc; `given`: positions of parameters whose values are not exact. drifts: halves made some of them.
 
-    Raises Unmodelled where it holds what no truth is made of.
+    over: what it is written over in place of values without rounding. Raises Unmodelled where it holds what no truth is made of.
     """
     infos = [read.buffer_param(function, function.params[position]) for position in given]
     inexact: set[int] = {info.key for info in infos if info is not None}
     native = drifts
     while True:
-        writer = _Statements(inexact, native)
+        writer = (over or Statements)(inexact, native)
         program = writer.function(name, function)
         if writer.inexact == inexact and (writer.halves or drifts) == native:
             return program
         inexact, native = set(writer.inexact), writer.halves or drifts
 
 
-class _Statements(Writer):
+class Statements(Writer):
     """Writes one function. inexact: keys of tensors that hold rounded values; it grows as stores are met."""
 
     def __init__(self, inexact: set[int], native: bool) -> None:

@@ -19,6 +19,7 @@ from adreno_sim.cli.main import main  # noqa: E402
 from adreno_sim.compiler.layers import LayoutConfig, convert_layout, count_layers, layer_names, recast  # noqa: E402
 from adreno_sim.compiler.precision.local_error import LayerError, local_errors, relative_error  # noqa: E402
 from adreno_sim.compiler.precision.search import search  # noqa: E402
+from adreno_sim.compiler.run import vm  # noqa: E402
 from adreno_sim.compiler.scopes.demand import bindings, op_name  # noqa: E402
 from adreno_sim.compiler.tvm_bridge.read import kind  # noqa: E402
 from adreno_sim.compiler.tvm_bridge.versions import type_of  # noqa: E402
@@ -290,3 +291,15 @@ def test_precision_command(onnx_file, tmp_path, capsys):
 def test_bad_input_of_the_command(onnx_file, capsys, args, said):
     assert main(["precision", str(onnx_file), *args]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_a_device_that_is_wrong_within_the_bound_fails(onnx_file, tmp_path, capsys, monkeypatch):
+    """It is off by 0.5% where recasting may cost 1%: no type is to blame."""
+    right = vm.run
+    monkeypatch.setattr(vm, "run", lambda *given, **more: [array * np.float32(1.005) for array in right(*given, **more)])
+    data, bundle = tmp_path / "precision.json", tmp_path / "half.asim"
+    assert main(["precision", str(onnx_file), "--json", str(data), "--save", str(bundle)]) == 1
+    written = json.loads(data.read_text())
+    jsonschema.Draft202012Validator(schemas.load("precision")).validate(written)
+    assert not written["ok"] and written["error"] <= 0.01 and written["reference"] == "float64" and len(written["wrong"]) == 1
+    assert "does not compute the recast network" in capsys.readouterr().out and not bundle.exists()

@@ -22,6 +22,11 @@ def show(report: PrecisionReport, file: IO[str]) -> None:
     for skip, error in report.tried:
         layers = f"layers {', '.join(map(str, skip))} kept" if skip else "every layer recast"
         say(f"error of the network {error:.2e}: {layers}")
+    for line in report.wrong:
+        say(f"wrong: {line}")
+    if report.wrong:
+        say(f"failed: {report.device} does not compute the recast network; adreno-sim check --dtype names the kernel at fault")
+        return
     if report.skip is None:
         say(f"failed: nothing tried stays within {report.bound:g}")
         return

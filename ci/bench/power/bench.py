@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -13,6 +13,8 @@ from adreno_sim import open_device
 from adreno_sim.base.progress import Progress
 from adreno_sim.compiler.artifact.host_function import BufferParam, BufferRef, Const, HostFunction, Launch, ScalarParam, Var
 from adreno_sim.compiler.artifact.model import CompiledModel, KernelCode, KernelParamInfo, TensorInfo
+from adreno_sim.compiler.check.exact import ExactInputs
+from adreno_sim.compiler.check.fresh import Fresh
 from adreno_sim.compiler.check.golden import LiveGolden
 from adreno_sim.compiler.check.kernels import KernelObserver
 from adreno_sim.compiler.check.twin import DEVICE as TWIN_DEVICE
@@ -26,10 +28,10 @@ from adreno_sim.findings import Kind, Severity
 from adreno_sim.golden.expectations import KernelExpectations
 from adreno_sim.golden.truth.run import Truth
 from adreno_sim.golden.truth.units import Units
-from adreno_sim.results.comparison import Comparison
+from adreno_sim.results.comparison import Comparison, compare
 from adreno_sim.results.expected import Expected
 
-from .problem import SCALARS, Defect, Problem
+from .problem import PLANTED, SCALARS, Defect, Problem
 
 DEVICE = "sim:adreno-740"
 
@@ -46,6 +48,9 @@ class RightResults(KernelExpectations):
 
     def expect(self, name: str, args: Sequence[Any]) -> list[Expected | None]:
         return super().expect(name, args[: -len(SCALARS)]) + [None] * len(SCALARS)
+
+    def expect_exact(self, name: str, args: Sequence[Any]) -> list[Expected | None]:
+        return super().expect_exact(name, args[: -len(SCALARS)]) + [None] * len(SCALARS)
 
     def expect_wide(self, name: str, args: Sequence[Any], doubles: bool = False) -> list[Expected | None]:
         return super().expect_wide(name, args[: -len(SCALARS)], doubles) + [None] * len(SCALARS)
@@ -65,6 +70,18 @@ class WatchedTwin(WideTwin):
         return self.told
 
 
+class WatchedExact(ExactInputs):
+    """found: whether a call on whole numbers was wrong; None where there was none since it was reset."""
+
+    found: bool | None = None
+
+    def runs(self, call: FunctionCall, before: Sequence[np.ndarray | None]) -> Iterator[Fresh]:
+        for fresh in super().runs(call, before):
+            pairs = [(got, one) for i, got in fresh.got.items() if (one := fresh.golden[i]) is not None]
+            self.found = bool(self.found) or any(not compare(got, one).ok for got, one in pairs)
+            yield fresh
+
+
 def make_references(problems: Sequence[Problem], units: Units) -> RightResults:
     """The PrimFuncs of all problems in one module; those that differ in their order of summing share one."""
     functions = {}
@@ -73,7 +90,7 @@ def make_references(problems: Sequence[Problem], units: Units) -> RightResults:
             given = [te.placeholder(item.shape, item.dtype, item.name) for item in problem.inputs]
             made = te.create_prim_func([*given, problem.compute(*given)])
             functions[problem.golden] = made.with_attr("global_symbol", problem.golden)
-    references = RightResults(IRModule(functions), units)
+    references = RightResults(IRModule(functions), units, exact=True)
     if references.truth.unavailable:
         raise ValueError(f"no truth: {references.truth.unavailable}")
     return references
@@ -132,7 +149,8 @@ class Planted:
 @dataclass(frozen=True)
 class Judged:
     """by_bound, by_twin: who found a wrong value. rounding: a warning said that it is nothing but rounding. told_nothing: the
-    comparison was uninformative. no_twin: why it was asked and gave no answer, "" else. got: the device's result."""
+    comparison was uninformative. by_exact: whole numbers showed it; None where there were none. no_twin: why it was asked and
+    gave no answer, "" else. got: the device's result."""
 
     by_bound: bool
     by_twin: bool
@@ -140,22 +158,32 @@ class Judged:
     told_nothing: bool
     no_twin: str
     got: np.ndarray
+    by_exact: bool | None = None
 
     @property
     def found(self) -> bool:
-        return self.by_bound or self.by_twin
+        return self.by_bound or self.by_twin or bool(self.by_exact)
 
 
 class Bench:
-    """One problem on the device and, as floats, on the twin's; kernels are compiled once."""
+    """One problem on the device and, as floats, on the twin's; kernels are compiled once.
 
-    def __init__(self, problem: Problem, references: RightResults, device: Device, twin_device: Device):
+    driver: the device is judged as a real one is, and defects are its own: the simulator's twins of the text have none.
+    """
+
+    def __init__(self, problem: Problem, references: RightResults, device: Device, twin_device: Device, driver: bool = False):
         self.problem = problem
         self._references = references
         self._device, self._twin_device = device, twin_device
         model = make_model(problem)
         self._twin = WatchedTwin(model, references)
-        self._observer = KernelObserver(model, LiveGolden(references), True, Progress(), twin=self._twin)
+        self._exact = WatchedExact(model, references, self._twin) if driver else None
+        if driver:
+            code = model.kernels[problem.name]
+            sound = replace(code, source=code.source.replace(PLANTED, "0"))
+            assert sound.source != code.source
+            self._twin.model = replace(model, kernels={problem.name: sound})
+        self._observer = KernelObserver(model, LiveGolden(references), True, Progress(), twin=self._twin, exact=self._exact)
         self._machine = VirtualMachine(model, device, self._observer)
         self._wide = VirtualMachine(widen_model(model, problem.name, FLOATS), twin_device)
         self._runs = 0
@@ -179,8 +207,12 @@ class Bench:
         told = self._twin.told
         by_twin = told is not None and not self._twin.appealed and any(not result.ok for result in told.values())
         wrong = row.wrong > before[0]
+        by_exact = None
+        if self._exact is not None:
+            by_exact, self._exact.found = self._exact.found, None
         no_twin = self._twin.reasons.get(self.problem.name, "")
-        return Judged(wrong and not by_twin, by_twin, self._count_rounding() > rounding, row.vacuous > before[1], no_twin, got)
+        rounded, vague = self._count_rounding() > rounding, row.vacuous > before[1]
+        return Judged(wrong and not by_twin and not by_exact, by_twin, rounded, vague, no_twin, got, by_exact)
 
     def _count_rounding(self) -> int:
         return sum(f.count for f in self._observer.findings.as_list() if f.kind is Kind.LARGE_ROUNDING)

@@ -26,8 +26,8 @@ class Run:
 
     alarm: the judge found something wrong with the right kernel. rounding: it warned that this rounds more than expected.
     vague: it said that the right result tells nothing. z, wide_z: errors over sigma of the right kernel and of its twin in
-    floats. moved: largest change by the defect, in that twin; noise: largest error of the right kernel there. by_bound, by_twin:
-    who found the defect; neither: it was missed.
+    floats. moved: largest change by the defect, in that twin; noise: largest error of the right kernel there. by_bound, by_twin,
+    by_exact: who found the defect; none: it was missed.
     no_twin: why one of the two runs had none.
     """
 
@@ -43,6 +43,7 @@ class Run:
     noise: float
     by_bound: bool
     by_twin: bool
+    by_exact: bool
     no_twin: str
 
     @property
@@ -51,7 +52,7 @@ class Run:
 
     @property
     def found(self) -> bool:
-        return self.by_bound or self.by_twin
+        return self.by_bound or self.by_twin or self.by_exact
 
 
 def choose_problems(quick: bool, only: str) -> list[Problem]:
@@ -66,28 +67,38 @@ def choose_problems(quick: bool, only: str) -> list[Problem]:
 
 
 def run_campaign(
-    problems: Sequence[Problem], repeats: int, seed: int, say: Callable[[str], None], signs: Sequence[str] = SIGNS
+    problems: Sequence[Problem],
+    repeats: int,
+    seed: int,
+    say: Callable[[str], None],
+    signs: Sequence[str] = SIGNS,
+    driver: bool = False,
 ) -> Iterator[Run]:
-    """repeats: runs of each problem with inputs of each of `signs`."""
+    """repeats: runs of each problem with inputs of each of `signs`.
+
+    driver: the defects are a real device's own; kernels that whole numbers do not make exact are left out.
+    """
     device, twin_device = open_devices()
     references = make_references(problems, Units.of_device(device.info))
+    problems = [problem for problem in problems if not driver or references.has_bound(problem.golden)]
     for number, problem in enumerate(problems):
         say(f"{number + 1}/{len(problems)} {problem.name}")
-        bench = Bench(problem, references, device, twin_device)
+        bench = Bench(problem, references, device, twin_device, driver)
         kinds = [*problem.defects, Defect.DROPPED_TERM]  # the one that hides best comes twice
         try:
             for turn in range(repeats):
                 for place, sign in enumerate(signs):
                     rng = np.random.default_rng([seed, number, turn, place])
-                    yield _run_once(bench, sign, rng.choice(kinds), rng)
+                    yield _run_once(bench, sign, rng.choice(kinds), rng, everywhere=driver)
         finally:
             bench.close()
 
 
-def _run_once(bench: Bench, sign: str, kind: int, rng: np.random.Generator) -> Run:
+def _run_once(bench: Bench, sign: str, kind: int, rng: np.random.Generator, everywhere: bool) -> Run:
+    """everywhere: the defect hits all outputs, as what a driver makes of one line does."""
     problem = bench.problem
     arrays = draw_inputs(problem, sign, rng)
-    where = int(rng.integers(problem.outputs)) if rng.integers(2) else -1
+    where = int(rng.integers(problem.outputs)) if rng.integers(2) and not everywhere else -1
     planted = Planted(Defect(int(kind)), int(rng.integers(problem.places)), where)
     right, wrong = bench.judge(arrays, Planted()), bench.judge(arrays, planted)
     truth, wide_truth = bench.truth(arrays, wide=False), bench.truth(arrays, wide=True)
@@ -101,7 +112,7 @@ def _run_once(bench: Bench, sign: str, kind: int, rng: np.random.Generator) -> R
     return Run(
         problem, sign, planted, right.found, right.rounding, right.told_nothing, _scores(right.got, truth.value, truth.sigma),
         _scores(right_wide, wide_truth.value, wide_truth.sigma), float(np.nanmax(moved)), float(np.nanmax(noise)),
-        wrong.by_bound, wrong.by_twin, right.no_twin or wrong.no_twin,
+        wrong.by_bound, wrong.by_twin, bool(wrong.by_exact), right.no_twin or wrong.no_twin,
     )  # fmt: skip
 
 

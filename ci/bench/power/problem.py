@@ -40,11 +40,14 @@ SCALARS = ("kind", "at", "where", "run")
 """Arguments after the tensors: the defect; the term that it hits; the output (row, ...) that it hits, -1 for all; a number
 that no two runs share."""
 
+PLANTED = "(kind == defect && (where < 0 || where == (place)))"
+"""C text that holds where a kernel does something wrong."""
+
 HEADER = "\n".join(
     [
         "#pragma OPENCL EXTENSION cl_khr_fp16 : enable",
         *(f"#define {defect.name} {defect.value}" for defect in Defect if defect),
-        "#define IS(defect, place) (kind == defect && (where < 0 || where == (place)))",
+        f"#define IS(defect, place) {PLANTED}",
         "",
     ]
 )

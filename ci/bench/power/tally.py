@@ -59,8 +59,10 @@ class Spread:
 @dataclass
 class Tally:
     """Counts of one campaign. rounding: warnings that right results round more than expected. vague: right results that tell
-    nothing; unseen: defects that change nothing. alarms, misses, twinless: in words."""
+    nothing; unseen: defects that change nothing. alarms, misses, twinless: in words. helper: what finds defects beside the
+    bound."""
 
+    helper: str = "the twin"
     runs: int = 0
     rounding: int = 0
     vague: int = 0
@@ -123,8 +125,8 @@ def size_of(terms: int) -> int:
     return int(4 ** max(2, round(math.log(terms, 4))))
 
 
-def tally_runs(runs: Iterable[Run]) -> Tally:
-    tally = Tally()
+def tally_runs(runs: Iterable[Run], helper: str = Tally.helper) -> Tally:
+    tally = Tally(helper)
     for run in runs:
         tally.add(run)
     return tally
@@ -139,17 +141,17 @@ def lines_of(tally: Tally) -> list[str]:
         f"({tally.vague} results that tell nothing).",
         f"{tally.runs} defects: {tally.unseen} change nothing, {total.detectable} are detectable; of these "
         f"{total.detectable - total.missed_by_bound} are found by the bound alone, "
-        f"{total.detectable - total.missed} ({100 * share:.2f}%) with the twin.",
+        f"{total.detectable - total.missed} ({100 * share:.2f}%) with {tally.helper}.",
         "",
     ]
     sizes = sorted({size for _, size in tally.by_terms})
-    lines += _powers("K", [("", size) for size in sizes], lambda type, key: tally.by_terms[type, key[1]])
+    lines += _powers(tally.helper, "K", [("", size) for size in sizes], lambda type, key: tally.by_terms[type, key[1]])
     kinds = sorted({(order, sign) for _, order, sign in tally.by_sign}, key=lambda key: (ORDERS.index(key[0]), key[1]))
-    lines += _powers("order, inputs", kinds, lambda type, key: tally.by_sign[(type, *key)])
+    lines += _powers(tally.helper, "order, inputs", kinds, lambda type, key: tally.by_sign[(type, *key)])
     titles = list(dict.fromkeys(title for _, title in tally.by_defect))
-    lines += _powers("defect", [("", title) for title in titles], lambda type, key: tally.by_defect[type, key[1]])
+    lines += _powers(tally.helper, "defect", [("", title) for title in titles], lambda type, key: tally.by_defect[type, key[1]])
     families = list(dict.fromkeys(name for _, name in tally.by_family))
-    lines += _powers("kernel", [("", name) for name in families], lambda type, key: tally.by_family[type, key[1]])
+    lines += _powers(tally.helper, "kernel", [("", name) for name in families], lambda type, key: tally.by_family[type, key[1]])
     lines += ["| right runs: error over sigma | rms | largest |", "|---|---|---|"]
     lines += [f"| {', '.join(key)} | {row.rms:.2f} | {row.largest:.1f} |" for key, row in sorted(tally.z.items())]
     for title, found in (("False alarms", tally.alarms), ("Missed", tally.misses), ("No twin", tally.twinless)):
@@ -159,10 +161,10 @@ def lines_of(tally: Tally) -> list[str]:
     return lines
 
 
-def _powers(title: str, keys: Sequence[tuple[Any, Any]], power_of: Callable[[str, Any], Power]) -> list[str]:
+def _powers(helper: str, title: str, keys: Sequence[tuple[Any, Any]], power_of: Callable[[str, Any], Power]) -> list[str]:
     lines = [
-        f"| {title} | half: detectable | missed by the bound alone | missed with the twin | float: detectable | "
-        "missed by the bound alone | missed with the twin |",
+        f"| {title} | half: detectable | missed by the bound alone | missed with {helper} | float: detectable | "
+        f"missed by the bound alone | missed with {helper} |",
         "|---|---|---|---|---|---|---|",
     ]
     for key in keys:

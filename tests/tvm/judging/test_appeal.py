@@ -23,7 +23,7 @@ from power.problem import Defect
 from power.tally import tally_runs
 
 import adreno_sim
-from adreno_sim.compiler.check.outputs import compare_outputs
+from adreno_sim.compiler.check.outputs import compare_outputs, judge_outputs
 from adreno_sim.compiler.check.twin import WideTwin
 from adreno_sim.compiler.check.wide_functions import define_functions
 from adreno_sim.compiler.check.wide_text import BitsMatter, Width, widen_floats, widen_model
@@ -32,6 +32,7 @@ from adreno_sim.compiler.run.vm import VirtualMachine
 from adreno_sim.compiler.tvm_bridge.versions import tvm_series
 from adreno_sim.findings import Kind
 from adreno_sim.golden.truth.units import Units
+from adreno_sim.results.expected import Expected
 
 OPENED = []
 
@@ -275,3 +276,37 @@ def test_a_store_to_the_wrong_texel_is_wrong_in_doubles_too(adreno):
     report = adreno_sim.check(module, device=adreno, target="texture", without_fix=["texture-store"])
     assert report.first_wrong is not None
     assert "with doubles in the place of floats it is wrong too, so this is no rounding" in report.first_wrong.message
+
+
+def cancelling(rows=64, terms=4096):
+    """Rows of numbers around 100 in size, whose sums are around 1: floats are off by more than 1e-3 of that."""
+    rng = np.random.default_rng(0)
+    x = 100 * rng.standard_normal((rows, terms))
+    x[:, -1] -= x.sum(1) - rng.standard_normal(rows)
+    return x.astype("float32")
+
+
+def test_outputs_of_floats_that_cancel_are_warned_of_and_others_are_not(adreno):
+    report = adreno_sim.check(reduction("float32", (64, 4096)), [cancelling()], device=adreno, target="buffer")
+    assert report.ok, str(report)
+    (finding,) = (f for f in report.findings if not f.kernel)
+    assert finding.kind is Kind.LARGE_ROUNDING and "no more than rounding may take it there" in finding.message
+    assert {row.reference for row in report.outputs} == {"float64", "TVM llvm"}
+    usual = adreno_sim.check(reduction("float32", (64, 4096)), device=adreno, target="buffer")
+    assert {row.reference for row in usual.outputs} == {"TVM llvm"}, "nothing else is computed where nothing seems wrong"
+
+
+def test_an_appeal_acquits_no_output_that_rounding_cannot_explain():
+    got, golden = [np.array([1.1, 2.0], "float32")], {"TVM llvm": [np.array([1.0, 2.0], "float32")]}
+    asked = []
+
+    def truth(allowed):
+        asked.append(allowed)
+        return {"TVM llvm": [Expected(np.float32([1, 2]), np.float64([1, 2]), np.full(2, allowed))]}
+
+    def kinds(allowed, agree=True):
+        reports, findings = judge_outputs(golden, ["y"], got, agree, truth=lambda: truth(allowed))
+        return [row.ok for row in reports], [finding.kind for finding in findings]
+
+    assert kinds(0.2) == ([True], [Kind.LARGE_ROUNDING]) and kinds(0.05) == ([False], [Kind.WRONG_VALUE])
+    assert kinds(0.2, agree=False) == ([False], [Kind.WRONG_VALUE]) and asked == [0.2, 0.05], "a wrong kernel explains it"

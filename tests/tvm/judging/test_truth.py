@@ -16,7 +16,7 @@ from adreno_sim.compiler.tvm_bridge.read import return_type, type_of
 from adreno_sim.compiler.tvm_bridge.versions import import_tvm
 from adreno_sim.findings import Kind
 from adreno_sim.golden.kernel_reference import KernelReference
-from adreno_sim.golden.model_expectations import judge_in_halves
+from adreno_sim.golden.model_expectations import judge_by_truth
 from adreno_sim.golden.model_reference import ModelReference
 from adreno_sim.golden.truth import model as truth_model
 from adreno_sim.golden.truth.bound import expect
@@ -350,7 +350,7 @@ def test_weights_are_stored_in_halves_before_anything_is_computed():
     wide, x = averaged()
     stored = with_storage(wide, "float16", "float32")
     (native,), (unrounded,) = ModelReference(stored).run([x]), ModelReference(wide).run([x])
-    judged = judge_in_halves(stored, wide, [x], {"TVM llvm": [unrounded]}, unchecked := [], UNITS)
+    judged = judge_by_truth(stored, wide, [x], {"TVM llvm": [unrounded]}, unchecked := [], UNITS)
     assert not unchecked and set(judged) == {"float64", "TVM llvm"}
     (truth,), (other,) = judged["float64"], judged["TVM llvm"]
     assert compare(native, truth).is_informative and compare(native, other).is_informative
