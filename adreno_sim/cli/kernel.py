@@ -50,6 +50,11 @@ def add(commands: Any) -> None:
     parser.add_argument("--checks", choices=("off", "bounds", "full"), help="default: the launch file's, else bounds")
     parser.add_argument("--strict", action="store_true", help="warnings count as errors")
     parser.add_argument(
+        "--unsafe-includes",
+        action="store_true",
+        help="let the kernel read any file; without it, those below its own folder and below the folders of -I",
+    )
+    parser.add_argument(
         "--explain",
         action="store_true",
         help="show findings under their source lines, and why an access is not proven in range",
@@ -86,6 +91,7 @@ def _kernel(args: argparse.Namespace) -> int:
             variant=args.variant,
             inside=inside,
             explain=args.explain,
+            unsafe_includes=args.unsafe_includes,
         )
     finally:  # what is known of a launch that is refused, too
         if inside is not None:

@@ -1,39 +1,29 @@
 """Runs clang: OpenCL C source in, LLVM IR and diagnostics out.
 
-Nothing is written to disk: source, IR and messages pass through anonymous memory files, so that any number of
-processes can compile at once and a read-only home is no obstacle.
+clang reads only the files that `visible_files` finds, unless the caller lets it read all.
 """
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import importlib.util
 import os
 import re
-import resource
-import select
-import signal
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import BinaryIO
 
-from ..base.errors import AdrenoSimError, BuildError
+from ..base.errors import AdrenoSimError, BuildError, UnsupportedError
 from . import wide_vectors
+from .compiler_process import TIME_LIMIT, Ended, execute
 from .constant_arithmetic import FLAGS as CHECK_FLAGS
 from .constant_arithmetic import has_folded_operation, replace_marks
 from .diagnostics import Diagnostic, parse_diagnostics, summary
+from .file_references import may_read_files
 from .options import BuildOptions
+from .visible_files import HEADERS, VisibleFiles, find_visible_files
 
-TIME_LIMIT = 30.0
-"""Seconds one compilation may take."""
-_MEMORY_LIMIT = 2 << 30
-_OUTPUT_LIMIT = 256 << 20
 _SOURCE_LIMIT = 16 << 20
-_NO_MEMORY = ("out of memory", "bad_alloc", "Allocation failed")
-_INCLUDE = Path(__file__).parent / "include"
 _OLDEST_CLANG = 17
 """Before it, images and samplers were plain pointers in LLVM IR."""
 
@@ -47,11 +37,18 @@ _FLAGS = (
     "-ffp-contract=on", "-gline-tables-only", "-gcolumn-info",
     "-fno-discard-value-names", "-Xclang", "-cl-kernel-arg-info", "-fno-color-diagnostics",
     "-fno-diagnostics-fixit-info", "-Wno-unused-command-line-argument", "-fno-delete-null-pointer-checks",
-    "-Wno-error=incompatible-pointer-types", "-Wno-error=int-conversion",
+    "-Wno-error=incompatible-pointer-types", "-Wno-error=int-conversion", "-nostdinc", "-fno-gnu-inline-asm",
+    "-fno-crash-diagnostics",
 )  # fmt: skip
 """No optimisation may fold a defect away, every instruction has a line, every argument its name (DESIGN, kernel engine).
 
-Pointers of another type are a warning, as in the older clang of device drivers."""
+Pointers of another type are a warning, as in the older clang of device drivers. Assembly is refused: no instruction of kernel
+IR stands for it."""
+
+_ASSEMBLY = "GNU-style inline assembly is disabled"
+_MISSING_FILE = re.compile(r"'(.*)' file not found")
+_EMBED = re.compile(r"^#embed .* /\* clang -E -dE \*/$")
+_LINE_MARKER = re.compile(r'^# (\d+) "((?:[^"\\]|\\.)*)"')
 
 _UNKNOWN_PRAGMA = re.compile(r"OpenCL extension '(\w+)' unknown or does not require pragma")
 
@@ -92,7 +89,7 @@ class FrontEndTarget:
     opencl_version: CL_DEVICE_VERSION as a number (`__OPENCL_VERSION__`), 100 to 300; also the newest OpenCL C that it takes.
     extensions: names a kernel may test as macros; None = all that clang knows. fp16, fp64: whether `half` and `double`
     arithmetic exist (they win over `extensions`). builtins: declare OpenCL's built-in functions (False: the source defines
-    them). macros: more NAME=VALUE.
+    them). macros: more NAME=VALUE. unsafe_includes: a source reads any file of the host, not only those below the folders of -I.
     """
 
     opencl_version: int = 200
@@ -101,6 +98,7 @@ class FrontEndTarget:
     fp64: bool = False
     builtins: bool = True
     macros: tuple[str, ...] = ()
+    unsafe_includes: bool = False
 
 
 @dataclass(frozen=True)
@@ -126,36 +124,79 @@ def run_clang(source: str, options: BuildOptions, target: FrontEndTarget, *, as_
     text = source.encode("utf-8", "surrogateescape")
     if len(text) > _SOURCE_LIMIT:
         raise BuildError(f"source of {len(text)} bytes: expected at most {_SOURCE_LIMIT}")
-    form = "-S" if as_text else "-c"
-    status, output, messages = _execute([*compiler(), form, *arguments(options, target)], text)
-    diagnostics = [found for found in parse_diagnostics(messages) if not _is_known_pragma(found, target)]
-    if status == 0 and output:
-        if not as_text:
-            return ClangOutput(output, "", tuple(diagnostics))
-        return ClangOutput(b"", _with_undefined_constants(output, text, options, target), tuple(diagnostics))
-    if any(sign in messages for sign in _NO_MEMORY):
-        raise BuildError(f"the compiler needs more than {_MEMORY_LIMIT >> 20} MiB of memory (macros that expand without end?)")
-    what = summary(diagnostics) or _failure(status, messages)
-    raise BuildError(what + (_newer_standard(text, options, target) if status > 0 else ""), diagnostics)
+    files = None if target.unsafe_includes else find_visible_files(options.folders)
+    compile = _Compile(text, options, target, files)
+    ended = compile.run("-S" if as_text else "-c")
+    diagnostics = [found for found in parse_diagnostics(ended.messages) if not _is_known_pragma(found, target)]
+    if not ended.is_good or ended.find_limit():
+        raise compile.explain_failure(ended, diagnostics)
+    if may_read_files(source, options):
+        compile.refuse_embedded_files()
+    if not as_text:
+        return ClangOutput(ended.output, "", tuple(diagnostics))
+    return ClangOutput(b"", compile.with_undefined_constants(ended.output), tuple(diagnostics))
 
 
-def _with_undefined_constants(output: bytes, text: bytes, options: BuildOptions, target: FrontEndTarget) -> str:
-    """Returns clang's LLVM text of a source, in which undefined arithmetic of constants is still there."""
-    printed = output.decode("utf-8", "replace")
-    if not has_folded_operation(printed):
-        return printed
-    status, marked, _ = _execute([*compiler(), "-S", *CHECK_FLAGS, *arguments(options, target)], text)
-    return replace_marks(marked.decode("utf-8", "replace")) if status == 0 and marked else printed
+@dataclass(frozen=True)
+class _Compile:
+    """A source that is compiled, several times where need be. files: None = any file of the host."""
 
+    text: bytes
+    options: BuildOptions
+    target: FrontEndTarget
+    files: VisibleFiles | None
 
-def _newer_standard(text: bytes, options: BuildOptions, target: FrontEndTarget) -> str:
-    """Returns a line on the -cl-std with which a source compiles that names none and needs a newer one; "" if there is none."""
-    newer = [n for n in _STANDARD_NAME if _UNASKED_STANDARD < n <= target.opencl_version] if options.standard is None else []
-    for standard in newer:
-        words = arguments(replace(options, standard=standard), target)
-        if _execute([*compiler(), "-fsyntax-only", *words], text)[0] == 0:
-            return f"\nwithout -cl-std this is OpenCL C 1.2: it compiles with -cl-std={_STANDARD_NAME[standard]}"
-    return ""
+    def run(self, *words: str, standard: int | None = None) -> Ended:
+        options = self.options if standard is None else replace(self.options, standard=standard)
+        command = [*compiler(), *words, *arguments(options, self.target)]
+        return execute(command, self.text, None if self.files is None else self.files.overlay)
+
+    def explain_failure(self, ended: Ended, diagnostics: list[Diagnostic]) -> AdrenoSimError:
+        """Returns the error of a source that does not compile: the limit that it met, else clang's diagnostics and what to do."""
+        limit = ended.find_limit()
+        if limit:
+            return BuildError(limit)
+        errors = [found for found in diagnostics if found.severity == "error"]
+        if errors and all(found.message == _ASSEMBLY for found in errors):
+            where = f"{errors[0].file}:" if errors[0].file else ""
+            return UnsupportedError(f"unsupported: assembly at {where}{errors[0].line}:{errors[0].column}")
+        lines = [summary(diagnostics) or ended.describe()]
+        missing = [match[1] for found in diagnostics if (match := _MISSING_FILE.search(found.message))]
+        if missing and self.files is not None:
+            lines.append(self.files.explain_missing(missing[0]))
+        if ended.status > 0:
+            lines += self._newer_standard()
+        return BuildError("\n".join(lines), diagnostics)
+
+    def with_undefined_constants(self, output: bytes) -> str:
+        """Returns clang's LLVM text, in which undefined arithmetic of constants is still there."""
+        printed = output.decode("utf-8", "replace")
+        if not has_folded_operation(printed):
+            return printed
+        marked = self.run("-S", *CHECK_FLAGS)
+        return replace_marks(marked.output.decode("utf-8", "replace")) if marked.is_good else printed
+
+    def refuse_embedded_files(self) -> None:
+        """Raises BuildError at the first `#embed`, which is a directive of C23. No flag of clang refuses it."""
+        file, line = "", 0
+        for text in self.run("-E", "-Xclang", "-dE").output.decode("utf-8", "replace").splitlines():
+            marker = _LINE_MARKER.match(text)
+            if marker:
+                file, line = marker[2], int(marker[1]) - 1
+                continue
+            line += 1
+            if _EMBED.match(text):
+                place = Diagnostic("" if file == "<stdin>" else file, line, 1, "error", "OpenCL C has no directive #embed")
+                raise BuildError(str(place), [place])
+
+    def _newer_standard(self) -> list[str]:
+        """Returns a line on the -cl-std with which a source compiles that names none and needs a newer one, if there is one."""
+        if self.options.standard is not None:
+            return []
+        for standard in (n for n in _STANDARD_NAME if _UNASKED_STANDARD < n <= self.target.opencl_version):
+            if self.run("-fsyntax-only", standard=standard).status == 0:
+                return [f"without -cl-std this is OpenCL C 1.2: it compiles with -cl-std={_STANDARD_NAME[standard]}"]
+        return []
 
 
 def compile_c(source: str, flags: Sequence[str]) -> bytes:
@@ -163,11 +204,11 @@ def compile_c(source: str, flags: Sequence[str]) -> bytes:
     the source is this project's."""
     words = [*compiler(), "-x", "c", "-target", "x86_64-unknown-linux-gnu"]
     command = [*words, *flags, "-fno-color-diagnostics", "-c", "-", "-o", "-"]
-    status, output, messages = _execute(command, source.encode())
-    if status == 0 and output:
-        return output
-    diagnostics = parse_diagnostics(messages)
-    raise BuildError(summary(diagnostics) or _failure(status, messages), diagnostics)
+    ended = execute(command, source.encode())
+    if ended.is_good:
+        return ended.output
+    diagnostics = parse_diagnostics(ended.messages)
+    raise BuildError(summary(diagnostics) or ended.describe(), diagnostics)
 
 
 def _is_known_pragma(found: Diagnostic, target: FrontEndTarget) -> bool:
@@ -180,9 +221,9 @@ def arguments(options: BuildOptions, target: FrontEndTarget) -> list[str]:
     """clang's command line but for the program and the form of the IR: source on standard input, IR on standard output."""
     standard = options.standard or min(target.opencl_version, _UNASKED_STANDARD)
     words = [*_FLAGS, f"-cl-std={_STANDARD_NAME[standard]}", f"-D__OPENCL_VERSION__={target.opencl_version}"]
-    words += [f"-I{_INCLUDE}", *_extension_arguments(target)]
+    words += [f"-I{HEADERS}", *_extension_arguments(target)]
     if not target.builtins:
-        words += ["-cl-no-stdinc", "-include", str(_INCLUDE / "opencl-c-base.h")]
+        words += ["-cl-no-stdinc", "-include", str(HEADERS / "opencl-c-base.h")]
     words += ["-D" + macro for macro in target.macros]
     return [*words, *options.arguments, "-", "-o", "-"]
 
@@ -239,65 +280,3 @@ def _check_version(program: str) -> None:
     if not version or int(version[1]) < _OLDEST_CLANG:
         got = shown.splitlines()[0] if shown else "no version"
         raise AdrenoSimError(f"ADRENO_SIM_CLANG={program}: expected clang {_OLDEST_CLANG} or newer, got {got}")
-
-
-def _execute(command: list[str], source: bytes) -> tuple[int, bytes, str]:
-    """Run `command` within the time, memory and output limits: exit status (negative: signal), stdout, stderr."""
-    with _memory_file(source) as given, _memory_file() as out, _memory_file() as err:
-        try:
-            process = subprocess.Popen(command, stdin=given, stdout=out, stderr=err)
-        except OSError as error:
-            raise AdrenoSimError(f"cannot run {command[0]}: {error.strerror}") from None
-        _limit(process.pid)
-        try:
-            in_time = _wait(process)
-        finally:
-            if process.poll() is None:
-                process.kill()
-        status = process.wait() if in_time else -signal.SIGXCPU
-        return status, _content(out), _content(err).decode("utf-8", "replace")
-
-
-def _wait(process: subprocess.Popen[bytes]) -> bool:
-    """Wait for the end, without the polling of `Popen.wait(timeout)`, which costs up to its own duration again."""
-    try:
-        handle = os.pidfd_open(process.pid)
-    except OSError:  # kernels before 5.3, and sandboxes
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(TIME_LIMIT)
-        return process.poll() is not None
-    try:
-        poll = select.poll()
-        poll.register(handle, select.POLLIN)
-        return bool(poll.poll(TIME_LIMIT * 1000))
-    finally:
-        os.close(handle)
-
-
-def _memory_file(content: bytes = b"") -> BinaryIO:
-    file = os.fdopen(os.memfd_create("adreno-sim"), "w+b")
-    file.write(content)
-    file.seek(0)
-    return file
-
-
-def _content(file: BinaryIO) -> bytes:
-    file.seek(0)
-    return file.read(_OUTPUT_LIMIT)
-
-
-def _limit(pid: int) -> None:
-    try:
-        resource.prlimit(pid, resource.RLIMIT_AS, (_MEMORY_LIMIT, _MEMORY_LIMIT))
-        resource.prlimit(pid, resource.RLIMIT_FSIZE, (_OUTPUT_LIMIT, _OUTPUT_LIMIT))
-        resource.prlimit(pid, resource.RLIMIT_CORE, (0, 0))
-    except (ProcessLookupError, PermissionError, ValueError):
-        pass  # it has ended already, or runs under stricter limits
-
-
-def _failure(status: int, messages: str) -> str:
-    if status == -signal.SIGXCPU:
-        return f"compilation took longer than {TIME_LIMIT:.0f} s"
-    if status < 0:
-        return f"the compiler was stopped by {signal.Signals(-status).name} (source too large or nested too deeply?)"
-    return f"the compiler failed with status {status}: {messages.strip()[:500] or 'no message'}"

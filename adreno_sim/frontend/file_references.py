@@ -15,6 +15,9 @@ _DIRECTIVE = re.compile(r"\b(?:include|include_next|import|embed|__has_include|_
 
 def may_read_files(source: str, options: BuildOptions) -> bool:
     """Returns True if `source` names a directive that reads or looks for a file, in a comment too, or `options` name a folder."""
-    if any(word.startswith("-I") for word in options.arguments):
-        return True
-    return any(_DIRECTIVE.search(_SPLICE.sub("", text)) for text in (source, *options.arguments))
+    return bool(options.folders) or any(map(names_files, (source, *options.arguments)))
+
+
+def names_files(text: str) -> bool:
+    """Returns True if a source, or an option, has the name of a directive that reads or looks for a file, in a comment too."""
+    return _DIRECTIVE.search(_SPLICE.sub("", text)) is not None

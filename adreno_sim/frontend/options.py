@@ -43,6 +43,11 @@ class BuildOptions:
     arguments: tuple[str, ...]
     standard: int | None = None
 
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """The include folders, as they are spelled."""
+        return tuple(word[2:] for word in self.arguments if word.startswith("-I"))
+
 
 def parse_options(text: str, extensions: Collection[str] | None = None) -> BuildOptions:
     """Split and check an options string for a device with these extensions (None: all).
@@ -67,6 +72,12 @@ def parse_options(text: str, extensions: Collection[str] | None = None) -> Build
         elif word not in _ACCEPTED and not word.startswith(_VENDOR):
             raise _invalid(f"unknown option {word!r}")
     return BuildOptions(tuple(arguments), standard)
+
+
+def include_folders(text: str) -> tuple[str, ...]:
+    """Returns the folders of -I in an options string, which may hold options of another driver."""
+    words = iter(_split(text))
+    return tuple(_take_value(word, words) for word in words if word.startswith("-I"))
 
 
 def _split(text: str) -> list[str]:

@@ -11,9 +11,11 @@ from collections import OrderedDict
 from collections.abc import Callable
 
 from ..base import disk_cache
+from ..base.errors import BuildError
 from ..base.gc_pause import gc_paused
 from ..ir import ir
 from . import program_cache
+from .diagnostics import Diagnostic, summary
 from .driver import ClangOutput, FrontEndTarget, run_clang
 from .file_references import may_read_files
 from .link import Linker
@@ -89,7 +91,7 @@ def _remember(key: Key, module: ir.Module) -> ir.Module:
 def _compile(source: str, options: str, target: FrontEndTarget, output: ClangOutput | None = None) -> ir.Module:
     """Returns the module of a program; `output` is what clang made of it, if it has run."""
     output = output or _run_clang(source, options, target)
-    linker = Linker(ModuleReader(output.text))
+    linker = _link(output)
     kernels = {name: linker.finish(name) for name in linker.reader.kernels}
     return ir.Module(source, kernels, linker.reader.globals, list(output.warnings))
 
@@ -98,8 +100,18 @@ def compile_functions(
     source: str, options: str = "", *, target: FrontEndTarget
 ) -> tuple[dict[str, ir.Function], dict[str, ir.Global]]:
     """Every function that `source` defines, by mangled name, and its program-scope data. Errors as `compile_source`."""
-    linker = Linker(ModuleReader(_run_clang(source, options, target).text))
+    linker = _link(_run_clang(source, options, target))
     return {name: linker.finish(name) for name in linker.reader.helpers}, linker.reader.globals
+
+
+def _link(output: ClangOutput) -> Linker:
+    """Returns what finishes the functions of a program. Raises BuildError for one that calls a function which nobody defines."""
+    reader = ModuleReader(output.text)
+    if reader.undefined:
+        what = "{}() is called and declared, but never defined: expected its body in this program"
+        found = [Diagnostic(loc.file, loc.line, loc.column, "error", what.format(name)) for name, loc in reader.undefined]
+        raise BuildError(summary(found), [*output.warnings, *found])
+    return Linker(reader)
 
 
 def _run_clang(source: str, options: str, target: FrontEndTarget) -> ClangOutput:

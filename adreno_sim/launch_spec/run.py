@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,9 @@ from ..base.errors import AdrenoSimError, DeviceError
 from ..device.inspection import IR, PROOFS, Inside, find_inspectable, require_inspectable
 from ..device.protocol import Device, Kernel, LaunchResult, Watch, refuse_checks
 from ..findings import Finding, Kind
+from ..frontend.file_references import names_files
+from ..frontend.options import include_folders
+from ..frontend.visible_files import is_visible
 from ..results.comparison import Comparison, compare
 from ..results.launch_report import LaunchOutput, LaunchReport
 from ..results.merge import FindingList
@@ -38,17 +41,19 @@ def run_launch(
     variant: str = "",
     inside: Inside | None = None,
     explain: bool = False,
+    unsafe_includes: bool = False,
 ) -> LaunchReport:
     """Build, launch and judge `spec`. `source`, `device` and `checks` win over what the launch file says.
 
     allow: entries besides the launch file's own. inside: filled with the parts that it wants. explain: also say which
-    accesses are not proven in range, and why. Defects are the report's findings, and so are calls that an OpenCL driver
-    would refuse. Raises AdrenoSimError for a launch file that does not fit the kernel, BuildError, UnsupportedError.
+    accesses are not proven in range, and why. unsafe_includes: the source reads any file of the host, not only those below its
+    own folder and the folders of -I. Defects are the report's findings, and so are calls that an OpenCL driver would refuse.
+    Raises AdrenoSimError for a launch file that does not fit the kernel, BuildError, UnsupportedError.
     """
     path = source or spec.source
     if path is None:
         raise AdrenoSimError(f"{spec.file}: source: missing: expected the kernel's file, here or on the command line")
-    opened = _open(spec, device, checks)
+    opened = _open(spec, device, checks, unsafe_includes)
     if inside is not None:
         require_inspectable(opened, opened.info.name, "dump")
     run = _Run(spec, path, _read(path), opened, inside or Inside(frozenset()), explain)
@@ -63,16 +68,22 @@ def run_launch(
             raise
         report.refused = str(error)
         return report
-    _judge(report, spec, run.findings.as_list(), [*spec.allow, *allow])
+    findings = run.findings.as_list()
+    report.included = run.read_included({finding.file for finding in findings})
+    _judge(report, spec, findings, [*spec.allow, *allow])
     return report
 
 
-def _open(spec: LaunchSpec, device: str | Device | None, checks: str | None) -> Device:
+def _open(spec: LaunchSpec, device: str | Device | None, checks: str | None, unsafe_includes: bool) -> Device:
     if device is not None and not isinstance(device, str):
+        if unsafe_includes and not device.options.unsafe_includes:
+            raise AdrenoSimError("unsafe_includes=True: the device is already open with unsafe_includes=False")
         if checks not in (None, device.options.checks):
             raise AdrenoSimError(f"checks={checks!r}: the device is already open with checks={device.options.checks!r}")
         return device
     options = {**spec.run, **({} if checks is None else {"checks": checks})}
+    if unsafe_includes:
+        options["unsafe_includes"] = True
     opened = open_device(device or spec.device or None, **options)
     refuse_checks(opened, checks)
     return opened
@@ -132,10 +143,15 @@ class _Run:
         return program[chosen]
 
     def _options(self) -> str:
-        """The build options; quoted includes are looked for beside the source."""
-        if '#include "' not in self.text:
+        """The build options; what the source includes is looked for beside it, too."""
+        if not names_files(self.text):
             return self.spec.options
         return f"{self.spec.options} -I {shlex.quote(str(self.path.resolve().parent))}"
+
+    def read_included(self, files: Collection[str]) -> dict[str, str]:
+        """The text of those files that the source may have read; a line directive gives a finding any file's name."""
+        folders = include_folders(self._options())
+        return {file: _read(Path(file)) for file in files if file and file != str(self.path) and is_visible(file, folders)}
 
     def _launch(self, kernel: Kernel, report: LaunchReport) -> None:
         inspectable = find_inspectable(self.device)

@@ -36,7 +36,7 @@ class LaunchReport:
     is_test: the launch file says what is to be found, so that every other finding, of any severity, counts.
     missing: what the launch file announces and did not happen. refused: the message of a refusal that was announced.
     unchecked: sentences on what this launch says nothing about. unproven: accesses that are not proven in range, if that was
-    asked; no part of the JSON.
+    asked. text: the source. included: the text of other files that findings are in. The last three are no part of the JSON.
     """
 
     kernel: str
@@ -60,6 +60,7 @@ class LaunchReport:
     printed: str = ""
     seconds: float = 0.0
     text: str = field(default="", repr=False)
+    included: dict[str, str] = field(default_factory=dict, repr=False)
     unproven: list[AccessProof] = field(default_factory=list)
 
     @property

@@ -139,8 +139,8 @@ CHILD = """
 import contextlib, io, json, resource, sys, time
 resource.setrlimit(resource.RLIMIT_AS, (LIMIT, LIMIT))
 from adreno_sim.cli.main import main
-from adreno_sim.frontend import driver
-driver._MEMORY_LIMIT = 1 << 29
+from adreno_sim.frontend import compiler_process
+compiler_process.MEMORY_LIMIT = 1 << 29
 for name in json.load(open("names.json")):
     told, out, start = io.StringIO(), io.StringIO(), time.perf_counter()
     with contextlib.redirect_stderr(told), contextlib.redirect_stdout(out):

@@ -307,6 +307,7 @@ class SimDevice:
             extensions=profile.extensions | profile.compiler_extensions,
             fp16="cl_khr_fp16" in profile.extensions,
             fp64="cl_khr_fp64" in profile.extensions,
+            unsafe_includes=self.options.unsafe_includes,
         )
 
     def _specialization(

@@ -61,6 +61,10 @@ class Metadata:
         fields = {match[1]: match for match in _FIELD.finditer(self._scopes.get(number, ""))}
         return SourceLoc(int(fields["line"][3] or 0), 1, self._file_of(number)) if "line" in fields else UNKNOWN_LOC
 
+    def is_artificial(self, number: str) -> bool:
+        """Returns True for a function that clang has declared itself."""
+        return "DIFlagArtificial" in self._scopes.get(number, "")
+
     def items(self, number: str) -> list[str]:
         """Returns the elements of a tuple as plain text: strings unquoted, integers as digits."""
         return [match[match.lastindex or 0] for match in _ITEM.finditer(self._tuples.get(number, ""))]

@@ -25,7 +25,7 @@ def show(report: LaunchReport, file: IO[str], explained: bool = False) -> None:
         file.write(report.printed if report.printed.endswith("\n") else report.printed + "\n")
     findings = by_severity([*report.findings, *report.expected])
     if explained:
-        explain.show(findings, {report.source: report.text}, file)
+        explain.show(findings, {**report.included, report.source: report.text}, file)
     for finding in () if explained else findings:
         head, *rest = finding_text.lines(finding)
         console.print(Text(head, style=STYLE[finding.severity]))

@@ -28,24 +28,15 @@ def explain(finding: Finding, source: str) -> str:
 
 
 def show(findings: Iterable[Finding], sources: Mapping[str, str], file: IO[str]) -> None:
-    """Print findings, coloured on a terminal. sources: text by the findings' `file`; others are read where they exist."""
+    """Print findings, coloured on a terminal. sources: text by the findings' `file`. No other file is read: a kernel gives its
+    findings any file's name with a line directive."""
     from rich.console import Console
 
     console = Console(file=file, highlight=False, soft_wrap=True)
     for finding in findings:
-        source = sources.get(finding.file)
-        for line in _lines(finding, _read(finding.file) if source is None else source):
+        for line in _lines(finding, sources.get(finding.file, "")):
             console.print(_text(line), soft_wrap=True)
         console.print()
-
-
-def _read(path: str) -> str:
-    """Text of an included file; "" where it cannot be read."""
-    try:
-        with open(path, encoding="utf-8") as file:
-            return file.read()
-    except (OSError, UnicodeDecodeError):
-        return ""
 
 
 def _text(line: Sequence[Span]) -> Text:

@@ -95,8 +95,8 @@ def test_the_rest_of_the_program_is_as_without_it(engine):
 
 def test_only_a_program_with_folded_arithmetic_is_compiled_twice(monkeypatch):
     compiled = []
-    execute = driver._execute
-    monkeypatch.setattr(driver, "_execute", lambda *args: compiled.append(args) or execute(*args))
+    execute = driver.execute
+    monkeypatch.setattr(driver, "execute", lambda *args: compiled.append(args) or execute(*args))
     for body, times in (
         ("int2 v = (int2)(0, o[1]); o[0] = v.x; int4 w = (int4)(1, 2, 3, o[0]); o[1] = w.w; int3 e; e.x = 1; o[2] = e.x;", 1),
         ("int poison = o[0]; o[1] = poison, poison; /* a, poison */", 1),

@@ -21,9 +21,9 @@ LARGE = "-qcom-enable-large-buffer"
 def macros(name: str, options: str) -> set[str]:
     target = open_device(f"sim:{name}")._target()
     words = driver.arguments(parse_options(options), target)
-    status, out, messages = driver._execute([*driver.compiler(), "-E", "-dM", *words], b"")
-    assert status == 0 and not messages
-    return set(re.findall(r"^#define (\w+)", out.decode(), re.MULTILINE))
+    ended = driver.execute([*driver.compiler(), "-E", "-dM", *words], b"")
+    assert ended.status == 0 and not ended.messages
+    return set(re.findall(r"^#define (\w+)", ended.output.decode(), re.MULTILINE))
 
 
 @pytest.mark.parametrize("name", profile.names())

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from adreno_sim.base.errors import AdrenoSimError, BuildError
-from adreno_sim.frontend import driver
+from adreno_sim.frontend import compiler_process, driver
 from adreno_sim.frontend.diagnostics import parse_diagnostics
 from adreno_sim.frontend.driver import FrontEndTarget, run_clang
 from adreno_sim.frontend.options import parse_options
@@ -110,13 +110,28 @@ def test_absurd_source_is_a_build_error(name: str) -> None:
         build(ABSURD[name])
 
 
-def test_a_compilation_that_takes_too_long_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    endless = "__kernel void k(__global int *a) { a[0] = " + "a[1] + " * 50_000 + "1; }"
-    monkeypatch.setattr(driver, "TIME_LIMIT", 0.3)
+MACROS = "".join(f"#define M{n} M{n + 1} M{n + 1}\n" for n in range(40)) + "#define M40 1+\n"
+LIMITED = {
+    "a long sum": ("TIME_LIMIT", 0.3, "a[0] = " + "a[1] + " * 50_000 + "1;", "took longer than"),
+    "headers that include each other twice": ("TIME_LIMIT", 0.3, '\n#include "h0.h"\n', "took longer than"),
+    "macros that double": ("MEMORY_LIMIT", 1 << 29, f"\n{MACROS}\na[0] = M0 1;", "needs more than 512 MiB of memory"),
+    "no end of statements": ("OUTPUT_LIMIT", 1 << 20, "a[0] += a[1];\n" * 20_000, "wrote more than 1 MiB"),
+    "no end of messages": ("OUTPUT_LIMIT", 1 << 20, "\n1;" * 50_000, "wrote more than 1 MiB"),
+}
+
+
+@pytest.mark.parametrize("name", LIMITED)
+def test_a_program_beyond_a_limit_is_refused_in_one_line(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    limit, value, body, message = LIMITED[name]
+    for number in range(40):
+        (tmp_path / f"h{number}.h").write_text(f'#include "h{number + 1}.h"\n' * 2)
+    (tmp_path / "h40.h").write_text("")
+    monkeypatch.setattr(compiler_process, limit, value)
+    build(GOOD, f"-I {tmp_path}")
     start = time.monotonic()
-    with pytest.raises(BuildError, match="took longer than"):
-        build(endless)
-    assert time.monotonic() - start < 10
+    with pytest.raises(BuildError, match=f"^the compiler {message}.*adreno-sim's limit for one program") as caught:
+        build(f"__kernel void k(__global int *a) {{ {body} }}", f"-I {tmp_path}")
+    assert time.monotonic() - start < 60 and len(str(caught.value).splitlines()) == 1
 
 
 def test_a_source_that_is_too_large_is_not_tried() -> None:

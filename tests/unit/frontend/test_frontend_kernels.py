@@ -226,8 +226,10 @@ UNSUPPORTED = {
       int f(int x) { return g(x); }
       int g(int x) { return x ? f(x) : 1; }
       __kernel void k(__global int *a) { a[0] = g(a[1]); }""",
-    "inline assembly at 2:7": """__kernel void k(__global int *a) {
+    "assembly at 2:14": """__kernel void k(__global int *a) {
       __asm__("nop"); }""",
+    "assembly at 2:1": """__kernel void k(__global int *a) { }
+__asm__(".incbin \\"/etc/passwd\\"");""",
     "type pipe at 1:1": "__kernel void k(read_only pipe int p, __global int *a) {}",
     "image2d_depth_t at 1:1": "__kernel void k(read_only image2d_depth_t p) {}",
     "image2d_msaa_t at 2:1": """#pragma OPENCL EXTENSION cl_khr_gl_msaa_sharing : enable

@@ -21,10 +21,10 @@ DEVICES = ("sim:adreno-740", "sim:adreno-740,cache=false", "sim:adreno-650")
 WAYS = {  # how VALUE comes from the file `value.h` in FOLDER
     "include": ('#include "value.h"\n', "-I FOLDER"),
     "include by a macro": ("#define FILE <value.h>\n#include FILE\n", "-IFOLDER"),
-    "absolute": ('#include "FOLDER/value.h"\n', ""),
-    "spliced": ('#inc\\\nlude "FOLDER/value.h"\n', ""),
-    "digraph": ('%: /**/ include "FOLDER/value.h"\n', ""),
-    "import": ('#import "FOLDER/value.h"\n', ""),
+    "absolute": ('#include "FOLDER/value.h"\n', "-I FOLDER"),
+    "spliced": ('#inc\\\nlude "FOLDER/value.h"\n', "-I FOLDER"),
+    "digraph": ('%: /**/ include "FOLDER/value.h"\n', "-I FOLDER"),
+    "import": ('#import "FOLDER/value.h"\n', "-I FOLDER"),
 }
 
 
@@ -57,24 +57,27 @@ def test_a_changed_header_gives_the_new_program(tmp_path: Path, way: str) -> Non
     check_follows(source + KERNEL, options, lambda value: write(tmp_path / "value.h", f"#define VALUE {value}\n"))
 
 
+@pytest.mark.parametrize("way", ["absolute", "spliced", "digraph", "import"])
+def test_a_program_that_reads_any_file_follows_it_too(tmp_path: Path, way: str) -> None:
+    source = WAYS[way][0].replace("FOLDER", str(tmp_path))
+    for value in (3, 4, 3):
+        write(tmp_path / "value.h", f"#define VALUE {value}\n")
+        assert [result(f"{device},unsafe_includes=true", source + KERNEL, "") for device in DEVICES] == [value] * len(DEVICES)
+
+
 def test_a_header_of_a_header(tmp_path: Path) -> None:
     write(tmp_path / "outer.h", '#include "value.h"\n')
-    source = f'#include "{tmp_path}/outer.h"\n{KERNEL}'
-    check_follows(source, "", lambda value: write(tmp_path / "value.h", f"#define VALUE {value}\n"))
-
-
-def test_embedded_data(tmp_path: Path) -> None:
-    source = f'__constant char t[] = {{\n#embed "{tmp_path}/data"\n}};\n{KERNEL.replace("VALUE", "t[0]")}'
-    check_follows(source, "", lambda value: write(tmp_path / "data", chr(value)))
+    source = f'#include "outer.h"\n{KERNEL}'
+    check_follows(source, f"-I{tmp_path}", lambda value: write(tmp_path / "value.h", f"#define VALUE {value}\n"))
 
 
 @pytest.mark.parametrize("test", ["include", "embed"])
 def test_whether_there_is_a_file(tmp_path: Path, test: str) -> None:
     there = tmp_path / "value.h"
     source = f'#if __has_{test}("{there}")\n#define VALUE 1\n#else\n#define VALUE 2\n#endif\n{KERNEL}'
-    assert [result(device, source, "") for device in DEVICES] == [2] * 3
+    assert [result(device, source, f"-I {tmp_path}") for device in DEVICES] == [2] * 3
     write(there, "x")
-    assert [result(device, source, "") for device in DEVICES] == [1] * 3
+    assert [result(device, source, f"-I {tmp_path}") for device in DEVICES] == [1] * 3
 
 
 def test_a_header_in_an_earlier_folder(tmp_path: Path) -> None:
@@ -89,14 +92,15 @@ def test_a_header_in_an_earlier_folder(tmp_path: Path) -> None:
 
 def test_a_header_that_has_not_changed_gives_the_same_module(tmp_path: Path) -> None:
     """Clean twin: what was proven and compiled of a program is used again."""
+    source = f'#include "{tmp_path}/value.h"\n{KERNEL}'
     target = driver.FrontEndTarget()
     for text in ("#define VALUE 1\n", "#define VALUE 1  // changed, and yet the same\n"):
         write(tmp_path / "value.h", text)
-        built = program.compile_source(f'#include "{tmp_path}/value.h"\n{KERNEL}', "", target=target)
-        again = program.open_source(f'#include "{tmp_path}/value.h"\n{KERNEL}', "", target=target)
+        built = program.compile_source(source, f"-I{tmp_path}", target=target)
+        again = program.open_source(source, f"-I{tmp_path}", target=target)
         assert built is again
     write(tmp_path / "value.h", "#define VALUE 2\n")
-    assert program.compile_source(f'#include "{tmp_path}/value.h"\n{KERNEL}', "", target=target) is not built
+    assert program.compile_source(source, f"-I{tmp_path}", target=target) is not built
 
 
 def test_a_program_without_files_is_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
