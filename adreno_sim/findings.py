@@ -67,7 +67,7 @@ class Kind(enum.Enum):
     WRONG_ARGUMENT = (
         "wrong-argument",
         Severity.ERROR,
-        "An argument, option or work size that the OpenCL call refuses, or too few arguments of a printf.",
+        "An argument, option or work size that the OpenCL call refuses, or a printf whose arguments do not fit.",
     )
     FORMAT_MISMATCH = ("format-mismatch", Severity.ERROR, "An image function of another kind than the image's channel type.")
     UNDEFINED_SAMPLER = (

@@ -14,6 +14,7 @@ from ..ir.provenance import Provenance
 from ..ir.queries import globals_of, object_align, private_bytes
 from . import builtins, checks, vector  # noqa: F401 (built-ins register themselves)
 from .abi import argument_block
+from .abi.print_format import PrintCall
 from .abi.specialization import LocalArg, Specialization
 from .analysis.failures import attempt, collect
 from .analysis.loop_bounds import needs_no_watchdog
@@ -26,7 +27,7 @@ from .emit.diagnostic_sites import DiagnosticSite
 from .emit.group import define_kernel_data, group_functions
 from .emit.kernel_plan import CollectiveSlots, KernelPlan
 from .emit.region import STACK_LIMIT, RegionEmitter, value_bytes
-from .emit.unit import PrintCall, Unit
+from .emit.unit import Unit
 from .llvm import objects
 from .llvm.inlining import mark_inlined
 

@@ -1,27 +1,21 @@
-"""printf: arguments are stored in a buffer, and the text is made after the launch.
-
-A record consists of 64-bit words: number of the call, linear group, local id, then one word per scalar of the arguments.
-"""
+"""printf: arguments are stored in a buffer, and the text is made after the launch (`run/printed_text.py`)."""
 
 from __future__ import annotations
 
-import re
-import struct
+from collections.abc import Iterator
 
 from ...findings import Kind
 from ...ir import ir, llvm_types
 from ...ir.provenance import is_pointer
 from ...ir.unsupported import unsupported
 from ..abi import context
+from ..abi.print_format import Conversion, PrintCall, describe_defects, describe_misfit, parse_format
 from ..emit.access import emit_address_as_int
 from ..emit.builtin_registry import builtin
 from ..emit.diagnostic_sites import DiagnosticSite
 from ..emit.emitter import Emitter
 from ..emit.half_arithmetic import extend
-from ..emit.unit import PrintCall
 from ..llvm.constants import data_bytes
-
-HEADER = 3
 
 
 def find_string(value: ir.Value) -> str | None:
@@ -32,7 +26,7 @@ def find_string(value: ir.Value) -> str | None:
     if not isinstance(target, ir.Global) or target.initializer is None:
         return None
     data = data_bytes(target.initializer, target.type)[offset:]
-    return data.split(b"\0", 1)[0].decode("utf-8", "replace")
+    return data.split(b"\0", 1)[0].decode("utf-8", "surrogateescape")
 
 
 @builtin("printf")
@@ -41,23 +35,33 @@ def _printf(e: Emitter, instr: ir.Instr) -> None:
     if format is None:
         raise unsupported("printf with a format that is no string literal", instr.loc)
     arguments = instr.operands[1:]
-    _check_count(e, format, len(arguments))
     strings = tuple(find_string(v) if is_pointer(v) else None for v in arguments)
-    e.unit.prints.append(PrintCall(format, tuple(v.type for v in arguments), strings))
-    words = [str(len(e.unit.prints) - 1), *e.report_ids(e.body)]
+    call = PrintCall(format, tuple(ir.Pointer(ir.PRIVATE) if is_pointer(v) else v.type for v in arguments), strings)
+    wrong = list(_find_defects(call))
+    if wrong:
+        e.report_if("true", DiagnosticSite(Kind.WRONG_ARGUMENT, e.loc, text=f"printf: {'; '.join(wrong)}"))
+    e.unit.prints.append(call)
+    words = [str(len(e.unit.prints)), *e.report_ids(e.body)]
     for value in arguments:
         words += _words(e, value)
     _append(e, words)
     e.define(instr, "0")
 
 
-def _check_count(e: Emitter, format: str, given: int) -> None:
-    """Emits a report of a printf whose format wants more arguments than there are (OpenCL C 6.15.14). More are allowed."""
-    wanted = sum(match["kind"] != "%" for match in _SPEC.finditer(format))
-    if wanted > given:
+def _find_defects(call: PrintCall) -> Iterator[str]:
+    """Describes what is undefined in a call (OpenCL C 6.15.14). More arguments than conversions are allowed."""
+    wanted = [part for part in parse_format(call.format) if isinstance(part, Conversion)]
+    for conversion in wanted:
+        yield from describe_defects(conversion)
+    taking = [conversion for conversion in wanted if conversion.kind]
+    given = len(call.arguments)
+    if len(taking) > given:
         follow = f"{given or 'no'} argument{' follows' if given == 1 else 's follow'}"
-        text = f"printf: the format has {wanted} conversion{'s' if wanted > 1 else ''}, but {follow}"
-        e.report_if("true", DiagnosticSite(Kind.WRONG_ARGUMENT, e.loc, text=text))
+        yield f"the format has {len(taking)} conversion{'s' if len(taking) > 1 else ''}, but {follow}"
+    for conversion, type, string in zip(taking, call.arguments, call.strings, strict=False):
+        misfit = describe_misfit(conversion, type, string)
+        if misfit:
+            yield misfit
 
 
 def _words(e: Emitter, value: ir.Value) -> list[str]:
@@ -98,55 +102,3 @@ def _append(e: Emitter, words: list[str]) -> None:
         t.do(f"store i64 {word}, ptr {t.op(f'getelementptr i8, ptr {record}, i64 {8 * number}')}, align 8")
     t.jump(on)
     t.block(on)
-
-
-_SPEC = re.compile(
-    r"%(?P<flags>[-+ #0]*)(?P<width>\d*)(?P<precision>\.\d*)?(?P<vector>v(?:2|3|4|8|16))?(?P<length>hh|hl|h|l)?"
-    r"(?P<kind>[diouxXfFeEgGaAcsp%])"
-)
-
-
-def format_text(print_call: PrintCall, words: list[int]) -> str:
-    """Returns the text of one printf, from its recorded words."""
-    queue = list(words)
-    arguments = []
-    for type, string in zip(print_call.arguments, print_call.strings, strict=True):
-        count = llvm_types.lanes_of(type)
-        arguments.append((llvm_types.elem_of(type), string, queue[:count]))
-        del queue[:count]
-    pending = iter(arguments)
-
-    def one(match: re.Match[str]) -> str:
-        if match["kind"] == "%":
-            return "%"
-        argument = next(pending, None)
-        if argument is None:
-            return match[0]
-        elem, string, values = argument
-        return ",".join(_scalar(match, elem, string, value) for value in values)
-
-    return _SPEC.sub(one, print_call.format)
-
-
-def _scalar(match: re.Match[str], type: ir.Type, string: str | None, word: int) -> str:
-    kind, spec = match["kind"], f"%{match['flags']}{match['width']}{match['precision'] or ''}"
-    if kind == "s":
-        return (spec + "s") % (string if string is not None else "(not a string literal)")
-    if kind == "p":
-        return f"0x{word:x}"
-    if kind == "c":
-        return chr(word & 0xFF)
-    if kind in "aA":
-        text = float.hex(_as_double(word))
-        return text.upper() if kind == "A" else text
-    if kind in "fFeEgG":
-        return (spec + kind) % _as_double(word)
-    bits = {"hh": 8, "h": 16, "hl": 32, "l": 64}.get(match["length"] or "", type.bits if isinstance(type, ir.Int) else 32)
-    word &= (1 << bits) - 1
-    if kind in "di" and word >> (bits - 1):
-        word -= 1 << bits
-    return (spec + ("d" if kind in "diu" else kind)) % word
-
-
-def _as_double(word: int) -> float:
-    return float(struct.unpack("<d", struct.pack("<Q", word))[0])

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from ...base.errors import UnsupportedError
 from ...ir import ir, llvm_types
+from ..abi.print_format import PrintCall
 from ..abi.specialization import Specialization
 from ..analysis.lane_uses import LaneUses
 from ..llvm import constants
@@ -17,15 +18,6 @@ MOST_CONSTANT_DATA = 16 << 20
 
 _FIRST_LOOP = 3
 """The metadata number of the first loop."""
-
-
-@dataclass(frozen=True)
-class PrintCall:
-    """A printf of the source: its format, and the type of each argument in the record."""
-
-    format: str
-    arguments: tuple[ir.Type, ...]
-    strings: tuple[str | None, ...]
 
 
 @dataclass

@@ -21,8 +21,9 @@ from ..abi.specialization import BufferArg, ImageArg, ScalarArg
 from ..builtins.texels import texel_bytes
 from .aligned_memory import ALIGNMENT, zeroed_aligned
 from .compiled_kernel import CompiledKernel
+from .printed_text import print_records
 from .race_findings import RaceRecords, merge_race_findings, race_findings
-from .results import add_watchdog, findings_of, printed_text, store_events
+from .results import add_watchdog, findings_of, store_events
 from .workers import Words, execute, execute_per_worker, worth_help
 
 EVENTS = 1 << 16
@@ -105,16 +106,19 @@ def run(
     if full is not None:
         races, undecided = full.findings(global_size, args, offset)
         found = merge_race_findings(found, races)
+    printed = cut = ""
+    if compiled.module.prints:
+        printed, cut = print_records(compiled.module.prints, launch.prints, words[context.PRINT_USED])
     result = RawResult(
         found,
         store_events(compiled, launch.events, words[context.WATCH_COUNT], global_size, offset) if watch_range else [],
-        printed_text(compiled, launch.prints, words[context.PRINT_USED]) if compiled.module.prints else "",
+        printed,
         seconds,
         bool(words[context.FAULT_FLAG]),
         full.last_epoch if full is not None else 0,
         words[context.EXECUTED],
         words[context.EXECUTED_PROVEN],
-        failures=(*compiled.module.failures, *undecided),
+        failures=(*compiled.module.failures, *undecided, *filter(None, [cut])),
         ran=(compiled,),
     )
     launch.release()

@@ -1,4 +1,4 @@
-"""Turns what machine code recorded into findings, store events and printed text."""
+"""Turns what machine code recorded into findings and store events."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ import numpy as np
 
 from ...device.protocol import StoreEvent
 from ...findings import Access, Finding, Kind, WorkItem
-from ...ir import ir, llvm_types
+from ...ir import ir
 from ..abi import context
-from ..builtins import printf
 from ..emit.diagnostic_sites import DiagnosticSite
 
 if TYPE_CHECKING:
@@ -152,18 +151,3 @@ def store_events(
         item = work_item(compiled.spec.local_size, global_size, offset, group, local)
         result.append(StoreEvent(loc.line, loc.column, item, bits, order))
     return result
-
-
-def printed_text(compiled: CompiledKernel, words: np.ndarray, used: int) -> str:
-    """Returns printf's output: groups in order, within a group as printed."""
-    records: list[tuple[int, str]] = []
-    at, data = 0, words[: min(used // 8, len(words))].tolist()
-    while at < len(data):
-        call = compiled.module.prints[data[at]]
-        count = sum(llvm_types.lanes_of(t) for t in call.arguments)
-        end = at + printf.HEADER + count
-        if end > len(data):
-            break
-        records.append((data[at + 1], printf.format_text(call, data[at + printf.HEADER : end])))
-        at = end
-    return "".join(text for _, text in sorted(records, key=lambda record: record[0]))
