@@ -14,7 +14,13 @@ from pathlib import Path
 
 from .errors import AdrenoSimError
 
-_CLANG = tuple(f"frontend/{name}.py" for name in ("driver", "constant_arithmetic", "diagnostics", "options", "wide_vectors"))
+_CLANG = tuple(
+    f"frontend/{name}.py"
+    for name in (
+        "driver", "compiler_process", "constant_arithmetic", "diagnostics", "file_references", "options", "visible_files",
+        "wide_vectors",
+    )
+)  # fmt: skip
 _RUNTIME = ("engine/runtime", *_CLANG, "base")
 _FRONTEND = ("frontend", "ir", "base")
 _DEVICE = ("device", "mlops", "image", "profiles", "findings.py", "base")

@@ -10,6 +10,8 @@ _HEAD = re.compile(
 )
 _MARGIN = re.compile(r" *\d+ \| ")
 _CARET = re.compile(r"[ \t~^]*\^[ \t~^]*")
+MOST_WARNINGS = 1000
+"""clang stops after 20 errors, and never warning; the list is kept with the program."""
 _SHOWN = 200
 """Characters of a source line that are quoted."""
 _NO_PLACE = re.compile(r"^(?:\S+: )?(?P<severity>fatal error|error|warning): (?P<message>.*)$")
@@ -38,12 +40,16 @@ class Diagnostic:
 
 
 def parse_diagnostics(stderr: str) -> list[Diagnostic]:
-    """The diagnostics in clang's output (format "clang", no colours), in its order."""
+    """The diagnostics in clang's output (format "clang", no colours), in its order; of warnings the first MOST_WARNINGS."""
     found: list[Diagnostic] = []
+    warnings = 0
     lines = stderr.splitlines()
     for number, text in enumerate(lines):
         head = _HEAD.match(text)
         if head:
+            warnings += head["severity"] == "warning"
+            if warnings > MOST_WARNINGS and head["severity"] in ("warning", "note"):
+                continue
             source, caret = _excerpt(lines, number + 1)
             found.append(
                 Diagnostic(

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from adreno_sim.base.errors import AdrenoSimError, BuildError
-from adreno_sim.frontend import compiler_process, driver
+from adreno_sim.frontend import compiler_process, diagnostics, driver
 from adreno_sim.frontend.diagnostics import parse_diagnostics
 from adreno_sim.frontend.driver import FrontEndTarget, run_clang
 from adreno_sim.frontend.options import parse_options
@@ -42,6 +42,15 @@ def test_warnings_come_with_a_program_that_builds() -> None:
     warnings = compile_source(source, target=TARGET).warnings
     assert [(warning.line, warning.severity) for warning in warnings] == [(3, "warning"), (2, "note"), (4, "warning")]
     assert "array-bounds" in warnings[0].message and "division by zero" in warnings[2].message
+
+
+def test_warnings_without_end_hide_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(diagnostics, "MOST_WARNINGS", 3)
+    body = "\n1;" * 9
+    assert len(compile_source(f"__kernel void k(__global int *a) {{ {body} }}", target=TARGET).warnings) == 3
+    with pytest.raises(BuildError, match="undeclared identifier 'b'") as caught:
+        build(f"__kernel void k(__global int *a) {{ {body} a[0] = b; {body} }}")
+    assert sorted(found.severity for found in caught.value.diagnostics) == ["error"] + ["warning"] * 3
 
 
 def test_the_line_of_a_generated_source_is_clipped_around_its_caret() -> None:
