@@ -69,6 +69,11 @@ class Kind(enum.Enum):
         Severity.ERROR,
         "An argument, option or work size that the OpenCL call refuses, or a printf whose arguments do not fit.",
     )
+    PRINTED_SIZE = (
+        "printf-argument-size",
+        Severity.WARNING,
+        "An integer that printf gets in another size than its conversion takes: what is printed is up to the device.",
+    )
     FORMAT_MISMATCH = ("format-mismatch", Severity.ERROR, "An image function of another kind than the image's channel type.")
     UNDEFINED_SAMPLER = (
         "undefined-sampler",

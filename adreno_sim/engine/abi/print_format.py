@@ -120,12 +120,9 @@ def _scalar_lengths(kind: str) -> Sequence[str]:
     return tuple(_SCALAR_BITS) if kind in INTEGERS else ("", "l") if kind in FLOATS else ("",)
 
 
-def describe_misfit(conversion: Conversion, type: ir.Type, string: str | None) -> str:
-    """Describes an argument of another type than the conversion takes; "" for one that fits. `string`: the literal it is."""
-    if not conversion.kind or fits_size(conversion, type, string):
-        return ""
-    expected = _expected(conversion)
-    return f"{conversion.text} takes {expected}, got {_name(type)}"
+def describe_misfit(conversion: Conversion, type: ir.Type) -> str:
+    """Describes an argument that a conversion does not take: what it takes, and what it got."""
+    return f"{conversion.text} takes {_expected(conversion)}, got {_name(type)}"
 
 
 def fits(conversion: Conversion, type: ir.Type, string: str | None) -> bool:

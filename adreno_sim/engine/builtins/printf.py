@@ -9,7 +9,7 @@ from ...ir import ir, llvm_types
 from ...ir.provenance import is_pointer
 from ...ir.unsupported import unsupported
 from ..abi import context
-from ..abi.print_format import Conversion, PrintCall, describe_defects, describe_misfit, parse_format
+from ..abi.print_format import Conversion, PrintCall, describe_defects, describe_misfit, fits, fits_size, parse_format
 from ..emit.access import emit_address_as_int
 from ..emit.builtin_registry import builtin
 from ..emit.diagnostic_sites import DiagnosticSite
@@ -37,9 +37,9 @@ def _printf(e: Emitter, instr: ir.Instr) -> None:
     arguments = instr.operands[1:]
     strings = tuple(find_string(v) if is_pointer(v) else None for v in arguments)
     call = PrintCall(format, tuple(ir.Pointer(ir.PRIVATE) if is_pointer(v) else v.type for v in arguments), strings)
-    wrong = list(_find_defects(call))
-    if wrong:
-        e.report_if("true", DiagnosticSite(Kind.WRONG_ARGUMENT, e.loc, text=f"printf: {'; '.join(wrong)}"))
+    for kind, found in ((Kind.WRONG_ARGUMENT, list(_find_defects(call))), (Kind.PRINTED_SIZE, list(_find_sizes(call)))):
+        if found:
+            e.report_if("true", DiagnosticSite(kind, e.loc, text=f"printf: {'; '.join(found)}"))
     e.unit.prints.append(call)
     words = [str(len(e.unit.prints)), *e.report_ids(e.body)]
     for value in arguments:
@@ -53,15 +53,30 @@ def _find_defects(call: PrintCall) -> Iterator[str]:
     wanted = [part for part in parse_format(call.format) if isinstance(part, Conversion)]
     for conversion in wanted:
         yield from describe_defects(conversion)
-    taking = [conversion for conversion in wanted if conversion.kind]
-    given = len(call.arguments)
-    if len(taking) > given:
+    taking, given = sum(bool(conversion.kind) for conversion in wanted), len(call.arguments)
+    if taking > given:
         follow = f"{given or 'no'} argument{' follows' if given == 1 else 's follow'}"
-        yield f"the format has {len(taking)} conversion{'s' if len(taking) > 1 else ''}, but {follow}"
-    for conversion, type, string in zip(taking, call.arguments, call.strings, strict=False):
-        misfit = describe_misfit(conversion, type, string)
-        if misfit:
-            yield misfit
+        yield f"the format has {taking} conversion{'s' if taking > 1 else ''}, but {follow}"
+    for conversion, type, string in _match_arguments(call):
+        if not (fits_size(conversion, type, string) or _differs_in_size(conversion, type, string)):
+            yield describe_misfit(conversion, type)
+
+
+def _find_sizes(call: PrintCall) -> Iterator[str]:
+    """Describes integers of another size: undefined as well, and what many kernels do (%d of an id)."""
+    for conversion, type, string in _match_arguments(call):
+        if _differs_in_size(conversion, type, string):
+            yield describe_misfit(conversion, type)
+
+
+def _differs_in_size(conversion: Conversion, type: ir.Type, string: str | None) -> bool:
+    """Returns True for one integer where the conversion takes one of another size."""
+    return conversion.lanes == 1 and fits(conversion, type, string) and not fits_size(conversion, type, string)
+
+
+def _match_arguments(call: PrintCall) -> Iterator[tuple[Conversion, ir.Type, str | None]]:
+    taking = [part for part in parse_format(call.format) if isinstance(part, Conversion) and part.kind]
+    return zip(taking, call.arguments, call.strings, strict=False)
 
 
 def _words(e: Emitter, value: ir.Value) -> list[str]:

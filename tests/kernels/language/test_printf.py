@@ -52,7 +52,6 @@ def test_pointers_of_every_address_space() -> None:
 MISFITTING = {
     '"%d", f': "%d takes an int, got a float",
     '"%f", i': "%f takes a float or double, got an int",
-    '"%d", g': "%d takes an int, got a long",
     '"%s", a': "%s takes a string literal, got a pointer",
     '"%s", i': "%s takes a string literal, got an int",
     '"%d", i3': "%d takes an int, got int3",
@@ -70,6 +69,12 @@ def test_what_does_not_fit_is_a_finding(arguments: str) -> None:
     (finding,) = result.findings
     assert finding.kind is Kind.WRONG_ARGUMENT and f"printf: {MISFITTING[arguments]}" in finding.message and finding.line
     assert launch(f"if (a[0] > 0)\nprintf({arguments});").findings == []
+
+
+@pytest.mark.parametrize(("arguments", "told"), [('"%d", g', "%d takes an int, got a long"), ('"%lx", i', "%lx takes a long")])
+def test_an_integer_of_another_size_is_a_warning(arguments: str, told: str) -> None:
+    (finding,) = launch(f"printf({arguments});").findings
+    assert finding.kind is Kind.PRINTED_SIZE and f"printf: {told}" in finding.message and finding.line
 
 
 def test_printing_without_end_is_cut() -> None:

@@ -19,6 +19,7 @@ from adreno_sim.engine.abi.print_format import (
     PrintCall,
     describe_defects,
     describe_misfit,
+    fits_size,
     parse_format,
 )
 from adreno_sim.engine.run import printed_text
@@ -61,7 +62,7 @@ def word(value: int | float) -> int:
 def ours(format: str, type: Type, *values: int | float, string: str | None = None) -> str:
     """The text of one printf with one argument, and that nothing is wrong with it."""
     (conversion,) = (part for part in parse_format(format) if isinstance(part, Conversion))
-    assert list(describe_defects(conversion)) == [] and describe_misfit(conversion, type, string) == ""
+    assert list(describe_defects(conversion)) == [] and fits_size(conversion, type, string)
     return printed(PrintCall(format, (type,), (string,)), *values)
 
 
@@ -184,7 +185,7 @@ MISFITS: dict[tuple[str, Type], str] = {
 def test_an_argument_of_another_type_is_told(format: str, type: Type) -> None:
     (conversion,) = parse_format(format)
     assert isinstance(conversion, Conversion)
-    assert MISFITS[format, type] in describe_misfit(conversion, type, None)
+    assert not fits_size(conversion, type, None) and MISFITS[format, type] in describe_misfit(conversion, type)
 
 
 def test_an_argument_of_another_kind_is_no_guess() -> None:
