@@ -14,7 +14,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import tempfile
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -22,6 +21,7 @@ from pathlib import Path
 import platformdirs
 
 from .errors import AdrenoSimError
+from .output_file import replacing
 
 SWITCH, FOLDER, LIMIT = "ADRENO_SIM_CACHE", "ADRENO_SIM_CACHE_DIR", "ADRENO_SIM_CACHE_MB"
 DEFAULT_LIMIT = 1024
@@ -89,14 +89,8 @@ def store(path: Path, data: bytes) -> None:
         return
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=_TEMPORARY)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(_digest(data) + b"\n" + data)
-            os.replace(temporary, path)
-        except OSError:
-            os.unlink(temporary)
-            return
+        with replacing(path, mode=0o600, prefix=_TEMPORARY, sync=False) as file:  # an entry that is lost is made again
+            file.write(_digest(data) + b"\n" + data)
         _keep_small(path.parents[1], len(data))
 
 

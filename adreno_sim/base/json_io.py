@@ -1,15 +1,13 @@
-"""JSON and text written to files that appear complete or not at all."""
+"""JSON as it is printed and written; files appear complete or not at all (`output_file.py`)."""
 
 from __future__ import annotations
 
 import json
 import math
 import os
-import tempfile
-from pathlib import Path
 from typing import IO, Any
 
-from .errors import AdrenoSimError
+from .output_file import write_text
 
 
 def plain_json(value: Any) -> Any:
@@ -35,27 +33,5 @@ def _text(data: Any) -> str:
 
 
 def write_json(path: str | os.PathLike[str], data: dict[str, Any] | list[Any]) -> None:
-    """Write `data` to `path`, as write_bytes does."""
+    """Write `data` to `path`, as open_output does."""
     write_text(path, _text(data))
-
-
-def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write `text` in UTF-8 to `path`, as write_bytes does."""
-    write_bytes(path, text.encode())
-
-
-def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write `data` to `path`; the file appears complete or not at all. Raises AdrenoSimError where it cannot."""
-    target = Path(path)
-    try:
-        descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    except OSError as error:
-        raise AdrenoSimError(f"cannot write {target}: {error.strerror or error}") from error
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, target)
-    except OSError as error:
-        Path(temporary).unlink(missing_ok=True)
-        raise AdrenoSimError(f"cannot write {target}: {error.strerror or error}") from error

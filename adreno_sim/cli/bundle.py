@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from . import cache, options
-from .output import refuse_unwritable
+from .output import declare
 
 
 def add(commands: Any) -> None:
@@ -27,16 +27,13 @@ def add(commands: Any) -> None:
     parser.add_argument("--device", metavar="DEVICE", help="device whose limits to compile for (default: as of check)")
     options.add(parser, *options.COMPILE, "--input", "--shape", "--seed")
     cache.add_option(parser)
+    declare(parser, ("--output",), ("model", "--input"))
     parser.set_defaults(run=_bundle)
 
 
 def _bundle(args: argparse.Namespace) -> int:
     from ..base import progress
-    from ..base.errors import AdrenoSimError
 
-    if Path(args.output).suffix != ".asim":
-        raise AdrenoSimError(f"-o {args.output}: expected a name that ends in .asim, by which other commands know bundles")
-    refuse_unwritable(args.output)
     with progress.show_progress(sys.stderr) as bar:
         from ..compiler.check.bundle import make_bundle
 
@@ -55,6 +52,6 @@ def _bundle(args: argparse.Namespace) -> int:
             **options.given_options(args, *options.COMPILE, "--shape", "--seed"),
         )
     calls = f", golden results of {len(model.golden.calls)} calls" if model.golden else ""
-    size = Path(args.output).stat().st_size
-    print(f"{args.output}: {model.name} for {model.target}, {len(model.kernels)} kernels{calls}, {size:,} bytes")
+    size = f", {Path(args.output).stat().st_size:,} bytes" if Path(args.output).is_file() else ""
+    print(f"{args.output}: {model.name} for {model.target}, {len(model.kernels)} kernels{calls}{size}")
     return 0

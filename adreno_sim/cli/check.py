@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..base import isolation
 from . import cache
 from . import options as cli_options
-from .output import add_outputs, refuse_unwritable, report_stream, write_data, write_outputs
+from .output import add_outputs, declare, report_stream, write_data, write_outputs
 
 if TYPE_CHECKING:
     from ..results.model import Report
@@ -81,6 +81,7 @@ def add_check_arguments(check: argparse.ArgumentParser) -> None:
     check.add_argument("--html", metavar="FILE", help="also write the report as a page")
     cache.add_option(check)
     add_outputs(check)
+    declare(check, ("--json", "--save", "--sarif", "--html"), ("model", "--input"))
 
 
 def _check(args: argparse.Namespace) -> int:
@@ -97,8 +98,6 @@ def run_check(args: argparse.Namespace, **options: Any) -> Report:
     """Check the model that `args` name. options: of `check`, besides those of `add_check_arguments`."""
     from ..base import progress
 
-    for file in (args.json, args.save, args.sarif, args.html):
-        refuse_unwritable(file)
     with progress.show_progress(sys.stderr, getattr(args, "progress_file", None)) as bar:
         from ..compiler.check.check import check
 

@@ -7,7 +7,7 @@ import sys
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from .output import refuse_unwritable, write_data
+from .output import declare, write_data
 
 if TYPE_CHECKING:
     from ..profiles.profile import Profile
@@ -38,13 +38,13 @@ def add(commands: Any) -> None:
     )
     parser.add_argument("--profile", metavar="NAME", help="show this profile (built-in, .toml, or .json of clinfo)")
     parser.add_argument("--json", metavar="FILE", help="write it as JSON (- = standard output)")
+    declare(parser, ("--json",), ("--profile",))
     parser.set_defaults(run=_devices)
 
 
 def _devices(args: argparse.Namespace) -> int:
     from ..render.devices import listing, profile_text
 
-    refuse_unwritable(args.json)
     if args.profile is None:
         found = listing.collect()
         encode, show = partial(listing.to_json, found), partial(listing.show, found)

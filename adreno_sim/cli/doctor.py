@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 from . import cache
-from .output import refuse_unwritable, report_stream, write_data
+from .output import declare, report_stream, write_data
 
 EXIT_OK, EXIT_FINDINGS = 0, 1
 
@@ -34,6 +34,7 @@ def add(commands: Any) -> None:
     parser.add_argument("--strict", action="store_true", help="a defect that is present counts, fixed or not")
     parser.add_argument("--json", metavar="FILE", help="write everything as JSON (- = standard output)")
     cache.add_option(parser)
+    declare(parser, ("--json",))
     parser.set_defaults(run=_doctor)
 
 
@@ -43,7 +44,6 @@ def _doctor(args: argparse.Namespace) -> int:
     from ..compiler.tvm_bridge.versions import import_tvm
     from ..render.doctor import text
 
-    refuse_unwritable(args.json)
     import_tvm()  # says first what is wrong with the installation
     from ..compiler.doctor.defects import DEFECTS
     from ..compiler.doctor.examine import examine

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ..base import isolation
 from ..base.pitch_rules import PITCH_RULES
 from . import options as cli_options
-from .output import refuse_unwritable, report_stream
+from .output import declare, report_stream
 
 if TYPE_CHECKING:
     from ..compiler.artifact.memory_plan import MemoryPlan
@@ -78,6 +78,8 @@ def add(commands: Any) -> None:
     parser.add_argument("--html", metavar="FILE", help="one page: memory over time, every tensor, every planner")
     parser.add_argument("--svg", metavar="FILE", help="the picture alone")
     parser.add_argument("--png", metavar="FILE", help="the picture as pixels (needs Pillow)")
+    outputs = ("--json", "--markdown", "--plan-json", "--html", "--svg", "--png")
+    declare(parser, outputs, ("source", "--compare"))
     parser.set_defaults(run=_footprint)
 
 
@@ -111,11 +113,6 @@ def _footprint(args: argparse.Namespace) -> int:
     from ..compiler.plan.footprint import measure, planner_names
     from ..compiler.plan.graphs import graph_plans
 
-    files = [args.json, args.markdown, args.plan_json, args.html, args.svg, args.png]
-    for file in files:
-        refuse_unwritable(file)
-    if len(set(filter(None, files))) < len(list(filter(None, files))):
-        raise AdrenoSimError("two outputs have the same file name")
     names = planner_names(args.planners)
     if args.draw is not None and args.draw not in (*names, "as compiled"):
         raise AdrenoSimError(f"--draw {args.draw}: expected one of the planners compared: {', '.join(names)}")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import cache
-from .output import add_outputs, refuse_unwritable, report_stream, write_data, write_outputs
+from .output import add_outputs, declare, refuse_overwriting, report_stream, write_data, write_outputs
 
 if TYPE_CHECKING:
     from ..device.inspection import Inside
@@ -69,6 +69,7 @@ def add(commands: Any) -> None:
     parser.add_argument("--json", metavar="FILE", help="write the report as JSON (- = standard output)")
     add_outputs(parser)
     cache.add_option(parser)
+    declare(parser, ("--json", "--sarif"), ("file", "--launch"))
     parser.set_defaults(run=_kernel)
 
 
@@ -77,12 +78,12 @@ def _kernel(args: argparse.Namespace) -> int:
     from ..launch_spec.read import read_launch
     from ..launch_spec.run import run_launch
 
-    for file in (args.json, args.sarif):
-        refuse_unwritable(file)
     inside = _inside(args)
+    launch = read_launch(Path(args.launch), args.variant)
+    refuse_overwriting(args, launch.files)
     try:
         report = run_launch(
-            read_launch(Path(args.launch), args.variant),
+            launch,
             Path(args.file) if args.file else None,
             device=args.device,
             checks=args.checks,

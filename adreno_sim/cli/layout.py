@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from ..base.pitch_rules import PITCH_RULES
-from .output import refuse_unwritable, write_data
+from .output import declare, write_data
 
 if TYPE_CHECKING:
     from ..base.specs import ImageSpec
@@ -48,6 +48,7 @@ def add(commands: Any) -> None:
     parser.add_argument("--byte", action="append", default=[], type=int, metavar="OFFSET", help="the texel this byte is part of")
     parser.add_argument("--svg", metavar="FILE", help="draw rows, padding and layers")
     parser.add_argument("--json", metavar="FILE", help="write it as JSON (- = standard output)")
+    declare(parser, ("--json", "--svg"), ("--profile",))
     parser.set_defaults(run=_layout)
 
 
@@ -70,13 +71,11 @@ def _numbers(text: str, separator: str, count: int, what: str, form: str) -> lis
 
 
 def _layout(args: argparse.Namespace) -> int:
-    from ..base import json_io
+    from ..base import output_file
     from ..image import layout_svg
     from ..render.layout import text as layout_text
     from .devices import load_profile
 
-    for file in (args.json, args.svg):
-        refuse_unwritable(file)
     spec = image_spec(args.kind, args.size, args.order, args.type, args.row_pitch)
     profile = load_profile(args.profile)
     coordinates = [_coordinate(args.kind, text) for text in args.at]
@@ -86,7 +85,7 @@ def _layout(args: argparse.Namespace) -> int:
     write_data(args, lambda: layout_text.to_json(shown))
     if args.svg:
         title = f"{spec.kind} {spec.order} {spec.channel_type} on {profile.name} ({shown.rule})"
-        json_io.write_text(args.svg, layout_svg(shown.layouts[shown.rule], title))
+        output_file.write_text(args.svg, layout_svg(shown.layouts[shown.rule], title))
     return 0
 
 

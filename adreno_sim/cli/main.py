@@ -14,6 +14,7 @@ from typing import NoReturn
 from ..base import isolation
 from ..base.version import __version__
 from . import bundle, cache, check, devices, doctor, footprint, kernel, layout, options, precision, reproduce, scopes, sweep, tune
+from .output import refuse_outputs
 
 EXIT_USAGE, EXIT_UNSUPPORTED, EXIT_INTERNAL, EXIT_INTERRUPTED = 2, 3, 4, 130
 
@@ -38,6 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if getattr(args, "progress_file", None):
         isolation.end_with_parent()
     try:
+        refuse_outputs(args)
         with cache.cache_option(args):
             return int(args.run(args))
     except KeyboardInterrupt:

@@ -1,25 +1,82 @@
-"""Files that commands write: refused before the work where they cannot be written; JSON; SARIF and annotations of findings."""
+"""Files that commands write: refused before the work where they cannot be written or would overwrite another; JSON; SARIF and
+annotations of findings."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import sys
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TextIO
 
+OUTPUTS, INPUTS = "output_flags", "input_names"
+"""Attributes of parsed arguments: what `declare` said."""
 
-def refuse_unwritable(path: str | None) -> None:
-    """Say before the work, not after it, that a file cannot be written."""
+PRINTED = ("--json",)
+"""Flags whose value - is standard output."""
+
+BUNDLES = ("--save", "--output")
+"""Flags that write bundles."""
+
+
+def declare(parser: argparse.ArgumentParser, outputs: Sequence[str], inputs: Sequence[str] = ()) -> None:
+    """Say which options of a command name files that it writes and reads; positional arguments by their names.
+
+    `refuse_outputs`, which `main` calls before the command runs, holds them against each other.
+    """
+    parser.set_defaults(**{OUTPUTS: tuple(outputs), INPUTS: tuple(inputs)})
+
+
+def refuse_outputs(args: argparse.Namespace) -> None:
+    """AdrenoSimError before the work where an output cannot be written, or is the same file as another output or an input."""
     from ..base.errors import AdrenoSimError
+    from ..base.output_file import identify
 
-    if path in (None, "-"):
-        return
-    target = Path(str(path))
-    if target.is_dir() or not os.access(target.parent, os.W_OK):
-        reason = "is a folder" if target.is_dir() else f"folder {target.parent} does not exist or is not writable"
-        raise AdrenoSimError(f"cannot write {target}: {reason}")
+    written: dict[object, str] = {}
+    for flag, file in _outputs(args):
+        if reason := _find_obstacle(flag, file):
+            raise AdrenoSimError(f"{flag}: {reason}")
+        key = identify(file)
+        if key is not None and key in written:
+            raise AdrenoSimError(f"{flag} {file}: the same file as {written[key]}: one would overwrite the other; name another")
+        written[key] = f"{flag} {file}"
+    refuse_overwriting(args, [file for name in getattr(args, INPUTS, ()) for file in _values(args, name)])
+
+
+def refuse_overwriting(args: argparse.Namespace, inputs: Iterable[str | os.PathLike[str]]) -> None:
+    """AdrenoSimError where an output is one of the files that are read."""
+    from ..base.errors import AdrenoSimError
+    from ..base.output_file import identify
+
+    written = {identify(file): f"{flag} {file}" for flag, file in _outputs(args)}
+    for file in inputs:
+        key = identify(file)
+        if key is not None and key in written:
+            raise AdrenoSimError(f"{written[key]}: would overwrite an input, {os.fspath(file)}; name another file")
+
+
+def _outputs(args: argparse.Namespace) -> list[tuple[str, str]]:
+    """Flag and file of everything that is written, but what is printed."""
+    named = [(flag, file) for flag in getattr(args, OUTPUTS, ()) for file in _values(args, flag)]
+    return [(flag, file) for flag, file in named if flag not in PRINTED or file != "-"]
+
+
+def _find_obstacle(flag: str, file: str) -> str:
+    from ..base.bundle_name import find_wrong_name
+    from ..base.output_file import find_obstacle
+
+    if file == "-":
+        return f"-: expected a file; only {PRINTED[0]} takes - for standard output (which is the file /dev/stdout)"
+    if reason := find_obstacle(file):
+        return f"cannot write {file}: {reason}"
+    wrong = find_wrong_name(file) if flag in BUNDLES else ""
+    return wrong and f"{file}: {wrong}"
+
+
+def _values(args: argparse.Namespace, flag: str) -> list[str]:
+    """What the command line gives for an option or argument: nothing, a file, or several."""
+    value = getattr(args, flag.removeprefix("--").replace("-", "_"))
+    return [] if value in (None, "") else value if isinstance(value, list) else [value]
 
 
 def add_outputs(parser: argparse.ArgumentParser) -> None:

@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from . import cache, options
-from .output import refuse_unwritable, report_stream, write_data
+from .output import declare, report_stream, write_data
 
 EXIT_OK, EXIT_FINDINGS = 0, 1
 
@@ -44,6 +44,7 @@ def add(commands: Any) -> None:
     parser.add_argument("--save", metavar="FILE.asim", help="save the model compiled with the layers found")
     parser.add_argument("--json", metavar="FILE", help="write the figures (- = standard output)")
     cache.add_option(parser)
+    declare(parser, ("--json", "--save"), ("model", "--input"))
     parser.set_defaults(run=_precision)
 
 
@@ -58,8 +59,6 @@ def _precision(args: argparse.Namespace) -> int:
     from ..compiler.precision.report import precision
     from ..render.precision import text
 
-    for file in (args.json, args.save):
-        refuse_unwritable(file)
     report, compiled = precision(
         args.model, args.input, device=open_device(args.device), dtype=args.dtype, out_dtype=args.out_dtype,
         ops=[name for name in args.ops.split(",") if name], bound=args.bound, most_runs=args.runs,

@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from . import options
-from .output import refuse_unwritable, report_stream, write_data
+from .output import declare, report_stream, write_data
 
 EXIT_OK, EXIT_FINDINGS = 0, 1
 
@@ -40,6 +40,7 @@ def add(commands: Any) -> None:
     parser.add_argument("--all", action="store_true", help="list every tensor, not only textures and what is contested")
     parser.add_argument("--html", metavar="FILE", help="one page: the graph coloured by scope")
     parser.add_argument("--json", metavar="FILE", help="write everything as JSON (- = standard output)")
+    declare(parser, ("--json", "--html"), ("model",))
     parser.set_defaults(run=_scopes)
 
 
@@ -50,8 +51,6 @@ def _scopes(args: argparse.Namespace) -> int:
 
     if args.stage is not None:
         options.refuse(args, ("--all", "--html", "--json"), "is for the report; --stage prints a module instead")
-    for file in (args.json, args.html):
-        refuse_unwritable(file)
     limits = open_device(args.device).info.limits
     staged, report = scope_stages(
         args.model, rule=args.rule, limits=limits, **options.given_options(args, "--target", "--pipeline", "--shape")

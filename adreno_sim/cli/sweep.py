@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..base import isolation
+from ..base.bundle_name import is_bundle_name
 from . import cache, options
-from .output import refuse_unwritable, report_stream, write_data
+from .output import declare, report_stream, write_data
 
 if TYPE_CHECKING:
     from ..sweep.run import Sweep
@@ -60,6 +61,7 @@ def add(commands: Any) -> None:
     parser.add_argument("--checks", choices=("off", "bounds", "full"), help="as of check (default: bounds)")
     parser.add_argument("--strict", action="store_true", help="warnings count as errors")
     cache.add_option(parser)
+    declare(parser, ("--json", "--sarif", "--code-quality", "--markdown"), ("models", "--profiles"))
     parser.set_defaults(run=_sweep)
 
 
@@ -79,8 +81,6 @@ def _sweep(args: argparse.Namespace) -> int:
     if args.scheduler:
         options.refuse(args, ("--jobs",), "is for this machine; a Dask scheduler runs as many as its workers have threads")
         options.refuse(args, ("--no-cache",), "is for this machine; set ADRENO_SIM_CACHE=off where the workers run")
-    for file in (args.json, args.sarif, args.code_quality, args.markdown):
-        refuse_unwritable(file)
     devices = devices_of(args.profiles)
     _refuse(args, devices)
     todo = cases(args.models, devices, _split(args.targets) or [str(CompileOptions().target)], _options(args))
@@ -101,7 +101,7 @@ def _sweep(args: argparse.Namespace) -> int:
 
 def _write(done: Sweep, args: argparse.Namespace) -> None:
     """Write the sweep to every file that the options name."""
-    from ..base import json_io
+    from ..base import json_io, output_file
     from ..render.report import sarif
     from ..render.sweep import findings, markdown
 
@@ -113,7 +113,7 @@ def _write(done: Sweep, args: argparse.Namespace) -> None:
     if args.code_quality:
         json_io.write_json(args.code_quality, findings.code_quality(done))
     if args.markdown:
-        json_io.write_text(args.markdown, markdown.text(done))
+        output_file.write_text(args.markdown, markdown.text(done))
 
 
 def _refuse(args: argparse.Namespace, devices: Iterable[str]) -> None:
@@ -123,7 +123,7 @@ def _refuse(args: argparse.Namespace, devices: Iterable[str]) -> None:
 
     if args.fresh:
         options.refuse(args, ("--retry",), "runs some cases once more, and --fresh every one")
-    bundles = [model for model in args.models if Path(model).suffix == ".asim"]
+    bundles = [model for model in args.models if is_bundle_name(model)]
     for model in bundles[:1]:
         options.refuse(args, COMPILE, f"{model} is compiled already; sweep bundles apart from models")
     if len(bundles) == len(args.models):

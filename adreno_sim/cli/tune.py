@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 from . import cache, options
-from .output import refuse_unwritable, report_stream, write_data
+from .output import declare, report_stream, write_data
 
 EXIT_OK, EXIT_FINDINGS = 0, 1
 
@@ -49,6 +49,7 @@ def add(commands: Any) -> None:
     parser.add_argument("--all", action="store_true", help="list every candidate, not only the best and the rejected ones")
     parser.add_argument("--json", metavar="FILE", help="write everything as JSON (- = standard output)")
     cache.add_option(parser)
+    declare(parser, ("--json",), ("model",))
     parser.set_defaults(run=_tune)
 
 
@@ -56,7 +57,6 @@ def _tune(args: argparse.Namespace) -> int:
     from ..compiler.tuning.search import tune
     from ..render.tuning import text
 
-    refuse_unwritable(args.json)
     only = tuple(name for name in args.only.split(",") if name)
     report = tune(
         args.model, args.db, trials=args.trials, device=args.device, check_on=args.check_on, only=only,

@@ -106,5 +106,16 @@ class LaunchSpec:
     allow: tuple[AllowEntry, ...] = ()
 
     @property
+    def files(self) -> list[Path]:
+        """Every file that the launch reads: its own, the source, and arrays."""
+        data = [
+            part.data
+            for part in (*self.arguments, *self.outputs)
+            if isinstance(part, (BufferArgument, ImageArgument, OutputSpec))
+        ]
+        named = [self.source, *(item.file for item in data)]
+        return [self.file, *(file for file in named if file is not None)]
+
+    @property
     def folder(self) -> Path:
         return self.file.parent

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import math
 import os
+import secrets
 import shutil
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -48,7 +48,7 @@ def require_writable(folder: Path) -> None:
     """Raise AdrenoSimError where `folder` is not empty or cannot be created: called before the work begins."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise AdrenoSimError(f"cannot write {folder}: it exists and is not an empty folder")
-    parent = folder.absolute().parent
+    parent = folder.resolve().parent
     if not parent.is_dir() or not os.access(parent, os.W_OK):
         raise AdrenoSimError(f"cannot write {folder}: folder {parent} does not exist or is not writable")
 
@@ -56,18 +56,18 @@ def require_writable(folder: Path) -> None:
 def write_folder(folder: Path, launch: WrittenLaunch) -> None:
     """Write `launch` to `folder`, which appears complete or not at all. Raises AdrenoSimError where it cannot."""
     require_writable(folder)
-    target = folder.absolute()
-    temporary = ""
+    target = folder.resolve()
+    temporary = target.with_name(f".adreno-sim-{secrets.token_hex(8)}")
     try:
-        temporary = tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}.")
-        _fill(Path(temporary), launch)
-        os.chmod(temporary, 0o755)
+        temporary.mkdir()
+        _fill(temporary, launch)
+        if target.exists():
+            temporary.chmod(target.stat().st_mode)
         os.replace(temporary, target)
     except OSError as error:
         raise AdrenoSimError(f"cannot write {folder}: {error.strerror or error}") from error
     finally:
-        if temporary:
-            shutil.rmtree(temporary, ignore_errors=True)
+        shutil.rmtree(temporary, ignore_errors=True)
 
 
 def _fill(folder: Path, launch: WrittenLaunch) -> None:

@@ -16,13 +16,13 @@ import hashlib
 import json
 import os
 import struct
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from ..base.errors import AdrenoSimError
+from ..base.output_file import replacing
 
 MAGIC = 0x434C4D4C54554E45  # "CLMLTUNE"
 SIGNATURE = b"adreno-sim/tuning/1\n"
@@ -61,7 +61,8 @@ def save(path: Path, symbol: str, tuning: Tuning) -> None:
     try:
         with _lock(path.parent):
             known = {name: _blob(found) for name, found in load(path).items()} if path.exists() else {}
-            _replace(path, _file({**known, symbol: _blob(tuning)}))
+            with replacing(path.resolve()) as file:
+                file.write(_file({**known, symbol: _blob(tuning)}))
     except OSError as error:
         raise TuningCacheError(f"tuning cache {path}: cannot be written: {error.strerror or error}") from None
 
@@ -128,17 +129,3 @@ def _lock(folder: Path) -> Iterator[None]:
         yield
     finally:
         os.close(descriptor)
-
-
-def _replace(path: Path, data: bytes) -> None:
-    """Write `data` under another name, flush it, rename."""
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise

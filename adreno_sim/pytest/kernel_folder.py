@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..base.errors import AdrenoSimError
-from ..base.json_io import write_json, write_text
+from ..base.json_io import write_json
+from ..base.output_file import write_text
 from ..base.specs import ImageSpec, Local, Sampler
 from ..findings import Finding
 from ..launch_spec.data import DTYPES

@@ -49,6 +49,7 @@ def attach(folder: Path, test: str, report: Report) -> Path:
     What an earlier run left there goes away.
     """
     from ..base.json_io import write_json
+    from ..base.output_file import write_text
     from ..render.report.html import write_html
     from ..results.encode import report_to_json
 
@@ -56,7 +57,7 @@ def attach(folder: Path, test: str, report: Report) -> Path:
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir(parents=True)
     write_json(place / "report.json", report_to_json(report))
-    (place / "report.txt").write_text(str(report) + "\n", encoding="utf-8")
+    write_text(place / "report.txt", str(report) + "\n")
     write_html(place / "report.html", report)
     return place
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..base.allow import find_config
+from ..base.bundle_name import is_bundle_name
 from ..base.errors import AdrenoSimError
 from ..base.version import __version__
 
@@ -95,7 +96,7 @@ def cases(models: Sequence[str], devices: Sequence[str], targets: Sequence[str],
         if not path.is_file():
             raise AdrenoSimError(f"model {model}: expected a file, found {'a folder' if path.is_dir() else 'nothing'}")
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
-        own = ("",) if path.suffix == ".asim" else targets
+        own = ("",) if is_bundle_name(path) else targets
         found += [Case(model, digest, device, target, tuple(options), contexts[device]) for device in devices for target in own]
     return found
 

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from ..base.errors import AdrenoSimError
-from ..base.json_io import write_json, write_text
+from ..base.json_io import write_json
+from ..base.output_file import write_text
 from .case import AGAIN, STATUSES, Case, Outcome, Result
 
 

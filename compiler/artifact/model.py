@@ -10,15 +10,16 @@ import hashlib
 import io
 import json
 import os
-import tempfile
 import zipfile
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, Union
+from typing import IO, Any, Literal, Union
 
 import numpy as np
 
+from ...base.bundle_name import is_bundle_name
 from ...base.errors import AdrenoSimError
+from ...base.output_file import open_output
 from . import golden as golden_data
 from .golden import GoldenData
 from .host_function import HostFunction
@@ -128,21 +129,10 @@ class CompiledModel:
         return tuple(_flatten(self.results))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the bundle; the file appears complete or not at all."""
-        target = Path(path)
-        try:
-            with tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as file:
-                temporary = Path(file.name)
-        except OSError as error:
-            raise AdrenoSimError(f"cannot write {target}: {error.strerror or error}") from error
-        try:
-            _write_bundle(temporary, _members(self) | (golden_data.to_members(self.golden) if self.golden else {}))
-            os.chmod(temporary, 0o666 & ~_umask())
-            os.replace(temporary, target)
-        except OSError as error:
-            raise AdrenoSimError(f"cannot write {target}: {error.strerror or error}") from error
-        finally:
-            temporary.unlink(missing_ok=True)
+        """Write the bundle, as `open_output` does: a regular file appears complete or not at all."""
+        members = _members(self) | (golden_data.to_members(self.golden) if self.golden else {})
+        with open_output(path) as file:
+            _write_bundle(file, members)
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> CompiledModel:
@@ -162,7 +152,7 @@ class CompiledModel:
 
 def is_compiled(source: object) -> bool:
     """Whether a model's source is a CompiledModel or the path of a bundle."""
-    return isinstance(source, CompiledModel) or (isinstance(source, (str, os.PathLike)) and Path(source).suffix == ".asim")
+    return isinstance(source, CompiledModel) or (isinstance(source, (str, os.PathLike)) and is_bundle_name(source))
 
 
 def as_compiled(source: Any) -> CompiledModel | None:
@@ -174,12 +164,6 @@ def as_compiled(source: Any) -> CompiledModel | None:
 
 def _flatten(info: ResultInfo) -> list[TensorInfo]:
     return [info] if isinstance(info, TensorInfo) else [leaf for item in info.items for leaf in _flatten(item)]
-
-
-def _umask() -> int:
-    mask = os.umask(0o022)
-    os.umask(mask)
-    return mask
 
 
 @dataclass(frozen=True)
@@ -274,8 +258,8 @@ def _digests(members: dict[str, bytes]) -> bytes:
     return json.dumps({name: hashlib.sha256(data).hexdigest() for name, data in sorted(members.items())}, indent=1).encode()
 
 
-def _write_bundle(path: Path, members: dict[str, bytes]) -> None:
-    with zipfile.ZipFile(path, "w") as archive:
+def _write_bundle(target: IO[bytes], members: dict[str, bytes]) -> None:
+    with zipfile.ZipFile(target, "w") as archive:
         for name, data in {**members, "digests.json": _digests(members)}.items():
             stored = name in ("constants.npz", golden_data.ARRAYS)  # weights do not shrink, but cost seconds to try
             method = zipfile.ZIP_STORED if stored else zipfile.ZIP_DEFLATED

@@ -14,6 +14,7 @@ import numpy as np
 
 from ...backends.open import announce_devices, open_device
 from ...base.allow import find_config
+from ...base.bundle_name import find_wrong_name
 from ...base.errors import AdrenoSimError, BuildError, DeviceError, OptionError, UnsupportedError
 from ...base.progress import Progress
 from ...base.rejected_call import rejected_call
@@ -70,6 +71,8 @@ def check(
     wanted = CheckOptions.of(options, model)
     if wanted.save is not None and is_compiled(model):
         raise OptionError("save", "this is a bundle already")
+    if wanted.save is not None and (wrong := find_wrong_name(wanted.save)):
+        raise OptionError("save", f"{wanted.save}: {wrong}")
     if wanted.reproduce_kernel and wanted.reproduce is None:
         raise OptionError("reproduce_kernel", "names the kernel to reproduce, and nothing is to be reproduced (reproduce)")
     announce_devices(text for text in (device, wanted.compare_with) if isinstance(text, str))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ...base.errors import AdrenoSimError
-from ...base.json_io import write_text
+from ...base.output_file import write_text
 from ..artifact.memory_plan import MemoryPlan, PlannedTensor
 from ..artifact.serial import SchemaError, decode, encode
 from .problem import MAX_BYTES

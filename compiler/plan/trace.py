@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from ...base.errors import AdrenoSimError
-from ...base.json_io import write_json, write_text
+from ...base.json_io import write_json
+from ...base.output_file import write_text
 from ..artifact.serial import SchemaError, decode, encode
 from .problem import Item, Problem
 

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ...base import json_io
+from ...base import json_io, output_file
 from ...base.errors import AdrenoSimError
 from .metaschedule import meta_schedule
 from .variants import KEY
@@ -84,7 +84,7 @@ class TuningStore:
         lost = [line for key, line in lines.items() if key not in records]
         if lost:
             self.lines = [line for line in self.lines if line not in lost]
-            json_io.write_text(self.path / TRIALS, "".join(_text(line) for line in self.lines))
+            output_file.write_text(self.path / TRIALS, "".join(_text(line) for line in self.lines))
         for key, seconds in records.items():
             if key not in lines:
                 rejected = {"accepted": False, "stage": "run", "reason": ENDED}
@@ -154,7 +154,7 @@ class TuningStore:
                 data = file.read_bytes()
                 whole = data[: data.rfind(b"\n") + 1]
                 if whole != data:
-                    json_io.write_bytes(file, whole)
+                    output_file.write_bytes(file, whole)
 
     def _read(self) -> list[Line]:
         file = self.path / TRIALS

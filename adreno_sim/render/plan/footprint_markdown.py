@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from ...base.json_io import write_text
+from ...base.output_file import write_text
 from ..markdown import cell
 from ..table import Column, figure_column, list_markdown_lines
 from .footprint_text import MOST_CHANGES, PLANNER, RATIO, STORAGES, describe_fit

@@ -13,7 +13,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from ...base.errors import AdrenoSimError
-from ...base.json_io import write_text
+from ...base.output_file import write_text
 from .picture import COLOURS, OTHER, bases, live_curve, time_axis, unit_of
 
 if TYPE_CHECKING:

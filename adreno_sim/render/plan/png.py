@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from ...base.errors import UnsupportedError
-from ...base.json_io import write_bytes
+from ...base.output_file import write_bytes
 from .picture import Line, Picture, Rect, Scene, Text, scene_of
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from html import escape
 
-from ...base.json_io import write_text
+from ...base.output_file import write_text
 from .picture import Line, Picture, Rect, Scene, Text, scene_of
 
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif"

@@ -9,7 +9,7 @@ import os
 from html import escape
 from typing import TYPE_CHECKING
 
-from ...base.json_io import write_text
+from ...base.output_file import write_text
 
 if TYPE_CHECKING:
     from ...compiler.explain.scopes import Call, ScopeReport

@@ -222,7 +222,7 @@ def test_bad_traces(run, tmp_path, text, said):
         (("--max-ratio", "0.5"), "expected a number of 1 or more"),
         (("--compare", "missing.json"), "cannot read missing.json"),
         (("--bound", "n=1:2"), "whose tensors are known"),
-        (("--svg", "a.x", "--html", "a.x"), "two outputs have the same file name"),
+        (("--svg", "a.x", "--html", "a.x"), "the same file as"),
         (("--json", "no/such/folder/x.json"), "cannot write"),
     ],
 )

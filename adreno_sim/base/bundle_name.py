@@ -1,0 +1,20 @@
+"""Names of bundles: commands and functions know a compiled model by the end of its file's name."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+SUFFIX = ".asim"
+
+
+def is_bundle_name(path: str | os.PathLike[str]) -> bool:
+    """Whether `path` names a bundle. The file need not exist."""
+    return Path(path).suffix == SUFFIX
+
+
+def find_wrong_name(path: str | os.PathLike[str]) -> str:
+    """Why a bundle written to `path` would be read by no command; "" where one would, and for a device or a pipe."""
+    if is_bundle_name(path) or (os.path.exists(path) and not os.path.isfile(path)):
+        return ""
+    return f"expected a name that ends in {SUFFIX}, by which other commands know bundles"

@@ -1,0 +1,153 @@
+"""Files that a user names as outputs: a regular file appears complete or not at all, anything else is written through.
+
+A regular file is written under another name in the same folder, flushed to the disk and renamed: a full disk or a killed
+process leaves the old one whole. Links are followed, also to where nothing lies yet. A file that exists keeps its mode, and its
+owner where this process may set it; a new one gets the mode that the umask leaves. Devices, FIFOs and the files under /proc,
+as /dev/stdout leads to, are never replaced: they stay what they are.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import stat
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+from .errors import AdrenoSimError
+
+_LINKS = 40
+"""As many links as Linux follows."""
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Write `text` in UTF-8 to `path`, as open_output does."""
+    write_bytes(path, text.encode())
+
+
+def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
+    """Write `data` to `path`, as open_output does."""
+    with open_output(path) as file:
+        file.write(data)
+
+
+@contextlib.contextmanager
+def open_output(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """A binary file that becomes `path` when the block ends without an error. Raises AdrenoSimError where it cannot."""
+    try:
+        target = _resolve(path)
+        with _written_through(target) if _is_written_through(target) else replacing(target) as file:
+            yield file
+    except OSError as error:
+        raise AdrenoSimError(f"cannot write {path}: {error.strerror or error}") from error
+
+
+@contextlib.contextmanager
+def replacing(target: Path, mode: int = 0o666, prefix: str = ".adreno-sim-", sync: bool = True) -> Iterator[IO[bytes]]:
+    """A binary file beside `target`, a regular file or none, whose name it takes at the end. Raises OSError.
+
+    mode: of a new file, less the umask; prefix: of the name that it has meanwhile; sync: flush it to the disk before.
+    """
+    temporary = target.with_name(prefix + secrets.token_hex(8))
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            yield file
+            file.flush()
+            _keep_status(target, descriptor)
+            if sync:
+                os.fsync(descriptor)
+        os.replace(temporary, target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        raise
+
+
+def find_obstacle(path: str | os.PathLike[str]) -> str:
+    """Why `path` cannot be written, as far as that is known without doing it; "" if nothing is in the way."""
+    try:
+        target = _resolve(path)
+    except OSError as error:
+        return error.strerror or str(error)
+    if target.is_dir():
+        return "is a folder"
+    exists = target.exists()
+    if not exists and _is_of_process(target):
+        return "does not exist"
+    if exists and not os.access(target, os.W_OK):
+        return "is not writable"
+    if exists and _is_written_through(target):
+        return ""
+    if not target.parent.is_dir() or not os.access(target.parent, os.W_OK):
+        return f"folder {target.parent} does not exist or is not writable"
+    return ""
+
+
+def identify(path: str | os.PathLike[str]) -> object:
+    """Equal for two paths that lead to the same file, also where none lies yet; None for what takes both: a device, a pipe."""
+    try:
+        target = _resolve(path)
+        if _is_written_through(target):
+            return None
+        status = target.stat()
+    except FileNotFoundError:
+        return target
+    except OSError:
+        return Path(path)
+    return status.st_dev, status.st_ino
+
+
+def _resolve(path: str | os.PathLike[str]) -> Path:
+    """What `path` leads to; a link under /proc stays as it is, since what it names may be no path (a pipe, a removed file)."""
+    target = Path(path)
+    for _ in range(_LINKS):
+        target = Path(os.path.realpath(target.parent), target.name)
+        if not target.is_symlink() or _is_of_process(target):
+            return target
+        target = target.parent / os.readlink(target)
+    raise OSError(f"more than {_LINKS} links")
+
+
+def _is_of_process(target: Path) -> bool:
+    return target.parts[:2] == ("/", "proc")
+
+
+def _is_written_through(target: Path) -> bool:
+    try:
+        return _is_of_process(target) or not stat.S_ISREG(target.stat().st_mode)
+    except FileNotFoundError:
+        return False
+
+
+def _written_through(target: Path) -> IO[bytes]:
+    """`target` opened as it is; a descriptor of this process's own goes on at its position, behind what was printed."""
+    number = _own_descriptor(target)
+    if number is None:
+        return open(os.open(target, os.O_WRONLY | os.O_TRUNC | os.O_NOCTTY | os.O_CLOEXEC), "wb")
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:
+            stream.flush()
+    return open(os.dup(number), "wb")
+
+
+def _own_descriptor(target: Path) -> int | None:
+    """N for /proc/self/fd/N."""
+    mine = target.parts[2:3] == (str(os.getpid()),) and target.parent.name == "fd"
+    return int(target.name) if mine and target.name.isdigit() else None
+
+
+def _keep_status(target: Path, descriptor: int) -> None:
+    """Give a file that replaces another the other's owner, where that is allowed, and its mode."""
+    try:
+        old = target.stat()
+    except FileNotFoundError:
+        return
+    new = os.fstat(descriptor)
+    if (old.st_uid, old.st_gid) != (new.st_uid, new.st_gid):
+        with contextlib.suppress(PermissionError):
+            os.fchown(descriptor, old.st_uid, old.st_gid)
+    os.fchmod(descriptor, stat.S_IMODE(old.st_mode))
