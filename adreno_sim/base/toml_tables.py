@@ -38,7 +38,7 @@ def load_toml(path: Path) -> dict[str, Any]:
         raise AdrenoSimError(f"{path}: cannot be read: {error.strerror or error}") from None
     except UnicodeDecodeError:
         raise AdrenoSimError(f"{path}: not a TOML file: not UTF-8 text") from None
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:  # TOMLDecodeError, and Python's for a number of thousands of digits
         raise AdrenoSimError(f"{path}: not a TOML file: {error}") from None
     except RecursionError:
         raise AdrenoSimError(f"{path}: not a TOML file: nested too deeply") from None
@@ -77,6 +77,8 @@ class Table:
         """A string, one of `choices` where there are any."""
         what = f"one of {', '.join(choices)}" if choices else "text"
         value = self.get(key, default, what)
+        if value is not default and isinstance(value, str) and "\0" in value:
+            self.fail_expected(key, f"{what} without a zero byte")
         if value is not default and (not isinstance(value, str) or (choices and value not in choices)):
             close = difflib.get_close_matches(str(value), choices, n=1)
             self.fail_expected(key, what + (f" (did you mean {close[0]}?)" if close and isinstance(value, str) else ""))

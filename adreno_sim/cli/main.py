@@ -6,6 +6,7 @@ Exit codes: 0 ok, 1 findings, 2 usage or bad input, 3 unsupported, 4 a bug in th
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 import sys
 from collections.abc import Sequence
@@ -56,6 +57,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             return _complain(str(error), error.exit_code)
         if os.environ.get(TRACEBACK):
             raise
+        if isinstance(error, OSError) and error.filename is not None and error.errno == errno.ENAMETOOLONG:
+            return _complain(f"{str(error.filename)[:60]}...: {error.strerror}", EXIT_USAGE)
         if isinstance(error, MemoryError):
             return _complain(f"the host has not enough memory for this: {error or 'out of memory'}".splitlines()[0], EXIT_USAGE)
         if isinstance(error, RecursionError):

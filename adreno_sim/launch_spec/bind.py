@@ -44,9 +44,8 @@ def check_names(spec: LaunchSpec, kernel: str, params: Sequence[KernelParam], na
         raise AdrenoSimError(f"{spec.file}: [[argument]]: {takes}, {len(given)} given")
     for number, (argument, param) in enumerate(zip(given, params, strict=True), 1):
         if named and argument.name and argument.name != param.name:
-            raise AdrenoSimError(
-                f"{spec.file}: [[argument]] {number}: name: kernel {kernel} calls this argument {param.name}, got {argument.name}"
-            )
+            called = f"kernel {kernel} calls this argument {param.name}, got {argument.name!r}"
+            raise AdrenoSimError(f"{spec.file}: [[argument]] {number}: name: {called}")
 
 
 class BoundArguments:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..base.array_files import load_npy
 from ..base.errors import AdrenoSimError
 from ..base.toml_tables import MISSING, Table, is_number, is_whole, short_repr
 
@@ -59,15 +60,11 @@ class Data:
     def _load(self) -> np.ndarray:
         assert self.file is not None
         try:
-            large = self.file.stat().st_size > _LARGE
-            loaded = np.load(self.file, mmap_mode="r" if large else None, allow_pickle=False)
+            return load_npy(self.file, mapped_from=_LARGE)
         except OSError as error:
             raise AdrenoSimError(f"{self.where}: {self.file}: cannot be read: {error.strerror or error}") from None
-        except (ValueError, EOFError, MemoryError) as error:
+        except (ValueError, MemoryError) as error:
             raise AdrenoSimError(f"{self.where}: {self.file}: not a .npy file of numbers: {error}") from None
-        if not isinstance(loaded, np.ndarray):
-            raise AdrenoSimError(f"{self.where}: {self.file}: expected one array (.npy), got an archive (.npz)")
-        return loaded
 
     def _from_file(self, dtype: str, count: int) -> np.ndarray:
         array = self._load()

@@ -21,6 +21,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from ..base.bounded_read import DATA_LIMIT, parse_json, read_bytes
 from ..base.errors import AdrenoSimError
 from ..base.output_file import replacing
 
@@ -50,7 +51,7 @@ def digest(graph_json: str) -> str:
 def load(path: Path) -> dict[str, Tuning]:
     """Results by symbol; TuningCacheError for a missing, foreign or damaged file."""
     try:
-        data = path.read_bytes()
+        data = read_bytes(path, DATA_LIMIT)
     except OSError as error:
         raise TuningCacheError(f"tuning cache {path}: cannot be read: {error.strerror or error}") from None
     return {symbol: _tuning(path, symbol, blob) for symbol, blob in _records(path, data)}
@@ -115,9 +116,9 @@ def _tuning(path: Path, symbol: str, blob: bytes) -> Tuning:
     if hashlib.sha256(text).digest() != sum:
         raise TuningCacheError(f"{where}: damaged: its contents do not match their digest; delete the file and tune again")
     try:
-        data = json.loads(text)
+        data = parse_json(text)
         return Tuning(str(data["graph"]), str(data["device"]), {str(key): int(value) for key, value in data["blocks"].items()})
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except (ValueError, KeyError, TypeError, AttributeError):
         raise TuningCacheError(f"{where}: written by another version of this simulator; delete the file and tune again") from None
 
 

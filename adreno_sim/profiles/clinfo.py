@@ -6,14 +6,13 @@ from the built-in profile of the same Adreno number, else from the common block 
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..base.bounded_read import read_text
+from ..base.bounded_read import LIMIT, read_json
 from ..base.errors import AdrenoSimError
 from . import profile
 
@@ -36,8 +35,8 @@ def from_clinfo(path: Path) -> profile.Profile:
 
 def _first_device(path: Path) -> Mapping[str, Any]:
     try:
-        dump = json.loads(read_text(path))
-    except (OSError, UnicodeDecodeError, ValueError, RecursionError) as error:
+        dump = read_json(path, LIMIT)
+    except (OSError, ValueError) as error:
         raise AdrenoSimError(f"clinfo dump {path}: cannot be read: {error}") from None
     try:
         devices = [device for platform in dump["devices"] for device in platform.get("online", [])]

@@ -162,7 +162,7 @@ def from_toml(path: Path) -> Profile:
         tables = tomllib.loads(read_text(path))
     except (OSError, UnicodeDecodeError, RecursionError) as error:
         raise AdrenoSimError(f"device profile {path}: cannot be read: {error}") from None
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:  # TOMLDecodeError, and Python's for a number of thousands of digits
         raise AdrenoSimError(f"device profile {path}: not valid TOML: {error}") from None
     profiles = tables.get("profile")
     if not isinstance(profiles, dict) or len(profiles) != 1 or not all(isinstance(table, dict) for table in profiles.values()):

@@ -11,6 +11,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from ..base.bounded_read import read_json
 from ..base.errors import AdrenoSimError
 from ..base.json_io import plain_json, write_json
 from .model import Report
@@ -79,7 +80,7 @@ def _read(path: Path) -> dict[str, Any]:
     if not path.exists():
         return {}
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = read_json(path)
     except (OSError, ValueError) as error:
         raise AdrenoSimError(f"{path}: not a snapshot file: {error}") from error
     if not isinstance(data, dict) or data.get("schema") != SCHEMA or not isinstance(data.get("snapshots"), dict):

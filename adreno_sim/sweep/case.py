@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import re
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ..base.allow import find_config
+from ..base.bounded_read import read_bytes
 from ..base.bundle_name import is_bundle_name
 from ..base.errors import AdrenoSimError
 from ..base.version import __version__
@@ -104,7 +106,10 @@ def cases(models: Sequence[str], devices: Sequence[str], targets: Sequence[str],
 def _context(device: str) -> str:
     """Digest of a user's profile and of the allow-lists that hold in this folder; "" without either."""
     file = Path(device.partition(":")[2].partition(",")[0])
-    profile = file.read_text(encoding="utf-8") if file.suffix in (".toml", ".json") and file.is_file() else ""
+    profile = ""
+    if file.suffix in (".toml", ".json") and file.is_file():
+        with contextlib.suppress(OSError):  # the check of each case says what is wrong with it
+            profile = read_bytes(file).decode("utf-8", "replace")
     entries = [repr(entry) for entry in find_config(Path.cwd())]
     return hashlib.sha256(json.dumps([profile, entries]).encode()).hexdigest() if profile or entries else ""
 

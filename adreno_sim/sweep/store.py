@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from ..base.bounded_read import read_json
 from ..base.errors import AdrenoSimError
 from ..base.json_io import write_json
 from ..base.output_file import write_text
@@ -26,18 +26,22 @@ class Store:
     def get(self, case: Case, retry: bool = False) -> Result | None:
         """What became of a case in an earlier run; None where it has to run. retry: also where its process broke down."""
         try:
-            data = json.loads((self.folder / f"{case.key}.case.json").read_text(encoding="utf-8"))
-            outcome = Outcome(**data)
+            outcome = Outcome(**read_json(self.folder / f"{case.key}.case.json"))
         except (OSError, ValueError, TypeError):
             return None
         if outcome.status not in STATUSES or (retry and outcome.status in AGAIN):
             return None
-        return Result(outcome, self._report(case), resumed=True)
+        report = self._report(case)
+        return None if report == {} else Result(outcome, report, resumed=True)
 
     def _report(self, case: Case) -> dict[str, Any] | None:
+        """The report of a case; None where it has none, empty where what lies there is damaged."""
         path = self.folder / f"{case.key}.report.json"
-        data: dict[str, Any] | None = json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
-        return data
+        try:
+            data = read_json(path) if path.exists() else None
+        except (OSError, ValueError):
+            return {}
+        return data if data is None or isinstance(data, dict) else {}
 
     def put(self, case: Case, result: Result) -> None:
         """Store the result of a case. Each file appears complete or not at all."""

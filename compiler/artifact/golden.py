@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ...base.array_files import open_npz
+from ...base.bounded_read import parse_json
 from ...results.expected import Expected
 from .serial import SchemaError, decode, encode
 
@@ -81,12 +83,12 @@ def from_members(members: Mapping[str, bytes]) -> GoldenData | None:
     """The golden results among a bundle's members, None where there are none. Raises SchemaError for damaged ones."""
     if DOCUMENT not in members:
         return None
-    data = json.loads(members[DOCUMENT])
+    data = parse_json(members[DOCUMENT])
     if not isinstance(data, dict) or data.get("schema") != SCHEMA:
         raise SchemaError(f"{DOCUMENT}: expected schema {SCHEMA!r}")
     document = decode(_Document, data, DOCUMENT)
-    with np.load(io.BytesIO(members[ARRAYS]), allow_pickle=False) as archive:
-        arrays = {key: archive[key] for key in archive.files}
+    with open_npz(io.BytesIO(members[ARRAYS])) as archive:
+        arrays = archive.read_all()
     for index, call in document.calls.items():
         for position in call.results:
             if f"{index}/{position}" not in arrays:

@@ -17,6 +17,9 @@ from typing import IO, Any, Literal, Union
 
 import numpy as np
 
+from ...base.archive import open_zip, read_member, require_room
+from ...base.array_files import open_npz
+from ...base.bounded_read import parse_json
 from ...base.bundle_name import is_bundle_name
 from ...base.errors import AdrenoSimError
 from ...base.output_file import open_output
@@ -29,6 +32,12 @@ from .vm_function import VMFunction
 
 SCHEMA = "adreno-sim/bundle/1"
 ENTRY = "main"
+
+CONSTANTS = "constants.npz"
+ARRAY_MEMBERS = frozenset({CONSTANTS, golden_data.ARRAYS})
+
+TEXT_LIMIT = 32 << 20
+"""Bytes of each other member: JSON and kernels."""
 
 
 @dataclass(frozen=True)
@@ -142,7 +151,7 @@ class CompiledModel:
             return _from_members(members)
         except (SchemaError, KeyError, ValueError, AdrenoSimError) as error:
             raise AdrenoSimError(f"{path}: not a valid {SCHEMA} bundle: {error}") from error
-        except RecursionError as error:
+        except RecursionError as error:  # from data that are nested less deeply than JSON may be
             raise AdrenoSimError(f"{path}: not a valid {SCHEMA} bundle: nested too deeply") from error
 
     def digest(self) -> str:
@@ -215,7 +224,7 @@ def _members(model: CompiledModel) -> dict[str, bytes]:
     graphs = {name: replace(graph, source="") for name, graph in model.graphs.items()}
     document = _Document(schema=SCHEMA, kernels=bare, graphs=graphs, **{key: getattr(model, key) for key in _SHARED})
     members = {"model.json": json.dumps(encode(document), indent=1, allow_nan=False).encode()}
-    members["constants.npz"] = _npz(model.constants)
+    members[CONSTANTS] = _npz(model.constants)
     for name, kernel in model.kernels.items():
         members[f"kernels/{name}.cl"] = kernel.source.encode()
     for name, graph in model.graphs.items():
@@ -235,14 +244,14 @@ def _npz(arrays: dict[str, np.ndarray]) -> bytes:
 
 
 def _from_members(members: dict[str, bytes]) -> CompiledModel:
-    data: Any = json.loads(members["model.json"])
+    data = parse_json(members["model.json"])
     found = data.get("schema") if isinstance(data, dict) else None
     if found != SCHEMA:
         raise SchemaError(f"model.json: expected schema {SCHEMA!r}, found {found!r}")
     document = decode(_Document, data, "model.json")
     kernels = {name: replace(code, source=members[f"kernels/{name}.cl"].decode()) for name, code in document.kernels.items()}
-    with np.load(io.BytesIO(members["constants.npz"]), allow_pickle=False) as archive:
-        constants = {key: archive[key] for key in archive.files}
+    with open_npz(io.BytesIO(members[CONSTANTS])) as archive:
+        constants = archive.read_all()
     graphs = {name: replace(code, source=members[f"graphs/{name}.json"].decode()) for name, code in document.graphs.items()}
     golden = golden_data.from_members(members)
     model = CompiledModel(
@@ -261,25 +270,32 @@ def _digests(members: dict[str, bytes]) -> bytes:
 def _write_bundle(target: IO[bytes], members: dict[str, bytes]) -> None:
     with zipfile.ZipFile(target, "w") as archive:
         for name, data in {**members, "digests.json": _digests(members)}.items():
-            stored = name in ("constants.npz", golden_data.ARRAYS)  # weights do not shrink, but cost seconds to try
+            stored = name in ARRAY_MEMBERS  # weights do not shrink, but cost seconds to try
             method = zipfile.ZIP_STORED if stored else zipfile.ZIP_DEFLATED
             archive.writestr(zipfile.ZipInfo(name), data, compress_type=method)
 
 
 def _read_bundle(path: Path) -> dict[str, bytes]:
-    """Members of the bundle at `path`, digests checked."""
+    """Members of the bundle at `path`, digests checked; what they declare is bounded before any is decompressed."""
     try:
-        with zipfile.ZipFile(path) as archive:
-            members = {name: archive.read(name) for name in archive.namelist()}
+        packed = path.stat().st_size
+        with open_zip(str(path)) as archive:
+            infos = archive.infolist()
+            for info in infos:
+                if info.filename not in ARRAY_MEMBERS and info.file_size > TEXT_LIMIT:
+                    raise ValueError(f"{info.filename}: {info.file_size:,} bytes: expected at most {TEXT_LIMIT:,} of text")
+            require_room("its members", sum(info.file_size for info in infos), packed)
+            members = {info.filename: read_member(archive, info) for info in infos}
+        for name in ARRAY_MEMBERS & set(members):  # archives of their own
+            with open_npz(io.BytesIO(members[name])) as arrays:
+                require_room(f"arrays in {name}", arrays.nbytes, packed)
     except OSError as error:
         raise AdrenoSimError(f"cannot read {path}: {error.strerror or error}") from error
-    except (zipfile.BadZipFile, zipfile.LargeZipFile, ValueError, EOFError, NotImplementedError, RuntimeError) as error:
+    except ValueError as error:
         raise AdrenoSimError(f"{path}: not an adreno-sim bundle, or damaged: {error}") from error
-    except Exception as error:  # zlib.error and whatever else a damaged member raises
-        raise AdrenoSimError(f"{path}: damaged bundle: {error}") from error
     wanted = members.pop("digests.json", None)
-    if wanted is None or "model.json" not in members or "constants.npz" not in members:
-        raise AdrenoSimError(f"{path}: not an adreno-sim bundle (expected model.json, constants.npz and digests.json inside)")
+    if wanted is None or "model.json" not in members or CONSTANTS not in members:
+        raise AdrenoSimError(f"{path}: not an adreno-sim bundle (expected model.json, {CONSTANTS} and digests.json inside)")
     if wanted != _digests(members):
         raise AdrenoSimError(f"{path}: damaged bundle: its contents do not match its digests; save it again")
     return members

@@ -171,14 +171,19 @@ def _prepare_bundle(compiled: CompiledModel, inputs: Inputs | None, options: Com
         raise OptionError("shapes", f"the inputs are {'stored with this bundle' if inputs is None else 'given, and have theirs'}")
     if stored is not None and inputs is None:
         references = {name: stored.outputs(name) for name in stored.references}
-        arrays = stored.inputs()
+        arrays = check_inputs(_interface(compiled), stored.inputs())
         golden = StoredGolden(stored)
         return PreparedRun(compiled, arrays, stored.origin, golden, references, list(stored.unchecked), stored.bound)
-    interface = tuple(ModelInput(item.name, item.shape, item.dtype, item.bounds) for item in compiled.inputs)
-    model = Model(compiled.name, None, interface)
-    arrays, origin = _first_inputs(model, inputs, options)
+    arrays, origin = _first_inputs(_interface(compiled), inputs, options)
     return PreparedRun(
         compiled, arrays, origin, None, {}, [f"values: {'its golden results are for other inputs' if stored else NO_GOLDEN}"]
+    )
+
+
+def _interface(compiled: CompiledModel) -> Model:
+    """A model without its module, as far as inputs are concerned."""
+    return Model(
+        compiled.name, None, tuple(ModelInput(item.name, item.shape, item.dtype, item.bounds) for item in compiled.inputs)
     )
 
 

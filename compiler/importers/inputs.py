@@ -9,6 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
+from ...base.archive import require_memory
+from ...base.array_files import ArrayHeader, load_npy, open_npz
 from ...base.errors import AdrenoSimError
 from .load import Model, ModelInput
 
@@ -38,7 +40,7 @@ def make_inputs(
     if not file.is_file():
         raise AdrenoSimError(f"input {file}: no such file")
     if file.suffix == ".npz":
-        return check_inputs(model, _read_arrays(file))
+        return check_inputs(model, _read_arrays(file, model))
     if len(model.inputs) != 1:
         names = ", ".join(item.name for item in model.inputs)
         raise AdrenoSimError(f"input {file}: the model has inputs {names}; give a .npz with an array for each")
@@ -112,17 +114,21 @@ def _symbol_sizes(model: Model, shapes: Mapping[str, Sequence[int]]) -> dict[str
 
 def check_inputs(model: Model, arrays: Mapping[str, np.ndarray]) -> Arrays:
     """The arrays in the model's dtypes, in its order. AdrenoSimError for a missing, unknown or unfitting one."""
+    found = {name: np.asarray(array) for name, array in arrays.items()}
+    _require_fit(model, found)
+    return {item.name: np.asarray(found[item.name], item.dtype, order="C") for item in model.inputs}
+
+
+def _require_fit(model: Model, given: Mapping[str, np.ndarray | ArrayHeader]) -> None:
+    """Raise AdrenoSimError where arrays, or what a file says of them, are not what the model takes."""
     names = [item.name for item in model.inputs]
-    if set(arrays) != set(names):
-        raise AdrenoSimError(f"inputs given: {', '.join(arrays) or 'none'}; the model's are {', '.join(names)}")
-    checked: Arrays = {}
+    if set(given) != set(names):
+        raise AdrenoSimError(f"inputs given: {', '.join(given) or 'none'}; the model's are {', '.join(names)}")
     for item in model.inputs:
-        array = np.asarray(arrays[item.name])
+        array = given[item.name]
         _fit(item, array.shape, f"input {item.name!r}")
         if not np.can_cast(array.dtype, item.dtype, "same_kind"):
             raise AdrenoSimError(f"input {item.name!r}: expected {item.dtype}, got {array.dtype}")
-        checked[item.name] = np.asarray(array, item.dtype, order="C")
-    return checked
 
 
 def _fit(item: ModelInput, shape: tuple[int, ...], what: str) -> None:
@@ -133,18 +139,21 @@ def _fit(item: ModelInput, shape: tuple[int, ...], what: str) -> None:
         raise AdrenoSimError(f"{what}: expected {'x'.join(map(str, item.shape))}, got {'x'.join(map(str, shape))}")
 
 
-def _read_arrays(file: Path) -> Arrays:
+def _read_arrays(file: Path, model: Model) -> Arrays:
+    """The arrays of an .npz file, which may be zeros packed a thousandfold: their sizes are compared with the model's first."""
     try:
-        with np.load(file, allow_pickle=False) as archive:
-            return {name: archive[name] for name in archive.files}
-    except Exception as error:  # numpy raises ValueError, OSError, zipfile and pickle errors here
+        with open_npz(str(file)) as archive:
+            _require_fit(model, archive.headers)
+            require_memory("its arrays", archive.nbytes)
+            return archive.read_all()
+    except (OSError, ValueError) as error:
         raise AdrenoSimError(f"input {file}: not a readable .npz file ({error})") from error
 
 
 def _read_array(file: Path) -> np.ndarray:
     try:
-        return np.load(file, allow_pickle=False)
-    except Exception as error:  # numpy raises ValueError, OSError, EOFError and pickle errors here
+        return load_npy(file)
+    except (OSError, ValueError) as error:
         raise AdrenoSimError(f"input {file}: not a readable .npy file ({error})") from error
 
 
@@ -163,7 +172,7 @@ def read_picture(file: Path, item: ModelInput) -> np.ndarray:
     try:
         with Image.open(file) as picture:
             converted = picture.convert("L" if channels == 1 else "RGB")
-    except OSError as error:
+    except Exception as error:  # Pillow's readers raise OSError, ValueError, SyntaxError, and its own for far too large pictures
         raise AdrenoSimError(f"input {file}: not a readable picture ({error})") from error
     size = (width or converted.width, height or converted.height)
     pixels = np.asarray(converted.resize(size, Image.Resampling.BILINEAR)).reshape(size[1], size[0], channels)

@@ -86,7 +86,7 @@ def _old_footprint(data: dict[str, Any], where: str) -> OldFootprint:
         lives = decode(tuple[Life, ...], data.get("lives"), "lives")
         rows = data["planners"]
         totals = {str(line["planner"]): int(line["total"]) for line in rows if not line.get("skipped")}
-    except (SchemaError, KeyError, TypeError, ValueError) as error:
+    except (SchemaError, KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise AdrenoSimError(f"{where}: not a footprint: {error}") from None
     return OldFootprint(where, lives, totals)
 

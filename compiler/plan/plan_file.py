@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ...base.bounded_read import read_json
 from ...base.errors import AdrenoSimError
 from ...base.output_file import write_text
 from ..artifact.memory_plan import MemoryPlan, PlannedTensor
@@ -42,10 +43,10 @@ def read_plan(path: str | os.PathLike[str]) -> MemoryPlan:
 def read_object(path: str | os.PathLike[str]) -> dict[str, Any]:
     """The JSON object in a file. Raises AdrenoSimError where there is none."""
     try:
-        data = json.loads(Path(path).read_text(encoding="utf-8"))
+        data = read_json(Path(path))
     except OSError as error:
         raise AdrenoSimError(f"cannot read {path}: {error.strerror or error}") from None
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise AdrenoSimError(f"{path}: not valid JSON: {error}") from None
     if not isinstance(data, dict):
         raise AdrenoSimError(f"{path}: expected a JSON object, found {type(data).__name__}")

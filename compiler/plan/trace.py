@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
+from ...base.bounded_read import DATA_LIMIT, parse_json, read_text
 from ...base.errors import AdrenoSimError
 from ...base.json_io import write_json
 from ...base.output_file import write_text
@@ -28,8 +28,7 @@ def read(path: str | Path) -> Problem:
     if path.suffix.lower() not in readers:
         raise AdrenoSimError(f"trace {path}: expected a file ending in .csv or .json")
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            items = readers[path.suffix.lower()](file, str(path))
+        items = readers[path.suffix.lower()](read_text(path, DATA_LIMIT).removeprefix("\ufeff"), str(path))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise AdrenoSimError(f"trace {path}: cannot be read: {error}") from None
     try:
@@ -52,8 +51,8 @@ def write(path: str | Path, problem: Problem) -> None:
     write_json(path, {"schema": SCHEMA, "name": problem.name, "items": encode(problem.items)})
 
 
-def _read_csv(file: TextIO, where: str) -> list[Item]:
-    lines = csv.reader(file)
+def _read_csv(text: str, where: str) -> list[Item]:
+    lines = csv.reader(io.StringIO(text, newline=""))
     fields = _fields(next(lines, []), where)
     return [_row(fields, row, f"{where}:{lines.line_num}") for row in lines if row]
 
@@ -85,10 +84,10 @@ def _row(fields: list[str], row: list[str], where: str) -> Item:
         raise AdrenoSimError(f"trace {where}: {error}") from None
 
 
-def _read_json(file: TextIO, where: str) -> list[Item]:
+def _read_json(text: str, where: str) -> list[Item]:
     try:
-        data = json.load(file)
-    except (ValueError, RecursionError) as error:
+        data = parse_json(text)
+    except ValueError as error:
         raise AdrenoSimError(f"trace {where}: not valid JSON: {error}") from None
     if not isinstance(data, Mapping) or data.get("schema") != SCHEMA:
         raise AdrenoSimError(f"trace {where}: expected an object with schema {SCHEMA!r}")

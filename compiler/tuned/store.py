@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ...base import json_io, output_file
+from ...base.bounded_read import parse_json, read_json, read_text
 from ...base.errors import AdrenoSimError
 from .metaschedule import meta_schedule
 from .variants import KEY
@@ -27,6 +28,9 @@ NEVER = 1e10
 """Seconds recorded for a rejected candidate: MetaSchedule's databases have no other way to say it."""
 
 ENDED = "rejected by a run that was ended before it wrote the reason"
+
+JOURNAL_LIMIT = 1 << 30
+"""Bytes of the journal: some hundreds a candidate."""
 
 Line = dict[str, Any]
 
@@ -128,7 +132,7 @@ class TuningStore:
                 raise AdrenoSimError(f"{self.path} holds {others[0]} and is no tuning folder: give a new or empty one")
             json_io.write_json(file, {"schema": SCHEMA, **json_io.plain_json(wanted)})
         try:
-            found = json.loads(file.read_text(encoding="utf-8"))
+            found = read_json(file)
         except (OSError, ValueError) as error:
             self.close()
             raise AdrenoSimError(f"{self.path} is no tuning folder ({SETTINGS}: {error}); adreno-sim tune makes one") from error
@@ -159,13 +163,14 @@ class TuningStore:
     def _read(self) -> list[Line]:
         file = self.path / TRIALS
         try:
-            texts = file.read_text(encoding="utf-8").splitlines()
-        except OSError as error:
-            raise AdrenoSimError(f"{self.path}: cannot read {TRIALS}: {error.strerror or error}") from error
+            texts = read_text(file, JOURNAL_LIMIT).splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise AdrenoSimError(f"{self.path}: cannot read {TRIALS}: {reason}") from error
         lines = []
         for number, text in enumerate(texts, 1):
             try:
-                lines.append(json.loads(text))
+                lines.append(_line(parse_json(text)))
             except ValueError as error:
                 raise AdrenoSimError(f"{file}:{number}: damaged: {error}") from error
         return lines
@@ -197,6 +202,13 @@ def decisions_of(trace: Any) -> list[str]:
 def key_of(trace: Any) -> tuple[str, ...]:
     """The key of a candidate among those of its task."""
     return (variant_of(trace), *decisions_of(trace))
+
+
+def _line(value: Any) -> Line:
+    """A value as a line of the journal. Raises ValueError where it is none."""
+    if not isinstance(value, dict) or not all(isinstance(value.get(key), str) for key in ("task", "kind")):
+        raise ValueError("expected an object with task and kind")
+    return value
 
 
 def _text(line: Line) -> str:

@@ -357,7 +357,7 @@ def test_structs_and_vectors_by_value(launch, tmp_path):
         (("kind = \"scalar\"\nvalue = [1, 2, 3]\n", "kind = \"scalar\"\nvalue = [1, 2]\n"), "3 (v): value: expected 3 numbers"),
         (("global_size", "kernel = \"other\"\nglobal_size"), "kernel: got 'other': the kernels of "),
         (("[[argument]]\nkind = \"scalar\"\nvalue = [1, 2, 3]\n", ""), "kernel k takes 3 arguments (x, s, v), 2 given"),
-        (("count = 1\n", "count = 1\nname = \"y\"\n"), "[[argument]] 1: name: kernel k calls this argument x, got y"),
+        (("count = 1\n", "count = 1\nname = \"y\"\n"), "[[argument]] 1: name: kernel k calls this argument x, got 'y'"),
         (("data = [10]", "data = [10, 11]"), "[[output]] 1: data: expected 1 values, got 2"),
     ],
 )  # fmt: skip
