@@ -51,11 +51,12 @@ def add_option(parser: argparse.ArgumentParser) -> None:
 @contextmanager
 def cache_option(args: argparse.Namespace) -> Iterator[None]:
     """Context in which --no-cache turns the disk cache off, also for processes started in it."""
+    from ..base import disk_cache
+
+    disk_cache.limit()  # refused here, and not by the first entry that is written
     if not getattr(args, "no_cache", False):
         yield
         return
-    from ..base import disk_cache
-
     with disk_cache.cache_off():
         yield
 

@@ -41,24 +41,24 @@ def add(commands: Any) -> None:
 def _doctor(args: argparse.Namespace) -> int:
     from ..backends.open import open_device
     from ..base.errors import AdrenoSimError
+    from ..compiler.doctor.defects import DEFECTS
     from ..compiler.tvm_bridge.versions import import_tvm
     from ..render.doctor import text
-
-    import_tvm()  # says first what is wrong with the installation
-    from ..compiler.doctor.defects import DEFECTS
-    from ..compiler.doctor.examine import examine
 
     known = [defect.name for defect in DEFECTS]
     only = tuple(name for name in args.only.split(",") if name)
     for name in only:
         if name not in known:
             raise AdrenoSimError(f"defect {name!r}: expected one of {', '.join(known)}")
+    device = open_device(args.device)
+    import_tvm()  # says what is wrong with the installation before anything of it is used
+    from ..compiler.doctor.examine import examine
 
     def step(name: str) -> None:
         if sys.stderr.isatty():
             print(f"\r\033[K{name}", end="", file=sys.stderr, flush=True)
 
-    found = examine(open_device(args.device), step, only)
+    found = examine(device, step, only)
     step("")
     write_data(args, found.as_json)
     text.show(found, report_stream(args))

@@ -78,7 +78,7 @@ def _layout(args: argparse.Namespace) -> int:
 
     spec = image_spec(args.kind, args.size, args.order, args.type, args.row_pitch)
     profile = load_profile(args.profile)
-    coordinates = [_coordinate(args.kind, text) for text in args.at]
+    coordinates = [_coordinate(spec, text) for text in args.at]
     shown = layout_text.LayoutReport.of(spec, profile, args.rule, coordinates, args.byte)
     if args.json != "-":
         layout_text.show(shown, sys.stdout)
@@ -89,9 +89,11 @@ def _layout(args: argparse.Namespace) -> int:
     return 0
 
 
-def _coordinate(kind: str, text: str) -> tuple[int, int, int]:
-    """x, y and layer, zero where the kind has none."""
-    axes = _AXES[kind]
+def _coordinate(spec: ImageSpec, text: str) -> tuple[int, int, int]:
+    """x, y and layer, zero where the kind has none. Raises AdrenoSimError for a texel that is not in the image."""
+    from ..base.errors import AdrenoSimError
+
+    axes = _AXES[spec.kind]
     given = dict(
         zip(
             axes,
@@ -101,4 +103,9 @@ def _coordinate(kind: str, text: str) -> tuple[int, int, int]:
             strict=True,
         )
     )
-    return given["width"], given.get("height", 0), given.get("depth_or_layers", 0)
+    extents = (spec.width, spec.height, spec.depth_or_layers)
+    found = given["width"], given.get("height", 0), given.get("depth_or_layers", 0)
+    if not all(0 <= at < extent for at, extent in zip(found, extents, strict=True)):
+        last = ",".join(str(getattr(spec, axis) - 1) for axis in axes)
+        raise AdrenoSimError(f"--at {text}: outside the image, whose texels are {','.join('0' for _ in axes)} to {last}")
+    return found

@@ -16,6 +16,7 @@ from ..base import isolation
 from ..base.version import __version__
 from . import bundle, cache, check, devices, doctor, footprint, kernel, layout, options, precision, reproduce, scopes, sweep, tune
 from .output import refuse_outputs
+from .streams import drop_output, open_closed_streams
 
 EXIT_USAGE, EXIT_UNSUPPORTED, EXIT_INTERNAL, EXIT_INTERRUPTED = 2, 3, 4, 130
 
@@ -32,6 +33,7 @@ class _Parser(argparse.ArgumentParser):
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code. Errors of the user's are one line on stderr, without a traceback."""
+    open_closed_streams()
     try:
         args = _parser().parse_args(argv)
         args.argv = list(sys.argv[1:] if argv is None else argv)
@@ -42,11 +44,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         refuse_outputs(args)
         with cache.cache_option(args):
-            return int(args.run(args))
+            code = int(args.run(args))
+        sys.stdout.flush()
+        return code
     except KeyboardInterrupt:
         return _complain("interrupted", EXIT_INTERRUPTED)
     except BrokenPipeError:  # the reader of our output went away
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        drop_output()
         return EXIT_USAGE
     except Exception as error:
         from ..base.errors import AdrenoSimError, OptionError
@@ -57,6 +61,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             return _complain(str(error), error.exit_code)
         if os.environ.get(TRACEBACK):
             raise
+        if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+            drop_output()
+            return _complain(f"cannot write: {error.strerror}", EXIT_USAGE)
         if isinstance(error, OSError) and error.filename is not None and error.errno == errno.ENAMETOOLONG:
             return _complain(f"{str(error.filename)[:60]}...: {error.strerror}", EXIT_USAGE)
         if isinstance(error, MemoryError):

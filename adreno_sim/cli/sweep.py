@@ -128,7 +128,8 @@ def _refuse(args: argparse.Namespace, devices: Iterable[str]) -> None:
         options.refuse(args, COMPILE, f"{model} is compiled already; sweep bundles apart from models")
     if len(bundles) == len(args.models):
         options.refuse(args, ("--targets",), "every model is a bundle, compiled already")
-    CompileOptions.of(options.given_options(args, *COMPILE), None)
+    for target in _split(args.targets) or [""]:
+        CompileOptions.of({**options.given_options(args, *COMPILE), "target": target or None}, None)
     for device in devices if args.checks not in (None, "off") else ():
         if device.partition(":")[0] == "cl":
             raise OptionError("checks", f"{args.checks}: {device} is a real device, which does not look at accesses")

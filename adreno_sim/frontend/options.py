@@ -56,7 +56,7 @@ def parse_options(text: str, extensions: Collection[str] | None = None) -> Build
     """
     arguments: list[str] = []
     standard: int | None = None
-    words = iter(_split(text))
+    words = iter(split_options(text))
     for word in words:
         if word[:2] in _WITH_VALUE:
             arguments.append(word[:2] + _take_value(word, words))
@@ -76,11 +76,12 @@ def parse_options(text: str, extensions: Collection[str] | None = None) -> Build
 
 def include_folders(text: str) -> tuple[str, ...]:
     """Returns the folders of -I in an options string, which may hold options of another driver."""
-    words = iter(_split(text))
+    words = iter(split_options(text))
     return tuple(_take_value(word, words) for word in words if word.startswith("-I"))
 
 
-def _split(text: str) -> list[str]:
+def split_options(text: str) -> list[str]:
+    """The words of an options string, quotes read as a shell does. Raises DeviceError CL_INVALID_BUILD_OPTIONS."""
     if "\0" in text:
         raise _invalid("a NUL character in the options")
     try:

@@ -24,7 +24,7 @@ from ...results.merge import FindingList
 from ...results.model import EXIT_USAGE, InputReport, Report
 from ..artifact.memory_plan import MemoryPlan
 from ..artifact.model import CompiledModel, is_compiled
-from ..plan.apply import replan
+from ..plan.apply import replan, require_plan
 from ..plan.audit import audit
 from ..plan.rules import DeviceRules
 from ..run.observer import Observer, Observers
@@ -75,6 +75,8 @@ def check(
         raise OptionError("save", f"{wanted.save}: {wrong}")
     if wanted.reproduce_kernel and wanted.reproduce is None:
         raise OptionError("reproduce_kernel", "names the kernel to reproduce, and nothing is to be reproduced (reproduce)")
+    if wanted.plan is not None:
+        require_plan(wanted.plan)
     announce_devices(text for text in (device, wanted.compare_with) if isinstance(text, str))
     asked = {"checks": checks, "seed": options.get("seed")}
     asked = {name: value for name, value in asked.items() if value is not None}
@@ -116,6 +118,7 @@ class _Run:
     def run(self, source: Source, inputs: Inputs | None) -> Report:
         entries = find_config(Path.cwd()) if self.options.allow is None else self.options.allow
         self.reproducer = self._reproducer()
+        second = None if self.options.compare_with is None else open_device(self.options.compare_with, **self.asked)
         ready = prepare(source, inputs, self.options, self.device.info, self._stage, self._settle)
         self.unchecked += ready.unchecked
         report = self._report(ready)
@@ -124,8 +127,8 @@ class _Run:
         if wanted and wanted not in ready.compiled.kernels:
             names = ", ".join(ready.compiled.kernels) or "none"
             raise OptionError("reproduce_kernel", f"{wanted}: the model has no such kernel; there are: {names}")
-        if self.options.compare_with is not None:
-            self.peer = Peer(ready.compiled, open_device(self.options.compare_with, **self.asked))
+        if second is not None:
+            self.peer = Peer(ready.compiled, second)
             report.compared_with = self.peer.device.info.name
         twin = None if ready.kernels is None else WideTwin(ready.compiled, ready.kernels)
         real = self.device.info.profile is None

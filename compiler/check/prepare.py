@@ -21,7 +21,7 @@ from ...results.expected import Expected
 from ...results.model import BufferTensor, ScopeSummary
 from ..artifact.model import CompiledModel, as_compiled
 from ..compile import extract_model, lower_model, read_model
-from ..importers.inputs import Arrays, check_inputs, make_inputs
+from ..importers.inputs import Arrays, check_inputs, make_inputs, require_file
 from ..importers.load import Model, ModelInput
 from ..lower.compile_options import CompileOptions
 from .golden import Golden, LiveGolden, References, StoredGolden
@@ -107,6 +107,7 @@ def prepare(
     source: Source, inputs: Inputs | None, options: CompileOptions, device: DeviceInfo, stage: Stage, apply_plan: ApplyPlan
 ) -> PreparedRun:
     """Import, compile for a device like this one, place the tensors, choose inputs, run the references. Errors as `check`."""
+    require_file(inputs)
     bundle = as_compiled(source)
     if bundle is not None:
         return _prepare_bundle(apply_plan(bundle), inputs, options)

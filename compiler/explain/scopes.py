@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..importers.load import load_model
+from ..lower.compile_options import CompileOptions
 from ..lower.pipeline import select_fixes
 from ..lower.targets import make_target
 from ..scopes.decide import Decision, decide
@@ -116,6 +117,7 @@ def scope_stages(
 
     limits: of the device, so that no texture is chosen that it cannot hold. Raises AdrenoSimError, UnsupportedError.
     """
+    CompileOptions.of({"target": target, "pipeline": pipeline}, None)
     model = load_model(source, shapes)
     made = make_target(target, limits)
     staged = run_stages(model.module, made, select_fixes(pipeline, ()), rule)

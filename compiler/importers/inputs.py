@@ -37,8 +37,7 @@ def make_inputs(
     if path is None:
         return seeded_inputs(model, seed, shapes)
     file = Path(path)
-    if not file.is_file():
-        raise AdrenoSimError(f"input {file}: no such file")
+    require_file(file)
     if file.suffix == ".npz":
         return check_inputs(model, _read_arrays(file, model))
     if len(model.inputs) != 1:
@@ -46,6 +45,12 @@ def make_inputs(
         raise AdrenoSimError(f"input {file}: the model has inputs {names}; give a .npz with an array for each")
     only = model.inputs[0]
     return check_inputs(model, {only.name: _read_array(file) if file.suffix == ".npy" else read_picture(file, only)})
+
+
+def require_file(path: object) -> None:
+    """Raise AdrenoSimError where inputs are the path of a file that is not there; arrays are left to `check_inputs`."""
+    if isinstance(path, (str, os.PathLike)) and not Path(path).is_file():
+        raise AdrenoSimError(f"input {os.fspath(path)}: {'is a folder' if Path(path).is_dir() else 'no such file'}")
 
 
 def seeded_inputs(model: Model, seed: int = 0, shapes: Mapping[str, Sequence[int]] | None = None) -> Arrays:

@@ -81,9 +81,15 @@ def load_model(source: Source, shapes: Shapes | None = None, seed: int = 0) -> M
     return from_module(source, "module", shapes)
 
 
+def require_model(source: object) -> None:
+    """Raise AdrenoSimError where a model is the path of a file that is not there. Imports no TVM."""
+    if isinstance(source, (str, os.PathLike)) and not Path(source).is_file():
+        what = "is a folder" if Path(source).is_dir() else "no such file"
+        raise AdrenoSimError(f"{os.fspath(source)}: {what}; expected a .onnx, .pt2 or .py model")
+
+
 def _load_file(path: Path, shapes: Shapes | None, seed: int) -> Model:
-    if not path.is_file():
-        raise AdrenoSimError(f"{path}: {'is a folder' if path.is_dir() else 'no such file'}; expected a .onnx, .pt2 or .py model")
+    require_model(path)
     if path.suffix == ".onnx":
         from .onnx import import_onnx, read_onnx
 

@@ -12,6 +12,8 @@ from ...mlops.policy import OffloadPolicy
 from ...profiles.ml import MLCapabilities
 from ...profiles.profile import default_capabilities
 from ..artifact.model import is_compiled
+from ..passes.registry import require_fixes
+from .targets import shorthand
 
 if TYPE_CHECKING:
     from tvm.target import Target
@@ -69,11 +71,20 @@ class CompileOptions:
         for name in OFFLOADING if "clml" not in str(options.target) else ():
             if name in given:
                 raise OptionError(name, f"is for OpenCL ML: target clml or clml-texture, not {options.target}")
-        if options.accumulate != "float32" and options.dtype == "float32":
+        if "accumulate" in given and options.dtype == "float32":
             raise OptionError(
                 "accumulate", f"{options.accumulate}: is for dtype float16; of a model as it is, sums are as it says"
             )
+        options.require_known()
         return options
+
+    def require_known(self) -> None:
+        """Raise AdrenoSimError for a name that means nothing, or a folder that is not there; imports no TVM for it."""
+        if isinstance(self.target, str):
+            shorthand(self.target)
+        require_fixes(self.pipeline, self.without_fix)
+        if self.tuned is not None and not os.path.isdir(self.tuned):
+            raise AdrenoSimError(f"{os.fspath(self.tuned)} is no tuning folder (it does not exist); adreno-sim tune makes one")
 
     def policy(self, ml: MLCapabilities | None) -> OffloadPolicy:
         """What of the model goes to OpenCL ML on a device, with target clml. ml: of the device; None = of the default one."""

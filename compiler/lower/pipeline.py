@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from ...base.errors import AdrenoSimError, OptionError, UncompiledError
+from ...base.errors import AdrenoSimError, UncompiledError
 from ...mlops.policy import OffloadPolicy
 from ...profiles.profile import default_capabilities
 from ..artifact.model import OffloadDecision
@@ -20,7 +20,7 @@ from ..layers.layout_config import LayoutConfig, convert_layout
 from ..passes import private_function
 from ..passes.base import Fix
 from ..passes.fold_layouts import fold_layouts
-from ..passes.registry import choose
+from ..passes.registry import choose, require_fixes
 from ..plan.planning_pass import with_planner
 from ..tvm_bridge.pass_pipelines import Snapshot, clone, run_with_insertions, watching, with_own_constants
 from ..tvm_bridge.versions import import_tvm
@@ -143,13 +143,8 @@ def _refuse_calls(mod: IRModule, target: Target, fixes: Sequence[Fix]) -> None:
 
 def select_fixes(pipeline: str, without: Sequence[str]) -> tuple[Fix, ...]:
     """The fixes of a pipeline but those in `without`. AdrenoSimError for an unknown pipeline or fix."""
-    if pipeline == "fixed":
-        return choose(without)
-    if pipeline != "stock":
-        raise AdrenoSimError(f"pipeline {pipeline!r}: expected 'fixed' or 'stock'")
-    if without:
-        raise OptionError("without_fix", f"{', '.join(without)}: the stock pipeline has no fixes to leave out")
-    return ()
+    require_fixes(pipeline, without)
+    return choose(without) if pipeline == "fixed" else ()
 
 
 def reason(error: Exception) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...base.errors import AdrenoSimError
+from ...base.errors import AdrenoSimError, OptionError
 from ..tvm_bridge.versions import tvm_series
 from . import (
     constant_rank,
@@ -46,10 +46,19 @@ FIXES: tuple[Fix, ...] = (
 )
 
 
-def choose(without: Sequence[str] = ()) -> tuple[Fix, ...]:
-    """The fixes for the installed TVM without those named in `without`. Raises AdrenoSimError for a name that is no fix."""
+def require_fixes(pipeline: str, without: Sequence[str]) -> None:
+    """Raise AdrenoSimError for an unknown pipeline, or a name in `without` that is no fix of it. Imports no TVM."""
+    if pipeline not in ("fixed", "stock"):
+        raise AdrenoSimError(f"pipeline {pipeline!r}: expected 'fixed' or 'stock'")
+    if pipeline == "stock" and without:
+        raise OptionError("without_fix", f"{', '.join(without)}: the stock pipeline has no fixes to leave out")
     names = [fix.name for fix in FIXES]
     for name in without:
         if name not in names:
             raise AdrenoSimError(f"fix {name!r}: expected one of {', '.join(names)}")
+
+
+def choose(without: Sequence[str] = ()) -> tuple[Fix, ...]:
+    """The fixes for the installed TVM without those named in `without`. Raises AdrenoSimError for a name that is no fix."""
+    require_fixes("fixed", without)
     return tuple(fix for fix in FIXES if fix.name not in without and tvm_series() in fix.versions)

@@ -9,6 +9,7 @@ from ..artifact.memory_plan import MemoryPlan
 from ..artifact.model import ENTRY, CompiledModel
 from ..artifact.vm_function import AllocStorage, AllocTensor, Block, Instruction, Kill, ShapeLiteral
 from ..artifact.vm_registers import change_blocks, find_registers, walk
+from . import planners
 from .allocation import Allocation
 from .audit import audit
 from .extract import extract_plan
@@ -28,6 +29,14 @@ def replan(model: CompiledModel, planner: str, rules: DeviceRules) -> CompiledMo
     problem = rules.problem(_static_plan(model, planner))
     allocation = _from_file(planner, problem) if planner.endswith(".json") else run_planner(planner, problem)
     return apply(model, allocation, rules)
+
+
+def require_plan(planner: str) -> None:
+    """Raise as `replan` does for an unknown planner, or a plan file that cannot be read, before there is a model."""
+    if planner.endswith(".json"):
+        read_plan(planner)
+    else:
+        planners.require(planner)
 
 
 def _from_file(path: str, problem: Problem) -> Allocation:

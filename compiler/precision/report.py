@@ -13,7 +13,8 @@ from ...golden.truth.units import Units
 from ...golden.truth.value import Unmodelled
 from ...results.comparison import compare, why_uninformative
 from ...results.expected import Expected
-from ..importers.load import Model, load_model
+from ..importers.inputs import require_file
+from ..importers.load import Model, load_model, require_model
 from ..layers.numbering import full_names
 from ..layers.recast import numeric, recast
 from .local_error import LayerError, local_errors, relative_error
@@ -84,11 +85,13 @@ def precision(
 
     if not 0 < bound < float("inf"):
         raise AdrenoSimError(f"bound {bound}: expected a positive number, as 0.01")
-    names, dtype, out_dtype = full_names(ops), numeric(dtype), numeric(out_dtype)
+    options = CompileOptions.of({"target": target, "seed": seed, "shapes": shapes}, None)
+    require_model(source)
+    require_file(inputs)
+    dtype, out_dtype = numeric(dtype), numeric(out_dtype)
+    names = full_names(ops)
     model = load_model(source, shapes or None, seed)
-    arrays, origin, expected = choose_inputs(
-        model, inputs, CompileOptions(seed=seed, shapes=shapes or {}), ModelReference(model.module)
-    )
+    arrays, origin, expected = choose_inputs(model, inputs, options, ModelReference(model.module))
     reasons = [reason for output in expected if (reason := why_uninformative(output))]
     if reasons:
         raise AdrenoSimError(

@@ -16,7 +16,8 @@ from ...backends.open import announce_devices, open_device
 from ...base.errors import AdrenoSimError, OptionError, UnsupportedError
 from ...device.protocol import Device
 from ...results import encode
-from ..importers.load import load_model
+from ..importers.load import load_model, require_model
+from ..lower.compile_options import CompileOptions
 from ..lower.pipeline import PipelineName, select_fixes
 from ..lower.targets import make_target
 from ..tuned.metaschedule import derive, meta_schedule, quiet_logger, without_tensor_intrinsics
@@ -69,6 +70,8 @@ def tune(
     """
     if trials < 1:
         raise AdrenoSimError(f"trials {trials}: expected 1 or more")
+    CompileOptions.of({"target": target, "pipeline": pipeline, "without_fix": without_fix}, None)
+    require_model(source)
     announce_devices(text for text in (device, check_on) if isinstance(text, str))
     checker, timer = _devices(device, check_on)
     model = load_model(source, shapes or None, seed)

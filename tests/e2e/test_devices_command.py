@@ -57,11 +57,11 @@ def test_the_list_as_json(capsys):
 
 def test_the_layout_of_an_image(capsys, tmp_path: Path):
     picture = tmp_path / "layout.svg"
-    words = ("image2d_array", "28x40x9", "--type", "HALF_FLOAT", "--at", "27,39,8", "--at", "28,0,0", "--byte", "4096")
+    words = ("image2d_array", "28x40x9", "--type", "HALF_FLOAT", "--at", "27,39,8", "--at", "0,0,0", "--byte", "4096")
     code, out, _ = run(capsys, "layout", *words, "--byte", "230", "--svg", str(picture))
     assert code == 0 and "* bytes     row pitch 256 B, slice pitch 10240 B, 92160 B of which 11520 B (12.5 %) padding" in out
     assert out.splitlines()[-4:] == [
-        "texel (27, 39, 8): byte 92120", "texel (28, 0, 0): outside the image", "byte 4096: texel (0, 16, 0)",
+        "texel (27, 39, 8): byte 92120", "texel (0, 0, 0): byte 0", "byte 4096: texel (0, 16, 0)",
         "byte 230: padding",
     ]  # fmt: skip
     xml.etree.ElementTree.parse(picture)

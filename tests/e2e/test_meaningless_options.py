@@ -136,11 +136,22 @@ def test_what_is_given_is_passed_on():
     from adreno_sim.cli.main import _parser
 
     args = _parser().parse_args(
-        ["check", "m.onnx", "--shape", "x=1x2", "--without-fix", "a,b", "--without-fix", "c", "--seed", "0"]
+        [
+            "check",
+            "m.onnx",
+            "--shape",
+            "x=1x2",
+            "--without-fix",
+            "texture-store,texel-race",
+            "--without-fix",
+            "unbound-block",
+            "--seed",
+            "0",
+        ]
     )
     found = cli_options.given_options(args, *cli_options.COMPILE, "--shape", "--seed")
-    assert found == {"shapes": {"x": (1, 2)}, "without_fix": ("a", "b", "c"), "seed": 0}
+    assert found == {"shapes": {"x": (1, 2)}, "without_fix": ("texture-store", "texel-race", "unbound-block"), "seed": 0}
     assert CompileOptions.of(found, "m.onnx").target == "texture"
     assert cli_options.arguments(args, "--without-fix", "--seed", "--dtype") == [
-        "--without-fix", "a,b", "--without-fix", "c", "--seed", "0",
+        "--without-fix", "texture-store,texel-race", "--without-fix", "unbound-block", "--seed", "0",
     ]  # fmt: skip

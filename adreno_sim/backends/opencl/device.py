@@ -13,6 +13,7 @@ import pyopencl._cl as raw
 from ...base.errors import DeviceError, UnsupportedError, ViewTooLargeError  # fmt: skip
 from ...base.run_options import RunOptions
 from ...base.specs import Argument, BufferSpec, ImageSpec, Storage, View, ViewSpec
+from ...device.launch_sizes import require_launch
 from ...device.protocol import Kernel, LaunchResult, MLProgram, PoolStats, Watch
 from ...findings import Finding, Kind
 from ...image import Layout, format_of, layout_under
@@ -168,6 +169,7 @@ class OpenCLDevice:
     ) -> LaunchResult:
         if not isinstance(kernel, programs.OpenCLKernel):
             raise DeviceError("CL_INVALID_KERNEL", f"{kernel!r} was not built by this device")
+        require_launch(kernel.name, global_size, local_size, args)
         bound = programs.bind(self.context, kernel, args)
         self._check_sizes(kernel.name, global_size, local_size)
         with device_errors(f"launch of {kernel.name} {tuple(global_size)} / {tuple(local_size) if local_size else None}"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ import pyopencl as cl
 from ...base.errors import BuildError, DeviceError
 from ...base.specs import Argument, BufferSpec, Local, Sampler
 from ...device.protocol import KernelParam
+from ...frontend.options import split_options
 from . import signature
 from .errors import code_name, device_errors
 from .memory import OpenCLView
@@ -65,21 +67,35 @@ class OpenCLProgram:
 
 def build(context: cl.Context, source: str, options: str) -> OpenCLProgram:
     """Compile `source`. Raises BuildError with the driver's log."""
+    words = [_quoted(word) for word in split_options(options)]
     program = cl.Program(context, source)
+    os.environ.setdefault("PYOPENCL_CACHE_FAILURE_FATAL", "1")  # without it, pyopencl hides the driver's error behind its own
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", cl.CompilerWarning)
-            program.build([*options.split(), "-cl-kernel-arg-info"], cache_dir=None)
-    except cl.RuntimeError as error:
-        raise BuildError(f"{code_name(error)}: the program does not compile\n{_log(program, context, error)}") from error
+            program.build([*words, "-cl-kernel-arg-info"], cache_dir=None)
+    except cl.Error as error:
+        log = _log(program, context, error)
+        if code_name(error) == "CL_BUILD_PROGRAM_FAILURE":
+            raise BuildError(f"{code_name(error)}: the program does not compile\n{log}") from error
+        raise DeviceError(code_name(error), f"build with options {options!r}: {' '.join(log.split())}") from error
     with device_errors("the kernels of a program"):
         return OpenCLProgram(program, source)
+
+
+def _quoted(word: str) -> str:
+    """A word of the options as drivers read it: they know double quotes alone."""
+    if not word or any(char.isspace() or char in "\"'" for char in word):
+        return '"' + word.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    return word
 
 
 def _log(program: cl.Program, context: cl.Context, error: cl.Error) -> str:
     """The driver's build log, else the part of pyopencl's error that quotes it."""
     try:
-        log = str(program.get_build_info(context.devices[0], cl.program_build_info.LOG)).strip()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # of a cache that the program will not use any more
+            log = str(program.get_build_info(context.devices[0], cl.program_build_info.LOG)).strip()
     except cl.Error:
         log = ""
     return log or str(error).partition("\n\n")[2].partition("\n(options:")[0].strip() or str(error)

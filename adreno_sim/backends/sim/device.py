@@ -14,6 +14,7 @@ from ...base.run_options import RunOptions
 from ...base.specs import Argument, BufferSpec, ImageSpec, View, ViewSpec
 from ...base.specs import Storage as AnyStorage
 from ...device.inspection import LaunchProofs
+from ...device.launch_sizes import require_launch
 from ...device.protocol import DeviceInfo, Kernel, LaunchResult, PoolStats, StoreEvent, Watch
 from ...engine.abi.launch_facts import facts_of
 from ...engine.abi.specialization import Specialization, bounds_of_grid
@@ -228,10 +229,14 @@ class SimDevice:
         args: Sequence[Argument],
     ) -> LaunchConfig:
         """Returns the cached configuration of a launch, and checks that its views are live. Raises as `launch` does."""
-        signature = launch_signature(args)
+        try:
+            signature = launch_signature(args)
+            sizes = tuple(global_size), None if local_size is None else tuple(local_size)
+        except TypeError:
+            require_launch(kernel.name, global_size, local_size, args)
+            raise
         if signature is None:
             return self._make_config(kernel, global_size, local_size, args)
-        sizes = tuple(global_size), None if local_size is None else tuple(local_size)
         config = self._configs.get(
             kernel.function,
             kernel.non_uniform,
@@ -253,6 +258,7 @@ class SimDevice:
         args: Sequence[Argument],
     ) -> LaunchConfig:
         """Checks everything as clSetKernelArg and clEnqueueNDRangeKernel do, and returns the configuration."""
+        require_launch(kernel.name, global_size, local_size, args)
         checked = check_arguments(kernel, args, self)
         total, group = limits.work_size(kernel, global_size, local_size, self.profile)
         limits.check_resources(kernel, checked, self.profile)
@@ -356,7 +362,8 @@ class SimDevice:
 
     def _own_kernel(self, kernel: Kernel) -> SimKernel:
         if not isinstance(kernel, SimKernel) or kernel.device is not self:
-            raise DeviceError("CL_INVALID_KERNEL", f"kernel {kernel.name} was built by another device")
+            what = f"kernel {kernel.name} was built by another device" if hasattr(kernel, "name") else f"{kernel!r} is no kernel"
+            raise DeviceError("CL_INVALID_KERNEL", what)
         return kernel
 
     def _live(self, storage: object) -> Storage:

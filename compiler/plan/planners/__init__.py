@@ -5,9 +5,10 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from ....base.errors import AdrenoSimError
+from ....base.errors import AdrenoSimError, UnsupportedError
 
 if TYPE_CHECKING:
     from ..allocation import Allocation
@@ -46,14 +47,21 @@ def names() -> list[str]:
     return list(PLANNERS)
 
 
-def find(name: str) -> Callable[..., Allocation]:
-    """The planner called `name`. Raises AdrenoSimError naming those there are."""
-    import importlib
-
+def require(name: str) -> None:
+    """Raise AdrenoSimError for a name that is no planner's, UnsupportedError for one whose solver is not installed."""
     if name not in PLANNERS:
         close = difflib.get_close_matches(name, PLANNERS, n=2)
         hint = f" (did you mean {' or '.join(close)}?)" if close else ""
         raise AdrenoSimError(f"planner {name!r} does not exist{hint}; there are: {', '.join(PLANNERS)}")
+    if name == "optimal" and find_spec("ortools") is None:
+        raise UnsupportedError("planner optimal: needs OR-tools; install it with: pip install 'adreno-sim[solver]'")
+
+
+def find(name: str) -> Callable[..., Allocation]:
+    """The planner called `name`. Errors as `require`."""
+    import importlib
+
+    require(name)
     entry = PLANNERS[name]
     planner: Callable[..., Allocation] = getattr(importlib.import_module(f".{entry.module}", __name__), entry.function)
     return planner
