@@ -83,7 +83,7 @@ def find_obstacle(path: str | os.PathLike[str]) -> str:
     if exists and _is_written_through(target):
         return ""
     if not target.parent.is_dir() or not os.access(target.parent, os.W_OK):
-        return f"folder {target.parent} does not exist or is not writable"
+        return f"folder {target.parent if os.path.islink(path) else Path(path).parent} does not exist or is not writable"
     return ""
 
 

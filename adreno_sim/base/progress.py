@@ -65,9 +65,16 @@ def _bar(file: IO[str]) -> Iterator[Progress]:
         yield Progress()
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, Task, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as RichProgress
+    from rich.text import Text
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    class CountColumn(MofNCompleteColumn):
+        """Nothing in a stage of which nobody knows how many steps it has."""
+
+        def render(self, task: Task) -> Text:
+            return Text() if task.total is None else super().render(task)
+
+    columns = (TextColumn("{task.description}"), BarColumn(), CountColumn(), TimeElapsedColumn())
     with RichProgress(*columns, console=Console(file=file), transient=True) as bar:
         yield _Bar(bar, bar.add_task("", total=None))

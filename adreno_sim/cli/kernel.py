@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import cache
-from .output import add_outputs, declare, refuse_overwriting, report_stream, write_data, write_outputs
+from .output import add_outputs, declare, refuse_overwriting, report_stream, write_build_error, write_data, write_outputs
 
 if TYPE_CHECKING:
     from ..device.inspection import Inside
@@ -75,6 +75,7 @@ def add(commands: Any) -> None:
 
 def _kernel(args: argparse.Namespace) -> int:
     from ..base.allow import find_config
+    from ..base.errors import BuildError
     from ..launch_spec.read import read_launch
     from ..launch_spec.run import run_launch
 
@@ -94,6 +95,9 @@ def _kernel(args: argparse.Namespace) -> int:
             explain=args.explain,
             unsafe_includes=args.unsafe_includes,
         )
+    except BuildError as error:
+        write_build_error(args, error.diagnostics)
+        raise
     finally:  # what is known of a launch that is refused, too
         if inside is not None:
             from ..render.launch.inside import inside_text

@@ -100,6 +100,14 @@ def write_data(args: argparse.Namespace, encode: Callable[[], dict[str, Any]]) -
         write_json(args.json, plain_json(encode()))
 
 
+def write_build_error(args: argparse.Namespace, diagnostics: Iterable[object]) -> None:
+    """Write annotations of what a compiler says where --annotations asks for them."""
+    from ..render.report import annotations
+
+    for line in annotations.diagnostic_lines(diagnostics) if args.annotations else ():
+        print(line, file=report_stream(args))
+
+
 def write_outputs(args: argparse.Namespace, findings: Any, allowed: Any, sources: Any = None) -> None:
     """Write SARIF and annotations where the options ask for them. sources: see `sarif.to_sarif`."""
     from ..base import json_io

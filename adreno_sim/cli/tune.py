@@ -61,7 +61,7 @@ def _tune(args: argparse.Namespace) -> int:
     report = tune(
         args.model, args.db, trials=args.trials, device=args.device, check_on=args.check_on, only=only,
         **options.given_options(args, "--target", "--pipeline", "--without-fix", "--shape", "--seed"),
-        step=_print_trial if sys.stderr.isatty() else lambda _task, _trial: None,
+        step=_print_trial,
     )  # fmt: skip
     write_data(args, report.as_json)
     text.show(report, report_stream(args), args.all)
@@ -70,4 +70,8 @@ def _tune(args: argparse.Namespace) -> int:
 
 def _print_trial(task: Any, trial: Any) -> None:
     verdict = "ok" if trial.accepted else trial.reason
-    print(f"\r\033[K{task.name} {trial.number}: {trial.variant}: {verdict}"[:160], end="", file=sys.stderr, flush=True)
+    line = f"{task.name} {trial.number}: {trial.variant}: {verdict}"[:160]
+    if sys.stderr.isatty():
+        print(f"\r\033[K{line}", end="", file=sys.stderr, flush=True)
+    else:
+        print(line, file=sys.stderr, flush=True)

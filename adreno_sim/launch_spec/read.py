@@ -19,6 +19,7 @@ from ..image.formats import CHANNEL_TYPES, ORDERS
 from . import scalars
 from .data import DTYPES, read_data
 from .expected import ExpectedFinding, read_expected
+from .include_folders import add_launch_folders
 from .model import (
     SCHEMA,
     ArgumentSpec,
@@ -68,7 +69,7 @@ def _launch(table: Table, path: Path) -> LaunchSpec:
         file=path,
         source=None if source is None else path.parent / source,
         kernel=table.text("kernel", ""),
-        options=table.text("options", ""),
+        options=add_launch_folders(table.text("options", ""), path.parent),
         device=table.text("device", ""),
         run=_run(table.table("run")),
         global_size=table.wholes("global_size"),

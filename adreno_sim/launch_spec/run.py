@@ -26,6 +26,7 @@ from ..results.launch_report import LaunchOutput, LaunchReport
 from ..results.merge import FindingList
 from ..results.stores import describe_stores
 from .bind import BoundArguments, RejectedCall, as_rejected_call, check_names, elements
+from .build_errors import name_source
 from .expected import match
 from .model import BufferArgument, ImageArgument, LaunchSpec, OutputSpec
 
@@ -134,7 +135,8 @@ class _Run:
             report.unchecked.append("values: the launch file expects no output")
 
     def _kernel(self) -> Kernel:
-        program = self.device.build(self.text, self._options())
+        with name_source(self.path):
+            program = self.device.build(self.text, self._options())
         names = program.kernel_names()
         chosen = self.spec.kernel or (names[0] if len(names) == 1 else "")
         if chosen not in names:

@@ -9,9 +9,15 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from .markdown import cell
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.table import Table
 
 Row = TypeVar("Row")
+
+_ENDLESS = 10_000
+"""Columns: as wide as a table may want to be."""
+
+_INDENT = "  "
 
 
 @dataclass(frozen=True)
@@ -60,6 +66,63 @@ def make_table(columns: Sequence[Column[Row]], rows: Iterable[Row], pad_edge: bo
     for row in rows:
         table.add_row(*(show(column, row) for column in columns))
     return table
+
+
+def print_table(console: Console, columns: Sequence[Column[Row]], rows: Sequence[Row], pad_edge: bool = True) -> None:
+    """Print the table so that neither a figure nor a word is cut: words go on in the next line where that makes it fit, else
+    each row's first cell stands on a line of its own above the others."""
+    table = make_table(columns, rows, pad_edge)
+    natural = [max(map(len, texts)) for texts in _texts(columns, rows)]
+    spent = console.measure(table, options=console.options.update_width(_ENDLESS)).maximum - sum(natural)
+    least = [
+        max(len(word) for text in texts for word in text.split() or [""]) if column.breaks else width
+        for column, texts, width in zip(columns, _texts(columns, rows), natural, strict=True)
+    ]
+    left = console.width - spent - sum(least)
+    if left < 0:
+        _print_stacked(console, columns, rows)
+        return
+    for shown, width, most in zip(table.columns, least, natural, strict=True):
+        shown.width = width + min(left, most - width)
+        left -= shown.width - width
+    console.print(table)
+
+
+def _texts(columns: Sequence[Column[Row]], rows: Sequence[Row]) -> list[list[str]]:
+    """Every text of each column, its title first."""
+    return [[column.title, *map(column.show, rows)] for column in columns]
+
+
+def _print_stacked(console: Console, columns: Sequence[Column[Row]], rows: Sequence[Row]) -> None:
+    """First cells on lines of their own, figures under them side by side, then the other words."""
+    from rich.text import Text
+
+    first = columns[0]
+    figures = [column for column in columns[1:] if column.right or not column.breaks]
+    words = [column for column in columns[1:] if column not in figures]
+    widths = [max(map(len, texts)) for texts in _texts(figures, rows)]
+
+    def show(column: Column[Row], row: Row, text: str) -> Text:
+        return Text(text, style=column.style(row) if column.style else "")
+
+    def say_figures(cells: Sequence[Text]) -> None:
+        line = Text(_INDENT) + Text("  ").join(cells)
+        line.rstrip()
+        console.print(line, soft_wrap=True)
+
+    console.print(Text(first.title), soft_wrap=True)
+    say_figures([Text(_justify(column, column.title, width)) for column, width in zip(figures, widths, strict=True)])
+    for row in rows:
+        console.print(show(first, row, first.show(row)), soft_wrap=True)
+        say_figures([show(c, row, _justify(c, c.show(row), width)) for c, width in zip(figures, widths, strict=True)])
+        for column in words:
+            if text := column.show(row):
+                console.print(show(column, row, f"{_INDENT}{column.title}: {text}"))
+    console.print()
+
+
+def _justify(column: Column[Row], text: str, width: int) -> str:
+    return text.rjust(width) if column.right else text.ljust(width)
 
 
 def list_markdown_lines(columns: Sequence[Column[Row]], rows: Iterable[Row]) -> list[str]:

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import re
 
 from ...ir.ir import UNKNOWN_LOC, SourceLoc
 
 _LOCATION = re.compile(r"^!(\d+) = (?:distinct )?!DILocation\(line: (\d+)(?:, column: (\d+))?, scope: !(\d+)", re.MULTILINE)
 _SCOPE = re.compile(r"^!(\d+) = (?:distinct )?!DI(?:Subprogram|LexicalBlock|LexicalBlockFile)\((.*)\)$", re.MULTILINE)
-_FILE = re.compile(r'^!(\d+) = !DIFile\(filename: "([^"]*)"', re.MULTILINE)
+_FILE = re.compile(r'^!(\d+) = !DIFile\(filename: "([^"]*)"(?:, directory: "([^"]*)")?', re.MULTILINE)
 _TUPLE = re.compile(r"^!(\d+) = (?:distinct )?!\{(.*)\}$", re.MULTILINE)
 _FIELD = re.compile(r"\b(scope|file|line|name): (?:!(\d+)|(\d+)|\"([^\"]*)\")")
 _ITEM = re.compile(r'\s*(?:!"((?:[^"\\]|\\.)*)"|i\d+ (-?\d+)|([^,]+))(?:,|$)')
+
+
+def _path_of(name: str, folder: str | None) -> str:
+    """A file's path from the working directory: clang splits off what its path shares with that, and calls it the folder."""
+    if name in ("-", "<stdin>") or os.path.isabs(name) or folder in (None, "", os.getcwd()):
+        return name
+    return os.path.join(str(folder), name)
 
 
 class Metadata:
@@ -21,7 +29,7 @@ class Metadata:
         text = text[text.rfind("\n}\n") + 1 :]
         self._locations = {match[1]: match.groups() for match in _LOCATION.finditer(text)}
         self._scopes = {match[1]: match[2] for match in _SCOPE.finditer(text)}
-        self._files = {match[1]: match[2] for match in _FILE.finditer(text)}
+        self._files = {match[1]: _path_of(match[2], match[3]) for match in _FILE.finditer(text)}
         self._tuples = {match[1]: match[2] for match in _TUPLE.finditer(text)}
         self._locs: dict[str, SourceLoc] = {}
         self._scope_files: dict[str, str] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import IO, TYPE_CHECKING
 
 from ..console import open_console, teller
-from ..table import Column, make_table, text_column
+from ..table import Column, print_table, text_column
 
 if TYPE_CHECKING:
     from ...compiler.doctor.examine import Diagnosis, Examination
@@ -26,7 +26,7 @@ def show(found: Examination, file: IO[str]) -> None:
     say = teller(console)
 
     say(f"TVM {found.tvm} (apache-tvm-ffi {found.tvm_ffi}), Python {found.python}, on {found.device}")
-    console.print(make_table(COLUMNS, found.defects, pad_edge=False))
+    print_table(console, COLUMNS, found.defects, pad_edge=False)
     unfixed = [item.name for item in found.defects if not item.is_fixed]
     say(f"{len(found.present)} of {len(found.defects)} known defects in this TVM ({found.seconds:.0f} s)")
     if found.resembles:

@@ -28,12 +28,12 @@ def show(report: LaunchReport, file: IO[str], explained: bool = False) -> None:
         explain.show(findings, {**report.included, report.source: report.text}, file)
     for finding in () if explained else findings:
         head, *rest = finding_text.lines(finding)
-        console.print(Text(head, style=STYLE[finding.severity]))
+        console.print(Text(head, style=STYLE[finding.severity]), soft_wrap=True)
         for line in rest:
-            console.print(Text(line))
+            console.print(Text(line), soft_wrap=True)
     for line in _rest(report):
-        console.print(Text(line))
-    console.print(Text(report.verdict, style="bold green" if report.ok else "bold red"))
+        console.print(Text(line), soft_wrap=True)
+    console.print(Text(report.verdict, style="bold green" if report.ok else "bold red"), soft_wrap=True)
 
 
 def by_severity(findings: Sequence[Finding]) -> list[Finding]:

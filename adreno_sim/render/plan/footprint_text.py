@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import IO, TYPE_CHECKING
 
 from ..console import open_console, teller
-from ..table import Column, figure_column, make_table
+from ..table import Column, figure_column, print_table
 from . import graph_plan_text
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def show(footprint: Footprint, file: IO[str], budget: int | None = None) -> None
     problem = footprint.problem
     say(f"{footprint.source}: {len(problem.items)} tensors to place; {footprint.rule}")
     say(f"live lower bound {problem.lower_bound():,} bytes")
-    console.print(make_table(_columns(budget), footprint.planned_rows))
+    print_table(console, _columns(budget), footprint.planned_rows)
     console.print(LEGEND, soft_wrap=True, markup=False, style="dim")
     if footprint.plan is not None:
         say(outside_line(footprint))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import IO, TYPE_CHECKING
 
 from ..console import open_console, teller
-from ..table import Column, figure_column, make_table
+from ..table import Column, figure_column, print_table
 
 if TYPE_CHECKING:
     from ...compiler.plan.trial import Trial
@@ -32,7 +32,7 @@ def show(trials: Sequence[Trial], device: str, file: IO[str]) -> None:
     console = open_console(file)
     say = teller(console)
     say(f"allocated on {device}, storages and views of tensors together with those left alone:")
-    console.print(make_table(COLUMNS, trials))
+    print_table(console, COLUMNS, trials)
     for trial in trials:
         for refusal in trial.refused[:MOST]:
             whose = "" if refusal.planned else " (left alone by every planner)"

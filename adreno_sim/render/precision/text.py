@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import IO, TYPE_CHECKING
 
 from ..console import open_console, teller
-from ..table import Column, make_table, text_column
+from ..table import Column, print_table, text_column
 
 if TYPE_CHECKING:
     from ...compiler.precision.local_error import LayerError
@@ -18,7 +18,7 @@ def show(report: PrecisionReport, file: IO[str]) -> None:
     say = teller(console)
 
     say(f"{report.model}: {report.dtype} operands, {report.out_dtype} results, on {report.device}")
-    console.print(make_table(_columns(report), report.layers, pad_edge=False))
+    print_table(console, _columns(report), report.layers, pad_edge=False)
     for skip, error in report.tried:
         layers = f"layers {', '.join(map(str, skip))} kept" if skip else "every layer recast"
         say(f"error of the network {error:.2e}: {layers}")

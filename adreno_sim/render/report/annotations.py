@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ...findings import Finding, Severity, rank
+from ...frontend.diagnostics import Diagnostic
 from ...results.finding_text import work_item
 
 _COMMAND = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
@@ -25,6 +26,17 @@ def annotation(finding: Finding) -> str:
 def lines(findings: Iterable[Finding]) -> list[str]:
     """The annotations of `findings`, most severe first: GitHub shows only the first few of each severity."""
     return [annotation(finding) for finding in sorted(findings, key=rank)]
+
+
+def diagnostic_lines(diagnostics: Iterable[object]) -> list[str]:
+    """The annotations of what a compiler says against a kernel: errors and warnings at their places."""
+    found = []
+    for item in diagnostics:
+        if isinstance(item, Diagnostic) and item.severity != "note":
+            place = {"file": item.file, "line": str(item.line), "col": str(item.column)} if item.file and item.line else {}
+            said = ",".join(f"{key}={escape_property(value)}" for key, value in {**place, "title": "does not compile"}.items())
+            found.append(f"::{item.severity} {said}::{escape(item.message)}")
+    return found
 
 
 def _message(finding: Finding) -> str:

@@ -11,7 +11,7 @@ from ...results import finding_text
 from ...results.model import KernelReport, OutputReport, Report, ScopeSummary
 from ...results.plain_text import allow_lines
 from ..console import open_console, teller
-from ..table import Column, make_table
+from ..table import Column, print_table
 from . import explain, kernel_columns, offload_text
 from .unproven import unproven_lines
 
@@ -27,7 +27,7 @@ def show(report: Report, file: IO[str], notes: bool = False, explained: bool = F
     console = open_console(file)
     say = teller(console)
     if report.kernels:
-        console.print(make_table(_kernel_columns(report), report.kernels))
+        print_table(console, _kernel_columns(report), report.kernels)
     for line in offload_text.lines(report):
         say(line)
     for output in report.outputs:

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import IO, TYPE_CHECKING
 
 from ..console import open_console, teller
-from ..table import Column, make_table, text_column
+from ..table import Column, print_table, text_column
 
 if TYPE_CHECKING:
     from ...compiler.explain.scopes import ScopeCopy, ScopeReport, TensorScope
@@ -37,7 +37,7 @@ def show(report: ScopeReport, file: IO[str], everything: bool = False) -> None:
     say(f"{results} results of calls after fusion: {results - buffers} textures, {buffers} buffers")
     shown = [tensor for tensor in report.tensors if everything or tensor.scope != "global" or tensor.contested]
     if shown:
-        console.print(make_table(COLUMNS, shown, pad_edge=False))
+        print_table(console, COLUMNS, shown, pad_edge=False)
     if len(shown) < len(report.tensors):
         say(f"{len(report.tensors) - len(shown)} more tensors in buffers (--all lists them):")
         for reason, count in Counter(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import IO, TYPE_CHECKING
 
 from ..console import open_console, teller
-from ..table import Column, figure_column, make_table, text_column
+from ..table import Column, figure_column, print_table, text_column
 
 if TYPE_CHECKING:
     from ...sweep.case import Case, Outcome, Result
@@ -50,7 +50,7 @@ def show(sweep: Sweep, file: IO[str]) -> None:
     """Print the table, why cases did not come to a verdict, and the sum."""
     console = open_console(file)
     say = teller(console)
-    console.print(make_table(COLUMNS, sweep.results))
+    print_table(console, COLUMNS, sweep.results)
     for case, result in sweep.results:
         if result.outcome.status not in ("ok", "findings"):
             say(line(case, result))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import IO, TYPE_CHECKING
 
 from ..console import open_console, teller
-from ..table import Column, make_table, text_column
+from ..table import Column, print_table, text_column
 
 if TYPE_CHECKING:
     from ...compiler.tuning.report import TaskReport, Trial, TuneReport
@@ -24,7 +24,7 @@ def show(report: TuneReport, file: IO[str], everything: bool = False) -> None:
         say(f"{', '.join(task.functions)}: {task.operator} on {', '.join(task.shapes)}")
         shown = [trial for trial in task.trials if everything or not trial.accepted or trial == task.best]
         if shown:
-            console.print(make_table(_columns(task, report), shown, pad_edge=False))
+            print_table(console, _columns(task, report), shown, pad_edge=False)
         say(summary(task, report))
     say("")
     say(f"{'ok' if report.ok else 'failed: a task has no accepted candidate'}; apply with: check MODEL --tuned {report.folder}")

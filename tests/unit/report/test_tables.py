@@ -8,7 +8,7 @@ from rich.console import Console
 from adreno_sim.compiler.precision.local_error import LayerError
 from adreno_sim.compiler.precision.report import PrecisionReport
 from adreno_sim.render.precision import text as precision_text
-from adreno_sim.render.table import Column, figure_column, list_markdown_lines, make_table, text_column
+from adreno_sim.render.table import Column, figure_column, list_markdown_lines, make_table, print_table, text_column
 
 COLUMNS = [text_column("what", lambda row: row[0]), figure_column("bytes", lambda row: row[1])]
 
@@ -49,3 +49,29 @@ def test_a_precision_report_that_is_piped_keeps_long_names():
     file = io.StringIO()
     precision_text.show(report, file)
     assert layers[0].name in file.getvalue() and "…" not in file.getvalue()
+
+
+NAMES = ["fused_conv2d_add_relu_multiply_texture_kernel_number_12", "a_short_one"]
+WIDE = [
+    text_column("kernel", lambda row: row[0]), figure_column("launches", lambda row: row[1]),
+    figure_column("bytes", lambda row: row[1]), text_column("why", lambda row: "many words that go on in the next line"),
+    figure_column("golden", lambda row: "ok", style=lambda row: "green"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("width", [30, 60, 80, 100, 120, 220])
+def test_neither_a_word_nor_a_figure_is_cut_at_any_width(width):
+    file = io.StringIO()
+    console = Console(file=file, width=width, force_terminal=True, color_system=None)
+    print_table(console, WIDE, [(name, "123,456,789") for name in NAMES])
+    text = file.getvalue()
+    for word in (*NAMES, "many", "words", "next", "kernel", "launches", "golden"):
+        assert word in text.split(), text
+    assert text.split().count("123,456,789") == 4 and "…" not in text
+    assert max(map(len, text.splitlines())) <= max(width, len(NAMES[0]))
+
+
+def test_a_table_without_rows_has_its_titles():
+    file = io.StringIO()
+    print_table(Console(file=file, width=10), WIDE, [])
+    assert "kernel" in file.getvalue() and "golden" in file.getvalue()
