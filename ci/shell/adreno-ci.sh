@@ -11,7 +11,8 @@
 #   ADRENO_CI_PROFILES   simulated GPUs, patterns too                    (default: adreno-740)
 #   ADRENO_CI_TARGETS    texture, buffer                                 (default: texture)
 #   ADRENO_CI_TVM        0.27, 0.26 or 0.25                              (default: 0.27)
-#   ADRENO_CI_PACKAGE    what pip installs: a name with or without ==version, a folder, an address of git+https://...
+#   ADRENO_CI_PACKAGE    what pip installs: git+https://HOST/OWNER/adreno-sim@COMMIT with all 40 digits of the commit, or a folder.
+#                        No name: on PyPI, adreno-sim is not this project's, and whoever takes it would run in your CI
 #   ADRENO_CI_OPTIONS    more options of `adreno-sim sweep`, as --strict or --pipeline stock
 #   ADRENO_CI_PLANNERS   planners of the footprint                       (default: tvm,tvm-fixed,arena)
 #   ADRENO_CI_BUDGET     bytes that each model's smallest plan may take, as 64MB
@@ -52,18 +53,21 @@ models() {
 }
 
 install() {
-    local package=${ADRENO_CI_PACKAGE:-adreno-sim} extra
+    local package=${ADRENO_CI_PACKAGE:-} extra
     case ${ADRENO_CI_TVM:-0.27} in
         0.27) extra=tvm ;;
         0.26) extra=tvm26 ;;
         0.25) extra=tvm25 ;;
         *) die "ADRENO_CI_TVM is '$ADRENO_CI_TVM': expected 0.27, 0.26 or 0.25" ;;
     esac
-    case $package in
-        *://*) package="adreno-sim[$extra] @ $package" ;;
-        *==*) package="${package%%==*}[$extra]==${package#*==}" ;;
-        *) package="${package}[$extra]" ;;
-    esac
+    if [[ $package =~ ^git\+[a-z]+://.+@[0-9a-f]{40}$ ]]; then
+        package="adreno-sim[$extra] @ $package"
+    elif [[ $package == */* && -f $package/pyproject.toml ]]; then
+        package="${package}[$extra]"
+    else
+        die "ADRENO_CI_PACKAGE is '$package': expected git+https://HOST/OWNER/adreno-sim@COMMIT with all 40 digits, or the path" \
+            "of a folder of adreno-sim; a name from an index is not taken, as adreno-sim is not this project's there"
+    fi
     "${PYTHON:-python3}" -m venv "$VENV" || exit 2
     "$VENV/bin/python" -m pip install --quiet --disable-pip-version-check "$package" || exit 2
     adreno_sim --version

@@ -95,6 +95,11 @@ def test_footprint_beside_the_base_branch(repository):
         ([], {}, "expected install, check or footprint"),
         (["check"], {"ADRENO_CI_MODELS": "none/*.onnx"}, "no model: ADRENO_CI_MODELS is 'none/*.onnx'"),
         (["footprint", "nowhere"], {}, "git revision 'nowhere' is not known here"),
+        (["install"], {}, "ADRENO_CI_PACKAGE is '': expected git+https://"),
+        (["install"], {"ADRENO_CI_PACKAGE": "adreno-sim"}, "ADRENO_CI_PACKAGE is 'adreno-sim': expected git+https://"),
+        (["install"], {"ADRENO_CI_PACKAGE": "adreno-sim==0.1.0"}, "a name from an index is not taken"),
+        (["install"], {"ADRENO_CI_PACKAGE": "git+https://example.org/adreno-sim@main"}, "with all 40 digits"),
+        (["install"], {"ADRENO_CI_PACKAGE": "git+https://HOST/OWNER/adreno-sim@COMMIT"}, "with all 40 digits"),
         (["install"], {"ADRENO_CI_TVM": "0.1"}, "ADRENO_CI_TVM is '0.1': expected 0.27, 0.26 or 0.25"),
     ],
 )
@@ -158,6 +163,21 @@ def test_the_recipes_only_call_the_script(path):
         assert setting in told, setting
     for file in set(re.findall(r"adreno-ci/([\w.-]+)", text)):
         assert file == "adreno-ci.sh" or f"$OUT/{file}" in told, file
+
+
+def test_what_may_write_installs_nothing():
+    flow = yaml(WORKFLOW)
+    assert flow["permissions"] == {"contents": "read"}
+    writing = {name for name, job in flow["jobs"].items() if "write" in job.get("permissions", {}).values()}
+    assert writing == {"findings"} and not list(commands(flow["jobs"]["findings"]))
+    assert flow["jobs"]["findings"]["strategy"] == flow["jobs"]["check"]["strategy"]
+
+
+@pytest.mark.parametrize("path", [WORKFLOW, PIPELINE, SCRIPT], ids=["github", "gitlab", "script"])
+def test_nothing_is_installed_by_a_name_of_an_index(path):
+    text = path.read_text()
+    assert not re.search(r"ADRENO_CI_PACKAGE(: *|=|:-)adreno-sim", text)
+    assert "pip install adreno-sim" not in text
 
 
 def test_the_matrix_is_what_there_is():
