@@ -84,10 +84,11 @@ def build(context: cl.Context, source: str, options: str) -> OpenCLProgram:
 
 
 def _quoted(word: str) -> str:
-    """A word of the options as drivers read it: they know double quotes alone."""
-    if not word or any(char.isspace() or char in "\"'" for char in word):
-        return '"' + word.replace("\\", "\\\\").replace('"', '\\"') + '"'
-    return word
+    """A word of the options as drivers read it: all know double quotes, and PoCL only those that begin inside a word."""
+    if word and not any(char.isspace() or char in "\"'" for char in word):
+        return word
+    start = word.find("=") + 1 or (2 if word[:2] in ("-D", "-U", "-I") else 0)
+    return word[:start] + '"' + word[start:].replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def _log(program: cl.Program, context: cl.Context, error: cl.Error) -> str:
