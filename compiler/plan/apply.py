@@ -36,7 +36,7 @@ def require_plan(planner: str) -> None:
     if planner.endswith(".json"):
         read_plan(planner)
     else:
-        planners.require(planner)
+        planners.require_installed(planner)
 
 
 def _from_file(path: str, problem: Problem) -> Allocation:

@@ -98,7 +98,7 @@ def planner_names(text: str) -> list[str]:
     for name in filter(None, (part.strip() for part in text.split(","))):
         names += [known for known in planners.names() if known != PRECISE] if name == "all" else [name]
     for name in names:
-        planners.require(name)
+        planners.require_installed(name)
     if not names:
         raise AdrenoSimError("no planner named: expected all, or some of " + ", ".join(planners.names()))
     return list(dict.fromkeys(names))

@@ -48,11 +48,16 @@ def names() -> list[str]:
 
 
 def require(name: str) -> None:
-    """Raise AdrenoSimError for a name that is no planner's, UnsupportedError for one whose solver is not installed."""
+    """Raise AdrenoSimError for a name that is no planner's. Imports none."""
     if name not in PLANNERS:
         close = difflib.get_close_matches(name, PLANNERS, n=2)
         hint = f" (did you mean {' or '.join(close)}?)" if close else ""
         raise AdrenoSimError(f"planner {name!r} does not exist{hint}; there are: {', '.join(PLANNERS)}")
+
+
+def require_installed(name: str) -> None:
+    """Raise as `require`, and UnsupportedError for a planner whose solver is not installed: for one that a user names."""
+    require(name)
     if name == "optimal" and find_spec("ortools") is None:
         raise UnsupportedError("planner optimal: needs OR-tools; install it with: pip install 'adreno-sim[solver]'")
 
