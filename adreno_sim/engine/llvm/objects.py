@@ -42,7 +42,9 @@ class Machine:
 
     @cached_property
     def _linker(self) -> llvm.LLJIT:
-        return llvm.create_lljit_compiler(self._machine)
+        # JITLink gives an object one block of memory. RuntimeDyld maps each section where there is room: in a large process they
+        # can lie further apart than the 2 GiB that the small code model reaches, which aborts the process.
+        return llvm.create_lljit_compiler(self._machine, use_jit_link=True)
 
     @cached_property
     def _soft_float(self) -> bytes:
