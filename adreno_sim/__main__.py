@@ -1,7 +1,35 @@
-"""`python -m adreno_sim`: the command line."""
+"""The command line as a program: `python -m adreno_sim`, and the script `adreno-sim`."""
 
 import sys
 
-from .cli.main import main
 
-sys.exit(main())
+def run() -> int:
+    """Runs the command line, and returns the exit code of this process."""
+    try:
+        from .cli.main import main
+
+        code = main()
+    except KeyboardInterrupt:  # before or after the command itself
+        print("error: interrupted", file=sys.stderr)
+        code = 130
+    import signal
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the verdict stands: a signal during Python's exit would replace it
+    if code == 130:
+        end_at_once(code)
+    return code
+
+
+def end_at_once(code: int) -> None:
+    """Ends this process without Python's exit, which waits for threads, and ends by the signal if it came inside an `exec`."""
+    import contextlib
+    import os
+
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError):  # its reader is gone
+            stream.flush()
+    os._exit(code)
+
+
+if __name__ == "__main__":
+    sys.exit(run())

@@ -13,7 +13,8 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -53,10 +54,40 @@ class Outcome:
     finding: Finding | None = None
 
 
-def run(arguments: Sequence[str], limit: float, output: IO[bytes] | None = None) -> Outcome:
+class Processes:
+    """What threads of this process `run`, to be ended together: each then gets the end of its process."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._running: set[subprocess.Popen[bytes]] = set()
+        self._ended = False
+
+    @contextmanager
+    def holding(self, process: subprocess.Popen[bytes]) -> Iterator[None]:
+        """While the block runs, `process` is one of these."""
+        with self._lock:
+            self._running.add(process)
+            if self._ended:
+                _kill(process)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._running.discard(process)
+
+    def end(self) -> None:
+        """End them, and whatever comes later."""
+        with self._lock:
+            self._ended = True
+            for process in self._running:
+                _kill(process)
+
+
+def run(arguments: Sequence[str], limit: float, output: IO[bytes] | None = None, among: Processes | None = None) -> Outcome:
     """`adreno-sim ARGUMENTS --progress-file FILE` in a process of its own, killed with all it started after `limit` seconds.
 
     output: a file for what it prints (default: this process's own). It ends when this process does, however that ends.
+    among: those that another thread may end.
     """
     with tempfile.TemporaryDirectory(prefix="adreno-sim-") as folder:
         noted = Path(folder) / "progress"
@@ -70,7 +101,8 @@ def run(arguments: Sequence[str], limit: float, output: IO[bytes] | None = None)
             stderr=output and subprocess.STDOUT,
         ) as process:
             try:
-                code = process.wait(timeout=limit)
+                with (among or Processes()).holding(process):
+                    code = process.wait(timeout=limit)
             except subprocess.TimeoutExpired:
                 _kill(process)
                 return Outcome(1, Finding(Kind.DEVICE_HUNG, f"did not end within {limit:g} s; it was at {_last_step(noted)}"))

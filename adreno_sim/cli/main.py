@@ -12,7 +12,7 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from ..base import isolation
+from ..base import interrupts, isolation
 from ..base.version import __version__
 from . import bundle, cache, check, devices, doctor, footprint, kernel, layout, options, precision, reproduce, scopes, sweep, tune
 from .output import refuse_outputs
@@ -42,41 +42,48 @@ def main(argv: Sequence[str] | None = None) -> int:
     if getattr(args, "progress_file", None):
         isolation.end_with_parent()
     try:
+        with interrupts.watching_interrupts():
+            code, message = _run(args)
+            if interrupts.was_interrupted():  # a library made another error of it, or went on
+                raise KeyboardInterrupt
+    except KeyboardInterrupt:
+        code, message = EXIT_INTERRUPTED, "interrupted"
+    if message:
+        print(f"error: {message}", file=sys.stderr)
+    return code
+
+
+def _run(args: argparse.Namespace) -> tuple[int, str]:
+    """Run a command; the exit code, and the line that says why there is no result ("" where there is one)."""
+    try:
         refuse_outputs(args)
         with cache.cache_option(args):
             code = int(args.run(args))
         sys.stdout.flush()
-        return code
-    except KeyboardInterrupt:
-        return _complain("interrupted", EXIT_INTERRUPTED)
+        return code, ""
     except BrokenPipeError:  # the reader of our output went away
         drop_output()
-        return EXIT_USAGE
+        return EXIT_USAGE, ""
     except Exception as error:
         from ..base.errors import AdrenoSimError, OptionError
 
         if isinstance(error, OptionError):
-            return _complain(f"{options.flag_of(error.option)}: {error.reason}", error.exit_code)
+            return error.exit_code, f"{options.flag_of(error.option)}: {error.reason}"
         if isinstance(error, AdrenoSimError):
-            return _complain(str(error), error.exit_code)
+            return error.exit_code, str(error)
         if os.environ.get(TRACEBACK):
             raise
         if isinstance(error, OSError) and error.errno == errno.ENOSPC:
             drop_output()
-            return _complain(f"cannot write: {error.strerror}", EXIT_USAGE)
+            return EXIT_USAGE, f"cannot write: {error.strerror}"
         if isinstance(error, OSError) and error.filename is not None and error.errno == errno.ENAMETOOLONG:
-            return _complain(f"{str(error.filename)[:60]}...: {error.strerror}", EXIT_USAGE)
+            return EXIT_USAGE, f"{str(error.filename)[:60]}...: {error.strerror}"
         if isinstance(error, MemoryError):
-            return _complain(f"the host has not enough memory for this: {error or 'out of memory'}".splitlines()[0], EXIT_USAGE)
+            return EXIT_USAGE, f"the host has not enough memory for this: {error or 'out of memory'}".splitlines()[0]
         if isinstance(error, RecursionError):
-            return _complain("unsupported: nested too deeply to be looked at", EXIT_UNSUPPORTED)
+            return EXIT_UNSUPPORTED, "unsupported: nested too deeply to be looked at"
         text = f"internal error: {type(error).__name__}: {error}".splitlines()[0]
-        return _complain(f"{text} (a bug; {TRACEBACK}=1 shows where)", EXIT_INTERNAL)
-
-
-def _complain(message: str, code: int) -> int:
-    print(f"error: {message}", file=sys.stderr)
-    return code
+        return EXIT_INTERNAL, f"{text} (a bug; {TRACEBACK}=1 shows where)"
 
 
 def _parser() -> argparse.ArgumentParser:

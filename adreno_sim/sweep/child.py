@@ -18,8 +18,9 @@ LOG_CHARACTERS = 20_000
 """Characters of a case's output that are recorded, from its end."""
 
 
-def run_case(case: Case, limit: float, content: bytes | None = None) -> Result:
-    """Check a case within `limit` seconds. content: the model, where its path means nothing on this machine."""
+def run_case(case: Case, limit: float, content: bytes | None = None, among: isolation.Processes | None = None) -> Result:
+    """Check a case within `limit` seconds. content: the model, where its path means nothing on this machine. among: as
+    `isolation.run`."""
     with tempfile.TemporaryDirectory(prefix="adreno-sim-sweep-") as name:
         folder = Path(name)
         path = Path(case.path)
@@ -29,7 +30,7 @@ def run_case(case: Case, limit: float, content: bytes | None = None) -> Result:
         report, log = folder / "report.json", folder / "log"
         begun = time.perf_counter()
         with log.open("wb") as stream:
-            ended = isolation.run(case.arguments(str(path), str(report)), limit, stream)
+            ended = isolation.run(case.arguments(str(path), str(report)), limit, stream, among)
         seconds = round(time.perf_counter() - begun, 3)
         text = log.read_text(encoding="utf-8", errors="replace")[-LOG_CHARACTERS:]
         data = json.loads(report.read_text(encoding="utf-8")) if report.exists() else None

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
+from ..base import isolation
 from ..base.errors import AdrenoSimError
 from ..base.version import __version__
 from .case import Case, Outcome, Result
@@ -18,13 +19,16 @@ CONNECT_SECONDS = 20
 
 def on_this_machine(cases: Sequence[Case], limit: float, jobs: int) -> Iterator[tuple[Case, Result]]:
     """Run `jobs` cases at a time."""
-    pool = ThreadPoolExecutor(jobs)
+    pool, running = ThreadPoolExecutor(jobs), isolation.Processes()
     try:
-        waiting = {pool.submit(run_case, case, limit): case for case in cases}
+        waiting = {pool.submit(run_case, case, limit, among=running): case for case in cases}
         for done in as_completed(waiting):
             yield waiting[done], done.result()
-    finally:
+    except BaseException:  # whoever takes the results gave up: Python would wait for the cases that run
         pool.shutdown(wait=False, cancel_futures=True)
+        running.end()
+        raise
+    pool.shutdown()
 
 
 def on_cluster(cases: Sequence[Case], limit: float, address: str) -> Iterator[tuple[Case, Result]]:

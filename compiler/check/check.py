@@ -16,6 +16,7 @@ from ...backends.open import announce_devices, open_device
 from ...base.allow import find_config
 from ...base.bundle_name import find_wrong_name
 from ...base.errors import AdrenoSimError, BuildError, DeviceError, OptionError, UnsupportedError
+from ...base.interrupts import raise_if_interrupted
 from ...base.progress import Progress
 from ...base.rejected_call import rejected_call
 from ...device.protocol import Device, refuse_checks
@@ -338,6 +339,7 @@ class _Run:
         start = time.perf_counter()
         try:
             yield
+            raise_if_interrupted()
         finally:
             self.timings[name] = self.timings.get(name, 0.0) + time.perf_counter() - start
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from ...base.interrupts import raise_if_interrupted
 from ...base.progress import Progress
 from ...device.protocol import Kernel, LaunchResult, MLProgram
 from ...findings import Finding, Kind, Severity
@@ -83,6 +84,7 @@ class KernelObserver(Observer):
         self._replayed: set[str] = set()
 
     def before_function(self, call: FunctionCall) -> None:
+        raise_if_interrupted()
         self._progress.step(call.function.name)
         self._before = None
         self._known = self._golden is not None and self._golden.knows(call)

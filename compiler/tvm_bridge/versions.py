@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import re
-from importlib import metadata, util
+from importlib import import_module, metadata, util
 from types import ModuleType
 from typing import Any
 
@@ -94,6 +94,8 @@ def import_tvm() -> ModuleType:
 
     if series(tvm.__version__) not in SUPPORTED:
         raise UnsupportedError(f"unsupported: TVM {tvm.__version__}; supported are {', '.join(SUPPORTED)}")
+    # TVM hands errors of Python functions that it calls on by their class, and an unknown class as a RuntimeError.
+    import_module("tvm_ffi").register_error("KeyboardInterrupt", KeyboardInterrupt)
     return tvm
 
 
