@@ -87,6 +87,11 @@ class Kind(enum.Enum):
         Severity.ERROR,
         "Storage that is used for something else while its contents are needed.",
     )
+    STORAGE_UNALLOCATED = (
+        "storage-used-unallocated",
+        Severity.ERROR,
+        "Storage that is used where its allocation does not dominate: on some way to there nothing allocates it.",
+    )
     MISALIGNED_VIEW = (
         "misaligned-view",
         Severity.ERROR,

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..base.errors import AdrenoSimError
+from ..compiler.tvm_bridge.branch_storages import has_branches, split_branch_storages
+from ..compiler.tvm_bridge.pass_pipelines import run_with_insertions
 from ..compiler.tvm_bridge.versions import import_tvm
 from . import result_cache
 from .errors import NoReferenceError, RefusedInputsError
@@ -35,12 +37,24 @@ class ModelReference:
     def _machine(self) -> Any:
         try:
             inference = self._tvm.relax.transform.DecomposeOpsForInference()(self._imported)
-            executable = self._tvm.compile(inference, target=self._tvm.target.Target("llvm"))
+            executable = self._compile(inference)
             return self._tvm.relax.VirtualMachine(executable, self._tvm.cpu())
         except Exception as error:  # TVM raises whatever its C++ and Python layers raise
             threaded = _threaded(self._imported)
             why = f"{', '.join(threaded)} binds threads of a GPU" if threaded else last_line(error)
             raise NoReferenceError(f"TVM llvm: it does not compile the model: {why}") from error
+
+    def _compile(self, module: Any) -> Any:
+        """The executable; with branches, without TVM's defect in the storages of those, which ends the process."""
+        target = self._tvm.target.Target("llvm")
+        if not has_branches(module):
+            return self._tvm.compile(module, target=target)
+        with target:
+            passes = self._tvm.relax.get_default_pipeline(target)
+        whole = self._tvm.transform.module_pass(
+            lambda mod, _: run_with_insertions(passes, mod, {"LowerAllocTensor": split_branch_storages()}), opt_level=0
+        )
+        return self._tvm.compile(module, target=target, relax_pipeline=whole)
 
     @cached_property
     def _content(self) -> str:

@@ -189,6 +189,22 @@ def branch() -> CompiledModel:
     return model(inputs, TensorInfo("output", (2, 4), "float32"), [ADD_ONE_HOST], body, constants)
 
 
+def branch_storages(shared: bool) -> CompiledModel:
+    """x + 1 on either way, then + 1 again. shared: one storage for all three, which only the first way allocates."""
+    shape, x, y = v.ShapeLiteral((2, 4)), v.Reg("x"), v.Reg("y")
+
+    def way(name: str, source: v.Reg, storage: str, allocates: bool) -> tuple[v.Instruction, ...]:
+        made = (v.AllocStorage(storage, v.ShapeLiteral((32,)), "global", "uint8"),) if allocates else ()
+        tensor = v.AllocTensor(name, storage, 0, shape, "float32", "global")
+        return (*made, tensor, v.CallHost("add_one", (source, v.Reg(name))))
+
+    others = ("s", False) if shared else ("s1", True)
+    branch = v.Branch("y", v.Reg("c"), way("t", x, "s", True), v.Reg("t"), way("u", x, *others), v.Reg("u"))
+    inputs = [TensorInfo("c", (), "bool"), TensorInfo("x", (2, 4), "float32")]
+    last = way("z", y, "s", False) if shared else way("z", y, "s2", True)
+    return model(inputs, TensorInfo("output", (2, 4), "float32"), [ADD_ONE_HOST], [branch, *last, v.Return(v.Reg("z"))])
+
+
 def calls() -> CompiledModel:
     """((x + 1 + 1) + 1) + 1 + 1 by a function that is called twice and adds 1 twice itself, through a third."""
     shape = v.ShapeLiteral((2, 4))

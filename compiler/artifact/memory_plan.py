@@ -35,7 +35,7 @@ class PlannedTensor:
 
     An alias (reshape) is not listed: it extends the life of the tensor it names. `origin` is the host function that
     writes it first. written, read: the instructions of its first write and first read (None: there is none, or it is not
-    known); `accesses_known` of the plan says which.
+    known); `accesses_known` of the plan says which. allocated: its storage is, on every way to the tensor.
     """
 
     id: str
@@ -51,6 +51,7 @@ class PlannedTensor:
     origin: str = ""
     written: int | None = None
     read: int | None = None
+    allocated: bool = True
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,10 @@ def run(build: Callable[[], Any], target: str) -> Verdict:
         except AdrenoSimError as error:
             return _short(error)
         errors = [finding for finding in report.findings if finding.severity.name == "ERROR"]
-        return f"{errors[0].kind.label} in {errors[0].kernel}" if errors else OK if report.ok else "not checked"
+        if not errors:
+            return OK if report.ok else "not checked"
+        place = errors[0].kernel or errors[0].tensor
+        return f"{errors[0].kind.label} in {place}"
 
     return judge
 
@@ -165,6 +168,13 @@ DEFECTS: tuple[Defect, ...] = (
         "plan-coefficient",
         "texture",
         plan(models.residual),
+    ),
+    Defect(
+        "branch-storage",
+        "a branch uses a storage that only the other branch allocates: TVM's virtual machine crashes",
+        "branch-storage",
+        "buffer",
+        run(models.branches, "buffer"),
     ),
     _in_textures(
         "packed-groups",

@@ -138,6 +138,22 @@ def private_function() -> Any:
     return builder.get()
 
 
+def branches() -> Any:
+    """Two branches with intermediate tensors, and more of them after both."""
+    relax = import_tvm().relax
+    builder = relax.BlockBuilder()
+    condition, x = relax.Var("condition", tensor_type((), "bool")), relax.Var("x", tensor_type((16, 16), "float32"))
+
+    def chain(value: Any) -> Any:
+        scores = _ops().nn.softmax(value)
+        return _ops().matmul(_ops().nn.softmax(_ops().matmul(scores, value)), scores)
+
+    with builder.function("main", [condition, x]):
+        either = builder.emit(relax.If(condition, chain(x), chain(_ops().matmul(x, x))))
+        builder.emit_func_output(builder.emit(_ops().add(chain(either), x)))
+    return builder.get()
+
+
 def two_concatenations() -> Any:
     """Two concatenations of the same shapes: convolutions read the one, a pooling the other."""
 

@@ -12,16 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from ...base.specs import ImageSpec, TensorSpec
 from ..run.texture_views import ROW_ALIGNMENT, planned_nbytes
-from ..tvm_bridge.versions import import_tvm, shape_values, tvm_series, type_of
+from ..tvm_bridge.branch_storages import ALLOC_STORAGE, ALLOC_TENSOR, op_name, var_key, with_type_of
+from ..tvm_bridge.versions import import_tvm, shape_values, type_of
 from .base import ALL_VERSIONS, Fix
 from .static_plan import Life, plan_storages
 
 if TYPE_CHECKING:
     from tvm.ir.transform import Pass
     from tvm.target import Target
-
-ALLOC_STORAGE = "relax.memory.alloc_storage"
-ALLOC_TENSOR = "relax.memory.alloc_tensor"
 
 
 def replan_storages() -> Pass:
@@ -68,10 +66,6 @@ class PlannedTensorVar:
     storage_call: Any
 
 
-def _op_name(value: Any) -> str:
-    return str(getattr(getattr(value, "op", None), "name", ""))
-
-
 def _planned_tensors(func: Any) -> list[PlannedTensorVar]:
     """The tensors in planned storages of a function; empty for branches and symbolic sizes, which keep TVM's plan."""
     relax = import_tvm().relax
@@ -82,26 +76,22 @@ def _planned_tensors(func: Any) -> list[PlannedTensorVar]:
     planned: dict[int, PlannedTensorVar] = {}
     owner: dict[int, set[int]] = {}  # variable -> the planned tensors it may alias
     for step, binding in enumerate(bindings):
-        used = {root for var in _free_vars(binding.value) for root in owner.get(_key(var), ())}
+        used = {root for var in _free_vars(binding.value) for root in owner.get(var_key(var), ())}
         for root in used:
             planned[root].last = step
-        name = _op_name(binding.value)
+        name = op_name(binding.value)
         if name == ALLOC_STORAGE:
-            storages[_key(binding.var)] = binding.value
+            storages[var_key(binding.var)] = binding.value
         elif name == ALLOC_TENSOR:
-            call = storages[_key(binding.value.args[0])]
-            planned[_key(binding.var)] = PlannedTensorVar(binding.var, step, step, call)
-            owner[_key(binding.var)] = {_key(binding.var)}
+            call = storages[var_key(binding.value.args[0])]
+            planned[var_key(binding.var)] = PlannedTensorVar(binding.var, step, step, call)
+            owner[var_key(binding.var)] = {var_key(binding.var)}
         elif used:
-            owner[_key(binding.var)] = used
-    for root in {root for var in _free_vars(func.body.body) for root in owner.get(_key(var), ())}:
+            owner[var_key(binding.var)] = used
+    for root in {root for var in _free_vars(func.body.body) for root in owner.get(var_key(var), ())}:
         planned[root].last = len(bindings)
     sizes = [call.args[0].values[0] for call in storages.values()]
     return list(planned.values()) if all(isinstance(size, import_tvm().tirx.IntImm) for size in sizes) else []
-
-
-def _key(var: Any) -> int:
-    return int(var.__chandle__())
 
 
 def _free_vars(expr: Any) -> list[Any]:
@@ -134,7 +124,7 @@ def _by_tvms_rules(tensors: Sequence[PlannedTensorVar]) -> Placement:
 def _rewrite(mod: Any, func: Any, tensors: list[PlannedTensorVar], plan: Placement) -> Any:
     """`func` with the storages of the new plan, each made just before the first tensor in it."""
     relax = import_tvm().relax
-    number = {_key(tensor.var): i for i, tensor in enumerate(tensors)}
+    number = {var_key(tensor.var): i for i, tensor in enumerate(tensors)}
 
     class Replan(relax.PyExprMutator):  # type: ignore[name-defined]
         def __init__(self, mod: Any) -> None:
@@ -142,13 +132,13 @@ def _rewrite(mod: Any, func: Any, tensors: list[PlannedTensorVar], plan: Placeme
             self.made: dict[int, Any] = {}
 
         def visit_var_binding_(self, binding: Any) -> None:
-            name = _op_name(binding.value)
+            name = op_name(binding.value)
             if name == ALLOC_STORAGE:
                 return
             if name != ALLOC_TENSOR:
                 super().visit_var_binding_(binding)
                 return
-            tensor = number[_key(binding.var)]
+            tensor = number[var_key(binding.var)]
             storage = plan.storage_of[tensor]
             if storage not in self.made:
                 size = relax.ShapeExpr([plan.sizes[storage]])
@@ -156,19 +146,9 @@ def _rewrite(mod: Any, func: Any, tensors: list[PlannedTensorVar], plan: Placeme
                 call = relax.op.memory.alloc_storage(size, device, *(plan.kinds or kinds))
                 self.made[storage] = self.builder_.emit(call, "storage")
             call = relax.op.memory.alloc_tensor(self.made[storage], plan.offsets[tensor], *binding.value.args[2:])
-            self.builder_.emit_normalized(relax.VarBinding(binding.var, _with_type(call, binding.value)))
+            self.builder_.emit_normalized(relax.VarBinding(binding.var, with_type_of(call, binding.value)))
 
     return relax.expr_functor.mutator(Replan)(mod).visit_expr(func)
-
-
-def _with_type(call: Any, like: Any) -> Any:
-    """`call` with the type of `like` (its virtual device included)."""
-    relax = import_tvm().relax
-    if tvm_series() == "0.25":
-        relax.expr._update_struct_info(call, like.struct_info)
-    else:
-        relax.expr._update_type(call, like.ty)
-    return call
 
 
 def add_replanning(passes: list[Pass], target: Target) -> list[Pass]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from ...base.errors import AdrenoSimError, OptionError
 from ..tvm_bridge.versions import tvm_series
 from . import (
+    branch_storage,
     constant_rank,
     elementwise_texels,
     function_names,
@@ -43,6 +44,7 @@ FIXES: tuple[Fix, ...] = (
     unbound_block.FIX,
     texture_store.FIX,
     plan_coefficient.FIX,
+    branch_storage.FIX,
 )
 
 

@@ -1,4 +1,4 @@
-"""Checks a memory plan on a device: views fit, live tensors do not overlap, images are legal, reads follow writes."""
+"""Checks a memory plan on a device: storages exist, views fit, live tensors are apart, images are legal, reads follow writes."""
 
 from __future__ import annotations
 
@@ -42,6 +42,7 @@ def audit(plan: MemoryPlan, rules: DeviceRules, planner: str = "tvm") -> Audit:
     """Hold `plan` against the rules of a device, and against those of the planner that made it."""
     plan = with_rules(plan, rules)
     findings = chain(
+        _check_allocated(plan),
         _check_fit(plan, rules),
         _check_overlaps(plan, rules),
         _check_reuse_rule(plan, planner),
@@ -92,6 +93,14 @@ def _by_storage(plan: MemoryPlan) -> dict[str, list[PlannedTensor]]:
     for tensor in plan.tensors:
         members[tensor.storage].append(tensor)
     return members
+
+
+def _check_allocated(plan: MemoryPlan) -> Iterator[Finding]:
+    for tensor in plan.tensors:
+        if not tensor.allocated:
+            where = f"instruction {tensor.first} puts {_tensor_text(tensor)} into storage {tensor.storage}"
+            message = f"{where}, which is allocated in a branch that does not lead there: at run time there may be none"
+            yield Finding(Kind.STORAGE_UNALLOCATED, message, tensor=tensor.id)
 
 
 def _check_fit(plan: MemoryPlan, rules: DeviceRules) -> Iterator[Finding]:

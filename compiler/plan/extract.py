@@ -140,6 +140,7 @@ def _tensor(life: TensorLife, size: Size) -> PlannedTensor:
         origin=life.origin,
         written=life.written,
         read=life.read,
+        allocated=life.allocated,
     )
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 class TensorLife:
     """A tensor and the instructions [first, last] that use it or an alias of it. `origin` writes it first.
 
-    written, read: first instruction that does; None for none.
+    written, read: first instruction that does; None for none. allocated: its storage is, on every way to it.
     """
 
     id: str
@@ -41,6 +41,7 @@ class TensorLife:
     origin: str = ""
     written: int | None = None
     read: int | None = None
+    allocated: bool = True
 
 
 @dataclass
@@ -104,18 +105,28 @@ def trace(model: CompiledModel, shapes: Sequence[tuple[int, ...]]) -> Lifetimes:
 
 
 class _Tracer:
-    """Registers and lifetimes while following a program; `index` is the instruction's number in textual order."""
+    """Registers and lifetimes while following a program; `index` is the instruction's number in textual order.
+
+    dominating: the storages that are allocated on every way to it.
+    """
 
     def __init__(self, model: CompiledModel):
         self.model = model
         self.registers: dict[str, Value] = {}
         self.lives = Lifetimes()
+        self.dominating: set[str] = set()
         self.index = -1
 
     def block(self, body: vm.Block) -> None:
         for instruction in body:
             self.index += 1
             _follow(instruction, self)
+
+    def way(self, body: vm.Block) -> None:
+        """Follow a block that does not run on every way."""
+        before = set(self.dominating)
+        self.block(body)
+        self.dominating = before
 
     def set(self, name: str, value: Value) -> None:
         self.registers[name] = value
@@ -171,6 +182,7 @@ class _Tracer:
     def new_tensor(self, name: str, spec: TensorSpec, storage: str, offset: int) -> Ref:
         taken = sum(1 for life in self.lives.tensors if life.id.split("#")[0] == name)
         life = TensorLife(f"{name}#{taken}" if taken else name, spec, storage, offset, self.index, self.index)
+        life.allocated = storage in self.dominating
         self.lives.tensors.append(life)
         return Ref((len(self.lives.tensors) - 1,), spec)
 
@@ -180,6 +192,7 @@ class _Tracer:
             n += 1
             key = f"{name}#{n}"
         self.lives.storages[key] = storage
+        self.dominating.add(key)
         return key
 
 
@@ -281,9 +294,9 @@ def _copy(i: vm.Copy, tracer: _Tracer) -> None:
 @_follow.register
 def _branch(i: vm.Branch, tracer: _Tracer) -> None:
     tracer.read(tracer.get(i.condition))
-    tracer.block(i.then)
+    tracer.way(i.then)
     then = tracer.get(i.then_result)
-    tracer.block(i.otherwise)
+    tracer.way(i.otherwise)
     otherwise = tracer.get(i.otherwise_result)
     same = isinstance(then, Ref) and isinstance(otherwise, Ref)
     tracer.registers[i.dst] = Ref(_tensors(then) + _tensors(otherwise), then.spec) if same else Either(then, otherwise)  # type: ignore[union-attr]

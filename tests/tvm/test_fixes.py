@@ -38,7 +38,7 @@ WIDENS = {"packed-transpose": "conv2d_transpose_between", "elementwise-texels": 
 
 
 def test_every_fix_is_shown_or_concerns_the_plan() -> None:
-    assert {fix.name for fix in registry.FIXES} == {*SHOWS, *WIDENS, "plan-coefficient", "function-names"}
+    assert {fix.name for fix in registry.FIXES} == {*SHOWS, *WIDENS, "plan-coefficient", "function-names", "branch-storage"}
 
 
 @pytest.mark.parametrize("name", WIDENS)

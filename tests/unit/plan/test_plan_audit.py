@@ -40,6 +40,14 @@ def test_a_sound_plan():
     assert kinds(audit(extract_plan(handmade.branch()), RULES)) == []
 
 
+def test_a_storage_that_another_branch_allocates():
+    assert kinds(audit(extract_plan(handmade.branch_storages(shared=False)), RULES)) == []
+    found = audit(extract_plan(handmade.branch_storages(shared=True)), RULES).findings
+    unallocated = [finding for finding in found if finding.kind.label == "storage-used-unallocated"]
+    assert [finding.tensor for finding in unallocated] == ["u", "z"]
+    assert "puts u of add_one (float32 2x4, global) into storage s, which is allocated in a branch that" in unallocated[0].message
+
+
 def test_a_view_beyond_its_storage():
     result = audit(plan(), LAYERS)  # layers of 4096 bytes: 2 of them where 1024 bytes were planned
     assert kinds(result) == [("view-larger-than-storage", name) for name in ("xt", "t0", "t1", "t2")]
