@@ -146,7 +146,7 @@ def branches() -> Any:
 
     def chain(value: Any) -> Any:
         scores = _ops().nn.softmax(value)
-        return _ops().matmul(_ops().nn.softmax(_ops().matmul(scores, value)), scores)
+        return _ops().matmul(_ops().matmul(scores, value), _ops().nn.softmax(value, axis=0))
 
     with builder.function("main", [condition, x]):
         either = builder.emit(relax.If(condition, chain(x), chain(_ops().matmul(x, x))))
