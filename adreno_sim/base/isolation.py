@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from pathlib import Path
 from typing import IO
 
 from ..findings import Finding, Kind
+from .crashes import DRIVER, ENGINE, note_crash, read_crash
 
 DEFAULT_LIMIT = 600.0
 """Seconds that an isolated run may take."""
@@ -48,10 +50,12 @@ def seconds(text: str) -> float:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The end of the process: its exit code, and the finding for a crash or a time-out."""
+    """The end of the process: its exit code, and the finding for a device that crashed or hung; problem: in a line, why it ended
+    by a signal that is no device's fault."""
 
     code: int
     finding: Finding | None = None
+    problem: str = ""
 
 
 class Processes:
@@ -109,15 +113,35 @@ def run(arguments: Sequence[str], limit: float, output: IO[bytes] | None = None,
             except BaseException:
                 _kill(process)
                 raise
-        if code < 0:
-            return Outcome(
-                1, Finding(Kind.DEVICE_CRASHED, f"ended by {signal.Signals(-code).name}; it was at {_last_step(noted)}")
-            )
-        return Outcome(code)
+        return Outcome(code) if code >= 0 else _judge_crash(signal.Signals(-code), noted, arguments)
 
 
-def end_with_parent() -> None:
-    """In the isolated process: end, with all that was started, when the process that waits for it is gone."""
+def _judge_crash(number: signal.Signals, noted: Path, arguments: Sequence[str]) -> Outcome:
+    """Whose fault it is: a device's is a finding, another's a problem with the exit code of its kind."""
+    at, place = f"ended by {number.name}; it was at {_last_step(noted)}", read_crash(_crash_file(noted))
+    if number == signal.SIGKILL:
+        return Outcome(2, problem=f"the process was {at}: killed from outside, as the system does where memory is short")
+    real = any(re.match(r"(--device=|--compare-with=)?cl(:|$)", argument) for argument in arguments)
+    if place.owner == DRIVER or (real and not place.owner):
+        return Outcome(1, Finding(Kind.DEVICE_CRASHED, at))
+    inside = f" in {place.frame}" if place.frame else ""
+    if place.owner not in ("", ENGINE):
+        return Outcome(3, problem=f"unsupported: {place.owner} crashes: {at}{inside} (a bug of {place.owner}; report it there)")
+    if re.search(r"--checks[ =]off", " ".join(arguments)) and number in (signal.SIGSEGV, signal.SIGBUS):
+        return Outcome(1, Finding(Kind.DEVICE_CRASHED, f"{at}; at --checks off no access is checked: --checks bounds names it"))
+    return Outcome(
+        4, problem=f"internal error: {at}{inside} (a bug of adreno-sim; please report it with this line and the model)"
+    )
+
+
+def _crash_file(noted: Path) -> Path:
+    return noted.with_name("crash")
+
+
+def begin(progress_file: str) -> None:
+    """In the isolated process: leave word of a crash, and end, with all that was started, when the process that waits for it is
+    gone."""
+    note_crash(_crash_file(Path(progress_file)))
 
     def watch() -> None:
         while os.read(0, 1):  # not sys.stdin, whose lock a thread must not hold when the interpreter ends

@@ -40,7 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SystemExit as end:
         return int(end.code or 0)
     if getattr(args, "progress_file", None):
-        isolation.end_with_parent()
+        isolation.begin(args.progress_file)
     try:
         with interrupts.watching_interrupts():
             code, message = _run(args)

@@ -37,6 +37,9 @@ def run_case(case: Case, limit: float, content: bytes | None = None, among: isol
     if ended.finding is not None:
         status = "hung" if ended.finding.kind is Kind.DEVICE_HUNG else "crashed"
         return Result(Outcome(status, ended.code, ended.finding.message, seconds), None, text)
+    if ended.problem:
+        status = {3: "unsupported", 4: "internal-error"}.get(ended.code, "crashed")
+        return Result(Outcome(status, ended.code, ended.problem, seconds), None, text)
     if data is None:
         return Result(Outcome(STATUS.get(ended.code, "internal-error"), ended.code, _complaint(text), seconds), None, text)
     return Result(_outcome(data, seconds), data, text)

@@ -12,6 +12,7 @@ from importlib import import_module, metadata, util
 from types import ModuleType
 from typing import Any
 
+from ...base.crashes import keep_noting
 from ...base.errors import AdrenoSimError, UnsupportedError
 
 SUPPORTED = ("0.25", "0.26", "0.27")
@@ -96,6 +97,7 @@ def import_tvm() -> ModuleType:
         raise UnsupportedError(f"unsupported: TVM {tvm.__version__}; supported are {', '.join(SUPPORTED)}")
     # TVM hands errors of Python functions that it calls on by their class, and an unknown class as a RuntimeError.
     import_module("tvm_ffi").register_error("KeyboardInterrupt", KeyboardInterrupt)
+    keep_noting()  # TVM handles SIGSEGV
     return tvm
 
 

@@ -51,6 +51,7 @@ def run_until(stop_at):
     return os.waitstatus_to_exitcode(status), int(os.read(told, 100) or 0)
 
 
+run_until(0)  # fills the caches, so that the others make the same calls
 code, calls = run_until(0)
 print(code, *(run_until(20 + calls * number // 6)[0] for number in range(6)))
 """

@@ -1,0 +1,69 @@
+"""What crashed a process: its Python frames at the signal say whose machine code ran."""
+
+from __future__ import annotations
+
+import faulthandler
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+DRIVER, ENGINE = "the OpenCL driver", "adreno-sim"
+
+_OWNERS = (
+    (DRIVER, ("/pyopencl/", "/adreno_sim/backends/opencl/")),
+    ("TVM", ("/tvm/", "/tvm_ffi/", "/golden/model_reference.py", "/golden/kernel_reference.py")),
+    ("ONNX Runtime", ("/onnxruntime/",)),
+    ("PyTorch", ("/torch/",)),
+    (ENGINE, ("/adreno_sim/", "/golden/", "/compiler/")),
+)
+"""Whose code runs below a Python frame, by parts of its file's path; the first that fits. TVM's functions have no frame."""
+
+_THREAD = re.compile(r"^(Current thread|Thread) .*\(most recent call first\):\n((?:  .*\n?)*)", re.MULTILINE)
+_FRAME = re.compile(r'^  File "(.*)", line (\d+) in (.*)$', re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Whose code it was, and the Python frame that called it; "" for unknown."""
+
+    owner: str = ""
+    frame: str = ""
+
+
+_file: IO[str] | None = None
+
+
+def note_crash(file: Path) -> None:
+    """From now on a signal that ends this process leaves the frames of its threads in `file`."""
+    global _file
+    _file = file.open("w")
+    faulthandler.enable(_file)
+
+
+def keep_noting() -> None:
+    """After a library that handles such signals itself was loaded: `note_crash` holds again, where it did."""
+    if _file is not None:
+        faulthandler.disable()
+        faulthandler.enable(_file)
+
+
+def read_crash(file: Path) -> Place:
+    """Returns where the process was that left `file`.
+
+    A thread that has no Python frames was a library's: then whoever some thread called, this package last.
+    """
+    text = file.read_text(encoding="utf-8", errors="replace") if file.exists() else ""
+    threads = _THREAD.findall(text)
+    current = [frames for head, frames in threads if head == "Current thread"]
+    found = [_innermost(frames) for frames in current or [frames for _, frames in threads]]
+    owners = [owner for owner, _ in _OWNERS]
+    return min((place for place in found if place.owner), key=lambda place: owners.index(place.owner), default=Place())
+
+
+def _innermost(frames: str) -> Place:
+    for path, line, function in _FRAME.findall(frames):
+        for owner, parts in _OWNERS:
+            if any(part in path for part in parts):
+                return Place(owner, f"{function}, {Path(path).name}:{line}")
+    return Place()
