@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ..base.errors import OptionError
+from ..base.errors import OptionError, UncompiledError
 from ..profiles.ml import MLCapabilities
 from .artifact.model import CompiledModel, as_compiled
 from .importers.load import Model, load_model
 from .lower.compile_options import ABOUT_INPUTS, CompileOptions
 
 if TYPE_CHECKING:
+    from tvm import IRModule
+
     from .lower.pipeline import Lowered
 
 
@@ -32,12 +35,46 @@ def compile_model(
                 raise OptionError(name, "a bundle is compiled already; give the model itself")
         return compiled
     model = read_model(source, given)
-    return extract_model(lower_model(model, given, limits, ml), model)
+    with naming_operator(model, given, limits, ml):
+        return extract_model(lower_model(model, given, limits, ml), model)
 
 
 def read_model(source: Any, options: CompileOptions) -> Model:
     """The model as it is, with the shapes and weights that the options say. Errors as `load_model`."""
     return load_model(source, options.shapes or None, options.seed)
+
+
+@contextmanager
+def naming_operator(
+    model: Model, options: CompileOptions, limits: Mapping[str, Any] | None, ml: MLCapabilities | None
+) -> Iterator[None]:
+    """Where the block does not compile `model`, the error also names the operator that it begins with, and what to do next."""
+
+    def attempt(module: IRModule, changed: CompileOptions = options) -> None:
+        part = replace(model, module=module)
+        extract_model(lower_model(part, changed, limits, ml), replace(part, inputs=()))
+
+    try:
+        yield
+    except UncompiledError as error:
+        from .blame.beginnings import beginnings_of
+        from .blame.search import compiles, find_culprit
+
+        culprit = find_culprit(beginnings_of(model), attempt)
+        if culprit is None:
+            raise
+        others: dict[str, dict[str, Any]] = {
+            "--pipeline fixed": {"pipeline": "fixed", "without_fix": ()},
+            "--target buffer": {"target": "buffer"},
+        }
+        works = [
+            flag
+            for flag, changes in others.items()
+            if (changed := replace(options, **changes)) != options
+            and compiles(culprit.module, lambda part: attempt(part, changed))
+        ]
+        after = f"{works[0]}, where it compiles" if works else "express it by other operators, or check the model without it"
+        raise UncompiledError(f"{error}; it begins with {culprit.name}; next: {after}") from error
 
 
 def extract_model(lowered: Lowered, model: Model) -> CompiledModel:

@@ -16,7 +16,9 @@ from .vm_registers import find_operands, walk
 if TYPE_CHECKING:
     from .model import CompiledModel, GraphCode
 
-_DTYPES = frozenset(np.dtype(code).name for code in "?bhilqBHILQefd")
+DTYPES = frozenset(np.dtype(code).name for code in "?bhilqBHILQefd")
+"""Element types that a model's tensors may have."""
+
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -57,7 +59,7 @@ def _check_dtypes(value: Any, where: str) -> None:
     elif is_dataclass(value):
         name = str(getattr(value, "name", where))
         dtype = getattr(value, "dtype", "")
-        _expect(dtype == "" or dtype in _DTYPES, f"{name}: unknown dtype {dtype!r}")
+        _expect(dtype == "" or dtype in DTYPES, f"{name}: unknown dtype {dtype!r}")
         for field in fields(value):
             _check_dtypes(getattr(value, field.name), name)
 

@@ -20,7 +20,7 @@ from ...device.protocol import DeviceInfo
 from ...results.expected import Expected
 from ...results.model import BufferTensor, ScopeSummary
 from ..artifact.model import CompiledModel, as_compiled
-from ..compile import extract_model, lower_model, read_model
+from ..compile import extract_model, lower_model, naming_operator, read_model
 from ..importers.inputs import Arrays, check_inputs, make_inputs, require_file
 from ..importers.load import Model, ModelInput
 from ..lower.compile_options import CompileOptions
@@ -123,8 +123,9 @@ def prepare(
         model = read_model(source, options)
     units = Units.of_device(device)
     with stage("compile"):
-        lowered = lower_model(model, options, device.limits, device.ml)
-        compiled = extract_model(lowered, model)
+        with naming_operator(model, options, device.limits, device.ml):
+            lowered = lower_model(model, options, device.limits, device.ml)
+            compiled = extract_model(lowered, model)
         kernels, subgraphs = (
             KernelExpectations(lowered.unscheduled, units, device.profile is None),
             SubgraphReference(lowered.subgraphs, units),

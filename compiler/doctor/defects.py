@@ -57,7 +57,7 @@ def run(build: Callable[[], Any], target: str) -> Verdict:
 
 
 def _short(error: Exception) -> str:
-    text = str(error).splitlines()[0].partition("fails on this module: ")
+    text = str(error).splitlines()[0].partition("; it begins with ")[0].partition("fails on this module: ")
     said = text[2] or text[0].removeprefix("unsupported: ")
     return said if len(said) <= 90 else said[:87] + "..."
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ...base.errors import AdrenoSimError, BuildError, UncompiledError, UnsupportedError
 from ..artifact.host_function import HostFunction
 from ..artifact.model import ENTRY, CompiledModel, KernelCode, ResultInfo, TensorInfo, TupleInfo
-from ..artifact.validate import validate
+from ..artifact.validate import DTYPES, validate
 from ..artifact.vm_function import CallHost, VMFunction
 from ..artifact.vm_registers import walk
 from ..lower.targets import BOTH, TAGS
@@ -145,7 +145,10 @@ def _tensor_info(name: str, ty: Any) -> TensorInfo:
         dims: tuple[int | str, ...] = tuple(f"{name}.{axis}" for axis in range(rank))
     else:
         dims = tuple(int(dim.value) if read.kind(dim) == "IntImm" else _symbol(dim) for dim in values)
-    return TensorInfo(name, dims, read.scalar_dtype(ty.dtype, name)[0], read.memory_scope(ty))
+    dtype = read.scalar_dtype(ty.dtype, name)[0]
+    if dtype not in DTYPES:
+        raise UnsupportedError(f"unsupported: {name} is {dtype}: adreno-sim has no such elements; make it float16 or float32")
+    return TensorInfo(name, dims, dtype, read.memory_scope(ty))
 
 
 def _symbol(dim: Any) -> str:

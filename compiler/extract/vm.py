@@ -148,7 +148,7 @@ class _Builder:
             return
         emit = _CALLS.get(name)
         if emit is None:
-            raise self.unsupported_error(call, name or read.kind(call.op))
+            raise self.unsupported_error(call, _describe_callee(name or read.kind(call.op), read.kind(call.op)))
         emit(self, var, args)
 
     def call_global(self, var: Any, name: str, args: Sequence[Any]) -> None:
@@ -306,6 +306,13 @@ def _get_item(b: _Builder, var: Any, args: list[Any]) -> None:
 
 def _nothing(b: _Builder, var: Any, args: list[Any]) -> None:
     """Checks of values that need none here: shapes, tuples, and scalars are typed by construction."""
+
+
+def _describe_callee(name: str, kind: str) -> str:
+    """What a program calls, and whose limit it is that nothing runs it."""
+    if kind == "ExternFunc":
+        return f"{name}, a function of TVM's runtime that adreno-sim does not have,"
+    return f"{name}, which TVM's pipeline leaves as it is," if name.startswith("relax.") else name
 
 
 _CALLS: dict[str, Emit] = {

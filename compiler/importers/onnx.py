@@ -49,7 +49,7 @@ def import_onnx(model: onnx.ModelProto, name: str, shapes: Shapes | None = None,
         raise AdrenoSimError(f"{name}: broken ONNX graph: {_first_line(error)}") from error
     _rename_inputs(plain)
     _refuse_unknown_operators(plain)
-    module = _to_relax(plain, name)
+    module = to_relax(plain, name)
     inputs = _named_as_in_file(module_inputs(module), plain)
     return Model(name, module, inputs, plain.SerializeToString(), tuple(seeded))
 
@@ -88,17 +88,19 @@ def _refuse(nodes: list[onnx.NodeProto]) -> None:
     """UnsupportedError for these nodes, if any: each operator with the first node that needs it."""
     missing: dict[str, str] = {}
     for node in nodes:
-        missing.setdefault(f"{node.domain}.{node.op_type}" if node.domain else node.op_type, _node_label(node))
+        missing.setdefault(f"{node.domain}.{node.op_type}" if node.domain else node.op_type, node_label(node))
     if missing:
         listed = ", ".join(f"{operator} (node {node})" for operator, node in missing.items())
-        raise UnsupportedError(f"unsupported: ONNX operator {listed}: TVM {import_tvm().__version__} does not import it")
+        raise UnsupportedError(f"unsupported: ONNX operator {listed}: TVM {import_tvm().__version__} does not import it{NEXT}")
 
 
-def _node_label(node: onnx.NodeProto) -> str:
+def node_label(node: onnx.NodeProto) -> str:
+    """A node's name, or that of its first result."""
     return node.name or f"giving {node.output[0]}"
 
 
-def _to_relax(model: onnx.ModelProto, name: str) -> IRModule:
+def to_relax(model: onnx.ModelProto, name: str) -> IRModule:
+    """The Relax module of a plain graph. UnsupportedError naming operator and node."""
     from tvm.relax.frontend.onnx import from_onnx
 
     try:
@@ -108,10 +110,32 @@ def _to_relax(model: onnx.ModelProto, name: str) -> IRModule:
     except Exception as error:  # the importer raises whatever TVM raises
         node = _node_of(error)
         if node is None:
-            raise UnsupportedError(f"unsupported: TVM cannot import {name}: {_first_line(error)}") from error
+            raise UnsupportedError(
+                f"unsupported: TVM cannot import {name}: {_typed_inputs(model, str(error))}{_say(error)}"
+            ) from error
         raise UnsupportedError(
-            f"unsupported: ONNX operator {node.op_type} (node {_node_label(node)}): {_first_line(error)}"
+            f"unsupported: ONNX operator {node.op_type} (node {node_label(node)}): TVM's importer refuses it: {_say(error)}; "
+            "next: check its attributes and shapes, or export it as other operators or with another opset"
         ) from error
+
+
+NEXT = "; next: export it as other operators, or with another opset"
+"""What to do about an operator that TVM's importer does not take."""
+
+
+def _typed_inputs(model: onnx.ModelProto, said: str) -> str:
+    """The inputs of the type that an error speaks of, which TVM names alone."""
+    for value in model.graph.input:
+        kind = onnx.TensorProto.DataType.Name(value.type.tensor_type.elem_type).lower()
+        if kind in said or (kind == "string" and "object" in said):
+            return f"input {value.name} is {kind}: "
+    return ""
+
+
+def _say(error: BaseException) -> str:
+    """What an error says; of one that only Python's own names are in, its class too."""
+    text = _first_line(error)
+    return f"{type(error).__name__}: {text}" if isinstance(error, (LookupError, AttributeError, TypeError)) else text
 
 
 def _node_of(error: BaseException) -> onnx.NodeProto | None:

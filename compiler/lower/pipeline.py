@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from textwrap import shorten
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from ...base.errors import AdrenoSimError, UncompiledError
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
 
     from ...golden.subgraph import Subgraph
     from ..clml.partition import Offload
+
+REASON = 240
+"""Most characters of TVM's message in one of ours: some of it print whole objects."""
 
 PipelineName = Literal["fixed", "stock"]
 
@@ -101,15 +105,17 @@ def lower(
     clml = _offload(tvm_target, offload)
     imported = clone(mod)
     _refuse_calls(mod, tvm_target, fixes)
+    unscoped, split_point = Snapshot("AnnotateCustomMemoryScope", "before"), Snapshot("tirx.SplitHostDevice", "after")
     try:
-        unscoped = Snapshot("AnnotateCustomMemoryScope", "before")
         vm_level, unscheduled = _lower_relax(with_own_constants(mod), tvm_target, fixes, clml, tuned, planner, unscoped)
-        split, final = _lower_tir(_prim_funcs(vm_level), tvm_target, fixes)
+        split, final = _lower_tir(_prim_funcs(vm_level), tvm_target, fixes, split_point)
         sources = _sources(final)
     except AdrenoSimError:
         raise
     except Exception as error:  # TVM raises whatever its C++ and Python layers raise
-        raise UncompiledError(f"unsupported: TVM's {pipeline} pipeline fails on this module: {reason(error)}") from error
+        failed = unscoped.open_pass or split_point.open_pass
+        where = f"in pass {failed}: " if failed else ""
+        raise UncompiledError(f"unsupported: TVM's {pipeline} pipeline fails on this module: {where}{reason(error)}") from error
     names = tuple(fix.name for fix in fixes)
     lowered = Lowered(
         imported, vm_level, unscheduled, split, sources, tvm_target, pipeline, names, unscoped=unscoped.module,
@@ -151,7 +157,7 @@ def reason(error: Exception) -> str:
     """TVM's message without its stack of frames: the last line that says something."""
     lines = [line.strip() for line in str(error).splitlines()]
     said = [line for line in lines if line and not re.match(r"(File |\d+: |\^|Stack trace|During handling)", line)]
-    return f"{type(error).__name__}: {said[-1]}" if said else type(error).__name__
+    return f"{type(error).__name__}: {shorten(said[-1], REASON, placeholder=' ...')}" if said else type(error).__name__
 
 
 def _lower_relax(
@@ -204,8 +210,8 @@ def _prim_funcs(mod: IRModule) -> IRModule:
     return tvm.IRModule(functions, attrs=mod.attrs)
 
 
-def _lower_tir(mod: IRModule, target: Target, fixes: Sequence[Fix]) -> tuple[IRModule, IRModule]:
-    """The PrimFuncs as `tirx.SplitHostDevice` leaves them, and after the whole pipeline."""
+def _lower_tir(mod: IRModule, target: Target, fixes: Sequence[Fix], split: Snapshot) -> tuple[IRModule, IRModule]:
+    """The PrimFuncs as `tirx.SplitHostDevice` leaves them, of which `split` takes a copy, and after the whole pipeline."""
     tvm = import_tvm()
     mod = tvm.tirx.transform.BindTarget(target.with_host(tvm.target.Target("llvm")))(mod)
     insertions: dict[str, Any] = {}
@@ -213,7 +219,6 @@ def _lower_tir(mod: IRModule, target: Target, fixes: Sequence[Fix]) -> tuple[IRM
         if fix.tir is not None:
             name, make = fix.tir
             insertions[name] = tvm.transform.Sequential([*([insertions[name]] if name in insertions else []), make()])
-    split = Snapshot("tirx.SplitHostDevice", "after")
     with target:
         final = run_with_insertions(tir_triple(target)[0], mod, insertions, split)
     if split.module is None:

@@ -94,6 +94,11 @@ class Snapshot:
         self._name, self._when = name, when
         self._open: list[str] = []
 
+    @property
+    def open_pass(self) -> str:
+        """The innermost pass that has begun and not ended: that which failed, after an error; "" for none."""
+        return next((name for name in reversed(self._open) if name not in CONTAINERS), "")
+
     def run_before_pass(self, mod: IRModule, info: Any) -> None:
         if self._when == "before":
             self._take(mod, info.name)

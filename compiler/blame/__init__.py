@@ -1,0 +1,1 @@
+"""Which operator of a model the compiler under test fails on."""
