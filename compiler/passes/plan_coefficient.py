@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 from ...base.specs import ImageSpec, TensorSpec
 from ..run.texture_views import ROW_ALIGNMENT, planned_nbytes
 from ..tvm_bridge.branch_storages import ALLOC_STORAGE, ALLOC_TENSOR, op_name, var_key, with_type_of
+from ..tvm_bridge.static_plan import Life, plan_storages
 from ..tvm_bridge.versions import import_tvm, shape_values, type_of
 from .base import ALL_VERSIONS, Fix
-from .static_plan import Life, plan_storages
 
 if TYPE_CHECKING:
     from tvm.ir.transform import Pass

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adreno_sim.compiler.passes.static_plan import MATCH_RANGE, Life, plan_storages
+from adreno_sim.compiler.tvm_bridge.static_plan import MATCH_RANGE, Life, plan_storages
 
 
 @st.composite
