@@ -7,7 +7,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from ..base import isolation
+from ..base.processes import isolation
 from . import cache
 from . import options as cli_options
 from .output import add_outputs, declare, report_stream, write_data, write_outputs

@@ -10,8 +10,8 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..base import isolation
 from ..base.pitch_rules import PITCH_RULES
+from ..base.processes import isolation
 from . import options as cli_options
 from .output import declare, report_stream
 

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from ..base import interrupts, isolation
+from ..base.processes import interrupts, isolation
 from ..base.version import __version__
 from . import bundle, cache, check, devices, doctor, footprint, kernel, layout, options, precision, reproduce, scopes, sweep, tune
 from .output import refuse_outputs

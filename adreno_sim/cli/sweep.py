@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..base import isolation
 from ..base.bundle_name import is_bundle_name
+from ..base.processes import isolation
 from . import cache, options
 from .output import declare, report_stream, write_data
 

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from ..base import isolation
+from ..base.processes import isolation
 from ..findings import Kind
 from .case import Case, Outcome, Result
 

@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
-from ..base import isolation
 from ..base.errors import AdrenoSimError
+from ..base.processes import isolation
 from ..base.version import __version__
 from .case import Case, Outcome, Result
 from .child import run_case

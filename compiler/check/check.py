@@ -16,7 +16,7 @@ from ...backends.open import announce_devices, open_device
 from ...base.allow import find_config
 from ...base.bundle_name import find_wrong_name
 from ...base.errors import AdrenoSimError, BuildError, DeviceError, OptionError, UnsupportedError
-from ...base.interrupts import raise_if_interrupted
+from ...base.processes.interrupts import raise_if_interrupted
 from ...base.progress import Progress
 from ...base.rejected_call import rejected_call
 from ...device.protocol import Device, refuse_checks

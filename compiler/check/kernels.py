@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...base.interrupts import raise_if_interrupted
+from ...base.processes.interrupts import raise_if_interrupted
 from ...base.progress import Progress
 from ...device.protocol import Kernel, LaunchResult, MLProgram
 from ...findings import Finding, Kind, Severity

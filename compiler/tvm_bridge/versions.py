@@ -12,8 +12,8 @@ from importlib import import_module, metadata, util
 from types import ModuleType
 from typing import Any
 
-from ...base.crashes import keep_noting
 from ...base.errors import AdrenoSimError, UnsupportedError
+from ...base.processes.crashes import keep_noting
 
 SUPPORTED = ("0.25", "0.26", "0.27")
 

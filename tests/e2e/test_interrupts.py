@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import adreno_sim
-from adreno_sim.base import interrupts
+from adreno_sim.base.processes import interrupts
 from adreno_sim.cli import main as command_line
 
 pytestmark = pytest.mark.e2e

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import adreno_sim
-from adreno_sim.base.crashes import Place, read_crash
+from adreno_sim.base.processes.crashes import Place, read_crash
 from adreno_sim.cli.main import main
 
 NATIVE = "Fatal Python error: Segmentation fault\n\nThread 0x7f (most recent call first):\n"
@@ -41,7 +41,7 @@ def test_the_innermost_known_frame_decides(tmp_path, head, frames, place):
 def test_of_a_librarys_own_thread_others_tell(tmp_path):
     file = tmp_path / "crash"
     other = "\nThread 0x71 (most recent call first):\n"
-    ours, drivers = frame("/w/adreno_sim/base/isolation.py"), frame("/w/adreno_sim/backends/opencl/device.py", "finish")
+    ours, drivers = frame("/w/adreno_sim/base/processes/isolation.py"), frame("/w/adreno_sim/backends/opencl/device.py", "finish")
     file.write_text(NATIVE + ours + other + drivers)
     assert read_crash(file) == Place("the OpenCL driver", "finish, device.py:7")
 
@@ -79,7 +79,7 @@ def test_a_crash_of_ours_is_no_device_that_crashed(tmp_path, monkeypatch, capfd,
 def test_noting_survives_a_library_that_takes_the_signal(tmp_path):
     """As TVM does when it is loaded."""
     code = (
-        "import ctypes, signal, sys; from pathlib import Path; from adreno_sim.base import crashes\n"
+        "import ctypes, signal, sys; from pathlib import Path; from adreno_sim.base.processes import crashes\n"
         "crashes.note_crash(Path(sys.argv[1])); signal.signal(signal.SIGSEGV, signal.SIG_DFL)\n"
         "crashes.keep_noting(); ctypes.string_at(8)"
     )

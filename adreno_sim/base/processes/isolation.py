@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from ..findings import Finding, Kind
+from ...findings import Finding, Kind
 from .crashes import DRIVER, ENGINE, note_crash, read_crash
 
 DEFAULT_LIMIT = 600.0
@@ -153,7 +153,7 @@ def begin(progress_file: str) -> None:
 
 def _environment() -> dict[str, str]:
     """This process's, with the package on the path also where it is not installed."""
-    home = str(Path(__file__).parents[2])
+    home = str(Path(__file__).parents[3])
     path = os.pathsep.join(filter(None, [home, os.environ.get("PYTHONPATH", "")]))
     return {**os.environ, "PYTHONPATH": path}
 
