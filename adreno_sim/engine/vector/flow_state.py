@@ -15,12 +15,14 @@ from .values import LaneValues
 
 @dataclass(eq=False)
 class MaskedEdge:
-    """A masked edge: the lanes that take it (None means all), and the parts it brings to each phi of the target."""
+    """A masked edge: the lanes that take it (None means all), and the parts it brings to each phi of the target. number: how
+    many there were when it began to wait at its target."""
 
     edge: Edge
     mask: str | None
     values: dict[int, list[str]] = field(default_factory=dict)
     exit_values: dict[int, list[str]] = field(default_factory=dict)  # values that leave a loop otherwise than by a phi
+    number: int = 0
 
 
 JumpRecord = tuple[str, Edge, dict[int, list[str]]]
@@ -67,7 +69,8 @@ class FlowState(LaneValues):
         self._open_loops: list[Loop] = []
         self.nonempty_mask = self.mask  # lane 0 has work in every tile
         self._pending_edges: dict[object, list[MaskedEdge]] = {}
-        self._logs: list[list[MaskedEdge]] = []
+        self._edges_so_far = 0
+        self._logs: list[dict[object, None]] = []  # where edges out of code that may be skipped wait, innermost last
         self._polled = self.region.polled
         self._live_out: dict[Loop, list[ir.Instr]] = {loop: self._find_live_out(loop) for loop in self.structure.loops}
         self._known = {id(v): v for values in self._live_out.values() for v in values}

@@ -410,11 +410,16 @@ def _icmp_rule(shapes: LaneShapes, instr: ir.Instr, a: LaneShape, b: LaneShape) 
     bounds = {"lt": [b.rest], "le": [b.rest + 1], "ge": [b.rest], "gt": [b.rest + 1], "eq": [b.rest, b.rest + 1],
               "ne": [b.rest, b.rest + 1]}[instr.pred[-2:]]  # fmt: skip
     low, high = min(a.lane_offsets), max(a.lane_offsets)
-    for bound in bounds:  # lanes are split by it if lane 0 is in [bound - high, bound - low)
-        candidates = range(bound - high, bound - low)
-        if any((c - a.rest) % a.modulus == 0 if a.modulus else c == a.rest for c in candidates):
-            return VARYING
-    return shapes.uniform_shape()
+    # Lanes are split by a bound if lane 0 is in [bound - high, bound - low).
+    splits = any(_holds_value_of(a, bound - high, bound - low) for bound in bounds)
+    return VARYING if splits else shapes.uniform_shape()
+
+
+def _holds_value_of(shape: LaneShape, first: int, end: int) -> bool:
+    """Returns whether lane 0's value may lie in [first, end)."""
+    if shape.modulus == 0:
+        return first <= shape.rest < end
+    return (shape.rest - first) % shape.modulus < end - first
 
 
 _RULES: dict[str, Callable[..., LaneShape]] = {

@@ -191,11 +191,7 @@ class LoopFlow(Flow):
             with_it = [m for m in edges if id(value) in m.exit_values]
             if not with_it:
                 continue
-            parts = with_it[-1].exit_values[id(value)]
-            for masked in reversed(with_it[:-1]):
-                types = self.lane_types(value, True)
-                pairs = zip(types, masked.exit_values[id(value)], parts, strict=True)
-                parts = [self._blend(masked.mask, type, a, b) for type, a, b in pairs]
+            parts = self._merge_exit_value(id(value), with_it)
             self.values.pop(id(value), None)
             self.pointers.pop(id(value), None)
             self.bind(value, parts, True)

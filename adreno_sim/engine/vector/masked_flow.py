@@ -35,9 +35,11 @@ class MaskedFlow(FlowState):
     def _add_masked_edge(self, level: Level, masked: MaskedEdge) -> None:
         node = level.node(masked.edge.target)
         key: object = (level, node) if isinstance(node, VirtualNode) else (level, masked.edge.target)
+        self._edges_so_far += 1
+        masked.number = self._edges_so_far
         self._pending_edges.setdefault(key, []).append(masked)
-        for log in self._logs:
-            log.append(masked)
+        if self._logs:
+            self._logs[-1][key] = None
 
     def _emit_join(self, level: Level, end: Node) -> None:
         """Emits one jump to the join of all lanes, with the values that each lane brings."""
@@ -86,6 +88,14 @@ class MaskedFlow(FlowState):
             if new == parts:
                 continue
             parts = [self._blend(masked.mask, type, a, b) for type, a, b in zip(types, new, parts, strict=True)]
+        return parts
+
+    def _merge_exit_value(self, number: int, arriving: list[MaskedEdge]) -> list[str]:
+        """Returns the parts of a value of a divergent loop where edges join that all bring it."""
+        parts, types = arriving[-1].exit_values[number], self.lane_types(self._known[number], True)
+        for masked in reversed(arriving[:-1]):
+            pairs = zip(types, masked.exit_values[number], parts, strict=True)
+            parts = [self._blend(masked.mask, type, a, b) for type, a, b in pairs]
         return parts
 
     def _blend(self, mask: str | None, type: str, a: str, b: str) -> str:
@@ -148,26 +158,49 @@ class MaskedFlow(FlowState):
         target = item.head if isinstance(item, Loop) else item
         arriving = self._pending_edges.pop((level, target))
         mask = self._mask_at(level, item, arriving)
-        below = level.dominated(item) & level.linear
-        if mask is None or mask == self.nonempty_mask or not self._worth_skipping(item, below):
+        if mask is None or mask == self.nonempty_mask or not self._worth_skipping(level, item):
             self._emit_masked_body(level, item, arriving, mask)
             return
         on, after = t.fresh("some"), t.fresh("none")
         t.branch(vt.any_of(t, mask, self.count), on, after)
         before = t.label
         t.block(on)
-        self._logs.append([])
+        self._logs.append({})
+        first = self._edges_so_far + 1
         known, self.nonempty_mask = self.nonempty_mask, mask
         self._emit_masked_body(level, item, arriving, mask)
         self.nonempty_mask = known
-        log = self._logs.pop()
+        ways = [key for key in self._logs.pop() if key in self._pending_edges]
+        out = [masked for key in ways for masked in self._unite_alike(self._pending_edges[key], first)]
         end = t.label
         t.jump(after)
         t.block(after)
-        waiting = {id(m) for group in self._pending_edges.values() for m in group}
-        for masked in log:
-            if id(masked) in waiting:
-                self._phis_after_skip(masked, before, end)
+        for masked in out:
+            self._phis_after_skip(masked, before, end)
+        if self._logs:
+            self._logs[-1].update(dict.fromkeys(ways))
+
+    def _unite_alike(self, waiting: list[MaskedEdge], first: int) -> list[MaskedEdge]:
+        """Makes one edge of those that wait at one place since number `first` and bring values of the same loops, and returns
+        what is left of them. So code that is nested deeply does not hand each of them on from level to level."""
+        alike: dict[frozenset[int], list[MaskedEdge]] = {}
+        for masked in waiting:
+            if masked.number >= first:
+                alike.setdefault(frozenset(masked.exit_values), []).append(masked)
+        for edges in alike.values():
+            if len(edges) > 1:
+                self._unite(edges)
+        kept = [edges[0] for edges in alike.values()]
+        waiting[:] = [*(masked for masked in waiting if masked.number < first), *kept]
+        return kept
+
+    def _unite(self, edges: list[MaskedEdge]) -> None:
+        """Makes the first of several edges to one place, with values of the same loops, stand for them all."""
+        first = edges[0]
+        values = {id(phi): self._merge_phi(phi, edges) for phi in self._phis_of(first.edge.target)}
+        first.exit_values = {number: self._merge_exit_value(number, edges) for number in first.exit_values}
+        first.values = values
+        first.mask = self._union_mask(edges)
 
     def _phis_after_skip(self, masked: MaskedEdge, before: str, end: str) -> None:
         """Adds phis to an edge out of code that may be skipped: then no lane takes the edge."""
@@ -199,14 +232,19 @@ class MaskedFlow(FlowState):
             return self._item_masks[level, parent]
         return self._union_mask(arriving)
 
-    def _worth_skipping(self, item: Item, below: set[Item]) -> bool:
-        total = 0
-        for one in below:
+    def _worth_skipping(self, level: Level, item: Item) -> bool:
+        """Returns whether masked code is branched around: an item, and all that it dominates."""
+        total, below = 0, [item]
+        while below:
+            one = below.pop()
             if isinstance(one, Loop):
                 return True
-            total += len(one.instrs)
+            total += one.end - one.start
+            if total > _MANY:
+                return True
+            below += [child for child in level.children(one) if child in level.linear]
         assert isinstance(item, Segment)
-        return total > _MANY or any(self.needs_active_lane(i) for i in item.instrs)
+        return any(self.needs_active_lane(i) for i in item.instrs)
 
     def _emit_masked_body(self, level: Level, item: Item, arriving: list[MaskedEdge], mask: str | None) -> None:
         outer, self.mask = self.mask, mask

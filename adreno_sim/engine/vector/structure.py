@@ -7,8 +7,10 @@ the mask of the lanes that reach it.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Union
 
 from ...ir import ir
@@ -74,6 +76,8 @@ class Level:
     items: list[Item]
     next: dict[Item, list[Node]]
     home: dict[Segment, Item]
+    position: dict[Item, int] = field(default_factory=dict)
+    before: dict[Item, list[Item]] = field(default_factory=dict)
     joins: dict[Item, Node] = field(default_factory=dict)
     parents: dict[Node, Node] = field(default_factory=dict)
     depths: dict[Node, int] = field(default_factory=dict)
@@ -88,7 +92,14 @@ class Level:
 
     def children(self, item: Item) -> list[Item]:
         """Returns the items that `item` immediately dominates, in topological order."""
-        return [i for i in self.items if self.parents.get(i) is item and i is not item]
+        return self._children.get(item, [])
+
+    @cached_property
+    def _children(self) -> dict[Node, list[Item]]:
+        found: dict[Node, list[Item]] = {}
+        for item in self.items[1:]:
+            found.setdefault(self.parents[item], []).append(item)
+        return found
 
     def region(self, root: Item) -> list[Item]:
         """Returns the items between `root` and its join, in topological order."""
@@ -99,15 +110,7 @@ class Level:
                 continue
             seen.add(node)
             work += self.next[node]
-        return [i for i in self.items if i in seen]
-
-    def dominated(self, root: Item) -> set[Item]:
-        """Returns `root` and all items it dominates."""
-        found = {root}
-        for item in self.items:
-            if self.parents.get(item) in found:
-                found.add(item)
-        return found
+        return sorted(seen, key=self.position.__getitem__)
 
 
 class Structure:
@@ -155,6 +158,7 @@ class Structure:
             nodes = [level.node(t) for t in targets]
             level.next[item] = list(dict.fromkeys(nodes)) or [END]
         level.items = self._sorted(level)
+        level.position = {item: number for number, item in enumerate(level.items)}
         self._link(level)
         return level
 
@@ -192,11 +196,11 @@ class Structure:
                 join = _meet(join, other, up, depth)
             up[item], depth[item] = join, depth[join] + 1
             level.joins[item] = join
-        before: dict[Item, list[Item]] = {i: [] for i in level.items}
+        before = level.before
         for item in level.items:
             for node in level.next[item]:
                 if not isinstance(node, VirtualNode):
-                    before[node].append(item)
+                    before.setdefault(node, []).append(item)
         level.parents[level.entry], level.depths[level.entry] = level.entry, 0
         for item in level.items[1:]:
             parent: Node = before[item][0]
@@ -217,13 +221,15 @@ class Structure:
     def _mark_level(self, level: Level, divides: Callable[[ir.Instr], bool], mixed: set[Segment]) -> None:
         roots = [i for i in level.items if self._divides(i, divides)]
         level.branching, level.linear = set(roots), set()
-        work = list(roots)
+        work = deque(roots)
         while work:
-            root = work.pop()
+            root = work.popleft()
+            if root in level.linear:  # its region is part of the one that it lies in
+                continue
             region = set(level.region(root))
             level.linear |= region
-            for item in level.items:
-                if item in region or item is root or not any(n in region for n in level.next[item]):
+            for item in {source: None for inside in region for source in level.before[inside]}:
+                if item in region or item is root:
                     continue
                 common = _meet(item, root, level.parents, level.depths)
                 assert not isinstance(common, VirtualNode)
