@@ -20,6 +20,7 @@ class DominatorTree(Generic[Node]):
         self.predecessors = {id(node): sources for node, sources in predecessors(order).items()}
         self._position = {id(node): number for number, node in enumerate(order)}
         self._parent = self._find_parents()
+        self._span = self._find_spans()
 
     def reachable(self, node: Node) -> bool:
         """Returns whether a path leads from the entry to `node`."""
@@ -31,10 +32,25 @@ class DominatorTree(Generic[Node]):
 
     def dominates(self, upper: Node, lower: Node) -> bool:
         """Returns whether every path from the entry to `lower` passes `upper`. A node dominates itself."""
-        first = self._position[id(upper)]
-        while self._position[id(lower)] > first:
-            lower = self._parent[id(lower)]
-        return lower is upper
+        first, last = self._span[id(upper)]
+        return first <= self._span[id(lower)][0] <= last
+
+    def position(self, node: Node) -> int:
+        """Returns the place of a node in reverse postorder."""
+        return self._position[id(node)]
+
+    def _find_spans(self) -> dict[int, tuple[int, int]]:
+        """Maps each node, by id, to its number in a preorder of the tree, and to the largest number below it."""
+        sizes = dict.fromkeys(self._position, 1)
+        for node in reversed(self.order[1:]):
+            sizes[id(self._parent[id(node)])] += sizes[id(node)]
+        spans, free = {id(self.order[0]): (0, len(self.order) - 1)}, {id(self.order[0]): 1}
+        for node in self.order[1:]:
+            above = id(self._parent[id(node)])
+            first = free[above]
+            free[above] += sizes[id(node)]
+            spans[id(node)], free[id(node)] = (first, first + sizes[id(node)] - 1), first + 1
+        return spans
 
     def _find_parents(self) -> dict[int, Node]:
         entry = self.order[0]

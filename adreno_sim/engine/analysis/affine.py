@@ -6,20 +6,30 @@ under the conditions of the block that computes it. A value that may wrap, or th
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from ...ir import ir, llvm_types
-from ...ir.builtins import builtin_of
 from ...ir.dominators import Dominators
-from ...ir.provenance import stride_of
 from ..abi.launch_facts import LaunchFacts, extents_of
 from ..abi.specialization import ImageArg, Specialization
 from .bounds import Bounds
+from .budget import Budget, OverBudget
+from .failures import note
 from .linear import Interval, Linear, SymbolTable
 from .loop_bounds import signed
 from .path_conditions import PathConditions
 
-Rule = Callable[["AffineForms", ir.Instr, int, Bounds], "Linear | None"]
+_STEPS = 4000, 8
+"""The forms, for a kernel and for each of its instructions, that may be computed under assumptions about what loops carry. Each
+loop inside another may double them. Kernels written by people take less than one for an instruction."""
+_SHARE = 4
+"""One such value may take the fourth part of them."""
+_ASSUMPTIONS = 24
+"""The most assumptions that may be made one inside another."""
+_NESTED = 24
+"""Forms that depend on one another more deeply than this are computed from the bottom up."""
+
 Slot = tuple[int, int]
 """A value and one of its lanes: (id, lane)."""
 
@@ -41,6 +51,9 @@ class AffineForms:
         self._forms: dict[Slot, Linear] = {}
         self._trail: list[Slot] = []
         self._in_progress: set[Slot] = set()
+        self._nested = 0
+        self._assumptions = 0
+        self._budget = Budget.of("values that loops carry", function, *_STEPS)
         self._ids: dict[tuple[str, int], Linear] = {}
         self.iterations: dict[int, ir.Block] = {}
         """The symbols that count iterations of a loop from 0, each with the loop's header."""
@@ -79,11 +92,79 @@ class AffineForms:
         slot = id(instr), lane
         if slot in self._in_progress:  # a phi that is asked for while it is being computed: only its type is known
             return self.symbols.new(*signed_range(bits_of(instr.type)))
-        if instr.op == "phi":
-            self._in_progress.add(slot)
-        found = self._apply_rule(instr, lane)
-        self._in_progress.discard(slot)
+        if self._assumptions:
+            self._budget.spend()
+        if self._nested >= _NESTED:
+            self._compute_operands(instr, lane)
+        self._nested += 1
+        try:
+            found = self._phi(instr, lane) if instr.op == "phi" else self._apply_rule(instr, lane)
+        finally:
+            self._nested -= 1
         return self.record(instr, lane, found if found is not None else self._new_opaque(instr))
+
+    def _phi(self, phi: ir.Instr, lane: int) -> Linear | None:
+        """Returns the form of a phi, and None if its analysis takes too long."""
+        mark, slot = self.mark(), (id(phi), lane)
+        if self._assumptions:
+            return self._form_of_phi(phi, slot)
+        if self._budget.used_up:
+            return None
+        try:
+            with self._budget.share(_SHARE):
+                return self._form_of_phi(phi, slot)
+        except OverBudget as over:
+            note([str(over)])
+            self.roll_back(mark)
+            return None
+
+    def _form_of_phi(self, phi: ir.Instr, slot: Slot) -> Linear | None:
+        self._in_progress.add(slot)
+        try:
+            return self._apply_rule(phi, slot[1])
+        finally:
+            self._in_progress.discard(slot)
+
+    def _compute_operands(self, instr: ir.Instr, lane: int) -> None:
+        """Computes the forms that `instr` depends on, each after those that it depends on itself, without going round loops."""
+        pending: list[tuple[ir.Value, bool]] = [(instr, False)]
+        seen: set[int] = set()
+        while pending:
+            value, ready = pending.pop()
+            at = lane if lane < llvm_types.lanes_of(value.type) else 0
+            if ready and value is not instr:
+                self.of(value, at)
+            elif isinstance(value, ir.Instr) and id(value) not in seen:
+                seen.add(id(value))
+                pending.append((value, True))
+                pending += [(v, False) for v in self._operands_before(value) if self._is_unknown(v, at)]
+
+    def _operands_before(self, instr: ir.Instr) -> list[ir.Value]:
+        """Returns the operands of `instr`, of a phi those from outside its loop."""
+        if instr.op != "phi":
+            return instr.operands
+        here, dominators = self.block_of[id(instr)], self.dominators
+        edges = zip(instr.operands, instr.blocks, strict=True)
+        return [v for v, b in edges if dominators.reachable(b) and dominators.position(b) < dominators.position(here)]
+
+    def _is_unknown(self, value: ir.Value, lane: int) -> bool:
+        slot = id(value), lane if lane < llvm_types.lanes_of(value.type) else 0
+        return isinstance(value, ir.Instr) and is_index(value.type) and slot not in self._forms and slot not in self._in_progress
+
+    @contextmanager
+    def assuming(self, phi: ir.Instr, lane: int, form: Linear) -> Iterator[None]:
+        """Inside the `with` statement the form of `phi` is `form`. What is derived from that is dropped at its end."""
+        if self._assumptions == _ASSUMPTIONS:
+            raise OverBudget(self._budget.reason)
+        mark = self.mark()
+        self._assumptions += 1
+        self.record(phi, lane, form)
+        try:
+            with self.conditions.forgetting():
+                yield
+        finally:
+            self._assumptions -= 1
+            self.roll_back(mark)
 
     def _new_opaque(self, instr: ir.Instr) -> Linear:
         form = self.symbols.new(*signed_range(bits_of(instr.type)))
@@ -91,6 +172,8 @@ class AffineForms:
         return form
 
     def _apply_rule(self, instr: ir.Instr, lane: int) -> Linear | None:
+        from .affine_rules import RULES  # built on top of this module
+
         rule, bounds = RULES.get(instr.op), self.bounds_at(instr)
         return rule(self, instr, lane, bounds) if rule and not bounds.unreachable else None
 
@@ -197,222 +280,3 @@ def _constant(value: ir.Const, lane: int) -> int:
     if isinstance(value.value, ir.GlobalOffset):
         return value.value.offset
     return signed(value.value, bits_of(value.type)) if isinstance(value.value, int) else 0
-
-
-def _linear_rule(combine: Callable[[Linear, Linear], Linear | None]) -> Rule:
-    """Returns the rule of an operation whose result is linear in its operands, unless it may wrap."""
-
-    def rule(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) -> Linear | None:
-        left, right = (forms.of(v, lane) for v in instr.operands)
-        result = combine(left, right)
-        if result is not None:
-            result = forms.if_fits(instr, result, bounds)
-        elif instr.op == "mul":
-            result = _product(forms, instr, left, right, bounds)
-        if result is not None:
-            forms.nsw.add((id(instr), lane))
-        return result
-
-    return rule
-
-
-def _product(forms: AffineForms, instr: ir.Instr, left: Linear, right: Linear, bounds: Bounds) -> Linear | None:
-    """Returns a product of two variables, bounded by the products of their bounds."""
-    corners = [x * y for x in bounds.range_of(left) for y in bounds.range_of(right)]
-    low, high = signed_range(bits_of(instr.type))
-    return forms.new_bounded(min(corners), max(corners)) if low <= min(corners) and max(corners) <= high else None
-
-
-def _times(left: Linear, right: Linear) -> Linear | None:
-    if not right.terms:
-        return left.times(right.const)
-    return None if left.terms else right.times(left.const)
-
-
-def _shl(left: Linear, right: Linear) -> Linear | None:
-    return left.times(1 << right.const) if not right.terms and 0 <= right.const < 63 else None
-
-
-def _division(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) -> Linear | None:
-    """Division and remainder. OpenCL C rounds to zero, so the quotient is the floor only where neither operand can be
-    negative."""
-    left, right = (forms.of(v, lane) for v in instr.operands)
-    (low, high), (least, most) = bounds.range_of(left), bounds.range_of(right)
-    remainder = instr.op.endswith("rem")
-    if least <= 0 or (low < 0 and instr.op[0] == "u"):
-        return None
-    if low < 0:
-        return _signed_division(forms, (low, high), (least, most), remainder)
-    if not right.terms:
-        quotient = forms.symbols.floor(left, right.const)
-        return left.plus(quotient, -right.const) if remainder else quotient
-    if not remainder:
-        return forms.new_bounded(low // most, high // least)
-    rest = forms.new_bounded(0, min(high, most - 1))
-    for symbol in rest.terms:
-        forms.symbols[symbol].constraints.append(rest.plus(right, -1).plus_const(1))
-    return rest
-
-
-def _signed_division(forms: AffineForms, a: Interval, b: Interval, remainder: bool) -> Linear:
-    if remainder:
-        return forms.new_bounded(max(a[0], 1 - b[1]), max(0, min(a[1], b[1] - 1)))
-    corners = [abs(x) // y * (1 if x >= 0 else -1) for x in a for y in b]
-    return forms.new_bounded(min(*corners, 0), max(*corners, 0))
-
-
-def _shift_right(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) -> Linear | None:
-    """A right shift is a floor division by a power of two; a logical one only of values that are not negative."""
-    value, by = (forms.of(v, lane) for v in instr.operands)
-    bits = bits_of(instr.type)
-    low, high = bounds.range_of(value)
-    least, most = bounds.range_of(by)
-    if least < 0 or most >= bits:
-        return None
-    if instr.op == "lshr" and low < 0:
-        return forms.new_bounded(0, (1 << (bits - least)) - 1) if least > 0 else None
-    if not by.terms:
-        return forms.symbols.floor(value, 1 << by.const)
-    corners = [x >> y for x in (low, high) for y in (least, most)]
-    return forms.new_bounded(min(corners), max(corners))
-
-
-def _and(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) -> Linear | None:
-    left, right = (forms.of(v, lane) for v in instr.operands)
-    if not left.terms:
-        left, right = right, left
-    mask = right.const
-    if not right.terms and mask >= 0 and mask & (mask + 1) == 0:  # the low bits: the rest of a floor, whatever the sign
-        return left.plus(forms.symbols.floor(left, mask + 1), -(mask + 1))
-    ends = [bounds.range_of(f) for f in (left, right)]
-    positive = [high for low, high in ends if low >= 0]
-    return forms.new_bounded(0, min(positive)) if positive else None
-
-
-def _or(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) -> Linear | None:
-    left, right = (forms.of(v, lane) for v in instr.operands)
-    first, second = bounds.range_of(left), bounds.range_of(right)
-    if first[0] < 0 or second[0] < 0:
-        return None
-    for a, b, end in ((left, right, second[1]), (right, left, first[1])):
-        unit = 1 << end.bit_length()
-        if a.const % unit == 0 and all(c % unit == 0 for c in a.terms.values()):
-            return forms.if_fits(instr, a.plus(b), bounds)  # no bit in common
-    return forms.new_bounded(0, (1 << max(first[1], second[1]).bit_length()) - 1)
-
-
-def _extend(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) -> Linear | None:
-    source = instr.operands[0]
-    value, bits = forms.of(source, lane), bits_of(source.type)
-    if bits == 1:
-        return forms.new_bounded(0, 1) if instr.op == "zext" else forms.new_bounded(-1, 0)
-    if instr.op == "sext" or bounds.implies_within(value, 0, signed_range(bits)[1]):
-        return value
-    return forms.new_bounded(0, (1 << bits) - 1)
-
-
-def _truncate(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) -> Linear | None:
-    return forms.if_fits(instr, forms.of(instr.operands[0], lane), bounds)
-
-
-def _pass_through(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) -> Linear | None:
-    source = instr.operands[0]
-    alike = is_index(source.type) and llvm_types.lanes_of(source.type) == llvm_types.lanes_of(instr.type)
-    alike = alike and bits_of(source.type) == bits_of(instr.type)
-    return forms.of(source, lane) if alike else None
-
-
-def _select(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) -> Linear | None:
-    condition, *ways = instr.operands
-    if isinstance(condition.type, ir.Vector):
-        under = [bounds, bounds]
-    else:
-        under = [Bounds(forms.symbols, bounds, forms.conditions.constraints_of(condition, truth)) for truth in (True, False)]
-    return merge(forms, [(forms.of(way, lane), place) for way, place in zip(ways, under, strict=True)])
-
-
-def merge(forms: AffineForms, ways: list[tuple[Linear, Bounds]]) -> Linear:
-    """Returns the form of one of several values, each with the bounds that hold where it is chosen; one that is chosen nowhere
-    does not count."""
-    ways = [way for way in ways if not way[1].unreachable] or ways
-    first = ways[0][0]
-    if all(form.same(first) for form, _ in ways):
-        return first
-    ends = [bounds.range_of(form) for form, bounds in ways]
-    return forms.new_bounded(min(low for low, _ in ends), max(high for _, high in ends))
-
-
-def _extract(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) -> Linear | None:
-    source, index = instr.operands
-    if isinstance(index, ir.Const) and isinstance(index.value, int) and index.value < llvm_types.lanes_of(source.type):
-        return forms.of(source, index.value)
-    return None
-
-
-def _insert(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) -> Linear | None:
-    vector, item, index = instr.operands
-    if not isinstance(index, ir.Const) or not isinstance(index.value, int):
-        return None
-    return forms.of(item) if index.value == lane else forms.of(vector, lane)
-
-
-def _shuffle(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) -> Linear | None:
-    source = instr.mask[lane]
-    count = llvm_types.lanes_of(instr.operands[0].type)
-    if source < 0:
-        return None
-    return forms.of(instr.operands[source // count], source % count)
-
-
-def _gep(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) -> Linear | None:
-    """The byte offset of an address. No step has to fit 64 bits: an intermediate offset may wrap and come back."""
-    type, offset = instr.elem, forms.of(instr.operands[0])
-    assert type is not None
-    for number, index in enumerate(instr.operands[1:]):
-        if number and isinstance(type, ir.Struct):
-            assert isinstance(index, ir.Const) and isinstance(index.value, int)
-            offset = offset.plus_const(llvm_types.field_offset(type, index.value))
-            type = type.fields[index.value]
-            continue
-        stride, type = stride_of(number, type)
-        offset = offset.plus(forms.of(index), stride)
-    return offset
-
-
-def _call(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) -> Linear | None:
-    from .index_builtins import BUILTIN_RULES  # registered on top of this module
-
-    assert instr.callee is not None
-    if builtin_of(instr).plain_conversion:
-        source = instr.operands[0]
-        if not isinstance(llvm_types.elem_of(source.type), ir.Int):
-            return None
-        value, bits = forms.of(source, lane), bits_of(source.type)
-        unsigned = instr.callee.args[0].startswith("u") or instr.callee.args[0] == "size_t"
-        if unsigned and bits < bits_of(instr.type) and not bounds.implies_within(value, 0, signed_range(bits)[1]):
-            return forms.new_bounded(0, (1 << bits) - 1)
-        return forms.if_fits(instr, value, bounds)
-    rule = BUILTIN_RULES.get(instr.callee.name)
-    return rule(forms, instr, lane, bounds) if rule else None
-
-
-def _phi(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) -> Linear | None:
-    from .induction import induction_form  # built on top of this module
-
-    return induction_form(forms, instr, lane)
-
-
-RULES: dict[str, Rule] = {
-    "add": _linear_rule(lambda a, b: a.plus(b)),
-    "sub": _linear_rule(lambda a, b: a.plus(b, -1)),
-    "mul": _linear_rule(_times),
-    "shl": _linear_rule(_shl),
-    "sdiv": _division, "udiv": _division, "srem": _division, "urem": _division,
-    "ashr": _shift_right, "lshr": _shift_right,
-    "and": _and, "or": _or, "xor": _or,
-    "zext": _extend, "sext": _extend, "trunc": _truncate,
-    "freeze": _pass_through, "bitcast": _pass_through, "addrspacecast": _pass_through,
-    "alloca": lambda forms, instr, lane, bounds: Linear.number(0),
-    "select": _select, "extractelement": _extract, "insertelement": _insert, "shufflevector": _shuffle,
-    "gep": _gep, "call": _call, "phi": _phi,
-}  # fmt: skip

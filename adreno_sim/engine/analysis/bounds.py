@@ -12,6 +12,9 @@ _ROUNDS = 4
 _MAX_SYMBOLS = 24
 _MAX_CONSTRAINTS = 64
 """An expression that reaches more symbols or constraints than this is bounded by its symbols' ranges alone."""
+MAX_HELD = 128
+"""The most constraints that a point holds. Of more, those of the nearest branches are held; the ranges of symbols that follow
+from the others stay known."""
 
 
 class Bounds:
@@ -19,21 +22,25 @@ class Bounds:
 
     unreachable: they contradict each other, so that nothing gets here, and whatever is said of this point holds. A
     contradiction may be found later, when a range is asked for. Ranges are never empty, whether or not one was found.
-    over_budget: some expression reached too many constraints for all of them to be used.
+    over_budget: some expression reached too many constraints for all of them to be used, or there are too many to be held.
     """
-
-    over_budget = False
 
     def __init__(self, symbols: SymbolTable, parent: Bounds | None = None, own: list[Linear] | None = None):
         self._symbols = symbols
-        self.constraints: list[Linear] = [*(parent.constraints if parent else []), *map(_normalize, own or [])]
+        above = parent.constraints if parent else []
+        held = {id(c) for c in above}
+        self.own = [c for c in map(_normalize, own or []) if id(c) not in held]
+        self.constraints: list[Linear] = [*above, *self.own][-MAX_HELD:]
+        sources = map(symbols.sources, self.own)
+        self._sources: list[frozenset[int]] = [*(parent._sources if parent else []), *sources][-MAX_HELD:]
+        self.over_budget: bool = len(above) + len(self.own) > MAX_HELD or (parent is not None and parent.over_budget)
         self._refined: dict[int, Interval] = {}
         self._symbol_ranges: dict[int, Interval] = {}
         self._upper_bounds: dict[frozenset[tuple[int, int]], int] = {}
         self._cuts: dict[frozenset[tuple[int, int]], list[Linear]] = {}
         self._linking = False
         self.unreachable: bool = parent is not None and parent.unreachable
-        if own:
+        if self.own:
             self._refined = dict(parent._refined) if parent else {}
             self._propagate()
         elif parent:
@@ -172,9 +179,10 @@ class Bounds:
         return self._non_empty((low, high), (known.low, known.high))
 
     def _propagate(self) -> None:
-        """Tightens the symbols of all constraints (bound propagation) until nothing changes, in at most _ROUNDS rounds."""
-        active = list(self.constraints)
-        self.unreachable |= any(not c.terms and c.const > 0 for c in active)
+        """Tightens the symbols of the constraints that the new ones concern (bound propagation) until nothing changes, in at
+        most _ROUNDS rounds."""
+        self.unreachable |= any(not c.terms and c.const > 0 for c in self.own)
+        active = self._concerned()
         seen = {id(c) for c in active}
         for constraint in active:
             for symbol in constraint.terms:
@@ -186,6 +194,19 @@ class Bounds:
             moved = [self._tighten(c) for c in active]
             if not any(moved):
                 return
+
+    def _concerned(self) -> list[Linear]:
+        """Returns the constraints that share symbols with the new ones, directly or by others. The rest says what it said
+        above."""
+        if len(self.own) == len(self.constraints):
+            return list(self.constraints)
+        reached = set[int]().union(*self._sources[-len(self.own) :])
+        waiting, found = list(range(len(self.constraints))), set[int]()
+        while near := [n for n in waiting if not reached.isdisjoint(self._sources[n])]:
+            found.update(near)
+            reached.update(*(self._sources[n] for n in near))
+            waiting = [n for n in waiting if n not in found]
+        return [self.constraints[n] for n in sorted(found)]
 
     def _tighten(self, constraint: Linear) -> bool:
         """Tightens each symbol of `constraint`, given the ranges of the others. Returns True if a range changed."""

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from ...ir import ir
 from ...ir.builtins import builtin_of
-from .affine import AffineForms, bits_of, merge, signed_range
+from .affine import AffineForms, bits_of, signed_range
+from .affine_rules import merge
 from .bounds import Bounds
 from .linear import Interval, Linear
 
@@ -44,8 +45,7 @@ def _hull(a: Interval, b: Interval | None) -> Interval:
 def _is_loop_entry(forms: AffineForms, head: ir.Block, source: ir.Block) -> bool:
     """Returns True if the edge from `source` enters the loop of `head` from outside. In an irreducible loop neither header
     dominates the other, and such an edge may come from inside."""
-    position = {id(b): n for n, b in enumerate(forms.dominators.order)}
-    return position[id(source)] < position[id(head)]
+    return forms.dominators.position(source) < forms.dominators.position(head)
 
 
 def _induction_variable(
@@ -60,10 +60,8 @@ def _induction_variable(
     iteration = forms.symbols.new(0, max(iterations, 0))
     (symbol,) = iteration.terms
     form = start.plus(iteration, step)
-    mark = forms.mark()
-    forms.record(phi, 0, form)
-    ends = [_range_after_step(forms, phi, edge) for edge in inside if _may_be_taken(forms, phi, edge)]
-    forms.roll_back(mark)
+    with forms.assuming(phi, 0, form):
+        ends = [_range_after_step(forms, phi, edge) for edge in inside if _may_be_taken(forms, phi, edge)]
     known = [end for end in ends if end is not None and low <= end[0] and end[1] <= high]
     if len(known) != len(ends):
         return None
@@ -171,9 +169,7 @@ def _next_range(forms: AffineForms, phi: ir.Instr, lane: int, guess: Interval, i
     """Returns the range of the next value over all back edges that may be taken, if the phi lies within `guess`; None if there
     are none."""
     here = forms.block_of[id(phi)]
-    mark = forms.mark()
-    forms.record(phi, lane, forms.symbols.new(*guess))
-    taken = [edge for edge in inside if _may_be_taken(forms, phi, edge)]
-    ends = [forms.conditions.bounds_on_edge(source, here).range_of(forms.of(value, lane)) for value, source in taken]
-    forms.roll_back(mark)
+    with forms.assuming(phi, lane, forms.symbols.new(*guess)):
+        taken = [edge for edge in inside if _may_be_taken(forms, phi, edge)]
+        ends = [forms.conditions.bounds_on_edge(source, here).range_of(forms.of(value, lane)) for value, source in taken]
     return (min(e[0] for e in ends), max(e[1] for e in ends)) if ends else None

@@ -13,13 +13,15 @@ from ...ir import ir
 from ...ir.builtins import builtin_of
 from ...ir.loops import back_edges
 from ..abi.specialization import Specialization
-from .failures import attempt
-from .loop_bounds import counted_exits, signed, step_of
+from .failures import attempt, note
+from .loop_bounds import counted_exits, find_loop_bodies, signed, step_of
 from .segments import Segment
 
 Interval = tuple[int, int]
 Rule = Callable[..., "Interval | None"]
 _SWEEPS = 4
+_MOST_SWEEPS = 64
+"""The most rounds over all instructions after phis were widened. Values that depend on each other round loops take a few."""
 
 
 @dataclass(frozen=True)
@@ -111,8 +113,8 @@ class Intervals:
         """Returns, by id, the induction variables with a bounded exit test: phi, bound, predicate that continues the loop,
         step."""
         found: dict[int, tuple[ir.Instr, ir.Value, str, int]] = {}
-        for head in {t for _, t in back_edges(order)}:
-            for phi, bound, stays, step in counted_exits(head, order):
+        for head, body in find_loop_bodies(order, back_edges(order)).items():
+            for phi, bound, stays, step in counted_exits(head, body):
                 found[id(phi)] = (phi, bound, stays, step)
         return found
 
@@ -134,9 +136,11 @@ class Intervals:
         for instr in instrs:
             self._known[id(instr)] = signed_range(_bits(instr))
         self._widened = unstable
-        for _ in range(len(instrs) + 1):
+        for _ in range(_MOST_SWEEPS):
             if not self._sweep(instrs):
                 return
+        self._known, self._nsw = {}, set()
+        note([f"ranges of integers: given up after {_MOST_SWEEPS} rounds"])
 
     def _transfer(self, instr: ir.Instr) -> Interval:
         bits = _bits(instr)

@@ -79,6 +79,7 @@ class SymbolTable:
 
     def __init__(self) -> None:
         self._symbols: list[Symbol] = []
+        self._sources: list[frozenset[int]] = []
         self._floors: dict[tuple[frozenset[tuple[int, int]], int], dict[int, int]] = {}
 
     def __len__(self) -> int:
@@ -90,8 +91,14 @@ class SymbolTable:
     def new(self, low: int, high: int) -> Linear:
         """Creates a symbol with these bounds and returns it as an expression."""
         assert low <= high, f"an empty range: {low} to {high}"
+        number = len(self._symbols)
         self._symbols.append(Symbol(low, high))
-        return Linear({len(self._symbols) - 1: 1}, 0)
+        self._sources.append(frozenset((number,)))
+        return Linear({number: 1}, 0)
+
+    def sources(self, value: Linear) -> frozenset[int]:
+        """Returns the symbols of an expression, and those of the numerators of its floors."""
+        return frozenset().union(*(self._sources[symbol] for symbol in value.terms))
 
     def floor(self, value: Linear, divisor: int) -> Linear:
         """Returns floor(value / divisor), for divisor > 0.
@@ -129,6 +136,7 @@ class SymbolTable:
         quotient = self.new(low // divisor, high // divisor)
         (number,) = quotient.terms
         self._symbols[number].floor = value, divisor
+        self._sources[number] |= self.sources(value)
         self._add_range(value.plus(quotient, -divisor), divisor, number)
         for known, other in others.items():
             small, large = min(known, divisor), max(known, divisor)

@@ -32,12 +32,18 @@ def polled_edges(order: list[Segment]) -> set[tuple[Segment, Segment]]:
 
 
 def _find_polled(order: list[Segment], edges: Collection[tuple[Segment, Segment]]) -> set[tuple[Segment, Segment]]:
+    bodies = find_loop_bodies(order, edges)
+    trips = {head: trip_count(head, body) for head, body in bodies.items()}
+    return {(tail, head) for tail, head in edges if not _is_short(head, bodies, trips)}
+
+
+def find_loop_bodies(order: list[Segment], edges: Collection[tuple[Segment, Segment]]) -> dict[Segment, set[Segment]]:
+    """Returns the segments of each loop by its header; `edges` are the back edges."""
     sources = predecessors(order)
     bodies: dict[Segment, set[Segment]] = {}
     for tail, head in edges:
         bodies.setdefault(head, {head}).update(loop_body(sources, tail, head))
-    trips = {head: trip_count(head, body) for head, body in bodies.items()}
-    return {(tail, head) for tail, head in edges if not _is_short(head, bodies, trips)}
+    return bodies
 
 
 def _is_short(head: Segment, bodies: dict[Segment, set[Segment]], trips: dict[Segment, int | None]) -> bool:
@@ -50,14 +56,9 @@ def _is_short(head: Segment, bodies: dict[Segment, set[Segment]], trips: dict[Se
     return total <= _SHORT
 
 
-def counted_exits(head: Segment, order: list[Segment]) -> Iterator[tuple[ir.Instr, ir.Value, str, int]]:
+def counted_exits(head: Segment, body: set[Segment]) -> Iterator[tuple[ir.Instr, ir.Value, str, int]]:
     """Yields the induction variables that the test in the loop header bounds: phi, bound, predicate that continues the loop,
     step."""
-    sources = predecessors(order)
-    body: set[Segment] = set()
-    for tail, target in back_edges(order):
-        if target is head:
-            body |= loop_body(sources, tail, head)
     blocks = {id(s.block) for s in body}
     last = head.block.instrs[-1]
     if last.op != "condbr" or head.sync is not None or all(s in body for s in head.successors):

@@ -134,5 +134,6 @@ def _live_in(
 
 
 def _order(graph: Graph):
-    number = {id(i): n for n, i in enumerate(i for s in graph.segments for i in s.block.instrs)}
+    every = (i for s in graph.segments for i in (*s.instrs, *([s.sync.instr] if s.sync else [])))
+    number = {id(i): n for n, i in enumerate(every)}
     return lambda value: number[id(value)]

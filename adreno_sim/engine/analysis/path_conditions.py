@@ -6,11 +6,13 @@ later iteration that computes them again has passed the edge again.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import NamedTuple, Protocol
 
 from ...ir import ir
 from ...ir.dominators import Dominators
-from .bounds import Bounds
+from .bounds import MAX_HELD, Bounds
 from .linear import Linear, SymbolTable
 
 _INVERSE = {
@@ -50,19 +52,28 @@ class PathConditions:
         self._forms = forms
         self._known: dict[int, Bounds] = {}
         self._trail: list[int] = []
+        self._booleans: dict[int, bool] = {}
+        self._open = 0
+        self._found: dict[tuple[int, bool], list[Linear]] = {}  # by value (its id) and truth, while one condition is read
 
     def bounds_at(self, block: ir.Block) -> Bounds:
         """Returns the bounds that hold in `block`."""
-        known = self._known.get(id(block))
-        if known is None:
-            parent = self._forms.dominators.parent(block)
-            above = self.bounds_at(parent) if parent is not None else Bounds(self._forms.symbols)
-            source = self._forms.dominators.taken_edge(block)
-            own = self._edge_constraints(source, block) if source is not None else []
-            known = Bounds(self._forms.symbols, above, own) if own else above
-            self._known[id(block)] = known
-            self._trail.append(id(block))
-        return known
+        dominators, below = self._forms.dominators, list[ir.Block]()
+        here: ir.Block | None = block
+        while here is not None and id(here) not in self._known:
+            below.append(here)
+            here = dominators.parent(here)
+        for unknown in reversed(below):  # from the top down: what a branch says is read under the bounds above it
+            if id(unknown) not in self._known:
+                self._known[id(unknown)] = self._make_bounds(unknown)
+                self._trail.append(id(unknown))
+        return self._known[id(block)]
+
+    def _make_bounds(self, block: ir.Block) -> Bounds:
+        parent, source = self._forms.dominators.parent(block), self._forms.dominators.taken_edge(block)
+        own = self._edge_constraints(source, block) if source is not None else []
+        above = self.bounds_at(parent) if parent is not None else Bounds(self._forms.symbols)
+        return Bounds(self._forms.symbols, above, own) if own else above
 
     def bounds_on_edge(self, source: ir.Block, target: ir.Block) -> Bounds:
         """Returns the bounds that hold when control goes from `source` to `target`."""
@@ -76,8 +87,8 @@ class PathConditions:
         while here is not None:
             above, source = dominators.parent(here), dominators.taken_edge(here)
             if above is not None and source is not None and source.terminator.blocks.count(here) == 1 != len(source.successors):
-                inherited = len(self.bounds_at(above).constraints)
-                found.append(BranchCondition(source.terminator, self.bounds_at(here).constraints[inherited:]))
+                same = self.bounds_at(here) is self.bounds_at(above)
+                found.append(BranchCondition(source.terminator, [] if same else self.bounds_at(here).own))
             here = above
         return found
 
@@ -103,18 +114,48 @@ class PathConditions:
             return _equal_constraints(self._forms.of(value), self._forms.of(case))
         return []
 
-    def constraints_of(self, condition: ir.Value, truth: bool, depth: int = 0) -> list[Linear]:
+    def constraints_of(self, condition: ir.Value, truth: bool) -> list[Linear]:
         """Returns the constraints that follow if `condition` (an i1, or an integer that is 0 or 1) equals `truth`."""
+        if self._open == 0:
+            self._found = {}
+        if self._open == _DEPTH:
+            return []
+        self._open += 1
+        try:
+            return self._follow(condition, truth, 0)
+        finally:
+            self._open -= 1
+
+    @contextmanager
+    def forgetting(self) -> Iterator[None]:
+        """Inside the `with` statement nothing is known of conditions that are being read, and afterwards nothing of what was
+        found inside."""
+        found, self._found = self._found, {}
+        try:
+            yield
+        finally:
+            self._found = found
+
+    def _follow(self, condition: ir.Value, truth: bool, depth: int) -> list[Linear]:
+        """Returns what `constraints_of` does, each constraint once."""
         if not isinstance(condition, ir.Instr) or depth > _DEPTH:
             return []
+        key = id(condition), truth
+        found = self._found.get(key)
+        if found is None:
+            every = {id(constraint): constraint for constraint in self._combine(condition, truth, depth)}
+            found = self._found[key] = list(every.values())[-MAX_HELD:]
+        return found
+
+    def _combine(self, condition: ir.Instr, truth: bool, depth: int) -> list[Linear]:
         op, operands = condition.op, condition.operands
         if op == "icmp":
             return self._icmp_constraints(condition, truth, depth)
-        if op in ("zext", "sext", "freeze") or (op == "trunc" and _is_boolean(operands[0])):
-            return self.constraints_of(operands[0], truth, depth + 1) if _is_boolean(operands[0]) else []
-        if op == ("and" if truth else "or") and _is_boolean(condition):
-            return [f for part in operands for f in self.constraints_of(part, truth, depth + 1)]
-        if op == "xor" and _is_boolean(condition):
+        if op in ("zext", "sext", "freeze") or (op == "trunc" and self._is_boolean(operands[0])):
+            return self._follow(operands[0], truth, depth + 1) if self._is_boolean(operands[0]) else []
+        if op == ("and" if truth else "or") and self._is_boolean(condition):
+            return [f for part in operands for f in self._follow(part, truth, depth + 1)]
+        if op == "xor" and self._is_boolean(condition):
             return self._xor_constraints(operands, truth, depth)
         if op == "select":
             return self._select_constraints(operands, truth, depth)
@@ -123,7 +164,7 @@ class PathConditions:
     def _xor_constraints(self, operands: list[ir.Value], truth: bool, depth: int) -> list[Linear]:
         value, other = operands
         if isinstance(other, ir.Const) and isinstance(other.value, int) and other.value & 1:
-            return self.constraints_of(value, not truth, depth + 1)
+            return self._follow(value, not truth, depth + 1)
         return []
 
     def _select_constraints(self, operands: list[ir.Value], truth: bool, depth: int) -> list[Linear]:
@@ -132,9 +173,9 @@ class PathConditions:
         if isinstance(condition.type, ir.Vector):
             return []
         if _is_constant(second, not truth):
-            return self.constraints_of(condition, True, depth + 1) + self.constraints_of(first, truth, depth + 1)
+            return self._follow(condition, True, depth + 1) + self._follow(first, truth, depth + 1)
         if _is_constant(first, not truth):
-            return self.constraints_of(condition, False, depth + 1) + self.constraints_of(second, truth, depth + 1)
+            return self._follow(condition, False, depth + 1) + self._follow(second, truth, depth + 1)
         return []
 
     def _phi_constraints(self, phi: ir.Instr, truth: bool, depth: int) -> list[Linear]:
@@ -143,7 +184,7 @@ class PathConditions:
 
         Back edges do not count: what held before one may be computed again after the phi.
         """
-        if not _is_boolean(phi):
+        if not self._is_boolean(phi):
             return []
         ways = [(v, b) for v, b in zip(phi.operands, phi.blocks, strict=True) if not _is_constant(v, not truth)]
         here = self._forms.block_of[id(phi)]
@@ -151,13 +192,13 @@ class PathConditions:
         if len(ways) != 1 or not dominators.reachable(ways[0][1]) or dominators.dominates(here, ways[0][1]):
             return []
         value, source = ways[0]
-        return self.bounds_on_edge(source, here).constraints + self.constraints_of(value, truth, depth + 1)
+        return self.bounds_on_edge(source, here).constraints + self._follow(value, truth, depth + 1)
 
     def _icmp_constraints(self, test: ir.Instr, truth: bool, depth: int) -> list[Linear]:
         left, right = test.operands
         pred = test.pred if truth else _INVERSE[test.pred]
-        if pred in ("eq", "ne") and _is_boolean(left) and isinstance(right, ir.Const) and _is_boolean(right):
-            return self.constraints_of(left, (pred == "eq") == _is_constant(right, True), depth + 1)
+        if pred in ("eq", "ne") and self._is_boolean(left) and isinstance(right, ir.Const) and self._is_boolean(right):
+            return self._follow(left, (pred == "eq") == _is_constant(right, True), depth + 1)
         if not isinstance(left.type, ir.Int) or left.type.bits == 1:
             return []
         a, b = self._forms.of(left), self._forms.of(right)
@@ -166,6 +207,29 @@ class PathConditions:
         if pred[0] == "u" and not self._is_non_negative(test, b):
             return []
         return _order_constraints(a, b, pred) if pred not in ("eq", "ne") else self._equality_constraints(test, a, b, pred)
+
+    def _is_boolean(self, value: ir.Value, depth: int = 0) -> bool:
+        """Returns True if a value is an i1, or an integer computed from them that is always 0 or 1."""
+        if value.type == ir.Int(1):
+            return True
+        if depth > _DEPTH or not isinstance(value.type, ir.Int):
+            return False
+        if isinstance(value, ir.Const):
+            return value.value in (0, 1)
+        if not isinstance(value, ir.Instr):
+            return False
+        known = self._booleans.get(id(value))
+        if known is None:
+            self._booleans[id(value)] = False  # what depends on itself round a loop
+            known = self._booleans[id(value)] = self._is_made_of_booleans(value, depth)
+        return known
+
+    def _is_made_of_booleans(self, value: ir.Instr, depth: int) -> bool:
+        if value.op == "zext":
+            return self._is_boolean(value.operands[0], depth + 1)
+        if value.op in ("and", "or", "xor", "phi", "freeze"):
+            return all(self._is_boolean(v, depth + 1) for v in value.operands)
+        return value.op == "select" and all(self._is_boolean(v, depth + 1) for v in value.operands[1:])
 
     def _is_non_negative(self, test: ir.Instr, value: Linear) -> bool:
         bounds = self._forms.bounds_at(test)
@@ -202,20 +266,3 @@ def _drop_trivial(facts: list[Linear]) -> list[Linear]:
 
 def _is_constant(value: ir.Value, truth: bool) -> bool:
     return isinstance(value, ir.Const) and isinstance(value.value, int) and bool(value.value & 1) == truth
-
-
-def _is_boolean(value: ir.Value, depth: int = 0) -> bool:
-    """Returns True if a value is an i1, or an integer computed from them that is always 0 or 1."""
-    if value.type == ir.Int(1):
-        return True
-    if depth > _DEPTH or not isinstance(value.type, ir.Int):
-        return False
-    if isinstance(value, ir.Const):
-        return value.value in (0, 1)
-    if not isinstance(value, ir.Instr):
-        return False
-    if value.op == "zext":
-        return value.operands[0].type == ir.Int(1) or _is_boolean(value.operands[0], depth + 1)
-    if value.op in ("and", "or", "xor", "phi", "freeze"):
-        return all(_is_boolean(v, depth + 1) for v in value.operands)
-    return value.op == "select" and all(_is_boolean(v, depth + 1) for v in value.operands[1:])

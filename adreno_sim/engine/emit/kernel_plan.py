@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
+from ...ir import ir
 from ...ir.provenance import Provenance
+from ...ir.queries import globals_of
 from ..analysis.parallel_regions import RegionPlan
 from .emitter import Emitter
 from .instrumentation import Instrumentation
@@ -65,6 +68,16 @@ class KernelPlan:
     collective: dict[int, CollectiveSlots] = field(default_factory=dict)  # by the number of the synchronisation point
     checks: list[CheckPlan] = field(default_factory=list)  # at level full
     scheduled: bool = False  # level full in scalar code: groups and work-items run in the order of the launch's tables
+
+    @cached_property
+    def variables(self) -> dict[int, ir.Instr]:
+        """The private variables, by id."""
+        return {id(i): i for i in self.unit.kernel.blocks[0].instrs if i.op == "alloca"}
+
+    @cached_property
+    def globals(self) -> list[ir.Global]:
+        """The program-scope variables that the kernel uses."""
+        return globals_of(self.unit.kernel)
 
     @property
     def is_single_region(self) -> bool:

@@ -8,7 +8,7 @@ from ...findings import Kind
 from ...ir import ir, llvm_types
 from ...ir.memory_ops import touches_memory
 from ...ir.provenance import Object, ObjectId
-from ...ir.queries import globals_of, object_align, private_bytes
+from ...ir.queries import object_align, private_bytes
 from ..abi import context
 from ..abi.kernel_shape import ABANDONED
 from ..abi.specialization import NOTHING, LocalArg
@@ -45,9 +45,7 @@ class RegionEmitter(Emitter):
         self._fields: dict[tuple[int, int], str] = {}
         self._narrow: dict[tuple[int, int], str] = {}
         self.hooks = InstrumentationList([check.instrument(self) for check in plan.checks])
-        self.stacked = [
-            i for b in self.function.blocks[:1] for i in b.instrs if i.op == "alloca" and id(i) not in plan.private
-        ]  # fmt: skip
+        self.stacked = [i for number, i in plan.variables.items() if number not in plan.private]
 
     # Memory objects
 
@@ -64,7 +62,7 @@ class RegionEmitter(Emitter):
         return Object(object_id, variable.name, "constant", self.unit.constant_data(variable), size)
 
     def plan_globals(self) -> list[ir.Global]:
-        return globals_of(self.function)
+        return self.plan.globals
 
     def _in_memory(self, offset: int) -> str:
         return self.prologue.op(f"getelementptr i8, ptr %mem, i64 {offset}")
@@ -100,7 +98,7 @@ class RegionEmitter(Emitter):
         return self.prologue.op(f"getelementptr i8, ptr %args, i64 {self.plan.args[param.index]}")
 
     def _private(self, object_id: ObjectId) -> Object:
-        instr = next(i for i in self.function.blocks[0].instrs if id(i) == object_id[1])
+        instr = self.plan.variables[object_id[1]]  # type: ignore[index]
         size = private_bytes(instr)
         name = instr.name or "private variable"
         if id(instr) not in self.plan.private:
@@ -118,7 +116,7 @@ class RegionEmitter(Emitter):
             if isinstance(param.type, ir.Pointer):
                 yield ("param", param.index)
         yield from (("global", g.name) for g in self.plan_globals())
-        yield from (("alloca", id(i)) for i in self.function.blocks[0].instrs if i.op == "alloca")
+        yield from (("alloca", number) for number in self.plan.variables)
 
     # Work-items
 
@@ -251,9 +249,9 @@ class RegionEmitter(Emitter):
         body, self.body = self.body, self.opening
         for value in self.region.live_in:
             self.define_parts(value, self._load_spilled(value))
-        for instr in self.function.blocks[0].instrs:
-            if instr.op == "alloca" and (self.region.number == 0 or id(instr) not in self.plan.private):
-                self._zero(instr)
+        for number, variable in self.plan.variables.items():
+            if self.region.number == 0 or number not in self.plan.private:
+                self._zero(variable)
         self.body = body
 
     def _zero(self, instr: ir.Instr) -> None:

@@ -117,9 +117,9 @@ class VectorEmitter(LoopFlow):
                 for offset, type in zip(self.plan.spilled[id(value)], self.spill_types(value), strict=True)
             ]
             self.bind(value, parts, self.spills_vectors(value))
-        for instr in self.function.blocks[0].instrs:
-            if instr.op == "alloca" and (self.region.number == 0 or id(instr) not in self.plan.private):
-                self._zero(instr)
+        for number, variable in self.plan.variables.items():
+            if self.region.number == 0 or number not in self.plan.private:
+                self._zero(variable)
         self.body = body
 
     def _spill_address(self, t: Text, offset: int, type: str) -> str:

@@ -72,7 +72,7 @@ class FlowState(LaneValues):
         self._edges_so_far = 0
         self._logs: list[dict[object, None]] = []  # where edges out of code that may be skipped wait, innermost last
         self._polled = self.region.polled
-        self._live_out: dict[Loop, list[ir.Instr]] = {loop: self._find_live_out(loop) for loop in self.structure.loops}
+        self._live_out = self._find_live_out()
         self._known = {id(v): v for values in self._live_out.values() for v in values}
         self._exit_labels: list[tuple[Loop, str]] = []
         self._leaves: list[tuple[Segment, str | None]] = []
@@ -128,25 +128,31 @@ class FlowState(LaneValues):
 
     # Values that leave loops
 
-    def _find_live_out(self, loop: Loop) -> list[ir.Instr]:
-        """Returns the values of a loop that are used outside of it, other than by phis on its exit edges."""
-        own = {id(i): i for s in loop.body for i in s.instrs}
-        blocks = {id(s.block) for s in loop.body}
-        found: dict[int, ir.Instr] = {}
+    def _find_live_out(self) -> dict[Loop, list[ir.Instr]]:
+        """Returns the values of each loop that are used outside of it, other than by phis on its exit edges."""
+        found: dict[Loop, dict[int, ir.Instr]] = {loop: {} for loop in self.structure.loops}
         for segment in self.structure.order:
-            if segment in loop.body:
-                continue
             uses = [*segment.instrs, segment.sync.instr] if segment.sync else segment.instrs
             for user in uses:
                 sources = user.blocks if user.op == "phi" else [None] * len(user.operands)
                 for value, block in [*zip(user.operands, sources, strict=False), (written_amount(user), None)]:
-                    if id(value) in own and (block is None or id(block) not in blocks):
-                        found[id(value)] = own[id(value)]
+                    self._add_live_out(value, segment, block, found)
             if segment.sync is not None:
                 for value in self.plan.regions.live_across(segment.sync):
-                    if id(value) in own:
-                        found[id(value)] = value
-        return list(found.values())
+                    self._add_live_out(value, segment, None, found)
+        return {loop: list(values.values()) for loop, values in found.items()}
+
+    def _add_live_out(
+        self, value: ir.Value | None, user: Segment, block: ir.Block | None, found: dict[Loop, dict[int, ir.Instr]]
+    ) -> None:
+        """Adds a value to the loops that compute it and do not hold its user; `block` is where it comes from if that is a phi."""
+        home = self.structure.segment_of.get(id(value))
+        loop = self.structure.innermost[home] if home is not None else None
+        while loop is not None and user not in loop.body:
+            if block is None or block not in loop.blocks:
+                assert isinstance(value, ir.Instr)
+                found[loop][id(value)] = value
+            loop = loop.parent
 
     def _exit_values(self, edge: Edge) -> dict[int, list[str]]:
         """Returns, as vectors, the values that leave the divergent loops which an edge leaves."""

@@ -37,7 +37,11 @@ class Loop:
     parent: Loop | None = None
     divergent: bool = False
 
-    @property
+    @cached_property
+    def blocks(self) -> set[ir.Block]:
+        return {segment.block for segment in self.body}
+
+    @cached_property
     def leaving(self) -> list[Edge]:
         return [Edge(s, t) for s in sorted(self.body, key=lambda s: s.number) for t in s.successors if t not in self.body]
 
@@ -121,9 +125,10 @@ class Structure:
         self._tree = DominatorTree(order)
         self.loops = self._loops()
         self.innermost: dict[Segment, Loop | None] = dict.fromkeys(order)
+        self._place = {segment: number for number, segment in enumerate(order)}
         for loop in self.loops:  # outer ones first
-            for segment in loop.body:
-                self.innermost[segment] = loop
+            loop.parent = self.innermost[loop.head]
+            self.innermost.update(dict.fromkeys(loop.body, loop))
         self.levels = {loop: self._make_level(loop) for loop in [None, *self.loops]}
         self.segment_of = {id(i): s for s in order for i in s.instrs}
 
@@ -135,15 +140,10 @@ class Structure:
         if bodies is None:
             raise NotVectorizable("a loop with more than one way in")
         found = [Loop(head, body) for head, body in bodies.items()]
-        loops = sorted(found, key=lambda loop: (-len(loop.body), loop.head.number))
-        for at, loop in enumerate(loops):
-            for outer in loops[:at]:
-                if loop.head in outer.body and loop is not outer:
-                    loop.parent = outer
-        return loops
+        return sorted(found, key=lambda loop: (-len(loop.body), loop.head.number))
 
     def _make_level(self, loop: Loop | None) -> Level:
-        body = self.order if loop is None else [s for s in self.order if s in loop.body]
+        body = self.order if loop is None else sorted(loop.body, key=self._place.__getitem__)
         home: dict[Segment, Item] = {}
         for segment in body:
             item: Item = segment

@@ -172,19 +172,21 @@ class _Promotion:
 
     def _drop_trivial_phis(self) -> None:
         """Replaces phis whose operands are all one value (or the phi itself), until none is left."""
-        pending = [phi for phis in self.phis.values() for phi in phis]
-        changed = True
-        while changed:
-            changed = False
-            remaining = []
-            for phi in pending:
-                arms = {self._resolve(operand) for operand in phi.operands} - {phi}
-                if len(arms) == 1:
-                    self.replaced[phi] = arms.pop()
-                    changed = True
-                else:
-                    remaining.append(phi)
-            pending = remaining
+        pending = [phi for phis in self.phis.values() for phi in phis][::-1]
+        users: dict[Value, list[Instr]] = {}
+        for phi in pending:
+            for operand in phi.operands:
+                users.setdefault(self._resolve(operand), []).append(phi)
+        while pending:
+            phi = pending.pop()
+            if phi in self.replaced:
+                continue
+            arms = {self._resolve(operand) for operand in phi.operands} - {phi}
+            if len(arms) == 1:
+                value = self.replaced[phi] = arms.pop()
+                following = [user for user in dict.fromkeys(users.pop(phi, ())) if user not in self.replaced]
+                pending += following
+                users.setdefault(value, []).extend(following)
 
     def _resolve(self, value: Value) -> Value:
         found = value
