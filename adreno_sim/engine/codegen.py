@@ -30,6 +30,7 @@ from .emit.region import STACK_LIMIT, RegionEmitter, value_bytes
 from .emit.unit import Unit
 from .llvm import objects
 from .llvm.inlining import mark_inlined
+from .llvm.passes import MOST
 
 MOST_GROUP_MEMORY = 1 << 30
 """The most bytes that a work-group's private and local variables may take; each worker holds as many."""
@@ -113,6 +114,11 @@ def _emit(kernel: ir.Function, spec: Specialization, planner: Planner, writer: W
     if plan.lanes > 1:
         unit.functions = mark_inlined(unit.functions)
     text, memory = (objects.VECTORS if plan.lanes > 1 else "") + unit.text(), unit.local_bytes + unit.arena_bytes + 128
+    if (lines := text.count("\n")) > MOST:
+        raise UnsupportedError(
+            f"unsupported: kernel {kernel.name} becomes {lines} lines of LLVM text: expected at most {MOST}; "
+            "split the kernel, or unroll its loops less"
+        )
     if memory > MOST_GROUP_MEMORY:
         what = f"{memory} bytes of private and local memory for one work-group of kernel {plan.unit.kernel.name}"
         raise UnsupportedError(f"unsupported: {what}: expected at most {MOST_GROUP_MEMORY}")

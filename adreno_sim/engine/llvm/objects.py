@@ -13,7 +13,7 @@ import llvmlite
 import llvmlite.binding as llvm
 
 from . import soft_float
-from .passes import Passes
+from .passes import LONG, Passes, longest_function
 
 VECTORS = "; vectors\n"
 """The first line of a module whose code is vectorised."""
@@ -33,7 +33,10 @@ class Machine:
         self.cpu = llvm.get_host_cpu_name() if cpu is None else cpu
         self.features = llvm.get_host_cpu_features().flatten() if features is None else features
         target = llvm.Target.from_default_triple()
-        self._machine = target.create_target_machine(cpu=self.cpu, features=self.features, opt=3, reloc="pic", codemodel="small")
+        self._machine, self._quick = (
+            target.create_target_machine(cpu=self.cpu, features=self.features, opt=level, reloc="pic", codemodel="small")
+            for level in (3, 0)
+        )
 
     @property
     def identity(self) -> str:
@@ -58,6 +61,9 @@ class Machine:
             header = f'target triple = "{self._machine.triple}"\ntarget datalayout = "{self._machine.target_data}"\n'
             module = llvm.parse_assembly(header + text, llvm.create_context())
             passes = Passes(self._machine)
+            if is_long(text):
+                passes.run_least(module)
+                return bytes(self._quick.emit_object(module))
             if text.startswith(VECTORS):
                 passes.run_on_vectors(module, text.partition(RUNTIME)[0].count("\n"))
             else:
@@ -77,6 +83,12 @@ class Machine:
                 library.import_symbol(name, function)
             tracker = library.link(self._linker, f"kernel{next(_NUMBER)}")
             return Loaded(tracker, tracker[symbol])
+
+
+def is_long(text: str) -> bool:
+    """Returns whether a module holds a function that is too long to be optimised."""
+    own = text.partition(RUNTIME)[0]
+    return own.count("\n") > LONG and longest_function(own) > LONG
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,17 @@ SHORT = 175
 removes vector elements that are extracted and inserted again, as in sums of images."""
 
 
+LONG = 4000
+"""The most lines of a function that LLVM optimises. Some of its passes, and its instruction selection in a long block, take time
+that grows with the square of a function: 5 s for 10,000 lines. Without them it is linear."""
+
+MOST_VECTORS = 100_000
+"""The most lines of a function in vectors. Not optimised, each may take as many bytes of a thread's stack as its vector has."""
+
+MOST = 400_000
+"""The most lines of a module that is compiled."""
+
+
 class Passes:
     """The passes for one processor and one module.
 
@@ -31,6 +42,10 @@ class Passes:
         self._once.add_global_dead_code_eliminate_pass()
         self._each = self._function.getFunctionPassManager()
 
+    def run_least(self, module: llvm.ModuleRef) -> None:
+        """Inlines what must be, and optimises nothing."""
+        self._once.run(module, self._function)
+
     def run(self, module: llvm.ModuleRef) -> None:
         """Runs LLVM's own pipeline at level 3."""
         self._whole.getModulePassManager().run(module, self._whole)
@@ -49,3 +64,12 @@ class Passes:
         for function in module.functions:
             if not function.is_declaration and b"cold" not in function.attributes:
                 self._each.run(function, self._function)
+
+
+def longest_function(text: str) -> int:
+    """Returns the lines of the longest function of a module's text."""
+    longest = here = 0
+    for line in text.splitlines():
+        here = 0 if line.startswith("define") else here + 1
+        longest = max(longest, here)
+    return longest

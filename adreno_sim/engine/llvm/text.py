@@ -44,6 +44,11 @@ class Text:
         return self.lines_from(0)
 
     @property
+    def size(self) -> int:
+        """About how many lines there are."""
+        return len(self._parts)
+
+    @property
     def cold(self) -> list[str]:
         return _write(self._cold)
 

@@ -17,6 +17,7 @@ from ..caching import compiled_cache
 from ..caching.kernel_memo import KernelMemo
 from ..codegen import ModuleText, emit_module
 from ..llvm import objects
+from ..llvm.passes import LONG
 from ..vector import NotVectorizable
 from .workers import Pace
 
@@ -51,7 +52,9 @@ class CompiledKernel:
         how = "a failed check sets a flag" if self.spec.deferred_checks else "a failed check reports"
         checks = "no checks" if self.spec.checks == "off" else f"checks {self.spec.checks}, {how}"
         proven = len(self.spec.proofs.in_range)
-        return LaunchCode(f"{form}, work-groups of {size}, {checks}, {proven} instructions proven in range", self.module.text)
+        quick = f", not optimised: over {LONG} lines of LLVM text in one function" if objects.is_long(self.module.text) else ""
+        words = f"{form}, work-groups of {size}, {checks}, {proven} instructions proven in range{quick}"
+        return LaunchCode(words, self.module.text)
 
 
 _compiled: KernelMemo[CompiledKernel] = KernelMemo()

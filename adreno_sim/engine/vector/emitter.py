@@ -52,6 +52,7 @@ class VectorEmitter(LoopFlow):
         self.mask = self._first_mask = self._remaining()
         self.is_nsw = self._is_nsw
         self.emit_region()
+        self.check_size()
 
     def _is_nsw(self, instr: ir.Instr) -> bool:
         """Returns whether an operation never wraps in the lanes it is computed for. Proofs hold for active work-items only,

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from ...ir import ir
 from ..analysis.segments import Segment
 from ..analysis.shift_amounts import written_amount
+from ..emit.check import NotVectorizable
 from ..emit.emitter import complete_phis
+from ..llvm.passes import MOST_VECTORS
 from ..llvm.text import Phi
 from .structure import Edge, Level, Loop, Structure
 from .values import LaneValues
@@ -109,11 +111,17 @@ class FlowState(LaneValues):
 
     def _emit_segment(self, segment: Segment) -> None:
         """Emits the instructions of a segment, without phis and terminator."""
+        self.check_size()
         for instr in segment.instrs:
             if instr.op == "phi" or instr.op in ir.TERMINATORS:
                 continue
             self.loc, self.current = instr.loc, instr
             self.emit_instr(instr)
+
+    def check_size(self) -> None:
+        """Gives up vectors that become too much code."""
+        if self.body.size > MOST_VECTORS:
+            raise NotVectorizable(f"over {MOST_VECTORS} lines of vector code")
 
     def _phi_parts(self, edge: Edge) -> dict[int, list[str]]:
         """Returns the parts that an edge brings to the phis of its target."""
