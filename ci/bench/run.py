@@ -23,12 +23,15 @@ import suite_compile
 import suite_kernels
 import suite_networks
 import suite_scaling
+import suite_sizes
 from children import YARDSTICK, ChildError, opened
 
 from adreno_sim import AdrenoSimError
 
 RESULTS = Path(__file__).with_name("RESULTS.md")
-SUITES = {"kernels": suite_kernels, "network": suite_networks, "scaling": suite_scaling, "compile": suite_compile}
+SUITES = {
+    "kernels": suite_kernels, "network": suite_networks, "scaling": suite_scaling, "compile": suite_compile, "sizes": suite_sizes,
+}  # fmt: skip
 
 
 def main() -> int:

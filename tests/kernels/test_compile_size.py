@@ -1,0 +1,148 @@
+"""The work of compiling a kernel grows with its size, and what is given up beyond a limit is said and changes no result.
+
+Work is counted in steps, so that no test depends on the machine. `ci/bench/run.py --suite sizes` measures time.
+"""
+
+from __future__ import annotations
+
+import itertools
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "ci" / "bench"))
+
+from kernel_shapes import SHAPES, WORK_ITEMS
+
+import adreno_sim
+from adreno_sim import UnsupportedError
+from adreno_sim.base.specs import BufferSpec
+from adreno_sim.engine import codegen
+from adreno_sim.engine.analysis import affine, bounds, intervals, path_conditions
+from adreno_sim.engine.llvm import objects
+from adreno_sim.engine.vector import flow_state, lane_shapes, structure
+
+_numbers = itertools.count()
+
+
+def launch(source: str, emitter: str = "spmd", checks: str = "bounds"):
+    """The result of one launch, its values, and how its code was made; nothing is known of it from before."""
+    device = adreno_sim.open_device("sim:adreno-740", checks=checks, emitter=emitter, cache=False)
+    views = []
+    for dtype in ("int32", "float32"):
+        spec = BufferSpec(4 * WORK_ITEMS, dtype)
+        views.append(device.view(device.allocate(spec.nbytes), spec))
+        device.write(views[-1], np.arange(WORK_ITEMS).astype(dtype))
+    kernel = device.build(f"{source} // {next(_numbers)}")["k"]
+    result = device.launch(kernel, (WORK_ITEMS,), (WORK_ITEMS,), [*views, np.int32(3)])
+    return result, [device.read(view).tobytes() for view in views], result.code[-1]
+
+
+@pytest.fixture
+def steps(monkeypatch):
+    """Counts the inner steps of the analyses and of code generation."""
+    count = [0]
+    for owner, name in (
+        (affine.AffineForms, "_compute"),
+        (bounds.Bounds, "_tighten"),
+        (path_conditions.PathConditions, "_combine"),
+        (intervals.Intervals, "_transfer"),
+        (lane_shapes.LaneShapes, "_transfer"),
+        (structure.Level, "children"),
+        (flow_state.FlowState, "_add_live_out"),
+    ):
+
+        def counted(*args, whole=getattr(owner, name)):
+            count[0] += 1
+            return whole(*args)
+
+        monkeypatch.setattr(owner, name, counted)
+    return count
+
+
+GROWING = ("booleans", "breaks", "carried", "conditions", "else_ifs", "loop_body", "loops", "nested_loops", "phis", "returns")
+
+
+@pytest.mark.parametrize("shape", GROWING)
+def test_work_and_code_grow_with_the_kernel(shape, steps):
+    """Four times the lines: at most six times the steps and the lines of code, besides what a budget of steps allows."""
+    found = []
+    for lines in (40, 160):
+        steps[0] = 0
+        _, _, code = launch(SHAPES[shape](lines))
+        found.append((steps[0], len(code.text.splitlines())))
+    (few, short), (many, long) = found
+    assert many <= 6 * few + 10_000
+    assert long <= 6 * short
+
+
+@pytest.mark.parametrize("shape", ["else_ifs", "returns", "breaks", "nested_ifs", "gotos", "nested_loops", "conditions"])
+@pytest.mark.parametrize("checks", ["bounds", "full"])
+def test_vectors_of_deep_control_flow_compute_what_scalar_code_does(shape, checks):
+    source = SHAPES[shape](60)
+    assert launch(source, checks=checks)[1] == launch(source, "scalar", checks)[1]
+
+
+@pytest.mark.parametrize(("bits", "bound"), [(31, 16), (30, 1 << 30), (4, 128), (0, 32)])
+def test_a_comparison_of_far_apart_lanes_takes_no_time(bits, bound):
+    source = (
+        "kernel void k(global int *a, global float *f, int n) {"
+        f" a[get_global_id(0)] = (int)((uint)get_local_id(0) << {bits}) < {bound}; }}"
+    )
+    start = time.process_time()
+    _, values, _ = launch(source)
+    assert time.process_time() - start < 10  # walking the range took 20 s and more
+    ids = np.arange(WORK_ITEMS, dtype=np.uint32) << np.uint32(bits)
+    assert values[0] == (ids.view(np.int32) < bound).astype(np.int32).tobytes()
+
+
+def test_loops_in_loops_are_given_up_and_the_report_says_so():
+    result, values, _ = launch(SHAPES["nested_loops"](48))
+    assert not result.findings and values == launch(SHAPES["nested_loops"](48), "scalar")[1]
+    assert any("values that loops carry: given up after" in failure for failure in result.failures)
+
+
+def test_loops_of_usual_depth_are_within_the_budget():
+    result, _, _ = launch(SHAPES["nested_loops"](6))
+    assert not result.failures
+    assert result.accesses.places == result.accesses.proven_places
+
+
+def test_a_long_loop_body_is_proven():
+    """It was too deep for the stack of the interpreter."""
+    result, _, _ = launch(SHAPES["loop_body"](300))
+    assert not result.failures
+    assert result.accesses.places == result.accesses.proven_places > 300
+
+
+def test_a_function_too_long_to_optimise_computes_the_same(monkeypatch):
+    source = SHAPES["chain"](20)
+    _, optimised, code = launch(source)
+    assert "not optimised" not in code.description
+    monkeypatch.setattr(objects, "LONG", 10)
+    _, plain, code = launch(source)
+    assert plain == optimised
+    text = "define void @k() {\n" + "  ret void\n" * 20 + "}\n"
+    assert objects.is_long(text) and not objects.is_long(text[:60])
+
+
+def test_too_much_vector_code_becomes_scalar_code(monkeypatch):
+    source = SHAPES["chain"](20)
+    _, vectors, code = launch(source)
+    assert "vectors of" in code.description
+    monkeypatch.setattr(flow_state, "MOST_VECTORS", 50)
+    result, scalar, code = launch(source)
+    assert "one work-item at a time (over 50 lines of vector code)" in code.description
+    assert scalar == vectors and not result.findings
+
+
+def test_too_much_code_is_refused_in_one_line(monkeypatch):
+    launch(SHAPES["chain"](20))
+    monkeypatch.setattr(codegen, "MOST", 100)
+    with pytest.raises(
+        UnsupportedError, match=r"kernel k becomes \d+ lines of LLVM text: expected at most 100; split the kernel"
+    ):
+        launch(SHAPES["chain"](20))
