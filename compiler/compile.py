@@ -98,4 +98,4 @@ def lower_model(model: Model, options: CompileOptions, limits: Mapping[str, Any]
     module = with_storage(model.module, options.dtype, options.accumulate)
     tuned = None if options.tuned is None else TunedSchedules(options.tuned)
     target = make_target(options.target, limits)
-    return lower(module, target, options.pipeline, options.without_fix, None, options.policy(ml), tuned)
+    return lower(module, target, options.pipeline, options.without_fix, None, options.policy(ml), tuned, scoping=options.scoping)

@@ -62,6 +62,11 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "metavar": "N",
         "help": "with --target clml: offload subgraphs of at least N operators (default: 1)",
     },
+    "--rule": {
+        "choices": ("tvm", "fewest-copies"),
+        "help": "where the consumers of a tensor ask for different scopes: as TVM's pass settles it (default), or what most "
+        "ask for, copies merged",
+    },
     "--tuned": {"metavar": "DIR", "help": "use schedules that adreno-sim tune found, before TVM's own"},
     "--shape": {
         "action": "append",
@@ -75,7 +80,8 @@ OPTIONS: dict[str, dict[str, Any]] = {
 """Flag -> keyword arguments of argparse's add_argument."""
 
 COMPILE = (
-    "--target", "--pipeline", "--without-fix", "--dtype", "--accumulate", "--clml-min-flops", "--clml-min-operators", "--tuned",
+    "--target", "--pipeline", "--without-fix", "--dtype", "--accumulate", "--rule", "--clml-min-flops", "--clml-min-operators",
+    "--tuned",
 )  # fmt: skip
 """How a model becomes kernels."""
 

@@ -28,14 +28,8 @@ def add(commands: Any) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("model", metavar="MODEL", help="a model (.onnx, .pt2, .py)")
-    options.add(parser, "--target", "--pipeline", "--shape")
+    options.add(parser, "--target", "--pipeline", "--rule", "--shape")
     parser.add_argument("--device", metavar="DEVICE", help="whose image limits hold (default: ADRENO_SIM_DEVICE, ...)")
-    parser.add_argument(
-        "--rule",
-        default="tvm",
-        choices=("tvm", "fewest-copies"),
-        help="where consumers disagree: as TVM's pass settles it (default), or the scope most ask for, copies merged",
-    )
     parser.add_argument("--stage", metavar="NAME", help="print the module after this stage (list: their names)")
     parser.add_argument("--all", action="store_true", help="list every tensor, not only textures and what is contested")
     parser.add_argument("--html", metavar="FILE", help="one page: the graph coloured by scope")
@@ -53,7 +47,7 @@ def _scopes(args: argparse.Namespace) -> int:
         options.refuse(args, ("--all", "--html", "--json"), "is for the report; --stage prints a module instead")
     limits = open_device(args.device).info.limits
     staged, report = scope_stages(
-        args.model, rule=args.rule, limits=limits, **options.given_options(args, "--target", "--pipeline", "--shape")
+        args.model, limits=limits, **options.given_options(args, "--target", "--pipeline", "--rule", "--shape")
     )
     if args.stage == "list":
         print("\n".join(staged.modules))

@@ -166,10 +166,11 @@ class BufferTensor:
 
 @dataclass
 class ScopeSummary:
-    """Results of calls before fusion: how many are textures, and those that are not."""
+    """Results of calls before fusion: how many are textures, and those that are not. rule: who wins where consumers disagree."""
 
     textures: int
     buffers: list[BufferTensor] = field(default_factory=list)
+    rule: str = "tvm"
 
 
 @dataclass

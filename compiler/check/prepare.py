@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from ...golden.expectations import KernelExpectations
     from ...golden.model_reference import ModelReference
+    from ..lower.pipeline import Lowered
 
 Source = Any
 """What `check` takes: a path (.onnx, .pt2, .py, .asim), an ONNX model, an ExportedProgram of torch.export, a Relax IRModule,
@@ -130,7 +131,7 @@ def prepare(
             KernelExpectations(lowered.unscheduled, units, device.profile is None),
             SubgraphReference(lowered.subgraphs, units),
         )
-        scopes = None if lowered.unscoped is None else _scopes(lowered.unscoped, lowered.target)
+        scopes = None if lowered.unscoped is None else _scopes(lowered)
         tuned = dict(lowered.tuned)
         del lowered  # it has the weights once more
     compiled = apply_plan(compiled)
@@ -157,14 +158,15 @@ def prepare(
     return PreparedRun(compiled, arrays, origin, golden, judged, unchecked, None, tuned, scopes, kernels, truth)
 
 
-def _scopes(module: Any, target: Any) -> ScopeSummary:
+def _scopes(lowered: Lowered) -> ScopeSummary:
     """Which tensors are textures, and why others are not."""
     from ..explain.scopes import decided_tensors
     from ..scopes.rules import is_texture
 
-    tensors = decided_tensors(module, target)
+    assert lowered.unscoped is not None
+    tensors = decided_tensors(lowered.unscoped, lowered.target, lowered.scoping)
     buffers = [BufferTensor(t.name, t.producer, t.shape, t.dtype, t.why) for t in tensors if not is_texture(t.scope)]
-    return ScopeSummary(len(tensors) - len(buffers), buffers)
+    return ScopeSummary(len(tensors) - len(buffers), buffers, lowered.scoping.rule)
 
 
 def _prepare_bundle(compiled: CompiledModel, inputs: Inputs | None, options: CompileOptions) -> PreparedRun:

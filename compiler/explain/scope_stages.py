@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from ...base.errors import AdrenoSimError, UnsupportedError
 from ..passes.base import Fix
-from ..scopes.decide import Decision, choose_last, choose_most
-from ..scopes.define import define_vdevice
+from ..scopes.decide import Decision
 from ..scopes.demand import Demand
 from ..scopes.fold import fold_scope_changes
-from ..scopes.merge import merge_copies
+from ..scopes.scoping import ANNOTATE, FOLD, TVMS, Scoping
+from ..scopes.scoping import annotate_scopes as annotate_scopes_as
 from ..tvm_bridge.pass_pipelines import clone, with_own_constants
-from ..tvm_bridge.versions import import_tvm
 
 if TYPE_CHECKING:
     from tvm import IRModule
@@ -22,9 +21,6 @@ if TYPE_CHECKING:
     from tvm.target import Target
 
 LAST = "SpecializePrimFuncBasedOnCallSite"
-
-RULES = ("tvm", "fewest-copies")
-"""How consumers that disagree are settled: as TVM's pass does, or for the fewest copies."""
 
 
 @dataclass(frozen=True)
@@ -54,47 +50,33 @@ class StagedModule:
         return self.modules[name]
 
 
-def stages(target: Target, fixes: Sequence[Fix] = (), rule: str = "tvm", staged: StagedModule | None = None) -> list[Stage]:
+def stages(target: Target, fixes: Sequence[Fix] = (), scoping: Scoping = TVMS, staged: StagedModule | None = None) -> list[Stage]:
     """The stages for a texture target: TVM's passes, the fixes of `fixes`, and the scoping of this package.
 
-    rule: one of RULES. staged: receives demands and decisions while the passes run.
+    staged: receives demands and decisions while the passes run.
     """
     from ..lower.pipeline import relax_passes
 
     if "texture" not in target.keys:
         raise UnsupportedError("unsupported: scopes are decided for texture targets; every tensor of this target is in a buffer")
-    if rule not in RULES:
-        raise AdrenoSimError(f"rule {rule!r}: expected one of {', '.join(RULES)}")
-    found: list[Stage] = []
-    for item in relax_passes(target, fixes):
-        name = item.info.name
-        if name == "AnnotateCustomMemoryScope":
-            found += _scoping(target, rule, staged)
-        elif name == "FoldVDeviceScopeChange":
-            found.append(Stage("OptimizeToVDeviceForScopeChange", fold_scope_changes()))
-        else:
-            found.append(Stage(name, item))
-        if name == LAST:
-            return _number_stages(found)
-    raise UnsupportedError(f"unsupported: TVM's pipeline for {target} has no pass {LAST}")
-
-
-def _scoping(target: Target, rule: str, staged: StagedModule | None) -> list[Stage]:
-    transform = import_tvm().relax.transform
 
     def watch(demand: Demand, decisions: dict[int, Decision]) -> None:
         if staged is not None:
             staged.demands.append(demand)
             staged.decisions += decisions.values()
 
-    fewest = rule == "fewest-copies"
-    return [
-        Stage("DefineVDevice", define_vdevice(target, choose_most if fewest else choose_last, watch)),
-        Stage("DeadCodeElimination", transform.DeadCodeElimination()),
-        Stage("RealizeVDevice", transform.RealizeVDevice()),
-        *([Stage("MergeCopies", merge_copies())] if fewest else []),
-        Stage("RemoveRedundantAssignments", transform.CanonicalizeBindings()),
-    ]
+    found: list[Stage] = []
+    for item in relax_passes(target, fixes):
+        name = item.info.name
+        if name == ANNOTATE:
+            found += [Stage(*step) for step in scoping.passes(target, watch)]
+        elif name == FOLD:
+            found.append(Stage("OptimizeToVDeviceForScopeChange", fold_scope_changes()))
+        else:
+            found.append(Stage(name, item))
+        if name == LAST:
+            return _number_stages(found)
+    raise UnsupportedError(f"unsupported: TVM's pipeline for {target} has no pass {LAST}")
 
 
 def _number_stages(found: list[Stage]) -> list[Stage]:
@@ -108,12 +90,12 @@ def _number_stages(found: list[Stage]) -> list[Stage]:
 
 
 def run_stages(module: IRModule, target: Target, fixes: Sequence[Fix] = (), rule: str = "tvm") -> StagedModule:
-    """Run all stages on a Relax module. Raises UnsupportedError where TVM's passes cannot."""
+    """Run all stages on a Relax module. rule: see `Scoping`. Raises UnsupportedError where TVM's passes cannot."""
     from ..lower.pipeline import reason
 
     staged = StagedModule()
     with target:
-        steps = stages(target, fixes, rule, staged)
+        steps = stages(target, fixes, Scoping(rule), staged)
         module = with_own_constants(module)
         for step in steps:
             try:
@@ -128,6 +110,4 @@ def run_stages(module: IRModule, target: Target, fixes: Sequence[Fix] = (), rule
 
 def annotate_scopes(target: Any, rule: str = "tvm") -> Pass:
     """One pass in the place of TVM's AnnotateCustomMemoryScope."""
-    tvm = import_tvm()
-    steps = [stage.run for stage in _scoping(target, rule, None)]
-    return tvm.transform.Sequential(steps, name="adreno_sim.AnnotateScopes")
+    return annotate_scopes_as(target, Scoping(rule))

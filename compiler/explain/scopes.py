@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -15,6 +16,7 @@ from ..scopes.decide import Decision, decide
 from ..scopes.demand import Limits, bindings, callee, collect, op_name, operands
 from ..scopes.invariants import Violation, violations
 from ..scopes.rules import is_texture
+from ..scopes.scoping import RULES, TVMS, Scoping
 from ..tvm_bridge.read import buffer_param, key, kind, memory_scope
 from ..tvm_bridge.versions import import_tvm, shape_values, type_of, var_name
 from .scope_stages import LAST, StagedModule, run_stages
@@ -76,8 +78,21 @@ class Call:
 
 
 @dataclass(frozen=True)
+class RuleResult:
+    """What a rule makes of a model: results of the final module's calls that are textures, copies left and the elements that
+    they move, and the scope of every tensor that consumers disagree about."""
+
+    rule: str
+    textures: int
+    copies: int
+    copied_elements: int
+    contested: dict[str, str]
+
+
+@dataclass(frozen=True)
 class ScopeReport:
-    """Everything about one model. inserted: copies after RealizeVDevice; left: those of the final module."""
+    """Everything about one model. inserted: copies after RealizeVDevice; left: those of the final module. compared: every rule,
+    where consumers disagree; elsewhere all rules decide alike."""
 
     model: str
     target: str
@@ -89,6 +104,7 @@ class ScopeReport:
     left: tuple[ScopeCopy, ...]
     calls: tuple[Call, ...]
     violations: tuple[Violation, ...]
+    compared: tuple[RuleResult, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -119,21 +135,39 @@ def scope_stages(
     """
     CompileOptions.of({"target": target, "pipeline": pipeline}, None)
     model = load_model(source, shapes)
-    made = make_target(target, limits)
-    staged = run_stages(model.module, made, select_fixes(pipeline, ()), rule)
-    return staged, _report(staged, model.name, target, pipeline, rule)
+    made, fixes = make_target(target, limits), select_fixes(pipeline, ())
+    staged = run_stages(model.module, made, fixes, rule)
+    compared: tuple[RuleResult, ...] = ()
+    if any(decision.contested for decision in staged.decisions):
+        runs = {name: staged if name == rule else run_stages(model.module, made, fixes, name) for name in RULES}
+        compared = tuple(_rule_result(name, run) for name, run in runs.items())
+    return staged, _report(staged, model.name, target, pipeline, rule, compared)
 
 
-def decided_tensors(module: IRModule, target: Target) -> list[TensorScope]:
-    """Every tensor of a module as DefineVDevice sees it, without running a stage: the scopes that TVM's own pass chooses."""
+def _rule_result(rule: str, staged: StagedModule) -> RuleResult:
+    scopes = [scope for call in _calls(staged.final) for scope in call.scopes]
+    copies = list(_copies(staged.final))
+    return RuleResult(
+        rule,
+        sum(map(is_texture, scopes)) - sum(is_texture(copy.to) for copy in copies),
+        len(copies),
+        sum(math.prod(int(size) if size.isdigit() else 1 for size in copy.shape) for copy in copies),
+        {var_name(decision.var): decision.scope for decision in staged.decisions if decision.contested},
+    )
+
+
+def decided_tensors(module: IRModule, target: Target, scoping: Scoping = TVMS) -> list[TensorScope]:
+    """Every tensor of a module as DefineVDevice sees it, and the scopes it chooses, without running a stage."""
     limits = Limits.of(target)
     decisions: list[Decision] = []
     for function in _functions(module):
-        decisions += decide(function, collect(module, function, limits)).values()
+        decisions += decide(function, collect(module, function, limits), scoping.settle).values()
     return list(map(_tensor, decisions))
 
 
-def _report(staged: StagedModule, model: str, target: str, pipeline: str, rule: str) -> ScopeReport:
+def _report(
+    staged: StagedModule, model: str, target: str, pipeline: str, rule: str, compared: tuple[RuleResult, ...]
+) -> ScopeReport:
     return ScopeReport(
         model, target, pipeline, rule, tuple(staged.modules),
         tuple(map(_tensor, staged.decisions)),
@@ -141,6 +175,7 @@ def _report(staged: StagedModule, model: str, target: str, pipeline: str, rule: 
         tuple(_copies(staged.final)),
         tuple(_calls(staged.at(LAST))),
         tuple(violations(staged.final)),
+        compared,
     )  # fmt: skip
 
 

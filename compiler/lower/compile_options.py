@@ -13,6 +13,7 @@ from ...profiles.ml import MLCapabilities
 from ...profiles.profile import default_capabilities
 from ..artifact.model import is_compiled
 from ..passes.registry import require_fixes
+from ..scopes.scoping import Scoping
 from .targets import shorthand
 
 if TYPE_CHECKING:
@@ -33,9 +34,11 @@ class CompileOptions:
 
     target: "texture" (default), "buffer", "clml", "clml-texture", a tag or a Target of TVM's. pipeline: "fixed" (TVM's passes
     and the fixes, default) or "stock". without_fix: names of fixes to leave out. dtype: "float32" (the model as it is) or
-    "float16": tensors stored so, sums in `accumulate`. tuned: a folder of `adreno-sim tune`, whose schedules go before TVM's
-    own. clml_min_flops, clml_min_operators: with target clml, what a subgraph must have to be offloaded; None = a cost model
-    decides. shapes: input name -> full shape, where the model leaves it open. seed: of weights and inputs nobody gave.
+    "float16": tensors stored so, sums in `accumulate`. rule: which scope wins where the consumers of a tensor ask for several,
+    "tvm" (as TVM's pass, default) or "fewest-copies" (what most ask for, copies merged). tuned: a folder of `adreno-sim tune`,
+    whose schedules go before TVM's own. clml_min_flops, clml_min_operators: with target clml, what a subgraph must have to be
+    offloaded; None = a cost model decides. shapes: input name -> full shape, where the model leaves it open. seed: of weights
+    and inputs nobody gave.
     """
 
     target: str | Target = "texture"
@@ -43,6 +46,7 @@ class CompileOptions:
     without_fix: Sequence[str] = ()
     dtype: str = "float32"
     accumulate: str = "float32"
+    rule: Literal["tvm", "fewest-copies"] = "tvm"
     tuned: str | os.PathLike[str] | None = None
     clml_min_flops: int | None = None
     clml_min_operators: int = 1
@@ -85,6 +89,11 @@ class CompileOptions:
         require_fixes(self.pipeline, self.without_fix)
         if self.tuned is not None and not os.path.isdir(self.tuned):
             raise AdrenoSimError(f"{os.fspath(self.tuned)} is no tuning folder (it does not exist); adreno-sim tune makes one")
+
+    @property
+    def scoping(self) -> Scoping:
+        """How scopes are decided. AdrenoSimError for an unknown rule."""
+        return Scoping(self.rule)
 
     def policy(self, ml: MLCapabilities | None) -> OffloadPolicy:
         """What of the model goes to OpenCL ML on a device, with target clml. ml: of the device; None = of the default one."""

@@ -23,6 +23,7 @@ from ..passes.base import Fix
 from ..passes.fold_layouts import fold_layouts
 from ..passes.registry import choose, require_fixes
 from ..plan.planning_pass import with_planner
+from ..scopes.scoping import TVMS, Scoping, replace_scoping
 from ..tvm_bridge.pass_pipelines import Snapshot, clone, run_with_insertions, watching, with_own_constants
 from ..tvm_bridge.versions import import_tvm
 from .targets import make_target
@@ -52,7 +53,7 @@ class Lowered:
     tir: after tirx.SplitHostDevice: host functions, and kernels (PrimFuncs with `tirx.kernel_launch_params`).
     sources: kernel name -> its OpenCL C, each a program of its own.
     fixes: names of the fixes that ran, in order.
-    unscoped: Relax functions just before scopes are decided; None for a target without textures.
+    unscoped: Relax functions just before scopes are decided; None for a target without textures. scoping: how they were.
     subgraphs: what is offloaded to OpenCL ML, by name; offload: what was decided about that.
     tuned: functions of a tuning folder, and the schedule each got.
     """
@@ -68,6 +69,7 @@ class Lowered:
     subgraphs: dict[str, Subgraph] = field(default_factory=dict)
     offload: tuple[OffloadDecision, ...] = ()
     unscoped: IRModule | None = None
+    scoping: Scoping = TVMS
     tuned: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -90,6 +92,7 @@ def lower(
     offload: OffloadPolicy | None = None,
     tuned: ScheduleSource | None = None,
     planner: Pass | None = None,
+    scoping: Scoping = TVMS,
 ) -> Lowered:
     """Lower `mod` for an Adreno target.
 
@@ -97,7 +100,7 @@ def lower(
     limits: of the device (`DeviceInfo.limits`), so that TVM makes no image it cannot hold; None = TVM's own defaults.
     offload: what goes to OpenCL ML with target clml; None = by the default device's figures.
     tuned: schedules that go before TVM's own; it notes which were taken. planner: in the place of TVM's memory planner
-    (`plan.planning_pass.plan_memory`).
+    (`plan.planning_pass.plan_memory`). scoping: how scopes are decided.
     Raises AdrenoSimError for an unknown pipeline or fix, UncompiledError where TVM cannot lower the module.
     """
     fixes = select_fixes(pipeline, without)
@@ -107,7 +110,7 @@ def lower(
     _refuse_calls(mod, tvm_target, fixes)
     unscoped, split_point = Snapshot("AnnotateCustomMemoryScope", "before"), Snapshot("tirx.SplitHostDevice", "after")
     try:
-        vm_level, unscheduled = _lower_relax(with_own_constants(mod), tvm_target, fixes, clml, tuned, planner, unscoped)
+        vm_level, unscheduled = _lower_relax(with_own_constants(mod), tvm_target, fixes, clml, tuned, planner, scoping, unscoped)
         split, final = _lower_tir(_prim_funcs(vm_level), tvm_target, fixes, split_point)
         sources = _sources(final)
     except AdrenoSimError:
@@ -119,7 +122,7 @@ def lower(
     names = tuple(fix.name for fix in fixes)
     lowered = Lowered(
         imported, vm_level, unscheduled, split, sources, tvm_target, pipeline, names, unscoped=unscoped.module,
-        tuned={} if tuned is None else tuned.applied,
+        scoping=scoping, tuned={} if tuned is None else tuned.applied,
     )  # fmt: skip
     return lowered if clml is None else replace(lowered, subgraphs=clml.subgraphs, offload=tuple(clml.decisions))
 
@@ -167,6 +170,7 @@ def _lower_relax(
     clml: Offload | None = None,
     tuned: ScheduleSource | None = None,
     planner: Pass | None = None,
+    scoping: Scoping = TVMS,
     watch: Snapshot | None = None,
 ) -> tuple[IRModule, IRModule]:
     """The module at VM level, and its PrimFuncs just before they were scheduled. watch: takes its snapshot on the way."""
@@ -174,7 +178,8 @@ def _lower_relax(
     before = Snapshot("ApplyDefaultSchedule" if tuned is None else tuned.first_schedule, "before")
     with target:
         plain = not fixes and LayoutConfig.current() is None and clml is None and tuned is None and planner is None
-        passes = [tvm.relax.get_default_pipeline(target)] if plain else relax_passes(target, fixes, clml)
+        plain = plain and scoping == TVMS
+        passes = [tvm.relax.get_default_pipeline(target)] if plain else relax_passes(target, fixes, clml, scoping)
         if tuned is not None:
             passes = tuned.add_passes(passes)
         if planner is not None:
@@ -184,10 +189,11 @@ def _lower_relax(
     return lowered, _prim_funcs(before.module or lowered)
 
 
-def relax_passes(target: Target, fixes: Sequence[Fix], clml: Offload | None = None) -> list[Pass]:
+def relax_passes(target: Target, fixes: Sequence[Fix], clml: Offload | None = None, scoping: Scoping = TVMS) -> list[Pass]:
     """TVM's Relax passes for the target with the fixes, and quicker folding. Needs the target to be the current one.
 
-    clml: partitions for OpenCL ML, in place of TVM's pass: that needs a code generator which its wheels have not.
+    clml: partitions for OpenCL ML, in place of TVM's pass: that needs a code generator which its wheels have not. scoping: how
+    scopes are decided; OptionError where the target has none to decide.
     """
     stages = import_tvm().relax.pipeline
     dispatch = stages.library_dispatch_passes(target) if clml is None else [clml.as_pass()]
@@ -198,6 +204,7 @@ def relax_passes(target: Target, fixes: Sequence[Fix], clml: Offload | None = No
     passes = [step for item in passes for step in ((fold_layouts(), item) if item.info.name == "FoldConstant" else (item,))]
     if LayoutConfig.current() is not None:
         passes = [convert_layout() if item.info.name == "ConvertLayout" else item for item in passes]
+    passes = replace_scoping(passes, target, scoping)
     for fix in fixes:
         if fix.relax is not None:
             passes = fix.relax(passes, target)

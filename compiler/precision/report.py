@@ -68,6 +68,7 @@ def precision(
     ops: Iterable[str] = ("nn.conv2d", "matmul"),
     bound: float = 0.01,
     target: str = "texture",
+    rule: str = "tvm",
     most_runs: int = 12,
     seed: int = 0,
     shapes: Mapping[str, Sequence[int]] | None = None,
@@ -77,7 +78,7 @@ def precision(
     Errors are the largest |difference| over max(|value|, rms). Layers are judged one by one, on TVM's llvm target; the whole
     network runs on `device` with the fixed pipeline, and is held against the unchanged one without rounding (as TVM's llvm runs
     it where that is not known). What comes out is also judged as `check` does: a device that computes the recast network wrongly
-    says nothing about types. No model is returned then. Errors as `check`.
+    says nothing about types. No model is returned then. target, rule: as of CompileOptions. Errors as `check`.
     """
     from ...golden.model_reference import ModelReference
     from ..check.prepare import choose_inputs
@@ -100,7 +101,9 @@ def precision(
     layers = local_errors(model.module, list(arrays.values()), dtype, out_dtype, names)
     if not layers:
         raise AdrenoSimError(f"{model.name} calls none of {', '.join(names)}: there is nothing to recast")
-    network = _Network(model, list(arrays.values()), expected, device, target, (dtype, out_dtype, names))
+    network = _Network(
+        model, list(arrays.values()), expected, device, {"target": target, "rule": rule}, (dtype, out_dtype, names)
+    )
     found = search(layers, network.error, bound, most_runs)
     best = found.best
     wrong = network.wrong_outputs(best if best is not None else list(found.tried)[-1])
@@ -117,15 +120,21 @@ def precision(
 class _Network:
     """Runs the model on a device with layers recast; keeps the compiled models and their outputs.
 
-    expected: outputs of TVM's llvm, for a model whose outputs without rounding are not known. reference: what gave those that
-    count.
+    options: of `compile_model`. expected: outputs of TVM's llvm, for a model whose outputs without rounding are not known.
+    reference: what gave those that count.
     """
 
     def __init__(
-        self, model: Model, arrays: Outputs, expected: Outputs, device: Device, target: str, how: tuple[str, str, Iterable[str]]
+        self,
+        model: Model,
+        arrays: Outputs,
+        expected: Outputs,
+        device: Device,
+        options: Mapping[str, Any],
+        how: tuple[str, str, Iterable[str]],
     ):
         self.model, self.arrays = model, arrays
-        self.device, self.target, self.how = device, target, how
+        self.device, self.options, self.how = device, options, how
         self.compiled: dict[frozenset[int], CompiledModel] = {}
         self._got: dict[frozenset[int], Outputs] = {}
         truth = self._truth(model.module)
@@ -137,7 +146,7 @@ class _Network:
         from ..compile import compile_model
         from ..run import vm
 
-        compiled = compile_model(self._recast(skip), target=self.target, limits=self.device.info.limits, ml=self.device.info.ml)
+        compiled = compile_model(self._recast(skip), **self.options, limits=self.device.info.limits, ml=self.device.info.ml)
         self.compiled[skip] = compiled
         self._got[skip] = vm.run(compiled, self.arrays, self.device)
         return max(relative_error(a, b) for a, b in zip(self._got[skip], self._expected, strict=True))

@@ -11,6 +11,9 @@ from ..tvm_bridge.versions import type_of
 from .demand import Ask, Demand, bindings, callee, is_tensor
 from .rules import GLOBAL
 
+Settle = Callable[[Sequence[Ask]], str]
+"""The scope of a tensor whose consumers ask for these."""
+
 
 @dataclass(frozen=True)
 class Decision:
@@ -41,7 +44,7 @@ def choose_most(asks: Sequence[Ask]) -> str:
     return max(dict.fromkeys(wishes), key=wishes.count) if asks else GLOBAL
 
 
-def decide(function: Any, demand: Demand, settle: Callable[[Sequence[Ask]], str] = choose_last) -> dict[int, Decision]:
+def decide(function: Any, demand: Demand, settle: Settle = choose_last) -> dict[int, Decision]:
     """The scope of every call's result, by key of the call. Calls that give no tensor have none."""
     found: dict[int, Decision] = {}
     for binding in bindings(function):

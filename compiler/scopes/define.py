@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from ..tvm_bridge.read import key, memory_scope
 from ..tvm_bridge.versions import import_tvm, shape_values, tvm_series, type_of
-from .decide import Decision, choose_last, decide
-from .demand import Ask, Demand, Limits, collect, is_tensor, op_name, operands
+from .decide import Decision, Settle, choose_last, decide
+from .demand import Demand, Limits, collect, is_tensor, op_name, operands
 
 if TYPE_CHECKING:
     from tvm.ir.transform import Pass
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Watch = Callable[[Demand, dict[int, Decision]], None]
 
 
-def define_vdevice(target: Any, settle: Callable[[Sequence[Ask]], str] = choose_last, watch: Watch | None = None) -> Pass:
+def define_vdevice(target: Any, settle: Settle = choose_last, watch: Watch | None = None) -> Pass:
     """Module pass: decide scopes and write them down. `watch` sees each function's demand and decisions.
 
     Constants get a type with the scope of their first use, as new nodes (TVM's own pass changes them in place).

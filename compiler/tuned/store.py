@@ -21,6 +21,10 @@ from .metaschedule import meta_schedule
 from .variants import KEY
 
 SETTINGS, TRIALS = "settings.json", "trials.jsonl"
+
+ABSENT = {"rule": "tvm"}
+"""Settings that folders of earlier versions do not name, and what held there."""
+
 WORKLOADS, RECORDS = "database_workload.json", "database_tuning_record.json"
 SCHEMA = "adreno-sim/tuning/1"
 
@@ -140,7 +144,7 @@ class TuningStore:
             self.close()
             raise AdrenoSimError(f"{file}: expected an object of schema {SCHEMA!r}")
         for name, value in json_io.plain_json(wanted or {}).items():
-            if found.get(name) != value:
+            if found.get(name, ABSENT.get(name)) != value:
                 self.close()
                 raise AdrenoSimError(
                     f"{self.path} was made with {name} {found.get(name)!r}, this run has {value!r}: their results cannot be "

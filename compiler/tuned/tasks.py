@@ -10,10 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ...base.errors import UnsupportedError
+from ...base.errors import AdrenoSimError, UnsupportedError
 from ..lower.pipeline import reason, relax_passes
 from ..passes.base import Fix
 from ..passes.placing import SCHEDULE, first
+from ..scopes.scoping import TVMS, Scoping
 from ..tvm_bridge.pass_pipelines import with_own_constants
 from ..tvm_bridge.read import BufferInfo, buffer_param
 from ..tvm_bridge.versions import import_tvm
@@ -64,10 +65,12 @@ def isolate(function: Any) -> IRModule:
     return import_tvm().IRModule({"main": function.with_attr("global_symbol", "main")})
 
 
-def find_tasks(module: IRModule, target: Target, fixes: Sequence[Fix]) -> list[Task]:
+def find_tasks(module: IRModule, target: Target, fixes: Sequence[Fix], scoping: Scoping = TVMS) -> list[Task]:
     """The tasks of a Relax module for an Adreno target, in order of first appearance. UnsupportedError where TVM fails."""
     try:
-        flat, scoped = _before_scheduling(module, target, fixes)
+        flat, scoped = _before_scheduling(module, target, fixes, scoping)
+    except AdrenoSimError:
+        raise
     except Exception as error:  # TVM raises whatever its layers raise
         raise UnsupportedError(f"unsupported: TVM's pipeline fails on this module: {reason(error)}") from error
     tvm = import_tvm()
@@ -97,11 +100,13 @@ def texture_params(function: Any) -> frozenset[int]:
     return frozenset(number for number, info in enumerate(infos) if info is not None and info.scope.startswith("global.texture"))
 
 
-def _before_scheduling(module: IRModule, target: Target, fixes: Sequence[Fix]) -> tuple[dict[str, Any], dict[str, Any]]:
+def _before_scheduling(
+    module: IRModule, target: Target, fixes: Sequence[Fix], scoping: Scoping
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """The PrimFuncs by name, before their scopes are known and when they are."""
     tvm = import_tvm()
     with target:
-        passes = relax_passes(target, fixes)
+        passes = relax_passes(target, fixes, scoping=scoping)
         scope, schedule = cuts(passes)
         flat = tvm.transform.Sequential(passes[:scope])(with_own_constants(module))
         scoped = tvm.transform.Sequential(passes[scope:schedule])(flat) if scope < schedule else flat

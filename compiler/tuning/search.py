@@ -20,6 +20,7 @@ from ..importers.load import load_model, require_model
 from ..lower.compile_options import CompileOptions
 from ..lower.pipeline import PipelineName, select_fixes
 from ..lower.targets import make_target
+from ..scopes.scoping import Scoping
 from ..tuned.metaschedule import derive, meta_schedule, quiet_logger, without_tensor_intrinsics
 from ..tuned.store import TuningStore, decisions_of, digest_of, key_of, variant_of
 from ..tuned.tasks import Task, find_tasks
@@ -54,6 +55,7 @@ def tune(
     target: str = "texture",
     pipeline: PipelineName = "fixed",
     without_fix: Sequence[str] = (),
+    rule: str = "tvm",
     only: Sequence[str] = (),
     seed: int = 0,
     shapes: Mapping[str, Sequence[int]] | None = None,
@@ -63,8 +65,8 @@ def tune(
 
     device: a simulated one, on which candidates are checked and by whose limits they are judged; or a real one, on which the
     right ones are timed as well, checked before on `check_on` (a simulated device; default sim:adreno-740). Without a real device
-    the static cost of `tuning.cost` ranks them, which no hardware has confirmed. only: parts of the names of tasks to tune;
-    empty = all. step: told of every candidate.
+    the static cost of `tuning.cost` ranks them, which no hardware has confirmed. rule: as of CompileOptions. only: parts of the
+    names of tasks to tune; empty = all. step: told of every candidate.
 
     Raises AdrenoSimError for bad input and for a folder made with other settings, UnsupportedError for what TVM cannot do.
     """
@@ -76,7 +78,7 @@ def tune(
     checker, timer = _devices(device, check_on)
     model = load_model(source, shapes or None, seed)
     made = make_target(target, checker.info.limits)
-    tasks = _select_tasks(find_tasks(model.module, made, select_fixes(pipeline, without_fix)), only)
+    tasks = _select_tasks(find_tasks(model.module, made, select_fixes(pipeline, without_fix), Scoping(rule)), only)
     if not tasks:
         raise UnsupportedError(
             f"unsupported: {model.name} has no function to tune: the space is for convolutions and matrix products of known sizes"
@@ -84,7 +86,7 @@ def tune(
     timed_on = timer.info.name if timer is not None else ""
     version = str(import_tvm().__version__)
     settings = {
-        "target": target, "pipeline": pipeline, "without_fix": list(without_fix), "tvm": version,
+        "target": target, "pipeline": pipeline, "without_fix": list(without_fix), "rule": rule, "tvm": version,
         "checked_on": checker.info.name, "timed_on": timed_on, "ranking": ranking(timed_on),
         "limits": {name: checker.info.limits.get(name) for name in LIMITS},
     }  # fmt: skip

@@ -6,10 +6,10 @@ from collections import Counter
 from typing import IO, TYPE_CHECKING
 
 from ..console import open_console, teller
-from ..table import Column, print_table, text_column
+from ..table import Column, figure_column, print_table, text_column
 
 if TYPE_CHECKING:
-    from ...compiler.explain.scopes import ScopeCopy, ScopeReport, TensorScope
+    from ...compiler.explain.scopes import RuleResult, ScopeCopy, ScopeReport, TensorScope
 
 
 def _list_wishes(tensor: TensorScope) -> str:
@@ -25,6 +25,19 @@ COLUMNS: list[Column[TensorScope]] = [
     text_column("scope", lambda tensor: tensor.scope.removeprefix("global.")),
     text_column("why a buffer", lambda tensor: tensor.why),
 ]
+
+
+RULE_COLUMNS: list[Column[RuleResult]] = [
+    text_column("rule", lambda result: result.rule),
+    text_column("contested", lambda result: ", ".join(f"{name}: {_short(scope)}" for name, scope in result.contested.items())),
+    figure_column("textures", lambda result: str(result.textures)),
+    figure_column("copies", lambda result: str(result.copies)),
+    figure_column("elements copied", lambda result: f"{result.copied_elements:,}"),
+]
+
+
+def _short(scope: str) -> str:
+    return scope.removeprefix("global.")
 
 
 def show(report: ScopeReport, file: IO[str], everything: bool = False) -> None:
@@ -48,6 +61,9 @@ def show(report: ScopeReport, file: IO[str], everything: bool = False) -> None:
     say(f"copies between scopes: {len(report.inserted)} inserted, {removed} folded into their producers, {len(report.left)} left")
     for copy in report.left:
         say(f"  {copy_line(copy)}")
+    if report.compared:
+        say("consumers disagree; what each rule (--rule) makes of it:")
+        print_table(console, RULE_COLUMNS, report.compared, pad_edge=False)
     for violation in report.violations:
         say(str(violation))
     say("ok" if report.ok else "failed: scopes disagree")

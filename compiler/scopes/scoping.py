@@ -1,0 +1,79 @@
+"""How scopes are decided, as an option, and the passes that decide them so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ...base.errors import AdrenoSimError, OptionError
+from ..tvm_bridge.versions import import_tvm
+from .decide import Settle, choose_last, choose_most
+from .define import define_vdevice
+from .fold import fold_scope_changes
+from .merge import merge_copies
+
+if TYPE_CHECKING:
+    from tvm.ir.transform import Pass
+    from tvm.target import Target
+
+    from .define import Watch
+
+ANNOTATE, FOLD = "AnnotateCustomMemoryScope", "FoldVDeviceScopeChange"
+"""TVM's passes that decide scopes, and that take back copies that producers can do without."""
+
+_SETTLE: dict[str, Settle] = {"tvm": choose_last, "fewest-copies": choose_most}
+
+RULES = tuple(_SETTLE)
+"""How consumers that disagree are settled: as TVM's pass does, or as most of them ask, copies merged."""
+
+
+@dataclass(frozen=True)
+class Scoping:
+    """rule: one of RULES. AdrenoSimError for another one."""
+
+    rule: str = "tvm"
+
+    def __post_init__(self) -> None:
+        if self.rule not in RULES:
+            raise AdrenoSimError(f"rule {self.rule!r}: expected one of {', '.join(RULES)}")
+
+    @property
+    def settle(self) -> Settle:
+        """Who wins where consumers disagree."""
+        return _SETTLE[self.rule]
+
+    def passes(self, target: Any, watch: Watch | None = None) -> list[tuple[str, Pass]]:
+        """The steps in the place of TVM's AnnotateCustomMemoryScope, each with its name. watch: see `define_vdevice`."""
+        transform = import_tvm().relax.transform
+        merge = [("MergeCopies", merge_copies())] if self.rule == "fewest-copies" else []
+        return [
+            ("DefineVDevice", define_vdevice(target, self.settle, watch)),
+            ("DeadCodeElimination", transform.DeadCodeElimination()),
+            ("RealizeVDevice", transform.RealizeVDevice()),
+            *merge,
+            ("RemoveRedundantAssignments", transform.CanonicalizeBindings()),
+        ]
+
+
+TVMS = Scoping()
+"""What TVM's own passes do."""
+
+
+def annotate_scopes(target: Any, scoping: Scoping = TVMS) -> Pass:
+    """One pass in the place of TVM's AnnotateCustomMemoryScope, with its name."""
+    steps = [step for _, step in scoping.passes(target)]
+    return import_tvm().transform.Sequential(steps, name=ANNOTATE)
+
+
+def replace_scoping(passes: list[Pass], target: Target, scoping: Scoping) -> list[Pass]:
+    """A texture target's passes, with those of this package in the place of TVM's two where TVM's do not do what is asked for.
+
+    OptionError for a target without textures, which has nothing to decide.
+    """
+    if scoping == TVMS:
+        return passes
+    if "texture" not in target.keys:
+        raise OptionError("rule", f"{scoping.rule}: is for texture targets; on this one every tensor is in a buffer")
+    own: dict[str, Callable[[], Any]] = {ANNOTATE: lambda: annotate_scopes(target, scoping), FOLD: fold_scope_changes}
+    return [own[step.info.name]() if step.info.name in own else step for step in passes]
