@@ -23,12 +23,11 @@ from ..base.pytest_settings import current
 from ..device.protocol import Device
 from ..findings import Kind
 from .importers.load import load_model
+from .lower.targets import TargetLike, target_kind
 from .tvm_bridge import test_gates
-from .tvm_bridge.versions import import_tvm
 
 if TYPE_CHECKING:
     from tvm import IRModule
-    from tvm.target import Target
 
 Test = TypeVar("Test", bound=Callable[..., Any])
 
@@ -66,7 +65,7 @@ with contextlib.suppress(AdrenoSimError):  # without TVM there is nothing to tes
     test_gates.open_gates(parametrize_targets)
 
 
-def verify_results(mod: IRModule, target: Target | str, ref_target: Target | str = "llvm") -> None:
+def verify_results(mod: IRModule, target: TargetLike, ref_target: TargetLike = "llvm") -> None:
     """Check `mod` on every device of the test run, inputs uniform in [0, 1) from a fixed seed.
 
     Every kernel and the whole module are judged as by `check`. A `ref_target` other than llvm is
@@ -103,7 +102,7 @@ def _verify(mod: IRModule, inputs: Sequence[np.ndarray], target: Any, device: De
             warnings.warn(f"verify_results on {name}: {finding.message}", stacklevel=3)
 
 
-def build_and_run(mod: IRModule, inputs: Sequence[np.ndarray], tgt: Target | str) -> tuple[np.ndarray, ...]:
+def build_and_run(mod: IRModule, inputs: Sequence[np.ndarray], tgt: TargetLike) -> tuple[np.ndarray, ...]:
     """Compile `mod` for `tgt` and run it on the first device of the test run; its outputs, also a single one, as a tuple."""
     from .compile import compile_model
     from .run.vm import run
@@ -113,7 +112,7 @@ def build_and_run(mod: IRModule, inputs: Sequence[np.ndarray], tgt: Target | str
     return tuple(run(compiled, inputs, device))
 
 
-def run_local(mod: IRModule, inputs: Sequence[np.ndarray], target: Target | str = "llvm") -> tuple[np.ndarray, ...]:
+def run_local(mod: IRModule, inputs: Sequence[np.ndarray], target: TargetLike = "llvm") -> tuple[np.ndarray, ...]:
     """The outputs of `mod` on the CPU by TVM's llvm target."""
     from ..golden.model_reference import ModelReference
 
@@ -144,10 +143,9 @@ def _inputs(mod: IRModule) -> list[np.ndarray]:
     return arrays
 
 
-def _target_name(target: Any) -> str:
-    """A target's name, or its kind and whether it has textures or CLML, for ids."""
-    if isinstance(target, str):
+def _target_name(target: TargetLike) -> str:
+    """A target's name; of a Target, a dict or JSON its kind and whether it has textures or CLML. For ids."""
+    if isinstance(target, str) and not target.startswith("{"):
         return target
-    if not isinstance(target, import_tvm().target.Target):
-        raise AdrenoSimError(f"target {target!r}: expected a name or a tvm.target.Target")
-    return "-".join([target.kind.name, *(key for key in target.keys if key in ("texture", "clml"))])
+    kind, keys = target_kind(target)
+    return "-".join([kind, *(key for key in keys if key in ("texture", "clml"))])

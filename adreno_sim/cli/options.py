@@ -33,7 +33,8 @@ def count(text: str) -> int:
 OPTIONS: dict[str, dict[str, Any]] = {
     "--target": {
         "metavar": "TARGET",
-        "help": "texture, buffer, clml, clml-texture, or a tag of TVM's (default: texture)",
+        "help": "texture, buffer, clml, clml-texture, or an OpenCL target as TVM takes it: a tag, or JSON such as "
+        '{"kind": "opencl", "device": "adreno"} (default: texture)',
     },
     "--pipeline": {
         "choices": ("fixed", "stock"),

@@ -83,7 +83,7 @@ def _sweep(args: argparse.Namespace) -> int:
         options.refuse(args, ("--no-cache",), "is for this machine; set ADRENO_SIM_CACHE=off where the workers run")
     devices = devices_of(args.profiles)
     _refuse(args, devices)
-    todo = cases(args.models, devices, _split(args.targets) or [str(CompileOptions().target)], _options(args))
+    todo = cases(args.models, devices, _targets(args.targets) or [str(CompileOptions().target)], _options(args))
     done = sweep(
         todo,
         Store(Path(args.results)),
@@ -128,7 +128,7 @@ def _refuse(args: argparse.Namespace, devices: Iterable[str]) -> None:
         options.refuse(args, COMPILE, f"{model} is compiled already; sweep bundles apart from models")
     if len(bundles) == len(args.models):
         options.refuse(args, ("--targets",), "every model is a bundle, compiled already")
-    for target in _split(args.targets) or [""]:
+    for target in _targets(args.targets) or [""]:
         CompileOptions.of({**options.given_options(args, *COMPILE), "target": target or None}, None)
     for device in devices if args.checks not in (None, "off") else ():
         if device.partition(":")[0] == "cl":
@@ -158,6 +158,11 @@ def devices_of(texts: Iterable[str]) -> list[str]:
             profile.load(name)  # a user's file, or an error that says what there is
         found.update(dict.fromkeys(f"sim:{known}{comma}{keys}" for known in names or [name]))
     return list(found) or [os.environ.get("ADRENO_SIM_DEVICE") or "sim:adreno-740"]
+
+
+def _targets(texts: Iterable[str]) -> list[str]:
+    """Targets from lists with commas; JSON is one target, commas and all."""
+    return [one for text in texts for one in ([text] if text.lstrip().startswith("{") else _split([text]))]
 
 
 def _split(texts: Iterable[str]) -> list[str]:

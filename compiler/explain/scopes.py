@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ..importers.load import load_model
 from ..lower.compile_options import CompileOptions
 from ..lower.pipeline import select_fixes
-from ..lower.targets import make_target
+from ..lower.targets import TargetLike, make_target, target_text
 from ..scopes.decide import Decision, decide
 from ..scopes.demand import Limits, bindings, callee, collect, op_name, operands
 from ..scopes.invariants import Violation, violations
@@ -127,7 +127,13 @@ class ScopeReport:
 
 
 def scope_stages(
-    source: Any, *, target: str = "texture", pipeline: str = "fixed", rule: str = "tvm", limits: Any = None, shapes: Any = None
+    source: Any,
+    *,
+    target: TargetLike = "texture",
+    pipeline: str = "fixed",
+    rule: str = "tvm",
+    limits: Any = None,
+    shapes: Any = None,
 ) -> tuple[StagedModule, ScopeReport]:
     """Run the scoping of a model (as `check` takes it, no bundle) and report it.
 
@@ -141,7 +147,7 @@ def scope_stages(
     if any(decision.contested for decision in staged.decisions):
         runs = {name: staged if name == rule else run_stages(model.module, made, fixes, name) for name in RULES}
         compared = tuple(_rule_result(name, run) for name, run in runs.items())
-    return staged, _report(staged, model.name, target, pipeline, rule, compared)
+    return staged, _report(staged, model.name, target_text(target), pipeline, rule, compared)
 
 
 def _rule_result(rule: str, staged: StagedModule) -> RuleResult:

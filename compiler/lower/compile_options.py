@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from ...base.errors import AdrenoSimError, OptionError
 from ...mlops.policy import OffloadPolicy
@@ -13,11 +13,8 @@ from ...profiles.ml import MLCapabilities
 from ...profiles.profile import default_capabilities
 from ..artifact.model import is_compiled
 from ..passes.registry import require_fixes
-from ..scopes.scoping import Scoping
-from .targets import shorthand
-
-if TYPE_CHECKING:
-    from tvm.target import Target
+from ..scopes.scoping import NO_TEXTURES, Scoping
+from .targets import BUFFERS_ONLY, TargetLike, require_target, target_text
 
 Options = TypeVar("Options", bound="CompileOptions")
 
@@ -27,21 +24,24 @@ ABOUT_INPUTS = ("shapes", "seed")
 OFFLOADING = ("clml_min_flops", "clml_min_operators")
 """Of these, those that are for OpenCL ML."""
 
+SCOPING = ("rule",)
+"""Of these, those that are for targets with textures."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class CompileOptions:
     """How a model is compiled; every field is a keyword of `compile_model`, `make_bundle` and `check`.
 
-    target: "texture" (default), "buffer", "clml", "clml-texture", a tag or a Target of TVM's. pipeline: "fixed" (TVM's passes
-    and the fixes, default) or "stock". without_fix: names of fixes to leave out. dtype: "float32" (the model as it is) or
-    "float16": tensors stored so, sums in `accumulate`. rule: which scope wins where the consumers of a tensor ask for several,
-    "tvm" (as TVM's pass, default) or "fewest-copies" (what most ask for, copies merged). tuned: a folder of `adreno-sim tune`,
-    whose schedules go before TVM's own. clml_min_flops, clml_min_operators: with target clml, what a subgraph must have to be
-    offloaded; None = a cost model decides. shapes: input name -> full shape, where the model leaves it open. seed: of weights
-    and inputs nobody gave.
+    target: "texture" (default), "buffer", "clml", "clml-texture", or what TVM makes an OpenCL target of: a tag, a dict, its JSON,
+    a Target. pipeline: "fixed" (TVM's passes and the fixes, default) or "stock". without_fix: names of fixes to leave out.
+    dtype: "float32" (the model as it is) or "float16": tensors stored so, sums in `accumulate`. rule: which scope wins where the
+    consumers of a tensor ask for several, "tvm" (as TVM's pass, default) or "fewest-copies" (what most ask for, copies merged).
+    tuned: a folder of `adreno-sim tune`, whose schedules go before TVM's own. clml_min_flops, clml_min_operators: with target
+    clml, what a subgraph must have to be offloaded; None = a cost model decides. shapes: input name -> full shape, where the
+    model leaves it open. seed: of weights and inputs nobody gave.
     """
 
-    target: str | Target = "texture"
+    target: TargetLike = "texture"
     pipeline: Literal["fixed", "stock"] = "fixed"
     without_fix: Sequence[str] = ()
     dtype: str = "float32"
@@ -72,9 +72,12 @@ class CompileOptions:
         for name in COMPILING if is_compiled(source) else ():
             if name in given:
                 raise OptionError(name, "a bundle is compiled already; give the model itself")
-        for name in OFFLOADING if "clml" not in str(options.target) else ():
+        for name in OFFLOADING if "clml" not in target_text(options.target) else ():
             if name in given:
-                raise OptionError(name, f"is for OpenCL ML: target clml or clml-texture, not {options.target}")
+                raise OptionError(name, f"is for OpenCL ML: target clml or clml-texture, not {target_text(options.target)}")
+        for name in SCOPING if target_text(options.target) in BUFFERS_ONLY else ():
+            if name in given:
+                raise OptionError(name, f"{given[name]}: {NO_TEXTURES}")
         if "accumulate" in given and options.dtype == "float32":
             raise OptionError(
                 "accumulate", f"{options.accumulate}: is for dtype float16; of a model as it is, sums are as it says"
@@ -84,8 +87,7 @@ class CompileOptions:
 
     def require_known(self) -> None:
         """Raise AdrenoSimError for a name that means nothing, or a folder that is not there; imports no TVM for it."""
-        if isinstance(self.target, str):
-            shorthand(self.target)
+        require_target(self.target)
         require_fixes(self.pipeline, self.without_fix)
         if self.tuned is not None and not os.path.isdir(self.tuned):
             raise AdrenoSimError(f"{os.fspath(self.tuned)} is no tuning folder (it does not exist); adreno-sim tune makes one")

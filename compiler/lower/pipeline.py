@@ -26,7 +26,7 @@ from ..plan.planning_pass import with_planner
 from ..scopes.scoping import TVMS, Scoping, replace_scoping
 from ..tvm_bridge.pass_pipelines import Snapshot, clone, run_with_insertions, watching, with_own_constants
 from ..tvm_bridge.versions import import_tvm
-from .targets import make_target
+from .targets import TargetLike, make_target
 
 if TYPE_CHECKING:
     from tvm import IRModule
@@ -85,7 +85,7 @@ class ScheduleSource(Protocol):
 
 def lower(
     mod: IRModule,
-    target: str | Target,
+    target: TargetLike,
     pipeline: PipelineName = "fixed",
     without: Sequence[str] = (),
     limits: Mapping[str, Any] | None = None,
@@ -96,7 +96,7 @@ def lower(
 ) -> Lowered:
     """Lower `mod` for an Adreno target.
 
-    target: a shorthand or tag of `targets.TAGS`, or a TVM Target. without: names of fixes to leave out (`fixed` only).
+    target: as `targets.make_target` takes it. without: names of fixes to leave out (`fixed` only).
     limits: of the device (`DeviceInfo.limits`), so that TVM makes no image it cannot hold; None = TVM's own defaults.
     offload: what goes to OpenCL ML with target clml; None = by the default device's figures.
     tuned: schedules that go before TVM's own; it notes which were taken. planner: in the place of TVM's memory planner

@@ -17,6 +17,7 @@ from ..importers.inputs import require_file
 from ..importers.load import Model, load_model, require_model
 from ..layers.numbering import full_names
 from ..layers.recast import numeric, recast
+from ..lower.targets import TargetLike, target_text
 from .local_error import LayerError, local_errors, relative_error
 from .search import search
 
@@ -67,7 +68,7 @@ def precision(
     out_dtype: str = "float32",
     ops: Iterable[str] = ("nn.conv2d", "matmul"),
     bound: float = 0.01,
-    target: str = "texture",
+    target: TargetLike = "texture",
     rule: str = "tvm",
     most_runs: int = 12,
     seed: int = 0,
@@ -108,7 +109,7 @@ def precision(
     best = found.best
     wrong = network.wrong_outputs(best if best is not None else list(found.tried)[-1])
     report = PrecisionReport(
-        model.name, target, str(device.info.name), dtype, out_dtype, names, bound, origin, tuple(layers),
+        model.name, target_text(target), str(device.info.name), dtype, out_dtype, names, bound, origin, tuple(layers),
         tuple((tuple(sorted(skip)), error) for skip, error in found.tried.items()),
         None if best is None else tuple(sorted(best)),
         None if best is None else found.tried[best],

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 ANNOTATE, FOLD = "AnnotateCustomMemoryScope", "FoldVDeviceScopeChange"
 """TVM's passes that decide scopes, and that take back copies that producers can do without."""
 
+NO_TEXTURES = "is for texture targets; on this one every tensor is in a buffer"
+
 _SETTLE: dict[str, Settle] = {"tvm": choose_last, "fewest-copies": choose_most}
 
 RULES = tuple(_SETTLE)
@@ -74,6 +76,6 @@ def replace_scoping(passes: list[Pass], target: Target, scoping: Scoping) -> lis
     if scoping == TVMS:
         return passes
     if "texture" not in target.keys:
-        raise OptionError("rule", f"{scoping.rule}: is for texture targets; on this one every tensor is in a buffer")
+        raise OptionError("rule", f"{scoping.rule}: {NO_TEXTURES}")
     own: dict[str, Callable[[], Any]] = {ANNOTATE: lambda: annotate_scopes(target, scoping), FOLD: fold_scope_changes}
     return [own[step.info.name]() if step.info.name in own else step for step in passes]

@@ -19,7 +19,7 @@ from ...results import encode
 from ..importers.load import load_model, require_model
 from ..lower.compile_options import CompileOptions
 from ..lower.pipeline import PipelineName, select_fixes
-from ..lower.targets import make_target
+from ..lower.targets import TargetLike, make_target, target_text
 from ..scopes.scoping import Scoping
 from ..tuned.metaschedule import derive, meta_schedule, quiet_logger, without_tensor_intrinsics
 from ..tuned.store import TuningStore, decisions_of, digest_of, key_of, variant_of
@@ -52,7 +52,7 @@ def tune(
     trials: int = 64,
     device: str | Device | None = None,
     check_on: str | Device | None = None,
-    target: str = "texture",
+    target: TargetLike = "texture",
     pipeline: PipelineName = "fixed",
     without_fix: Sequence[str] = (),
     rule: str = "tvm",
@@ -86,7 +86,7 @@ def tune(
     timed_on = timer.info.name if timer is not None else ""
     version = str(import_tvm().__version__)
     settings = {
-        "target": target, "pipeline": pipeline, "without_fix": list(without_fix), "rule": rule, "tvm": version,
+        "target": target_text(target), "pipeline": pipeline, "without_fix": list(without_fix), "rule": rule, "tvm": version,
         "checked_on": checker.info.name, "timed_on": timed_on, "ranking": ranking(timed_on),
         "limits": {name: checker.info.limits.get(name) for name in LIMITS},
     }  # fmt: skip
@@ -98,8 +98,8 @@ def tune(
             _Search(task, judge, store, made, scratch, step).run(trials, seed)
             reports.append(_report(task, store))
     return TuneReport(
-        model.name, target, pipeline, version, checker.info.name, timed_on, ranking(timed_on), os.fspath(folder), seed, resumed,
-        tuple(reports),
+        model.name, target_text(target), pipeline, version, checker.info.name, timed_on, ranking(timed_on), os.fspath(folder),
+        seed, resumed, tuple(reports),
     )  # fmt: skip
 
 

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+from typing import Any
+
 import pytest
 from operators import OPERATORS
 
 import adreno_sim
+from adreno_sim.cli.main import main
 from adreno_sim.compiler.lower.pipeline import lower, split_sources
 from adreno_sim.compiler.lower.targets import TAGS, make_target, shorthand
 from adreno_sim.compiler.tvm_bridge.versions import import_tvm
@@ -47,6 +52,88 @@ def test_a_tvm_target_is_taken_as_it_is() -> None:
 def test_a_tvm_target_that_is_not_opencl_is_refused(name: str) -> None:
     with pytest.raises(adreno_sim.UnsupportedError, match=r"a target of kind (vulkan|llvm): expected opencl"):
         make_target(import_tvm().target.Target(name))
+
+
+ADRENO = {"kind": "opencl", "device": "adreno"}
+TEXTURES = {**ADRENO, "keys": ["adreno", "opencl", "gpu", "texture"]}
+
+
+@pytest.mark.parametrize(
+    ("given", "keys"),
+    [
+        (ADRENO, {"adreno"}),
+        (TEXTURES, {"adreno", "texture"}),
+        (json.dumps(ADRENO), {"adreno"}),
+        (json.dumps(TEXTURES), {"adreno", "texture"}),
+        ({"tag": "qcom/adreno-opencl-texture", "texture_depth_limit": 7}, {"adreno", "texture"}),
+        ({**ADRENO, "host": "llvm"}, {"adreno"}),
+        ("opencl", set()),
+    ],
+    ids=str,
+)
+def test_whatever_tvm_makes_a_target_of_is_taken(given: Any, keys: set[str]) -> None:
+    target = make_target(given)
+    assert target.kind.name == "opencl" and set(target.keys) - {"opencl", "gpu"} == keys
+    assert make_target(import_tvm().target.Target(given)).keys == target.keys
+
+
+@pytest.mark.parametrize("given", [ADRENO, TEXTURES, json.dumps(TEXTURES), {**TEXTURES, "host": {"kind": "llvm"}}], ids=str)
+def test_a_described_target_is_checked_like_a_tag(adreno: Any, given: Any) -> None:
+    """The same kernels as with the tag of the same keys, right on the device and against TVM llvm."""
+    textures = "texture" in str(given)
+    report = adreno_sim.check(OPERATORS["residual_block"](), device=adreno, target=given)
+    assert report.ok and report.target == TAGS["texture" if textures else "buffer"], report
+    sources = lower(OPERATORS["residual_block"](), given).sources
+    assert sources == lower(OPERATORS["residual_block"](), "texture" if textures else "buffer").sources
+
+
+def test_limits_fill_in_what_a_description_leaves_open() -> None:
+    limits = {"IMAGE2D_MAX_WIDTH": 8192, "IMAGE_MAX_ARRAY_SIZE": 256}
+    target = make_target({**TEXTURES, "texture_depth_limit": 7}, limits)
+    assert (int(target.attrs["texture_spatial_limit"]), int(target.attrs["texture_depth_limit"])) == (8192, 7)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("opencl -device=adreno", r"""takes no options in a string; write '{"kind": "opencl", "device": "adreno"}'$"""),
+        ("opencl -keys=adreno,texture", r"""write '{"kind": "opencl", "keys": \["adreno", "texture"\]}'$"""),
+        ("{bad", r"expected JSON, as .*: Expecting property name"),
+        ({"kind": "opencl", "bogus": 1}, r"TVM does not take it: .*bogus"),
+        ({"device": "adreno"}, r'TVM does not take it: Field "kind" is not found'),
+        (5, r"expected a name, a dict, its JSON, or a tvm\.target\.Target"),
+    ],
+)
+def test_what_tvm_does_not_take_is_refused_in_a_line(given: Any, said: str) -> None:
+    with pytest.raises(adreno_sim.AdrenoSimError, match=said) as raised:
+        make_target(given)
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("given", [{"kind": "llvm"}, '{"kind": "vulkan"}'])
+def test_a_description_that_is_not_opencl_is_refused(given: Any) -> None:
+    with pytest.raises(adreno_sim.UnsupportedError, match=r"a target of kind (vulkan|llvm): expected opencl"):
+        make_target(given)
+
+
+def test_commands_take_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = tmp_path / "model.py"
+    model.write_text(
+        "from tvm.script import ir as I, relax as R\n\n\n@I.ir_module\nclass Model:\n    @R.function\n"
+        '    def main(x: R.Tensor((1, 4, 6, 6), "float32")):\n        with R.dataflow():\n'
+        "            y = R.nn.relu(x)\n            R.output(y)\n        return y\n"
+    )
+    data = tmp_path / "data.json"
+    assert main(["check", str(model), "--target", json.dumps(TEXTURES), "--json", str(data)]) == 0
+    assert json.loads(data.read_text())["target"] == TAGS["texture"]
+    assert main(["scopes", str(model), "--target", json.dumps(TEXTURES), "--json", str(data)]) == 0
+    assert json.loads(json.loads(data.read_text())["target"]) == TEXTURES
+    results = ["--results", str(tmp_path / "sweep"), "--json", str(data)]
+    assert main(["sweep", str(model), "--targets", "buffer,texture", json.dumps(TEXTURES), *results, "--jobs", "1"]) == 0
+    assert len(json.loads(data.read_text())["cases"]) == 3
+    capsys.readouterr()
+    assert main(["check", str(model), "--target", "opencl -device=adreno"]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
 
 
 def test_a_narrow_device_gets_no_wide_images() -> None:

@@ -133,4 +133,7 @@ def test_refused_where_there_is_nothing_to_decide(file, capsys):
     assert capsys.readouterr().err.startswith("error: --rule: fewest-copies: is for texture targets")
     with pytest.raises(AdrenoSimError, match="rule 'most': expected one of tvm, fewest-copies"):
         compile_model(branches(), rule="most")
-    assert compile_model(branches(), rule="tvm", target="buffer").kernels
+    assert main(["sweep", file, "--targets", "texture,buffer", "--rule", "fewest-copies"]) == 2
+    assert capsys.readouterr().err.startswith("error: --rule: fewest-copies: is for texture targets")
+    with pytest.raises(OptionError, match=r"^rule: fewest-copies: is for texture targets"):
+        compile_model(branches(), rule="fewest-copies", target={"kind": "opencl", "device": "adreno"})
