@@ -11,7 +11,8 @@ from .output import declare, report_stream, write_data
 EXIT_OK, EXIT_FINDINGS = 0, 1
 
 DETAILS = """\
-The pipeline's texture scoping, stage by stage. --stage NAME prints the module as that stage left it; --stage list names them.
+The pipeline's texture scoping, stage by stage. --stage NAME prints the module as that stage left it, as TVMScript that parses
+back (tvm.script.from_source); --stage list names them. Constants of more than 1 MiB in all are left out unless --constants.
 
 exit code: 0 ok; 1 scopes disagree (a use that expects another scope than its tensor has, a texture that is not five
 dimensions with 4 innermost); 2 usage or bad input; 3 unsupported. Needless copies are warnings.
@@ -31,6 +32,7 @@ def add(commands: Any) -> None:
     options.add(parser, "--target", "--pipeline", "--rule", "--shape")
     parser.add_argument("--device", metavar="DEVICE", help="whose image limits hold (default: ADRENO_SIM_DEVICE, ...)")
     parser.add_argument("--stage", metavar="NAME", help="print the module after this stage (list: their names)")
+    parser.add_argument("--constants", action="store_true", help="with --stage: print constants too, however large they are")
     parser.add_argument("--all", action="store_true", help="list every tensor, not only textures and what is contested")
     parser.add_argument("--html", metavar="FILE", help="one page: the graph coloured by scope")
     parser.add_argument("--json", metavar="FILE", help="write everything as JSON (- = standard output)")
@@ -40,9 +42,12 @@ def add(commands: Any) -> None:
 
 def _scopes(args: argparse.Namespace) -> int:
     from ..backends.open import open_device
-    from ..compiler.explain.scopes import scope_stages, script
+    from ..compiler.explain.scopes import scope_stages
+    from ..compiler.explain.script import script
     from ..render.scopes import html, text
 
+    if args.stage is None or args.stage == "list":
+        options.refuse(args, ("--constants",), "is for the module that --stage prints")
     if args.stage is not None:
         options.refuse(args, ("--all", "--html", "--json"), "is for the report; --stage prints a module instead")
     limits = open_device(args.device).info.limits
@@ -53,7 +58,7 @@ def _scopes(args: argparse.Namespace) -> int:
         print("\n".join(staged.modules))
         return EXIT_OK
     if args.stage is not None:
-        print(script(staged.at(args.stage)))
+        print(script(staged.at(args.stage), args.constants or None))
         return EXIT_OK
     if args.html:
         html.write_html(args.html, report)

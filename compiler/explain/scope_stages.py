@@ -12,7 +12,6 @@ from ..scopes.decide import Decision
 from ..scopes.demand import Demand
 from ..scopes.fold import fold_scope_changes
 from ..scopes.scoping import ANNOTATE, FOLD, TVMS, Scoping
-from ..scopes.scoping import annotate_scopes as annotate_scopes_as
 from ..tvm_bridge.pass_pipelines import clone, with_own_constants
 
 if TYPE_CHECKING:
@@ -110,4 +109,4 @@ def run_stages(module: IRModule, target: Target, fixes: Sequence[Fix] = (), rule
 
 def annotate_scopes(target: Any, rule: str = "tvm") -> Pass:
     """One pass in the place of TVM's AnnotateCustomMemoryScope."""
-    return annotate_scopes_as(target, Scoping(rule))
+    return Scoping(rule).annotate(target)

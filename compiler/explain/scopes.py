@@ -17,7 +17,7 @@ from ..scopes.demand import Limits, bindings, callee, collect, op_name, operands
 from ..scopes.invariants import Violation, violations
 from ..scopes.rules import is_texture
 from ..scopes.scoping import RULES, TVMS, Scoping
-from ..tvm_bridge.read import buffer_param, key, kind, memory_scope
+from ..tvm_bridge.read import key, kind, memory_scope
 from ..tvm_bridge.versions import import_tvm, shape_values, type_of, var_name
 from .scope_stages import LAST, StagedModule, run_stages
 
@@ -260,22 +260,3 @@ def _calls(module: IRModule) -> Iterator[Call]:
             fields = getattr(ty, "fields", None)
             scopes = tuple(memory_scope(field) for field in fields) if fields is not None else (memory_scope(ty),)
             yield Call(callee(value), var_name(binding.var), named, scopes)
-
-
-def script(module: IRModule) -> str:
-    """A stage's module as TVMScript, its PrimFuncs as signatures: what the Relax functions say is the point."""
-    relax = import_tvm().relax
-    texts = []
-    for var, function in sorted(module.functions_items(), key=lambda item: str(item[0].name_hint)):
-        if isinstance(function, relax.Function):
-            texts.append(str(function.script(show_meta=False)).rstrip())
-            continue
-        infos = [info for param in function.params if (info := buffer_param(function, param)) is not None]
-        pattern = function.attrs["op_pattern"] if function.attrs and "op_pattern" in function.attrs else None
-        shown = ", ".join(f"{info.name}: {info.dtype}{_extents(info.shape)} {info.scope}" for info in infos)
-        texts.append(f"# {var.name_hint}({shown})" + ("" if pattern is None else f", op_pattern {pattern}"))
-    return "\n\n".join(texts)
-
-
-def _extents(shape: Sequence[Any]) -> str:
-    return "(" + ", ".join(map(_size, shape)) + ")"

@@ -1,5 +1,17 @@
 """Which storage scope each tensor of a Relax module gets: the texture scoping of Adreno, stage by stage.
 
 The decisions of TVM's AnnotateCustomMemoryScope and FoldVDeviceScopeChange, made again in Python so that every step can
-be looked at, changed and checked. `stages` runs them, `invariants` proves the result, `report` tells it.
+be looked at, changed and checked: `collect` says what consumers ask for, `decide` what each producer writes, `define_vdevice`
+writes both into the module, `merge_copies` and `fold_scope_changes` take copies back, `violations` proves the result.
+`compiler.explain.scope_stages.run_stages` runs them all and keeps the module after each.
 """
+
+from .decide import decide
+from .define import define_vdevice
+from .demand import collect
+from .fold import fold_scope_changes
+from .invariants import violations
+from .merge import merge_copies
+from .scoping import Scoping
+
+__all__ = ["Scoping", "collect", "decide", "define_vdevice", "fold_scope_changes", "merge_copies", "violations"]

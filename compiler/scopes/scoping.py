@@ -57,15 +57,13 @@ class Scoping:
             ("RemoveRedundantAssignments", transform.CanonicalizeBindings()),
         ]
 
+    def annotate(self, target: Any) -> Pass:
+        """The steps as one pass, with the name of TVM's."""
+        return import_tvm().transform.Sequential([step for _, step in self.passes(target)], name=ANNOTATE)
+
 
 TVMS = Scoping()
 """What TVM's own passes do."""
-
-
-def annotate_scopes(target: Any, scoping: Scoping = TVMS) -> Pass:
-    """One pass in the place of TVM's AnnotateCustomMemoryScope, with its name."""
-    steps = [step for _, step in scoping.passes(target)]
-    return import_tvm().transform.Sequential(steps, name=ANNOTATE)
 
 
 def replace_scoping(passes: list[Pass], target: Target, scoping: Scoping) -> list[Pass]:
@@ -77,5 +75,5 @@ def replace_scoping(passes: list[Pass], target: Target, scoping: Scoping) -> lis
         return passes
     if "texture" not in target.keys:
         raise OptionError("rule", f"{scoping.rule}: {NO_TEXTURES}")
-    own: dict[str, Callable[[], Any]] = {ANNOTATE: lambda: annotate_scopes(target, scoping), FOLD: fold_scope_changes}
+    own: dict[str, Callable[[], Any]] = {ANNOTATE: lambda: scoping.annotate(target), FOLD: fold_scope_changes}
     return [own[step.info.name]() if step.info.name in own else step for step in passes]

@@ -10,6 +10,7 @@ import pytest
 tvm = pytest.importorskip("tvm")
 
 from tvm import relax  # noqa: E402
+from tvm.script import from_source  # noqa: E402
 from tvm.script import ir as I  # noqa: E402
 from tvm.script import relax as R  # noqa: E402
 
@@ -17,7 +18,8 @@ import adreno_sim  # noqa: E402
 from adreno_sim import schemas  # noqa: E402
 from adreno_sim.cli.main import main  # noqa: E402
 from adreno_sim.compiler.explain.scope_stages import LAST, run_stages  # noqa: E402
-from adreno_sim.compiler.explain.scopes import scope_stages, script  # noqa: E402
+from adreno_sim.compiler.explain.scopes import scope_stages  # noqa: E402
+from adreno_sim.compiler.explain.script import script  # noqa: E402
 from adreno_sim.compiler.lower.pipeline import relax_passes  # noqa: E402
 from adreno_sim.compiler.lower.targets import make_target  # noqa: E402
 from adreno_sim.compiler.passes.registry import choose  # noqa: E402
@@ -266,7 +268,9 @@ def test_command(tmp_path, capsys):
     names = capsys.readouterr().out.split()
     assert names[-1] == LAST and "DefineVDevice" in names
     assert main(["scopes", str(model), "--stage", "DefineVDevice"]) == 0
-    assert "hint_on_device" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "hint_on_device" in printed and 'vdevice="opencl:0:global.texture' in printed and "opencl:-1" not in printed
+    assert "main" in [var.name_hint for var in from_source(printed).get_global_vars()]
 
 
 @pytest.mark.parametrize(
