@@ -8,51 +8,67 @@ from typing import Any
 import numpy as np
 
 from ...base.errors import AdrenoSimError, UnsupportedError
+from ..passes.fold_layouts import fold_layouts
 from ..scopes.demand import sizes
+from ..tvm_bridge.pass_pipelines import clone
 from ..tvm_bridge.read import key, kind
 from ..tvm_bridge.versions import constant_array, import_tvm, type_of
+from .casts import cast
 from .int4 import pack_int4, packed_byte, packed_element
 from .numbering import CONVOLUTIONS, function_of, layers, skipped_layers
-from .recast import cast
+
+HWNC = ("HWNC", "HWOI")
+"""The layouts of data and weights."""
 
 
-def convert_hwnc(mod: Any, dtype: str = "int8", skip_layers: Iterable[int] = ()) -> Any:
+def convert_hwnc(mod: Any, dtype: str = "int8", skip_layers: Iterable[int] = (), function: str = "main") -> Any:
     """A copy of a Relax module whose conv2d layers compute in `dtype` ("int8" or "int4") and HWNC, with int32 sums.
 
-    Layers are counted in `main`; those of skip_layers stay as they are. Weights must be constants that fit the type;
+    Layers are counted in `function`; those of skip_layers stay as they are. Weights must be constants that fit the type;
     activations are rounded towards zero, and of an int4 the low four bits count. int4 lies two in a byte, along channels.
     Raises AdrenoSimError for another type, layer number or unfitting weights, UnsupportedError for a layer that is grouped,
-    not NCHW, of unknown shape, or for int4 of an odd number of channels.
+    neither in NCHW nor in HWNC, of unknown shape, or for int4 of an odd number of channels.
     """
     if dtype not in ("int8", "int4"):
         raise AdrenoSimError(f"dtype {dtype!r}: expected int8 or int4")
-    found = layers(function_of(mod, "main"), CONVOLUTIONS)
+    found = layers(function_of(mod, function), CONVOLUTIONS)
+    if any(constant_array(binding.value.args[1]) is None for binding in found):
+        mod = _with_constant_weights(mod)
+        found = layers(function_of(mod, function), CONVOLUTIONS)
     skip = skipped_layers(len(found), skip_layers)
     weights = {key(b.value): _weights(b.value, n, dtype) for n, b in enumerate(found) if n not in skip}
     mutator = _mutator(mod, weights, dtype == "int4")
-    for var, function in mod.functions_items():
-        if str(var.name_hint) == "main":
-            mutator.builder_.update_func(var, mutator.visit_expr(function))
+    for var, body in mod.functions_items():
+        if str(var.name_hint) == function:
+            mutator.builder_.update_func(var, mutator.visit_expr(body))
     return mutator.builder_.get()
+
+
+def _with_constant_weights(mod: Any) -> Any:
+    """The module with what ConvertLayout does to weights done: their transpositions are constants."""
+    tvm = import_tvm()
+    return tvm.transform.Sequential([fold_layouts(), tvm.relax.transform.CanonicalizeBindings()])(clone(mod))
 
 
 def _weights(call: Any, number: int, dtype: str) -> np.ndarray:
     """A layer's weights in HWOI, packed for int4."""
     attrs = call.attrs
     array = constant_array(call.args[1])
+    layouts = (str(attrs.data_layout), str(attrs.kernel_layout))
+    channels = 0 if array is None else array.shape[3 if layouts == HWNC else 1]
     refusals = {
         "its weights are no constant": array is None,
         "it is grouped": int(attrs.groups) != 1,
-        f"its layouts are {attrs.data_layout}, {attrs.kernel_layout}": (str(attrs.data_layout), str(attrs.kernel_layout))
-        != ("NCHW", "OIHW"),
+        f"its layouts are {attrs.data_layout}, {attrs.kernel_layout}": layouts not in (("NCHW", "OIHW"), HWNC),
         "its shape is not constant": None in (sizes(call.args[0]) or [None]),
-        "int4 needs an even number of channels": dtype == "int4" and array is not None and array.shape[1] % 2 == 1,
+        "int4 needs an even number of channels": dtype == "int4" and channels % 2 == 1,
     }
     for reason, holds in refusals.items():
         if holds:
             raise UnsupportedError(f"unsupported: layer {number} in HWNC {dtype}: {reason} (skip_layers leaves it alone)")
     assert array is not None
-    hwoi = cast(array, "int8", number).transpose(2, 3, 0, 1)
+    made = cast(array, "int8", number)
+    hwoi = made if layouts == HWNC else made.transpose(2, 3, 0, 1)
     return pack_int4(hwoi) if dtype == "int4" else np.ascontiguousarray(hwoi)
 
 
@@ -65,14 +81,16 @@ def _mutator(mod: Any, weights: dict[int, np.ndarray], packed: bool) -> Any:
                 return self.visit_expr_post_order(call)
             attrs, builder = call.attrs, self.builder_
             data = builder.emit(relax.op.astype(self.visit_expr(call.args[0]), "int8"))
-            data = builder.emit(relax.op.permute_dims(data, [2, 3, 0, 1]))
+            there = str(attrs.data_layout) == HWNC[0]
+            if not there:
+                data = builder.emit(relax.op.permute_dims(data, [2, 3, 0, 1]))
             if packed:
                 data = builder.emit(builder.call_te(pack, data, primfunc_name_hint="pack_int4"))
             strides, padding, dilation = ([int(n) for n in ns] for ns in (attrs.strides, attrs.padding, attrs.dilation))
             weight = relax.const(weights[key(call)], "int8")
             sums = builder.emit(builder.call_te(conv2d_hwnc, data, weight, strides, padding, dilation, packed))
-            nchw = builder.emit(relax.op.permute_dims(sums, [2, 3, 0, 1]))
-            return builder.normalize(relax.op.astype(nchw, str(type_of(call).dtype)))
+            result = sums if there else builder.emit(relax.op.permute_dims(sums, [2, 3, 0, 1]))
+            return builder.normalize(relax.op.astype(result, str(type_of(call).dtype)))
 
     return relax.expr_functor.mutator(Convert)(mod)
 

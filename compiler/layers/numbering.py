@@ -10,11 +10,20 @@ from ..scopes.demand import bindings, op_name
 from ..tvm_bridge.read import kind
 from ..tvm_bridge.versions import import_tvm, var_name
 
-CONVOLUTIONS = ("relax.nn.conv2d",)
+CONV2D = "relax.nn.conv2d"
+CONVOLUTIONS = (CONV2D,)
+
+LAYERS = (
+    "relax.nn.conv1d", "relax.nn.conv2d", "relax.nn.conv3d", "relax.nn.conv1d_transpose", "relax.nn.conv2d_transpose",
+    "relax.matmul",
+)  # fmt: skip
+"""Operators that can give another element type than they take: all that `recast` takes for layers unless told otherwise."""
 
 
-def full_names(ops: str | Iterable[str]) -> tuple[str, ...]:
-    """Operator names as TVM registers them: "nn.conv2d" and "relax.nn.conv2d" both mean the latter."""
+def full_names(ops: str | Iterable[str] | None) -> tuple[str, ...]:
+    """Operator names as TVM registers them: "nn.conv2d" and "relax.nn.conv2d" both mean the latter; None means LAYERS."""
+    if ops is None:
+        return LAYERS
     given = (ops,) if isinstance(ops, str) else tuple(ops)
     names = tuple(name if name.startswith("relax.") else f"relax.{name}" for name in given)
     known = set(import_tvm().ir.Op.list_op_names())
@@ -25,8 +34,12 @@ def full_names(ops: str | Iterable[str]) -> tuple[str, ...]:
 
 
 def function_of(mod: Any, function: str) -> Any:
-    """The Relax function of that name."""
+    """The Relax function of that name in a module; a Relax function is itself. AdrenoSimError where there is none."""
     relax = import_tvm().relax
+    if isinstance(mod, relax.Function):
+        return mod
+    if not hasattr(mod, "functions_items"):
+        raise AdrenoSimError(f"expected an IRModule or a Relax function, got {type(mod).__name__}")
     for var, found in mod.functions_items():
         if str(var.name_hint) == function and isinstance(found, relax.Function):
             return found
@@ -43,12 +56,12 @@ def layers(function: Any, ops: Sequence[str]) -> list[Any]:
     return found
 
 
-def count_layers(mod: Any, ops: str | Iterable[str] = CONVOLUTIONS, function: str = "main") -> int:
-    """How many calls of the named operators a function of the module makes."""
+def count_layers(mod: Any, ops: str | Iterable[str] | None = CONVOLUTIONS, function: str = "main") -> int:
+    """How many calls of the named operators (None: of LAYERS) a Relax function makes, or that of this name in a module."""
     return len(layers(function_of(mod, function), full_names(ops)))
 
 
-def layer_names(mod: Any, ops: str | Iterable[str] = CONVOLUTIONS, function: str = "main") -> list[str]:
+def layer_names(mod: Any, ops: str | Iterable[str] | None = CONVOLUTIONS, function: str = "main") -> list[str]:
     """The variables that the layers' results are bound to, by layer number."""
     return [var_name(binding.var) for binding in layers(function_of(mod, function), full_names(ops))]
 

@@ -7,37 +7,39 @@ from typing import Any
 
 import numpy as np
 
-from ...base.errors import AdrenoSimError
+from ...base.errors import UnsupportedError
+from ..scopes.demand import op_name
 from ..tvm_bridge.read import key, kind
 from ..tvm_bridge.versions import constant_array, import_tvm, type_of
-from .numbering import CONVOLUTIONS, full_names, function_of, layers, skipped_layers
-
-WITH_OUT_DTYPE = {
-    "relax.nn.conv1d", "relax.nn.conv2d", "relax.nn.conv3d", "relax.nn.conv1d_transpose", "relax.nn.conv2d_transpose",
-    "relax.matmul",
-}  # fmt: skip
-"""Operators that can give another element type than they take."""
+from .casts import cast, numeric
+from .hwnc import convert_hwnc
+from .numbering import CONV2D, CONVOLUTIONS, LAYERS, full_names, function_of, layers, skipped_layers
 
 
 def recast(
     mod: Any,
     dtype: str,
     out_dtype: str | None = None,
-    ops: str | Iterable[str] = CONVOLUTIONS,
+    ops: str | Iterable[str] | None = CONVOLUTIONS,
     skip_layers: Iterable[int] = (),
     function: str = "main",
 ) -> Any:
     """A copy of a Relax module in which the calls of `ops` take `dtype` and give `out_dtype` (default: `dtype`).
 
+    ops: operators by name; None = all that can give another type than they take (LAYERS: convolutions and matrix products).
     Operands are cast before such a call and its result back to the type it had, except between two such calls that agree;
     constants are cast here. Layers in `skip_layers`, and all other operators, are untouched. There is no quantisation
-    intelligence: integer types take values as they are, rounded towards zero. Raises AdrenoSimError for unknown operators,
-    types and layer numbers, and for a constant that does not fit the type.
+    intelligence: integer types take values as they are, rounded towards zero. int4, which OpenCL C has not, is computed in HWNC,
+    two elements in a byte, with sums in int32: see `convert_hwnc`.
+    Raises AdrenoSimError for unknown operators, types and layer numbers, and for a constant that does not fit the type;
+    UnsupportedError for int4 where there is no such kernel.
     """
     names = full_names(ops)
-    made, out = numeric(dtype), numeric(out_dtype or dtype)
     found = layers(function_of(mod, function), names)
     skip = skipped_layers(len(found), skip_layers)
+    if dtype == "int4":
+        return _recast_int4(mod, out_dtype or "int32", found, skip, function)
+    made, out = numeric(dtype), numeric(out_dtype or dtype)
     chosen = {key(binding.value) for number, binding in enumerate(found) if number not in skip}
     constants: dict[int, np.ndarray] = {}  # by key of the node; cast here, as no error gets through TVM's mutator whole
     for number, binding in enumerate(found):
@@ -52,15 +54,20 @@ def recast(
     return import_tvm().relax.transform.DeadCodeElimination()(mutator.builder_.get())
 
 
-def numeric(name: str) -> str:
-    """The NumPy name of an element type to compute in; AdrenoSimError for anything but floats and integers."""
-    try:
-        found = np.dtype(name)
-    except TypeError:
-        found = np.dtype(object)
-    if found.kind not in "fiu":
-        raise AdrenoSimError(f"dtype {name!r}: expected a float or integer type, as float16 or int8")
-    return found.name
+def _recast_int4(mod: Any, out_dtype: str, found: list[Any], skip: set[int], function: str) -> Any:
+    """The module with its convolutions in int4. found: the layers in question; skip: numbers of those that stay."""
+    if out_dtype != "int32":
+        raise UnsupportedError(f"unsupported: recast from int4 to {out_dtype}: sums of int4 are int32 (out_dtype)")
+    for number, binding in enumerate(found):
+        name = op_name(binding.value)
+        if number not in skip and name != CONV2D:
+            raise UnsupportedError(
+                f"unsupported: layer {number} in int4: {name.removeprefix('relax.')} has no kernel for it, nn.conv2d alone has "
+                '(ops=["nn.conv2d"], or skip_layers leaves it alone)'
+            )
+    convolutions = [binding for binding in found if op_name(binding.value) == CONV2D]
+    stay = {key(binding.value) for number, binding in enumerate(found) if number in skip}
+    return convert_hwnc(mod, "int4", [n for n, b in enumerate(convolutions) if key(b.value) in stay], function)
 
 
 def _mutator(mod: Any, chosen: set[int], constants: dict[int, np.ndarray], dtype: str, out_dtype: str) -> Any:
@@ -101,27 +108,11 @@ def _mutator(mod: Any, chosen: set[int], constants: dict[int, np.ndarray], dtype
     return relax.expr_functor.mutator(Recast)(mod)
 
 
-def cast(array: np.ndarray, dtype: str, layer: int) -> np.ndarray:
-    """A constant in another type, floats rounded to nearest, integers towards zero; AdrenoSimError where a value has no place."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        if np.dtype(dtype).kind == "f":
-            made = array.astype(dtype)
-            if np.isfinite(array).all() and not np.isfinite(made).all():
-                raise AdrenoSimError(f"layer {layer}: a constant of up to {np.abs(array).max():g} does not fit {dtype}")
-            return made
-        info = np.iinfo(dtype)
-        whole = np.trunc(array)
-        if array.size and not (np.isfinite(whole).all() and whole.min() >= info.min and whole.max() <= info.max):
-            span = f"{np.nanmin(array):g} to {np.nanmax(array):g}"
-            raise AdrenoSimError(f"layer {layer}: a constant of {span} does not fit {dtype} ({info.min} to {info.max})")
-        return whole.astype(dtype)
-
-
 def rebuild_call(call: Any, args: list[Any], out_dtype: str) -> Any:
     """The same operator call on other operands, with `out_dtype` as its output type where the operator has that attribute."""
     relax = import_tvm().relax
     name = str(call.op.name)
-    if name not in WITH_OUT_DTYPE:
+    if name not in LAYERS:
         return relax.Call(call.op, args, call.attrs)
     if name == "relax.matmul":
         return relax.op.matmul(*args, out_dtype=out_dtype)

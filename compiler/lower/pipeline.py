@@ -17,7 +17,6 @@ from ...base.errors import AdrenoSimError, UncompiledError
 from ...mlops.policy import OffloadPolicy
 from ...profiles.profile import default_capabilities
 from ..artifact.model import OffloadDecision
-from ..layers.layout_config import LayoutConfig, convert_layout
 from ..passes import private_function
 from ..passes.base import Fix
 from ..passes.fold_layouts import fold_layouts
@@ -177,7 +176,7 @@ def _lower_relax(
     tvm = import_tvm()
     before = Snapshot("ApplyDefaultSchedule" if tuned is None else tuned.first_schedule, "before")
     with target:
-        plain = not fixes and LayoutConfig.current() is None and clml is None and tuned is None and planner is None
+        plain = not fixes and clml is None and tuned is None and planner is None
         plain = plain and scoping == TVMS
         passes = [tvm.relax.get_default_pipeline(target)] if plain else relax_passes(target, fixes, clml, scoping)
         if tuned is not None:
@@ -202,8 +201,6 @@ def relax_passes(target: Target, fixes: Sequence[Fix], clml: Offload | None = No
         *stages.dataflow_lower_passes(target), *stages.finalize_passes(target),
     ]  # fmt: skip
     passes = [step for item in passes for step in ((fold_layouts(), item) if item.info.name == "FoldConstant" else (item,))]
-    if LayoutConfig.current() is not None:
-        passes = [convert_layout() if item.info.name == "ConvertLayout" else item for item in passes]
     passes = replace_scoping(passes, target, scoping)
     for fix in fixes:
         if fix.relax is not None:

@@ -1,12 +1,14 @@
 """plain-convolution: convolutions that TVM cannot pack for textures stay in NCHW, in buffers.
 
 ConvertLayout fails on the whole module for a transposed convolution ("Layouts must have the same size"). With a symbolic
-batch, the layout transform cannot be scheduled and the tensors get a storage scope that TVM itself does not know.
-0.25 to 0.27.
+batch, the layout transform cannot be scheduled and the tensors get a storage scope that TVM itself does not know. TVM's code
+generator has texels of four elements of 16 or 32 bits alone: for others it stops ("Unsupported Channel Size: 32"), and its code
+that gathers four bytes writes one of them four times. 0.25 to 0.27.
 """
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from ..tvm_bridge.versions import import_tvm, shape_values, type_of
@@ -21,14 +23,25 @@ TRANSPOSED = ("relax.nn.conv1d_transpose", "relax.nn.conv2d_transpose", "relax.n
 
 
 def keep_plain() -> Pass:
-    """Relax pass before ConvertLayout: legalises such convolutions, which hides them from the layout passes."""
-    return rewrite_calls("KeepPlainConvolutions", (*TRANSPOSED, "relax.nn.conv2d"), _legalise)
+    """Relax pass before ConvertLayout: legalises such convolutions, which hides them from the layout passes; and with them what
+    else computes on elements that no texel holds, as ConvertLayout would pack its operands."""
+    tvm = import_tvm()
+    operators = [name for name in tvm.ir.Op.list_op_names() if str(name).startswith("relax.")]
+    return rewrite_calls("KeepPlainConvolutions", operators, _legalise)
 
 
 def _legalise(builder: Any, call: Any) -> Any:
-    if call.op.name in TRANSPOSED or _symbolic(call):
-        return import_tvm().ir.Op.get(call.op.name).get_attr("FLegalize")(builder, call)
-    return call
+    name = str(call.op.name)
+    plain = name in TRANSPOSED or (name == "relax.nn.conv2d" and _symbolic(call)) or not _fits_texels(call)
+    make = call.op.get_attr("FLegalize") if plain else None
+    return call if make is None else make(builder, call)
+
+
+def _fits_texels(call: Any) -> bool:
+    """Whether every image that the call reads or makes has elements of 16 or 32 bits."""
+    types = [type_of(expr) for expr in (*call.args, call) if isinstance(expr, import_tvm().relax.Expr)]
+    images = [str(kind.dtype) for kind in types if len(shape_values(kind) or ()) == 4]
+    return all(re.sub("[^0-9]", "", dtype) in ("16", "32") for dtype in images)
 
 
 def _symbolic(call: Any) -> bool:
@@ -44,6 +57,6 @@ def add(passes: list[Pass], target: Target) -> list[Pass]:
 FIX = Fix(
     name="plain-convolution",
     versions=ALL_VERSIONS,
-    summary="transposed and symbolic-batch convolutions are computed in buffers and compile",
+    summary="transposed and symbolic-batch convolutions, and those of bytes, are computed in buffers and compile",
     relax=add,
 )

@@ -15,8 +15,9 @@ from ...results.comparison import compare, why_uninformative
 from ...results.expected import Expected
 from ..importers.inputs import require_file
 from ..importers.load import Model, load_model, require_model
+from ..layers.casts import numeric
 from ..layers.numbering import full_names
-from ..layers.recast import numeric, recast
+from ..layers.recast import recast
 from ..lower.targets import TargetLike, target_text
 from .local_error import LayerError, local_errors, relative_error
 from .search import search

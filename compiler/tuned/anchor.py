@@ -13,8 +13,8 @@ from ..tvm_bridge.versions import import_tvm
 PACKED = ("conv2d_NCHWc_OIHWo", "packed_conv2d")
 """Reduction blocks of convolutions over texels: TVM's operator and this project's."""
 
-PLAIN = ("conv2d_nchw", "group_conv2d_nchw", "matmul")
-"""Reduction blocks of convolutions in NCHW and of matrix products."""
+PLAIN = ("conv2d_nchw", "group_conv2d_nchw", "conv2d_hwnc", "matmul")
+"""Reduction blocks of convolutions in NCHW and HWNC (TVM's and this project's are named alike), and of matrix products."""
 
 LANES = 4
 
@@ -24,7 +24,8 @@ class Anchor:
     """The only reduction of a function.
 
     kinds: a letter per loop, S or R. packed: the last spatial loop runs over the four channels of a texel. vectorised: those
-    four can be computed as one vector. shapes and types are of the operands, data first.
+    four can be computed as one vector; never of bytes, whose vectors TVM writes as OpenCL C that is ambiguous. shapes and types
+    are of the operands, data first.
     """
 
     name: str
@@ -71,7 +72,7 @@ def find_anchor(sch: Any) -> Anchor | None:
     lane = stmt.iter_vars[kinds.rindex("S")]
     if packed and not is_four(lane.dom.extent):
         return None
-    vectorised = reads_by_texel(sch, sums[0]) if packed else True
+    vectorised = reads_by_texel(sch, sums[0]) if packed else not any(info.dtype.endswith("int8") for info in operands)
     return Anchor(name, kinds, packed, vectorised, operands, tuple(int(extent) for extent in extents if extent is not None))
 
 

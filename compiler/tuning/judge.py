@@ -30,6 +30,7 @@ from ..run.vm import VirtualMachine
 from ..tuned.anchor import find_anchor
 from ..tuned.cancel import staged_params
 from ..tuned.tasks import Task, params_of
+from ..tvm_bridge.read import BufferInfo
 from ..tvm_bridge.versions import import_tvm
 from .candidate import TASK, Candidate, compile_function
 from .cost import Cost, Machine, cost
@@ -216,11 +217,16 @@ def _terms(task: Task) -> int:
 
 
 def _inputs(task: Task, terms: int, seed: int) -> list[np.ndarray]:
-    """Normal values, so scaled that a sum of products is about 1."""
+    """Normal values, so scaled that a sum of products is about 1; small whole numbers for integer types."""
     rng = np.random.default_rng(seed)
-    return [
-        (rng.standard_normal([int(size) for size in info.shape]) * terms**-0.25).astype(info.dtype) for info in task.params[:-1]
-    ]
+    return [_draw(rng, info, terms) for info in task.params[:-1]]
+
+
+def _draw(rng: np.random.Generator, info: BufferInfo, terms: int) -> np.ndarray:
+    shape = [int(size) for size in info.shape]
+    if np.dtype(info.dtype).kind == "f":
+        return (rng.standard_normal(shape) * terms**-0.25).astype(info.dtype)
+    return rng.integers(0 if np.dtype(info.dtype).kind == "u" else -4, 5, shape).astype(info.dtype)
 
 
 def _rms(golden: np.ndarray) -> float:
