@@ -40,8 +40,17 @@ def compile_model(
 
 
 def read_model(source: Any, options: CompileOptions) -> Model:
-    """The model as it is, with the shapes and weights that the options say. Errors as `load_model`."""
-    return load_model(source, options.shapes or None, options.seed)
+    """The model with the shapes and weights that the options say, and its layers in the types and layouts that they say.
+
+    One that is recast has no runtime of its own any more that could judge it. Errors as `load_model` and `change_layers`.
+    """
+    model = load_model(source, options.shapes or None, options.seed)
+    if options.recast is None and options.layout is None and not options.skip_layers:
+        return model
+    from .layers.chosen import change_layers
+
+    module = change_layers(model.module, options.recast, options.layout, options.skip_layers)
+    return replace(model, module=module) if options.recast is None else replace(model, module=module, onnx=None, torch=None)
 
 
 @contextmanager
@@ -91,6 +100,7 @@ def extract_model(lowered: Lowered, model: Model) -> CompiledModel:
 def lower_model(model: Model, options: CompileOptions, limits: Mapping[str, Any] | None, ml: MLCapabilities | None) -> Lowered:
     """The model lowered as the options say, for devices of these limits and this OpenCL ML. Errors as `compile_model`."""
     from .importers.fp16_storage import with_storage
+    from .layers.chosen import layout_scope
     from .lower.pipeline import lower
     from .lower.targets import make_target
     from .tuned.apply import TunedSchedules
@@ -98,4 +108,7 @@ def lower_model(model: Model, options: CompileOptions, limits: Mapping[str, Any]
     module = with_storage(model.module, options.dtype, options.accumulate)
     tuned = None if options.tuned is None else TunedSchedules(options.tuned)
     target = make_target(options.target, limits)
-    return lower(module, target, options.pipeline, options.without_fix, None, options.policy(ml), tuned, scoping=options.scoping)
+    with layout_scope(module, options.recast, options.layout, options.skip_layers, "texture" in target.keys):
+        return lower(
+            module, target, options.pipeline, options.without_fix, None, options.policy(ml), tuned, scoping=options.scoping
+        )

@@ -14,7 +14,23 @@ from typing import NoReturn
 
 from ..base.processes import interrupts, isolation
 from ..base.version import __version__
-from . import bundle, cache, check, devices, doctor, footprint, kernel, layout, options, precision, reproduce, scopes, sweep, tune
+from . import (
+    bundle,
+    cache,
+    check,
+    devices,
+    doctor,
+    footprint,
+    kernel,
+    layers,
+    layout,
+    options,
+    precision,
+    reproduce,
+    scopes,
+    sweep,
+    tune,
+)
 from .output import refuse_outputs
 from .streams import drop_output, open_closed_streams
 
@@ -96,6 +112,7 @@ def _parser() -> argparse.ArgumentParser:
     doctor.add(commands)
     footprint.add(commands)
     kernel.add(commands)
+    layers.add(commands)
     precision.add(commands)
     reproduce.add(commands)
     scopes.add(commands)

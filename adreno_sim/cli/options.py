@@ -30,6 +30,13 @@ def count(text: str) -> int:
     return int(text)
 
 
+def layer_numbers(text: str) -> tuple[int, ...]:
+    """N[,N...] as numbers."""
+    if not re.fullmatch(r"-?[0-9]{1,9}(,-?[0-9]{1,9})*", text):
+        raise argparse.ArgumentTypeError(f"{text!r}: expected numbers of layers, as 0,-1 (adreno-sim layers lists them)")
+    return tuple(map(int, text.split(",")))
+
+
 OPTIONS: dict[str, dict[str, Any]] = {
     "--target": {
         "metavar": "TARGET",
@@ -63,6 +70,22 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "metavar": "N",
         "help": "with --target clml: offload subgraphs of at least N operators (default: 1)",
     },
+    "--recast": {
+        "metavar": "TYPE[:RESULT]",
+        "help": "compute convolutions (nn.conv2d) on operands of another type, as float16:float32, int8:int32 or int4; "
+        "outputs are then judged against the network as recast",
+    },
+    "--layout": {
+        "metavar": "DATA[:KERNEL]",
+        "help": "layout of convolutions: NCHW4c (what texture targets make of them), default (as they are), or another one, "
+        "as NHWC, NHWC:OHWI or HWNC",
+    },
+    "--skip-layers": {
+        "type": layer_numbers,
+        "metavar": "N[,N...]",
+        "help": "leave these convolutions in their type and layout; negative numbers count from the end, as in --skip-layers=-1 "
+        "(adreno-sim layers lists them)",
+    },
     "--rule": {
         "choices": ("tvm", "fewest-copies"),
         "help": "where the consumers of a tensor ask for different scopes: as TVM's pass settles it (default), or what most "
@@ -81,7 +104,8 @@ OPTIONS: dict[str, dict[str, Any]] = {
 """Flag -> keyword arguments of argparse's add_argument."""
 
 COMPILE = (
-    "--target", "--pipeline", "--without-fix", "--dtype", "--accumulate", "--rule", "--clml-min-flops", "--clml-min-operators",
+    "--target", "--pipeline", "--without-fix", "--dtype", "--accumulate", "--recast", "--layout",
+    "--skip-layers", "--rule", "--clml-min-flops", "--clml-min-operators",
     "--tuned",
 )  # fmt: skip
 """How a model becomes kernels."""

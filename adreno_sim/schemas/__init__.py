@@ -13,6 +13,7 @@ NAMES = (
     "footprint",
     "launch",
     "launch-report",
+    "layers",
     "layout",
     "plan",
     "precision",

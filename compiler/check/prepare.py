@@ -143,6 +143,8 @@ def prepare(
         except NoReferenceError as error:  # a function that was written for a GPU: what else there is still judges
             unchecked.append(f"against {error}")
             arrays, origin = _first_inputs(model, inputs, options)
+        if options.recast is not None:
+            unchecked.append(f"against the model's own types: its layers are recast to {options.recast}, and judged as such")
         _add_own_runtime(model, arrays, references, unchecked, generated=inputs is None)
 
         def judge(module: IRModule) -> Mapping[str, Sequence[np.ndarray | Expected]]:

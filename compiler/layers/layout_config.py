@@ -34,16 +34,16 @@ _current: ContextVar[LayoutConfig | None] = ContextVar("layout_config", default=
 
 
 class LayoutConfig:
-    """A scope in which ConvertLayout leaves the conv2d layers of these numbers in the layout they have.
+    """A scope in which ConvertLayout leaves the conv2d layers of these numbers, or with None all, in the layout they have.
 
     Layers are counted in the function `main` as ConvertLayout receives it, conv2d alone. Scopes nest; the innermost holds.
     A scope in which nothing converted layouts warns at its end: it did nothing. Passes that were built before the first scope was
     made know of none.
     """
 
-    def __init__(self, skip_layers: Iterable[int] = ()):
+    def __init__(self, skip_layers: Iterable[int] | None = ()):
         steer_convert_layout()
-        self.skip_layers = tuple(skip_layers)
+        self.skip_layers = None if skip_layers is None else tuple(skip_layers)
         self.heeded = False
         self._tokens: list[Token[LayoutConfig | None]] = []
 
@@ -53,9 +53,10 @@ class LayoutConfig:
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         _current.reset(self._tokens.pop())
-        if kind is None and self.skip_layers and not self.heeded:
+        if kind is None and self.skip_layers != () and not self.heeded:
+            numbers = None if self.skip_layers is None else list(self.skip_layers)
             warnings.warn(
-                f"LayoutConfig(skip_layers={list(self.skip_layers)}) did nothing: no layouts were converted in this scope; "
+                f"LayoutConfig(skip_layers={numbers}) did nothing: no layouts were converted in this scope; "
                 "expected a ConvertLayout that was built after the scope was made, or a texture target",
                 stacklevel=2,
             )
@@ -122,7 +123,7 @@ class _Steered:
 
     def __call__(self, mod: Any, _ctx: Any) -> Any:
         config = LayoutConfig.current()
-        if config is None or not config.skip_layers:
+        if config is None or config.skip_layers == ():
             return self.original(self.wanted, self.callback)(mod)
         config.heeded = True
         kept = _unconverted_calls(mod, config)
@@ -141,4 +142,5 @@ def _unconverted_calls(mod: Any, config: LayoutConfig) -> set[int]:
     relax = import_tvm().relax
     found = [f for var, f in mod.functions_items() if str(var.name_hint) == "main" and isinstance(f, relax.Function)]
     calls = [binding.value for function in found for binding in layers(function, (CONV2D,))]
-    return {key(calls[number]) for number in skipped_layers(len(calls), config.skip_layers)}
+    numbers = range(len(calls)) if config.skip_layers is None else skipped_layers(len(calls), config.skip_layers)
+    return {key(calls[number]) for number in numbers}

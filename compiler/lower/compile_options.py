@@ -34,11 +34,14 @@ class CompileOptions:
 
     target: "texture" (default), "buffer", "clml", "clml-texture", or what TVM makes an OpenCL target of: a tag, a dict, its JSON,
     a Target. pipeline: "fixed" (TVM's passes and the fixes, default) or "stock". without_fix: names of fixes to leave out.
-    dtype: "float32" (the model as it is) or "float16": tensors stored so, sums in `accumulate`. rule: which scope wins where the
-    consumers of a tensor ask for several, "tvm" (as TVM's pass, default) or "fewest-copies" (what most ask for, copies merged).
-    tuned: a folder of `adreno-sim tune`, whose schedules go before TVM's own. clml_min_flops, clml_min_operators: with target
-    clml, what a subgraph must have to be offloaded; None = a cost model decides. shapes: input name -> full shape, where the
-    model leaves it open. seed: of weights and inputs nobody gave.
+    dtype: "float32" (the model as it is) or "float16": tensors stored so, sums in `accumulate`. recast: "TYPE" or "TYPE:RESULT",
+    as "float16:float32", in which conv2d layers compute (outputs are judged against the network as recast). layout: theirs,
+    "NCHW4c" (what texture targets make of them), "default" (as they are) or another, as "NHWC", "NHWC:OHWI" or "HWNC".
+    skip_layers: numbers of those that stay as they are. rule: which scope wins where the consumers of a tensor ask for several,
+    "tvm" (as TVM's pass, default) or "fewest-copies" (what most ask for, copies merged). tuned: a folder of `adreno-sim tune`,
+    whose schedules go before TVM's own. clml_min_flops, clml_min_operators: with target clml, what a subgraph must have to be
+    offloaded; None = a cost model decides. shapes: input name -> full shape, where the model leaves it open. seed: of weights
+    and inputs nobody gave.
     """
 
     target: TargetLike = "texture"
@@ -46,6 +49,9 @@ class CompileOptions:
     without_fix: Sequence[str] = ()
     dtype: str = "float32"
     accumulate: str = "float32"
+    recast: str | None = None
+    layout: str | None = None
+    skip_layers: Sequence[int] = ()
     rule: Literal["tvm", "fewest-copies"] = "tvm"
     tuned: str | os.PathLike[str] | None = None
     clml_min_flops: int | None = None

@@ -3,7 +3,8 @@
 ConvertLayout fails on the whole module for a transposed convolution ("Layouts must have the same size"). With a symbolic
 batch, the layout transform cannot be scheduled and the tensors get a storage scope that TVM itself does not know. TVM's code
 generator has texels of four elements of 16 or 32 bits alone: for others it stops ("Unsupported Channel Size: 32"), and its code
-that gathers four bytes writes one of them four times. 0.25 to 0.27.
+that gathers four bytes writes one of them four times. Of a convolution that stays plain, it forgets the device of the result,
+and a reshape behind it reads a variable that is nowhere defined. 0.25 to 0.27.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..tvm_bridge.versions import import_tvm, shape_values, type_of
 from .base import ALL_VERSIONS, Fix
+from .placing import LAYOUT, after_first
 from .relax_calls import before_layout, rewrite_calls
 
 if TYPE_CHECKING:
@@ -37,6 +39,15 @@ def _legalise(builder: Any, call: Any) -> Any:
     return call if make is None else make(builder, call)
 
 
+def legalise_plain() -> Pass:
+    """Relax pass after ConvertLayout: legalises the convolutions that it left as they were."""
+
+    def rewrite(builder: Any, call: Any) -> Any:
+        return call if str(call.attrs.data_layout) == "NCHW4c" else call.op.get_attr("FLegalize")(builder, call)
+
+    return rewrite_calls("LegalisePlainConvolutions", ("relax.nn.conv2d",), rewrite)
+
+
 def _fits_texels(call: Any) -> bool:
     """Whether every image that the call reads or makes has elements of 16 or 32 bits."""
     types = [type_of(expr) for expr in (*call.args, call) if isinstance(expr, import_tvm().relax.Expr)]
@@ -50,8 +61,10 @@ def _symbolic(call: Any) -> bool:
 
 
 def add(passes: list[Pass], target: Target) -> list[Pass]:
-    """Run before the layout conversion of texture targets."""
-    return before_layout(passes, target, keep_plain())
+    """Run before and after the layout conversion of texture targets."""
+    if "texture" not in target.keys:
+        return passes
+    return after_first(before_layout(passes, target, keep_plain()), LAYOUT, legalise_plain())
 
 
 FIX = Fix(
