@@ -91,6 +91,11 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "help": "where the consumers of a tensor ask for different scopes: as TVM's pass settles it (default), or what most "
         "ask for, copies merged",
     },
+    "--weights": {
+        "choices": ("buffer", "texture", "relay"),
+        "help": "where weights of packed convolutions lie: buffers (default), textures, or as Relay decided: textures, but for "
+        "float32 constants of kernels with no extent of 1",
+    },
     "--tuned": {"metavar": "DIR", "help": "use schedules that adreno-sim tune found, before TVM's own"},
     "--shape": {
         "action": "append",
@@ -105,7 +110,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 
 COMPILE = (
     "--target", "--pipeline", "--without-fix", "--dtype", "--accumulate", "--recast", "--layout",
-    "--skip-layers", "--rule", "--clml-min-flops", "--clml-min-operators",
+    "--skip-layers", "--rule", "--weights", "--clml-min-flops", "--clml-min-operators",
     "--tuned",
 )  # fmt: skip
 """How a model becomes kernels."""

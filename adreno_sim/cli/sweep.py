@@ -18,7 +18,7 @@ from .output import declare, report_stream, write_data
 if TYPE_CHECKING:
     from ..sweep.run import Sweep
 
-COMPILE = ("--pipeline", "--without-fix", "--dtype", "--accumulate", "--rule")
+COMPILE = ("--pipeline", "--without-fix", "--dtype", "--accumulate", "--rule", "--weights")
 """What says how every model is compiled."""
 
 DETAILS = """\

@@ -166,11 +166,13 @@ class BufferTensor:
 
 @dataclass
 class ScopeSummary:
-    """Results of calls before fusion: how many are textures, and those that are not. rule: who wins where consumers disagree."""
+    """Results of calls before fusion: how many are textures, and those that are not. rule: who wins where consumers disagree;
+    weights: where weights of packed convolutions were asked to lie."""
 
     textures: int
     buffers: list[BufferTensor] = field(default_factory=list)
     rule: str = "tvm"
+    weights: str = "buffer"
 
 
 @dataclass

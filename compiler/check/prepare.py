@@ -168,7 +168,7 @@ def _scopes(lowered: Lowered) -> ScopeSummary:
     assert lowered.unscoped is not None
     tensors = decided_tensors(lowered.unscoped, lowered.target, lowered.scoping)
     buffers = [BufferTensor(t.name, t.producer, t.shape, t.dtype, t.why) for t in tensors if not is_texture(t.scope)]
-    return ScopeSummary(len(tensors) - len(buffers), buffers, lowered.scoping.rule)
+    return ScopeSummary(len(tensors) - len(buffers), buffers, lowered.scoping.rule, lowered.scoping.weights)
 
 
 def _prepare_bundle(compiled: CompiledModel, inputs: Inputs | None, options: CompileOptions) -> PreparedRun:

@@ -88,13 +88,15 @@ def _number_stages(found: list[Stage]) -> list[Stage]:
     return named
 
 
-def run_stages(module: IRModule, target: Target, fixes: Sequence[Fix] = (), rule: str = "tvm") -> StagedModule:
-    """Run all stages on a Relax module. rule: see `Scoping`. Raises UnsupportedError where TVM's passes cannot."""
+def run_stages(
+    module: IRModule, target: Target, fixes: Sequence[Fix] = (), rule: str = "tvm", weights: str = "buffer"
+) -> StagedModule:
+    """Run all stages on a Relax module. rule, weights: see `Scoping`. Raises UnsupportedError where TVM's passes cannot."""
     from ..lower.pipeline import reason
 
     staged = StagedModule()
     with target:
-        steps = stages(target, fixes, Scoping(rule), staged)
+        steps = stages(target, fixes, Scoping(rule, weights), staged)
         module = with_own_constants(module)
         for step in steps:
             try:
@@ -107,6 +109,6 @@ def run_stages(module: IRModule, target: Target, fixes: Sequence[Fix] = (), rule
     return staged
 
 
-def annotate_scopes(target: Any, rule: str = "tvm") -> Pass:
+def annotate_scopes(target: Any, rule: str = "tvm", weights: str = "buffer") -> Pass:
     """One pass in the place of TVM's AnnotateCustomMemoryScope."""
-    return Scoping(rule).annotate(target)
+    return Scoping(rule, weights).annotate(target)

@@ -18,7 +18,7 @@ from ..scopes.invariants import Violation, violations
 from ..scopes.rules import is_texture
 from ..scopes.scoping import RULES, TVMS, Scoping
 from ..tvm_bridge.read import key, kind, memory_scope
-from ..tvm_bridge.versions import import_tvm, shape_values, type_of, var_name
+from ..tvm_bridge.versions import constant_array, import_tvm, shape_values, type_of, var_name
 from .scope_stages import LAST, StagedModule, run_stages
 
 if TYPE_CHECKING:
@@ -90,9 +90,20 @@ class RuleResult:
 
 
 @dataclass(frozen=True)
+class ConstantScope:
+    """Weights of a convolution that are a constant: who reads them, and the scope in which they are uploaded once."""
+
+    reader: str
+    shape: tuple[str, ...]
+    dtype: str
+    scope: str
+
+
+@dataclass(frozen=True)
 class ScopeReport:
     """Everything about one model. inserted: copies after RealizeVDevice; left: those of the final module. compared: every rule,
-    where consumers disagree; elsewhere all rules decide alike."""
+    where consumers disagree; elsewhere all rules decide alike. weights: where weights were asked to lie; constants: where
+    those of packed convolutions do."""
 
     model: str
     target: str
@@ -105,6 +116,8 @@ class ScopeReport:
     calls: tuple[Call, ...]
     violations: tuple[Violation, ...]
     compared: tuple[RuleResult, ...] = ()
+    weights: str = "buffer"
+    constants: tuple[ConstantScope, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -132,6 +145,7 @@ def scope_stages(
     target: TargetLike = "texture",
     pipeline: str = "fixed",
     rule: str = "tvm",
+    weights: str = "buffer",
     limits: Any = None,
     shapes: Any = None,
 ) -> tuple[StagedModule, ScopeReport]:
@@ -142,12 +156,12 @@ def scope_stages(
     CompileOptions.of({"target": target, "pipeline": pipeline}, None)
     model = load_model(source, shapes)
     made, fixes = make_target(target, limits), select_fixes(pipeline, ())
-    staged = run_stages(model.module, made, fixes, rule)
+    staged = run_stages(model.module, made, fixes, rule, weights)
     compared: tuple[RuleResult, ...] = ()
     if any(decision.contested for decision in staged.decisions):
-        runs = {name: staged if name == rule else run_stages(model.module, made, fixes, name) for name in RULES}
+        runs = {name: staged if name == rule else run_stages(model.module, made, fixes, name, weights) for name in RULES}
         compared = tuple(_rule_result(name, run) for name, run in runs.items())
-    return staged, _report(staged, model.name, target_text(target), pipeline, rule, compared)
+    return staged, _report(staged, model.name, target_text(target), pipeline, rule, weights, compared)
 
 
 def _rule_result(rule: str, staged: StagedModule) -> RuleResult:
@@ -164,7 +178,7 @@ def _rule_result(rule: str, staged: StagedModule) -> RuleResult:
 
 def decided_tensors(module: IRModule, target: Target, scoping: Scoping = TVMS) -> list[TensorScope]:
     """Every tensor of a module as DefineVDevice sees it, and the scopes it chooses, without running a stage."""
-    limits = Limits.of(target)
+    limits = Limits.of(target, scoping.weights)
     decisions: list[Decision] = []
     for function in _functions(module):
         decisions += decide(function, collect(module, function, limits), scoping.settle).values()
@@ -172,7 +186,7 @@ def decided_tensors(module: IRModule, target: Target, scoping: Scoping = TVMS) -
 
 
 def _report(
-    staged: StagedModule, model: str, target: str, pipeline: str, rule: str, compared: tuple[RuleResult, ...]
+    staged: StagedModule, model: str, target: str, pipeline: str, rule: str, weights: str, compared: tuple[RuleResult, ...]
 ) -> ScopeReport:
     return ScopeReport(
         model, target, pipeline, rule, tuple(staged.modules),
@@ -181,8 +195,21 @@ def _report(
         tuple(_copies(staged.final)),
         tuple(_calls(staged.at(LAST))),
         tuple(violations(staged.final)),
-        compared,
+        compared, weights, tuple(_weights(staged)),
     )  # fmt: skip
+
+
+def _weights(staged: StagedModule) -> Iterator[ConstantScope]:
+    """Constants of five dimensions that calls of the final module read: packed weights."""
+    for function in _functions(staged.final):
+        for binding in bindings(function):
+            value = getattr(binding, "value", None)
+            if value is None or kind(value) != "Call" or op_name(value) != "relax.call_tir":
+                continue
+            for arg in operands(value):
+                if constant_array(arg) is not None and len(_shape(type_of(arg))[0]) == 5:
+                    shape, dtype = _shape(type_of(arg))
+                    yield ConstantScope(callee(value), shape, dtype, memory_scope(type_of(arg)))
 
 
 def _tensor(decision: Decision) -> TensorScope:

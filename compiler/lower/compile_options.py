@@ -24,7 +24,7 @@ ABOUT_INPUTS = ("shapes", "seed")
 OFFLOADING = ("clml_min_flops", "clml_min_operators")
 """Of these, those that are for OpenCL ML."""
 
-SCOPING = ("rule",)
+SCOPING = ("rule", "weights")
 """Of these, those that are for targets with textures."""
 
 
@@ -38,10 +38,11 @@ class CompileOptions:
     as "float16:float32", in which conv2d layers compute (outputs are judged against the network as recast). layout: theirs,
     "NCHW4c" (what texture targets make of them), "default" (as they are) or another, as "NHWC", "NHWC:OHWI" or "HWNC".
     skip_layers: numbers of those that stay as they are. rule: which scope wins where the consumers of a tensor ask for several,
-    "tvm" (as TVM's pass, default) or "fewest-copies" (what most ask for, copies merged). tuned: a folder of `adreno-sim tune`,
-    whose schedules go before TVM's own. clml_min_flops, clml_min_operators: with target clml, what a subgraph must have to be
-    offloaded; None = a cost model decides. shapes: input name -> full shape, where the model leaves it open. seed: of weights
-    and inputs nobody gave.
+    "tvm" (as TVM's pass, default) or "fewest-copies" (what most ask for, copies merged). weights: where those of packed
+    convolutions lie, "buffer" (default), "texture" or "relay" (textures, but for float32 constants of kernels without an extent
+    of 1). tuned: a folder of `adreno-sim tune`, whose schedules go before TVM's own. clml_min_flops, clml_min_operators: with
+    target clml, what a subgraph must have to be offloaded; None = a cost model decides. shapes: input name -> full shape, where
+    the model leaves it open. seed: of weights and inputs nobody gave.
     """
 
     target: TargetLike = "texture"
@@ -53,6 +54,7 @@ class CompileOptions:
     layout: str | None = None
     skip_layers: Sequence[int] = ()
     rule: Literal["tvm", "fewest-copies"] = "tvm"
+    weights: Literal["buffer", "texture", "relay"] = "buffer"
     tuned: str | os.PathLike[str] | None = None
     clml_min_flops: int | None = None
     clml_min_operators: int = 1
@@ -100,8 +102,8 @@ class CompileOptions:
 
     @property
     def scoping(self) -> Scoping:
-        """How scopes are decided. AdrenoSimError for an unknown rule."""
-        return Scoping(self.rule)
+        """How scopes are decided. AdrenoSimError for an unknown rule or place of weights."""
+        return Scoping(self.rule, self.weights)
 
     def policy(self, ml: MLCapabilities | None) -> OffloadPolicy:
         """What of the model goes to OpenCL ML on a device, with target clml. ml: of the device; None = of the default one."""

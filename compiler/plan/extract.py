@@ -10,6 +10,8 @@ from ...base.errors import AdrenoSimError
 from ...base.specs import BufferSpec, TensorSpec
 from ...results.plan_summary import PlanSummary
 from ..artifact.memory_plan import FixedTensor, MemoryPlan, PlannedStorage, PlannedTensor, PlannedWorkspace, SymbolRange
+from ..artifact.vm_function import ConstRef
+from ..artifact.vm_registers import find_operands, walk
 from ..run.texture_views import ROW_ALIGNMENT, planned_nbytes
 from .lifetimes import Lifetimes, TensorLife, trace
 
@@ -44,7 +46,7 @@ def extract_plan(
     lives = trace(model, inputs)
     tensors = [_tensor(life, size or row_aligned_size) for life in lives.tensors]
     storages = [_storage(lives, tensors, key) for key in lives.storages]
-    constants = sum(array.nbytes for array in model.constants.values())
+    constants = sum((size or row_aligned_size)(spec) for _, spec in _constants(model))
     return MemoryPlan(
         "main",
         rule,
@@ -52,7 +54,7 @@ def extract_plan(
         tuple(tensors),
         summarise(storages, tensors, constants, lives.workspaces),
         workspaces=tuple(lives.workspaces),
-        fixed=_fixed_tensors(model, inputs, lives),
+        fixed=_fixed_tensors(model, inputs, lives, size or row_aligned_size),
         accesses_known=True,
         model=model.name,
     )
@@ -97,17 +99,35 @@ def _shapes_at(model: CompiledModel, sizes: Mapping[str, int]) -> dict[str, tupl
     return {info.name: tuple(sizes[dim] if isinstance(dim, str) else dim for dim in info.shape) for info in model.inputs}
 
 
-def _fixed_tensors(model: CompiledModel, inputs: Iterable[tuple[int, ...]], lives: Lifetimes) -> tuple[FixedTensor, ...]:
-    """Inputs, constants, outputs, in that order."""
+def _fixed_tensors(
+    model: CompiledModel, inputs: Iterable[tuple[int, ...]], lives: Lifetimes, size: Size
+) -> tuple[FixedTensor, ...]:
+    """Inputs, constants (with the padding of those that are textures), outputs, in that order."""
     found = []
     for info, shape in zip(model.inputs, inputs, strict=True):
         found.append(_fixed_tensor(info.name, "input", TensorSpec(shape, info.dtype, info.scope)))
-    for key, array in model.constants.items():
-        found.append(_fixed_tensor(key, "constant", TensorSpec(array.shape, array.dtype.name)))
+    for key, spec in _constants(model):
+        found.append(replace(_fixed_tensor(key, "constant", spec), nbytes=size(spec)))
     for number, spec in enumerate(lives.results):
         name = model.outputs[number].name if number < len(model.outputs) else f"output_{number}"
         found.append(_fixed_tensor(name, "output", spec))
     return tuple(found)
+
+
+def _constants(model: CompiledModel) -> list[tuple[str, TensorSpec]]:
+    """Every constant once for each scope in which the program uploads it, by name; one that no instruction names as a buffer."""
+    scopes: dict[str, dict[str, None]] = {key: {} for key in model.constants}
+    for function in model.functions.values():
+        for instruction in walk(function.body):
+            for operand in find_operands(instruction):
+                if isinstance(operand, ConstRef):
+                    scopes[operand.key][operand.scope] = None
+    arrays = model.constants
+    return [
+        (key, TensorSpec(arrays[key].shape, arrays[key].dtype.name, scope))
+        for key, found in scopes.items()
+        for scope in found or {"global": None}
+    ]
 
 
 def _fixed_tensor(name: str, kind: Literal["input", "constant", "output"], spec: TensorSpec) -> FixedTensor:

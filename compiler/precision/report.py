@@ -71,6 +71,7 @@ def precision(
     bound: float = 0.01,
     target: TargetLike = "texture",
     rule: str = "tvm",
+    weights: str = "buffer",
     most_runs: int = 12,
     seed: int = 0,
     shapes: Mapping[str, Sequence[int]] | None = None,
@@ -80,7 +81,7 @@ def precision(
     Errors are the largest |difference| over max(|value|, rms). Layers are judged one by one, on TVM's llvm target; the whole
     network runs on `device` with the fixed pipeline, and is held against the unchanged one without rounding (as TVM's llvm runs
     it where that is not known). What comes out is also judged as `check` does: a device that computes the recast network wrongly
-    says nothing about types. No model is returned then. target, rule: as of CompileOptions. Errors as `check`.
+    says nothing about types. No model is returned then. target, rule, weights: as of CompileOptions. Errors as `check`.
     """
     from ...golden.model_reference import ModelReference
     from ..check.prepare import choose_inputs
@@ -104,7 +105,12 @@ def precision(
     if not layers:
         raise AdrenoSimError(f"{model.name} calls none of {', '.join(names)}: there is nothing to recast")
     network = _Network(
-        model, list(arrays.values()), expected, device, {"target": target, "rule": rule}, (dtype, out_dtype, names)
+        model,
+        list(arrays.values()),
+        expected,
+        device,
+        {"target": target, "rule": rule, "weights": weights},
+        (dtype, out_dtype, names),
     )
     found = search(layers, network.error, bound, most_runs)
     best = found.best

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 Watch = Callable[[Demand, dict[int, Decision]], None]
 
 
-def define_vdevice(target: Any, settle: Settle = choose_last, watch: Watch | None = None) -> Pass:
-    """Module pass: decide scopes and write them down. `watch` sees each function's demand and decisions.
+def define_vdevice(target: Any, settle: Settle = choose_last, watch: Watch | None = None, weights: str = "buffer") -> Pass:
+    """Module pass: decide scopes and write them down. `watch` sees each function's demand and decisions. weights: of WEIGHTS.
 
     Constants get a type with the scope of their first use, as new nodes (TVM's own pass changes them in place).
     """
@@ -25,7 +25,7 @@ def define_vdevice(target: Any, settle: Settle = choose_last, watch: Watch | Non
 
     def transform(mod: Any, _ctx: Any) -> Any:
         devices = Devices(target)
-        limits = Limits.of(target)
+        limits = Limits.of(target, weights)
         decided = {}
         for var, function in mod.functions_items():
             if not isinstance(function, tvm.relax.Function) or _is_primitive(function):

@@ -8,20 +8,21 @@ from typing import Any
 
 from ..tvm_bridge.read import key, kind
 from ..tvm_bridge.versions import shape_values, type_of, var_name
-from .rules import GLOBAL, OPAQUE, reads_textures, texture_scope
+from .rules import GLOBAL, OPAQUE, reads_textures, texture_scope, weights_in_texture
 
 
 @dataclass(frozen=True)
 class Limits:
-    """The largest extents of a texture that the target names."""
+    """What may be a texture: the largest extents of one that the target names; weights: one of WEIGHTS."""
 
     spatial: int
     depth: int
+    weights: str = "buffer"
 
     @staticmethod
-    def of(target: Any) -> Limits:
+    def of(target: Any, weights: str = "buffer") -> Limits:
         attrs = target.attrs
-        return Limits(int(attrs.get("texture_spatial_limit", 16384)), int(attrs.get("texture_depth_limit", 2048)))
+        return Limits(int(attrs.get("texture_spatial_limit", 16384)), int(attrs.get("texture_depth_limit", 2048)), weights)
 
 
 @dataclass(frozen=True)
@@ -110,7 +111,7 @@ def collect(module: Any, function: Any, limits: Limits) -> Demand:
 
 def _ask(demand: Demand, module: Any, binding: Any, limits: Limits) -> None:
     call = binding.value
-    textures = reads_textures(*_description(module, call))
+    textures = reads_textures(*_description(module, call), _wants_weights(call, limits.weights))
     scopes: list[str] = []
     for number, operand in enumerate(operands(call)):
         if not is_tensor(operand):
@@ -123,6 +124,15 @@ def _ask(demand: Demand, module: Any, binding: Any, limits: Limits) -> None:
             ask = Ask(key(call), var_name(binding.var), callee(call), number, scope)
             demand.by_var.setdefault(key(operand), []).append(ask)
     demand.by_call[key(call)] = scopes
+
+
+def _wants_weights(call: Any, where: str) -> bool:
+    """Whether the second operand of a call, if it is a convolution's, is wanted as a texture."""
+    given = operands(call)
+    if where == "buffer" or len(given) < 2 or not is_tensor(given[1]):
+        return False
+    constant = kind(given[1]) not in ("Var", "DataflowVar")
+    return weights_in_texture(where, sizes(given[1]) or (), str(type_of(given[1]).dtype), constant)
 
 
 def _description(module: Any, call: Any) -> tuple[list[Any], int]:

@@ -8,6 +8,10 @@ from typing import Any
 from ..tvm_bridge.read import kind
 
 GLOBAL = "global"
+
+WEIGHTS = ("buffer", "texture", "relay")
+"""Where the weights of packed convolutions lie: see `weights_in_texture`."""
+
 COMM_REDUCE = 3
 """TVM's OpPatternKind.kCommReduce: patterns below it only move or map elements."""
 OPAQUE = 8
@@ -16,22 +20,34 @@ SPATIAL_LIMIT, DEPTH_LIMIT = 16384, 2048
 """What TVM assumes of a target without the attributes texture_spatial_limit and texture_depth_limit."""
 
 
-def reads_textures(attributes: Sequence[Any], pattern: int) -> tuple[bool, ...]:
+def reads_textures(attributes: Sequence[Any], pattern: int, weights: bool = False) -> tuple[bool, ...]:
     """Per operand, whether a call reads it as a texture where its shape allows; operands past the end go like the first.
 
-    attributes: the operator's, or those a PrimFunc carries as `op_attrs`. pattern: TVM's OpPatternKind.
+    attributes: the operator's, or those a PrimFunc carries as `op_attrs`. pattern: TVM's OpPatternKind. weights: whether this
+    call's weights, if it is a convolution, are to be textures.
     """
     if pattern < COMM_REDUCE:
         return (True,)
     for attrs in attributes:
         name = kind(attrs)
         if name == "Conv2DAttrs" and str(attrs.data_layout) == "NCHW4c" and str(attrs.kernel_layout) == "OIHW4o":
-            return (True, False)  # weights stay in buffers
+            return (True, weights)
         if name in ("Pool2DAttrs", "AdaptivePool2DAttrs") and str(attrs.layout) == "NCHW4c":
             return (True,)
         if name == "LayerNormAttrs":
             return (True,)
     return (False,)
+
+
+def weights_in_texture(where: str, shape: Sequence[int | None], dtype: str, constant: bool) -> bool:
+    """Whether weights of this shape (O/4, I, KH, KW, 4) are wanted as a texture.
+
+    where: "buffer" and "texture" for all weights; "relay" as Relay decided: constants of float32 whose kernel extents both differ
+    from 1 are in buffers, all others in textures.
+    """
+    if where != "relay" or len(shape) != 5:
+        return where == "texture"
+    return not (constant and dtype == "float32" and 1 not in shape[2:4])
 
 
 def texture_scope(shape: Sequence[int | None], spatial: int = SPATIAL_LIMIT, depth: int = DEPTH_LIMIT) -> str:

@@ -7,11 +7,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ...base.errors import AdrenoSimError, OptionError
+from ..passes.placing import SCHEDULE, before_first
+from ..schedules.blocks import schedule_rule
+from ..schedules.weight_texels import schedule_weight_texels
 from ..tvm_bridge.versions import import_tvm
 from .decide import Settle, choose_last, choose_most
 from .define import define_vdevice
 from .fold import fold_scope_changes
 from .merge import merge_copies
+from .rules import WEIGHTS
 
 if TYPE_CHECKING:
     from tvm.ir.transform import Pass
@@ -32,13 +36,16 @@ RULES = tuple(_SETTLE)
 
 @dataclass(frozen=True)
 class Scoping:
-    """rule: one of RULES. AdrenoSimError for another one."""
+    """rule: one of RULES. weights: one of WEIGHTS. AdrenoSimError for another one."""
 
     rule: str = "tvm"
+    weights: str = "buffer"
 
     def __post_init__(self) -> None:
         if self.rule not in RULES:
             raise AdrenoSimError(f"rule {self.rule!r}: expected one of {', '.join(RULES)}")
+        if self.weights not in WEIGHTS:
+            raise AdrenoSimError(f"weights {self.weights!r}: expected one of {', '.join(WEIGHTS)}")
 
     @property
     def settle(self) -> Settle:
@@ -50,7 +57,7 @@ class Scoping:
         transform = import_tvm().relax.transform
         merge = [("MergeCopies", merge_copies())] if self.rule == "fewest-copies" else []
         return [
-            ("DefineVDevice", define_vdevice(target, self.settle, watch)),
+            ("DefineVDevice", define_vdevice(target, self.settle, watch, self.weights)),
             ("DeadCodeElimination", transform.DeadCodeElimination()),
             ("RealizeVDevice", transform.RealizeVDevice()),
             *merge,
@@ -67,13 +74,18 @@ TVMS = Scoping()
 
 
 def replace_scoping(passes: list[Pass], target: Target, scoping: Scoping) -> list[Pass]:
-    """A texture target's passes, with those of this package in the place of TVM's two where TVM's do not do what is asked for.
+    """A texture target's passes, with those of this package in the place of TVM's two where TVM's do not do what is asked for,
+    and the schedule for weights in textures.
 
     OptionError for a target without textures, which has nothing to decide.
     """
     if scoping == TVMS:
         return passes
     if "texture" not in target.keys:
-        raise OptionError("rule", f"{scoping.rule}: {NO_TEXTURES}")
+        name = "rule" if scoping.rule != TVMS.rule else "weights"
+        raise OptionError(name, f"{getattr(scoping, name)}: {NO_TEXTURES}")
     own: dict[str, Callable[[], Any]] = {ANNOTATE: lambda: scoping.annotate(target), FOLD: fold_scope_changes}
-    return [own[step.info.name]() if step.info.name in own else step for step in passes]
+    replaced = [own[step.info.name]() if step.info.name in own else step for step in passes]
+    if scoping.weights == TVMS.weights:
+        return replaced
+    return before_first(replaced, SCHEDULE, schedule_rule("WeightTexels", schedule_weight_texels))

@@ -22,7 +22,7 @@ from .variants import KEY
 
 SETTINGS, TRIALS = "settings.json", "trials.jsonl"
 
-ABSENT = {"rule": "tvm"}
+ABSENT = {"rule": "tvm", "weights": "buffer"}
 """Settings that folders of earlier versions do not name, and what held there."""
 
 WORKLOADS, RECORDS = "database_workload.json", "database_tuning_record.json"

@@ -56,6 +56,7 @@ def tune(
     pipeline: PipelineName = "fixed",
     without_fix: Sequence[str] = (),
     rule: str = "tvm",
+    weights: str = "buffer",
     only: Sequence[str] = (),
     seed: int = 0,
     shapes: Mapping[str, Sequence[int]] | None = None,
@@ -65,8 +66,8 @@ def tune(
 
     device: a simulated one, on which candidates are checked and by whose limits they are judged; or a real one, on which the
     right ones are timed as well, checked before on `check_on` (a simulated device; default sim:adreno-740). Without a real device
-    the static cost of `tuning.cost` ranks them, which no hardware has confirmed. rule: as of CompileOptions. only: parts of the
-    names of tasks to tune; empty = all. step: told of every candidate.
+    the static cost of `tuning.cost` ranks them, which no hardware has confirmed. rule, weights: as of CompileOptions. only: parts
+    of the names of tasks to tune; empty = all. step: told of every candidate.
 
     Raises AdrenoSimError for bad input and for a folder made with other settings, UnsupportedError for what TVM cannot do.
     """
@@ -78,7 +79,7 @@ def tune(
     checker, timer = _devices(device, check_on)
     model = load_model(source, shapes or None, seed)
     made = make_target(target, checker.info.limits)
-    tasks = _select_tasks(find_tasks(model.module, made, select_fixes(pipeline, without_fix), Scoping(rule)), only)
+    tasks = _select_tasks(find_tasks(model.module, made, select_fixes(pipeline, without_fix), Scoping(rule, weights)), only)
     if not tasks:
         raise UnsupportedError(
             f"unsupported: {model.name} has no function to tune: the space is for convolutions and matrix products of known sizes"
@@ -86,7 +87,8 @@ def tune(
     timed_on = timer.info.name if timer is not None else ""
     version = str(import_tvm().__version__)
     settings = {
-        "target": target_text(target), "pipeline": pipeline, "without_fix": list(without_fix), "rule": rule, "tvm": version,
+        "target": target_text(target), "pipeline": pipeline, "without_fix": list(without_fix), "rule": rule, "weights": weights,
+        "tvm": version,
         "checked_on": checker.info.name, "timed_on": timed_on, "ranking": ranking(timed_on),
         "limits": {name: checker.info.limits.get(name) for name in LIMITS},
     }  # fmt: skip

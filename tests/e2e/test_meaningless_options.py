@@ -18,8 +18,8 @@ pytestmark = pytest.mark.e2e
 
 VALUES = {
     "--target": "texture", "--pipeline": "fixed", "--without-fix": "texture-store", "--dtype": "float32",
-    "--accumulate": "float32", "--rule": "tvm", "--recast": "float16", "--layout": "default", "--skip-layers": "0",
-    "--clml-min-flops": "0", "--clml-min-operators": "1", "--tuned": "folder",
+    "--accumulate": "float32", "--rule": "tvm", "--weights": "buffer", "--recast": "float16", "--layout": "default",
+    "--skip-layers": "0", "--clml-min-flops": "0", "--clml-min-operators": "1", "--tuned": "folder",
     "--shape": "x=4",
 }  # fmt: skip
 """A value for every option of compiling: the default where there is one, which is refused where it says nothing all the same."""

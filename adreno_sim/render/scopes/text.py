@@ -45,7 +45,7 @@ def show(report: ScopeReport, file: IO[str], everything: bool = False) -> None:
     console = open_console(file)
     say = teller(console)
 
-    say(f"{report.model}, target {report.target}, pipeline {report.pipeline}, rule {report.rule}")
+    say(f"{report.model}, target {report.target}, pipeline {report.pipeline}, rule {report.rule}, weights {report.weights}")
     results, buffers = sum(report.counts.values()), report.counts.get("global", 0)
     say(f"{results} results of calls after fusion: {results - buffers} textures, {buffers} buffers")
     shown = [tensor for tensor in report.tensors if everything or tensor.scope != "global" or tensor.contested]
@@ -57,6 +57,9 @@ def show(report: ScopeReport, file: IO[str], everything: bool = False) -> None:
             tensor.why.partition(":")[0] for tensor in report.tensors if tensor not in shown
         ).most_common():
             say(f"  {count}: {reason}")
+    if report.constants:
+        scopes = Counter(_short(constant.scope) for constant in report.constants)
+        say("constant weights of packed convolutions: " + ", ".join(f"{count} in {name}" for name, count in scopes.items()))
     removed = len(report.inserted) - len(report.left)
     say(f"copies between scopes: {len(report.inserted)} inserted, {removed} folded into their producers, {len(report.left)} left")
     for copy in report.left:
