@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from . import options
-from .output import refuse_unwritable, report_stream, write_data
+from .output import declare, report_stream, write_data
 
 DETAILS = """\
 A layer's number is its position, in execution order, among the calls of the operators of --ops; negative numbers count from the
@@ -35,6 +35,7 @@ def add(commands: Any) -> None:
     )
     options.add(parser, "--shape", "--seed")
     parser.add_argument("--json", metavar="FILE", help="write everything as JSON (- = standard output)")
+    declare(parser, ("--json",), ("model",))
     parser.set_defaults(run=_layers)
 
 
@@ -43,7 +44,6 @@ def _layers(args: argparse.Namespace) -> int:
     from ..compiler.layers.listing import list_layers
     from ..render.layers import text
 
-    refuse_unwritable(args.json)
     given = options.given_options(args, "--shape", "--seed")
     model = load_model(args.model, given.get("shapes"), given.get("seed", 0))
     names = None if args.ops == "all" else [name for name in args.ops.split(",") if name]

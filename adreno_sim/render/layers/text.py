@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import IO, TYPE_CHECKING
 
 from ..console import open_console, teller
-from ..table import Column, figure_column, make_table, text_column
+from ..table import Column, figure_column, print_table, text_column
 
 if TYPE_CHECKING:
     from ...compiler.layers.listing import Layer, LayerList
@@ -26,5 +26,5 @@ def show(found: LayerList, file: IO[str]) -> None:
     say = teller(console)
     say(f"{found.model}: {len(found.layers)} layers ({', '.join(found.operators)})")
     if found.layers:
-        console.print(make_table(COLUMNS, found.layers, pad_edge=False))
+        print_table(console, COLUMNS, found.layers, pad_edge=False)
     say("calls: " + (", ".join(f"{count} {name}" for name, count in found.counts.items()) or "none"))
