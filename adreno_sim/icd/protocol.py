@@ -1,0 +1,189 @@
+"""What the driver's shim, in the client's process, and its server say to each other; `write_header` gives it to C.
+
+**Socket.** A stream between the shim and the server, for what needs an answer: a request, then its reply, one at a time. Numbers
+are little-endian; text is UTF-8 behind its length. The first request is HELLO, which carries the file descriptor of the link
+memory; its reply carries that of the heap.
+
+**Link memory**, made by the shim, sealed: a page of counters (`COUNTERS`), a table of results, and the ring. The shim writes
+commands into the ring in the order in which they are to run and adds to `head`; the server runs them one after another, writes the result of
+command n into place n % RESULTS, then n into `completed`, and adds to `tail` what it has read. A command never wraps around the
+end of the ring: a PAD command fills the rest. After a change of `head` the shim adds 1 to the futex `work`, and wakes it if
+`server_sleeps` is set; after a change of `completed` the server adds 1 to the futex `done`, and wakes it if `clients_sleep` is
+not 0.
+
+**Heap**, made by the server: all memory of the device, and sealed against shrinking. A buffer is a range of it, so that the shim
+copies to and from a buffer itself when the commands before it are complete. What the shim wrote it reports by WRITTEN.
+
+**Staging**, a third memory, made by the shim: where data of commands lies that do not run yet, and texels of images, whose layout
+only the server knows.
+
+The server believes nothing: a command whose numbers are out of range fails with OpenCL's code.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from enum import IntEnum
+
+VERSION = 1
+
+PAGE = 4096
+RESULTS = 16384
+RING_BYTES = 4 << 20
+STAGING_BYTES = 1 << 30
+"""Sparse: what is not used takes no memory."""
+
+COUNTERS = {"head": 0, "tail": 64, "completed": 128, "work": 192, "server_sleeps": 196, "done": 256, "clients_sleep": 260}
+"""Byte offsets in the first page of the link memory. head, tail and completed are 64 bits, the rest 32."""
+
+RESULTS_AT = PAGE
+RESULT = struct.Struct("<QQiI")
+"""Nanoseconds of CLOCK_MONOTONIC at which a command started and ended, its status (0 or OpenCL's error), 0."""
+
+RING_AT = RESULTS_AT + -(-RESULTS * RESULT.size // PAGE) * PAGE
+LINK_BYTES = RING_AT + RING_BYTES
+
+
+class Request(IntEnum):
+    """Requests on the socket. A request is REQUEST, then a body; a reply is REPLY, then a body.
+
+    Bodies, in order (`s` = text or bytes behind a 32-bit length; `[x]` = a 32-bit count and so many x):
+
+    HELLO      u32 version, s name of the client's program
+               -> u64 bytes of the heap, [u32 query, s answer] of the platform, [u32 query, s answer] of the device,
+                  [u32 order, u32 type, u32 mask of KINDS] image formats
+    MEMORY     MEMORY_BODY -> MEMORY_REPLY
+    BUILD      u32 program, s source, s options, [s name, s text] headers -> PROGRAM_REPLY
+    COMPILE    as BUILD
+    LINK       u32 program, s options, [u32 program] inputs -> PROGRAM_REPLY
+    KERNELS    u32 program -> [KERNEL]
+    CLOSE      [s type of object, s where it was made] objects that were never released -> nothing
+    """
+
+    HELLO = 1
+    MEMORY = 2
+    BUILD = 3
+    COMPILE = 4
+    LINK = 5
+    KERNELS = 6
+    CLOSE = 7
+
+
+REQUEST = struct.Struct("<III")
+"""Bytes of the body, kind, number of the host's call."""
+REPLY = struct.Struct("<Ii")
+"""Bytes of the body, status: 0, or OpenCL's error; the body of an error is its text."""
+
+MEMORY_BODY = struct.Struct("<IIQQIIQQQQQQIIQ")
+"""memory: its number, chosen by the shim, never used twice. kind: place in KINDS. flags, size in bytes (buffers); image order,
+type (cl_channel_order, cl_channel_type), width, height, depth, layers, row pitch, slice pitch; parent: number of the memory of
+which this is a part, 0 for none; 0; offset: byte offset in it."""
+
+MEMORY_REPLY = struct.Struct("<QQQQII")
+"""place: byte offset of a buffer in the heap, NO_PLACE of an image; size in bytes; row pitch, slice pitch of an image as its
+queries answer them; bytes of a texel; 0."""
+NO_PLACE = 2**64 - 1
+
+KINDS = ("buffer", "image1d", "image1d_buffer", "image1d_array", "image2d", "image2d_array", "image3d")
+"""Kinds of memory objects, by number."""
+
+PROGRAM_REPLY = "s log, [KERNEL]; the status says whether it was built (0), or CL_BUILD_PROGRAM_FAILURE and its kin"
+
+KERNEL = """s name, s attributes, u64 bytes of local memory, u64 bytes of private memory, u32[3] required group size (0: none),
+u32 largest group, u32 preferred multiple, u32 sub-group size, [PARAM]"""
+PARAM = """u32 kind (Argument), u32 bytes (scalars; 0 = any), u32 address qualifier, u32 access qualifier, u32 type qualifier
+(numbers and bits of clGetKernelArgInfo), s name, s type name"""
+
+
+class Argument(IntEnum):
+    """Kinds of kernel parameters, and of what is given for them."""
+
+    VALUE = 0
+    BUFFER = 1
+    IMAGE = 2
+    SAMPLER = 3
+    LOCAL = 4
+    NULL = 5
+
+
+class Command(IntEnum):
+    """Commands in the ring: COMMAND, then a body, filled up to a multiple of 8 bytes.
+
+    PAD         nothing: go on at the start of the ring
+    NOTHING     a marker, a barrier, a migration
+    LAUNCH      LAUNCH_BODY, then for each argument ARGUMENT and its value: VALUE the bytes, filled up to 8; BUFFER, IMAGE u64
+                memory; SAMPLER u64 bits (normalized | addressing << 8 | filter << 16, cl_addressing_mode and cl_filter_mode less
+                their first value); LOCAL u64 bytes; NULL nothing
+    WRITTEN     RANGE: the shim has written these bytes of a buffer
+    READ        TRANSFER: a region of a memory into staging
+    WRITE       TRANSFER: a region of a memory from staging
+    COPY        COPY_BODY: a region of one memory to another; between a buffer and an image the buffer holds rows without padding
+    FILL        FILL_BODY, then the pattern: of a buffer its bytes, of an image 16 bytes of a colour
+    FREE        u64 memory
+    FREE_PROGRAM u64 program
+
+    A command fails with CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST where one that it waits for has failed.
+    """
+
+    PAD = 0
+    NOTHING = 1
+    LAUNCH = 2
+    WRITTEN = 3
+    READ = 4
+    WRITE = 5
+    COPY = 6
+    FILL = 7
+    FREE = 8
+    FREE_PROGRAM = 9
+
+
+COMMAND = struct.Struct("<IHHQIIQ")
+"""Bytes with this header and padding, kind, count of waits, number of the command (from 1, without gaps; 0 for PAD), number of
+the host's call, of its thread, the queue. Behind it the numbers of commands that it waits for, u64 each."""
+
+LAUNCH_BODY = struct.Struct("<III I QQQ QQQ QQQ")
+"""program, place of the kernel in its program, dimensions, count of arguments; offset, global size, local size (0: not given)."""
+ARGUMENT = struct.Struct("<II")
+"""Argument, bytes."""
+
+RANGE = struct.Struct("<QQQ")
+"""memory, offset, bytes."""
+
+TRANSFER = struct.Struct("<QQ QQQ QQQ QQ QQQ QQ")
+"""memory, byte offset in staging; region; origin, row pitch, slice pitch in the memory; origin, row pitch, slice pitch in
+staging. Of a buffer region[0] and origin[0] are bytes and pitches are given, of an image texels, and its own pitches are 0."""
+
+COPY_BODY = struct.Struct("<QQ QQQ QQQ QQ QQQ QQ")
+"""source, target; region; origin, row pitch, slice pitch in the source, in the target, as of TRANSFER. Where one is a buffer and
+the other an image, the region is in texels and the buffer's origin[0] in bytes."""
+
+FILL_BODY = struct.Struct("<QII QQQ QQQ")
+"""memory, bytes of the pattern, 0; origin, region: of a buffer bytes in the first place, of an image texels."""
+
+STRUCTS = {
+    "RESULT": RESULT, "REQUEST": REQUEST, "REPLY": REPLY, "MEMORY_BODY": MEMORY_BODY, "MEMORY_REPLY": MEMORY_REPLY,
+    "COMMAND": COMMAND, "LAUNCH_BODY": LAUNCH_BODY, "ARGUMENT": ARGUMENT, "RANGE": RANGE, "TRANSFER": TRANSFER,
+    "COPY_BODY": COPY_BODY, "FILL_BODY": FILL_BODY,
+}  # fmt: skip
+
+
+def write_header() -> str:
+    """The constants of this file as a C header; the shim's own structs assert the sizes."""
+    return "\n".join(["/* Written by protocol.py. */", "#pragma once", *_lines(), ""])
+
+
+def _lines() -> Iterator[str]:
+    numbers = {
+        "VERSION": VERSION, "PAGE": PAGE, "RESULTS": RESULTS, "RING_BYTES": RING_BYTES, "STAGING_BYTES": STAGING_BYTES,
+        "RESULTS_AT": RESULTS_AT, "RING_AT": RING_AT, "LINK_BYTES": LINK_BYTES, "NO_PLACE": NO_PLACE,
+        **{f"AT_{name.upper()}": place for name, place in COUNTERS.items()},
+        **{f"SIZE_{name}": made.size for name, made in STRUCTS.items()},
+    }  # fmt: skip
+    for name, number in numbers.items():
+        yield f"#define ADRENO_{name} {number}{'ull' if number >= 2**31 else ''}"
+    for prefix, kinds in (("REQUEST", Request), ("COMMAND", Command), ("ARGUMENT", Argument)):
+        for kind in kinds:
+            yield f"#define ADRENO_{prefix}_{kind.name} {kind.value}"
+    for number, name in enumerate(KINDS):
+        yield f"#define ADRENO_KIND_{name.upper()} {number}"
