@@ -173,6 +173,11 @@ class Local:
 
 
 @dataclass(frozen=True)
+class Null:
+    """A NULL pointer in place of a buffer: a legal argument, of which no byte may be accessed."""
+
+
+@dataclass(frozen=True)
 class Sampler:
     """A sampler argument.
 
@@ -203,5 +208,5 @@ class View(Protocol):
     def release(self) -> None: ...
 
 
-Argument = Union[View, np.generic, np.ndarray, int, float, Local, Sampler]
+Argument = Union[View, np.generic, np.ndarray, int, float, Local, Null, Sampler]
 """A kernel argument; an array is a vector by value (three elements take the room of four), np.void a struct."""

@@ -30,12 +30,17 @@ class KernelParam:
     """What a kernel expects.
 
     kind: "buffer", "image", "sampler", "local" or "scalar". spelled: the type in the source. access: of images.
+    space: "global", "constant", "local" or "private"; qualifiers: const, restrict, volatile; nbytes: of a scalar. These three
+    where the backend knows them.
     """
 
     name: str
     kind: str
     spelled: str
     access: str = "none"
+    space: str = ""
+    qualifiers: tuple[str, ...] = ()
+    nbytes: int = 0
 
 
 class Kernel(Protocol):
@@ -181,8 +186,11 @@ class Device(Protocol):
     def build(self, source: str, options: str = "") -> Program: ...
     def launch(
         self, kernel: Kernel, global_size: Sequence[int], local_size: Sequence[int] | None, args: Sequence[Argument],
-        *, watch: Watch | None = None,
-    ) -> LaunchResult: ...  # fmt: skip
+        *, watch: Watch | None = None, offset: Sequence[int] | None = None,
+    ) -> LaunchResult:  # fmt: skip
+        """Run a kernel and wait for it. offset: what is added to each global id (default: nothing), as many as `global_size`."""
+        ...
+
     def build_graph(self, graph: Graph, constants: Mapping[str, np.ndarray], name: str = "") -> MLProgram:
         """Make a graph of OpenCL ML operators ready. UnsupportedError where the device, or one of its operators, is without."""
         ...

@@ -6,6 +6,7 @@ from ..base.errors import UnsupportedError
 from ..ir.cfg import simplify_cfg
 from ..ir.ir import Function
 from ..ir.verify import verify
+from .llvm_reader.linked import LinkedReader
 from .llvm_reader.reader import ModuleReader
 from .mangling import demangle
 from .passes.cse import eliminate_common_subexpressions
@@ -20,9 +21,9 @@ _CALL_DEPTH_LIMIT = 100
 
 
 class Linker:
-    """Finishes the functions of one module. A helper is simplified once and copied into each caller."""
+    """Finishes the functions of a module, or of linked ones. A helper is simplified once and copied into each caller."""
 
-    def __init__(self, reader: ModuleReader):
+    def __init__(self, reader: ModuleReader | LinkedReader):
         self.reader = reader
         self._helpers: dict[str, Function] = {}
         self._active: list[str] = []

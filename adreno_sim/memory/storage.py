@@ -15,6 +15,7 @@ from ..base.errors import DeviceError
 from ..base.host_memory import available_bytes
 from ..base.specs import BufferSpec, ViewSpec
 from ..image import Format, Layout, texel_array
+from .heap import Heap
 
 PAGE = 4096
 _LARGE = 64 << 20  # bytes from which on the host is asked first: what it cannot back kills the process when touched
@@ -35,14 +36,13 @@ def poison_word(seed: int) -> int:
 class Block:
     """Page-aligned bytes of the device, a whole number of pages, poisoned when made and whenever they change hands.
 
-    valid: where it is recorded which bytes anybody has written, 1 for each that is; else None.
+    room: whole pages to use; fresh ones of this process without it. valid: where it is recorded which bytes anybody has
+    written, 1 for each that is; else None.
     """
 
-    def __init__(self, nbytes: int, poison: int, record: bool = False):
+    def __init__(self, nbytes: int, poison: int, record: bool = False, room: Bytes | None = None):
         self.nbytes = align_up(nbytes, PAGE)
-        raw = np.empty(self.nbytes + PAGE, np.uint8)
-        start = -raw.ctypes.data % PAGE
-        self.bytes: Bytes = raw[start : start + self.nbytes]
+        self.bytes: Bytes = _fresh_pages(self.nbytes) if room is None else room
         self.address = self.bytes.ctypes.data  # asked once: it costs as much as a short launch's own work
         self.valid: Bytes | None = np.zeros(self.nbytes, np.uint8) if record else None
         self.valid_address = self.valid.ctypes.data if self.valid is not None else 0
@@ -83,6 +83,12 @@ class Block:
         return True
 
 
+def _fresh_pages(nbytes: int) -> Bytes:
+    raw = np.empty(nbytes + PAGE, np.uint8)
+    start = -raw.ctypes.data % PAGE
+    return raw[start : start + nbytes]
+
+
 def as_unsigned(marks: NDArray) -> NDArray:
     """The bits of the elements as unsigned integers: marks are no values of the element's type."""
     return marks.view(f"u{marks.itemsize}")
@@ -96,9 +102,9 @@ def _all_set(marks: NDArray) -> int:
 class DeviceMemory:
     """All memory of a device. `reserved` counts whole pages and never passes `total`; `peak` is its maximum so far."""
 
-    def __init__(self, total: int, max_alloc: int, seed: int = 0, record: bool = False):
-        """`record`: blocks know which of their bytes have been written."""
-        self.total, self.max_alloc, self._record = total, max_alloc, record
+    def __init__(self, total: int, max_alloc: int, seed: int = 0, record: bool = False, heap: Heap | None = None):
+        """`record`: blocks know which of their bytes have been written. heap: where they lie; this process without it."""
+        self.total, self.max_alloc, self._record, self._heap = total, max_alloc, record, heap
         self.reserved = self.peak = 0
         self._poison = poison_word(seed)
 
@@ -113,7 +119,7 @@ class DeviceMemory:
         if left is not None and needed > left - _SPARE:
             raise self._failure(nbytes, f", but the host has only {left} left")
         try:
-            block = Block(nbytes, self._poison, self._record)
+            block = Block(nbytes, self._poison, self._record, self._heap.take(needed) if self._heap else None)
         except MemoryError:
             raise self._failure(nbytes, ", but the host has no more") from None
         self.reserved += needed
@@ -122,7 +128,10 @@ class DeviceMemory:
 
     def give_back(self, block: Block) -> None:
         """Return a block to the device; its bytes must not be used any more."""
-        block.poison()
+        if self._heap is None:
+            block.poison()
+        else:
+            self._heap.give_back(block.bytes)
         self.reserved -= block.nbytes
 
     def _failure(self, nbytes: int, why: str = "") -> DeviceError:

@@ -67,6 +67,8 @@ def _texts(path: Path, device: Mapping[str, Any]) -> dict[str, Any]:
         "device_version": str(device["CL_DEVICE_VERSION"]),
         "extensions": str(device.get("CL_DEVICE_EXTENSIONS", "")).split(),
     }
+    if "CL_DRIVER_VERSION" in device:
+        texts["driver_version"] = str(device["CL_DRIVER_VERSION"])
     if isinstance(device.get("CL_DEVICE_NON_UNIFORM_WORK_GROUP_SUPPORT"), bool):
         texts["non_uniform_work_groups"] = device["CL_DEVICE_NON_UNIFORM_WORK_GROUP_SUPPORT"]
     return texts

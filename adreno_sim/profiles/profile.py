@@ -38,6 +38,7 @@ FIELDS: Mapping[str, str] = MappingProxyType(
         "opencl": _TEXT,  # version of the device, "2.0" or "3.0"
         "device_name": _TEXT,
         "device_version": _TEXT,
+        "driver_version": _TEXT,  # what the driver calls itself; programs look for the compiler's number in it
         "extensions": _TEXTS,
         "compiler_extensions": _TEXTS,  # what the kernel compiler takes though the device does not list it
         "pitch_rule": _TEXT,  # one of PITCH_RULES; see base.pitch_rules
@@ -290,6 +291,8 @@ def _check_type(name: str, key: str, value: Any, kind: str) -> Any:
 
 
 def _check_complete(name: str, values: dict[str, Any], marks: dict[str, str]) -> Profile:
+    if "driver_version" not in values:  # profiles that name no base need not know it
+        values["driver_version"], marks["driver_version"] = f"OpenCL {values.get('opencl')} {name}", "inferred"
     missing = [key for key in FIELDS if key not in values]
     if missing:
         raise AdrenoSimError(f"device profile {name}: no value for {', '.join(missing)}; name a base that has them")

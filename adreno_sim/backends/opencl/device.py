@@ -166,6 +166,7 @@ class OpenCLDevice:
         args: Sequence[Argument],
         *,
         watch: Watch | None = None,
+        offset: Sequence[int] | None = None,
     ) -> LaunchResult:
         if not isinstance(kernel, programs.OpenCLKernel):
             raise DeviceError("CL_INVALID_KERNEL", f"{kernel!r} was not built by this device")
@@ -179,7 +180,7 @@ class OpenCLDevice:
             for index, value in enumerate(bound):
                 kernel.handle.set_arg(index, value)
             local = tuple(local_size) if local_size is not None else None
-            event = cl.enqueue_nd_range_kernel(self.queue, kernel.handle, tuple(global_size), local)
+            event = cl.enqueue_nd_range_kernel(self.queue, kernel.handle, tuple(global_size), local, offset and tuple(offset))
             event.wait()
             for arg, written in zip(args, kernel.writes, strict=True):
                 if isinstance(arg, OpenCLView) and written:

@@ -12,7 +12,7 @@ import numpy as np
 import pyopencl as cl
 
 from ...base.errors import BuildError, DeviceError
-from ...base.specs import Argument, BufferSpec, Local, Sampler
+from ...base.specs import Argument, BufferSpec, Local, Null, Sampler
 from ...device.protocol import KernelParam
 from ...frontend.options import split_options
 from . import signature
@@ -156,6 +156,8 @@ def _bind_argument(context: cl.Context, kernel: OpenCLKernel, index: int, arg: A
             code = "CL_INVALID_MEM_OBJECT"
             raise DeviceError(code, f"argument {index} ({param.name}) of {kernel.name} was released or its storage freed")
         return arg.memory
+    if isinstance(arg, Null):
+        return None if param.kind == "buffer" else _refuse(kernel, index, "a NULL pointer")
     if isinstance(arg, Local):
         return cl.LocalMemory(arg.nbytes) if param.kind == "local" else _refuse(kernel, index, "local memory")
     if isinstance(arg, Sampler):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...base.errors import DeviceError
-from ...base.specs import ImageSpec, Local, Sampler
+from ...base.specs import ImageSpec, Local, Null, Sampler
 from ...engine.abi.bound import BoundBuffer, BoundImage
 from ...engine.abi.specialization import ArgSpec, BufferArg, ImageArg, LocalArg, SamplerArg, ScalarArg
 from ...ir import ir
@@ -18,6 +18,7 @@ from .program import SimKernel, kind_of
 
 ADDRESSING = ("none", "clamp_to_edge", "clamp", "repeat", "mirrored_repeat")
 FILTERS = ("nearest", "linear")
+NO_BUFFER = BoundBuffer(0, 0)
 
 
 def check_arguments(kernel: SimKernel, args: Sequence[Any], device: object) -> list[Any]:
@@ -41,13 +42,15 @@ def specialize_argument(arg: Any, full: bool) -> ArgSpec:
         return BufferArg(extent=spec.extent if full else None)
     if isinstance(arg, Local):
         return LocalArg(arg.nbytes)
+    if isinstance(arg, Null):
+        return BufferArg()
     return SamplerArg(arg) if isinstance(arg, Sampler) else ScalarArg(len(arg))
 
 
 def bind_argument(arg: Any) -> Any:
     """Returns what a launch passes for a checked argument; None if all of it is in the code."""
     if not isinstance(arg, StorageView):
-        return arg if isinstance(arg, bytes) else None
+        return NO_BUFFER if isinstance(arg, Null) else arg if isinstance(arg, bytes) else None
     address = arg.address
     if arg.bound is None or arg.bound.address != address:
         arg.bound = _bound(arg, address)
@@ -69,6 +72,8 @@ def _check(kernel: SimKernel, param: ir.Param, arg: Any, device: object) -> Any:
         return _check_view(where, expected, param, arg, device)
     if isinstance(arg, Local):
         return _check_local(where, expected, arg)
+    if isinstance(arg, Null):
+        return arg if expected == "buffer" else _wrong_kind(where, expected, "a NULL pointer")
     if isinstance(arg, Sampler):
         return _check_sampler(where, expected, arg)
     if expected != "scalar":

@@ -25,9 +25,12 @@ from ...engine.run.launch_analysis import LaunchAnalysis, analyze_launch
 from ...engine.run.program_facts import analyse
 from ...findings import Finding
 from ...frontend.driver import FrontEndTarget
+from ...frontend.options import parse_options
 from ...frontend.program import compile_source, open_source
-from ...image.layout import KINDS
+from ...frontend.units import Unit, compile_unit, link_units
+from ...image.layout import KINDS, layout_of
 from ...ir.printer import print_function
+from ...memory.heap import Heap
 from ...memory.pool import PagedPool, TexturePool
 from ...memory.storage import Block, DeviceMemory, Storage, StorageView, after_write, before_access, copy_marks
 from ...mlops.engine import Program, Workspace
@@ -51,14 +54,15 @@ class SimDevice:
     texels without padding, and take_warnings() says so.
     """
 
-    def __init__(self, profile: Profile, options: RunOptions):
+    def __init__(self, profile: Profile, options: RunOptions, heap: Heap | None = None):
+        """heap: where all its memory lies; without it, in memory of this process."""
         if options.pitch_rule:
             profile = profile.with_values({"pitch_rule": options.pitch_rule})
         self.profile, self.options = profile, options
         self.info = _info(profile)
         full = options.checks == "full"
         self._shadows = Shadows() if full else None
-        self._memory = DeviceMemory(profile["GLOBAL_MEM_SIZE"], profile["MAX_MEM_ALLOC_SIZE"], options.seed, record=full)
+        self._memory = DeviceMemory(profile["GLOBAL_MEM_SIZE"], profile["MAX_MEM_ALLOC_SIZE"], options.seed, full, heap)
         self._pool = PagedPool(self._memory, profile["page_size"], keep=options.pool != "none")
         self._textures = TexturePool(self._memory) if options.pool == "legacy" else None
         self._views = ViewMaker(self, profile, self._memory, self._image_memory)
@@ -98,6 +102,12 @@ class SimDevice:
         view = self._views.buffer(ours, spec, offset) if isinstance(spec, BufferSpec) else self._views.image(ours, spec, offset)
         self._note_use()
         return view
+
+    def create_image(self, spec: ImageSpec) -> StorageView:
+        """An image with memory of its own, as clCreateImage without a buffer makes it; `free` its storage."""
+        limits.check_image(spec, self.profile)
+        storage = self.allocate(layout_of(spec, self.profile).nbytes)
+        return self._views.image_alone(storage, spec)
 
     def view_nbytes(self, spec: ViewSpec) -> int:
         """Bytes of storage a view of `spec` needs on this device, pitch padding included."""
@@ -163,6 +173,17 @@ class SimDevice:
             module = compile_source(source, options, target=self._target())
         return SimProgram(module, self, _allows_non_uniform(options))
 
+    def compile(self, source: str, options: str = "", headers: Mapping[str, str] | None = None) -> Unit:
+        """Compile `source` for `link`, as clCompileProgram does; `headers` are files that it includes, by name. Errors as of
+        `build`."""
+        return compile_unit(source, options, headers, target=self._target())
+
+    def link(self, units: Sequence[Unit], options: str = "") -> SimProgram:
+        """The program of compiled sources, as of clLinkProgram. BuildError for a function that is missing or there twice."""
+        parse_options(options, self.profile.extensions | self.profile.compiler_extensions)
+        non_uniform = any(_allows_non_uniform(unit.options) for unit in units)
+        return SimProgram(link_units(units), self, non_uniform)
+
     def launch(
         self,
         kernel: Kernel,
@@ -171,14 +192,15 @@ class SimDevice:
         args: Sequence[Argument],
         *,
         watch: Watch | None = None,
+        offset: Sequence[int] | None = None,
     ) -> LaunchResult:
-        """Run `kernel` over `global_size` work-items and wait for it.
+        """Run `kernel` over `global_size` work-items, whose global ids begin at `offset`, and wait for it.
 
         Everything is checked first, as clSetKernelArg and clEnqueueNDRangeKernel would; a DeviceError leaves all memory as
         it was. local_size None: chosen by `limits.choose_local`. Defects that show while running are the result's findings.
         """
         kernel = self._own_kernel(kernel)
-        config = self._config(kernel, global_size, local_size, args)
+        config = self._config(kernel, global_size, local_size, args, offset)
         watched = self._watch_range(watch)
         if config.analysis is None:
             return LaunchResult()
@@ -227,22 +249,23 @@ class SimDevice:
         global_size: Sequence[int],
         local_size: Sequence[int] | None,
         args: Sequence[Argument],
+        offset: Sequence[int] | None = None,
     ) -> LaunchConfig:
         """Returns the cached configuration of a launch, and checks that its views are live. Raises as `launch` does."""
         try:
             signature = launch_signature(args)
-            sizes = tuple(global_size), None if local_size is None else tuple(local_size)
+            sizes = tuple(global_size), _tuple_of(local_size), _tuple_of(offset)
         except TypeError:
             require_launch(kernel.name, global_size, local_size, args)
             raise
         if signature is None:
-            return self._make_config(kernel, global_size, local_size, args)
+            return self._make_config(kernel, global_size, local_size, args, offset)
         config = self._configs.get(
             kernel.function,
             kernel.non_uniform,
             *sizes,
             signature,
-            make=lambda: self._make_config(kernel, global_size, local_size, args),
+            make=lambda: self._make_config(kernel, global_size, local_size, args, offset),
         )
         for index in config.views:
             view: Any = args[index]
@@ -256,20 +279,24 @@ class SimDevice:
         global_size: Sequence[int],
         local_size: Sequence[int] | None,
         args: Sequence[Argument],
+        offset: Sequence[int] | None,
     ) -> LaunchConfig:
         """Checks everything as clSetKernelArg and clEnqueueNDRangeKernel do, and returns the configuration."""
         require_launch(kernel.name, global_size, local_size, args)
         checked = check_arguments(kernel, args, self)
         total, group = limits.work_size(kernel, global_size, local_size, self.profile)
+        start = limits.global_offset(kernel, global_size, offset)
         limits.check_resources(kernel, checked, self.profile)
         views = tuple(index for index, arg in enumerate(checked) if isinstance(arg, StorageView))
         known = tuple(None if index in views else arg for index, arg in enumerate(checked))
-        analysis = self._analyze(kernel, total, group, checked) if 0 not in total else None
-        return LaunchConfig(total, known, views, tuple(filter(kernel.writes, views)), analysis)
+        analysis = self._analyze(kernel, total, group, start, checked) if 0 not in total else None
+        return LaunchConfig(total, start, known, views, tuple(filter(kernel.writes, views)), analysis)
 
-    def _analyze(self, kernel: SimKernel, total: limits.Size, group: limits.Size, checked: Sequence[Any]) -> LaunchAnalysis:
-        spec = self._specialization(kernel, total, group, checked)
-        facts = facts_of(kernel.function, spec, total, (0, 0, 0), [bind_argument(arg) for arg in checked])
+    def _analyze(
+        self, kernel: SimKernel, total: limits.Size, group: limits.Size, start: limits.Size, checked: Sequence[Any]
+    ) -> LaunchAnalysis:
+        spec = self._specialization(kernel, total, group, start, checked)
+        facts = facts_of(kernel.function, spec, total, start, [bind_argument(arg) for arg in checked])
         return analyze_launch(kernel.function, spec, facts, keep=self.options.cache)
 
     def _run(
@@ -289,7 +316,7 @@ class SimDevice:
         result = optimistic.run(
             analysis.variant(tuple((index, shadow_range.spec) for index, shadow_range in ranges.items())),
             config.total,
-            (0, 0, 0),
+            config.offset,
             bound,
             threads=self.options.threads or len(os.sched_getaffinity(0)),
             timeout=self.options.timeout,
@@ -321,6 +348,7 @@ class SimDevice:
         kernel: SimKernel,
         total: limits.Size,
         group: limits.Size,
+        start: limits.Size,
         args: Sequence[Any],
     ) -> Specialization:
         flush = self.options.flush_denormals
@@ -333,7 +361,7 @@ class SimDevice:
             flush_denormals=self.profile.flush_denormals if flush is None else flush,
             srgb_writes="cl_khr_srgb_image_writes" in self.profile.extensions,
             wave_size=self.profile.wave_size(kernel.function.required_sub_group_size),
-            most_groups=bounds_of_grid(total, group),
+            most_groups=None if any(start) else bounds_of_grid(total, group),
             emitter=self.options.emitter,
             count=self.options.count_accesses,
         )
@@ -385,6 +413,10 @@ class SimDevice:
 
     def _note_use(self) -> None:
         self._peak_used = max(self._peak_used, self._used())
+
+
+def _tuple_of(size: Sequence[int] | None) -> tuple[int, ...] | None:
+    return None if size is None else tuple(size)
 
 
 def _with_value(event: StoreEvent, view: View) -> StoreEvent:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ...base.specs import Local, Sampler
+from ...base.specs import Local, Null, Sampler
 from ...engine.run.launch_analysis import LaunchAnalysis
 from ...memory.storage import StorageView
 from .limits import Size
@@ -19,11 +19,12 @@ from .limits import Size
 
 @dataclass(frozen=True)
 class LaunchConfig:
-    """total: global size. checked: the arguments as the kernel reads them, None for views, whose positions are `views`;
-    `written` are those that the kernel may write. analysis: None of a launch without work-items.
+    """total: global size; offset: global offset. checked: the arguments as the kernel reads them, None for views, whose
+    positions are `views`; `written` are those that the kernel may write. analysis: None of a launch without work-items.
     """
 
     total: Size
+    offset: Size
     checked: tuple[Any, ...]
     views: tuple[int, ...]
     written: tuple[int, ...]
@@ -47,6 +48,8 @@ def _signature_of(arg: Any) -> Any:
         return float, arg.hex()
     if isinstance(arg, Local):
         return (Local, arg.nbytes) if isinstance(arg.nbytes, int) else None
+    if isinstance(arg, Null):
+        return arg
     if isinstance(arg, Sampler):
         return arg if isinstance(arg.addressing, str) and isinstance(arg.filter, str) else None
     return bytes(arg) if isinstance(arg, (bytes, bytearray)) else None

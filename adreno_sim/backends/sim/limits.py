@@ -114,6 +114,17 @@ def work_size(
     return total, group
 
 
+def global_offset(kernel: SimKernel, global_size: Sequence[int], offset: Sequence[int] | None) -> Size:
+    """Returns the checked global offset as (x, y, z) (clEnqueueNDRangeKernel: CL_INVALID_GLOBAL_OFFSET)."""
+    if offset is None:
+        return 0, 0, 0
+    if len(offset) != len(global_size) or any(int(n) != n or not 0 <= n <= _MOST_ITEMS for n in offset):
+        expected = f"{len(global_size)} whole numbers from 0 to {_MOST_ITEMS}, as global size {tuple(global_size)}"
+        raise DeviceError("CL_INVALID_GLOBAL_OFFSET", f"kernel {kernel.name}: global offset {tuple(offset)}: expected {expected}")
+    x, y, z = (*map(int, offset), *[0] * (3 - len(offset)))
+    return x, y, z
+
+
 def _three(kernel: SimKernel, which: str, size: Sequence[int], least: int) -> Size:
     def wrong(code: str, expected: str) -> DeviceError:
         return DeviceError(code, f"kernel {kernel.name}: {which} size {tuple(size)}: expected {expected}")

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ...base.errors import AdrenoSimError
 from ...base.run_options import NAMES, make_options
+from ...memory.heap import Heap
 from ...profiles import profile
 from .device import SimDevice
 
 
-def open_sim(text: str = "", **options: Any) -> SimDevice:
+def open_sim(text: str = "", *, make_heap: Callable[[int], Heap] | None = None, **options: Any) -> SimDevice:
     """Open `PROFILE[,key=value...]`: a built-in profile, or the path of a .toml profile or a .json clinfo dump.
 
+    make_heap: called with the bytes of the device's memory, makes the heap in which all of it lies.
     Keys are RunOptions fields, profile fields, or wave_size (one sub-group size). Keyword options go before keys.
     Raises AdrenoSimError naming what exists.
     """
@@ -33,4 +36,6 @@ def open_sim(text: str = "", **options: Any) -> SimDevice:
         else:
             known = (*NAMES, "wave_size", *profile.FIELDS)
             raise AdrenoSimError(f"device sim:{text}: there is no key {key!r}{profile.suggest(key, known)}")
-    return SimDevice(profile.load(name).with_values(changes), make_options(given | options))
+    chosen = profile.load(name).with_values(changes)
+    heap = make_heap(chosen["GLOBAL_MEM_SIZE"]) if make_heap else None
+    return SimDevice(chosen, make_options(given | options), heap)

@@ -10,7 +10,9 @@ from ...base.errors import AdrenoSimError
 from ...device.protocol import KernelParam
 from ...engine.run.program_facts import data_bytes
 from ...ir import ir
+from ...ir.layout import size_of
 from ...ir.mod_ref import written_arguments
+from ...profiles.profile import Profile
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +26,12 @@ class SimKernel:
 
     @cached_property
     def params(self) -> list[KernelParam]:
-        return [KernelParam(p.name, kind_of(p.type), p.spelled or str(p.type), p.access) for p in self.function.params]
+        return [
+            KernelParam(
+                p.name, kind_of(p.type), p.spelled or str(p.type), p.access, _address_space(p.type), p.qualifiers, _value_bytes(p)
+            )
+            for p in self.function.params
+        ]
 
     @property
     def local_bytes(self) -> int:
@@ -39,6 +46,17 @@ class SimKernel:
     @property
     def _data_bytes(self) -> Counter[int]:
         return data_bytes(self.function)
+
+    @property
+    def required_work_group_size(self) -> tuple[int, int, int] | None:
+        """What reqd_work_group_size asks for."""
+        return self.function.required_work_group_size
+
+    @property
+    def sub_group_size(self) -> int:
+        """Work-items of a full sub-group, which is also the multiple that work-groups should have."""
+        profile: Profile = self.device.profile  # type: ignore[attr-defined]
+        return profile.wave_size(self.function.required_sub_group_size)
 
     def writes(self, index: int) -> bool:
         """Returns True if the kernel may write what argument `index` refers to."""
@@ -66,6 +84,19 @@ class SimProgram:
     @property
     def warnings(self) -> list[object]:
         return self.module.warnings
+
+
+_SPACES = {ir.GLOBAL: "global", ir.CONSTANT: "constant", ir.LOCAL: "local"}
+
+
+def _address_space(type: ir.Type) -> str:
+    if isinstance(type, ir.Image):
+        return "global"
+    return _SPACES.get(type.space, "private") if isinstance(type, ir.Pointer) else "private"
+
+
+def _value_bytes(param: ir.Param) -> int:
+    return size_of(param.type) if kind_of(param.type) == "scalar" else 0
 
 
 def kind_of(type: ir.Type) -> str:

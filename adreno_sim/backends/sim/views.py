@@ -46,6 +46,12 @@ class ViewMaker:
             return self._over_bytes(storage, spec, offset)
         return self._separate(storage, spec, offset)
 
+    def image_alone(self, storage: Storage, spec: ImageSpec) -> StorageView:
+        """An image that has all of `storage` to itself: no rule of images over buffers holds for it."""
+        layout = layout_of(spec, self.profile)
+        texels = format_of(spec.order, spec.channel_type)
+        return self._attach(StorageView(spec, storage, 0, layout.nbytes, layout, texels, device=self.device))
+
     def image_nbytes(self, spec: ImageSpec) -> int:
         """Bytes of storage under an image view: with padding, or dense under a separate image."""
         layout = layout_of(spec, self.profile)

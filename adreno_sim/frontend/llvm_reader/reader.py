@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from ...base.errors import UnsupportedError
 from ...ir import ir
@@ -50,6 +50,23 @@ class ModuleReader:
         headers = [_Header(match, text, metadata) for match in _DEFINE.finditer(text)]
         self._headers = {header.name: header for header in headers}
         self._sub_group_sizes = _read_sub_group_sizes(head)
+        self._defined: Collection[str] = self._headers.keys()
+
+    @property
+    def functions(self) -> list[str]:
+        """Names of all functions that it defines."""
+        return list(self._headers)
+
+    @property
+    def variables(self) -> dict[str, Global]:
+        """Program-scope variables by symbol, as the text names them."""
+        return dict(self._types.globals)
+
+    def resolve(self, functions: Collection[str], variables: Mapping[str, Global]) -> None:
+        """Name what other modules define: functions that calls reach, and variables that this one only declares."""
+        self._defined = functions
+        for symbol, variable in variables.items():
+            self._types.globals.setdefault(symbol, variable)
 
     @property
     def kernels(self) -> list[str]:
@@ -70,7 +87,7 @@ class ModuleReader:
         """A fresh Function. A kernel that calls its own body is given that body."""
         header = self._headers[name]
         body = self._headers.get(_WRAPPER_PREFIX + name, header) if header.is_kernel else header
-        function = _read_function(header, body, self._types, self._headers.keys())
+        function = _read_function(header, body, self._types, self._defined)
         function.required_sub_group_size = self._sub_group_sizes.get(name, "")
         return function
 

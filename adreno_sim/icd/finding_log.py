@@ -1,0 +1,97 @@
+"""What a session found: findings with the host's call that enqueued them, printed once for each kernel, kind and line."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from ..base.errors import DeviceError
+from ..base.rejected_call import rejected_call
+from ..findings import Finding
+from ..results import finding_text
+from ..results.run_report import HostCall, KernelCount, Leak, ProcessReport, host_call_of, with_host_call
+
+MOST_FINDINGS = 10_000
+"""Places of which a session keeps findings; more are only counted."""
+
+
+def print_line(text: str) -> None:
+    """Print to standard error; a client's that is gone is no error of ours."""
+    try:
+        os.write(2, f"{text}\n".encode("utf-8", "replace"))
+    except OSError:
+        pass
+
+
+@dataclass
+class FindingLog:
+    """report: filled while the session goes on. say: prints a finding's lines (`quiet` runs say nothing)."""
+
+    report: ProcessReport
+    say: Callable[[str], None] = print_line
+    _places: dict[tuple[object, ...], int] = field(default_factory=dict)
+    _sentences: set[str] = field(default_factory=set)
+
+    def count_launch(self, kernel: str, nanoseconds: int) -> None:
+        """One more launch of a kernel."""
+        known = self.report.kernels.get(kernel)
+        if known is None:
+            known = self.report.kernels[kernel] = KernelCount()
+        known.launches += 1
+        known.seconds += nanoseconds * 1e-9
+
+    def add(self, finding: Finding, source: str, call: Callable[[], HostCall]) -> None:
+        """A finding of a command. source: of its kernel. call: describes the host's call, asked only at the first finding of a
+        place."""
+        place = finding.kernel, finding.kind, finding.line, finding.file, finding.column, finding.access and finding.access.view
+        known = self._places.get(place)
+        if known is not None:
+            first = self.report.findings[known]
+            self.report.findings[known] = replace(first, count=first.count + finding.count)
+            return
+        if len(self._places) >= MOST_FINDINGS:
+            self.note(f"more than {MOST_FINDINGS} places with findings: the others are not in the report")
+            return
+        is_new_line = not any(known[:3] == place[:3] for known in self._places)
+        self._places[place] = len(self.report.findings)
+        shown = with_host_call(_with_source(finding, source), call())
+        self.report.findings.append(shown)
+        if finding.kernel and source:
+            self.report.sources.setdefault(finding.kernel, source)
+        if is_new_line:
+            self.say("\n".join(("adreno-sim: " + "\n".join(finding_text.lines(shown)), *_call_line(shown))))
+
+    def add_rejected(self, error: DeviceError, kernel: str, source: str, call: Callable[[], HostCall]) -> None:
+        """A command that the device refuses."""
+        self.add(replace(rejected_call(error), kernel=kernel), source, call)
+
+    def add_unsupported(self, what: str) -> None:
+        """Something that the program may do, and this version does not."""
+        if what not in self._sentences:
+            self._sentences.add(what)
+            self.report.unsupported.append(what)
+            self.say(f"adreno-sim: {what}")
+
+    def note(self, sentence: str) -> None:
+        """Something that this session says nothing about."""
+        if sentence not in self._sentences:
+            self._sentences.add(sentence)
+            self.report.unchecked.append(sentence)
+
+    def add_leaks(self, leaks: list[tuple[str, str]]) -> None:
+        """Objects that the client never released, each with where it was made."""
+        self.report.leaks += [Leak(kind, where) for kind, where in leaks]
+
+
+def _with_source(finding: Finding, source: str) -> Finding:
+    """The finding with the text of its line, where it is a line of the program's own source."""
+    lines = source.splitlines()
+    if finding.file or not 0 < finding.line <= len(lines) or "source" in finding.detail:
+        return finding
+    return replace(finding, detail={**finding.detail, "source": lines[finding.line - 1].strip()})
+
+
+def _call_line(finding: Finding) -> list[str]:
+    call = host_call_of(finding)
+    return [] if call is None else [f"  {call}"]

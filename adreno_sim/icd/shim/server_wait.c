@@ -1,0 +1,43 @@
+/* The server's half of waiting at the ring: `ring.py` says what the function does, `protocol.py` lays the counters out. It is no
+ * part of the shim. */
+typedef unsigned int u32;
+typedef unsigned long u64;
+
+extern long syscall(long number, ...);
+
+enum { FUTEX_SYSCALL = 202, SLEEP = 0, WAKE = 1 }; /* of memory that processes share */
+
+static inline u64 *long_at(u64 base, u64 at) { return (u64 *)(base + at); }
+static inline u32 *word_at(u64 base, u64 at) { return (u32 *)(base + at); }
+static inline u64 head_of(u64 base) { return __atomic_load_n(long_at(base, AT_HEAD), __ATOMIC_ACQUIRE); }
+
+/* Publishes what the server has done, if that is new. */
+static void publish(u64 base, u64 tail, u64 completed) {
+  __atomic_store_n(long_at(base, AT_TAIL), tail, __ATOMIC_RELEASE);
+  if (*long_at(base, AT_COMPLETED) == completed) return;
+  __atomic_store_n(long_at(base, AT_COMPLETED), completed, __ATOMIC_RELEASE);
+  __atomic_fetch_add(word_at(base, AT_DONE), 1, __ATOMIC_SEQ_CST);
+  if (__atomic_load_n(word_at(base, AT_CLIENTS_SLEEP), __ATOMIC_SEQ_CST)) {
+    syscall(FUTEX_SYSCALL, word_at(base, AT_DONE), WAKE, 0x7fffffff, 0, 0, 0);
+  }
+}
+
+u64 advance(u64 base, u64 tail, u64 completed, u64 spins, u64 nanoseconds) {
+  publish(base, tail, completed);
+  u64 head = head_of(base);
+  for (u64 n = 0; head == tail && n < spins; ++n) {
+    __builtin_ia32_pause();
+    head = head_of(base);
+  }
+  if (head != tail || !nanoseconds) return head;
+  const u32 seen = __atomic_load_n(word_at(base, AT_WORK), __ATOMIC_SEQ_CST);
+  __atomic_store_n(word_at(base, AT_SERVER_SLEEPS), 1, __ATOMIC_SEQ_CST);
+  head = head_of(base);
+  if (head == tail) {
+    const u64 time[2] = {nanoseconds / 1000000000, nanoseconds % 1000000000}; /* a struct timespec */
+    syscall(FUTEX_SYSCALL, word_at(base, AT_WORK), SLEEP, seen, time, 0, 0);
+    head = head_of(base);
+  }
+  __atomic_store_n(word_at(base, AT_SERVER_SLEEPS), 0, __ATOMIC_SEQ_CST);
+  return head;
+}

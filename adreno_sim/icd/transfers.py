@@ -1,0 +1,110 @@
+"""Commands that move bytes: regions of buffers and images from, to and between memories, with the marks of what was written."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..base.errors import DeviceError
+from ..memory import region
+from ..memory.region import Box
+from ..memory.storage import StorageView
+from .objects import Objects
+from .protocol import COPY_BODY, FILL_BODY, RANGE, TRANSFER
+
+COLOUR_BYTES = 16
+
+
+class Transfers:
+    """Runs READ, WRITE, COPY, FILL and WRITTEN. Each raises DeviceError for numbers that are out of range, and then changes
+    nothing. The caller holds the device's lock."""
+
+    def __init__(self, objects: Objects, staging: NDArray[np.uint8]):
+        self._objects, self._staging = objects, staging
+
+    def read(self, body: bytes) -> None:
+        """A region of a memory into staging."""
+        memory, staged = self._ends(body)
+        staged.bytes[...] = memory.bytes
+
+    def write(self, body: bytes) -> None:
+        """A region of a memory from staging."""
+        memory, staged = self._ends(body)
+        memory.bytes[...] = staged.bytes
+        region.mark_box(memory)
+
+    def mark_written(self, body: bytes) -> None:
+        """Bytes of a buffer that the shim has written itself."""
+        number, offset, nbytes = RANGE.unpack_from(body)
+        view = self._objects.memory(number)
+        if view.layout is not None:
+            raise DeviceError("CL_INVALID_MEM_OBJECT", f"bytes of {view.spec}: expected a buffer")
+        region.mark_box(region.box_of_buffer(view, (offset, 0, 0), (nbytes, 1, 1)))
+
+    def copy(self, body: bytes) -> None:
+        """A region of one memory to another."""
+        fields = COPY_BODY.unpack_from(body)
+        source, target = self._objects.memory(fields[0]), self._objects.memory(fields[1])
+        shape, (origin, into) = fields[2:5], (fields[5:8], fields[10:13])
+        if source.layout is None and target.layout is None:
+            boxes = (
+                region.box_of_buffer(source, origin, shape, *fields[8:10]),
+                region.box_of_buffer(target, into, shape, *fields[13:15]),
+            )
+        else:
+            boxes = _copied_texels(source, target, origin, into, shape)
+        region.copy_box(*boxes)
+
+    def fill(self, body: bytes) -> None:
+        """A pattern over a buffer's bytes, or a colour over an image's texels."""
+        fields = FILL_BODY.unpack_from(body)
+        view, length = self._objects.memory(fields[0]), fields[1]
+        origin, shape, pattern = fields[3:6], fields[6:9], body[FILL_BODY.size : FILL_BODY.size + fields[1]]
+        if len(pattern) != length:
+            raise DeviceError("CL_INVALID_VALUE", f"a pattern of {length} bytes: the command has {len(pattern)}")
+        if view.layout is None:
+            box = region.box_of_buffer(view, (origin[0], 0, 0), (shape[0], 1, 1))
+        else:
+            box, pattern = region.box_of_texels(view, origin, shape), _texel_of(view, pattern)
+        region.fill_box(box, pattern)
+
+    def _ends(self, body: bytes) -> tuple[Box, Box]:
+        """The region in the memory, and the same in staging."""
+        fields = TRANSFER.unpack_from(body)
+        view, shape = self._objects.memory(fields[0]), fields[2:5]
+        memory = _box_of(view, fields[5:8], shape, *fields[8:10])
+        slices, rows, width = memory.bytes.shape
+        (x, y, z), row, plane = fields[10:13], fields[13], fields[14]
+        row = row or width
+        at = fields[1] + x + y * row + z * (plane or row * rows)
+        return memory, region.box_of_memory(self._staging, at, (width, rows, slices), row, plane)
+
+
+def _box_of(view: StorageView, origin: tuple[int, ...], shape: tuple[int, ...], row: int, plane: int) -> Box:
+    if view.layout is None:
+        return region.box_of_buffer(view, origin, shape, row, plane)
+    return region.box_of_texels(view, origin, shape)
+
+
+def _copied_texels(
+    source: StorageView, target: StorageView, origin: tuple[int, ...], into: tuple[int, ...], shape: tuple[int, ...]
+) -> tuple[Box, Box]:
+    """The boxes of a copy of texels; a buffer holds them densely."""
+    if source.layout is not None and target.layout is not None:
+        if source.format != target.format:
+            raise DeviceError("CL_IMAGE_FORMAT_MISMATCH", f"copy from {source.spec} to {target.spec}")
+        return region.box_of_texels(source, origin, shape), region.box_of_texels(target, into, shape)
+    if target.layout is not None:
+        texels = region.box_of_texels(target, into, shape)
+        return region.box_of_buffer(source, (origin[0], 0, 0), (texels.nbytes, 1, 1)), texels
+    texels = region.box_of_texels(source, origin, shape)
+    return texels, region.box_of_buffer(target, (into[0], 0, 0), (texels.nbytes, 1, 1))
+
+
+def _texel_of(view: StorageView, colour: bytes) -> bytes:
+    """A colour of clEnqueueFillImage as the image stores it."""
+    assert view.format is not None
+    if len(colour) != COLOUR_BYTES:
+        raise DeviceError("CL_INVALID_VALUE", f"a colour of {len(colour)} bytes: expected {COLOUR_BYTES}")
+    values = np.frombuffer(colour, view.format.colour_dtype)
+    return view.format.encode(values.reshape(1, 4)).tobytes()

@@ -1,0 +1,43 @@
+"""Loads `shim/server_wait.c`: how the server's thread at the ring says what is done, and waits for commands."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import hashlib
+from pathlib import Path
+from typing import NamedTuple
+
+from ..base import disk_cache
+from ..engine.llvm import objects
+from ..frontend.driver import compile_c, identify_compiler
+from .protocol import COUNTERS
+
+_SOURCE = Path(__file__).parent / "shim" / "server_wait.c"
+_FLAGS = ("-std=c11", "-O2", "-fPIC", "-ffreestanding", "-nostdinc", "-fno-stack-protector", "-fno-asynchronous-unwind-tables",
+          "-fno-sanitize=all")  # fmt: skip
+
+
+class Waiting(NamedTuple):
+    """advance(link, tail, completed, spins, nanoseconds) -> head: publishes tail and completed at the address of the link memory,
+    wakes who waits for that, and returns the ring's head: at once if it differs from tail, else after looking `spins` times, and
+    after sleeping at most so long. It releases the GIL."""
+
+    loaded: objects.Loaded
+    advance: ctypes._CFunctionType
+
+
+@functools.cache
+def load_waiting() -> Waiting:
+    """Returns the function, compiled once a process, and kept on disk."""
+    constants = "".join(f"#define AT_{name.upper()} {place}\n" for name, place in COUNTERS.items())
+    source = constants + _SOURCE.read_text(encoding="utf-8")
+    key = hashlib.sha256("\0".join((source, identify_compiler(), *_FLAGS)).encode()).hexdigest()
+    path = disk_cache.folder("runtime") / f"{key}.o"
+    code = disk_cache.load(path)
+    if code is None:
+        code = compile_c(source, _FLAGS)
+        disk_cache.store(path, code)
+    loaded = objects.machine().load(code, "advance")
+    word = ctypes.c_uint64
+    return Waiting(loaded, ctypes.CFUNCTYPE(word, *[word] * 5)(loaded.address))

@@ -1,0 +1,209 @@
+"""What `adreno-sim run` found: the reports of all processes that opened the driver, merged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ..base.allow import Allowed, AllowEntry, apply
+from ..findings import Finding, Severity
+from .model import EXIT_FINDINGS, EXIT_OK, EXIT_UNSUPPORTED, EXIT_USAGE, WORDS
+
+
+@dataclass(frozen=True)
+class HostCall:
+    """A call of the client: its number in its process (from 1), its thread, its queue; of a launch also the kernel's sizes and its
+    arguments in words."""
+
+    number: int
+    thread: int
+    queue: int
+    global_size: tuple[int, ...] = ()
+    local_size: tuple[int, ...] = ()
+    offset: tuple[int, ...] = ()
+    arguments: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        sizes = f", global size {_sizes(self.global_size)}" if self.global_size else ""
+        sizes += f", local size {_sizes(self.local_size)}" if self.local_size else ""
+        sizes += f", offset {_sizes(self.offset)}" if any(self.offset) else ""
+        given = f", arguments {', '.join(self.arguments)}" if self.arguments else ""
+        return f"enqueued by call {self.number} of thread {self.thread}, queue {self.queue}{sizes}{given}"
+
+
+def _sizes(size: Sequence[int]) -> str:
+    return " x ".join(map(str, size))
+
+
+@dataclass
+class KernelCount:
+    """How often a kernel was launched, and the seconds that took."""
+
+    launches: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class Leak:
+    """An object that was never released: its type, and where it was made."""
+
+    type: str
+    where: str
+
+
+@dataclass
+class ProcessReport:
+    """One process that opened the driver.
+
+    program: name of its program. device, checks: as it was opened. kernels: by name. sources: of kernels with findings.
+    unchecked: sentences on what this says nothing about; unsupported: on what the program asked for and did not get. leaks:
+    objects never released. ended: the client closed its objects and its half of the driver; False of one that was killed.
+    failed: why the driver did not start, or broke off; "" where it did not.
+    """
+
+    program: str
+    pid: int
+    device: str
+    checks: str
+    findings: list[Finding] = field(default_factory=list)
+    kernels: dict[str, KernelCount] = field(default_factory=dict)
+    sources: dict[str, str] = field(default_factory=dict, repr=False)
+    unchecked: list[str] = field(default_factory=list)
+    unsupported: list[str] = field(default_factory=list)
+    leaks: list[Leak] = field(default_factory=list)
+    failed: str = ""
+
+
+@dataclass
+class RunReport:
+    """A command and all its processes.
+
+    status: of the command, 128 + N where signal N ended it. findings: those of all processes that no entry accepts; equal places
+    of several processes are one. opened: whether a process opened the driver. no_driver: where none did, what is known of why.
+    """
+
+    command: tuple[str, ...]
+    device: str
+    checks: str
+    status: int
+    strict: bool = False
+    processes: list[ProcessReport] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    allowed: list[Allowed] = field(default_factory=list)
+    expired: list[AllowEntry] = field(default_factory=list)
+    no_driver: str = ""
+
+    @property
+    def opened(self) -> bool:
+        return any(not process.failed for process in self.processes)
+
+    @property
+    def sources(self) -> dict[str, str]:
+        """Source text of kernels with findings."""
+        return {name: text for process in self.processes for name, text in process.sources.items()}
+
+    @property
+    def unsupported(self) -> list[str]:
+        return list(dict.fromkeys(what for process in self.processes for what in process.unsupported))
+
+    @property
+    def unchecked(self) -> list[str]:
+        return list(dict.fromkeys(what for process in self.processes for what in process.unchecked))
+
+    @property
+    def counting(self) -> list[Finding]:
+        worst = Severity.WARNING if self.strict else Severity.ERROR
+        return [finding for finding in self.findings if finding.severity >= worst]
+
+    @property
+    def judgement(self) -> int:
+        """What is to be said of the run but for the command's own status: 0 ok, 1 findings, 2 no driver, 3 unsupported."""
+        if not self.opened:
+            return EXIT_USAGE
+        if self.counting:
+            return EXIT_FINDINGS
+        return EXIT_UNSUPPORTED if self.unsupported else EXIT_OK
+
+    @property
+    def exit_code(self) -> int:
+        """The command's status where that is not 0, else the judgement."""
+        return self.status or self.judgement
+
+    @property
+    def ok(self) -> bool:
+        return self.exit_code == EXIT_OK
+
+    @property
+    def verdict(self) -> str:
+        """One line: the word of the judgement, and what is behind it."""
+        if not self.opened:
+            return f"{WORDS[EXIT_USAGE]}: no process opened the simulated device{self.no_driver and '; ' + self.no_driver}"
+        launches = sum(count.launches for process in self.processes for count in process.kernels.values())
+        kernels = len({name for process in self.processes for name in process.kernels})
+        parts = [_plural(sum(f.severity is severity for f in self.findings), str(severity)) for severity in _SHOWN]
+        parts += [f"{len(self.allowed)} allowed"] if self.allowed else []
+        parts += [f"{len(self.unsupported)} unsupported"] if self.unsupported else []
+        parts.append(f"{_plural(launches, 'launch')} of {_plural(kernels, 'kernel')}")
+        parts.append(_plural(len(self.processes), "process"))
+        parts += [f"the command ended with status {self.status}"] if self.status else []
+        return f"{WORDS[self.judgement]}: {', '.join(parts)}"
+
+
+_SHOWN = (Severity.ERROR, Severity.WARNING)
+
+
+def _plural(count: int, noun: str) -> str:
+    ending = "" if count == 1 else "es" if noun.endswith(("s", "h")) else "s"
+    return f"{count} {noun}{ending}"
+
+
+def make_run_report(
+    command: Sequence[str],
+    device: str,
+    checks: str,
+    status: int,
+    processes: Sequence[ProcessReport],
+    *,
+    allow: Sequence[AllowEntry] = (),
+    strict: bool = False,
+    no_driver: str = "",
+) -> RunReport:
+    """Merge the reports of processes. Findings of one place count as one, as often as all processes saw it."""
+    judged = apply(allow, _merge(processes))
+    return RunReport(
+        tuple(command),
+        device,
+        checks,
+        status,
+        strict,
+        list(processes),
+        judged.kept,
+        judged.allowed,
+        judged.expired,
+        no_driver,
+    )
+
+
+def _merge(processes: Sequence[ProcessReport]) -> list[Finding]:
+    merged: dict[tuple[object, ...], Finding] = {}
+    for finding in (found for process in processes for found in process.findings):
+        view = finding.access.view if finding.access else ""
+        place = finding.kind, finding.kernel, finding.file, finding.line, finding.column, view
+        first = merged.get(place)
+        merged[place] = finding if first is None else replace(first, count=first.count + finding.count)
+    return list(merged.values())
+
+
+def with_host_call(finding: Finding, call: HostCall) -> Finding:
+    """The finding with the call that enqueued it."""
+    return replace(finding, detail={**finding.detail, "host_call": {key: value for key, value in vars(call).items() if value}})
+
+
+def host_call_of(finding: Finding) -> HostCall | None:
+    """The call that enqueued what was found, if a finding has one."""
+    data = finding.detail.get("host_call")
+    if not isinstance(data, Mapping):
+        return None
+    known: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in data.items()}
+    return HostCall(known.pop("number", 0), known.pop("thread", 0), known.pop("queue", 0), **known)
