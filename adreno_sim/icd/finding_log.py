@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -18,10 +19,8 @@ MOST_FINDINGS = 10_000
 
 def print_line(text: str) -> None:
     """Print to standard error; a client's that is gone is no error of ours."""
-    try:
+    with contextlib.suppress(OSError):
         os.write(2, f"{text}\n".encode("utf-8", "replace"))
-    except OSError:
-        pass
 
 
 @dataclass
@@ -33,13 +32,13 @@ class FindingLog:
     _places: dict[tuple[object, ...], int] = field(default_factory=dict)
     _sentences: set[str] = field(default_factory=set)
 
-    def count_launch(self, kernel: str, nanoseconds: int) -> None:
+    def count_launch(self, kernel: str, seconds: float) -> None:
         """One more launch of a kernel."""
         known = self.report.kernels.get(kernel)
         if known is None:
             known = self.report.kernels[kernel] = KernelCount()
         known.launches += 1
-        known.seconds += nanoseconds * 1e-9
+        known.seconds += seconds
 
     def add(self, finding: Finding, source: str, call: Callable[[], HostCall]) -> None:
         """A finding of a command. source: of its kernel. call: describes the host's call, asked only at the first finding of a

@@ -137,4 +137,5 @@ def _boxed(memory: Bytes, start: int, room: int, at: int, shape: Triple, row: in
 def _strided(memory: Bytes, start: int, room: int, at: int, shape: Triple, row: int, plane: int, what: str) -> Bytes:
     del room, what
     width, rows, slices = shape
+    row, plane = row if rows > 1 else width, plane if slices > 1 else width  # a pitch that nothing uses may be any number
     return np.ndarray((slices, rows, width), np.uint8, memory.data, start + at, (plane, row, 1))

@@ -13,8 +13,8 @@ from .model import EXIT_FINDINGS, EXIT_OK, EXIT_UNSUPPORTED, EXIT_USAGE, WORDS
 
 @dataclass(frozen=True)
 class HostCall:
-    """A call of the client: its number in its process (from 1), its thread, its queue; of a launch also the kernel's sizes and its
-    arguments in words."""
+    """A call of the client: its number in its process (from 1), its thread, its queue; of a launch also the kernel's sizes and
+    its arguments in words."""
 
     number: int
     thread: int

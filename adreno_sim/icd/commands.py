@@ -1,0 +1,102 @@
+"""Runs the commands of the ring one after another, on a thread of its own."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from ..base.errors import AdrenoSimError, DeviceError, UnsupportedError
+from .device_lock import DeviceLock
+from .finding_log import FindingLog
+from .launches import Launches
+from .objects import Objects
+from .protocol import COPY_BODY, FILL_BODY, RANGE, RESULTS, TRANSFER, Command
+from .ring import Header, Ring
+from .status import SUCCESS, code_of
+from .transfers import Transfers
+
+_WAITED_FAILED = code_of("CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST")
+_LEAST = {Command.READ: TRANSFER.size, Command.WRITE: TRANSFER.size, Command.WRITTEN: RANGE.size, Command.COPY: COPY_BODY.size,
+          Command.FILL: FILL_BODY.size, Command.FREE: 8, Command.FREE_PROGRAM: 8}  # fmt: skip
+"""The least bytes of a body."""
+
+
+class Executor:
+    """Runs what is in `ring`. strict: a launch with an error fails (CL_OUT_OF_RESOURCES)."""
+
+    def __init__(self, ring: Ring, objects: Objects, log: FindingLog, lock: DeviceLock, strict: bool = False):
+        self._ring, self._objects, self._log, self._lock, self._strict = ring, objects, log, lock, strict
+        self._launches = Launches(objects, log)
+        self._failed: dict[int, None] = {}
+        transfers = Transfers(objects, ring.staging)
+        self._moves: dict[Command, Callable[[bytes], None]] = {
+            Command.READ: transfers.read,
+            Command.WRITE: transfers.write,
+            Command.WRITTEN: transfers.mark_written,
+            Command.COPY: transfers.copy,
+            Command.FILL: transfers.fill,
+        }
+
+    def serve(self, stopped: Callable[[], bool]) -> None:
+        """Run commands until `stopped`, which is asked when there is none. BrokenLinkError where the ring makes no sense."""
+        while True:
+            if self._ring.wait():
+                self.run_next()
+            elif stopped():
+                return
+
+    def run_next(self) -> None:
+        """Take a command and run it."""
+        taken = self._ring.read()
+        if taken is None:
+            return
+        header, body = taken
+        started = time.monotonic_ns()
+        status = self._run(header, body)
+        if status != SUCCESS:
+            self._note_failure(header.number)
+        self._ring.complete(header.number, started, time.monotonic_ns(), status)
+
+    def _run(self, header: Header, body: bytes) -> int:
+        if header.waits:
+            if max(header.waits) >= header.number:
+                return code_of("CL_INVALID_EVENT_WAIT_LIST")
+            if not self._failed.keys().isdisjoint(header.waits):
+                return _WAITED_FAILED
+        try:
+            with self._lock.of_ring:
+                return self._execute(header, body)
+        except DeviceError as error:
+            if header.kind is not Command.LAUNCH:
+                self._log.note(f"call {header.call}: {header.kind.name} failed: {error}")
+            return code_of(error.code)
+        except UnsupportedError as error:
+            self._log.add_unsupported(f"call {header.call}: {error}")
+        except AdrenoSimError as error:
+            self._log.add_unsupported(f"call {header.call}: {error}")
+        except MemoryError:
+            return code_of("CL_OUT_OF_HOST_MEMORY")
+        except Exception as error:  # a bug of ours must not end the client's session
+            self._log.add_unsupported(f"call {header.call}: internal error: {type(error).__name__}: {error} (a bug)")
+        return code_of("CL_OUT_OF_RESOURCES")
+
+    def _execute(self, header: Header, body: bytes) -> int:
+        kind = header.kind
+        if kind is Command.LAUNCH:
+            failed = self._launches.run(header, body)
+            return code_of("CL_OUT_OF_RESOURCES") if failed and self._strict else SUCCESS
+        if len(body) < _LEAST.get(kind, 0):
+            raise DeviceError("CL_INVALID_VALUE", f"{kind.name} of {len(body)} bytes: expected at least {_LEAST[kind]}")
+        if kind in self._moves:
+            self._moves[kind](body)
+        elif kind in (Command.FREE, Command.FREE_PROGRAM):
+            self._launches.forget()
+            free = self._objects.free if kind is Command.FREE else self._objects.free_program
+            free(int.from_bytes(body[:8], "little"))
+        return SUCCESS
+
+    def _note_failure(self, number: int) -> None:
+        """Commands in the ring wait for at most RESULTS earlier ones, so that older failures are forgotten."""
+        self._failed[number] = None
+        while len(self._failed) > RESULTS:
+            del self._failed[next(iter(self._failed))]

@@ -1,0 +1,170 @@
+"""LAUNCH commands: parsed once for equal bytes, run, and what they found logged."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..backends.sim.arguments import ADDRESSING, FILTERS
+from ..backends.sim.program import SimKernel
+from ..base.errors import DeviceError
+from ..base.specs import Local, Null, Sampler
+from ..findings import Severity
+from ..memory.storage import StorageView
+from ..results.run_report import HostCall
+from .finding_log import FindingLog
+from .objects import Objects
+from .protocol import ARGUMENT, LAUNCH_BODY, Argument
+from .ring import Header
+
+MOST_KNOWN = 4096
+"""Parsed launches that are kept."""
+_U64 = struct.Struct("<Q")
+_SHOWN = 12
+"""Bytes of an argument by value that a finding shows."""
+
+Size = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Launch:
+    """A parsed LAUNCH: sizes in as many dimensions as were given, local size None where none was; arguments as the device takes
+    them, and in words ("" of values)."""
+
+    kernel: SimKernel
+    source: str
+    offset: Size | None
+    global_size: Size
+    local_size: Size | None
+    arguments: tuple[Any, ...]
+    described: tuple[str, ...]
+
+    def describe_call(self, header: Header) -> HostCall:
+        params = self.kernel.params
+        pairs = zip(params, self.arguments, self.described, strict=False)
+        given = tuple(f"{param.name} = {words or _value_in_words(value, param.spelled)}" for param, value, words in pairs)
+        return HostCall(
+            header.call, header.thread, header.queue, self.global_size, self.local_size or (), self.offset or (), given
+        )
+
+
+class Launches:
+    """Runs LAUNCH commands on the device of `objects`. The caller holds the device's lock."""
+
+    def __init__(self, objects: Objects, log: FindingLog):
+        self._objects, self._log = objects, log
+        self._known: dict[bytes, Launch] = {}
+
+    def forget(self) -> None:
+        """A memory or a program is gone: what was parsed may name it."""
+        self._known.clear()
+
+    def run(self, header: Header, body: bytes) -> bool:
+        """Launch, and log what that found. Returns whether an error was found. DeviceError for a launch that the device refuses,
+        which is logged as well."""
+        launch = self._known.get(body)
+        if launch is None:
+            launch = self._parse(body)
+            if len(self._known) >= MOST_KNOWN:
+                self._known.clear()
+            self._known[body] = launch
+        kernel, log = launch.kernel, self._log
+        try:
+            result = self._objects.device.launch(
+                kernel, launch.global_size, launch.local_size, launch.arguments, offset=launch.offset
+            )
+        except DeviceError as error:
+            log.add_rejected(error, kernel.name, launch.source, lambda: launch.describe_call(header))
+            raise
+        log.count_launch(kernel.name, result.device_seconds or 0.0)
+        if result.printed:
+            _print(result.printed)
+        for finding in result.findings:
+            log.add(finding, launch.source, lambda: launch.describe_call(header))
+        for sentence in result.failures:
+            log.note(f"kernel {kernel.name}: {sentence}")
+        return any(finding.severity is Severity.ERROR for finding in result.findings)
+
+    def _parse(self, body: bytes) -> Launch:
+        """DeviceError for a launch that names what is not there, or is cut short."""
+        if len(body) < LAUNCH_BODY.size:
+            raise DeviceError("CL_INVALID_VALUE", f"a launch of {len(body)} bytes: expected at least {LAUNCH_BODY.size}")
+        program, place, dimensions, count, *sizes = LAUNCH_BODY.unpack_from(body)
+        kernel = self._objects.kernel(program, place)
+        if not 1 <= dimensions <= 3:
+            raise DeviceError("CL_INVALID_WORK_DIMENSION", f"kernel {kernel.name}: {dimensions} dimensions: expected 1 to 3")
+        offset, total, group = (tuple(sizes[first : first + dimensions]) for first in (0, 3, 6))
+        given = self._parse_arguments(body, count)
+        return Launch(
+            kernel,
+            self._objects.program(program).source,
+            offset if any(offset) else None,
+            total,
+            group if any(group) else None,
+            tuple(value for value, _ in given),
+            tuple(words for _, words in given),
+        )
+
+    def _parse_arguments(self, body: bytes, count: int) -> list[tuple[Any, str]]:
+        given: list[tuple[Any, str]] = []
+        at = LAUNCH_BODY.size
+        for index in range(count):
+            if at + ARGUMENT.size > len(body):
+                raise DeviceError("CL_INVALID_KERNEL_ARGS", f"argument {index} of {count}: the command ends before it")
+            kind, nbytes = ARGUMENT.unpack_from(body, at)
+            at += ARGUMENT.size
+            value = body[at : at + (nbytes if kind == Argument.VALUE else 8)]
+            at += -(-nbytes // 8) * 8 if kind == Argument.VALUE else 0 if kind == Argument.NULL else 8
+            if at > len(body):
+                raise DeviceError("CL_INVALID_ARG_SIZE", f"argument {index} of {nbytes} bytes: the command ends in it")
+            given.append(self._argument(index, kind, value))
+        return given
+
+    def _argument(self, index: int, kind: int, value: bytes) -> tuple[Any, str]:
+        if kind == Argument.VALUE:
+            return value, ""
+        if kind == Argument.NULL:
+            return Null(), "NULL"
+        if kind not in (Argument.BUFFER, Argument.IMAGE, Argument.SAMPLER, Argument.LOCAL):
+            raise DeviceError("CL_INVALID_ARG_VALUE", f"argument {index} of kind {kind}: expected 0 to {max(Argument)}")
+        (number,) = _U64.unpack(value)
+        if kind == Argument.LOCAL:
+            return Local(number), f"{number} bytes of local memory"
+        if kind == Argument.SAMPLER:
+            sampler = _sampler(index, number)
+            return sampler, f"sampler {sampler.addressing} {sampler.filter}"
+        view = self._objects.memory(number)
+        return view, _view_in_words(view, number)
+
+
+def _view_in_words(view: StorageView, number: int) -> str:
+    what = f"of {view.nbytes} bytes" if view.layout is None else str(view.spec)
+    return f"{'image' if view.layout is not None else 'buffer'} {number} {what}"
+
+
+def _value_in_words(value: bytes, spelled: str) -> str:
+    code = {"half": "e", "float": "f", "double": "d"}.get(spelled)
+    if code and len(value) == struct.calcsize(code):
+        return f"{struct.unpack(code, value)[0]:.9g}"
+    if len(value) in (1, 2, 4, 8):
+        return str(int.from_bytes(value, "little", signed=not spelled.startswith(("u", "size_t"))))
+    return f"{value[:_SHOWN].hex()}{'...' if len(value) > _SHOWN else ''} ({len(value)} bytes)"
+
+
+def _sampler(index: int, bits: int) -> Sampler:
+    normalized, addressing, filter = bits & 0xFF, bits >> 8 & 0xFF, bits >> 16
+    if normalized > 1 or addressing >= len(ADDRESSING) or filter >= len(FILTERS):
+        raise DeviceError("CL_INVALID_SAMPLER", f"argument {index}: sampler {bits:#x}")
+    return Sampler(bool(normalized), ADDRESSING[addressing], FILTERS[filter])
+
+
+def _print(text: str) -> None:
+    """What a kernel's printf wrote goes to the client's standard output."""
+    data: Sequence[int] | bytes = text.encode("utf-8", "surrogateescape")
+    with contextlib.suppress(OSError):
+        while data:
+            data = data[os.write(1, bytes(data)) :]
