@@ -110,6 +110,12 @@ def find_config(start: Path) -> list[AllowEntry]:
     return []
 
 
+def read_file(path: Path) -> list[AllowEntry]:
+    """Entries of an allow-list, or of the [tool.adreno-sim] of a pyproject.toml. AdrenoSimError where it cannot be read."""
+    table = Table(load_toml(path), path)
+    return read_entries(table.table("tool").table("adreno-sim") if path.name == "pyproject.toml" else table)
+
+
 def read_entries(table: Table) -> list[AllowEntry]:
     """The [[allow]] entries of `table`. Raises AdrenoSimError naming what is wrong in an entry."""
     return [_entry(entry) for entry in table.tables("allow")]

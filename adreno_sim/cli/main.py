@@ -27,6 +27,7 @@ from . import (
     options,
     precision,
     reproduce,
+    run,
     scopes,
     sweep,
     tune,
@@ -115,6 +116,7 @@ def _parser() -> argparse.ArgumentParser:
     layers.add(commands)
     precision.add(commands)
     reproduce.add(commands)
+    run.add(commands)
     scopes.add(commands)
     sweep.add(commands)
     tune.add(commands)

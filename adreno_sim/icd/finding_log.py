@@ -29,11 +29,18 @@ class FindingLog:
 
     report: ProcessReport
     say: Callable[[str], None] = print_line
+    _frozen: bool = False
     _places: dict[tuple[object, ...], int] = field(default_factory=dict)
     _sentences: set[str] = field(default_factory=set)
 
+    def freeze(self) -> None:
+        """The report is to be written: what comes later, of a launch that outlives its client, is not in it."""
+        self._frozen = True
+
     def count_launch(self, kernel: str, seconds: float) -> None:
         """One more launch of a kernel."""
+        if self._frozen:
+            return
         known = self.report.kernels.get(kernel)
         if known is None:
             known = self.report.kernels[kernel] = KernelCount()
@@ -43,7 +50,9 @@ class FindingLog:
     def add(self, finding: Finding, source: str, call: Callable[[], HostCall]) -> None:
         """A finding of a command. source: of its kernel. call: describes the host's call, asked only at the first finding of a
         place."""
-        place = finding.kernel, finding.kind, finding.line, finding.file, finding.column, finding.access and finding.access.view
+        if self._frozen:
+            return
+        place = _place_of(finding)
         known = self._places.get(place)
         if known is not None:
             first = self.report.findings[known]
@@ -81,6 +90,13 @@ class FindingLog:
     def add_leaks(self, leaks: list[tuple[str, str]]) -> None:
         """Objects that the client never released, each with where it was made."""
         self.report.leaks += [Leak(kind, where) for kind, where in leaks]
+
+
+def _place_of(finding: Finding) -> tuple[object, ...]:
+    """What tells a finding from others: kernel, kind and line first. Without a line its words do."""
+    words = "" if finding.line else finding.message
+    view = finding.access.view if finding.access else ""
+    return finding.kernel, finding.kind, finding.line, finding.file, finding.column, view, words
 
 
 def _with_source(finding: Finding, source: str) -> Finding:

@@ -7,9 +7,9 @@ memory; its reply carries that of the heap.
 **Link memory**, made by the shim, sealed: a page of counters (`COUNTERS`), a table of results, and the ring. The shim writes
 commands into the ring in the order in which they are to run and adds to `head`; the server runs them one after another, writes
 the result of command n into place n % RESULTS, then n into `completed`, and adds to `tail` what it has read. A command never
-wraps around the end of the ring: a PAD command fills the rest. After a change of `head` the shim adds 1 to the futex `work`, and
-wakes it if `server_sleeps` is set; after a change of `completed` the server adds 1 to the futex `done`, and wakes it if
-`clients_sleep` is not 0.
+wraps around the end of the ring: a PAD command fills the rest, and a command takes a rest in which no PAD fits. After a change
+of `head` the shim adds 1 to the futex `work`, and wakes it if `server_sleeps` is set; after a change of `completed` the server
+adds 1 to the futex `done`, and wakes it if `clients_sleep` is not 0.
 
 **Heap**, made by the server: all memory of the device, and sealed against shrinking. A buffer is a range of it, so that the shim
 copies to and from a buffer itself when the commands before it are complete. What the shim wrote it reports by WRITTEN.

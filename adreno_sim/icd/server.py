@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import socket
 import struct
 import threading
@@ -13,9 +12,7 @@ from pathlib import Path
 from ..backends.sim.device import SimDevice
 from ..backends.sim.open import open_sim
 from ..base.errors import AdrenoSimError, BuildError, DeviceError, UnsupportedError
-from ..base.json_io import write_json
 from ..memory.heap import Heap
-from ..results.run_encode import process_to_json
 from ..results.run_report import ProcessReport
 from . import identity, messages
 from .commands import Executor
@@ -24,6 +21,7 @@ from .finding_log import FindingLog, print_line
 from .messages import Body, MalformedError
 from .objects import Objects
 from .protocol import MEMORY_BODY, REPLY, REQUEST, VERSION, Request
+from .report_files import ReportFile
 from .ring import BrokenLinkError, Ring
 from .settings import Settings
 from .status import SUCCESS, code_of
@@ -56,6 +54,7 @@ class Server:
         pid = _CREDENTIALS.unpack(connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size))[0]
         self.report = ProcessReport(_program_of(pid), pid, settings.device, settings.checks)
         self._log = FindingLog(self.report)
+        self._file = self._announce()
         self._lock = DeviceLock()
         self._session: _Session | None = None
         self._stopping = threading.Event()
@@ -87,6 +86,16 @@ class Server:
 
     # -- the ends of a session
 
+    def _announce(self) -> ReportFile | None:
+        """Say in the folder of reports that this session is there."""
+        if not self._settings.reports:
+            return None
+        try:
+            return ReportFile(self._settings.reports, self.report.pid, self.report.program)
+        except AdrenoSimError as error:
+            print_line(f"adreno-sim: {error}")
+            return None
+
     def _fail(self, reason: str) -> None:
         if not self.report.failed:
             self.report.failed = reason
@@ -97,11 +106,10 @@ class Server:
         if self._session is not None and not self._idle.wait(GRACE):
             self._log.note("commands that had not run when the client ended")
         self._connection.close()
-        if self._settings.reports:
+        self._log.freeze()
+        if self._file is not None:
             try:
-                write_json(
-                    Path(self._settings.reports) / f"process-{self.report.pid}-{os.getpid()}.json", process_to_json(self.report)
-                )
+                self._file.write(self.report)
             except AdrenoSimError as error:
                 print_line(f"adreno-sim: {error}")
 
@@ -157,7 +165,7 @@ class Server:
         self.report.program = name or self.report.program
         ring = Ring(*self._descriptors)
         device, heap = open_device(self._settings)
-        self.report.checks = device.options.checks
+        self.report.checks, self.report.opened = device.options.checks, True
         objects = Objects(device, heap)
         self._session = _Session(ring, objects, Executor(ring, objects, self._log, self._lock, self._settings.strict))
         parts = [

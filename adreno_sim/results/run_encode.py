@@ -54,7 +54,7 @@ def process_to_json(process: ProcessReport) -> dict[str, Any]:
     return encoded
 
 
-_PLAIN = ("program", "pid", "device", "checks", "sources", "unchecked", "unsupported", "failed")
+_PLAIN = ("program", "pid", "device", "checks", "opened", "sources", "unchecked", "unsupported", "failed")
 
 
 def process_from_json(data: Mapping[str, Any]) -> ProcessReport:

@@ -58,8 +58,8 @@ class ProcessReport:
 
     program: name of its program. device, checks: as it was opened. kernels: by name. sources: of kernels with findings.
     unchecked: sentences on what this says nothing about; unsupported: on what the program asked for and did not get. leaks:
-    objects never released. ended: the client closed its objects and its half of the driver; False of one that was killed.
-    failed: why the driver did not start, or broke off; "" where it did not.
+    objects never released. failed: why the driver did not start, or broke off; "" where it did not. opened: it got as far as
+    the device.
     """
 
     program: str
@@ -73,6 +73,7 @@ class ProcessReport:
     unsupported: list[str] = field(default_factory=list)
     leaks: list[Leak] = field(default_factory=list)
     failed: str = ""
+    opened: bool = False
 
 
 @dataclass
@@ -80,7 +81,7 @@ class RunReport:
     """A command and all its processes.
 
     status: of the command, 128 + N where signal N ended it. findings: those of all processes that no entry accepts; equal places
-    of several processes are one. opened: whether a process opened the driver. no_driver: where none did, what is known of why.
+    of several processes are one. no_driver: where none did, what is known of why.
     """
 
     command: tuple[str, ...]
@@ -96,7 +97,8 @@ class RunReport:
 
     @property
     def opened(self) -> bool:
-        return any(not process.failed for process in self.processes)
+        """Whether a process opened the device."""
+        return any(process.opened for process in self.processes)
 
     @property
     def sources(self) -> dict[str, str]:
@@ -118,11 +120,13 @@ class RunReport:
 
     @property
     def judgement(self) -> int:
-        """What is to be said of the run but for the command's own status: 0 ok, 1 findings, 2 no driver, 3 unsupported."""
+        """What is said of the run but for the command's own status: 0 ok, 1 findings, 2 failed or not used, 3 unsupported."""
         if not self.opened:
             return EXIT_USAGE
         if self.counting:
             return EXIT_FINDINGS
+        if any(process.failed for process in self.processes):
+            return EXIT_USAGE
         return EXIT_UNSUPPORTED if self.unsupported else EXIT_OK
 
     @property

@@ -19,6 +19,7 @@ NAMES = (
     "precision",
     "profile",
     "report",
+    "run",
     "scopes",
     "snapshots",
     "sweep",

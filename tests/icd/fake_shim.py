@@ -136,6 +136,9 @@ class Shim:
         at = self.head % protocol.RING_BYTES
         if at + nbytes > protocol.RING_BYTES:
             self.put_raw(protocol.COMMAND.pack(protocol.RING_BYTES - at, Command.PAD, 0, 0, 0, 0, 0), protocol.RING_BYTES - at)
+        rest = protocol.RING_BYTES - self.head % protocol.RING_BYTES - nbytes
+        if 0 < rest < protocol.COMMAND.size:  # no PAD would fit there
+            body, nbytes = body + bytes(rest), nbytes + rest
         self.number += 1
         self.calls += 1
         head = protocol.COMMAND.pack(nbytes, kind, len(waits), self.number, self.calls, threading.get_native_id(), 1)

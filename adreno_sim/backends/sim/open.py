@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...base.errors import AdrenoSimError
-from ...base.run_options import NAMES, make_options
+from ...base.run_options import NAMES, RunOptions, make_options
 from ...memory.heap import Heap
 from ...profiles import profile
 from .device import SimDevice
@@ -19,6 +19,13 @@ def open_sim(text: str = "", *, make_heap: Callable[[int], Heap] | None = None, 
     Keys are RunOptions fields, profile fields, or wave_size (one sub-group size). Keyword options go before keys.
     Raises AdrenoSimError naming what exists.
     """
+    chosen, run_options = read_device(text, **options)
+    heap = make_heap(chosen["GLOBAL_MEM_SIZE"]) if make_heap else None
+    return SimDevice(chosen, run_options, heap)
+
+
+def read_device(text: str, **options: Any) -> tuple[profile.Profile, RunOptions]:
+    """The profile and the options that `open_sim` opens. Errors as of it."""
     name, *pairs = text.split(",")
     name = name.strip() or profile.DEFAULT
     given: dict[str, Any] = {}
@@ -36,6 +43,4 @@ def open_sim(text: str = "", *, make_heap: Callable[[int], Heap] | None = None, 
         else:
             known = (*NAMES, "wave_size", *profile.FIELDS)
             raise AdrenoSimError(f"device sim:{text}: there is no key {key!r}{profile.suggest(key, known)}")
-    chosen = profile.load(name).with_values(changes)
-    heap = make_heap(chosen["GLOBAL_MEM_SIZE"]) if make_heap else None
-    return SimDevice(chosen, make_options(given | options), heap)
+    return profile.load(name).with_values(changes), make_options(given | options)

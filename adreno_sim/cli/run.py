@@ -1,0 +1,174 @@
+"""`adreno-sim run`: run any program on the simulated device through its OpenCL driver, and report what was found."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from . import cache, options
+from .output import add_outputs, refuse_unwritable, write_data, write_outputs
+
+if TYPE_CHECKING:
+    from ..base.allow import AllowEntry
+    from ..results.run_report import RunReport
+
+DETAILS = """\
+COMMAND is any program that uses OpenCL, or starts others that do: it finds the simulated device through the OpenCL loader of the
+machine, or through one that comes along. Findings are printed as they arise.
+
+    adreno-sim run --checks full -- ./a_program with arguments
+    adreno-sim run --device sim:adreno-650 -- pytest tests
+
+exit code: the command's own where that is not 0 (128 + N: ended by signal N), else 0 ok; 1 findings, with --strict also
+warnings; 2 usage, no process opened the simulated device, or the driver failed; 3 the program asked for what is unsupported
+"""
+
+WAIT = 5.0
+"""Seconds that servers of processes which have ended may take to write their reports."""
+
+
+def add(commands: Any) -> None:
+    """Register the command."""
+    parser = commands.add_parser(
+        "run",
+        help="run any OpenCL program on the simulated device",
+        description="Run a command whose processes see the simulated device as their OpenCL device; report what is wrong with "
+        "the kernels they launch.",
+        epilog=DETAILS,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--device", metavar="DEVICE", help="sim:PROFILE[,key=value...] (default: ADRENO_SIM_DEVICE, else sim:adreno-740)"
+    )
+    parser.add_argument("--checks", choices=("off", "bounds", "full"), help="how closely accesses are watched (default: bounds)")
+    options.add(parser, "--seed", seed="of the order of work-items at level full, and of fresh memory (default: 0)")
+    parser.add_argument(
+        "--strict", action="store_true", help="warnings count as errors, and a launch with an error fails (CL_OUT_OF_RESOURCES)"
+    )
+    parser.add_argument(
+        "--allow", metavar="FILE", help="allow-list (default: the nearest adreno-sim.toml or pyproject.toml that has one)"
+    )
+    parser.add_argument("--json", metavar="FILE", help="write the report as JSON (- = standard output)")
+    parser.add_argument("--html", metavar="FILE", help="write the report as a page")
+    add_outputs(parser)
+    cache.add_option(parser)
+    parser.add_argument("command", nargs=argparse.REMAINDER, metavar="-- COMMAND ...", help="what to run")
+    parser.set_defaults(run=_run)
+
+
+def _run(args: argparse.Namespace) -> int:
+    for file in (args.json, args.sarif, args.html):
+        refuse_unwritable(file)
+    report = _run_command(args, _command_of(args.command), _allow_list(args.allow))
+    from ..render.run import html, text
+
+    text.show(report, sys.stderr)
+    from ..results.run_encode import run_to_json
+
+    write_data(args, lambda: run_to_json(report))
+    if args.html:
+        html.write_html(args.html, report)
+    write_outputs(args, report.findings, report.allowed)
+    return report.exit_code
+
+
+def _command_of(words: Sequence[str]) -> list[str]:
+    from ..base.errors import AdrenoSimError
+
+    command = list(words[1:] if words[:1] == ["--"] else words)
+    if not command:
+        raise AdrenoSimError("no command: expected one after --, as in adreno-sim run -- ./program")
+    return command
+
+
+def _allow_list(file: str | None) -> list[AllowEntry]:
+    from ..base.allow import find_config, read_file
+
+    return read_file(Path(file)) if file else find_config(Path.cwd())
+
+
+def _run_command(args: argparse.Namespace, command: list[str], allow: Sequence[AllowEntry]) -> RunReport:
+    """Run the command with the driver in its environment, and gather the reports of its processes."""
+    from ..icd.environment import environment
+    from ..icd.loaded_libraries import LibraryWatch
+    from ..icd.report_files import collect_reports, has_reports
+    from ..results.run_report import make_run_report
+
+    device, checks = _device_of(args)
+    with tempfile.TemporaryDirectory(prefix="adreno-sim-run-") as name:
+        folder = Path(name)
+        variables = environment(device=device, checks=checks, reports=name, strict=args.strict)
+        process = _start(command, {**os.environ, **variables})
+        watch = LibraryWatch(process.pid, lambda: has_reports(folder))
+        with _signals_passed_on(process):
+            status = process.wait()
+        watch.stop()
+        processes = collect_reports(folder, device, WAIT)
+    return make_run_report(
+        command,
+        device,
+        checks,
+        128 - status if status < 0 else status,
+        processes,
+        allow=allow,
+        strict=args.strict,
+        no_driver=_why_not(list(watch.found)),
+    )
+
+
+def _device_of(args: argparse.Namespace) -> tuple[str, str]:
+    """The device string with the seed in it, and the level of checks. AdrenoSimError for a device that cannot be."""
+    from ..backends.sim.open import read_device
+    from ..base.errors import OptionError
+
+    text = args.device or os.environ.get("ADRENO_SIM_DEVICE") or "sim:adreno-740"
+    backend, _, rest = text.partition(":")
+    if backend != "sim":
+        raise OptionError("device", f"{text}: expected sim:PROFILE: a real device has a driver of its own")
+    if args.seed is not None:
+        rest += f",seed={args.seed}"
+    _, chosen = read_device(rest, **({"checks": args.checks} if args.checks else {}))
+    return f"sim:{rest}", chosen.checks
+
+
+def _start(command: list[str], environment: dict[str, str]) -> subprocess.Popen[bytes]:
+    from ..base.errors import AdrenoSimError
+
+    try:
+        return subprocess.Popen(command, env=environment)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise AdrenoSimError(f"cannot run {command[0]}: {reason}") from None
+
+
+@contextlib.contextmanager
+def _signals_passed_on(process: subprocess.Popen[bytes]) -> Iterator[None]:
+    """Context in which Ctrl-C is the command's own affair, whose terminal sends it, and SIGTERM is sent on to it."""
+
+    def send_on(number: int, _frame: object) -> None:
+        process.send_signal(number)
+
+    before = {
+        signal.SIGINT: signal.signal(signal.SIGINT, lambda *_: None),
+        signal.SIGTERM: signal.signal(signal.SIGTERM, send_on),
+    }
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _why_not(libraries: Sequence[str]) -> str:
+    """What is known of a command that did not come to the simulated device."""
+    if not libraries:
+        return "no libOpenCL was seen in its processes"
+    return f"its processes loaded {', '.join(libraries)}: a library that heeds OCL_ICD_VENDORS or LD_LIBRARY_PATH is expected"

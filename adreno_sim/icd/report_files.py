@@ -1,0 +1,69 @@
+"""The folder into which each server writes its report, and how `adreno-sim run` collects them.
+
+A server that starts leaves a file NAME.open with the name of its program, and in the end NAME.json in its place.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+
+from ..base.json_io import write_json, write_text
+from ..results.run_encode import process_from_json, process_to_json
+from ..results.run_report import ProcessReport
+
+_LOOK = 0.02
+
+
+class ReportFile:
+    """The file of one server. AdrenoSimError where the folder takes no files."""
+
+    def __init__(self, folder: str, pid: int, program: str):
+        self._path = Path(folder) / f"process-{pid}-{os.getpid()}"
+        write_text(self._path.with_suffix(".open"), program)
+
+    def write(self, report: ProcessReport) -> None:
+        """Write the report in its place."""
+        write_json(self._path.with_suffix(".json"), process_to_json(report))
+        self._path.with_suffix(".open").unlink(missing_ok=True)
+
+
+def has_reports(folder: Path) -> bool:
+    """Whether a server has started."""
+    return any(folder.glob("process-*"))
+
+
+def collect_reports(folder: Path, device: str, seconds: float) -> list[ProcessReport]:
+    """The reports of all servers, in the order of their clients' numbers. Waits at most `seconds` for those that still run; one
+    that still does, or has died, has a report that says so."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end and any(_is_alive(path) for path in folder.glob("process-*.open")):
+        time.sleep(_LOOK)
+    reports = [_lost_report(path, device) for path in folder.glob("process-*.open") if not path.with_suffix(".json").exists()]
+    return sorted([*reports, *map(_read, folder.glob("process-*.json"))], key=lambda report: report.pid)
+
+
+def _read(path: Path) -> ProcessReport:
+    return process_from_json(json.loads(path.read_text(encoding="utf-8")))
+
+
+def _lost_report(path: Path, device: str) -> ProcessReport:
+    why = "it still runs, so that its findings are not here" if _is_alive(path) else "its server died without a report"
+    pid = int(path.stem.split("-")[1])
+    try:
+        program = path.read_text(encoding="utf-8")
+    except OSError:
+        program = ""
+    return ProcessReport(program, pid, device, "", failed=why)
+
+
+def _is_alive(path: Path) -> bool:
+    """Whether the server of a file still runs."""
+    server = int(path.stem.split("-")[2])
+    try:
+        state = Path(f"/proc/{server}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()[0]
+    except (OSError, IndexError):
+        return False
+    return state not in "ZX"

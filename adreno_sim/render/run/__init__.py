@@ -1,0 +1,1 @@
+"""Reports of commands that ran on the simulated driver."""

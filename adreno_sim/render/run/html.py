@@ -1,0 +1,53 @@
+"""The report of a run as one page: verdict, findings with the host's calls and source lines, processes with their kernels."""
+
+from __future__ import annotations
+
+import os
+from html import escape
+
+from ...base.json_io import write_text
+from ...findings import rank
+from ...results.plain_text import allow_lines
+from ...results.run_report import ProcessReport, RunReport, host_call_of
+from ..report.html import of_finding, page, section
+
+
+def write_html(path: str | os.PathLike[str], report: RunReport) -> None:
+    """Write the page. AdrenoSimError where the file cannot be written."""
+    write_text(path, of_run(report))
+
+
+def of_run(report: RunReport) -> str:
+    """The page of a run."""
+    good = "good" if report.judgement == 0 else "bad"
+    parts = [
+        f'<p class="{good}"><strong>{escape(report.verdict)}</strong></p>',
+        f"<p><code>{escape(' '.join(report.command))}</code>, checks {escape(report.checks)}</p>",
+    ]
+    found = []
+    for finding in sorted(report.findings, key=rank):
+        call = host_call_of(finding)
+        found.append(of_finding(finding, report.sources.get(finding.kernel, "")))
+        found += [f"<p>{escape(str(call))}</p>"] if call else []
+    parts += section("Findings", found)
+    parts += section("Accepted", [f"<p>{escape(line)}</p>" for line in allow_lines(report.allowed, report.expired)])
+    parts += section("Unsupported", [_list(report.unsupported)] if report.unsupported else [])
+    parts += section("Not checked", [_list(report.unchecked)] if report.unchecked else [])
+    for process in report.processes:
+        parts += section(f"{process.program} ({process.pid})", [_process(process)])
+    return page(f"{report.command[0]} on {report.device}", parts)
+
+
+def _process(process: ProcessReport) -> str:
+    rows = "".join(
+        f'<tr><td><code>{escape(name)}</code></td><td class="n">{count.launches}</td><td class="n">{count.seconds:.3f}</td></tr>'
+        for name, count in sorted(process.kernels.items(), key=lambda item: -item[1].seconds)
+    )
+    said = f"<p>{escape(process.failed)}</p>" if process.failed else ""
+    leaks = f"<p>{len(process.leaks)} objects were never released</p>" if process.leaks else ""
+    heads = "<tr><th>kernel</th><th>launches</th><th>seconds</th></tr>"
+    return f'{said}{leaks}<div class="scroll"><table><thead>{heads}</thead><tbody>{rows}</tbody></table></div>'
+
+
+def _list(sentences: list[str]) -> str:
+    return "<ul>" + "".join(f"<li>{escape(sentence)}</li>" for sentence in sentences) + "</ul>"

@@ -1,0 +1,38 @@
+"""The report of a run for people: findings were printed as they came, so that the end says what else is to be known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import IO
+
+from ...results.plain_text import allow_lines
+from ...results.run_report import ProcessReport, RunReport
+
+
+def show(report: RunReport, file: IO[str]) -> None:
+    """Print what is accepted, unsupported, not checked or never released, then the verdict."""
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(file=file, highlight=False, soft_wrap=True)
+    for line in _lines(report):
+        console.print(Text(line))
+    good = report.judgement == 0
+    console.print(Text(f"adreno-sim run: {report.verdict}", style="bold green" if good else "bold red"))
+
+
+def _lines(report: RunReport) -> Iterator[str]:
+    yield from allow_lines(report.allowed, report.expired)
+    yield from (f"unsupported: {what}" for what in report.unsupported)
+    yield from (f"not checked: {sentence}" for sentence in report.unchecked)
+    for process in report.processes:
+        yield from _process_lines(process)
+
+
+def _process_lines(process: ProcessReport) -> Iterator[str]:
+    who = f"{process.program} ({process.pid})"
+    if process.failed:
+        yield f"failed: {who}: {process.failed}"
+    if process.leaks:
+        kinds = sorted({leak.type for leak in process.leaks})
+        yield f"never released: {who}: {len(process.leaks)} objects ({', '.join(kinds)})"

@@ -1,0 +1,143 @@
+"""`adreno-sim run` around clients that speak the driver's protocol themselves: exit codes, merged reports, files."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import jsonschema
+import pytest
+import referencing
+from fake_shim import __file__ as fake_shim_file
+
+from adreno_sim import schemas
+from adreno_sim.cli.main import main
+
+CLIENT = """\
+import sys, struct
+sys.path.insert(0, {folder!r})
+from fake_shim import Shim, buffer
+size, status = int(sys.argv[1]), int(sys.argv[2])
+shim = Shim(**{{}})
+shim.hello()
+shim.build(1, "kernel void f(global int *a) {{\\n  a[get_global_id(0)] = 1;\\n}}")
+shim.buffer(1, 16)
+shim.launch(1, 0, (size,), (), [buffer(1)])
+shim.finish()
+sys.stderr.write(shim.close()[2])
+sys.exit(status)
+"""
+
+
+@pytest.fixture
+def client(tmp_path: Path) -> list[str]:
+    """A command: SIZE work-items of a kernel on 4 elements, then exit with STATUS."""
+    path = tmp_path / "client.py"
+    path.write_text(CLIENT.format(folder=str(Path(fake_shim_file).parent)))
+    return [sys.executable, str(path)]
+
+
+def run(tmp_path: Path, *words: str) -> tuple[int, dict]:
+    path = tmp_path / "report.json"
+    status = main(["run", "--json", str(path), *words])
+    data = json.loads(path.read_text())
+    known = [(schema["$id"], referencing.Resource.from_contents(schema)) for schema in map(schemas.load, schemas.NAMES)]
+    jsonschema.Draft202012Validator(schemas.load("run"), registry=referencing.Registry().with_resources(known)).validate(data)
+    return status, data
+
+
+def test_a_clean_command_passes(tmp_path, client, capfd) -> None:
+    status, data = run(tmp_path, "--checks", "full", "--", *client, "4", "0")
+    assert status == 0 and data["ok"] and data["findings"] == [] and data["checks"] == "full"
+    assert data["processes"][0]["kernels"]["f"]["launches"] == 1
+    assert "ok: 0 errors, 0 warnings, 1 launch of 1 kernel, 1 process" in capfd.readouterr().err
+
+
+def test_findings_fail_a_command_that_ends_well(tmp_path, client, capfd) -> None:
+    status, data = run(tmp_path, "--sarif", str(tmp_path / "s.sarif"), "--html", str(tmp_path / "r.html"), "--annotations",
+                       "--", *client, "5", "0")  # fmt: skip
+    assert status == data["exit_code"] == 1 and data["status"] == 0
+    (found,) = data["findings"]
+    assert (found["kind"], found["kernel"], found["line"]) == ("out-of-bounds-write", "f", 2)
+    shown = capfd.readouterr()
+    assert "enqueued by call" in shown.err and "findings: 1 error" in shown.err and "::error title=out-of-bounds" in shown.out
+    assert json.loads((tmp_path / "s.sarif").read_text())["runs"][0]["results"]
+    assert "enqueued by call" in (tmp_path / "r.html").read_text()
+
+
+def test_findings_of_all_processes_are_merged(tmp_path, client) -> None:
+    words = " ".join(client)
+    status, data = run(tmp_path, "--", "sh", "-c", f"{words} 5 0 & {words} 6 0; wait")
+    assert status == 1 and len(data["processes"]) == 2
+    (found,) = data["findings"]
+    assert found["count"] == 3
+
+
+@pytest.mark.parametrize(("status", "code"), [("7", 7), ("0", 1)])
+def test_the_commands_own_status_goes_first(tmp_path, client, status, code) -> None:
+    assert run(tmp_path, "--", *client, "5", status)[0] == code
+
+
+def test_an_allow_list_accepts(tmp_path, client) -> None:
+    listed = tmp_path / "allow.toml"
+    entry = '[[allow]]\nkernel = "f"\nkind = "out-of-bounds-write"\nreason = "known"\nexpires = 2999-01-01\n'
+    listed.write_text(entry)
+    status, data = run(tmp_path, "--allow", str(listed), "--", *client, "5", "0")
+    assert status == 0 and data["findings"] == [] and data["allowed"][0]["reason"] == "known"
+
+
+def test_a_command_without_opencl_is_no_success(tmp_path, capfd) -> None:
+    status, data = run(tmp_path, "--", "true")
+    assert status == 2 and data["processes"] == [] and not data["ok"]
+    assert "no process opened the simulated device; no libOpenCL was seen" in capfd.readouterr().err
+
+
+def test_a_library_that_was_loaded_instead_is_named(tmp_path, capfd) -> None:
+    library = tmp_path / "libOpenCL.so.1"
+    library.write_bytes(b"x" * 4096)
+    script = f"import mmap, time; f = open({str(library)!r}, 'r+b'); m = mmap.mmap(f.fileno(), 0); time.sleep(1)"
+    status, _ = run(tmp_path, "--", sys.executable, "-c", script)
+    assert status == 2 and f"loaded {library}" in capfd.readouterr().err
+
+
+def test_a_signal_ends_the_command_with_128_more(tmp_path) -> None:
+    assert run(tmp_path, "--", "sh", "-c", "kill -9 $$")[0] == 128 + signal.SIGKILL
+
+
+def test_ctrl_c_is_the_commands_own_affair(tmp_path) -> None:
+    words = [sys.executable, "-m", "adreno_sim", "run", "--", "sh", "-c", "trap 'exit 5' INT; echo up; sleep 10 & wait"]
+    running = subprocess.Popen(words, start_new_session=True, stdout=subprocess.PIPE)
+    assert running.stdout is not None and running.stdout.readline() == b"up\n"
+    time.sleep(0.1)
+    os.killpg(running.pid, signal.SIGINT)
+    assert running.wait(timeout=20) == 5
+    running.stdout.close()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--"], "no command: expected one after --"),
+        (["--", "/no/such/program"], "cannot run /no/such/program: No such file"),
+        (["--device", "cl:pocl", "--", "true"], "--device: cl:pocl: expected sim:PROFILE"),
+        (["--device", "sim:adreno-741", "--", "true"], "'adreno-741' does not exist (did you mean"),
+        (["--allow", "/no/such.toml", "--", "true"], "/no/such.toml"),
+        (["--json", "/no/such/folder/r.json", "--", "true"], "cannot write"),
+    ],
+)
+def test_bad_usage_is_one_line(words, said, capsys) -> None:
+    assert main(["run", *words]) == 2
+    shown = capsys.readouterr().err
+    assert said in shown and shown.count("\n") == 1
+
+
+def test_a_server_that_dies_is_no_success(tmp_path, client) -> None:
+    path = Path(client[1])
+    path.write_text(path.read_text().replace("sys.stderr.write(shim.close()[2])", "shim.server.kill(); shim.server.wait()"))
+    status, data = run(tmp_path, "--", *client, "4", "0")
+    assert status == 2 and "its server died without a report" in data["processes"][0]["failed"]
