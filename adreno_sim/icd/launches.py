@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..backends.sim.arguments import ADDRESSING, FILTERS
+from ..backends.sim.launch_config import PreparedLaunch
 from ..backends.sim.program import SimKernel
 from ..base.errors import DeviceError
 from ..base.specs import Local, Null, Sampler
@@ -30,10 +31,10 @@ _SHOWN = 12
 Size = tuple[int, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Launch:
     """A parsed LAUNCH: sizes in as many dimensions as were given, local size None where none was; arguments as the device takes
-    them, and in words ("" of values)."""
+    them, and in words ("" of values). prepared: once it ran."""
 
     kernel: SimKernel
     source: str
@@ -42,6 +43,7 @@ class Launch:
     local_size: Size | None
     arguments: tuple[Any, ...]
     described: tuple[str, ...]
+    prepared: PreparedLaunch | None = None
 
     def describe_call(self, header: Header) -> HostCall:
         params = self.kernel.params
@@ -74,19 +76,24 @@ class Launches:
             self._known[body] = launch
         kernel, log = launch.kernel, self._log
         try:
-            result = self._objects.device.launch(
-                kernel, launch.global_size, launch.local_size, launch.arguments, offset=launch.offset
-            )
+            device = self._objects.device
+            if launch.prepared is None:
+                launch.prepared = device.prepare(
+                    kernel, launch.global_size, launch.local_size, launch.arguments, offset=launch.offset
+                )
+            result = device.run_prepared(launch.prepared)
         except DeviceError as error:
             log.add_rejected(error, kernel.name, launch.source, lambda: launch.describe_call(header))
             raise
         log.count_launch(kernel.name, result.device_seconds or 0.0)
         if result.printed:
             _print(result.printed)
-        for finding in result.findings:
-            log.add(finding, launch.source, lambda: launch.describe_call(header))
         for sentence in result.failures:
             log.note(f"kernel {kernel.name}: {sentence}")
+        if not result.findings:
+            return False
+        for finding in result.findings:
+            log.add(finding, launch.source, lambda: launch.describe_call(header))
         return any(finding.severity is Severity.ERROR for finding in result.findings)
 
     def _parse(self, body: bytes) -> Launch:

@@ -15,7 +15,7 @@ from ...base.specs import Argument, BufferSpec, ImageSpec, View, ViewSpec
 from ...base.specs import Storage as AnyStorage
 from ...device.inspection import LaunchProofs
 from ...device.launch_sizes import require_launch
-from ...device.protocol import DeviceInfo, Kernel, LaunchResult, PoolStats, StoreEvent, Watch
+from ...device.protocol import Kernel, LaunchResult, PoolStats, StoreEvent, Watch
 from ...engine.abi.launch_facts import facts_of
 from ...engine.abi.specialization import Specialization, bounds_of_grid
 from ...engine.caching.kernel_memo import KernelMemo
@@ -28,7 +28,7 @@ from ...frontend.driver import FrontEndTarget
 from ...frontend.options import parse_options
 from ...frontend.program import compile_source, open_source
 from ...frontend.units import Unit, compile_unit, link_units
-from ...image.layout import KINDS, layout_of
+from ...image.layout import layout_of
 from ...ir.printer import print_function
 from ...memory.heap import Heap
 from ...memory.pool import PagedPool, TexturePool
@@ -40,7 +40,8 @@ from ...profiles.profile import Profile
 from . import limits
 from .argument_shadows import ShadowRange, Shadows
 from .arguments import bind_argument, check_arguments, specialize_argument
-from .launch_config import LaunchConfig, launch_signature
+from .info import device_info
+from .launch_config import LaunchConfig, PreparedLaunch, launch_signature
 from .program import SimKernel, SimProgram
 from .shared_storage import find_overlaps
 from .views import ViewMaker
@@ -59,7 +60,7 @@ class SimDevice:
         if options.pitch_rule:
             profile = profile.with_values({"pitch_rule": options.pitch_rule})
         self.profile, self.options = profile, options
-        self.info = _info(profile)
+        self.info = device_info(profile)
         full = options.checks == "full"
         self._shadows = Shadows() if full else None
         self._memory = DeviceMemory(profile["GLOBAL_MEM_SIZE"], profile["MAX_MEM_ALLOC_SIZE"], options.seed, full, heap)
@@ -199,16 +200,39 @@ class SimDevice:
         Everything is checked first, as clSetKernelArg and clEnqueueNDRangeKernel would; a DeviceError leaves all memory as
         it was. local_size None: chosen by `limits.choose_local`. Defects that show while running are the result's findings.
         """
+        return self._run_prepared(self.prepare(kernel, global_size, local_size, args, offset=offset), watch)
+
+    def prepare(
+        self,
+        kernel: Kernel,
+        global_size: Sequence[int],
+        local_size: Sequence[int] | None,
+        args: Sequence[Argument],
+        *,
+        offset: Sequence[int] | None = None,
+    ) -> PreparedLaunch:
+        """Check a launch that is to run often, which `run_prepared` does. Errors as of `launch`."""
         kernel = self._own_kernel(kernel)
         config = self._config(kernel, global_size, local_size, args, offset)
+        checked = [arg if known is None else known for arg, known in zip(args, config.checked, strict=True)]
+        return PreparedLaunch(kernel, config, checked, len(global_size))
+
+    def run_prepared(self, launch: PreparedLaunch) -> LaunchResult:
+        """Run a launch once more. DeviceError CL_INVALID_MEM_OBJECT if a view was released since."""
+        self._check_live(launch.kernel, launch.config, launch.args)
+        return self._run_prepared(launch, None)
+
+    def _run_prepared(self, launch: PreparedLaunch, watch: Watch | None) -> LaunchResult:
+        config, args = launch.config, launch.args
         watched = self._watch_range(watch)
         if config.analysis is None:
             return LaunchResult()
-        checked: list[Any] = [arg if known is None else known for arg, known in zip(args, config.checked, strict=True)]
         for index in config.views:
-            before_access(checked[index])
-        raw = self._run(config, config.analysis, checked, len(global_size), watched)
-        shared = find_overlaps(kernel, checked, config.analysis) if self.options.checks != "off" else []
+            before_access(args[index])
+        raw = self._run(config, config.analysis, args, launch.dimensions, watched)
+        if launch.shared is None:
+            launch.shared = find_overlaps(launch.kernel, args, config.analysis) if self.options.checks != "off" else []
+        shared = launch.shared
         stores = [_with_value(event, watch.view) for event in raw.stores] if watch else []
         failures = tuple(dict.fromkeys(raw.failures))
         code = tuple(compiled.code for compiled in raw.ran)
@@ -267,11 +291,14 @@ class SimDevice:
             signature,
             make=lambda: self._make_config(kernel, global_size, local_size, args, offset),
         )
+        self._check_live(kernel, config, args)
+        return config
+
+    def _check_live(self, kernel: SimKernel, config: LaunchConfig, args: Sequence[Any]) -> None:
         for index in config.views:
-            view: Any = args[index]
+            view = args[index]
             if view.device is not self or not view.live:
                 check_arguments(kernel, args, self)  # says what is wrong
-        return config
 
     def _make_config(
         self,
@@ -430,26 +457,3 @@ def _with_value(event: StoreEvent, view: View) -> StoreEvent:
 def _allows_non_uniform(options: str) -> bool:
     words = options.split()
     return "-cl-uniform-work-group-size" not in words and any(word in words for word in ("-cl-std=CL2.0", "-cl-std=CL3.0"))
-
-
-def _info(profile: Profile) -> DeviceInfo:
-    return DeviceInfo(
-        name=profile.name,
-        backend="sim",
-        version=profile["device_version"],
-        extensions=profile.extensions,
-        limits=profile.limits,
-        lacks=tuple(_lacks(profile)),
-        builds_in_parallel=True,
-        image_views=frozenset(filter(profile.images_over_buffers, KINDS)),
-        pitch_rule=profile["pitch_rule"],
-        profile=profile,
-        ml=profile.ml,
-    )
-
-
-def _lacks(profile: Profile) -> list[str]:
-    if profile.images_over_buffers("image2d_array"):
-        return []
-    what = "image arrays over buffers (cl_ext_image_from_buffer)" if profile.image_from_buffer else "images over buffers"
-    return [f"{what}: such a view is a separate image, kept coherent with its storage by copies"]

@@ -13,8 +13,10 @@ import numpy as np
 
 from ...base.specs import Local, Null, Sampler
 from ...engine.run.launch_analysis import LaunchAnalysis
+from ...findings import Finding
 from ...memory.storage import StorageView
 from .limits import Size
+from .program import SimKernel
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,20 @@ class LaunchConfig:
     views: tuple[int, ...]
     written: tuple[int, ...]
     analysis: LaunchAnalysis | None
+
+
+@dataclass(eq=False)
+class PreparedLaunch:
+    """A checked launch: its arguments as the kernel reads them, and how many dimensions were given.
+
+    shared: findings on arguments that share a storage, once they are known: they depend on nothing that a run changes.
+    """
+
+    kernel: SimKernel
+    config: LaunchConfig
+    args: Sequence[Any]
+    dimensions: int
+    shared: list[Finding] | None = None
 
 
 def launch_signature(args: Sequence[Any]) -> tuple[Any, ...] | None:
