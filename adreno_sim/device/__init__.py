@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Any
 
 from ..base.errors import BuildError, DeviceError, OptionError
-from ..base.specs import BufferSpec, ImageSpec, Local, Sampler
+from ..base.specs import BufferSpec, ImageSpec, Local, Null, Sampler
 from .protocol import Device, DeviceInfo
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "DeviceInfo",
     "ImageSpec",
     "Local",
+    "Null",
     "OptionError",
     "Sampler",
     "announce_devices",

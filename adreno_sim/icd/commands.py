@@ -90,7 +90,6 @@ class Executor:
         if kind in self._moves:
             self._moves[kind](body)
         elif kind in (Command.FREE, Command.FREE_PROGRAM):
-            self._launches.forget()
             free = self._objects.free if kind is Command.FREE else self._objects.free_program
             free(int.from_bytes(body[:8], "little"))
         return SUCCESS

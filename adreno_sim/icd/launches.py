@@ -60,14 +60,14 @@ class Launches:
     def __init__(self, objects: Objects, log: FindingLog):
         self._objects, self._log = objects, log
         self._known: dict[bytes, Launch] = {}
-
-    def forget(self) -> None:
-        """A memory or a program is gone: what was parsed may name it."""
-        self._known.clear()
+        self._generation = objects.generation
 
     def run(self, header: Header, body: bytes) -> bool:
         """Launch, and log what that found. Returns whether an error was found. DeviceError for a launch that the device refuses,
         which is logged as well."""
+        if self._generation != self._objects.generation:  # what was parsed may name what is gone
+            self._generation = self._objects.generation
+            self._known.clear()
         launch = self._known.get(body)
         if launch is None:
             launch = self._parse(body)

@@ -34,14 +34,15 @@ class Program:
 
 
 class Objects:
-    """Numbers are the shim's and used once; an unknown one is a DeviceError. The caller holds the device's lock, but for
-    `build`, `compile` and `link`."""
+    """Numbers are the shim's; an unknown one is a DeviceError. The caller holds the device's lock, but for `build`, `compile`
+    and `link`. generation: changes when a number means something else."""
 
     def __init__(self, device: SimDevice, heap: Heap):
         self.device, self._heap = device, heap
         self._memories: dict[int, StorageView] = {}
         self._parts: set[int] = set()
         self._programs: dict[int, Program] = {}
+        self.generation = 0
 
     # -- memories
 
@@ -72,6 +73,7 @@ class Objects:
         """Give a memory up; parts of it cannot be used any more."""
         view = self.memory(number)
         del self._memories[number]
+        self.generation += 1
         if number in self._parts:
             self._parts.remove(number)
             view.release()
@@ -164,10 +166,12 @@ class Objects:
     def free_program(self, number: int) -> None:
         self.program(number)
         del self._programs[number]
+        self.generation += 1
 
     def _keep(self, number: int, source: str, built: SimProgram) -> bytes:
         kernels = tuple(built[name] for name in built.kernel_names())
         self._programs[number] = Program(source, (), built, kernels)
+        self.generation += 1
         return _encode_log(built.warnings) + self.describe_kernels(number)
 
     def _encode_kernel(self, kernel: SimKernel) -> bytes:

@@ -13,7 +13,7 @@ from ..backends.sim.device import SimDevice
 from ..backends.sim.open import open_sim
 from ..base.errors import AdrenoSimError, BuildError, DeviceError, UnsupportedError
 from ..memory.heap import Heap
-from ..results.run_report import ProcessReport
+from ..results.run_report import HostCall, ProcessReport
 from . import identity, messages
 from .commands import Executor
 from .device_lock import DeviceLock
@@ -60,6 +60,7 @@ class Server:
         self._stopping = threading.Event()
         self._idle = threading.Event()
         self._descriptors: list[int] = []
+        self._call = 0
         self._answers: dict[Request, Callable[[Body], bytes]] = {
             Request.MEMORY: self._create_memory,
             Request.BUILD: self._build,
@@ -129,7 +130,7 @@ class Server:
         nbytes, kind, call = REQUEST.unpack(self._receive(REQUEST.size))
         if nbytes > messages.MOST_BYTES or kind not in iter(Request):
             raise MalformedError(f"request {kind} of {nbytes} bytes")
-        body = Body(self._receive(nbytes))
+        body, self._call = Body(self._receive(nbytes)), call
         if kind == Request.HELLO:
             self._hello(body)
             return
@@ -189,7 +190,10 @@ class Server:
         fields = body.fields(MEMORY_BODY)
         body.end()
         with self._lock.of_socket:
-            return self._objects.create(fields)
+            made = self._objects.create(fields)
+        for warning in self._objects.device.take_warnings():
+            self._log.add(warning, "", lambda: HostCall(self._call, 0, 0))
+        return made
 
     def _build(self, body: Body) -> bytes:
         number, source, options, headers = _program_body(body)
@@ -237,7 +241,12 @@ def open_device(settings: Settings) -> tuple[SimDevice, Heap]:
     made: list[Heap] = []
 
     def make_heap(nbytes: int) -> Heap:
-        made.append(Heap(_SPARE_ADDRESSES * nbytes))
+        try:
+            made.append(Heap(_SPARE_ADDRESSES * nbytes))
+        except (OSError, ValueError) as error:  # a limit on addresses or on the size of files
+            raise AdrenoSimError(
+                f"the device's memory of {nbytes} bytes cannot be mapped: {error} (see ulimit -v and -f)"
+            ) from None
         return made[0]
 
     options = {"checks": settings.checks} if settings.checks else {}

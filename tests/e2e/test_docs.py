@@ -38,6 +38,7 @@ ELSEWHERE = (
     r"bash ci/(demo|test|tvm-matrix)\.sh",  # what runs these tests
     r"bash ci/adreno-ci\.sh",  # tests/e2e/test_ci_kit.py
     r"python (ci/bench|-m venv)",
+    r"adreno-sim run .*-- \./",  # a program of the reader's; tests/icd runs some
 )
 """Commands that other tests run, or that fetch something."""
 
