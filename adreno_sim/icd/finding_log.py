@@ -1,4 +1,5 @@
-"""What a session found: findings with the host's call that enqueued them, printed once for each kernel, kind and line."""
+"""What a session found: findings with the host's call that enqueued them, printed once for each kernel, kind and line;
+notes are only in the report."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from ..base.errors import DeviceError
 from ..base.rejected_call import rejected_call
-from ..findings import Finding
+from ..findings import Finding, Severity
 from ..results import finding_text
 from ..results.run_report import HostCall, KernelCount, Leak, ProcessReport, host_call_of, with_host_call
 
@@ -67,7 +68,7 @@ class FindingLog:
         self.report.findings.append(shown)
         if finding.kernel and source:
             self.report.sources.setdefault(finding.kernel, source)
-        if is_new_line:
+        if is_new_line and finding.severity > Severity.NOTE:
             self.say("\n".join(("adreno-sim: " + "\n".join(finding_text.lines(shown)), *_call_line(shown))))
 
     def add_rejected(self, error: DeviceError, kernel: str, source: str, call: Callable[[], HostCall]) -> None:

@@ -34,8 +34,7 @@ buffers. What needs functions of the API that the driver lacks is not listed, wh
 
 _FEATURES = (
     "3d_image_writes", "atomic_order_acq_rel", "atomic_order_seq_cst", "atomic_scope_all_devices", "atomic_scope_device",
-    "generic_address_space", "images", "int64", "program_scope_global_variables", "read_write_images", "subgroups",
-    "work_group_collective_functions",
+    "generic_address_space", "images", "int64", "read_write_images", "subgroups", "work_group_collective_functions",
 )  # fmt: skip
 
 _FP = ("DENORM", "INF_NAN", "ROUND_TO_NEAREST", "ROUND_TO_ZERO", "ROUND_TO_INF", "FMA", "SOFT_FLOAT",
@@ -78,6 +77,8 @@ def device_answers(profile: Profile) -> Answers:
         answers[number] = encode(value)
     if _has_version_3(profile):
         answers |= {number: encode(value) for number, encode, value in _version_3(profile)}
+    if "cl_khr_integer_dot_product" in profile.extensions:  # packed, and vectors of four; nothing is said of their speed
+        answers |= {0x1073: _u64(3), 0x1074: bytes(24), 0x1075: bytes(24)}
     return answers
 
 

@@ -141,12 +141,16 @@ class RunReport:
     @property
     def verdict(self) -> str:
         """One line: the word of the judgement, and what is behind it."""
+        failures = [process.failed for process in self.processes if process.failed]
+        if not self.opened and failures:
+            return f"{WORDS[EXIT_USAGE]}: {failures[0]}"
         if not self.opened:
             return f"{WORDS[EXIT_USAGE]}: no process opened the simulated device{self.no_driver and '; ' + self.no_driver}"
         launches = sum(count.launches for process in self.processes for count in process.kernels.values())
         kernels = len({name for process in self.processes for name in process.kernels})
         parts = [_plural(sum(f.severity is severity for f in self.findings), str(severity)) for severity in _SHOWN]
         parts += [f"{len(self.allowed)} allowed"] if self.allowed else []
+        parts += [f"the driver failed in {_plural(len(failures), 'process')}"] if failures else []
         parts += [f"{len(self.unsupported)} unsupported"] if self.unsupported else []
         parts.append(f"{_plural(launches, 'launch')} of {_plural(kernels, 'kernel')}")
         parts.append(_plural(len(self.processes), "process"))
