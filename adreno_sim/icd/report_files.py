@@ -1,10 +1,12 @@
 """The folder into which each server writes its report, and how `adreno-sim run` collects them.
 
-A server that starts leaves a file NAME.open with the name of its program, and in the end NAME.json in its place.
+A server that starts leaves a file NAME.open with the name of its program, and in the end NAME.json in its place. If it crashes,
+the interpreter writes into NAME.crash how.
 """
 
 from __future__ import annotations
 
+import faulthandler
 import json
 import os
 import time
@@ -23,6 +25,8 @@ class ReportFile:
     def __init__(self, folder: str, pid: int, program: str):
         self._path = Path(folder) / f"process-{pid}-{os.getpid()}"
         write_text(self._path.with_suffix(".open"), program)
+        self._crash = open(self._path.with_suffix(".crash"), "w", encoding="utf-8")  # noqa: SIM115 (until the process ends)
+        faulthandler.enable(self._crash)
 
     def write(self, report: ProcessReport) -> None:
         """Write the report in its place."""
@@ -50,13 +54,26 @@ def _read(path: Path) -> ProcessReport:
 
 
 def _lost_report(path: Path, device: str) -> ProcessReport:
-    why = "it still runs, so that its findings are not here" if _is_alive(path) else "its server died without a report"
+    why = (
+        "it still runs, so that its findings are not here"
+        if _is_alive(path)
+        else f"its server died without a report{_crash(path)}"
+    )
     pid = int(path.stem.split("-")[1])
     try:
         program = path.read_text(encoding="utf-8")
     except OSError:
         program = ""
     return ProcessReport(program, pid, device, "", failed=why)
+
+
+def _crash(path: Path) -> str:
+    """How a server crashed, in brackets; nothing where that is not known."""
+    try:
+        first = path.with_suffix(".crash").read_text(encoding="utf-8").partition("\n")[0]
+    except (OSError, UnicodeDecodeError):
+        return ""
+    return f" ({first.removeprefix('Fatal Python error: ')})" if first else ""
 
 
 def _is_alive(path: Path) -> bool:

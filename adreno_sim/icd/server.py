@@ -83,6 +83,8 @@ class Server:
             self._fail(str(error))
         except OSError as error:
             self._fail(f"the client's socket: {error.strerror}")
+        except Exception as error:  # a bug of ours: the report says so, and what was found before
+            self._fail(f"internal error: {type(error).__name__}: {error} (a bug)")
         self._end()
 
     # -- the ends of a session

@@ -136,8 +136,11 @@ def test_bad_usage_is_one_line(words, said, capsys) -> None:
     assert said in shown and shown.count("\n") == 1
 
 
-def test_a_server_that_dies_is_no_success(tmp_path, client) -> None:
+@pytest.mark.parametrize(("number", "said"), [(signal.SIGKILL, ""), (signal.SIGABRT, " (Aborted)")])
+def test_a_server_that_dies_is_no_success(tmp_path, client, capfd, number, said) -> None:
     path = Path(client[1])
-    path.write_text(path.read_text().replace("sys.stderr.write(shim.close()[2])", "shim.server.kill(); shim.server.wait()"))
+    ended = f"shim.server.send_signal({int(number)}); shim.server.wait()"
+    path.write_text(path.read_text().replace("sys.stderr.write(shim.close()[2])", ended))
     status, data = run(tmp_path, "--", *client, "4", "0")
-    assert status == 2 and "its server died without a report" in data["processes"][0]["failed"]
+    assert status == 2 and data["processes"][0]["failed"] == f"its server died without a report{said}"
+    assert f"failed: its server died without a report{said}" in capfd.readouterr().err
