@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import cache, options
-from .output import add_outputs, refuse_unwritable, write_data, write_outputs
+from .output import add_outputs, declare, write_data, write_outputs
 
 if TYPE_CHECKING:
     from ..base.allow import AllowEntry
@@ -61,12 +61,11 @@ def add(commands: Any) -> None:
     add_outputs(parser)
     cache.add_option(parser)
     parser.add_argument("command", nargs=argparse.REMAINDER, metavar="-- COMMAND ...", help="what to run")
+    declare(parser, ("--json", "--sarif", "--html"), ("--allow",))
     parser.set_defaults(run=_run)
 
 
 def _run(args: argparse.Namespace) -> int:
-    for file in (args.json, args.sarif, args.html):
-        refuse_unwritable(file)
     report = _run_command(args, _command_of(args.command), _allow_list(args.allow))
     from ..render.run import html, text
 

@@ -6,7 +6,6 @@ Nothing in it is believed: a command is copied before it is looked at, and a rin
 from __future__ import annotations
 
 import fcntl
-import mmap
 import os
 import struct
 from typing import NamedTuple
@@ -14,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..memory.far_mapping import map_far
 from .protocol import COMMAND, LINK_BYTES, RESULT, RESULTS, RESULTS_AT, RING_AT, RING_BYTES, STAGING_BYTES, Command
 from .waiting import load_waiting
 
@@ -104,6 +104,6 @@ def map_sealed(descriptor: int, nbytes: int, what: str) -> NDArray[np.uint8]:
         size = os.fstat(descriptor).st_size
         if size < nbytes or not seals & fcntl.F_SEAL_SHRINK:
             raise BrokenLinkError(f"{what}: {size} bytes, seals {seals:#x}: expected at least {nbytes}, sealed against shrinking")
-        return np.frombuffer(mmap.mmap(descriptor, nbytes), np.uint8)
+        return map_far(descriptor, nbytes)
     except OSError as error:
         raise BrokenLinkError(f"{what}: expected a sealed memory file: {error.strerror}") from None

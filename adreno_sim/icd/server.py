@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from ..backends.sim.device import SimDevice
 from ..backends.sim.open import open_sim
@@ -251,8 +252,9 @@ def open_device(settings: Settings) -> tuple[SimDevice, Heap]:
             ) from None
         return made[0]
 
-    options = {"checks": settings.checks} if settings.checks else {}
-    device = open_sim(settings.device.removeprefix("sim:"), make_heap=make_heap, pool="none", **options)
+    options: dict[str, Any] = {"checks": settings.checks} if settings.checks else {}
+    options |= {"pool": "none", "unsafe_includes": True}  # its sources are those of a program that reads what it likes
+    device = open_sim(settings.device.removeprefix("sim:"), make_heap=make_heap, **options)
     return device, made[0]
 
 

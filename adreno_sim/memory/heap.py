@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.alignment import align_up
+from .far_mapping import map_far
 
 PAGE = mmap.PAGESIZE
-_NORESERVE = 0x4000  # MAP_NORESERVE, which older versions of module mmap do not name
 _PUNCH_HOLE, _KEEP_SIZE = 2, 1
 
 
@@ -29,8 +29,7 @@ class Heap:
         self.descriptor = os.memfd_create("adreno-sim-heap", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         os.ftruncate(self.descriptor, self.nbytes)
         fcntl.fcntl(self.descriptor, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL)
-        mapped = mmap.mmap(self.descriptor, self.nbytes, flags=mmap.MAP_SHARED | _NORESERVE)
-        self._bytes: NDArray[np.uint8] = np.frombuffer(mapped, np.uint8)
+        self._bytes: NDArray[np.uint8] = map_far(self.descriptor, self.nbytes)
         self.address = int(self._bytes.ctypes.data)
         self._starts, self._sizes = [0], [self.nbytes]  # free ranges in order; no two touch
 

@@ -170,7 +170,7 @@ class OpenCLDevice:
     ) -> LaunchResult:
         if not isinstance(kernel, programs.OpenCLKernel):
             raise DeviceError("CL_INVALID_KERNEL", f"{kernel!r} was not built by this device")
-        require_launch(kernel.name, global_size, local_size, args)
+        require_launch(kernel.name, global_size, local_size, args, offset)
         bound = programs.bind(self.context, kernel, args)
         self._check_sizes(kernel.name, global_size, local_size)
         with device_errors(f"launch of {kernel.name} {tuple(global_size)} / {tuple(local_size) if local_size else None}"):
@@ -180,7 +180,8 @@ class OpenCLDevice:
             for index, value in enumerate(bound):
                 kernel.handle.set_arg(index, value)
             local = tuple(local_size) if local_size is not None else None
-            event = cl.enqueue_nd_range_kernel(self.queue, kernel.handle, tuple(global_size), local, offset and tuple(offset))
+            start = tuple(offset) if offset is not None else None
+            event = cl.enqueue_nd_range_kernel(self.queue, kernel.handle, tuple(global_size), local, start)
             event.wait()
             for arg, written in zip(args, kernel.writes, strict=True):
                 if isinstance(arg, OpenCLView) and written:

@@ -24,7 +24,6 @@ from ...engine.run.launch import RawResult
 from ...engine.run.launch_analysis import LaunchAnalysis, analyze_launch
 from ...engine.run.program_facts import analyse
 from ...findings import Finding
-from ...frontend.driver import FrontEndTarget
 from ...frontend.options import parse_options
 from ...frontend.program import compile_source, open_source
 from ...frontend.units import Unit, compile_unit, link_units
@@ -40,7 +39,7 @@ from ...profiles.profile import Profile
 from . import limits
 from .argument_shadows import ShadowRange, Shadows
 from .arguments import bind_argument, check_arguments, specialize_argument
-from .info import device_info
+from .info import device_info, front_end_target
 from .launch_config import LaunchConfig, PreparedLaunch, launch_signature
 from .program import SimKernel, SimProgram
 from .shared_storage import find_overlaps
@@ -169,15 +168,15 @@ class SimDevice:
     def build(self, source: str, options: str = "") -> SimProgram:
         """Compile `source`. BuildError with the compiler's diagnostics, UnsupportedError for what the engine lacks."""
         if self.options.cache:
-            module = open_source(source, options, target=self._target(), analyse=analyse)
+            module = open_source(source, options, target=front_end_target(self.profile, self.options), analyse=analyse)
         else:
-            module = compile_source(source, options, target=self._target())
+            module = compile_source(source, options, target=front_end_target(self.profile, self.options))
         return SimProgram(module, self, _allows_non_uniform(options))
 
     def compile(self, source: str, options: str = "", headers: Mapping[str, str] | None = None) -> Unit:
         """Compile `source` for `link`, as clCompileProgram does; `headers` are files that it includes, by name. Errors as of
         `build`."""
-        return compile_unit(source, options, headers, target=self._target())
+        return compile_unit(source, options, headers, target=front_end_target(self.profile, self.options))
 
     def link(self, units: Sequence[Unit], options: str = "") -> SimProgram:
         """The program of compiled sources, as of clLinkProgram. BuildError for a function that is missing or there twice."""
@@ -280,7 +279,7 @@ class SimDevice:
             signature = launch_signature(args)
             sizes = tuple(global_size), _tuple_of(local_size), _tuple_of(offset)
         except TypeError:
-            require_launch(kernel.name, global_size, local_size, args)
+            require_launch(kernel.name, global_size, local_size, args, offset)
             raise
         if signature is None:
             return self._make_config(kernel, global_size, local_size, args, offset)
@@ -309,7 +308,7 @@ class SimDevice:
         offset: Sequence[int] | None,
     ) -> LaunchConfig:
         """Checks everything as clSetKernelArg and clEnqueueNDRangeKernel do, and returns the configuration."""
-        require_launch(kernel.name, global_size, local_size, args)
+        require_launch(kernel.name, global_size, local_size, args, offset)
         checked = check_arguments(kernel, args, self)
         total, group = limits.work_size(kernel, global_size, local_size, self.profile)
         start = limits.global_offset(kernel, global_size, offset)
@@ -358,17 +357,6 @@ class SimDevice:
         for index in config.written:
             after_write(args[index])
         return result
-
-    def _target(self) -> FrontEndTarget:
-        profile = self.profile
-        major, minor = profile["opencl"].split(".")
-        return FrontEndTarget(
-            opencl_version=int(major) * 100 + int(minor) * 10,
-            extensions=profile.extensions | profile.compiler_extensions,
-            fp16="cl_khr_fp16" in profile.extensions,
-            fp64="cl_khr_fp64" in profile.extensions,
-            unsafe_includes=self.options.unsafe_includes,
-        )
 
     def _specialization(
         self,
