@@ -1,0 +1,140 @@
+/* What functions of the API share: answers to queries, errors through a pointer, memory objects and their places. */
+#pragma once
+
+#include "../core/schedule.h"
+
+struct platform {
+    struct object head;
+};
+
+struct device {
+    struct object head;
+};
+
+extern struct platform the_platform;
+extern struct device the_device;
+
+struct map {
+    struct map *next;
+    void *pointer;
+    cl_bitfield flags;
+    size_t offset, bytes; /* of a buffer */
+    size_t origin[3], region[3];
+    struct range staging; /* of an image: held until it is unmapped */
+};
+
+struct memory {
+    struct object head;
+    struct context *context; /* held */
+    struct link *link;
+    uint32_t number, kind; /* for the server: ADRENO_KIND_* */
+    cl_uint type;          /* CL_MEM_OBJECT_* */
+    cl_bitfield flags;
+    size_t size, offset;
+    void *host;            /* CL_MEM_USE_HOST_PTR */
+    struct memory *parent; /* held */
+    uint64_t place;        /* in the heap; ADRENO_NO_PLACE: an image */
+    cl_image_format format;
+    cl_image_desc desc;    /* as it was given */
+    size_t texel, row_pitch, slice_pitch;
+    size_t host_row, host_slice; /* of `host`, of an image */
+    cl_properties *list;
+    size_t list_count;
+    struct map *maps; /* under the lock */
+    uint32_t map_count;
+    struct notice *destructors;
+};
+
+struct sampler {
+    struct object head;
+    struct context *context;
+    cl_bool normalized;
+    cl_uint addressing, filter;
+    cl_properties *list;
+    size_t list_count;
+};
+
+/* Body of READ and WRITE; of COPY from `region` on, behind two numbers of memories. */
+struct transfer {
+    uint64_t memory, staging, region[3], origin[3], row_pitch, slice_pitch, staging_origin[3], staging_row, staging_slice;
+};
+_Static_assert(sizeof(struct transfer) == ADRENO_SIZE_TRANSFER, "TRANSFER is without padding");
+_Static_assert(sizeof(struct transfer) == ADRENO_SIZE_COPY_BODY, "COPY_BODY has the same form");
+
+/* Answers a query with `bytes` of `data`. */
+static inline cl_int give(size_t size, void *value, size_t *size_ret, const void *data, size_t bytes) {
+    if (value && size < bytes) return CL_INVALID_VALUE;
+    if (value && bytes) memcpy(value, data, bytes);
+    if (size_ret) *size_ret = bytes;
+    return CL_SUCCESS;
+}
+
+/* Answers the query of the function in which it stands. */
+#define GIVE(type, ...) \
+    do { \
+        type answer = __VA_ARGS__; \
+        return give(size, value, size_ret, &answer, sizeof answer); \
+    } while (0)
+#define GIVE_TEXT(text) return give(size, value, size_ret, text, strlen(text) + 1)
+
+static inline void *fail(cl_int *error, cl_int code) {
+    if (error) *error = code;
+    return NULL;
+}
+
+static inline void *succeed(cl_int *error, void *made) {
+    if (error) *error = CL_SUCCESS;
+    return made;
+}
+
+static inline cl_uint users(const void *object) { return atomic_load(&((const struct object *)object)->users); }
+static inline bool is_image(const struct memory *memory) { return memory->kind != ADRENO_KIND_BUFFER; }
+static inline bool valid_devices(cl_uint count, const cl_device_id *devices) {
+    for (cl_uint i = 0; i < count; i++)
+        if (devices[i] != &the_device) return false;
+    return true;
+}
+
+/* Copies a list of properties with the 0 at its end. Returns the words in it, 0 for no list; -1: no memory. */
+static inline long copy_list(const cl_properties *from, cl_properties **to) {
+    size_t count = 0;
+    if (!from) return 0;
+    while (from[count]) count += 2;
+    if (!(*to = malloc((count + 1) * sizeof **to))) return -1;
+    memcpy(*to, from, (count + 1) * sizeof **to);
+    return (long)count + 1;
+}
+
+/* Checks for enqueueing with a memory object: the object, its context, and what the host may do with it. */
+cl_int check_memory(const struct queue *queue, const struct memory *memory, bool image, cl_bitfield forbidden);
+/* Whether `offset` and `bytes` lie in a buffer. */
+static inline bool inside(size_t offset, size_t bytes, size_t size) { return bytes <= size && offset <= size - bytes; }
+/* A sub-buffer that begins where the device cannot address it. */
+bool is_misaligned(const struct memory *memory);
+
+/* images.c: width, height, depth or layers of an image as far as regions count them; rows of its host layout. */
+void image_extent(const struct memory *image, size_t extent[3]);
+cl_int check_region(const struct memory *image, const size_t *origin, const size_t *region);
+/* Bytes from row to row and from slice to slice of a region in the host's memory, by the pitches that were given or 0. The layers
+   of a 1D image array count as rows. */
+void host_layout(const struct memory *image, const size_t *region, size_t row_pitch, size_t slice_pitch, size_t *row,
+                 size_t *slice);
+size_t texel_bytes(const cl_image_format *format);
+
+/* image_transfers.c: the body and the host's side of a transfer between an image and `host`. */
+struct transfer image_transfer(const struct memory *image, const size_t *origin, const size_t *region);
+struct copy image_copy(const struct memory *image, enum way way, const void *host, const size_t *region, size_t row, size_t slice);
+/* Writes the memory with which an image is made into it. */
+cl_int fill_image(struct memory *image, const void *host);
+/* transfers.c: the same for bytes of a buffer. */
+struct transfer buffer_transfer(const struct memory *buffer, size_t offset, size_t bytes);
+struct copy buffer_copy(const struct memory *buffer, enum way way, size_t offset, size_t bytes, const void *host);
+/* A box of bytes in memory: completes pitches that are 0. CL_INVALID_VALUE for pitches that are too small or a box that does not
+   lie in `size` bytes. */
+cl_int settle_box(const size_t *origin, const size_t *region, size_t *row_pitch, size_t *slice_pitch, size_t size);
+
+/* memory.c */
+struct memory *new_memory(struct context *context, cl_bitfield flags, cl_uint type, void *made_at);
+/* Asks the server for the memory described by `made`. */
+cl_int place_memory(struct memory *made);
+cl_int check_flags(cl_bitfield flags, const void *host);

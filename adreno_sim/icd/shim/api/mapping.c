@@ -1,0 +1,165 @@
+/* Mapping: a buffer's bytes in the heap themselves, an image's texels in staging, the host's own memory where it was given. */
+#include "common.h"
+
+#define WRITES (CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION)
+
+static cl_int check_map(const struct queue *queue, const struct memory *memory, bool image, cl_bitfield flags) {
+    if (flags & ~(cl_bitfield)(CL_MAP_READ | WRITES)) return CL_INVALID_VALUE;
+    if (flags & CL_MAP_WRITE_INVALIDATE_REGION && flags & (CL_MAP_READ | CL_MAP_WRITE)) return CL_INVALID_VALUE;
+    cl_bitfield forbidden = CL_MEM_HOST_NO_ACCESS;
+    if (flags & CL_MAP_READ) forbidden |= CL_MEM_HOST_WRITE_ONLY;
+    if (flags & WRITES) forbidden |= CL_MEM_HOST_READ_ONLY;
+    return check_memory(queue, memory, image, forbidden);
+}
+
+static struct map *add_map(struct memory *memory, const struct map *from) {
+    struct map *made = malloc(sizeof *made);
+    if (!made) return NULL;
+    *made = *from;
+    state_lock(memory->link);
+    made->next = memory->maps;
+    memory->maps = made;
+    memory->map_count++;
+    state_unlock(memory->link);
+    return made;
+}
+
+/* Takes the last mapping at `pointer` out of the list. The caller frees it. */
+static struct map *take_map(struct memory *memory, const void *pointer) {
+    state_lock(memory->link);
+    struct map **at = &memory->maps;
+    while (*at && (*at)->pointer != pointer) at = &(*at)->next;
+    struct map *found = *at;
+    if (found) {
+        *at = found->next;
+        memory->map_count--;
+    }
+    state_unlock(memory->link);
+    return found;
+}
+
+void *API(clEnqueueMapBuffer)(cl_command_queue queue, cl_mem buffer, cl_bool blocking, cl_bitfield flags, size_t offset,
+                              size_t bytes, WAITS, cl_int *error) {
+    cl_int wrong = check_enqueue(queue, wait_count, waits);
+    if (!wrong) wrong = check_map(queue, buffer, false, flags);
+    if (wrong) return fail(error, wrong);
+    if (!bytes || !inside(offset, bytes, buffer->size)) return fail(error, CL_INVALID_VALUE);
+    struct map map = {.flags = flags ? flags : CL_MAP_READ | CL_MAP_WRITE, .offset = offset, .bytes = bytes};
+    map.pointer = buffer->host ? (uint8_t *)buffer->host + offset : buffer->link->heap + buffer->place + offset;
+    struct object *held[] = {&buffer->head};
+    struct transfer body = buffer_transfer(buffer, offset, bytes);
+    struct command command = {.queue = queue, .type = CL_COMMAND_MAP_BUFFER, .held = held, .held_count = 1};
+    command.kind = ADRENO_COMMAND_NOTHING;
+    if (!add_map(buffer, &map)) return fail(error, CL_OUT_OF_HOST_MEMORY);
+    if (buffer->host && !(flags & CL_MAP_WRITE_INVALIDATE_REGION)) {
+        command.kind = ADRENO_COMMAND_READ;
+        command.body = &body;
+        command.body_size = sizeof body;
+        command.copy = buffer_copy(buffer, FROM_STAGING, offset, bytes, map.pointer);
+        wrong = enqueue(&command, wait_count, waits, event, blocking);
+    } else if (blocking) {
+        struct event *made = begin_by_host(&command, wait_count, waits, &wrong);
+        if (made) end_by_host(made, NULL, event);
+    } else {
+        wrong = enqueue(&command, wait_count, waits, event, false);
+    }
+    if (!wrong) return succeed(error, map.pointer);
+    free(take_map(buffer, map.pointer));
+    return fail(error, wrong);
+}
+
+static bool take_staging(struct link *link, struct range *range) {
+    state_lock(link);
+    bool taken = staging_take(link, range->bytes, &range->at);
+    if (!taken) {
+        drain_locked(link);
+        taken = staging_take(link, range->bytes, &range->at);
+    }
+    state_unlock(link);
+    return taken;
+}
+
+static void give_staging(struct link *link, const struct range *range) {
+    state_lock(link);
+    staging_give(link, range->at, range->bytes);
+    state_unlock(link);
+}
+
+void *API(clEnqueueMapImage)(cl_command_queue queue, cl_mem image, cl_bool blocking, cl_bitfield flags, const size_t *origin,
+                             const size_t *region, size_t *row_pitch, size_t *slice_pitch, WAITS, cl_int *error) {
+    cl_int wrong = check_enqueue(queue, wait_count, waits);
+    if (!wrong) wrong = check_map(queue, image, true, flags);
+    if (!wrong) wrong = check_region(image, origin, region);
+    if (wrong) return fail(error, wrong);
+    bool is_1d_array = image->type == CL_MEM_OBJECT_IMAGE1D_ARRAY;
+    bool has_slices = is_1d_array || image->type == CL_MEM_OBJECT_IMAGE3D || image->type == CL_MEM_OBJECT_IMAGE2D_ARRAY;
+    if (!row_pitch || (has_slices && !slice_pitch)) return fail(error, CL_INVALID_VALUE);
+    struct link *link = image->link;
+    struct map map = {.flags = flags ? flags : CL_MAP_READ | CL_MAP_WRITE};
+    memcpy(map.origin, origin, sizeof map.origin);
+    memcpy(map.region, region, sizeof map.region);
+    size_t row = image->host ? image->host_row : region[0] * image->texel;
+    size_t slice = image->host ? image->host_slice : row * region[1];
+    struct transfer body = image_transfer(image, origin, region);
+    struct object *held[] = {&image->head};
+    struct command command = {.queue = queue, .type = CL_COMMAND_MAP_IMAGE, .held = held, .held_count = 1};
+    command.kind = flags & CL_MAP_WRITE_INVALIDATE_REGION ? ADRENO_COMMAND_NOTHING : ADRENO_COMMAND_READ;
+    command.body = &body;
+    command.body_size = command.kind == ADRENO_COMMAND_READ ? sizeof body : 0;
+    if (image->host) {
+        map.pointer = (uint8_t *)image->host + origin[2] * slice + origin[1] * row + origin[0] * image->texel;
+        if (command.body_size) command.copy = image_copy(image, FROM_STAGING, map.pointer, region, row, slice);
+    } else {
+        map.staging.bytes = slice * region[2];
+        if (!take_staging(link, &map.staging)) return fail(error, CL_MAP_FAILURE);
+        map.pointer = link->staging + map.staging.at;
+        body.staging = map.staging.at;
+    }
+    struct map *made = add_map(image, &map);
+    wrong = made ? enqueue(&command, wait_count, waits, event, blocking) : CL_OUT_OF_HOST_MEMORY;
+    if (wrong) {
+        if (made) free(take_map(image, map.pointer));
+        give_staging(link, &map.staging);
+        return fail(error, wrong);
+    }
+    *row_pitch = row;
+    if (slice_pitch) *slice_pitch = is_1d_array ? row : has_slices ? slice : 0;
+    return succeed(error, map.pointer);
+}
+
+cl_int API(clEnqueueUnmapMemObject)(cl_command_queue queue, cl_mem memory, void *mapped, WAITS) {
+    cl_int error = check_enqueue(queue, wait_count, waits);
+    if (error) return error;
+    if (!object_is(memory, MEMORY)) return CL_INVALID_MEM_OBJECT;
+    if (memory->context != queue->context) return CL_INVALID_CONTEXT;
+    struct map *map = take_map(memory, mapped);
+    if (!map) return CL_INVALID_VALUE;
+    bool image = is_image(memory), writes = map->flags & WRITES;
+    struct object *held[] = {&memory->head};
+    struct command command = {.queue = queue, .type = CL_COMMAND_UNMAP_MEM_OBJECT, .held = held, .held_count = 1};
+    struct transfer body = image ? image_transfer(memory, map->origin, map->region) : buffer_transfer(memory, map->offset, map->bytes);
+    uint64_t written[3] = {memory->number, map->offset, map->bytes};
+    if (writes && (image || memory->host)) {
+        command.kind = ADRENO_COMMAND_WRITE;
+        command.body = &body;
+        command.body_size = sizeof body;
+        if (!memory->host)
+            body.staging = map->staging.at;
+        else if (image)
+            command.copy = image_copy(memory, TO_STAGING, mapped, map->region, memory->host_row, memory->host_slice);
+        else
+            command.copy = buffer_copy(memory, TO_STAGING, map->offset, map->bytes, mapped);
+    } else if (writes) {
+        command.kind = ADRENO_COMMAND_WRITTEN;
+        command.body = written;
+        command.body_size = sizeof written;
+    } else {
+        command.kind = ADRENO_COMMAND_NOTHING;
+    }
+    if (map->staging.bytes) { /* given back when the command is complete */
+        command.copy.at = map->staging.at;
+        command.copy.bytes = map->staging.bytes;
+    }
+    free(map);
+    return enqueue(&command, wait_count, waits, event, false);
+}

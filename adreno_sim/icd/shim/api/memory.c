@@ -1,0 +1,217 @@
+/* Buffers, sub-buffers, and what all memory objects share. */
+#include "common.h"
+
+#define ACCESS (CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY | CL_MEM_READ_ONLY)
+#define HOST_ACCESS (CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS)
+#define HOST_POINTER (CL_MEM_USE_HOST_PTR | CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR)
+
+struct memory_body {
+    uint32_t number, kind;
+    uint64_t flags, size;
+    uint32_t order, type;
+    uint64_t width, height, depth, layers, row_pitch, slice_pitch;
+    uint32_t parent, zero;
+    uint64_t offset;
+};
+_Static_assert(sizeof(struct memory_body) == ADRENO_SIZE_MEMORY_BODY, "MEMORY_BODY is without padding");
+
+struct memory_reply {
+    uint64_t place, size, row_pitch, slice_pitch;
+    uint32_t texel, zero;
+};
+_Static_assert(sizeof(struct memory_reply) == ADRENO_SIZE_MEMORY_REPLY, "MEMORY_REPLY is without padding");
+
+static bool at_most_one(cl_bitfield bits) { return !(bits & (bits - 1)); }
+
+cl_int check_flags(cl_bitfield flags, const void *host) {
+    if (flags & ~(cl_bitfield)(ACCESS | HOST_ACCESS | HOST_POINTER)) return CL_INVALID_VALUE;
+    if (!at_most_one(flags & ACCESS) || !at_most_one(flags & HOST_ACCESS)) return CL_INVALID_VALUE;
+    if (flags & CL_MEM_USE_HOST_PTR && flags & (CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR)) return CL_INVALID_VALUE;
+    bool wants = flags & (CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR);
+    return wants == (host != NULL) ? CL_SUCCESS : CL_INVALID_HOST_PTR;
+}
+
+struct memory *new_memory(struct context *context, cl_bitfield flags, cl_uint type, void *made_at) {
+    count_call();
+    struct memory *made = object_new(MEMORY, sizeof *made, 1, made_at);
+    if (!made) return NULL;
+    made->context = context;
+    object_hold(context);
+    made->link = context->link;
+    made->flags = flags & ACCESS ? flags : flags | CL_MEM_READ_WRITE;
+    made->type = type;
+    return made;
+}
+
+cl_int place_memory(struct memory *made) {
+    struct link *link = made->link;
+    uint32_t number = atomic_fetch_add(&link->memories, 1) + 1;
+    struct memory_body body = {
+        .number = number, .kind = made->kind, .flags = made->flags, .size = made->size, .offset = made->offset,
+        .order = made->format.image_channel_order, .type = made->format.image_channel_data_type,
+        .width = made->desc.image_width, .height = made->desc.image_height, .depth = made->desc.image_depth,
+        .layers = made->desc.image_array_size, .parent = made->parent ? made->parent->number : 0,
+    };
+    if (made->parent) { /* the pitches of an image of its own describe the host's memory, not the device's */
+        body.row_pitch = made->desc.image_row_pitch;
+        body.slice_pitch = made->desc.image_slice_pitch;
+    }
+    cl_int status = CL_SUCCESS;
+    struct memory_reply found;
+    for (int attempt = 0; attempt < 2; attempt++) {
+        struct bytes request = {0}, reply;
+        put(&request, &body, sizeof body);
+        status = link_request(link, ADRENO_REQUEST_MEMORY, &request, &reply);
+        if (!status && reply.size < sizeof found) status = CL_OUT_OF_RESOURCES;
+        if (!status) memcpy(&found, reply.data, sizeof found);
+        free(reply.data);
+        if (status != CL_MEM_OBJECT_ALLOCATION_FAILURE) break;
+        drain(link); /* frees what was released while commands still used it */
+    }
+    if (status) return status;
+    made->number = number;
+    made->place = found.place;
+    made->size = found.size;
+    if (is_image(made)) {
+        made->row_pitch = found.row_pitch;
+        made->slice_pitch = found.slice_pitch;
+    } else if (found.place > link->heap_bytes || found.size > link->heap_bytes - found.place) {
+        return CL_OUT_OF_RESOURCES;
+    }
+    return CL_SUCCESS;
+}
+
+/* The last reference to an object that was never handed out. */
+static void *give_up(struct memory *made, cl_int *error, cl_int code) {
+    object_release(made, MEMORY, 0);
+    return fail(error, code);
+}
+
+static cl_mem make_buffer(cl_context context, const cl_properties *properties, cl_bitfield flags, size_t size, void *host,
+                          cl_int *error, void *made_at) {
+    if (!object_is(context, CONTEXT)) return fail(error, CL_INVALID_CONTEXT);
+    if (properties && properties[0]) return fail(error, CL_INVALID_PROPERTY);
+    cl_int wrong = check_flags(flags, host);
+    if (wrong == CL_INVALID_VALUE) return fail(error, wrong);
+    if (!size || size > device_number(context->link, CL_DEVICE_MAX_MEM_ALLOC_SIZE)) return fail(error, CL_INVALID_BUFFER_SIZE);
+    if (wrong) return fail(error, wrong);
+    if (link_lost(context->link)) return fail(error, CL_DEVICE_NOT_AVAILABLE);
+    struct memory *made = new_memory(context, flags, CL_MEM_OBJECT_BUFFER, made_at);
+    if (!made) return fail(error, CL_OUT_OF_HOST_MEMORY);
+    made->size = size;
+    long count = copy_list(properties, &made->list);
+    made->list_count = count > 0 ? (size_t)count : 0;
+    if ((wrong = place_memory(made))) return give_up(made, error, wrong);
+    if (flags & CL_MEM_USE_HOST_PTR) made->host = host;
+    if (host) {
+        uint64_t range[3] = {made->number, 0, size};
+        memcpy(made->link->heap + made->place, host, size);
+        enqueue_silently(made->link, ADRENO_COMMAND_WRITTEN, range, sizeof range);
+    }
+    return succeed(error, made);
+}
+
+cl_mem API(clCreateBuffer)(cl_context context, cl_bitfield flags, size_t size, void *host, cl_int *error) {
+    return make_buffer(context, NULL, flags, size, host, error, CALLER);
+}
+
+cl_mem API(clCreateBufferWithProperties)(cl_context context, const cl_properties *properties, cl_bitfield flags, size_t size,
+                                         void *host, cl_int *error) {
+    return make_buffer(context, properties, flags, size, host, error, CALLER);
+}
+
+/* The flags of a sub-buffer: what it does not say it has from its buffer, and it may not say more than that. */
+static cl_int inherit_flags(cl_bitfield parent, cl_bitfield *flags) {
+    cl_bitfield asked = *flags;
+    if (asked & ~(cl_bitfield)(ACCESS | HOST_ACCESS)) return CL_INVALID_VALUE;
+    if (!at_most_one(asked & ACCESS) || !at_most_one(asked & HOST_ACCESS)) return CL_INVALID_VALUE;
+    if (parent & CL_MEM_WRITE_ONLY && asked & (CL_MEM_READ_WRITE | CL_MEM_READ_ONLY)) return CL_INVALID_VALUE;
+    if (parent & CL_MEM_READ_ONLY && asked & (CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY)) return CL_INVALID_VALUE;
+    if (parent & CL_MEM_HOST_WRITE_ONLY && asked & CL_MEM_HOST_READ_ONLY) return CL_INVALID_VALUE;
+    if (parent & CL_MEM_HOST_READ_ONLY && asked & CL_MEM_HOST_WRITE_ONLY) return CL_INVALID_VALUE;
+    if (parent & CL_MEM_HOST_NO_ACCESS && asked & (CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_WRITE_ONLY)) return CL_INVALID_VALUE;
+    if (!(asked & ACCESS)) asked |= parent & ACCESS;
+    if (!(asked & HOST_ACCESS)) asked |= parent & HOST_ACCESS;
+    *flags = asked | (parent & HOST_POINTER);
+    return CL_SUCCESS;
+}
+
+bool is_misaligned(const struct memory *memory) {
+    uint64_t bits = device_number(memory->link, CL_DEVICE_MEM_BASE_ADDR_ALIGN);
+    return bits >= 8 && memory->offset % (bits / 8);
+}
+
+cl_mem API(clCreateSubBuffer)(cl_mem buffer, cl_bitfield flags, cl_uint type, const void *region, cl_int *error) {
+    if (!object_is(buffer, MEMORY) || is_image(buffer) || buffer->parent) return fail(error, CL_INVALID_MEM_OBJECT);
+    cl_int wrong = inherit_flags(buffer->flags, &flags);
+    if (wrong) return fail(error, wrong);
+    if (type != CL_BUFFER_CREATE_TYPE_REGION || !region) return fail(error, CL_INVALID_VALUE);
+    const cl_buffer_region *part = region;
+    if (!inside(part->origin, part->size, buffer->size)) return fail(error, CL_INVALID_VALUE);
+    if (!part->size) return fail(error, CL_INVALID_BUFFER_SIZE);
+    struct memory *made = new_memory(buffer->context, flags, CL_MEM_OBJECT_BUFFER, CALLER);
+    if (!made) return fail(error, CL_OUT_OF_HOST_MEMORY);
+    made->size = part->size;
+    made->offset = part->origin;
+    made->parent = buffer;
+    object_hold(buffer);
+    if (is_misaligned(made)) return give_up(made, error, CL_MISALIGNED_SUB_BUFFER_OFFSET);
+    if ((wrong = place_memory(made))) return give_up(made, error, wrong);
+    if (buffer->host) made->host = (char *)buffer->host + part->origin;
+    return succeed(error, made);
+}
+
+cl_int API(clRetainMemObject)(cl_mem memory) { return object_retain(memory, MEMORY, CL_INVALID_MEM_OBJECT); }
+cl_int API(clReleaseMemObject)(cl_mem memory) { return object_release(memory, MEMORY, CL_INVALID_MEM_OBJECT); }
+
+void memory_end(struct object *object) {
+    struct memory *memory = (struct memory *)object;
+    struct link *link = memory->link;
+    uint64_t number = memory->number;
+    call_notices(memory->destructors, memory);
+    if (number) enqueue_silently(link, ADRENO_COMMAND_FREE, &number, sizeof number);
+    while (memory->maps) {
+        struct map *next = memory->maps->next;
+        state_lock(link);
+        staging_give(link, memory->maps->staging.at, memory->maps->staging.bytes);
+        state_unlock(link);
+        free(memory->maps);
+        memory->maps = next;
+    }
+    free(memory->list);
+    if (memory->parent) object_drop(memory->parent);
+    object_drop(memory->context);
+}
+
+cl_int API(clGetMemObjectInfo)(cl_mem memory, ANSWER) {
+    if (!object_is(memory, MEMORY)) return CL_INVALID_MEM_OBJECT;
+    switch (name) {
+    case CL_MEM_TYPE: GIVE(cl_uint, memory->type);
+    case CL_MEM_FLAGS: GIVE(cl_bitfield, memory->flags);
+    case CL_MEM_SIZE: GIVE(size_t, memory->size);
+    case CL_MEM_HOST_PTR: GIVE(void *, memory->host);
+    case CL_MEM_MAP_COUNT: GIVE(cl_uint, memory->map_count);
+    case CL_MEM_REFERENCE_COUNT: GIVE(cl_uint, users(memory));
+    case CL_MEM_CONTEXT: GIVE(cl_context, memory->context);
+    case CL_MEM_ASSOCIATED_MEMOBJECT: GIVE(cl_mem, memory->parent);
+    case CL_MEM_OFFSET: GIVE(size_t, memory->offset);
+    case CL_MEM_USES_SVM_POINTER: GIVE(cl_bool, CL_FALSE);
+    case CL_MEM_PROPERTIES: return give(size, value, size_ret, memory->list, memory->list_count * sizeof *memory->list);
+    default: return CL_INVALID_VALUE;
+    }
+}
+
+cl_int API(clSetMemObjectDestructorCallback)(cl_mem memory, memory_destructor notice, void *data) {
+    if (!object_is(memory, MEMORY)) return CL_INVALID_MEM_OBJECT;
+    if (!notice) return CL_INVALID_VALUE;
+    state_lock(memory->link);
+    bool added = add_notice(&memory->destructors, (void (*)(void *, void *))(void *)notice, data);
+    state_unlock(memory->link);
+    return added ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;
+}
+
+cl_int check_memory(const struct queue *queue, const struct memory *memory, bool image, cl_bitfield forbidden) {
+    if (!object_is(memory, MEMORY) || is_image(memory) != image) return CL_INVALID_MEM_OBJECT;
+    if (memory->context != queue->context) return CL_INVALID_CONTEXT;
+    return memory->flags & forbidden ? CL_INVALID_OPERATION : CL_SUCCESS;
+}

@@ -1,0 +1,61 @@
+/* Samplers. */
+#include "common.h"
+
+static cl_sampler make_sampler(cl_context context, cl_bool normalized, cl_uint addressing, cl_uint filter,
+                               const cl_properties *list, cl_int *error, void *made_at) {
+    if (!object_is(context, CONTEXT)) return fail(error, CL_INVALID_CONTEXT);
+    bool known = normalized <= CL_TRUE && addressing >= CL_ADDRESS_NONE && addressing <= CL_ADDRESS_MIRRORED_REPEAT &&
+                 (filter == CL_FILTER_NEAREST || filter == CL_FILTER_LINEAR);
+    if (!known) return fail(error, CL_INVALID_VALUE);
+    if (!device_number(context->link, CL_DEVICE_IMAGE_SUPPORT)) return fail(error, CL_INVALID_OPERATION);
+    count_call();
+    struct sampler *made = object_new(SAMPLER, sizeof *made, 1, made_at);
+    if (!made) return fail(error, CL_OUT_OF_HOST_MEMORY);
+    made->context = context;
+    object_hold(context);
+    made->normalized = normalized;
+    made->addressing = addressing;
+    made->filter = filter;
+    long count = copy_list(list, &made->list);
+    made->list_count = count > 0 ? (size_t)count : 0;
+    return succeed(error, made);
+}
+
+cl_sampler API(clCreateSampler)(cl_context context, cl_bool normalized, cl_uint addressing, cl_uint filter, cl_int *error) {
+    return make_sampler(context, normalized, addressing, filter, NULL, error, CALLER);
+}
+
+cl_sampler API(clCreateSamplerWithProperties)(cl_context context, const cl_properties *properties, cl_int *error) {
+    cl_uint found[3] = {CL_TRUE, CL_ADDRESS_CLAMP, CL_FILTER_NEAREST};
+    bool seen[3] = {false};
+    for (const cl_properties *at = properties; at && *at; at += 2) {
+        if (at[0] < CL_SAMPLER_NORMALIZED_COORDS || at[0] > CL_SAMPLER_FILTER_MODE) return fail(error, CL_INVALID_VALUE);
+        size_t place = at[0] - CL_SAMPLER_NORMALIZED_COORDS;
+        if (seen[place] || at[1] > UINT32_MAX) return fail(error, CL_INVALID_VALUE);
+        seen[place] = true;
+        found[place] = (cl_uint)at[1];
+    }
+    return make_sampler(context, found[0], found[1], found[2], properties, error, CALLER);
+}
+
+cl_int API(clRetainSampler)(cl_sampler sampler) { return object_retain(sampler, SAMPLER, CL_INVALID_SAMPLER); }
+cl_int API(clReleaseSampler)(cl_sampler sampler) { return object_release(sampler, SAMPLER, CL_INVALID_SAMPLER); }
+
+void sampler_end(struct object *object) {
+    struct sampler *sampler = (struct sampler *)object;
+    free(sampler->list);
+    object_drop(sampler->context);
+}
+
+cl_int API(clGetSamplerInfo)(cl_sampler sampler, ANSWER) {
+    if (!object_is(sampler, SAMPLER)) return CL_INVALID_SAMPLER;
+    switch (name) {
+    case CL_SAMPLER_REFERENCE_COUNT: GIVE(cl_uint, users(sampler));
+    case CL_SAMPLER_CONTEXT: GIVE(cl_context, sampler->context);
+    case CL_SAMPLER_NORMALIZED_COORDS: GIVE(cl_bool, sampler->normalized);
+    case CL_SAMPLER_ADDRESSING_MODE: GIVE(cl_uint, sampler->addressing);
+    case CL_SAMPLER_FILTER_MODE: GIVE(cl_uint, sampler->filter);
+    case CL_SAMPLER_PROPERTIES: return give(size, value, size_ret, sampler->list, sampler->list_count * sizeof *sampler->list);
+    default: return CL_INVALID_VALUE;
+    }
+}

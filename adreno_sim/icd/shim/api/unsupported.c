@@ -1,0 +1,124 @@
+/* What the device does not have: shared virtual memory, pipes, native kernels, memory shared with OpenGL. */
+#include "common.h"
+
+/* A query of the device says that it has none, so that the function returns CL_INVALID_OPERATION once its objects are right. */
+static cl_int refuse(const struct queue *queue) { return object_is(queue, QUEUE) ? CL_INVALID_OPERATION : CL_INVALID_COMMAND_QUEUE; }
+
+void *API(clSVMAlloc)(cl_context context, cl_bitfield flags, size_t bytes, cl_uint alignment) {
+    (void)context, (void)flags, (void)bytes, (void)alignment;
+    return NULL;
+}
+
+void API(clSVMFree)(cl_context context, void *pointer) { (void)context, (void)pointer; }
+
+cl_int API(clEnqueueSVMFree)(cl_command_queue queue, cl_uint count, void **pointers, svm_free_notice notice, void *data, WAITS) {
+    (void)count, (void)pointers, (void)notice, (void)data, (void)wait_count, (void)waits, (void)event;
+    return refuse(queue);
+}
+
+cl_int API(clEnqueueSVMMemcpy)(cl_command_queue queue, cl_bool blocking, void *target, const void *source, size_t bytes, WAITS) {
+    (void)blocking, (void)target, (void)source, (void)bytes, (void)wait_count, (void)waits, (void)event;
+    return refuse(queue);
+}
+
+cl_int API(clEnqueueSVMMemFill)(cl_command_queue queue, void *target, const void *pattern, size_t pattern_bytes, size_t bytes,
+                                WAITS) {
+    (void)target, (void)pattern, (void)pattern_bytes, (void)bytes, (void)wait_count, (void)waits, (void)event;
+    return refuse(queue);
+}
+
+cl_int API(clEnqueueSVMMap)(cl_command_queue queue, cl_bool blocking, cl_bitfield flags, void *pointer, size_t bytes, WAITS) {
+    (void)blocking, (void)flags, (void)pointer, (void)bytes, (void)wait_count, (void)waits, (void)event;
+    return refuse(queue);
+}
+
+cl_int API(clEnqueueSVMUnmap)(cl_command_queue queue, void *pointer, WAITS) {
+    (void)pointer, (void)wait_count, (void)waits, (void)event;
+    return refuse(queue);
+}
+
+cl_int API(clEnqueueSVMMigrateMem)(cl_command_queue queue, cl_uint count, const void **pointers, const size_t *sizes,
+                                   cl_bitfield flags, WAITS) {
+    (void)count, (void)pointers, (void)sizes, (void)flags, (void)wait_count, (void)waits, (void)event;
+    return refuse(queue);
+}
+
+cl_int API(clSetKernelArgSVMPointer)(cl_kernel kernel, cl_uint place, const void *value) {
+    (void)place, (void)value;
+    return object_is(kernel, KERNEL) ? CL_INVALID_OPERATION : CL_INVALID_KERNEL;
+}
+
+cl_int API(clSetKernelExecInfo)(cl_kernel kernel, cl_uint name, size_t size, const void *value) {
+    (void)size, (void)value;
+    if (!object_is(kernel, KERNEL)) return CL_INVALID_KERNEL;
+    bool known = name == CL_KERNEL_EXEC_INFO_SVM_PTRS || name == CL_KERNEL_EXEC_INFO_SVM_FINE_GRAIN_SYSTEM;
+    return known ? CL_INVALID_OPERATION : CL_INVALID_VALUE;
+}
+
+cl_mem API(clCreatePipe)(cl_context context, cl_bitfield flags, cl_uint packet, cl_uint packets, const cl_words *properties,
+                         cl_int *error) {
+    (void)flags, (void)packet, (void)packets, (void)properties;
+    return fail(error, object_is(context, CONTEXT) ? CL_INVALID_OPERATION : CL_INVALID_CONTEXT);
+}
+
+cl_int API(clGetPipeInfo)(cl_mem pipe, ANSWER) {
+    (void)pipe, (void)name, (void)size, (void)value, (void)size_ret;
+    return CL_INVALID_MEM_OBJECT;
+}
+
+cl_int API(clEnqueueNativeKernel)(cl_command_queue queue, native_kernel function, void *args, size_t bytes, cl_uint count,
+                                  const cl_mem *memories, const void **places, WAITS) {
+    (void)function, (void)args, (void)bytes, (void)count, (void)memories, (void)places, (void)wait_count, (void)waits, (void)event;
+    return refuse(queue);
+}
+
+static void *refuse_gl(const struct context *context, cl_int *error) {
+    return fail(error, object_is(context, CONTEXT) ? CL_INVALID_OPERATION : CL_INVALID_CONTEXT);
+}
+
+cl_mem API(clCreateFromGLBuffer)(cl_context context, cl_bitfield flags, cl_uint object, cl_int *error) {
+    (void)flags, (void)object;
+    return refuse_gl(context, error);
+}
+
+cl_mem API(clCreateFromGLTexture)(cl_context context, cl_bitfield flags, cl_uint target, cl_int level, cl_uint object,
+                                  cl_int *error) {
+    (void)flags, (void)target, (void)level, (void)object;
+    return refuse_gl(context, error);
+}
+
+cl_mem API(clCreateFromGLTexture2D)(cl_context context, cl_bitfield flags, cl_uint target, cl_int level, cl_uint object,
+                                    cl_int *error) {
+    return API(clCreateFromGLTexture)(context, flags, target, level, object, error);
+}
+
+cl_mem API(clCreateFromGLTexture3D)(cl_context context, cl_bitfield flags, cl_uint target, cl_int level, cl_uint object,
+                                    cl_int *error) {
+    return API(clCreateFromGLTexture)(context, flags, target, level, object, error);
+}
+
+cl_mem API(clCreateFromGLRenderbuffer)(cl_context context, cl_bitfield flags, cl_uint object, cl_int *error) {
+    return API(clCreateFromGLBuffer)(context, flags, object, error);
+}
+
+#define CL_INVALID_GL_OBJECT (-60)
+
+cl_int API(clGetGLObjectInfo)(cl_mem memory, cl_uint *type, cl_uint *object) {
+    (void)type, (void)object;
+    return object_is(memory, MEMORY) ? CL_INVALID_GL_OBJECT : CL_INVALID_MEM_OBJECT;
+}
+
+cl_int API(clGetGLTextureInfo)(cl_mem memory, ANSWER) {
+    (void)name, (void)size, (void)value, (void)size_ret;
+    return object_is(memory, MEMORY) ? CL_INVALID_GL_OBJECT : CL_INVALID_MEM_OBJECT;
+}
+
+cl_int API(clEnqueueAcquireGLObjects)(cl_command_queue queue, cl_uint count, const cl_mem *memories, WAITS) {
+    (void)count, (void)memories, (void)wait_count, (void)waits, (void)event;
+    return refuse(queue);
+}
+
+cl_int API(clEnqueueReleaseGLObjects)(cl_command_queue queue, cl_uint count, const cl_mem *memories, WAITS) {
+    (void)count, (void)memories, (void)wait_count, (void)waits, (void)event;
+    return refuse(queue);
+}

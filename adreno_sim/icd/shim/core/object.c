@@ -1,0 +1,155 @@
+/* Objects of OpenCL: made, counted, ended, and kept for a while so that a stale handle is told from a valid one. */
+#include "object.h"
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+#ifdef SANITIZED
+#include <sanitizer/asan_interface.h>
+#define FORBID(object, size) ASAN_POISON_MEMORY_REGION((char *)(object) + sizeof(struct object), (size) - sizeof(struct object))
+#define ALLOW(object, size) ASAN_UNPOISON_MEMORY_REGION((char *)(object) + sizeof(struct object), (size) - sizeof(struct object))
+#else
+#define FORBID(object, size) (void)0
+#define ALLOW(object, size) (void)0
+#endif
+
+#define KEPT 1024 /* dead objects of a kind that stay as they are; memory goes back to no other use, so a handle stays readable */
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct object living = {.next = &living, .previous = &living};
+static struct {
+    struct object *first, *last;
+    size_t count;
+} dead[KINDS];
+static size_t sizes[KINDS];
+static _Atomic uint64_t serials, misuses;
+static uint64_t inherited; /* serial of the last object that a parent process made */
+static _Atomic uint32_t calls;
+
+static void (*const enders[KINDS])(struct object *) = {
+    [CONTEXT] = context_end, [QUEUE] = queue_end,     [EVENT] = event_end,   [MEMORY] = memory_end,
+    [SAMPLER] = sampler_end, [PROGRAM] = program_end, [KERNEL] = kernel_end,
+};
+
+const char *object_kind_name(enum kind kind) {
+    static const char *const names[KINDS] = {
+        "",      "cl_platform_id", "cl_device_id", "cl_context", "cl_command_queue",
+        "cl_event", "cl_mem",      "cl_sampler",   "cl_program", "cl_kernel",
+    };
+    return names[kind];
+}
+
+uint32_t count_call(void) { return atomic_fetch_add_explicit(&calls, 1, memory_order_relaxed) + 1; }
+
+static struct object *take_dead(enum kind kind) {
+    struct object *found = dead[kind].first;
+    if (dead[kind].count <= KEPT) return NULL;
+    dead[kind].first = found->next;
+    dead[kind].count--;
+    return found;
+}
+
+void *object_new(enum kind kind, size_t size, uint32_t users, void *made_at) {
+    pthread_mutex_lock(&lock);
+    sizes[kind] = size;
+    struct object *made = take_dead(kind);
+    pthread_mutex_unlock(&lock);
+    if (made) {
+        ALLOW(made, size);
+        memset(made + 1, 0, size - sizeof *made);
+    } else if (!(made = calloc(1, size))) {
+        return NULL;
+    }
+    made->dispatch = &dispatch_table;
+    made->call = atomic_load_explicit(&calls, memory_order_relaxed);
+    made->made_at = made_at;
+    atomic_store_explicit(&made->serial, atomic_fetch_add_explicit(&serials, 1, memory_order_relaxed) + 1, memory_order_relaxed);
+    atomic_store_explicit(&made->users, users, memory_order_relaxed);
+    atomic_store_explicit(&made->holds, 1, memory_order_relaxed);
+    atomic_store_explicit(&made->magic, MAGIC + kind, memory_order_release);
+    pthread_mutex_lock(&lock);
+    made->next = &living;
+    made->previous = living.previous;
+    made->previous->next = living.previous = made;
+    pthread_mutex_unlock(&lock);
+    return made;
+}
+
+bool object_is(const void *handle, enum kind kind) {
+    const struct object *object = handle;
+    if (!object || (uintptr_t)object % sizeof(void *)) return false;
+    uint32_t magic = atomic_load_explicit(&object->magic, memory_order_acquire);
+    if (magic == MAGIC + kind) return true;
+    if (magic == MAGIC - kind) atomic_fetch_add(&misuses, 1);
+    return false;
+}
+
+uint64_t object_serial(const void *object) {
+    return atomic_load_explicit(&((const struct object *)object)->serial, memory_order_relaxed);
+}
+
+void object_hold(void *object) { atomic_fetch_add_explicit(&((struct object *)object)->holds, 1, memory_order_relaxed); }
+
+void object_drop(void *handle) {
+    struct object *object = handle;
+    if (atomic_fetch_sub_explicit(&object->holds, 1, memory_order_acq_rel) != 1) return;
+    enum kind kind = atomic_load_explicit(&object->magic, memory_order_relaxed) - MAGIC;
+    enders[kind](object);
+    pthread_mutex_lock(&lock);
+    object->previous->next = object->next;
+    object->next->previous = object->previous;
+    atomic_store_explicit(&object->magic, MAGIC - kind, memory_order_release);
+    object->next = NULL;
+    if (dead[kind].count++)
+        dead[kind].last->next = object;
+    else
+        dead[kind].first = object;
+    dead[kind].last = object;
+    FORBID(object, sizes[kind]);
+    pthread_mutex_unlock(&lock);
+}
+
+cl_int object_retain(void *handle, enum kind kind, cl_int error) {
+    if (!object_is(handle, kind)) return error;
+    struct object *object = handle;
+    if (atomic_fetch_add_explicit(&object->users, 1, memory_order_relaxed) == 0) object_hold(object);
+    return CL_SUCCESS;
+}
+
+cl_int object_release(void *handle, enum kind kind, cl_int error) {
+    if (!object_is(handle, kind)) return error;
+    struct object *object = handle;
+    uint32_t users = atomic_load(&object->users);
+    do {
+        if (!users) {
+            atomic_fetch_add(&misuses, 1);
+            return error;
+        }
+    } while (!atomic_compare_exchange_weak(&object->users, &users, users - 1));
+    if (users == 1) object_drop(object);
+    return CL_SUCCESS;
+}
+
+void objects_for_leaks(void (*tell)(const struct object *, enum kind, void *), void *data) {
+    pthread_mutex_lock(&lock);
+    for (struct object *object = living.next; object != &living; object = object->next)
+        if (atomic_load(&object->users) && object_serial(object) > inherited)
+            tell(object, atomic_load(&object->magic) - MAGIC, data);
+    pthread_mutex_unlock(&lock);
+}
+
+uint64_t objects_misused(void) { return atomic_load(&misuses); }
+
+void objects_lock(void) { pthread_mutex_lock(&lock); }
+void objects_unlock(void) { pthread_mutex_unlock(&lock); }
+void objects_after_fork(void) {
+    pthread_mutex_init(&lock, NULL);
+    inherited = atomic_load(&serials); /* the parent has to release these */
+}

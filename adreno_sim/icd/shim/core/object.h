@@ -1,0 +1,53 @@
+/* What every object of OpenCL begins with: the table through which a loader calls, and its references. */
+#pragma once
+
+#include "../functions.h"
+#include <stdatomic.h>
+#include <stdbool.h>
+
+enum kind { NO_KIND, PLATFORM, DEVICE, CONTEXT, QUEUE, EVENT, MEMORY, SAMPLER, PROGRAM, KERNEL, KINDS };
+
+/* `users` are the references that the host's program counts. `holds` are the shim's own, one of which stands for all users;
+   the object dies with the last. A handle is valid until then, as a context is that only its queues still hold. */
+struct object {
+    const struct dispatch *dispatch;
+    _Atomic uint32_t magic; /* MAGIC + kind while it lives */
+    _Atomic uint32_t users, holds;
+    uint32_t call;       /* number of the host's call that made it */
+    _Atomic uint64_t serial; /* never used twice */
+    void *made_at;       /* the address that call returned to */
+    struct object *next, *previous;
+};
+
+#define MAGIC 0xAD7E0000u
+
+struct link;
+
+/* Returns an object of `size` bytes, zero but for its head, with one hold and `users` references (0 or 1). NULL: no memory. */
+void *object_new(enum kind kind, size_t size, uint32_t users, void *made_at);
+/* Whether `handle` is an object of this kind that lives. A dead one counts as a use after release. */
+bool object_is(const void *handle, enum kind kind);
+void object_hold(void *object);
+/* Gives back a hold. The last ends the object, for which locks are taken: call it without one. */
+void object_drop(void *object);
+cl_int object_retain(void *object, enum kind kind, cl_int error);
+cl_int object_release(void *object, enum kind kind, cl_int error);
+uint64_t object_serial(const void *object);
+
+/* Calls `tell` for every object that the host's program made and never released, oldest first. */
+void objects_for_leaks(void (*tell)(const struct object *, enum kind, void *), void *data);
+/* Uses after release so far. */
+uint64_t objects_misused(void);
+const char *object_kind_name(enum kind kind);
+/* Around fork: no thread is inside in the child. */
+void objects_lock(void);
+void objects_unlock(void);
+void objects_after_fork(void);
+
+/* What ends with an object of each kind, by the file that knows it. */
+void context_end(struct object *), queue_end(struct object *), event_end(struct object *), memory_end(struct object *),
+    sampler_end(struct object *), program_end(struct object *), kernel_end(struct object *);
+
+/* The number of this call of the host that makes, enqueues or builds something, from 1. */
+uint32_t count_call(void);
+#define CALLER __builtin_return_address(0)
