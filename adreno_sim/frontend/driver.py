@@ -246,7 +246,7 @@ def compiler() -> list[str]:
     """The program to run: ADRENO_SIM_CLANG where set, else the clang inside the ziglang package."""
     chosen = os.environ.get("ADRENO_SIM_CLANG")
     if not chosen:
-        return [_zig(), "clang"]
+        return [find_zig(), "clang"]
     _check_version(chosen)
     return [chosen]
 
@@ -259,7 +259,8 @@ def identify_compiler() -> str:
 
 
 @functools.lru_cache(maxsize=1)
-def _zig() -> str:
+def find_zig() -> str:
+    """Returns the path of the program in the package ziglang, which is a compiler and a linker."""
     spec = importlib.util.find_spec("ziglang")
     for folder in (spec.submodule_search_locations or ()) if spec else ():
         path = os.path.join(folder, "zig")

@@ -2,20 +2,82 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
+from collections.abc import Iterator
+from pathlib import Path
 
 from . import settings
+from .build import LOADER, LOADER_LINK, build_libraries
+
+_FOLDERS = ("/usr/lib/x86_64-linux-gnu", "/lib/x86_64-linux-gnu", "/usr/lib64", "/lib64", "/usr/lib", "/lib", "/usr/local/lib")
 
 
 def environment(
     *, device: str | None = None, checks: str | None = None, reports: str | None = None, strict: bool = False
 ) -> dict[str, str]:
-    """Variables to add for a subprocess."""
-    found = {"ADRENO_SIM_PYTHON": sys.executable}
+    """Variables to add for a subprocess, so that the simulated device is the only one that its OpenCL loader sees.
+
+    device, checks: as of `open_device`. reports: a folder into which each process's server writes its report. strict: a launch
+    with an error fails. Compiles the driver at the first call; AdrenoSimError where that cannot be done.
+    """
+    libraries = build_libraries()
+    found = {"ADRENO_SIM_PYTHON": sys.executable, "OCL_ICD_VENDORS": str(libraries.vendors)}
+    if os.environ.get("OCL_ICD_FILENAMES"):  # Khronos's loader takes these as well
+        found["OCL_ICD_FILENAMES"] = str(libraries.driver)
+    if folder := _folder_of_loader(libraries.loader):
+        others = os.environ.get("LD_LIBRARY_PATH")
+        found["LD_LIBRARY_PATH"] = f"{folder}:{others}" if others else str(folder)
     named = {
         settings.DEVICE: device,
         settings.CHECKS: checks,
-        settings.REPORTS: reports,
+        settings.REPORTS: os.path.abspath(reports) if reports else reports,
         settings.STRICT: "1" if strict else None,
     }
     return found | {name: value for name, value in named.items() if value is not None}
+
+
+def _folder_of_loader(ours: Path) -> Path | None:
+    """The folder in which a program finds a loader that it does not find without: none, ours, or one that has the name without a
+    number for the machine's, which Debian has in its -dev package only and TVM looks for."""
+    loader = find_library(LOADER)
+    if loader is None:
+        return ours
+    if find_library(LOADER_LINK):
+        return None
+    folder = ours / "named"
+    link = folder / LOADER_LINK
+    folder.mkdir(exist_ok=True)
+    if not (link.is_symlink() and link.readlink() == loader):
+        temporary = folder / f".{os.getpid()}"
+        temporary.symlink_to(loader)
+        temporary.replace(link)
+    return folder
+
+
+def find_library(name: str) -> Path | None:
+    """Where the dynamic linker finds a library by its file name."""
+    for folder in _library_folders():
+        if os.path.isfile(folder / name):
+            return folder / name
+    return _known_to_linker().get(name)
+
+
+def _library_folders() -> Iterator[Path]:
+    for folder in os.environ.get("LD_LIBRARY_PATH", "").split(":"):
+        if folder:
+            yield Path(folder)
+    yield from map(Path, _FOLDERS)
+
+
+def _known_to_linker() -> dict[str, Path]:
+    """What ldconfig lists for x86-64, by file name."""
+    for program in ("/sbin/ldconfig", "/usr/sbin/ldconfig"):
+        try:
+            shown = subprocess.run([program, "-p"], capture_output=True, text=True, timeout=10, check=False).stdout
+        except (OSError, subprocess.TimeoutExpired):
+            continue
+        entries = [line.split() for line in shown.splitlines() if "x86-64" in line and "=>" in line]
+        return {words[0]: Path(words[-1]) for words in reversed(entries)}
+    return {}

@@ -1,13 +1,11 @@
-/* The dispatch table, functions by name, and what the libraries export: the interface for loaders, or all of OpenCL. */
+/* The dispatch table, and functions by name. */
 #include "functions.h"
 #include <string.h>
 
 #define ENTRY(version, type, name, parameters, arguments) .name = API(name),
 const struct dispatch dispatch_table = {FUNCTIONS(ENTRY, NO_SLOT)};
 
-#define EXPORTED __attribute__((visibility("default")))
-
-EXPORTED cl_int clIcdGetPlatformIDsKHR(cl_uint count, cl_platform_id *platforms, cl_uint *found) {
+__attribute__((visibility("default"))) cl_int clIcdGetPlatformIDsKHR(cl_uint count, cl_platform_id *platforms, cl_uint *found) {
     return API(clGetPlatformIDs)(count, platforms, found);
 }
 
@@ -30,12 +28,3 @@ void *API(clGetExtensionFunctionAddressForPlatform)(cl_platform_id platform, con
     (void)platform;
     return API(clGetExtensionFunctionAddress)(name);
 }
-
-#ifdef ADRENO_WHOLE_API
-#define EXPORT(version, type, name, parameters, arguments) \
-    EXPORTED type name parameters { return API(name) arguments; }
-FUNCTIONS(EXPORT, NO_SLOT)
-#else
-EXPORTED void *clGetExtensionFunctionAddress(const char *name) { return API(clGetExtensionFunctionAddress)(name); }
-EXPORTED cl_int clGetPlatformInfo(cl_platform_id platform, ANSWER) { return API(clGetPlatformInfo)(platform, ANSWERED); }
-#endif

@@ -1,0 +1,137 @@
+"""Compiles the driver's shim (`shim/`): the driver that loaders load, and a libOpenCL for machines without a loader.
+
+Both are made of the same sources by the package ziglang, for the oldest glibc that its users have, and kept on disk.
+"""
+
+from __future__ import annotations
+
+import atexit
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from ..base import disk_cache
+from ..base.errors import AdrenoSimError
+from ..frontend.driver import find_zig
+from .protocol import write_header
+
+SHIM = Path(__file__).parent / "shim"
+FLAGS = ("-target", "x86_64-linux-gnu.2.17", "-std=gnu11", "-O2", "-g0", "-fPIC", "-shared", "-pthread", "-fvisibility=hidden",
+         "-fno-sanitize=all", "-Wl,-z,nodelete")  # fmt: skip
+"""-z nodelete: a thread of the shim may run when its library is closed."""
+DRIVER, LOADER, LOADER_LINK, ICD = "libadreno_sim_icd.so", "libOpenCL.so.1", "libOpenCL.so", "vendors/adreno-sim.icd"
+_EXPORTS = {DRIVER: "driver_exports.c", LOADER: "loader_exports.c"}
+_FUNCTION = re.compile(r"\bF\((\d)(\d),.*?\b(cl[A-Z]\w+), \(")
+_TIME_LIMIT = 300
+
+
+class Libraries(NamedTuple):
+    """driver: for loaders. vendors: the folder whose .icd file names it. loader: the folder of libOpenCL.so.1 and libOpenCL.so."""
+
+    driver: Path
+    vendors: Path
+    loader: Path
+
+
+def build_libraries() -> Libraries:
+    """Returns the libraries, compiled at the first call of this version. AdrenoSimError with the compiler's first line."""
+    parent = disk_cache.folder("driver") if disk_cache.is_enabled() else _private_folder()
+    folder = parent / _digest()
+    if not _is_whole(folder):
+        _build(parent, folder)
+    found = Libraries(folder / DRIVER, (folder / ICD).parent, folder)
+    for name in (DRIVER, LOADER, LOADER_LINK, ICD):
+        os.utime(folder / name)  # by this the cache knows what is in use
+    return found
+
+
+def library_sources() -> list[Path]:
+    """The C files that both libraries have in common."""
+    files = [path for path in SHIM.glob("*.c") if path.name not in _EXPORTS.values() and not path.name.startswith("server_")]
+    return sorted([*files, *SHIM.glob("*/*.c")])
+
+
+def version_script() -> str:
+    """Returns the linker's script for the loader: each function under the version of OpenCL that added it, as other loaders have
+    it."""
+    names: dict[str, list[str]] = {}
+    for major, minor, name in _FUNCTION.findall((SHIM / "functions.h").read_text(encoding="utf-8")):
+        names.setdefault(f"OPENCL_{major}.{minor}", []).append(name)
+    names.setdefault("OPENCL_1.0", []).append("clIcdGetPlatformIDsKHR")
+    lines, before = [], ""
+    for version in sorted(names):
+        hidden = "" if before else " local: *;"
+        lines.append(f"{version} {{ global: {'; '.join(names[version])};{hidden} }}{before};")
+        before = f" {version}"
+    return "\n".join([*lines, ""])
+
+
+def _digest() -> str:
+    zig = find_zig()
+    status = os.stat(zig)
+    parts = [zig, str(status.st_size), str(status.st_mtime_ns), *FLAGS, write_header(), Path(__file__).read_text(encoding="utf-8")]
+    for path in sorted([*SHIM.rglob("*.c"), *SHIM.rglob("*.h")]):
+        parts += [path.relative_to(SHIM).as_posix(), path.read_text(encoding="utf-8")]
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
+
+
+def _is_whole(folder: Path) -> bool:
+    return all((folder / name).is_file() for name in (DRIVER, LOADER, LOADER_LINK, ICD))
+
+
+def _private_folder() -> Path:
+    """A folder of this process, where nothing may be kept."""
+    global _private
+    if _private is None:
+        _private = Path(tempfile.mkdtemp(prefix="adreno-sim-driver-"))
+        atexit.register(shutil.rmtree, _private, ignore_errors=True)
+    return _private
+
+
+_private: Path | None = None
+
+
+def _build(parent: Path, folder: Path) -> None:
+    """Make the folder beside its place, and move it there when it is whole."""
+    try:
+        parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=parent, prefix=".tmp-") as name:
+            made = Path(name) / "made"
+            (made / ICD).parent.mkdir(parents=True)
+            (made / "protocol.h").write_text(write_header(), encoding="utf-8")
+            (made / "versions.map").write_text(version_script(), encoding="utf-8")
+            for library, exports in _EXPORTS.items():
+                words = [] if library == DRIVER else [f"-Wl,--version-script={made / 'versions.map'}"]
+                sources = [*map(str, library_sources()), str(SHIM / exports)]
+                compile_shim([*FLAGS, f"-Wl,-soname,{library}", *words, f"-I{made}", *sources, "-ldl"], made / library, Path(name))
+            os.link(made / LOADER, made / LOADER_LINK)
+            (made / ICD).write_text(f"{folder / DRIVER}\n", encoding="utf-8")
+            try:
+                os.rename(made, folder)
+            except OSError:
+                if not _is_whole(folder):  # parts of it were cleared away
+                    shutil.rmtree(folder, ignore_errors=True)
+                    os.rename(made, folder)
+    except OSError as error:
+        raise AdrenoSimError(
+            f"{parent}: the OpenCL driver cannot be kept there ({error.strerror}); name another folder in {disk_cache.FOLDER}"
+        ) from None
+
+
+def compile_shim(words: Sequence[str], library: Path, scratch: Path) -> None:
+    """Run `zig cc`, which keeps what it makes of libc in `scratch`. AdrenoSimError with its first line."""
+    environment = {**os.environ, "ZIG_GLOBAL_CACHE_DIR": str(scratch / "zig"), "ZIG_LOCAL_CACHE_DIR": str(scratch / "local")}
+    command = [find_zig(), "cc", *words, "-o", str(library)]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=_TIME_LIMIT, check=False)
+    except subprocess.TimeoutExpired:
+        raise AdrenoSimError(f"the OpenCL driver did not compile within {_TIME_LIMIT} s") from None
+    if done.returncode:
+        lines = [line for line in done.stderr.splitlines() if "error" in line] or done.stderr.splitlines() or ["no message"]
+        raise AdrenoSimError(f"the OpenCL driver does not compile: {lines[0]}")
