@@ -32,7 +32,7 @@ _TIME_LIMIT = 300
 
 
 class Libraries(NamedTuple):
-    """driver: for loaders. vendors: the folder whose .icd file names it. loader: the folder of libOpenCL.so.1 and libOpenCL.so."""
+    """driver: for loaders. vendors: the folder whose .icd file names it. loader: the folder of libOpenCL.so.1, libOpenCL.so."""
 
     driver: Path
     vendors: Path
@@ -75,9 +75,9 @@ def version_script() -> str:
 def _digest() -> str:
     zig = find_zig()
     status = os.stat(zig)
-    parts = [zig, str(status.st_size), str(status.st_mtime_ns), *FLAGS, write_header(), Path(__file__).read_text(encoding="utf-8")]
-    for path in sorted([*SHIM.rglob("*.c"), *SHIM.rglob("*.h")]):
-        parts += [path.relative_to(SHIM).as_posix(), path.read_text(encoding="utf-8")]
+    parts = [zig, str(status.st_size), str(status.st_mtime_ns), *FLAGS, write_header()]
+    for path in [Path(__file__), *sorted([*SHIM.rglob("*.c"), *SHIM.rglob("*.h")])]:
+        parts += [path.name, path.read_text(encoding="utf-8")]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
 
 
@@ -109,7 +109,8 @@ def _build(parent: Path, folder: Path) -> None:
             for library, exports in _EXPORTS.items():
                 words = [] if library == DRIVER else [f"-Wl,--version-script={made / 'versions.map'}"]
                 sources = [*map(str, library_sources()), str(SHIM / exports)]
-                compile_shim([*FLAGS, f"-Wl,-soname,{library}", *words, f"-I{made}", *sources, "-ldl"], made / library, Path(name))
+                words += [f"-Wl,-soname,{library}", f"-I{made}", *sources, "-ldl"]
+                compile_shim([*FLAGS, *words], made / library, Path(name))
             os.link(made / LOADER, made / LOADER_LINK)
             (made / ICD).write_text(f"{folder / DRIVER}\n", encoding="utf-8")
             try:

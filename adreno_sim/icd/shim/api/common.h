@@ -33,6 +33,7 @@ struct memory {
     size_t size, offset;
     void *host;            /* CL_MEM_USE_HOST_PTR */
     struct memory *parent; /* held */
+    _Atomic uint32_t children; /* sub-buffers and images over it */
     uint64_t place;        /* in the heap; ADRENO_NO_PLACE: an image */
     cl_image_format format;
     cl_image_desc desc;    /* as it was given */
@@ -134,6 +135,11 @@ struct copy buffer_copy(const struct memory *buffer, enum way way, size_t offset
 cl_int settle_box(const size_t *origin, const size_t *region, size_t *row_pitch, size_t *slice_pitch, size_t size);
 
 /* memory.c */
+
+/* Whether a handle may be used. One that is released may not, whether or not commands still use the memory: that is a matter of
+   time. */
+bool memory_lives(const void *handle);
+void adopt(struct memory *made, struct memory *parent);
 struct memory *new_memory(struct context *context, cl_bitfield flags, cl_uint type, void *made_at);
 /* Asks the server for the memory described by `made`. */
 cl_int place_memory(struct memory *made);

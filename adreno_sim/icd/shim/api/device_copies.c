@@ -181,7 +181,7 @@ cl_int API(clEnqueueMigrateMemObjects)(cl_command_queue queue, cl_uint count, co
     if (!count || !memories) return CL_INVALID_VALUE;
     if (flags & ~(cl_bitfield)(CL_MIGRATE_MEM_OBJECT_HOST | CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED)) return CL_INVALID_VALUE;
     for (cl_uint i = 0; i < count; i++) {
-        if (!object_is(memories[i], MEMORY)) return CL_INVALID_MEM_OBJECT;
+        if (!memory_lives(memories[i])) return CL_INVALID_MEM_OBJECT;
         if (memories[i]->context != queue->context) return CL_INVALID_CONTEXT;
     }
     struct command command = {.queue = queue, .type = CL_COMMAND_MIGRATE_MEM_OBJECTS, .kind = ADRENO_COMMAND_NOTHING};

@@ -115,7 +115,7 @@ static cl_int check_parent(const struct context *context, const cl_image_desc *d
     const struct memory *parent = desc->mem_object;
     cl_uint type = desc->image_type;
     if (!parent) return type == CL_MEM_OBJECT_IMAGE1D_BUFFER ? CL_INVALID_IMAGE_DESCRIPTOR : CL_SUCCESS;
-    if (!object_is(parent, MEMORY) || parent->context != context) return CL_INVALID_IMAGE_DESCRIPTOR;
+    if (!memory_lives(parent) || parent->context != context) return CL_INVALID_IMAGE_DESCRIPTOR;
     if (is_image(parent)) {
         if (type != CL_MEM_OBJECT_IMAGE2D || parent->type != CL_MEM_OBJECT_IMAGE2D) return CL_INVALID_IMAGE_DESCRIPTOR;
         if (parent->desc.image_width != desc->image_width || parent->desc.image_height != desc->image_height)
@@ -154,8 +154,7 @@ static cl_mem make_image(cl_context context, const cl_properties *properties, cl
     long count = copy_list(properties, &made->list);
     made->list_count = count > 0 ? (size_t)count : 0;
     if (desc.mem_object) {
-        made->parent = desc.mem_object;
-        object_hold(made->parent);
+        adopt(made, desc.mem_object);
         if (!(flags & (CL_MEM_READ_WRITE | CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY)))
             made->flags = (made->flags & ~(cl_bitfield)CL_MEM_READ_WRITE) | (made->parent->flags & 7);
     }
@@ -216,7 +215,7 @@ cl_int API(clGetSupportedImageFormats)(cl_context context, cl_bitfield flags, cl
 }
 
 cl_int API(clGetImageInfo)(cl_mem image, ANSWER) {
-    if (!object_is(image, MEMORY) || !is_image(image)) return CL_INVALID_MEM_OBJECT;
+    if (!memory_lives(image) || !is_image(image)) return CL_INVALID_MEM_OBJECT;
     const cl_image_desc *desc = &image->desc;
     cl_uint type = image->type;
     bool has_height = type == CL_MEM_OBJECT_IMAGE2D || type == CL_MEM_OBJECT_IMAGE2D_ARRAY || type == CL_MEM_OBJECT_IMAGE3D;

@@ -10,7 +10,7 @@ static cl_int set_memory(struct slot *slot, const struct param *param, const str
         *slot = (struct slot){.set = true, .kind = ADRENO_ARGUMENT_NULL};
         return CL_SUCCESS;
     }
-    if (!object_is(memory, MEMORY) || memory->context != kernel->program->context) return CL_INVALID_MEM_OBJECT;
+    if (!memory_lives(memory) || memory->context != kernel->program->context) return CL_INVALID_MEM_OBJECT;
     if (is_image(memory) != (param->kind == ADRENO_ARGUMENT_IMAGE)) return CL_INVALID_ARG_VALUE;
     if (param->access == CL_KERNEL_ARG_ACCESS_READ_ONLY && memory->flags & CL_MEM_WRITE_ONLY) return CL_INVALID_ARG_VALUE;
     if (param->access == CL_KERNEL_ARG_ACCESS_WRITE_ONLY && memory->flags & CL_MEM_READ_ONLY) return CL_INVALID_ARG_VALUE;
@@ -104,7 +104,7 @@ static cl_int put_arguments(struct bytes *body, const struct kernel *kernel, str
             put_u64(body, slot->number);
         }
         if (!slot->object) continue;
-        if (!object_is(slot->object, MEMORY) || object_serial(slot->object) != slot->serial) return CL_INVALID_KERNEL_ARGS;
+        if (!memory_lives(slot->object) || object_serial(slot->object) != slot->serial) return CL_INVALID_KERNEL_ARGS;
         held[(*held_count)++] = (struct object *)slot->object;
     }
     return local > device_number(kernel->program->link, CL_DEVICE_LOCAL_MEM_SIZE) ? CL_OUT_OF_RESOURCES : CL_SUCCESS;

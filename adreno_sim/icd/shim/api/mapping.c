@@ -130,7 +130,7 @@ void *API(clEnqueueMapImage)(cl_command_queue queue, cl_mem image, cl_bool block
 cl_int API(clEnqueueUnmapMemObject)(cl_command_queue queue, cl_mem memory, void *mapped, WAITS) {
     cl_int error = check_enqueue(queue, wait_count, waits);
     if (error) return error;
-    if (!object_is(memory, MEMORY)) return CL_INVALID_MEM_OBJECT;
+    if (!memory_lives(memory)) return CL_INVALID_MEM_OBJECT;
     if (memory->context != queue->context) return CL_INVALID_CONTEXT;
     struct map *map = take_map(memory, mapped);
     if (!map) return CL_INVALID_VALUE;

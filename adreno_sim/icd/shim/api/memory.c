@@ -43,6 +43,17 @@ struct memory *new_memory(struct context *context, cl_bitfield flags, cl_uint ty
     return made;
 }
 
+bool memory_lives(const void *handle) {
+    const struct memory *memory = handle;
+    return object_is(memory, MEMORY) && (users(memory) || atomic_load(&memory->children));
+}
+
+void adopt(struct memory *made, struct memory *parent) {
+    made->parent = parent;
+    object_hold(parent);
+    atomic_fetch_add(&parent->children, 1);
+}
+
 cl_int place_memory(struct memory *made) {
     struct link *link = made->link;
     uint32_t number = atomic_fetch_add(&link->memories, 1) + 1;
@@ -142,7 +153,7 @@ bool is_misaligned(const struct memory *memory) {
 }
 
 cl_mem API(clCreateSubBuffer)(cl_mem buffer, cl_bitfield flags, cl_uint type, const void *region, cl_int *error) {
-    if (!object_is(buffer, MEMORY) || is_image(buffer) || buffer->parent) return fail(error, CL_INVALID_MEM_OBJECT);
+    if (!memory_lives(buffer) || is_image(buffer) || buffer->parent) return fail(error, CL_INVALID_MEM_OBJECT);
     cl_int wrong = inherit_flags(buffer->flags, &flags);
     if (wrong) return fail(error, wrong);
     if (type != CL_BUFFER_CREATE_TYPE_REGION || !region) return fail(error, CL_INVALID_VALUE);
@@ -153,8 +164,7 @@ cl_mem API(clCreateSubBuffer)(cl_mem buffer, cl_bitfield flags, cl_uint type, co
     if (!made) return fail(error, CL_OUT_OF_HOST_MEMORY);
     made->size = part->size;
     made->offset = part->origin;
-    made->parent = buffer;
-    object_hold(buffer);
+    adopt(made, buffer);
     if (is_misaligned(made)) return give_up(made, error, CL_MISALIGNED_SUB_BUFFER_OFFSET);
     if ((wrong = place_memory(made))) return give_up(made, error, wrong);
     if (buffer->host) made->host = (char *)buffer->host + part->origin;
@@ -179,12 +189,15 @@ void memory_end(struct object *object) {
         memory->maps = next;
     }
     free(memory->list);
-    if (memory->parent) object_drop(memory->parent);
+    if (memory->parent) {
+        atomic_fetch_sub(&memory->parent->children, 1);
+        object_drop(memory->parent);
+    }
     object_drop(memory->context);
 }
 
 cl_int API(clGetMemObjectInfo)(cl_mem memory, ANSWER) {
-    if (!object_is(memory, MEMORY)) return CL_INVALID_MEM_OBJECT;
+    if (!memory_lives(memory)) return CL_INVALID_MEM_OBJECT;
     switch (name) {
     case CL_MEM_TYPE: GIVE(cl_uint, memory->type);
     case CL_MEM_FLAGS: GIVE(cl_bitfield, memory->flags);
@@ -202,7 +215,7 @@ cl_int API(clGetMemObjectInfo)(cl_mem memory, ANSWER) {
 }
 
 cl_int API(clSetMemObjectDestructorCallback)(cl_mem memory, memory_destructor notice, void *data) {
-    if (!object_is(memory, MEMORY)) return CL_INVALID_MEM_OBJECT;
+    if (!memory_lives(memory)) return CL_INVALID_MEM_OBJECT;
     if (!notice) return CL_INVALID_VALUE;
     state_lock(memory->link);
     bool added = add_notice(&memory->destructors, (void (*)(void *, void *))(void *)notice, data);
@@ -211,7 +224,7 @@ cl_int API(clSetMemObjectDestructorCallback)(cl_mem memory, memory_destructor no
 }
 
 cl_int check_memory(const struct queue *queue, const struct memory *memory, bool image, cl_bitfield forbidden) {
-    if (!object_is(memory, MEMORY) || is_image(memory) != image) return CL_INVALID_MEM_OBJECT;
+    if (!memory_lives(memory) || is_image(memory) != image) return CL_INVALID_MEM_OBJECT;
     if (memory->context != queue->context) return CL_INVALID_CONTEXT;
     return memory->flags & forbidden ? CL_INVALID_OPERATION : CL_SUCCESS;
 }

@@ -105,12 +105,12 @@ cl_mem API(clCreateFromGLRenderbuffer)(cl_context context, cl_bitfield flags, cl
 
 cl_int API(clGetGLObjectInfo)(cl_mem memory, cl_uint *type, cl_uint *object) {
     (void)type, (void)object;
-    return object_is(memory, MEMORY) ? CL_INVALID_GL_OBJECT : CL_INVALID_MEM_OBJECT;
+    return memory_lives(memory) ? CL_INVALID_GL_OBJECT : CL_INVALID_MEM_OBJECT;
 }
 
 cl_int API(clGetGLTextureInfo)(cl_mem memory, ANSWER) {
     (void)name, (void)size, (void)value, (void)size_ret;
-    return object_is(memory, MEMORY) ? CL_INVALID_GL_OBJECT : CL_INVALID_MEM_OBJECT;
+    return memory_lives(memory) ? CL_INVALID_GL_OBJECT : CL_INVALID_MEM_OBJECT;
 }
 
 cl_int API(clEnqueueAcquireGLObjects)(cl_command_queue queue, cl_uint count, const cl_mem *memories, WAITS) {

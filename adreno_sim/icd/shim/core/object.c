@@ -13,11 +13,11 @@
 #endif
 #ifdef SANITIZED
 #include <sanitizer/asan_interface.h>
-#define FORBID(object, size) ASAN_POISON_MEMORY_REGION((char *)(object) + sizeof(struct object), (size) - sizeof(struct object))
-#define ALLOW(object, size) ASAN_UNPOISON_MEMORY_REGION((char *)(object) + sizeof(struct object), (size) - sizeof(struct object))
+#define POISON(from, size) ASAN_POISON_MEMORY_REGION(from, size)
+#define UNPOISON(from, size) ASAN_UNPOISON_MEMORY_REGION(from, size)
 #else
-#define FORBID(object, size) (void)0
-#define ALLOW(object, size) (void)0
+#define POISON(from, size) (void)0
+#define UNPOISON(from, size) (void)0
 #endif
 
 #define KEPT 1024 /* dead objects of a kind that stay as they are; memory goes back to no other use, so a handle stays readable */
@@ -62,7 +62,7 @@ void *object_new(enum kind kind, size_t size, uint32_t users, void *made_at) {
     struct object *made = take_dead(kind);
     pthread_mutex_unlock(&lock);
     if (made) {
-        ALLOW(made, size);
+        UNPOISON(made + 1, size - sizeof *made);
         memset(made + 1, 0, size - sizeof *made);
     } else if (!(made = calloc(1, size))) {
         return NULL;
@@ -112,7 +112,7 @@ void object_drop(void *handle) {
     else
         dead[kind].first = object;
     dead[kind].last = object;
-    FORBID(object, sizes[kind]);
+    POISON(object + 1, sizes[kind] - sizeof *object);
     pthread_mutex_unlock(&lock);
 }
 

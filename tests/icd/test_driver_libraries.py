@@ -1,0 +1,99 @@
+"""The driver as it is built and found: symbols, the environment of a program, the files that a package needs."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from adreno_sim.base.errors import AdrenoSimError
+from adreno_sim.icd import build, settings
+from adreno_sim.icd import environment as environments
+from adreno_sim.icd.environment import environment
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_loader_has_all_of_opencl_and_the_driver_what_loaders_ask_for() -> None:
+    libraries = build.build_libraries()
+    names = [word.strip() for line in build.version_script().splitlines() for word in line.split("global:")[1].split(";")]
+    functions = [name for name in names if name.startswith("cl")]
+    assert len(functions) > 120 and {"clGetPlatformIDs", "clCreateImage", "clCloneKernel"} <= set(functions)
+    loader, driver = ctypes.CDLL(str(libraries.loader / build.LOADER)), ctypes.CDLL(str(libraries.driver))
+    assert all(hasattr(loader, name) for name in functions)
+    assert hasattr(driver, "clIcdGetPlatformIDsKHR") and hasattr(driver, "clGetExtensionFunctionAddress")
+    assert not hasattr(driver, "clCreateBuffer")  # a loader's own would take its place, or it a loader's
+    assert build.version_script().startswith("OPENCL_1.0 {") and "OPENCL_3.0 {" in build.version_script()
+
+
+def test_libraries_are_built_once_and_again_when_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ADRENO_SIM_CACHE_DIR", str(tmp_path))
+    calls = []
+
+    def compile_nothing(words, library, scratch):
+        calls.append(library.name)
+        library.write_bytes(b"library")
+
+    monkeypatch.setattr(build, "compile_shim", compile_nothing)
+    found = build.build_libraries()
+    assert found == build.build_libraries() and calls == [build.DRIVER, build.LOADER]
+    assert (found.vendors / "adreno-sim.icd").read_text() == f"{found.driver}\n"
+    found.driver.unlink()
+    assert build.build_libraries() == found and found.driver.is_file() and len(calls) == 4
+
+
+def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("ADRENO_SIM_CACHE_DIR", str(tmp_path / "file"))
+    with pytest.raises(AdrenoSimError, match=r"cannot be kept there .*ADRENO_SIM_CACHE_DIR"):
+        build.build_libraries()
+
+
+def test_the_environment_names_the_driver_and_the_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OCL_ICD_FILENAMES", raising=False)
+    found = environment(device="sim:adreno-650", checks="full", reports="somewhere", strict=True)
+    assert found["ADRENO_SIM_PYTHON"] == sys.executable
+    assert Path(found["OCL_ICD_VENDORS"], "adreno-sim.icd").read_text().strip() == str(build.build_libraries().driver)
+    assert (found[settings.DEVICE], found[settings.CHECKS], found[settings.STRICT]) == ("sim:adreno-650", "full", "1")
+    assert found[settings.REPORTS] == str(Path.cwd() / "somewhere")
+    assert not {"OCL_ICD_FILENAMES", settings.DEVICE} & environment().keys()
+    monkeypatch.setenv("OCL_ICD_FILENAMES", "other.so")
+    assert environment()["OCL_ICD_FILENAMES"] == str(build.build_libraries().driver)
+
+
+@pytest.mark.parametrize(
+    ("present", "expected"),
+    [((), "ours"), (("libOpenCL.so.1",), "named"), (("libOpenCL.so.1", "libOpenCL.so"), "none")],
+)
+def test_a_loader_comes_along_only_where_there_is_none(present, expected, tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(environments, "find_library", lambda name: tmp_path / name if name in present else None)
+    monkeypatch.setenv("LD_LIBRARY_PATH", "/before")
+    ours = build.build_libraries().loader
+    folders = environment().get("LD_LIBRARY_PATH")
+    assert folders == {"ours": f"{ours}:/before", "named": f"{ours}/named:/before", "none": None}[expected]
+    if expected == "named":
+        assert (ours / "named" / "libOpenCL.so").readlink() == tmp_path / "libOpenCL.so.1"
+
+
+def test_all_sources_are_packaged() -> None:
+    patterns = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["package-data"]["adreno_sim.icd"]
+    packaged = {path for pattern in patterns for path in build.SHIM.parent.glob(pattern)}
+    assert packaged == {path for path in build.SHIM.rglob("*") if path.suffix in (".c", ".h")}
+
+
+def test_pyopencl_runs_on_it(tmp_path: Path) -> None:
+    pytest.importorskip("pyopencl")
+    program = Path(__file__).parent / "pyopencl_client.py"
+    done = subprocess.run([sys.executable, str(program)], env={**os.environ, **environment(checks="full")},
+                          capture_output=True, text=True, timeout=120)  # fmt: skip
+    assert (done.returncode, done.stdout) == (0, "right\n"), done.stderr
+    assert "out-of-bounds-write" in done.stderr
