@@ -80,11 +80,11 @@ cl_int take_build(struct program *program, cl_int status, uint32_t number, cl_ui
     program->type = status ? CL_PROGRAM_BINARY_TYPE_NONE : type;
     free(reply->data);
     *reply = (struct bytes){0};
-    bool is_failure = status == CL_BUILD_PROGRAM_FAILURE || status == CL_COMPILE_PROGRAM_FAILURE || status == CL_LINK_PROGRAM_FAILURE;
-    return is_failure ? failure : status;
+    bool failed = status == CL_BUILD_PROGRAM_FAILURE || status == CL_COMPILE_PROGRAM_FAILURE || status == CL_LINK_PROGRAM_FAILURE;
+    return failed ? failure : status;
 }
 
-/* Groups must divide the NDRange in OpenCL C 1.x, which is also what a program without -cl-std is, and where that is asked for. */
+/* Groups must divide the NDRange in OpenCL C 1.x, which a program without -cl-std also is, and where that is asked for. */
 static bool is_uniform(const char *options) {
     const char *standard = strstr(options, "-cl-std=CL");
     if (strstr(options, "-cl-uniform-work-group-size")) return true;
@@ -108,14 +108,14 @@ static cl_int tell(cl_program program, cl_int status, cl_int failure, program_no
 
 /* Follows the program's recipe. */
 static cl_int follow_own(struct program *program, const char *options, cl_uint type, cl_int failure) {
-    uint32_t number;
-    struct bytes reply;
+    uint32_t number = 0;
+    struct bytes reply = {0};
     forget_build(program);
     program->options = strdup(options);
     program->uniform = is_uniform(options);
-    cl_int status = program->recipe.failed ? CL_OUT_OF_HOST_MEMORY
-                                           : follow_recipe(program->link, program->recipe.data, program->recipe.size, &number, &reply);
-    if (program->recipe.failed) reply = (struct bytes){0}, number = 0;
+    const struct bytes *recipe = &program->recipe;
+    cl_int status = CL_OUT_OF_HOST_MEMORY;
+    if (!recipe->failed) status = follow_recipe(program->link, recipe->data, recipe->size, &number, &reply);
     return take_build(program, status, number, type, &reply, failure);
 }
 

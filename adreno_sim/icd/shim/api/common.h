@@ -124,7 +124,8 @@ size_t texel_bytes(const cl_image_format *format);
 
 /* image_transfers.c: the body and the host's side of a transfer between an image and `host`. */
 struct transfer image_transfer(const struct memory *image, const size_t *origin, const size_t *region);
-struct copy image_copy(const struct memory *image, enum way way, const void *host, const size_t *region, size_t row, size_t slice);
+struct copy image_copy(const struct memory *image, enum way way, const void *host, const size_t *region, size_t row,
+                       size_t slice);
 /* Writes the memory with which an image is made into it. */
 cl_int fill_image(struct memory *image, const void *host);
 /* transfers.c: the same for bytes of a buffer. */

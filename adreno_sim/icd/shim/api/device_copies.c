@@ -76,9 +76,10 @@ cl_int API(clEnqueueCopyBufferRect)(cl_command_queue queue, cl_mem source, cl_me
     if (same && (source_row_pitch != target_row_pitch || source_slice_pitch != target_slice_pitch)) return CL_INVALID_VALUE;
     if (same || (source->parent && source->parent == target->parent && source_row_pitch == target_row_pitch &&
                  source_slice_pitch == target_slice_pitch)) {
-        uint64_t from = base(source) + source_origin[2] * source_slice_pitch + source_origin[1] * source_row_pitch + source_origin[0];
-        uint64_t to = base(target) + target_origin[2] * target_slice_pitch + target_origin[1] * target_row_pitch + target_origin[0];
-        if (boxes_meet(from < to ? to - from : from - to, region, source_row_pitch, source_slice_pitch)) return CL_MEM_COPY_OVERLAP;
+        size_t row = source_row_pitch, slice = source_slice_pitch;
+        uint64_t from = base(source) + source_origin[2] * slice + source_origin[1] * row + source_origin[0];
+        uint64_t to = base(target) + target_origin[2] * slice + target_origin[1] * row + target_origin[0];
+        if (boxes_meet(from < to ? to - from : from - to, region, row, slice)) return CL_MEM_COPY_OVERLAP;
     }
     return copy(queue, CL_COMMAND_COPY_BUFFER_RECT, source, target, &body, WAITED);
 }

@@ -11,11 +11,6 @@ void event_end(struct object *object) {
         edge = edge->next;
         object_drop(waiting);
     }
-    while (event->callbacks) { /* of a user event that was never set */
-        struct callback *next = event->callbacks->next;
-        free(event->callbacks);
-        event->callbacks = next;
-    }
     free(event->waits);
     free(event->edges);
     if (event->held != event->held_here) free(event->held);

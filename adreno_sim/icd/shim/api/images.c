@@ -201,7 +201,8 @@ cl_int API(clGetSupportedImageFormats)(cl_context context, cl_bitfield flags, cl
     if (!object_is(context, CONTEXT)) return CL_INVALID_CONTEXT;
     uint32_t kind = kind_of(type);
     if (!kind || (formats && !count)) return CL_INVALID_VALUE;
-    if (flags & ~(cl_bitfield)CL_MEM_KERNEL_READ_AND_WRITE && check_flags(flags & ~(cl_bitfield)0x1038, NULL)) return CL_INVALID_VALUE;
+    const cl_bitfield pointers = CL_MEM_USE_HOST_PTR | CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR;
+    if (check_flags(flags & ~(pointers | CL_MEM_KERNEL_READ_AND_WRITE), NULL)) return CL_INVALID_VALUE;
     cl_uint matching = 0;
     for (uint32_t i = 0; i < context->link->format_count; i++) {
         uint32_t entry[3];

@@ -34,7 +34,8 @@ static cl_int set_value(struct slot *slot, const struct param *param, size_t siz
     if (!value) return CL_INVALID_ARG_VALUE;
     if (param->bytes ? size != param->bytes : !size) return CL_INVALID_ARG_SIZE;
     uint8_t *many = slot->many;
-    if (size > sizeof slot->few && (!many || slot->bytes < size) && !(many = realloc(slot->many, size))) return CL_OUT_OF_HOST_MEMORY;
+    bool grows = size > sizeof slot->few && (!many || slot->bytes < size);
+    if (grows && !(many = realloc(slot->many, size))) return CL_OUT_OF_HOST_MEMORY;
     memcpy(size > sizeof slot->few ? many : slot->few, value, size);
     slot->many = many;
     slot->bytes = size;
@@ -83,6 +84,14 @@ static cl_int check_group(const struct kernel *kernel, cl_uint dimensions, const
     for (cl_uint i = 0; facts->required[0] && i < 3; i++)
         if (facts->required[i] != (i < dimensions ? local[i] : 1)) return CL_INVALID_WORK_GROUP_SIZE;
     return CL_SUCCESS;
+}
+
+/* No fewer bytes than the arguments take in a command. */
+static size_t argument_bytes(const struct kernel *kernel) {
+    size_t bytes = 0;
+    for (uint32_t i = 0; i < kernel->facts->param_count; i++)
+        bytes += 16 + (kernel->slots[i].kind == ADRENO_ARGUMENT_VALUE ? kernel->slots[i].bytes + 8 : 0);
+    return bytes;
 }
 
 /* Writes the arguments behind the body, and what has to live until the launch is over. */
@@ -142,11 +151,8 @@ static cl_int launch(cl_command_queue queue, cl_uint type, cl_kernel kernel, cl_
     struct command command = {.queue = queue, .type = type, .kind = ADRENO_COMMAND_LAUNCH, .held = held, .held_count = 1};
     held[0] = &program->head;
     uint8_t room[2048];
-    struct bytes body = {.data = room, .room = sizeof room};
-    if (sizeof head + head.count * 24ull > sizeof room) body = (struct bytes){0};
-    bool on_stack = body.data == room;
-    for (uint32_t i = 0; on_stack && i < head.count; i++) on_stack = kernel->slots[i].bytes <= 16 || kernel->slots[i].kind != ADRENO_ARGUMENT_VALUE;
-    if (!on_stack) body = (struct bytes){0};
+    bool on_stack = argument_bytes(kernel) <= sizeof room - sizeof head;
+    struct bytes body = {.data = on_stack ? room : NULL, .room = on_stack ? sizeof room : 0};
     put(&body, &head, sizeof head);
     error = put_arguments(&body, kernel, held, &command.held_count);
     if (!error && body.failed) error = CL_OUT_OF_HOST_MEMORY;

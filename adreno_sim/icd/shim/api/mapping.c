@@ -137,7 +137,8 @@ cl_int API(clEnqueueUnmapMemObject)(cl_command_queue queue, cl_mem memory, void 
     bool image = is_image(memory), writes = map->flags & WRITES;
     struct object *held[] = {&memory->head};
     struct command command = {.queue = queue, .type = CL_COMMAND_UNMAP_MEM_OBJECT, .held = held, .held_count = 1};
-    struct transfer body = image ? image_transfer(memory, map->origin, map->region) : buffer_transfer(memory, map->offset, map->bytes);
+    struct transfer body = image ? image_transfer(memory, map->origin, map->region)
+                                 : buffer_transfer(memory, map->offset, map->bytes);
     uint64_t written[3] = {memory->number, map->offset, map->bytes};
     if (writes && (image || memory->host)) {
         command.kind = ADRENO_COMMAND_WRITE;

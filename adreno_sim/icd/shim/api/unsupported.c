@@ -2,7 +2,9 @@
 #include "common.h"
 
 /* A query of the device says that it has none, so that the function returns CL_INVALID_OPERATION once its objects are right. */
-static cl_int refuse(const struct queue *queue) { return object_is(queue, QUEUE) ? CL_INVALID_OPERATION : CL_INVALID_COMMAND_QUEUE; }
+static cl_int refuse(const struct queue *queue) {
+    return object_is(queue, QUEUE) ? CL_INVALID_OPERATION : CL_INVALID_COMMAND_QUEUE;
+}
 
 void *API(clSVMAlloc)(cl_context context, cl_bitfield flags, size_t bytes, cl_uint alignment) {
     (void)context, (void)flags, (void)bytes, (void)alignment;
@@ -68,7 +70,8 @@ cl_int API(clGetPipeInfo)(cl_mem pipe, ANSWER) {
 
 cl_int API(clEnqueueNativeKernel)(cl_command_queue queue, native_kernel function, void *args, size_t bytes, cl_uint count,
                                   const cl_mem *memories, const void **places, WAITS) {
-    (void)function, (void)args, (void)bytes, (void)count, (void)memories, (void)places, (void)wait_count, (void)waits, (void)event;
+    (void)function, (void)args, (void)bytes, (void)count, (void)memories, (void)places;
+    (void)wait_count, (void)waits, (void)event;
     return refuse(queue);
 }
 
