@@ -6,7 +6,7 @@ under the conditions of the block that computes it. A value that may wrap, or th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 from ...ir import ir, llvm_types
@@ -39,11 +39,18 @@ def signed_range(bits: int) -> Interval:
     return -(1 << (bits - 1)), (1 << (bits - 1)) - 1
 
 
-class AffineForms:
-    """The affine forms of one kernel in one launch. A form is computed when it is first asked for."""
+Rule = Callable[["AffineForms", ir.Instr, int, Bounds], "Linear | None"]
+"""The form of an instruction's lane; None where no rule knows one."""
 
-    def __init__(self, function: ir.Function, spec: Specialization, facts: LaunchFacts):
-        self.spec, self.facts = spec, facts
+
+class AffineForms:
+    """The affine forms of one kernel in one launch. A form is computed when it is first asked for.
+
+    rules: by operation, how its form follows from those of its operands (`affine_rules.RULES`, built on top of this module).
+    """
+
+    def __init__(self, function: ir.Function, spec: Specialization, facts: LaunchFacts, rules: Mapping[str, Rule]):
+        self.spec, self.facts, self._rules = spec, facts, rules
         self.symbols = SymbolTable()
         self.dominators = Dominators(function)
         self.block_of = {id(i): b for b in self.dominators.order for i in b.instrs}
@@ -172,9 +179,7 @@ class AffineForms:
         return form
 
     def _apply_rule(self, instr: ir.Instr, lane: int) -> Linear | None:
-        from .affine_rules import RULES  # built on top of this module
-
-        rule, bounds = RULES.get(instr.op), self.bounds_at(instr)
+        rule, bounds = self._rules.get(instr.op), self.bounds_at(instr)
         return rule(self, instr, lane, bounds) if rule and not bounds.unreachable else None
 
     def record(self, value: ir.Value, lane: int, form: Linear) -> Linear:

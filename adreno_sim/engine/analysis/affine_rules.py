@@ -10,11 +10,10 @@ from collections.abc import Callable
 from ...ir import ir, llvm_types
 from ...ir.builtins import builtin_of
 from ...ir.provenance import stride_of
-from .affine import AffineForms, bits_of, is_index, signed_range
+from .affine import AffineForms, Rule, bits_of, is_index, signed_range
 from .bounds import Bounds
+from .index_builtins import BUILTIN_RULES
 from .linear import Interval, Linear
-
-Rule = Callable[[AffineForms, ir.Instr, int, Bounds], "Linear | None"]
 
 
 def _linear_rule(combine: Callable[[Linear, Linear], Linear | None]) -> Rule:
@@ -198,8 +197,6 @@ def _gep(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) -> Line
 
 
 def _call(forms: AffineForms, instr: ir.Instr, lane: int, bounds: Bounds) -> Linear | None:
-    from .index_builtins import BUILTIN_RULES  # registered on top of this module
-
     assert instr.callee is not None
     if builtin_of(instr).plain_conversion:
         source = instr.operands[0]

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 from ...ir import ir, llvm_types
-from .affine import AffineForms, bits_of
+from .affine import AffineForms, Rule, bits_of
 from .bounds import Bounds
 from .linear import Linear
 
-BUILTIN_RULES: dict[str, Callable[[AffineForms, ir.Instr, int, Bounds], Linear | None]] = {}
+BUILTIN_RULES: dict[str, Rule] = {}
 
 
 def _call(*names: str):

@@ -18,6 +18,7 @@ from ...ir.queries import globals_of, may_leave_vector, private_bytes
 from ..abi.launch_facts import LaunchFacts
 from ..abi.specialization import LocalArg, Proofs, Specialization
 from ..analysis.affine import AffineForms
+from ..analysis.affine_rules import RULES
 from ..analysis.bounds import Bounds
 from ..analysis.linear import Linear
 
@@ -76,7 +77,7 @@ class AccessAnalysis:
 
     def __init__(self, function: ir.Function, spec: Specialization, facts: LaunchFacts):
         self.function, self.spec = function, spec
-        self.forms = AffineForms(function, spec, facts)
+        self.forms = AffineForms(function, spec, facts, RULES)
         self._provenance = Provenance(function)
         self._params = {p.index: p for p in function.params}
         self._globals = {g.name: g for g in globals_of(function)}

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from adreno_sim.engine.abi.launch_facts import LaunchFacts
 from adreno_sim.engine.abi.specialization import BufferArg, ScalarArg, Specialization
 from adreno_sim.engine.analysis.affine import AffineForms, bits_of
+from adreno_sim.engine.analysis.affine_rules import RULES
 from adreno_sim.engine.analysis.bounds import Bounds
 from adreno_sim.engine.analysis.intervals import Grid, Intervals
 from adreno_sim.engine.analysis.linear import Linear, SymbolTable
@@ -214,7 +215,7 @@ def examine(program: str) -> int:
     total = (LOCAL[0] * GROUPS[0], LOCAL[1] * GROUPS[1], 1)
     numbers = [NUMBERS[name].to_bytes(4, "little", signed=True) for name in ("n", "m")]
     facts = LaunchFacts(LOCAL, GROUPS, total, (0, 0, 0), True, 64, (32, 32, *numbers))
-    forms = AffineForms(function, spec, facts)
+    forms = AffineForms(function, spec, facts, RULES)
     intervals = Intervals(RegionPlan(Graph(function, Scopes())).regions[0].order, Grid(LOCAL, GROUPS))
     bounds: dict[int, tuple[int, int]] = {}
     looked = 0
