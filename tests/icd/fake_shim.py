@@ -147,7 +147,9 @@ class Shim:
 
     def put_raw(self, data: bytes, nbytes: int = 0) -> None:
         """Write bytes where the next command goes, and tell the server."""
-        while self.head + len(data) - self.counter("tail") > protocol.RING_BYTES:
+        while self.head + (nbytes or len(data)) - self.counter("tail") > protocol.RING_BYTES:
+            if self.server.poll() is not None:
+                raise EOFError
             time.sleep(1e-5)
         at = protocol.RING_AT + self.head % protocol.RING_BYTES
         self.memory[at : at + len(data)] = data
