@@ -1,9 +1,9 @@
 """A disk cache of bytes that processes share, with one folder for each kind of entry.
 
-An entry begins with the digest of its own bytes: one that is damaged, cut short or unreadable counts as absent. Writing
-is atomic, and failing to write (a full or read-only disk) is no error: the bytes are made again next time. The folder is
-kept below a limit: what was not used for longest goes first, and losing an entry that another process is about to read
-costs it no more than making the bytes again.
+An entry begins with the digest of its kind, its name and its bytes: one that is damaged, cut short, unreadable, or under the name
+of another counts as absent. Writing is atomic, and failing to write (a full or read-only disk) is no error: the bytes are made
+again next time. The folder is kept below a limit: what was not used for longest goes first, and losing an entry that another
+process is about to read costs it no more than making the bytes again.
 
 Environment: ADRENO_SIM_CACHE=off uses no disk at all; ADRENO_SIM_CACHE_DIR is the folder (default: the user's cache folder);
 ADRENO_SIM_CACHE_MB is the limit in MiB (default 1024).
@@ -12,8 +12,10 @@ ADRENO_SIM_CACHE_MB is the limit in MiB (default 1024).
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import os
+import stat
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -76,11 +78,19 @@ def load(path: Path) -> bytes | None:
     if not is_enabled():
         return None
     try:
-        digest, _, data = path.read_bytes().partition(b"\n")
+        digest, _, data = _read(path).partition(b"\n")
         os.utime(path)  # by this the oldest are known
     except OSError:
         return None
-    return data if digest == _digest(data) else None
+    return data if digest == _digest(path, data) else None
+
+
+def _read(path: Path) -> bytes:
+    """The bytes of a regular file. Raises OSError, also for what else lies there: a pipe would wait, a device may have no end."""
+    with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(errno.EINVAL, "not a regular file")
+        return file.read()
 
 
 def store(path: Path, data: bytes) -> None:
@@ -90,7 +100,7 @@ def store(path: Path, data: bytes) -> None:
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
         with replacing(path, mode=0o600, prefix=_TEMPORARY, sync=False) as file:  # an entry that is lost is made again
-            file.write(_digest(data) + b"\n" + data)
+            file.write(_digest(path, data) + b"\n" + data)
         _keep_small(path.parents[1], len(data))
 
 
@@ -155,5 +165,8 @@ def clear(kinds: Iterable[str]) -> int:
     return freed
 
 
-def _digest(data: bytes) -> bytes:
-    return hashlib.sha256(data).hexdigest().encode()
+def _digest(path: Path, data: bytes) -> bytes:
+    """Of the entry as it is named: whole bytes under another name are as wrong as damaged ones."""
+    found = hashlib.sha256(os.fsencode(f"{path.parent.name}/{path.name}\0"))
+    found.update(data)
+    return found.hexdigest().encode()

@@ -136,3 +136,27 @@ def test_two_processes_share_a_folder(base):
     errors = [child.communicate(timeout=60)[1] for child in children]
     assert [child.returncode for child in children] == [0, 0], errors
     assert not [name for name in names(base) if name.startswith(".tmp")]
+
+
+def test_an_entry_is_what_lies_under_its_own_name(base):
+    """A file that was moved or copied is whole, and the machine code of another kernel."""
+    one, two, other = disk_cache.folder("a") / "one", disk_cache.folder("a") / "two", disk_cache.folder("b") / "one"
+    disk_cache.store(one, b"1")
+    disk_cache.store(two, b"2")
+    for target in (two, other):
+        target.parent.mkdir(exist_ok=True)
+        target.write_bytes(one.read_bytes())
+        assert disk_cache.load(target) is None
+    assert disk_cache.load(one) == b"1"
+    disk_cache.store(two, b"2")
+    assert disk_cache.load(two) == b"2"
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda path: path.symlink_to("/dev/zero")])
+def test_what_is_no_file_counts_as_absent(base, make):
+    place = disk_cache.folder("a") / "x"
+    place.parent.mkdir()
+    make(place)
+    assert disk_cache.load(place) is None
+    disk_cache.store(place, b"x")
+    assert disk_cache.load(place) == (None if place.is_dir() else b"x")
