@@ -37,6 +37,9 @@ from .streams import drop_output, open_closed_streams
 
 EXIT_USAGE, EXIT_UNSUPPORTED, EXIT_INTERNAL, EXIT_INTERRUPTED = 2, 3, 4, 130
 
+LONGEST_LINE = 1200
+"""Characters of an error's line that are shown."""
+
 TRACEBACK = "ADRENO_SIM_TRACEBACK"
 """Environment variable: not empty = show the traceback of an internal error."""
 
@@ -45,7 +48,7 @@ class _Parser(argparse.ArgumentParser):
     """A parser whose errors are one line."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(EXIT_USAGE, f"error: {message} (see {self.prog} --help)\n")
+        self.exit(EXIT_USAGE, _shorten(f"error: {message} (see {self.prog} --help)") + "\n")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -66,7 +69,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         code, message = EXIT_INTERRUPTED, "interrupted"
     if message:
-        print(f"error: {message}", file=sys.stderr)
+        print("\n".join(map(_shorten, f"error: {message}".split("\n"))), file=sys.stderr)
     return code
 
 
@@ -101,6 +104,11 @@ def _run(args: argparse.Namespace) -> tuple[int, str]:
             return EXIT_UNSUPPORTED, "unsupported: nested too deeply to be looked at"
         text = f"internal error: {type(error).__name__}: {error}".splitlines()[0]
         return EXIT_INTERNAL, f"{text} (a bug; {TRACEBACK}=1 shows where)"
+
+
+def _shorten(line: str) -> str:
+    """A line of an error without its middle where it quotes a name or value of thousands of characters."""
+    return line if len(line) <= LONGEST_LINE else f"{line[: LONGEST_LINE * 2 // 3]} ... {line[-LONGEST_LINE // 3 :]}"
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -47,6 +47,7 @@ LAUNCHES = {
     "a date": HEAD.replace("[4]", "1979-05-27") + BUFFER,
     "deep": "a = " + "[" * 100_000,
     "deep tables": "[" + "a." * 50_000 + "b]",
+    "a long key": HEAD + "x" * 100_000 + " = 1\n" + BUFFER,
     "a name of two lines": HEAD + BUFFER + 'name = "\\n"\n',
     "a zero byte in an option": 'options = "\\u0000"\n' + HEAD + BUFFER,
 }  # fmt: skip
@@ -63,6 +64,7 @@ def refused(capsys, *args: str) -> None:
     code = main([*args])
     out, err = capsys.readouterr()
     assert code == 2 and not out and err.startswith("error: ") and err.count("\n") == 1 and "internal error" not in err, err[:500]
+    assert len(err) < 1300
 
 
 @pytest.mark.parametrize("name", TEXTS)
