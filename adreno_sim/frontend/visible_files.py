@@ -20,6 +20,7 @@ MOST_ENTRIES = 200_000
 """Files and folders below the include folders: listing them takes about a second."""
 
 _LEADS_OUT = "a link that leads out of the include folders (--unsafe-includes, or the option unsafe_includes, follows it)"
+_UNREADABLE = "a link that this user may not read"
 _SPECIAL = "no regular file (a pipe, a device, a socket, or a link to nothing)"
 _NAME = "a name that is not UTF-8"
 
@@ -62,8 +63,8 @@ def find_visible_files(folders: Sequence[str]) -> VisibleFiles:
 
 def is_visible(file: str, folders: Sequence[str]) -> bool:
     """Returns True for a regular file below `folders`, links resolved: a source may name any file in a line directive."""
-    real = os.path.realpath(file)
-    return os.path.isfile(real) and any(_is_below(real, os.path.realpath(folder)) for folder in folders)
+    real = _resolve(file)
+    return os.path.isfile(real) and any(_is_below(real, root) for root in map(_resolve, folders) if root)
 
 
 @dataclass
@@ -74,7 +75,7 @@ class _Listing:
     _real: list[str] = field(default_factory=list)
 
     def finish(self) -> VisibleFiles:
-        named = {os.path.abspath(folder): os.path.realpath(folder) for folder in (*self.folders, str(HEADERS))}
+        named = {os.path.abspath(folder): _resolve(folder) for folder in (*self.folders, str(HEADERS))}
         self._real = [real for real in dict.fromkeys(named.values()) if os.path.isdir(real)]
         roots: dict[str, str] = {}
         for name, real in [*named.items(), *((real, real) for real in self._real)]:
@@ -117,8 +118,10 @@ class _Listing:
         if not _is_utf8(item.name):
             reason = _NAME
         elif item.is_symlink():
-            real = os.path.realpath(item.path)
-            if not any(_is_below(real, root) for root in self._real):
+            real = _resolve(item.path)
+            if not real:
+                reason = _UNREADABLE
+            elif not any(_is_below(real, root) for root in self._real):
                 reason = _LEADS_OUT
         if not reason and _is(item.is_dir):
             if real in inside:  # a link to a folder that it lies in
@@ -137,6 +140,14 @@ def _as_folder(real: str, listed: list[_Entry] | None) -> _Entry:
     if listed is None:
         return {"type": "directory-remap", "external-contents": real}
     return {"type": "directory", "contents": listed}
+
+
+def _resolve(path: str) -> str:
+    """Returns the real path; "" where a link on the way may not be read, as those of other users' processes in /proc."""
+    try:
+        return os.path.realpath(path)
+    except OSError:
+        return ""
 
 
 def _is(test: Callable[[], bool]) -> bool:

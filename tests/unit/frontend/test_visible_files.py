@@ -218,3 +218,22 @@ def test_what_may_be_shown_of_a_file(folder: Path) -> None:
     for name in ("link.h", "linked/value.h", "pipe.h", "zero.h", "ring.h", "../outside/secret.h", "absent.h", "deep"):
         assert not is_visible(str(folder / "inside" / name), folders)
     assert not is_visible("/etc/passwd", folders) and not is_visible("/etc/passwd", [])
+
+
+def test_a_link_that_may_not_be_read_is_left_out(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As /proc/1/fd/0 is for most users; what else lies there is still read."""
+    readable = os.readlink
+
+    def refuse(path: str, **more: int) -> str:
+        if os.path.basename(path) == "alias.h":
+            raise PermissionError(13, "Permission denied", path)
+        return readable(path, **more)
+
+    monkeypatch.setattr(os, "readlink", refuse)
+    inside = str(folder / "inside")
+    found = find_visible_files([inside])
+    assert found.left_out[f"{inside}/alias.h"] == "a link that this user may not read" and b"deep" in found.overlay
+    assert not is_visible(f"{inside}/alias.h", [inside]) and is_visible(f"{inside}/value.h", [inside])
+    assert not is_visible(f"{inside}/value.h", [f"{inside}/alias.h"])
+    assert f"{inside}/alias.h".encode() not in find_visible_files([f"{inside}/alias.h"]).overlay
+    assert stored(build(folder, '#include "value.h"')) == 1
