@@ -1,0 +1,6 @@
+"""The campaign's modules are a package of their own, which run.py and server.py import too."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
