@@ -212,9 +212,24 @@ DEFECTS: tuple[Defect, ...] = (
     ),
     _in_textures(
         "stacked-sum",
-        "stacked-sum",
+        "stacked-sum, plain-operators",
         models.stacked_sum,
         "sums of convolutions do not compile for textures as the ONNX operator Sum is imported",
+    ),
+    _in_textures(
+        "channel-split",
+        "plain-operators",
+        models.split_channels,
+        "a split of channels between convolutions keeps channel numbers where the axis counts texels",
+    ),
+    _in_textures(
+        "packed-stack", "plain-operators", models.stacked_channels, "a stack of convolutions does not compile for textures"
+    ),
+    _in_textures(
+        "packed-mask", "plain-operators", models.masked, "a choice by a mask made of a convolution does not compile for textures"
+    ),
+    _in_textures(
+        "instance-norm", "plain-operators", models.instance_norm, "group and instance normalisations do not compile for textures"
     ),
     Defect(
         "own-texture",

@@ -174,3 +174,31 @@ def residual() -> Any:
         return _ops().nn.relu(_ops().add(conv(_ops().nn.relu(conv(entry))), entry))
 
     return module(body)
+
+
+def split_channels() -> Any:
+    """A split at a channel number between convolutions, as ONNX's Split is imported."""
+
+    def body(x: Any) -> Any:
+        parts = _ops().split(conv(x, 8), [4], axis=1)
+        relax = import_tvm().relax
+        return _ops().add(conv(relax.TupleGetItem(parts, 0), 8, 4), conv(relax.TupleGetItem(parts, 1), 8, 4))
+
+    return module(body)
+
+
+def stacked_channels() -> Any:
+    """Two convolutions stacked, as in a shuffle of channels."""
+    return module(lambda x: _ops().stack([conv(x), conv(x, kernel=1)], axis=2))
+
+
+def masked() -> Any:
+    """A choice between two convolutions by the sign of a third."""
+    zero = import_tvm().relax.const(0.0, "float32")
+    return module(lambda x: _ops().where(_ops().greater(conv(x), zero), conv(x), conv(x, kernel=1)))
+
+
+def instance_norm() -> Any:
+    """Every channel of a convolution normalised alone."""
+    ones = import_tvm().relax.const(np.ones(8, np.float32))
+    return module(lambda x: _ops().nn.instance_norm(conv(x), ones, ones, channel_axis=1, axes=[2, 3]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 
 import numpy as np
@@ -44,13 +45,13 @@ def fold_constants(model: ModelProto) -> None:
     """
     while True:
         inferred = onnx.shape_inference.infer_shapes(model, data_prop=True)
-        if not _fold_once(model, _static_shapes(inferred)):
+        if not _fold_once(model, static_shapes(inferred)):
             del model.graph.value_info[:]
             model.graph.value_info.extend(inferred.graph.value_info)
             return
 
 
-def _static_shapes(model: ModelProto) -> dict[str, list[int]]:
+def static_shapes(model: ModelProto) -> dict[str, list[int]]:
     """Shapes that are fully known, by tensor name."""
     found: dict[str, list[int]] = {}
     for value in [*model.graph.input, *model.graph.value_info, *model.graph.output]:
@@ -90,6 +91,8 @@ def _evaluate(
         return None
     if node.op_type == "Shape" and node.input[0] in shapes:
         return {node.output[0]: _shape_value(node, shapes[node.input[0]])}
+    if node.op_type == "Size" and node.input[0] in shapes:
+        return {node.output[0]: np.array(math.prod(shapes[node.input[0]]), np.int64)}
     if any(name and name not in known for name in node.input):
         return None
     results = _run(node, {name: known[name] for name in node.input if name}, opset)

@@ -15,7 +15,9 @@ import onnx
 from onnx import ModelProto, NodeProto, helper, numpy_helper
 
 from ...base.errors import AdrenoSimError
-from .onnx_fold import fold_constants, fold_weights
+from .onnx_control import inline_control_flow, rename_values, require_one_shape
+from .onnx_fold import fold_constants, fold_weights, static_shapes
+from .onnx_recurrent import unroll_recurrent
 
 Shapes = Mapping[str, Sequence[int]]
 
@@ -46,8 +48,18 @@ def simplify(model: ModelProto, shapes: Shapes | None = None) -> ModelProto:
     split_sums(model)
     weights = detach_weights(model)
     fold_constants(model)
+    chosen: dict[str, str] = {}
+    while inline_control_flow(model, chosen):
+        remove_identities(model)
+        split_sums(model)
+        weights += detach_weights(model)
+        fold_constants(model)
     attach_weights(model, weights)
     fold_weights(model)
+    shapes_found = static_shapes(model)
+    require_one_shape(model, chosen, shapes_found)
+    unroll_recurrent(model, shapes_found)
+    remove_identities(model)
     drop_unused(model)
     return model
 
@@ -122,7 +134,7 @@ def remove_identities(model: ModelProto) -> None:
     renamed: dict[str, str] = {}
     kept: list[NodeProto] = []
     for node in graph.node:
-        _rename_inputs(node, renamed)
+        rename_values(node, renamed)
         if node.op_type in ("Identity", "Dropout") and node.domain in ("", "ai.onnx"):
             if node.output[0] not in results and not any(_is_used(graph, name) for name in node.output[1:]):
                 renamed[node.output[0]] = node.input[0]
@@ -131,11 +143,6 @@ def remove_identities(model: ModelProto) -> None:
                 node = helper.make_node("Identity", [node.input[0]], [node.output[0]], name=node.name)
         kept.append(node)
     _replace_nodes(model, kept)
-
-
-def _rename_inputs(node: NodeProto, renamed: Mapping[str, str]) -> None:
-    for i, name in enumerate(node.input):
-        node.input[i] = renamed.get(name, name)
 
 
 def _is_used(graph: onnx.GraphProto, name: str) -> bool:

@@ -1,7 +1,7 @@
-"""stacked-sum: a sum over an axis that `stack` has just made is written as additions.
+"""stacked-sum: a sum, mean, maximum or minimum over an axis that `stack` has just made is written in operators of two operands.
 
-So TVM's ONNX importer writes the operator Sum, of two operands as of more. The fifth axis stops ConvertLayout where an operand
-comes from a convolution ("can't find S in source layout ABCDE"). 0.25 to 0.27.
+So TVM's ONNX importer writes the operators Sum, Mean, Max and Min, of two operands as of more. The new axis stops ConvertLayout
+where the module has a convolution ("can't find S in source layout ABCDE"). 0.25 to 0.27.
 """
 
 from __future__ import annotations
@@ -17,11 +17,15 @@ if TYPE_CHECKING:
     from tvm.target import Target
 
 
+PAIRWISE = {"relax.sum": "add", "relax.mean": "add", "relax.max": "maximum", "relax.min": "minimum"}
+"""Reduction -> the operator that joins two operands of it; a mean is their sum, divided."""
+
+
 def add_operands() -> Pass:
-    """Relax pass: `sum(stack((a, b, ...), axis), axis)` becomes a + b + ..., in this order."""
+    """Relax pass: `sum(stack((a, b, ...), axis), axis)` becomes a + b + ..., in this order; the other reductions likewise."""
     tvm = import_tvm()
     relax = tvm.relax
-    sums = rewrite_calls("AddOperands", ("relax.sum",), _rewrite)
+    sums = rewrite_calls("AddOperands", tuple(PAIRWISE), _rewrite)
     clean = [relax.transform.CanonicalizeBindings(), relax.transform.DeadCodeElimination()]
     return tvm.transform.Sequential([sums, *clean], name="adreno_sim.AddOperands")
 
@@ -38,8 +42,11 @@ def _rewrite(builder: Any, call: Any) -> Any:
     if type(terms).__name__ != "Tuple":
         return call
     total, *others = (_strip_broadcast(builder, term) for term in terms.fields)
+    relax = import_tvm().relax
     for term in others:
-        total = builder.emit(import_tvm().relax.op.add(total, term))
+        total = builder.emit(getattr(relax.op, PAIRWISE[call.op.name])(total, term))
+    if call.op.name == "relax.mean":
+        total = builder.emit(relax.op.divide(total, relax.const(len(terms.fields), str(type_of(call).dtype))))
     return total
 
 
@@ -76,6 +83,6 @@ def add(passes: list[Pass], target: Target) -> list[Pass]:
 FIX = Fix(
     name="stacked-sum",
     versions=ALL_VERSIONS,
-    summary="a sum over stacked tensors, as TVM imports ONNX's Sum, compiles for textures",
+    summary="sums, means and extrema over stacked tensors, as TVM imports ONNX's Sum, Mean, Max and Min, compile for textures",
     relax=add,
 )

@@ -87,6 +87,61 @@ def sum_of_stack() -> Any:
 
 
 @case
+def extrema_of_stack() -> Any:
+    """Max, Min and Mean of ONNX, as TVM's importer writes them."""
+
+    def body(x: Any) -> Any:
+        first, second = conv(x, C), conv(x, C, kernel=1)
+        high, low, mean = (reduce(op.stack([first, second], axis=0), axis=[0]) for reduce in (op.max, op.min, op.mean))
+        return conv(op.add(high, op.multiply(low, mean)), C)
+
+    return graph(body, IMAGE)
+
+
+@case
+def split_channels() -> Any:
+    """Splits at channel numbers, into equal and into other parts, as ONNX's Split is imported."""
+
+    def body(x: Any) -> Any:
+        entry = conv(x, 16)
+        even, odd = op.split(entry, [8], axis=1), op.split(entry, [4], axis=1)
+        parts = [(even, 0, 8), (even, 1, 8), (odd, 0, 4), (odd, 1, 12)]
+        return op.concat([conv(relax.TupleGetItem(split, i), C, inputs=size) for split, i, size in parts], axis=1)
+
+    return graph(body, IMAGE)
+
+
+@case
+def stacked_channels() -> Any:
+    """A stack that stays one, as in a shuffle of channels."""
+
+    def body(x: Any) -> Any:
+        pair = op.stack([conv(x, C), conv(x, C, kernel=1)], axis=2)
+        return conv(op.reshape(pair, relax.ShapeExpr((N, 2 * C, H, W))), C, inputs=2 * C)
+
+    return graph(body, IMAGE)
+
+
+@case
+def masked() -> Any:
+    """A choice between two convolutions by a third."""
+    zero = relax.const(0.0, "float32")
+    return graph(lambda x: conv(op.where(op.greater(conv(x, C), zero), conv(x, C), conv(x, C, kernel=1)), C), IMAGE)
+
+
+@case
+def group_norm() -> Any:
+    """Two groups of channels, and every channel alone."""
+
+    def body(x: Any) -> Any:
+        gain, shift = (relax.const(np.linspace(low, 1.5, C).astype("float32")) for low in (0.5, -0.5))
+        grouped = op.nn.group_norm(conv(x, C), gain, shift, num_groups=2, channel_axis=1, axes=[2, 3])
+        return conv(op.nn.instance_norm(conv(grouped, C), gain, shift, channel_axis=1, axes=[2, 3]), C)
+
+    return graph(body, IMAGE)
+
+
+@case
 def one_element_operand() -> Any:
     """A (1, 1, 1, 1) constant, as exporters write for a scalar."""
     constant = relax.const(np.full((1, 1, 1, 1), 0.25, np.float32))

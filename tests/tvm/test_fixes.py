@@ -20,8 +20,8 @@ pytestmark = pytest.mark.tvm
 SHOWS = {
     "private-function": ("private_function", "unsupported"),
     "inference-dropout": ("dropout", "unsupported"),
-    "stacked-sum": ("sum_of_stack", "unsupported"),
     "constant-rank": ("one_element_operand", "unsupported"),
+    "plain-operators": ("split_channels", "unsupported"),
     "plain-convolution": ("symbolic_batch_conv2d", "unsupported"),
     "packed-convolution": ("conv2d_depthwise", "unsupported"),
     "pool-accumulator": ("max_pool2d", "wrong-value in max_pool2d_opencl_kernel"),
@@ -33,7 +33,11 @@ SHOWS = {
 }
 """Fix -> an operator of the table that needs it, and the verdict for textures without it."""
 
-WIDENS = {"packed-transpose": "conv2d_transpose_between", "elementwise-texels": "clip_imported"}
+WIDENS = {
+    "packed-transpose": "conv2d_transpose_between",
+    "elementwise-texels": "clip_imported",
+    "stacked-sum": "extrema_of_stack",
+}
 """Fix -> an operator whose results lie in more textures with it."""
 
 
@@ -48,6 +52,16 @@ def test_without_it_fewer_kernels_write_textures(name: str) -> None:
         return sum(param.kind == "image" and param.access == "write" for kernel in kernels for param in kernel.params)
 
     assert images(()) > images((name,))
+
+
+@pytest.mark.parametrize(
+    ("fixes", "operator"),
+    [(("stacked-sum", "plain-operators"), "sum_of_stack"), (("stacked-sum", "plain-operators"), "extrema_of_stack"),
+     (("plain-operators",), "stacked_channels"), (("plain-operators",), "masked"), (("plain-operators",), "group_norm")],
+)  # fmt: skip
+def test_other_operators_that_need_fixes(fixes: tuple[str, ...], operator: str) -> None:
+    with pytest.raises(adreno_sim.UnsupportedError, match="fails on this module"):
+        lower(OPERATORS[operator](), "texture", without=fixes)
 
 
 @pytest.mark.parametrize("name", SHOWS)
