@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 from typing import Any
 
 from . import cache
@@ -33,6 +34,9 @@ def add(commands: Any) -> None:
     parser.add_argument("--only", metavar="NAME,...", default="", help="look at these defects only")
     parser.add_argument("--strict", action="store_true", help="a defect that is present counts, fixed or not")
     parser.add_argument("--json", metavar="FILE", help="write everything as JSON (- = standard output)")
+    parser.add_argument(
+        "--report", metavar="FOLDER", help="write a Markdown report for TVM's tracker of each defect that is present"
+    )
     cache.add_option(parser)
     declare(parser, ("--json",))
     parser.set_defaults(run=_doctor)
@@ -50,6 +54,8 @@ def _doctor(args: argparse.Namespace) -> int:
     for name in only:
         if name not in known:
             raise AdrenoSimError(f"defect {name!r}: expected one of {', '.join(known)}")
+    if args.report:
+        _make_folder(Path(args.report))
     device = open_device(args.device)
     import_tvm()  # says what is wrong with the installation before anything of it is used
     from ..compiler.doctor.examine import examine
@@ -62,5 +68,20 @@ def _doctor(args: argparse.Namespace) -> int:
     step("")
     write_data(args, found.as_json)
     text.show(found, report_stream(args))
+    if args.report:
+        from ..compiler.doctor.upstream import write_reports
+
+        files = write_reports(found, Path(args.report))
+        print(f"{len(files)} reports in {args.report}", file=report_stream(args))
     failed = not found.ok or (args.strict and bool(found.present))
     return EXIT_FINDINGS if failed else EXIT_OK
+
+
+def _make_folder(folder: Path) -> None:
+    """Make the folder of the reports, before the work."""
+    from ..base.errors import AdrenoSimError
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise AdrenoSimError(f"--report {folder}: expected a folder to write to: {error.strerror}") from error

@@ -27,7 +27,7 @@ Verdict = Callable[[Device, str, tuple[str, ...]], str]
 class Defect:
     """One defect of TVM. summary: what TVM does wrong. fix: names of fixes (`passes.registry`), or in words what replaces them.
 
-    target: of the model that shows it, "texture" or "buffer".
+    target: of the model that shows it, "texture" or "buffer". build: makes that model; None where it is no Relax module.
     """
 
     name: str
@@ -35,6 +35,7 @@ class Defect:
     fix: str
     target: str
     judge: Verdict
+    build: Callable[[], Any] | None = None
 
 
 def run(build: Callable[[], Any], target: str) -> Verdict:
@@ -108,7 +109,7 @@ def _compile(module: Any, target: str, device: Device, pipeline: str, without: t
 
 
 def _in_textures(name: str, fix: str, build: Callable[[], Any], summary: str) -> Defect:
-    return Defect(name, summary, fix, "texture", run(build, "texture"))
+    return Defect(name, summary, fix, "texture", run(build, "texture"), build)
 
 
 DEFECTS: tuple[Defect, ...] = (
@@ -146,6 +147,7 @@ DEFECTS: tuple[Defect, ...] = (
         "reduction-epilogue",
         "buffer",
         run(models.blocked_reduction, "buffer"),
+        models.blocked_reduction,
     ),
     _in_textures(
         "unbound-block", "unbound-block", models.squeeze_and_excite, "blocks without threads become host code on device memory"
@@ -168,6 +170,7 @@ DEFECTS: tuple[Defect, ...] = (
         "plan-coefficient",
         "texture",
         plan(models.residual),
+        models.residual,
     ),
     Defect(
         "branch-storage",
@@ -196,6 +199,7 @@ DEFECTS: tuple[Defect, ...] = (
         "inference-dropout",
         "texture",
         lowers(models.dropout, "texture"),
+        models.dropout,
     ),
     Defect(
         "function-names",
@@ -203,6 +207,7 @@ DEFECTS: tuple[Defect, ...] = (
         "function-names",
         "buffer",
         run(models.unnamed_function, "buffer"),
+        models.unnamed_function,
     ),
     _in_textures(
         "constant-rank",

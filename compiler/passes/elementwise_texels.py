@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..tvm_bridge.versions import constant_array, import_tvm, shape_values, type_of
-from .base import ALL_VERSIONS, Fix
+from .base import ALL_VERSIONS, LAYOUT, Fix, after_first
 from .cancel_layouts import TRANSFORM, cancel_layouts, from_texels, to_texels, undoes
 from .constant_rank import BINARY
 from .fold_layouts import fold_layouts
-from .placing import LAYOUT, after_first
 from .raise_elementwise import raise_elementwise
 from .relax_calls import before_layout, rewrite_calls
 

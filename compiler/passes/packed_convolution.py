@@ -13,8 +13,7 @@ from ..schedules.blocks import schedule_rule
 from ..schedules.packed_convolution import packed_conv2d
 from ..schedules.packed_rule import schedule_packed
 from ..tvm_bridge.versions import import_tvm, type_arguments, type_of
-from .base import ALL_VERSIONS, Fix
-from .placing import LEGALIZE, SCHEDULE, before_first, before_last
+from .base import ALL_VERSIONS, LEGALIZE, SCHEDULE, Fix, before_first, before_last
 
 if TYPE_CHECKING:
     from tvm.ir.transform import Pass

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..schedules.packed_convolution import CONV2D_TRANSPOSE, LANES, packed_conv2d_transpose
 from ..tvm_bridge.versions import import_tvm, shape_values, type_of
-from .base import ALL_VERSIONS, Fix
+from .base import ALL_VERSIONS, LAYOUT, Fix, after_first
 from .cancel_layouts import cancel_layouts, from_texels, to_texels, weight_to_texels
-from .placing import LAYOUT, after_first
 from .relax_calls import before_layout, rewrite_calls
 
 if TYPE_CHECKING:

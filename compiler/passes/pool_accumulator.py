@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..schedules.blocks import accumulate_texel, blocks_of, inline_producers, is_reduction, iter_kinds, schedule_rule
 from ..tvm_bridge.versions import import_tvm
-from .base import ALL_VERSIONS, Fix
-from .placing import SCHEDULE, before_first
+from .base import ALL_VERSIONS, SCHEDULE, Fix, before_first
 
 if TYPE_CHECKING:
     from tvm.ir.transform import Pass

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..schedules.blocks import blocks_of, schedule_rule
 from ..tvm_bridge.versions import import_tvm
-from .base import ALL_VERSIONS, Fix
-from .placing import SCHEDULE, before_last
+from .base import ALL_VERSIONS, SCHEDULE, Fix, before_last
 
 if TYPE_CHECKING:
     from tvm.ir.transform import Pass

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..tvm_bridge.versions import import_tvm
-from .placing import LAYOUT, before_first
+from .base import LAYOUT, before_first
 
 if TYPE_CHECKING:
     from tvm.ir.transform import Pass

@@ -21,8 +21,7 @@ from ..schedules.blocks import (
     writes_texture,
 )
 from ..tvm_bridge.versions import import_tvm
-from .base import ALL_VERSIONS, Fix
-from .placing import SCHEDULE, before_last
+from .base import ALL_VERSIONS, SCHEDULE, Fix, before_last
 
 if TYPE_CHECKING:
     from tvm.ir.transform import Pass

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..schedules.blocks import bind_block, blocks_of
 from ..tvm_bridge.versions import import_tvm
-from .base import ALL_VERSIONS, Fix
-from .placing import SCHEDULE, after_last
+from .base import ALL_VERSIONS, SCHEDULE, Fix, after_last
 
 if TYPE_CHECKING:
     from tvm.ir.transform import Pass

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...base.errors import AdrenoSimError, UnsupportedError
 from ..lower.pipeline import reason, relax_passes
-from ..passes.base import Fix
-from ..passes.placing import SCHEDULE, first
+from ..passes.base import SCHEDULE, Fix, first
 from ..scopes.scoping import TVMS, Scoping
 from ..tvm_bridge.pass_pipelines import with_own_constants
 from ..tvm_bridge.read import BufferInfo, buffer_param

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,7 @@ import pytest
 
 from adreno_sim import schemas
 from adreno_sim.cli.main import main
-from adreno_sim.compiler.doctor import defects
+from adreno_sim.compiler.doctor import defects, upstream
 from adreno_sim.compiler.doctor.examine import examine
 from adreno_sim.compiler.passes.registry import FIXES
 from adreno_sim.compiler.tvm_bridge.versions import SUPPORTED, tvm_series
@@ -62,6 +64,34 @@ def test_what_no_series_compiles(tmp_path: Path) -> None:
     assert code == 0 and all(item["present"] and item["mended"] for item in found["defects"])
     assert all(item["stock"].startswith("does not compile (") for item in found["defects"])
     assert own_texture.lowered_by_tvm(own_texture.make_scheduled("global")) == "ok"
+
+
+def test_a_report_reproduces_with_tvm_alone(tmp_path: Path) -> None:
+    folder = tmp_path / "reports"
+    code, _ = doctor(tmp_path, "--only", "constant-rank,pipeline-tuple,average-pooling", "--report", str(folder))
+    assert code == 0 and (folder / "constant-rank.md").is_file() and (folder / "pipeline-tuple.md").is_file()
+    assert (folder / "average-pooling.md").exists() == (tvm_series() != "0.27")
+    text = (folder / "constant-rank.md").read_text()
+    for part in ("## Reproduce", "## Expected", "## Got", "## Cause", "## Proposed patch", "apache-tvm "):
+        assert part in text
+    script = tmp_path / "script.py"
+    script.write_text(text.partition("```python\n")[2].partition("```")[0])
+    assert "adreno_sim" not in script.read_text()
+    done = subprocess.run([sys.executable, str(script)], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and "Cannot broadcast from 5 to 4" in done.stderr
+
+
+def test_every_defect_has_a_script_a_cause_and_a_patch() -> None:
+    for defect in defects.DEFECTS:
+        text = upstream.script(defect, with_source=True)
+        compile(text, defect.name, "exec")
+        assert "adreno_sim" not in text and upstream.cause(defect) and upstream.PATCHES[defect.name]
+
+
+def test_a_folder_of_reports_that_cannot_be_made(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "file").write_text("")
+    assert main(["doctor", "--only", "texture-store", "--report", str(tmp_path / "file")]) == 2
+    assert "expected a folder to write to" in capsys.readouterr().err
 
 
 def test_strict_counts_a_fixed_defect(tmp_path: Path) -> None:

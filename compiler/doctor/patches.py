@@ -1,0 +1,105 @@
+"""What TVM would change for each known defect; and scripts and causes where no module and no pass of this project tells them."""
+
+from __future__ import annotations
+
+PATCHES: dict[str, str] = {
+    "pipeline-tuple": "Return the triple (pass, `finalize_host_passes`, `finalize_device_passes`) for `adreno` in "
+    "`tirx/compilation_pipeline.py`, as the default pipeline does.",
+    "texture-store": "In VectorizeLoop, accept a call of `texture2d_store` although its type is void: vectorise its value, and keep its "
+    "coordinates scalar.",
+    "pool-accumulator": "In `dlight/adreno/pool.py`, compute the cache-write at the last spatial loop outside the vectorised one.",
+    "average-pooling": "In `dlight/adreno/pool.py`, schedule the blocks that follow the pooling as a chain, not as one named block.",
+    "texel-race": "End the pipeline with Adreno's fallback rule, and let it vectorise four lanes where an output has a texture scope.",
+    "reduction-epilogue": "In `dlight/gpu/reduction.py`, tile the epilogue as the reduction was tiled, or keep its sums in shared memory.",
+    "unbound-block": "In the rules for convolutions, return None where a block of the function stays without threads, so that the fallback "
+    "rule takes the function; fail the build for a device function with an unbound block.",
+    "private-function": "In AnnotateCustomMemoryScope, visit calls of `GlobalVar` without reading them as operators.",
+    "shared-function": "In SpecializePrimFuncBasedOnCallSite, make a copy of the PrimFunc for each set of scopes among its call sites.",
+    "plan-coefficient": "In StaticPlanBlockMemory, do not multiply the size of a texture by the item size: it is in bytes already.",
+    "packed-groups": "In ConvertLayout for Adreno, keep NCHW for a grouped conv2d whose groups are not whole texels.",
+    "depthwise": "In `legalize_ops/adreno/convolution.py`, lower a packed depthwise conv2d with its own compute.",
+    "half-convolution": "In `legalize_ops/adreno/convolution.py`, pass `call.ty.dtype` as the output type.",
+    "transposed": "Give `relax.nn.conv2d_transpose` an FRelaxInferLayout that answers with the layout it has.",
+    "inference-dropout": "In InferLayoutDropout, answer with one layout for each field of the tuple; and drop the operator at inference.",
+    "function-names": "In the code generator for OpenCL, make kernel names valid identifiers, as for C.",
+    "constant-rank": "In InferLayoutBinaryEwise, leave an operand of one element, and one of lower rank, in the layout it has.",
+    "stacked-sum": "In the ONNX importer, write Sum, Mean, Max and Min of several operands as operators of two; and give "
+    "`relax.stack` an FRelaxInferLayout.",
+    "channel-split": "In InferLayoutSplit, divide `indices_or_sections` by the factor of a packed axis, and keep the first layout where one "
+    "of them is no multiple of it.",
+    "packed-stack": "Give `relax.stack` an FRelaxInferLayout that answers with the initial layouts.",
+    "packed-mask": "In AlterOpImpl and LegalizeOps of `layout_transform`, make the padding value of the type of the buffer.",
+    "instance-norm": "In InferLayoutGroupNorm and InferLayoutInstanceNorm, keep the initial layout where the axes would be packed.",
+    "own-texture": "In LowerTVMBuiltin, open a stack scope for the let statement of `tirx.nd_mem_alloc_with_scope`, as for a call.",
+}
+"""Defect -> the change."""
+
+CAUSES: dict[str, str] = {
+    "pipeline-tuple": "`tvm.compile` unpacks a pipeline into three; the Adreno TIR pipeline is registered as a bare pass.",
+    "own-texture": "The lowering of host code makes the shape of a texture that a function allocates on the stack "
+    "(`tvm_stack_make_shape`), which LowerTVMBuiltin takes only as an argument of a call.",
+    "channel-split": "InferLayoutSplit keeps the channel numbers of `indices_or_sections` on an axis that, packed, counts texels of four "
+    "channels: parts come out empty, or too large.",
+    "packed-stack": "`relax.stack` adds an axis for which a packed layout has no name.",
+    "packed-mask": "The layout transform of a tensor of type bool is padded with a float.",
+    "instance-norm": "The packed layout is inferred for the normalisation, whose axes and per-channel operands then do not fit.",
+    "average-pooling": "The rule for pooling does not know the block that divides by the window, where there is no padding.",
+}
+"""Defect -> its cause, where the file of its fix tells of more than one defect."""
+
+SCRIPTS: dict[str, str] = {
+    "pipeline-tuple": """
+import tvm
+from tvm.script import ir as I, relax as R
+
+
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((1, 8, 9, 7), "float32")) -> R.Tensor((1, 8, 9, 7), "float32"):
+        with R.dataflow():
+            y = R.nn.relu(x)
+            R.output(y)
+        return y
+
+
+tvm.compile(Module, target=tvm.target.Target("qcom/adreno-opencl"), tir_pipeline="adreno")
+""",
+    "function-names": """
+import tvm
+from tvm import relax
+
+builder = relax.BlockBuilder()
+x = relax.Var("x", relax.TensorType((4, 8), "float32") if hasattr(relax, "TensorType") else relax.TensorStructInfo((4, 8), "float32"))
+with builder.function("main", [x]):
+    with builder.dataflow():
+        y = builder.emit_output(builder.call_te(lambda a: tvm.te.compute(a.shape, lambda i, j: a[i, j] * 2), x))
+    builder.emit_func_output(y)
+target = tvm.target.Target("qcom/adreno-opencl")
+with target:
+    print(relax.get_default_pipeline(target)(builder.get()).script())  # its function is called <lambda>, and so is the kernel
+""",
+    "own-texture": """
+import tvm
+from tvm.tirx import compilation_pipeline as pipelines
+from tvm.tirx.build import codegen_build, split_host_device_mods
+
+x = tvm.te.placeholder((1, 2, 9, 7, 4), name="x")
+y = tvm.te.compute(x.shape, lambda *at: x(*at) * 2, name="y")
+schedule = tvm.s_tir.Schedule(tvm.IRModule({"main": tvm.te.create_prim_func([x, y])}))
+block = schedule.get_sblock("y")
+for one in (schedule.cache_read(block, 0, "global.texture"), block):
+    *outer, lane = schedule.get_loops(one)
+    group, item = schedule.split(schedule.fuse(*outer), [None, 16])
+    schedule.bind(group, "blockIdx.x")
+    schedule.bind(item, "threadIdx.x")
+    schedule.vectorize(lane)
+target = tvm.target.Target("qcom/adreno-opencl-texture").with_host(tvm.target.Target("llvm"))
+function = schedule.mod["main"].with_attr("global_symbol", "main")
+module = tvm.tirx.transform.BindTarget(target)(tvm.IRModule({"main": function}))
+with target:
+    host, _ = split_host_device_mods(pipelines.get_default_tir_pipeline(target)(module))
+    codegen_build(pipelines.finalize_host_passes()(host), target.host)
+""",
+}
+"""Defect -> its script, where no Relax module in TVMScript shows it."""
