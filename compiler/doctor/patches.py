@@ -3,46 +3,80 @@
 from __future__ import annotations
 
 PATCHES: dict[str, str] = {
-    "pipeline-tuple": "Return the triple (pass, `finalize_host_passes`, `finalize_device_passes`) for `adreno` in "
-    "`tirx/compilation_pipeline.py`, as the default pipeline does.",
-    "texture-store": "In VectorizeLoop, accept a call of `texture2d_store` although its type is void: vectorise its value, and keep its "
-    "coordinates scalar.",
-    "pool-accumulator": "In `dlight/adreno/pool.py`, compute the cache-write at the last spatial loop outside the vectorised one.",
-    "average-pooling": "In `dlight/adreno/pool.py`, schedule the blocks that follow the pooling as a chain, not as one named block.",
-    "texel-race": "End the pipeline with Adreno's fallback rule, and let it vectorise four lanes where an output has a texture scope.",
-    "reduction-epilogue": "In `dlight/gpu/reduction.py`, tile the epilogue as the reduction was tiled, or keep its sums in shared memory.",
-    "unbound-block": "In the rules for convolutions, return None where a block of the function stays without threads, so that the fallback "
-    "rule takes the function; fail the build for a device function with an unbound block.",
+    "pipeline-tuple": (
+        "Return the triple (pass, `finalize_host_passes`, `finalize_device_passes`) for `adreno` in "
+        "`tirx/compilation_pipeline.py`, as the default pipeline does."
+    ),
+    "texture-store": (
+        "In VectorizeLoop, accept a call of `texture2d_store` although its type is void: vectorise its value, and keep its "
+        "coordinates scalar."
+    ),
+    "pool-accumulator": (
+        "In `dlight/adreno/pool.py`, compute the cache-write at the last spatial loop outside the vectorised one."
+    ),
+    "average-pooling": (
+        "In `dlight/adreno/pool.py`, schedule the blocks that follow the pooling as a chain, not as one named block."
+    ),
+    "texel-race": (
+        "End the pipeline with Adreno's fallback rule, and let it vectorise four lanes where an output has a texture scope."
+    ),
+    "reduction-epilogue": (
+        "In `dlight/gpu/reduction.py`, tile the epilogue as the reduction was tiled, or keep its sums in shared memory."
+    ),
+    "unbound-block": (
+        "In the rules for convolutions, return None where a block of the function stays without threads, so that the "
+        "fallback rule takes the function; fail the build for a device function with an unbound block."
+    ),
     "private-function": "In AnnotateCustomMemoryScope, visit calls of `GlobalVar` without reading them as operators.",
-    "shared-function": "In SpecializePrimFuncBasedOnCallSite, make a copy of the PrimFunc for each set of scopes among its call sites.",
-    "plan-coefficient": "In StaticPlanBlockMemory, do not multiply the size of a texture by the item size: it is in bytes already.",
+    "shared-function": (
+        "In SpecializePrimFuncBasedOnCallSite, make a copy of the PrimFunc for each set of scopes among its call sites."
+    ),
+    "plan-coefficient": (
+        "In StaticPlanBlockMemory, do not multiply the size of a texture by the item size: it is in bytes already."
+    ),
     "packed-groups": "In ConvertLayout for Adreno, keep NCHW for a grouped conv2d whose groups are not whole texels.",
     "depthwise": "In `legalize_ops/adreno/convolution.py`, lower a packed depthwise conv2d with its own compute.",
     "half-convolution": "In `legalize_ops/adreno/convolution.py`, pass `call.ty.dtype` as the output type.",
     "transposed": "Give `relax.nn.conv2d_transpose` an FRelaxInferLayout that answers with the layout it has.",
-    "inference-dropout": "In InferLayoutDropout, answer with one layout for each field of the tuple; and drop the operator at inference.",
+    "inference-dropout": (
+        "In InferLayoutDropout, answer with one layout for each field of the tuple; and drop the operator at inference."
+    ),
     "function-names": "In the code generator for OpenCL, make kernel names valid identifiers, as for C.",
-    "constant-rank": "In InferLayoutBinaryEwise, leave an operand of one element, and one of lower rank, in the layout it has.",
-    "stacked-sum": "In the ONNX importer, write Sum, Mean, Max and Min of several operands as operators of two; and give "
-    "`relax.stack` an FRelaxInferLayout.",
-    "channel-split": "In InferLayoutSplit, divide `indices_or_sections` by the factor of a packed axis, and keep the first layout where one "
-    "of them is no multiple of it.",
+    "constant-rank": ("In InferLayoutBinaryEwise, leave an operand of one element, and one of lower rank, in the layout it has."),
+    "stacked-sum": (
+        "In the ONNX importer, write Sum, Mean, Max and Min of several operands as operators of two; and give `relax.stack` "
+        "an FRelaxInferLayout."
+    ),
+    "channel-split": (
+        "In InferLayoutSplit, divide `indices_or_sections` by the factor of a packed axis, and keep the first layout where "
+        "one of them is no multiple of it."
+    ),
     "packed-stack": "Give `relax.stack` an FRelaxInferLayout that answers with the initial layouts.",
     "packed-mask": "In AlterOpImpl and LegalizeOps of `layout_transform`, make the padding value of the type of the buffer.",
-    "instance-norm": "In InferLayoutGroupNorm and InferLayoutInstanceNorm, keep the initial layout where the axes would be packed.",
-    "own-texture": "In LowerTVMBuiltin, open a stack scope for the let statement of `tirx.nd_mem_alloc_with_scope`, as for a call.",
+    "instance-norm": (
+        "In InferLayoutGroupNorm and InferLayoutInstanceNorm, keep the initial layout where the axes would be packed."
+    ),
+    "own-texture": (
+        "In LowerTVMBuiltin, open a stack scope for the let statement of `tirx.nd_mem_alloc_with_scope`, as for a call."
+    ),
 }
 """Defect -> the change."""
 
 CAUSES: dict[str, str] = {
     "pipeline-tuple": "`tvm.compile` unpacks a pipeline into three; the Adreno TIR pipeline is registered as a bare pass.",
-    "own-texture": "The lowering of host code makes the shape of a texture that a function allocates on the stack "
-    "(`tvm_stack_make_shape`), which LowerTVMBuiltin takes only as an argument of a call.",
-    "channel-split": "InferLayoutSplit keeps the channel numbers of `indices_or_sections` on an axis that, packed, counts texels of four "
-    "channels: parts come out empty, or too large.",
+    "own-texture": (
+        "The lowering of host code makes the shape of a texture that a function allocates on the stack "
+        "(`tvm_stack_make_shape`), which LowerTVMBuiltin takes only as an argument of a call."
+    ),
+    "channel-split": (
+        "InferLayoutSplit keeps the channel numbers of `indices_or_sections` on an axis that, packed, counts texels of four "
+        "channels: parts come out empty, or too large."
+    ),
     "packed-stack": "`relax.stack` adds an axis for which a packed layout has no name.",
     "packed-mask": "The layout transform of a tensor of type bool is padded with a float.",
-    "instance-norm": "The packed layout is inferred for the normalisation, whose axes and per-channel operands then do not fit.",
+    "instance-norm": (
+        "The packed layout is inferred for the normalisation, whose axes and per-channel operands then do not fit."
+    ),
     "average-pooling": "The rule for pooling does not know the block that divides by the window, where there is no padding.",
 }
 """Defect -> its cause, where the file of its fix tells of more than one defect."""
@@ -70,7 +104,8 @@ import tvm
 from tvm import relax
 
 builder = relax.BlockBuilder()
-x = relax.Var("x", relax.TensorType((4, 8), "float32") if hasattr(relax, "TensorType") else relax.TensorStructInfo((4, 8), "float32"))
+tensor = getattr(relax, "TensorType", None) or relax.TensorStructInfo
+x = relax.Var("x", tensor((4, 8), "float32"))
 with builder.function("main", [x]):
     with builder.dataflow():
         y = builder.emit_output(builder.call_te(lambda a: tvm.te.compute(a.shape, lambda i, j: a[i, j] * 2), x))

@@ -31,7 +31,8 @@ SOURCE = """
 from tvm.tirx import compilation_pipeline as pipelines
 from tvm.tirx.build import split_host_device_mods
 
-functions = tvm.IRModule({var: f for var, f in lowered.functions_items() if isinstance(f, tvm.tirx.PrimFunc)}, attrs=lowered.attrs)
+kept = {var: function for var, function in lowered.functions_items() if isinstance(function, tvm.tirx.PrimFunc)}
+functions = tvm.IRModule(kept, attrs=lowered.attrs)
 functions = tvm.tirx.transform.BindTarget(target.with_host(tvm.target.Target("llvm")))(functions)
 found = pipelines.get_default_tir_pipeline(target)
 passes, device_passes = (found[0], found[2]) if isinstance(found, tuple) else (found, pipelines.finalize_device_passes)
@@ -59,7 +60,8 @@ def report(defect: Defect, item: Diagnosis, found: Examination) -> str:
     kind = "plan" if "bytes planned" in got else "compiles" if got.startswith(("does not compile", "TypeError")) else "values"
     return f"""# [Adreno] {item.summary[0].upper()}{item.summary[1:]}
 
-Versions: apache-tvm {found.tvm}, apache-tvm-ffi {found.tvm_ffi}, Python {found.python} on {sys.platform}; target `{_tag(defect)}`.
+Versions: apache-tvm {found.tvm}, apache-tvm-ffi {found.tvm_ffi}, Python {found.python} on {sys.platform}.
+Target `{_tag(defect)}`.
 
 ## Reproduce
 
