@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..tvm_bridge.branch_storages import split_branch_storages
-from .base import ALL_VERSIONS, Fix
-from .placing import after_first
+from .base import ALL_VERSIONS, Fix, after_first
 
 if TYPE_CHECKING:
     from tvm.ir.transform import Pass

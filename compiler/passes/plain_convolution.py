@@ -13,8 +13,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from ..tvm_bridge.versions import import_tvm, shape_values, type_of
-from .base import ALL_VERSIONS, Fix
-from .placing import LAYOUT, after_first
+from .base import ALL_VERSIONS, LAYOUT, Fix, after_first
 from .relax_calls import before_layout, rewrite_calls
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ...base.errors import AdrenoSimError, OptionError
-from ..passes.placing import SCHEDULE, before_first
+from ..passes.base import SCHEDULE, before_first
 from ..schedules.blocks import schedule_rule
 from ..schedules.weight_texels import schedule_weight_texels
 from ..tvm_bridge.versions import import_tvm
