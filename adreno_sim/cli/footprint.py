@@ -124,26 +124,33 @@ def _footprint(args: argparse.Namespace) -> int:
     rules = _rules(args)
     options = {"optimal": {"seconds": args.seconds}} if args.seconds else {}
     source, model = _source(args, rules)
-    footprint = measure(source, rules, names, Path(args.source).name, options)
-    if model is not None:
-        footprint = replace(footprint, graphs=graph_plans(model, _ml(rules)))
-    trials = _measure(footprint, args) if args.measure else []
+    graphs = () if model is None else graph_plans(model, _ml(rules))
+    footprint = measure(source, rules, names, Path(args.source).name, options, graphs)
+    trials = _measure(footprint, args, model, rules) if args.measure else []
     _write(footprint, args, trials)
     _show(footprint, args, old, trials)
     return _judge(footprint, args, trials)
 
 
-def _measure(footprint: Footprint, args: argparse.Namespace) -> list[Trial]:
-    """Every plan tried on the device, one after the other, each on a device that was opened for it."""
+def _measure(footprint: Footprint, args: argparse.Namespace, model: CompiledModel | None, rules: DeviceRules) -> list[Trial]:
+    """Every plan tried on the device, one after the other, each on a device that was opened for it; and the model run with it."""
+    from ..base.errors import AdrenoSimError
+    from ..compiler.plan.measured_peak import measure_peak
     from ..compiler.plan.replan import plan_of
     from ..compiler.plan.trial import try_plan
 
     options = {} if args.pitch_rule is None else {"pitch_rule": args.pitch_rule}
-    return [
-        try_plan(plan_of(allocation, footprint.plan), _device(args, **options), allocation.planner)
-        for allocation in footprint.allocations
-        if allocation is not None
-    ]
+    trials = []
+    for allocation in filter(None, footprint.allocations):
+        trial = try_plan(plan_of(allocation, footprint.plan), _device(args, **options), allocation.planner)
+        if model is not None:
+            try:
+                device = _device(args, **options, checks="off")
+                trial = replace(trial, peak=measure_peak(model, allocation, rules, device))
+            except AdrenoSimError as error:
+                trial = replace(trial, not_run=str(error).splitlines()[0])
+        trials.append(trial)
+    return trials
 
 
 def _device(args: argparse.Namespace, **options: Any) -> Device:

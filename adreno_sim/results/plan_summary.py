@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class PlanSummary:
-    """Totals in bytes. planned: sum of storages as planned; right: the same with right sizes; live_lower_bound: max over
-    time of the sum of right sizes of live tensors (no plan can be smaller); unplanned: storages the planner left alone.
-    workspace: the most that one call takes for itself.
+    """Totals in bytes. planned: storages as planned, those of a function while it runs; right: the same with right sizes;
+    live_lower_bound: max over time of the sum of right sizes of all live tensors (no plan can be smaller); unplanned: the most at
+    one time that the planner left to the runtime. workspace: the most that one call takes for itself.
     """
 
     storages: int

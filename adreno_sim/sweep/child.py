@@ -66,5 +66,5 @@ def _outcome(report: dict[str, Any], seconds: float) -> Outcome:
         errors=severities.count("error"),
         warnings=severities.count("warning"),
         max_ulp=max((kernel["max_ulp"] for kernel in kernels), default=0),
-        plan=plan and {name: plan[name] for name in ("planned", "right", "live_lower_bound")},
+        plan=plan and {name: plan[name] for name in ("planned", "unplanned", "right", "live_lower_bound")},
     )

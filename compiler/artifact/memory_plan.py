@@ -15,8 +15,8 @@ RUNTIME_COPY = "a copy in another scope, which the runtime allocates"
 class PlannedStorage:
     """One alloc_storage. planned_bytes as the planner wrote it; needed_bytes the largest right size among its tensors.
 
-    [first, last] are VM instruction indices over which the storage exists. planned: False where the planner left a
-    tensor alone (function results, unknown shapes) and gave it a storage of its own; `why` then says for what reason.
+    [first, last] are VM instruction indices over which the storage exists. planned: False where all that is in it
+    was left to the runtime (results, copies between scopes); `why` then says for what reason.
     """
 
     id: str
@@ -35,7 +35,10 @@ class PlannedTensor:
 
     An alias (reshape) is not listed: it extends the life of the tensor it names. `origin` is the host function that
     writes it first. written, read: the instructions of its first write and first read (None: there is none, or it is not
-    known); `accesses_known` of the plan says which. allocated: its storage is, on every way to the tensor.
+    known); `accesses_known` of the plan says which. allocated: its storage is, on every way to the tensor. left_alone: why TVM's
+    planner does not place it, "" where it does. call: the instructions [first, last] of the function call that makes it, () in
+    the entry function. symbolic: where TVM planned its storage without knowing the size, the bytes of that at other values of
+    the symbols.
     """
 
     id: str
@@ -52,6 +55,9 @@ class PlannedTensor:
     written: int | None = None
     read: int | None = None
     allocated: bool = True
+    left_alone: str = ""
+    call: tuple[int, ...] = ()
+    symbolic: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -67,7 +73,11 @@ class PlannedWorkspace:
 
 @dataclass(frozen=True)
 class FixedTensor:
-    """A tensor no plan places: kind "input", "constant" or "output" (results that alias an input or constant too)."""
+    """A tensor no plan places: kind "input", "constant" or "output" (results that alias an input or constant too).
+
+    first: the instruction that first has it in device memory, from when on it stays there; None where it has no memory apart
+    from the planned tensors, or where that is not known.
+    """
 
     name: str
     kind: Literal["input", "constant", "output"]
@@ -75,6 +85,7 @@ class FixedTensor:
     dtype: str
     scope: str
     nbytes: int
+    first: int | None = None
 
 
 @dataclass(frozen=True)

@@ -172,6 +172,14 @@ class ToDevice(Node):
 
 
 @dataclass(frozen=True)
+class CopyTensor(Node):
+    """Write the elements of `src` into the tensor `target`, of the same shape and dtype: a ToDevice whose place is planned."""
+
+    src: Operand
+    target: Operand
+
+
+@dataclass(frozen=True)
 class ShapeOf(Node):
     dst: Defined
     src: Operand
@@ -227,7 +235,7 @@ class Return(Node):
 
 Instruction = Union[
     AllocHeap, CheckTensor, MatchShape, MatchScalar, MakeShape, MakeScalar, AllocStorage, AllocTensor, CallHost, CallVM,
-    Reshape, ToDevice, ShapeOf, MakeTuple, GetItem, Copy, Kill, Branch, Return,
+    Reshape, ToDevice, CopyTensor, ShapeOf, MakeTuple, GetItem, Copy, Kill, Branch, Return,
 ]  # fmt: skip
 
 Block = tuple[Instruction, ...]

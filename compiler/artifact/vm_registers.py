@@ -22,8 +22,13 @@ def walk(body: Block) -> Iterator[Instruction]:
     """Every instruction of a body, branches included, in order."""
     for instruction in body:
         yield instruction
-        for block in _find_values(instruction, Block):
+        for block in find_blocks(instruction):
             yield from walk(block)
+
+
+def find_blocks(instruction: Instruction) -> Iterator[Block]:
+    """The blocks inside one instruction."""
+    return _find_values(instruction, Block)
 
 
 def find_operands(instruction: Instruction) -> Iterator[Operand]:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from bisect import bisect_left, insort
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
 from ...base.alignment import align_up
 from .problem import Item, Problem
+from .spans import Span, call_span, peak_at
 
 
 @dataclass(frozen=True)
@@ -24,7 +27,8 @@ class Slot:
 class Allocation:
     """A plan for `problem`: item i starts at byte offsets[i] of storage storage_of[i]; storages[n] is the size of storage n.
 
-    slots: the textures behind storages that are one (storage number -> Slot). bound: bytes the planner proved no plan can
+    slots: the textures behind storages that are one (storage number -> Slot). unplanned: storages that the planner leaves to the
+    runtime, of one tensor each, which exist only while that lives. bound: bytes the planner proved no plan can
     go below, where it proved any. unit: sizes count in multiples of it. note: what a reader must know.
     """
 
@@ -34,14 +38,46 @@ class Allocation:
     storage_of: tuple[int, ...]
     offsets: tuple[int, ...]
     slots: dict[int, Slot] = field(default_factory=dict)
+    unplanned: frozenset[int] = frozenset()
     bound: int | None = None
     unit: int = 1
     note: str = ""
 
     @property
     def total(self) -> int:
-        """Bytes of all storages."""
-        return sum(self.storages)
+        """The most bytes that storages take at one time; planned ones count for as long as their function runs."""
+        return self.at_peak[0]
+
+    @property
+    def planned(self) -> int:
+        """Of `total`, bytes of storages that the planner placed."""
+        return self.total - self.left_to_runtime
+
+    @property
+    def left_to_runtime(self) -> int:
+        """Of `total`, bytes of storages that the planner left alone."""
+        when = self.at_peak[1]
+        return sum(self.storages[n] for n in self.unplanned if self.spans[n][0] <= when < self.spans[n][1])
+
+    @cached_property
+    def at_peak(self) -> tuple[int, int]:
+        """`total`, and the first time when storages take that."""
+        return self.most(self.storages)
+
+    def most(self, sizes: Sequence[int]) -> tuple[int, int]:
+        """The most that storages take at one time if these were their sizes, and when."""
+        return peak_at((*span, size) for span, size in zip(self.spans, sizes, strict=True))
+
+    @cached_property
+    def spans(self) -> tuple[Span, ...]:
+        """When each storage counts."""
+        calls: list[set[tuple[int, ...]]] = [set() for _ in self.storages]
+        alone: dict[int, Span] = {}
+        for item, storage in zip(self.problem.items, self.storage_of, strict=True):
+            if 0 <= storage < len(calls):
+                calls[storage].add(item.call)
+                alone[storage] = (item.start, item.end)
+        return tuple(alone[n] if n in self.unplanned else call_span(made) for n, made in enumerate(calls))
 
     @property
     def needed(self) -> tuple[int, ...]:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from ...base.errors import AdrenoSimError, UnsupportedError
 from ..artifact.memory_plan import MemoryPlan
 from ..artifact.model import ENTRY, CompiledModel
-from ..artifact.vm_function import AllocStorage, AllocTensor, Block, Instruction, Kill, ShapeLiteral
-from ..artifact.vm_registers import change_blocks, find_registers, walk
+from ..artifact.vm_function import AllocStorage, AllocTensor, Block, CopyTensor, Instruction, Kill, Reg, ShapeLiteral, ToDevice
+from ..artifact.vm_registers import change_blocks, find_blocks, find_registers, walk
 from . import planners
 from .allocation import Allocation
 from .audit import audit
 from .extract import extract_plan
 from .inline import inline_calls
+from .kills import kill_after_last_use
 from .plan_file import read_plan
 from .planners import plan as run_planner
 from .problem import Problem
@@ -50,7 +52,9 @@ def _from_file(path: str, problem: Problem) -> Allocation:
 
 
 def apply(model: CompiledModel, allocation: Allocation, rules: DeviceRules) -> CompiledModel:
-    """`model` with the allocation written into `main`; what the planner was not asked to place stays as it is.
+    """`model` with the allocation written into `main`; what the planner leaves to the runtime stays as it is.
+
+    A copy to another scope that has a place becomes a tensor there, which is written.
 
     Functions that `main` calls are inlined first, so that one plan covers their tensors too.
     Raises AdrenoSimError where the allocation is of another model, UnsupportedError where the device cannot hold it, or
@@ -63,16 +67,23 @@ def apply(model: CompiledModel, allocation: Allocation, rules: DeviceRules) -> C
     if reasons:
         more = f" ({len(reasons) - 1} more like this)" if len(reasons) > 1 else ""
         raise UnsupportedError(f"plan {allocation.planner} cannot be applied on {rules.device}: {reasons[0]}{more}")
-    placed = {item.id: number for number, item in enumerate(allocation.problem.items)}
+    placed = {
+        item.id: number
+        for number, item in enumerate(allocation.problem.items)
+        if allocation.storage_of[number] not in allocation.unplanned
+    }
     starts = {tensor.first: placed[tensor.id] for tensor in plan.tensors if tensor.id in placed}
     body = model.functions[ENTRY].body
     taken = {register for i in walk(body) for register in find_registers(i)}
     names = [_fresh(f"planned_{number}", taken) for number in range(len(allocation.storages))]
+    planned = {name for number, name in enumerate(names) if number not in allocation.unplanned}
     rewriting = _Rewriting(allocation, starts, names, _replaced_storages(model, starts))
-    new_body = _with_storages(rewriting.block(body), names, allocation.storages)
+    new_body = _with_storages(kill_after_last_use(rewriting.block(body)), dict(zip(names, allocation.storages, strict=True)))
     functions = {**model.functions, ENTRY: replace(model.functions[ENTRY], body=new_body)}
     applied = replace(model, functions=functions, plan=None)
-    return replace(applied, plan=with_rules(extract_plan(applied), rules))
+    found = extract_plan(applied)
+    storages = tuple(replace(s, planned=True, why="") if s.id in planned else s for s in found.storages)
+    return replace(applied, plan=with_rules(replace(found, storages=storages), rules))
 
 
 def why_not(model: CompiledModel, allocation: Allocation, rules: DeviceRules) -> list[str]:
@@ -148,12 +159,20 @@ class _Rewriting:
         for instruction in body:
             self.index += 1
             number = self.starts.get(self.index)
-            if isinstance(instruction, AllocTensor) and number is not None:
-                storage = self.names[self.allocation.storage_of[number]]
-                out.append(replace(instruction, storage=storage, offset=self.allocation.offsets[number]))
+            if isinstance(instruction, (AllocTensor, ToDevice)) and number is not None:
+                out += self._placed(instruction, number)
             elif not self._obsolete(instruction):
                 out.append(change_blocks(instruction, self.block))
         return tuple(out)
+
+    def _placed(self, instruction: AllocTensor | ToDevice, number: int) -> Block:
+        """The tensor that `instruction` makes, in its place; a copy is written into it."""
+        storage, offset = self.names[self.allocation.storage_of[number]], self.allocation.offsets[number]
+        if isinstance(instruction, AllocTensor):
+            return (replace(instruction, storage=storage, offset=offset),)
+        item = self.allocation.problem.items[number]
+        made = AllocTensor(instruction.dst, storage, offset, ShapeLiteral(item.shape), item.dtype, item.scope)
+        return made, CopyTensor(instruction.src, Reg(instruction.dst))
 
     def _obsolete(self, instruction: Instruction) -> bool:
         if isinstance(instruction, AllocStorage):
@@ -161,26 +180,36 @@ class _Rewriting:
         return isinstance(instruction, Kill) and instruction.name in self.gone
 
 
-def _with_storages(body: Block, names: list[str], sizes: tuple[int, ...]) -> Block:
-    """The body with each storage made before the instruction that first uses it, and let go after the last one.
+def _with_storages(body: Block, sizes: Mapping[str, int]) -> Block:
+    """The body with each storage of `sizes` made before the instruction that first uses it, and let go after the last one.
 
-    Tensors keep their storage; instructions that use it inside a branch count as the branch.
+    Tensors keep their storage. A storage that one side of a branch alone uses is made there.
     """
-    size_of = dict(zip(names, sizes, strict=True))
-    used = [[i.storage for i in walk((instruction,)) if isinstance(i, AllocTensor)] for instruction in body]
+    used = [_storages_in((instruction,)) & sizes.keys() for instruction in body]
     first: dict[str, int] = {}
     last: dict[str, int] = {}
-    for point, storages in enumerate(used):
-        for name in filter(size_of.__contains__, storages):
+    for point, names in enumerate(used):
+        for name in names:
             first.setdefault(name, point)
             last[name] = point
     out: list[Instruction] = []
     for point, instruction in enumerate(body):
-        here = dict.fromkeys(name for name in used[point] if name in size_of)
-        out += [AllocStorage(n, ShapeLiteral((size_of[n],)), "global", "uint8") for n in here if first[n] == point]
-        out.append(instruction)
+        alone = {name: sizes[name] for name in used[point] if first[name] == last[name]}
+        sides = [_storages_in(block) for block in find_blocks(instruction)]
+        inside = {name for name in alone if sum(name in side for side in sides) == 1}
+
+        def place(block: Block, alone: Mapping[str, int] = alone, inside: set[str] = inside) -> Block:
+            return _with_storages(block, {name: alone[name] for name in _storages_in(block) & inside})
+
+        here = [name for name in sizes if name in used[point] - inside]
+        out += [AllocStorage(n, ShapeLiteral((sizes[n],)), "global", "uint8") for n in here if first[n] == point]
+        out.append(change_blocks(instruction, place))
         out += [Kill(n) for n in here if last[n] == point]
     return tuple(out)
+
+
+def _storages_in(body: Block) -> set[str]:
+    return {i.storage for i in walk(body) if isinstance(i, AllocTensor)}
 
 
 def _fresh(name: str, taken: set[str]) -> str:

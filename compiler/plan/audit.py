@@ -30,8 +30,8 @@ class Audit:
     """findings: what is wrong, tensors by name. causes: bytes by what they are spent on.
 
     dense: tensors at the peak without padding; padding: their pitch; slots: storages beyond their tensors, empty ones, and
-    gaps inside; item_size: planned beyond right sizes; pages: the pool's rounding; unplanned; workspace: of the largest call.
-    dense + padding + slots + item_size are the planned bytes.
+    gaps inside; item_size: planned beyond right sizes; pages: the pool's rounding; workspace: of the largest call.
+    dense + padding + slots + item_size are the bytes of all storages, of which `unplanned` is left to the runtime.
     """
 
     findings: tuple[Finding, ...]

@@ -11,6 +11,7 @@ from ...base.errors import AdrenoSimError, UnsupportedError
 from .allocation import Allocation
 from .planners import find
 from .problem import Problem
+from .spans import peak_at
 
 PAGE = 4096
 """Bytes that TVM's OpenCL runtime rounds an allocation up to."""
@@ -36,13 +37,20 @@ class Causes:
 
 @dataclass(frozen=True)
 class Row:
-    """One planner's result. bound: bytes it is measured by. fits: no storage is above the largest allocation.
+    """One planner's result. total: bytes of storages, planned and left to the runtime. bound: bytes it is measured by. workspace:
+    the most that one call takes for itself. peak: the most bytes of everything in device memory at one time, in whole pages
+    (inputs, constants, storages, workspace, memory of OpenCL ML); both 0 where only lifetimes are known. fits: no storage is
+    above the largest allocation.
 
     skipped: why there is no result; then the figures are 0. violations: what is wrong with the plan.
     """
 
     planner: str
     total: int = 0
+    planned: int = 0
+    unplanned: int = 0
+    workspace: int = 0
+    peak: int = 0
     bound: int = 0
     storages: int = 0
     largest: int = 0
@@ -86,6 +94,8 @@ def row(allocation: Allocation, page: int = PAGE) -> Row:
     return Row(
         allocation.planner,
         total=allocation.total,
+        planned=allocation.planned,
+        unplanned=allocation.left_to_runtime,
         bound=bound,
         storages=len(allocation.storages),
         largest=largest,
@@ -108,31 +118,22 @@ def causes(allocation: Allocation, bound: int, page: int = PAGE) -> Causes:
     used = [0] * len(allocation.storages)
     for number in _live_at_peak(problem, allocation.unit):
         used[allocation.storage_of[number]] += align_up(problem.items[number].size, allocation.unit)
-    spare = [size - taken for size, taken in zip(allocation.needed, used, strict=True)]
+    spare = {number: size - used[number] for number, size in enumerate(allocation.needed) if used[number]}
     packed = {storage for storage, offset in zip(allocation.storage_of, allocation.offsets, strict=True) if offset}
-    idle = sum(free for number, free in enumerate(spare) if not used[number])
-    gaps = sum(spare[number] for number in packed if used[number])
+    gaps = sum(spare[number] for number in packed if number in spare)
+    right, _ = allocation.most(allocation.needed)
     return Causes(
         dense=dense,
         padding=bound - dense,
-        mismatch=sum(spare) - idle - gaps,
-        idle=idle,
+        mismatch=sum(spare.values()) - gaps,
+        idle=right - sum(used) - sum(spare.values()),
         gaps=gaps,
-        inflation=allocation.total - sum(allocation.needed),
+        inflation=allocation.total - right,
         page_rounding=sum(align_up(size, page) - size for size in allocation.storages),
     )
 
 
 def _live_at_peak(problem: Problem, unit: int) -> Sequence[int]:
     """The items live when most bytes are, sizes rounded up to `unit`."""
-    changes: dict[int, int] = {}
-    for item in problem.items:
-        size = align_up(item.size, unit)
-        changes[item.start] = changes.get(item.start, 0) + size
-        changes[item.end] = changes.get(item.end, 0) - size
-    live = most = when = 0
-    for time in sorted(changes):
-        live += changes[time]
-        if live > most:
-            most, when = live, time
+    _, when = peak_at((item.start, item.end, align_up(item.size, unit)) for item in problem.items)
     return [number for number, item in enumerate(problem.items) if item.start <= when < item.end]

@@ -15,6 +15,7 @@ from .footprint import SCHEMA, Footprint
 from .plan_file import SCHEMA as PLAN_SCHEMA
 from .plan_file import plan_from_json, read_object
 from .problem import Item
+from .spans import peak_at
 from .trace import SCHEMA as TRACE_SCHEMA
 from .trace import read as read_trace
 
@@ -31,6 +32,7 @@ class Life:
     scope: str
     shape: tuple[int, ...]
     dtype: str
+    left_alone: str = ""
 
 
 AnyLife = Union[Life, Item]
@@ -92,9 +94,8 @@ def _old_footprint(data: dict[str, Any], where: str) -> OldFootprint:
 
 
 def _planned_lives(plan: MemoryPlan) -> Iterable[Life]:
-    free = {storage.id for storage in plan.storages if storage.planned}
     for t in plan.tensors:
-        if t.storage in free:
+        if t.right_bytes:
             yield Life(t.id, t.right_bytes, t.dense_bytes, t.first, t.last + 1, t.scope, t.shape, t.dtype)
 
 
@@ -109,15 +110,7 @@ def difference(old: OldFootprint, new: Footprint) -> Difference:
 
 def _at_peak(lives: Sequence[AnyLife]) -> list[AnyLife]:
     """Those live at the first instant when most bytes are."""
-    changes: dict[int, int] = {}
-    for life in lives:
-        changes[life.start] = changes.get(life.start, 0) + life.size
-        changes[life.end] = changes.get(life.end, 0) - life.size
-    live = most = when = 0
-    for time in sorted(changes):
-        live += changes[time]
-        if live > most:
-            most, when = live, time
+    _, when = peak_at((life.start, life.end, life.size) for life in lives)
     return [life for life in lives if life.start <= when < life.end]
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import contextlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
@@ -14,6 +15,7 @@ from ..artifact.vm_function import ConstRef
 from ..artifact.vm_registers import find_operands, walk
 from ..run.texture_views import ROW_ALIGNMENT, planned_nbytes
 from .lifetimes import Lifetimes, TensorLife, trace
+from .spans import live_peak, storage_spans
 
 if TYPE_CHECKING:
     from ..artifact.model import CompiledModel
@@ -22,6 +24,11 @@ Size = Callable[[TensorSpec], int]
 
 LARGEST_EXTENT = 2**31 - 1
 """Of a symbolic dimension: what TVM computes from it fits 64 bits."""
+
+PROBES = 3
+"""Sizes of the symbols besides the ends of their ranges at which sizes of storages are compared."""
+
+PROBE_SIZES = (64, 37, 96, 53, 128, 71, 160, 89, 192)
 
 
 def row_aligned_size(spec: TensorSpec) -> int:
@@ -73,7 +80,29 @@ def extract_bounded(
     ranges = _ranges(model, bounds)
     low, high = ({symbol.name: end for symbol, end in zip(ranges, ends, strict=True)} for ends in _ends(ranges))
     least = extract_plan(model, _shapes_at(model, low), size, rule)
-    return replace(extract_plan(model, _shapes_at(model, high), size, rule), symbols=ranges, least=least.summary)
+    plan = extract_plan(model, _shapes_at(model, high), size, rule)
+    return replace(plan, tensors=_with_symbolic(model, plan, least, ranges), symbols=ranges, least=least.summary)
+
+
+def _with_symbolic(
+    model: CompiledModel, plan: MemoryPlan, least: MemoryPlan, ranges: Sequence[SymbolRange]
+) -> tuple[PlannedTensor, ...]:
+    """The tensors of `plan`, those in storages of symbolic size with that size at other values of the symbols.
+
+    TVM's planner shares a storage of symbolic size where it proves sizes equal: polynomials that agree at a few points are.
+    """
+    others = [least]
+    for probe in range(PROBES):
+        sizes = {symbol.name: PROBE_SIZES[(probe * len(ranges) + n) % len(PROBE_SIZES)] for n, symbol in enumerate(ranges)}
+        with contextlib.suppress(AdrenoSimError):  # sizes that the program does not take
+            others.append(extract_plan(model, _shapes_at(model, sizes)))
+    elsewhere = list(zip(*([storage.planned_bytes for storage in other.storages] for other in others), strict=True))
+    symbolic = {
+        storage.id: sizes
+        for storage, sizes in zip(plan.storages, elsewhere, strict=True)
+        if set(sizes) != {storage.planned_bytes}
+    }
+    return tuple(replace(tensor, symbolic=symbolic.get(tensor.storage, ())) for tensor in plan.tensors)
 
 
 def _ranges(model: CompiledModel, bounds: Mapping[str, tuple[int, int]]) -> tuple[SymbolRange, ...]:
@@ -105,9 +134,10 @@ def _fixed_tensors(
     """Inputs, constants (with the padding of those that are textures), outputs, in that order."""
     found = []
     for info, shape in zip(model.inputs, inputs, strict=True):
-        found.append(_fixed_tensor(info.name, "input", TensorSpec(shape, info.dtype, info.scope)))
+        found.append(_fixed_tensor(info.name, "input", TensorSpec(shape, info.dtype, info.scope), 0))
     for key, spec in _constants(model):
-        found.append(replace(_fixed_tensor(key, "constant", spec), nbytes=size(spec)))
+        first = lives.constants.get((key, spec.scope))
+        found.append(replace(_fixed_tensor(key, "constant", spec, first), nbytes=size(spec)))
     for number, spec in enumerate(lives.results):
         name = model.outputs[number].name if number < len(model.outputs) else f"output_{number}"
         found.append(_fixed_tensor(name, "output", spec))
@@ -130,8 +160,10 @@ def _constants(model: CompiledModel) -> list[tuple[str, TensorSpec]]:
     ]
 
 
-def _fixed_tensor(name: str, kind: Literal["input", "constant", "output"], spec: TensorSpec) -> FixedTensor:
-    return FixedTensor(name, kind, tuple(map(int, spec.shape)), spec.dtype, spec.scope, spec.nbytes)
+def _fixed_tensor(
+    name: str, kind: Literal["input", "constant", "output"], spec: TensorSpec, first: int | None = None
+) -> FixedTensor:
+    return FixedTensor(name, kind, tuple(map(int, spec.shape)), spec.dtype, spec.scope, spec.nbytes, first)
 
 
 def _input_shapes(model: CompiledModel, given: Mapping[str, tuple[int, ...]]) -> list[tuple[int, ...]]:
@@ -161,6 +193,8 @@ def _tensor(life: TensorLife, size: Size) -> PlannedTensor:
         written=life.written,
         read=life.read,
         allocated=life.allocated,
+        left_alone=life.left_alone,
+        call=life.call,
     )
 
 
@@ -168,9 +202,12 @@ def _storage(lives: Lifetimes, tensors: Iterable[PlannedTensor], key: str) -> Pl
     storage = lives.storages[key]
     inside = [tensor for tensor in tensors if tensor.storage == key]
     needed = max((tensor.offset + tensor.right_bytes for tensor in inside), default=0)
-    last = max([storage.first, *(tensor.last for tensor in inside)])
+    last = max([storage.first, storage.last, *(tensor.last for tensor in inside)])
     nbytes = needed if storage.nbytes is None else storage.nbytes
-    return PlannedStorage(key, storage.scope, nbytes, needed, storage.first, last, storage.planned, storage.why)
+    alone = all(tensor.left_alone for tensor in inside) and bool(inside)
+    return PlannedStorage(
+        key, storage.scope, nbytes, needed, storage.first, last, not alone, inside[0].left_alone if alone else ""
+    )
 
 
 def summarise(
@@ -179,20 +216,21 @@ def summarise(
     constants: int,
     workspaces: Iterable[PlannedWorkspace] = (),
 ) -> PlanSummary:
-    """Totals; storages that the planner left alone count only in `unplanned`."""
+    """Totals. Storages that the planner left to the runtime count only in `unplanned`, and while they live; those of a call while
+    it runs. The bound is of all tensors."""
     by_call: dict[int, int] = {}
     for workspace in workspaces:
         by_call[workspace.instruction] = by_call.get(workspace.instruction, 0) + workspace.nbytes
     storages, tensors = list(storages), list(tensors)
     planned = {storage.id for storage in storages if storage.planned}
-    inside = [tensor for tensor in tensors if tensor.storage in planned]
+    spans = storage_spans(storages, tensors)
     return PlanSummary(
         storages=len(planned),
-        tensors=len(inside),
-        planned=sum(s.planned_bytes for s in storages if s.planned),
-        right=sum(s.needed_bytes for s in storages if s.planned),
-        live_lower_bound=live_lower_bound(inside),
-        unplanned=sum(s.planned_bytes for s in storages if not s.planned),
+        tensors=sum(tensor.storage in planned for tensor in tensors),
+        planned=live_peak((*spans[s.id], s.planned_bytes) for s in storages if s.planned),
+        right=live_peak((*spans[s.id], s.needed_bytes) for s in storages if s.planned),
+        live_lower_bound=live_lower_bound(tensors),
+        unplanned=live_peak((*spans[s.id], s.planned_bytes) for s in storages if not s.planned),
         constants=constants,
         workspace=max(by_call.values(), default=0),
     )
@@ -200,12 +238,4 @@ def summarise(
 
 def live_lower_bound(tensors: Iterable[PlannedTensor]) -> int:
     """The largest sum of right sizes of tensors alive at one instruction: no placement can need less."""
-    changes: dict[int, int] = {}
-    for tensor in tensors:
-        changes[tensor.first] = changes.get(tensor.first, 0) + tensor.right_bytes
-        changes[tensor.last + 1] = changes.get(tensor.last + 1, 0) - tensor.right_bytes
-    most = live = 0
-    for _, change in sorted(changes.items()):
-        live += change
-        most = max(most, live)
-    return most
+    return live_peak((tensor.first, tensor.last + 1, tensor.right_bytes) for tensor in tensors)

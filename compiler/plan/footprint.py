@@ -18,6 +18,7 @@ from .allocation import Allocation
 from .audit import audit
 from .compare import Row, row
 from .graphs import GraphPlan
+from .peak import find_peak
 from .plan_file import SCHEMA as PLAN_SCHEMA
 from .plan_file import plan_from_json, plan_to_json, read_object
 from .problem import Problem
@@ -83,7 +84,7 @@ class Footprint:
             "summary": None if self.plan is None else asdict(self.plan.summary),
             "lives": [
                 {"id": i.id, "size": i.size, "dense": i.dense or i.size, "start": i.start, "end": i.end, "scope": i.scope}
-                | {"shape": list(i.shape), "dtype": i.dtype}
+                | {"shape": list(i.shape), "dtype": i.dtype, "left_alone": i.left_alone}
                 for i in self.problem.items
             ],
             "plan": None if self.plan is None else plan_to_json(self.plan),
@@ -110,10 +111,12 @@ def measure(
     names: Sequence[str],
     title: str = "",
     options: Mapping[str, Mapping[str, Any]] | None = None,
+    graphs: tuple[GraphPlan, ...] = (),
 ) -> Footprint:
     """Run the planners `names` on the tensors of a plan (its own allocation comes first), or on a problem as it stands.
 
-    options: planner -> its own options. A planner that cannot take the problem, or is not installed, gets a row that says so.
+    options: planner -> its own options. graphs: of the model whose plan it is. A planner that cannot take the problem, or is not
+    installed, gets a row that says so.
     """
     options = options or {}
     runs: list[tuple[str, Allocation | str]] = []
@@ -126,10 +129,22 @@ def measure(
         problem = source
     runs += [(name, _run(name, problem, options.get(name, {}))) for name in names]
     rows = [Row(name, skipped=result) if isinstance(result, str) else _judge(result, rules) for name, result in runs]
+    if plan is not None:
+        whole = plan
+        rows = [
+            line if isinstance(result, str) else _with_run(line, whole, result, rules, graphs)
+            for line, (_, result) in zip(rows, runs, strict=True)
+        ]
     allocations = tuple(None if isinstance(result, str) else result for _, result in runs)
     rule = rules.text if plan is not None else "sizes as given"
     findings = () if plan is None else audit(plan, rules).findings
-    return Footprint(title or problem.name, rule, problem, tuple(rows), allocations, plan, findings)
+    return Footprint(title or problem.name, rule, problem, tuple(rows), allocations, plan, findings, graphs)
+
+
+def _with_run(line: Row, plan: MemoryPlan, allocation: Allocation, rules: DeviceRules, graphs: tuple[GraphPlan, ...]) -> Row:
+    """The row with what a run takes besides the tensors."""
+    placed = None if allocation.planner == AS_COMPILED else allocation
+    return replace(line, workspace=plan.summary.workspace, peak=find_peak(plan, placed, rules, graphs))
 
 
 def _judge(allocation: Allocation, rules: DeviceRules) -> Row:

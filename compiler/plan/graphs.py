@@ -8,8 +8,12 @@ from typing import TYPE_CHECKING, Any
 from ...mlops import environment
 from ...mlops.graph import Graph, parse
 from ...mlops.kinds import kind_of
-from ...mlops.onchip import BufferPool, OnChipPlan, TensorLocation, plan
+from ...mlops.onchip import BufferPool, OnChipPlan, TensorLocation, layouts, plan, spec_of
 from ...profiles.ml import MLCapabilities
+from ..artifact.model import ENTRY
+from ..artifact.vm_function import CallHost
+from ..artifact.vm_registers import walk
+from .inline import inline_calls
 
 if TYPE_CHECKING:
     from ..artifact.model import CompiledModel
@@ -17,11 +21,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class GraphPlan:
-    """A subgraph with the places of its tensors."""
+    """A subgraph with the places of its tensors. first: the instruction of the entry function that first runs it."""
 
     name: str
     graph: Graph
     plan: OnChipPlan
+    first: int = 0
+
+    @property
+    def weights(self) -> list[int]:
+        """Bytes of each of its constants in a tensor of OpenCL ML."""
+        layout = layouts(self.graph)
+        floats = [n for n, node in self.graph.of("const") if node.dtype in ("float32", "float16")]
+        return [spec_of(self.graph, number, layout[number]).nbytes for number in floats]
 
     def tensor(self, location: TensorLocation) -> str:
         """What makes a tensor: an operator, or the graph's input of that name."""
@@ -55,4 +67,15 @@ def graph_plans(model: CompiledModel, device: MLCapabilities | None) -> tuple[Gr
     size = 0 if device is None or environment.read().direct else device.onchip_bytes
     pool = BufferPool()
     graphs = {name: parse(code.source) for name, code in model.graphs.items()}
-    return tuple(GraphPlan(name, graph, plan(graph, size, pool)) for name, graph in graphs.items())
+    first = _first_runs(model)
+    return tuple(GraphPlan(name, graph, plan(graph, size, pool), first.get(name, 0)) for name, graph in graphs.items())
+
+
+def _first_runs(model: CompiledModel) -> dict[str, int]:
+    """Graph -> the instruction that first runs it, counted as lifetimes are."""
+    found: dict[str, int] = {}
+    for index, instruction in enumerate(walk(inline_calls(model).functions[ENTRY].body) if model.graphs else ()):
+        if isinstance(instruction, CallHost):
+            for run in model.host_functions[instruction.function].graphs():
+                found.setdefault(run.graph, index)
+    return found

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from ...base.errors import UnsupportedError
 from ..artifact.model import ENTRY, CompiledModel
-from ..artifact.vm_function import Block, CallVM, Copy, Defined, Ended, Instruction, Kill, Return
-from ..artifact.vm_registers import change_blocks, find_registers, rename_registers, walk
+from ..artifact.vm_function import Block, CallVM, Copy, Defined, Ended, Instruction, Kill, Reg, Return
+from ..artifact.vm_registers import change_blocks, find_operands, find_registers, rename_registers, walk
 
 
 def inline_calls(model: CompiledModel) -> CompiledModel:
@@ -18,16 +18,32 @@ def inline_calls(model: CompiledModel) -> CompiledModel:
     call. Values that enter or leave it are copies that say so, since TVM's planner leaves their storages alone.
     Raises UnsupportedError for a function that calls itself: how often is known to the run only.
     """
+    return inline_with_calls(model)[0]
+
+
+def inline_with_calls(model: CompiledModel) -> tuple[CompiledModel, dict[str, tuple[int, int]]]:
+    """As `inline_calls`; and of each call, by the first part of its registers' names, the instructions [first, last] it became.
+
+    Instructions are counted as `walk` goes.
+    """
     main = model.functions[ENTRY]
     if not any(isinstance(instruction, CallVM) for instruction in walk(main.body)):
-        return model
-    body = tuple(_Inliner(model).block(main.body, (ENTRY,)))
-    return replace(model, functions={ENTRY: replace(main, body=body)})
+        return model, {}
+    inliner = _Inliner(model)
+    body = tuple(inliner.block(main.body, (ENTRY,)))
+    spans: dict[str, tuple[int, int]] = {}
+    for index, instruction in enumerate(walk(body)):
+        operands = (operand.name for operand in find_operands(instruction) if isinstance(operand, Reg))
+        for name in (*find_registers(instruction), *operands):
+            if (call := name.partition(".")[0]) in inliner.calls and "." in name:
+                spans[call] = (spans.get(call, (index, index))[0], index)
+    return replace(model, functions={ENTRY: replace(main, body=body)}), spans
 
 
 class _Inliner:
     def __init__(self, model: CompiledModel):
         self.model = model
+        self.calls: set[str] = set()
         self.taken = {name.partition(".")[0] for i in walk(model.functions[ENTRY].body) for name in find_registers(i)}
 
     def block(self, body: Block, stack: tuple[str, ...]) -> Iterator[Instruction]:
@@ -62,4 +78,5 @@ class _Inliner:
             number += 1
             found = f"{name}_{number}"
         self.taken.add(found)
+        self.calls.add(found)
         return found

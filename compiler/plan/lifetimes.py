@@ -18,7 +18,7 @@ from ..artifact.model import ENTRY
 from ..run import host_functions
 from ..run.shape_instructions import compute_shape
 from ..run.values import HeapValue, ShapeValue
-from .inline import inline_calls
+from .inline import inline_with_calls
 from .workspaces import Argument, workspaces
 
 if TYPE_CHECKING:
@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 class TensorLife:
     """A tensor and the instructions [first, last] that use it or an alias of it. `origin` writes it first.
 
-    written, read: first instruction that does; None for none. allocated: its storage is, on every way to it.
+    written, read: first instruction that does; None for none. allocated: its storage is, on every way to it. block: the body of
+    instructions that makes it. left_alone: why TVM's planner does not place it. call: the instructions of the function call that
+    makes it, () in the entry function.
     """
 
     id: str
@@ -42,27 +44,36 @@ class TensorLife:
     written: int | None = None
     read: int | None = None
     allocated: bool = True
+    block: int = 0
+    left_alone: str = ""
+    call: tuple[int, ...] = ()
 
 
 @dataclass
 class StorageLife:
-    """A storage from instruction `first` on. nbytes: None where the runtime, not the planner, picks the size."""
+    """A storage from instruction `first` to `last`, after which no register holds it or a tensor in it.
+
+    nbytes: None where the runtime, not the planner, picks the size.
+    """
 
     scope: str
     nbytes: int | None
     first: int
-    planned: bool = True
-    why: str = ""
+    last: int = 0
 
 
 @dataclass
 class Lifetimes:
-    """Everything the entry function allocates, in order; result: tensors of its result that it did not allocate, too."""
+    """Everything the entry function allocates, in order.
+
+    results: tensors of its result that it did not allocate, too. constants: (key, scope) -> the instruction that first uses it.
+    """
 
     tensors: list[TensorLife] = field(default_factory=list)
     storages: dict[str, StorageLife] = field(default_factory=dict)
     workspaces: list[PlannedWorkspace] = field(default_factory=list)
     results: list[TensorSpec] = field(default_factory=list)
+    constants: dict[tuple[str, str], int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -96,11 +107,14 @@ Value = Union[Ref, StorageRef, ShapeValue, Items, Either, HeapValue, int, float,
 
 def trace(model: CompiledModel, shapes: Sequence[tuple[int, ...]]) -> Lifetimes:
     """Lifetimes in `main`, the functions it calls inlined, for inputs of `shapes`. Both sides of a branch are followed."""
-    main = inline_calls(model).functions[ENTRY]
-    tracer = _Tracer(model)
+    inlined, calls = inline_with_calls(model)
+    main = inlined.functions[ENTRY]
+    tracer = _Tracer(model, calls)
     for name, info, shape in zip(main.params, model.inputs, shapes, strict=True):
         tracer.registers[name] = Ref((), TensorSpec(shape, info.dtype, info.scope))
     tracer.block(main.body)
+    for name in list(tracer.registers):
+        tracer.end(name)
     return tracer.lives
 
 
@@ -108,19 +122,30 @@ class _Tracer:
     """Registers and lifetimes while following a program; `index` is the instruction's number in textual order.
 
     dominating: the storages that are allocated on every way to it.
+
+    calls: the instructions of each inlined call, by the first part of its registers' names.
     """
 
-    def __init__(self, model: CompiledModel):
+    def __init__(self, model: CompiledModel, calls: dict[str, tuple[int, int]]):
         self.model = model
+        self.calls = calls
         self.registers: dict[str, Value] = {}
         self.lives = Lifetimes()
         self.dominating: set[str] = set()
-        self.index = -1
+        self.index = self.done = -1
+        self.here = self.blocks = 0
+        self.storages: dict[str, StorageRef] = {}  # by register, also after that has ended
 
     def block(self, body: vm.Block) -> None:
+        outer = self.here
+        self.blocks += 1
+        self.here = self.blocks
         for instruction in body:
             self.index += 1
+            if not isinstance(instruction, vm.Kill):  # what ends together ends with the instruction before
+                self.done = self.index
             _follow(instruction, self)
+        self.here = outer
 
     def way(self, body: vm.Block) -> None:
         """Follow a block that does not run on every way."""
@@ -131,11 +156,21 @@ class _Tracer:
     def set(self, name: str, value: Value) -> None:
         self.registers[name] = value
 
+    def end(self, name: str) -> None:
+        """A register holds nothing any more."""
+        value = self.registers.pop(name, None)
+        held = {self.lives.tensors[number].storage for number in _tensors(value)}
+        if isinstance(value, StorageRef):
+            held.add(value.key)
+        for key in held:
+            self.lives.storages[key].last = max(self.lives.storages[key].last, self.done)
+
     def get(self, operand: vm.Operand) -> Value:
         if isinstance(operand, vm.Reg):
             return self.registers.get(operand.name)
         if isinstance(operand, vm.ConstRef):
             array = self.model.constants[operand.key]
+            self.lives.constants.setdefault((operand.key, operand.scope), self.index)
             return Ref((), TensorSpec(array.shape, array.dtype.name, operand.scope))
         return ShapeValue(operand.dims) if isinstance(operand, vm.ShapeLiteral) else operand.value
 
@@ -164,6 +199,13 @@ class _Tracer:
             life = self.lives.tensors[number]
             life.last = max(life.last, self.index)
 
+    def hold_until_now(self, count: int, begin: int) -> None:
+        """The first `count` tensors live until now if they were used since instruction `begin`: whichever side of a branch runs,
+        registers around it hold what either side uses."""
+        for life in self.lives.tensors[:count]:
+            if life.last > begin:
+                life.last = self.index
+
     def read(self, value: Value) -> None:
         """Every tensor inside `value` is used and read now."""
         self.use(value)
@@ -181,7 +223,9 @@ class _Tracer:
 
     def new_tensor(self, name: str, spec: TensorSpec, storage: str, offset: int) -> Ref:
         taken = sum(1 for life in self.lives.tensors if life.id.split("#")[0] == name)
-        life = TensorLife(f"{name}#{taken}" if taken else name, spec, storage, offset, self.index, self.index)
+        call = self.calls.get(name.partition(".")[0], ())
+        key = f"{name}#{taken}" if taken else name
+        life = TensorLife(key, spec, storage, offset, self.index, self.index, block=self.here, call=call)
         life.allocated = storage in self.dominating
         self.lives.tensors.append(life)
         return Ref((len(self.lives.tensors) - 1,), spec)
@@ -213,13 +257,13 @@ def _follow(i: vm.Instruction, tracer: _Tracer) -> None:
 @_follow.register
 def _alloc_storage(i: vm.AllocStorage, tracer: _Tracer) -> None:
     (nbytes,) = tracer.shape(i.size)
-    tracer.set(i.dst, StorageRef(tracer.new_storage(i.dst, StorageLife(i.scope, nbytes, tracer.index))))
+    tracer.storages[i.dst] = StorageRef(tracer.new_storage(i.dst, StorageLife(i.scope, nbytes, tracer.index)))
+    tracer.set(i.dst, tracer.storages[i.dst])
 
 
 @_follow.register
 def _alloc_tensor(i: vm.AllocTensor, tracer: _Tracer) -> None:
-    storage = tracer.registers[i.storage]
-    assert isinstance(storage, StorageRef)
+    storage = tracer.storages[i.storage]  # TVM lets a tensor after a branch share a storage that was made inside it
     spec = TensorSpec(tracer.shape(i.shape), i.dtype, i.scope)
     tracer.set(i.dst, tracer.new_tensor(i.dst, spec, storage.key, i.offset))
 
@@ -234,6 +278,7 @@ def _call_host(i: vm.CallHost, tracer: _Tracer) -> None:
     pairs = list(zip(function.params, args, strict=True))
     for param, arg in pairs:  # reads first: an argument that is read and written was to hold something before
         tracer.use(arg)
+        _leave_alone(tracer, arg, "used in another block", within=tracer.here)
         if isinstance(param, BufferParam) and param.access == "read":
             tracer.read(arg)
     for param, arg in pairs:
@@ -263,11 +308,21 @@ def _to_device(i: vm.ToDevice, tracer: _Tracer) -> None:
     _leave_alone(tracer, source, "copied to another scope")
     if isinstance(source, Ref) and source.spec.scope != i.scope:
         spec = TensorSpec(source.spec.shape, source.spec.dtype, i.scope)
-        storage = tracer.new_storage(i.dst, StorageLife(i.scope, None, tracer.index, planned=False, why=RUNTIME_COPY))
+        storage = tracer.new_storage(i.dst, StorageLife(i.scope, None, tracer.index))
         tracer.set(i.dst, tracer.new_tensor(i.dst, spec, storage, 0))
         tracer.write(tracer.registers[i.dst])
+        _leave_alone(tracer, tracer.registers[i.dst], RUNTIME_COPY)
     else:
         tracer.set(i.dst, source)
+
+
+@_follow.register
+def _copy_tensor(i: vm.CopyTensor, tracer: _Tracer) -> None:
+    source, target = tracer.get(i.src), tracer.get(i.target)
+    tracer.read(source)
+    _leave_alone(tracer, source, "copied to another scope")
+    tracer.write(target)
+    _leave_alone(tracer, target, RUNTIME_COPY)
 
 
 @_follow.register
@@ -294,10 +349,16 @@ def _copy(i: vm.Copy, tracer: _Tracer) -> None:
 @_follow.register
 def _branch(i: vm.Branch, tracer: _Tracer) -> None:
     tracer.read(tracer.get(i.condition))
-    tracer.way(i.then)
-    then = tracer.get(i.then_result)
-    tracer.way(i.otherwise)
-    otherwise = tracer.get(i.otherwise_result)
+    _leave_alone(tracer, tracer.get(i.condition), "condition of a branch")
+    outside, known, begin = set(tracer.registers), len(tracer.lives.tensors), tracer.index
+    results = []
+    for block, result in ((i.then, i.then_result), (i.otherwise, i.otherwise_result)):
+        tracer.way(block)
+        results.append(tracer.get(result))
+        for name in tracer.registers.keys() - outside:
+            tracer.end(name)
+    then, otherwise = results
+    tracer.hold_until_now(known, begin)
     same = isinstance(then, Ref) and isinstance(otherwise, Ref)
     tracer.registers[i.dst] = Ref(_tensors(then) + _tensors(otherwise), then.spec) if same else Either(then, otherwise)  # type: ignore[union-attr]
     _leave_alone(tracer, tracer.registers[i.dst], "result of a branch")
@@ -319,14 +380,21 @@ def _specs(value: Value) -> list[TensorSpec]:
     return _specs(value.a) if isinstance(value, Either) else []
 
 
-def _leave_alone(tracer: _Tracer, value: Value, why: str) -> None:
-    """Results of functions and branches, and what goes to anything but a PrimFunc, each have a storage of their own."""
+def _leave_alone(tracer: _Tracer, value: Value, why: str, within: int | None = None) -> None:
+    """TVM's planner gives each a storage of its own: results of functions and branches, what goes to anything but a PrimFunc, and
+    what is used outside the block of instructions that makes it (not where it is made in block `within`)."""
     for number in _tensors(value):
-        storage = tracer.lives.storages[tracer.lives.tensors[number].storage]
-        storage.planned, storage.why = False, storage.why or why
+        life = tracer.lives.tensors[number]
+        if life.block != within:
+            life.left_alone = life.left_alone or why
 
 
-@_follow.register(vm.CheckTensor)
-@_follow.register(vm.Kill)
-def _ignore(i: vm.CheckTensor | vm.Kill, tracer: _Tracer) -> None:
-    """No effect on lifetimes: a tensor's life ends with its last use."""
+@_follow.register
+def _kill(i: vm.Kill, tracer: _Tracer) -> None:
+    """A tensor's life ends with its last use, its storage with the last register that holds it."""
+    tracer.end(i.name)
+
+
+@_follow.register
+def _ignore(i: vm.CheckTensor, tracer: _Tracer) -> None:
+    """No effect on lifetimes."""

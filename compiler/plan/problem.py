@@ -12,6 +12,7 @@ import numpy as np
 from ...base.alignment import align_up
 from ...base.errors import AdrenoSimError
 from ...base.specs import ImageSpec, TensorSpec
+from .spans import live_peak
 
 if TYPE_CHECKING:
     from ..artifact.memory_plan import MemoryPlan, PlannedTensor
@@ -31,7 +32,7 @@ class Item:
     """One tensor to place: `size` bytes (> 0, padding included), live on [start, end), start < end.
 
     shape, dtype and scope as in TensorSpec; items without a shape are plain bytes. dense: bytes without padding.
-    alignment: its address is a multiple of this power of two.
+    alignment: its address is a multiple of this power of two. left_alone, call, symbolic: as in PlannedTensor.
     """
 
     id: str
@@ -43,6 +44,9 @@ class Item:
     shape: tuple[int, ...] = ()
     dense: int = 0
     alignment: int = 1
+    left_alone: str = ""
+    call: tuple[int, ...] = ()
+    symbolic: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         if self.end <= self.start:
@@ -131,15 +135,19 @@ def from_plan(
     *,
     alignment: int = 1,
     max_allocation: int | None = None,
-    unplanned: bool = False,
 ) -> Problem:
-    """The tensors of `plan` as a problem.
+    """The tensors of `plan` that have any bytes as a problem, those that TVM's planner left alone among them.
 
     size: bytes of a tensor under a pitch rule (`extract.row_aligned_size`, `DeviceRules.size`); by default the plan's own.
-    alignment: of every address. unplanned: also the tensors that the plan's maker left alone.
+    alignment: of every address.
     """
-    free = {storage.id for storage in plan.storages if storage.planned or unplanned}
-    items = tuple(_item(tensor, size, alignment) for tensor in plan.tensors if tensor.storage in free)
+    alone = {storage.id: storage.why or "left alone" for storage in plan.storages if not storage.planned}
+    sizes = [size(TensorSpec(t.shape, t.dtype, t.scope)) if size else t.right_bytes for t in plan.tensors]
+    items = tuple(
+        _item(tensor, nbytes, alignment, tensor.left_alone or alone.get(tensor.storage, ""))
+        for tensor, nbytes in zip(plan.tensors, sizes, strict=True)
+        if nbytes
+    )
     return Problem(items, plan.function, size, max_allocation)
 
 
@@ -148,24 +156,10 @@ def from_lifetimes(rows: Iterable[tuple[str, int, int, int]], name: str = "", al
     return Problem(tuple(Item(key, size, start, end, alignment=alignment) for key, start, end, size in rows), name)
 
 
-def live_peak(lives: Iterable[tuple[int, int, int]]) -> int:
-    """The largest sum of sizes alive at one time, of (start, end, size) with [start, end)."""
-    changes: dict[int, int] = {}
-    for start, end, size in lives:
-        changes[start] = changes.get(start, 0) + size
-        changes[end] = changes.get(end, 0) - size
-    live = peak = 0
-    for time in sorted(changes):
-        live += changes[time]
-        peak = max(peak, live)
-    return peak
-
-
-def _item(tensor: PlannedTensor, size: Size | None, alignment: int) -> Item:
-    spec = TensorSpec(tensor.shape, tensor.dtype, tensor.scope)
+def _item(tensor: PlannedTensor, nbytes: int, alignment: int, left_alone: str) -> Item:
     return Item(
         id=tensor.id,
-        size=size(spec) if size else tensor.right_bytes,
+        size=nbytes,
         start=tensor.first,
         end=tensor.last + 1,
         scope=tensor.scope,
@@ -173,6 +167,9 @@ def _item(tensor: PlannedTensor, size: Size | None, alignment: int) -> Item:
         shape=tensor.shape,
         dense=tensor.dense_bytes,
         alignment=alignment,
+        left_alone=left_alone,
+        call=tensor.call,
+        symbolic=tensor.symbolic,
     )
 
 

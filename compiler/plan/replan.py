@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from ...base.specs import TensorSpec
-from ..artifact.memory_plan import MemoryPlan, PlannedStorage, PlannedTensor
+from ..artifact.memory_plan import RUNTIME_COPY, MemoryPlan, PlannedStorage, PlannedTensor
 from .allocation import Allocation
 from .extract import summarise
 from .problem import Item, Problem
@@ -30,7 +30,6 @@ def plan_of(allocation: Allocation, plan: MemoryPlan | None = None) -> MemoryPla
         for tensor in plan.tensors
     )
     kept = {tensor.storage for tensor in plan.tensors if tensor.id not in placed}
-    kept |= {storage.id for storage in plan.storages if not storage.planned}
     storages = _storages(allocation, names)
     storages += [storage for storage in plan.storages if storage.id in kept]
     summary = summarise(storages, tensors, plan.summary.constants, plan.workspaces)
@@ -43,26 +42,33 @@ def allocation_of(plan: MemoryPlan, problem: Problem) -> Allocation:
     used = {tensors[item.id].storage for item in problem.items}
     storages = [storage for storage in plan.storages if storage.id in used]
     numbers = {storage.id: number for number, storage in enumerate(storages)}
+    unplanned = frozenset(numbers[storage.id] for storage in storages if not storage.planned)
     return Allocation(
         AS_COMPILED,
         problem,
         tuple(storage.planned_bytes for storage in storages),
         tuple(numbers[tensors[item.id].storage] for item in problem.items),
         tuple(tensors[item.id].offset for item in problem.items),
+        unplanned=unplanned,
     )
 
 
 def with_rules(plan: MemoryPlan, rules: DeviceRules) -> MemoryPlan:
-    """`plan` with right sizes as the device has them; storages keep what was planned for them."""
+    """`plan` with right sizes as the device has them; storages keep what was planned for them, copies take what they need."""
     tensors = tuple(
         replace(tensor, right_bytes=rules.size(TensorSpec(tensor.shape, tensor.dtype, tensor.scope))) for tensor in plan.tensors
     )
     needed: dict[str, int] = {}
     for tensor in tensors:
         needed[tensor.storage] = max(needed.get(tensor.storage, 0), tensor.offset + tensor.right_bytes)
-    storages = tuple(replace(storage, needed_bytes=needed.get(storage.id, 0)) for storage in plan.storages)
+    storages = tuple(_with_needed(storage, needed.get(storage.id, 0)) for storage in plan.storages)
     summary = summarise(storages, tensors, plan.summary.constants, plan.workspaces)
     return replace(plan, rule=rules.text, storages=storages, tensors=tensors, summary=summary)
+
+
+def _with_needed(storage: PlannedStorage, nbytes: int) -> PlannedStorage:
+    free = not storage.planned and storage.why == RUNTIME_COPY
+    return replace(storage, needed_bytes=nbytes, planned_bytes=nbytes if free else storage.planned_bytes)
 
 
 def _move_tensor(tensor: PlannedTensor, allocation: Allocation, number: int, names: list[str]) -> PlannedTensor:
@@ -74,14 +80,19 @@ def _storages(allocation: Allocation, names: list[str]) -> list[PlannedStorage]:
     """The allocation's storages, each from the first to the last instant that a tensor in it lives."""
     first: dict[int, int] = {}
     last: dict[int, int] = {}
+    whys: dict[int, str] = {}
     for item, storage in zip(allocation.problem.items, allocation.storage_of, strict=True):
         first[storage] = min(item.start, first.get(storage, item.start))
         last[storage] = max(item.last, last.get(storage, item.last))
+        whys[storage] = item.left_alone if storage in allocation.unplanned else ""
     needed = allocation.needed
     return [
-        PlannedStorage(name, "global", allocation.storages[number], needed[number], first.get(number, 0), last.get(number, 0))
+        PlannedStorage(
+            name, "global", allocation.storages[number], needed[number], first.get(number, 0), last.get(number, 0),
+            number not in allocation.unplanned, whys.get(number, ""),
+        )
         for number, name in enumerate(names)
-    ]
+    ]  # fmt: skip
 
 
 def _plan_without_model(problem: Problem) -> MemoryPlan:

@@ -11,7 +11,7 @@ import numpy as np
 from ...base.errors import AdrenoSimError, DeviceError
 from ...base.specs import BufferSpec, Storage, TensorSpec, ViewSpec
 from ...device.protocol import Device
-from ..artifact.memory_plan import RUNTIME_COPY, MemoryPlan, PlannedTensor
+from ..artifact.memory_plan import MemoryPlan, PlannedTensor
 from ..run.texture_views import device_view
 
 CHUNK = 1 << 24
@@ -37,7 +37,8 @@ class Trial:
 
     storages, views: how many the plan has; the device made those that `refused` does not name. asked: of all storages.
     taken: what the device's pool grew by (0: storages that it had kept). apart: images that the device makes as memory of
-    their own, since it has none over a buffer; apart_bytes: their dense texels, beside what was taken.
+    their own, since it has none over a buffer; apart_bytes: their dense texels, beside what was taken. peak: the most bytes in
+    use at one time when the model ran under the plan; None where it did not run, and not_run then says why.
     """
 
     planner: str
@@ -49,6 +50,8 @@ class Trial:
     apart_bytes: int
     seconds: float
     refused: tuple[Refusal, ...]
+    peak: int | None = None
+    not_run: str = ""
 
     @property
     def planner_refusals(self) -> list[Refusal]:
@@ -65,7 +68,7 @@ def try_plan(plan: MemoryPlan, device: Device, planner: str) -> Trial:
     before = device.pool_stats().reserved
     made: dict[str, Storage] = {}
     refused: list[Refusal] = []
-    sizes = {s.id: s.needed_bytes if s.why == RUNTIME_COPY else s.planned_bytes for s in plan.storages}
+    sizes = {s.id: s.planned_bytes for s in plan.storages}
     placed = {s.id for s in plan.storages if s.planned}
     try:
         for name, nbytes in sizes.items():

@@ -183,6 +183,11 @@ def _to_device(i: vm.ToDevice, frame: Frame) -> None:
 
 
 @execute.register
+def _copy_tensor(i: vm.CopyTensor, frame: Frame) -> None:
+    frame.machine.device.copy(frame.tensor(i.src).view, frame.tensor(i.target).view)
+
+
+@execute.register
 def _make_tuple(i: vm.MakeTuple, frame: Frame) -> None:
     frame.set(i.dst, TupleValue(tuple(retain(frame.get(item)) for item in i.items)))
 
@@ -210,8 +215,12 @@ def _kill(i: vm.Kill, frame: Frame) -> None:
 @execute.register
 def _branch(i: vm.Branch, frame: Frame) -> None:
     taken = bool(frame.tensor(i.condition).read().reshape(-1)[0])
+    outside = set(frame.registers)
     frame.block(i.then if taken else i.otherwise)
-    frame.set(i.dst, retain(frame.get(i.then_result if taken else i.otherwise_result)))
+    result = retain(frame.get(i.then_result if taken else i.otherwise_result))
+    for name in frame.registers.keys() - outside:  # what the block bound ends with it
+        release(frame.registers.pop(name))
+    frame.set(i.dst, result)
 
 
 @execute.register

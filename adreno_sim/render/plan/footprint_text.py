@@ -17,6 +17,15 @@ PLANNER: Column[Row] = Column("planner", lambda row: row.planner)
 RATIO: Column[Row] = figure_column("ratio", lambda row: f"{row.ratio:.3f}")
 STORAGES: Column[Row] = figure_column("storages", lambda row: str(row.storages))
 
+TOTAL: Column[Row] = figure_column("bytes", lambda row: f"{row.total:,}")
+RUN: list[Column[Row]] = [
+    figure_column("planned", lambda row: f"{row.planned:,}"),
+    figure_column("unplanned", lambda row: f"{row.unplanned:,}"),
+    figure_column("workspace", lambda row: f"{row.workspace:,}"),
+    figure_column("peak", lambda row: f"{row.peak:,}"),
+]
+"""What the bytes are and what comes on top, where a model's run is known."""
+
 CAUSES = {
     "dense": "dense", "pitch": "padding", "slots": "mismatch", "idle": "idle", "gaps": "gaps", "item size": "inflation",
     "pages": "page_rounding",
@@ -25,6 +34,10 @@ CAUSES = {
 
 MOST_CHANGES = 10
 """Changed tensors, or findings, that are listed; the others are counted."""
+
+HEAD = """\
+bytes = planned + left to the runtime, the most of both at one time; workspace = of the largest call; peak = the most that a run
+has in device memory at one time, with inputs and constants, in whole pages."""
 
 LEGEND = """\
 live, by cause: dense = tensors at the peak without padding; pitch = row pitch and alignment; slots = storages larger than
@@ -39,7 +52,10 @@ def show(footprint: Footprint, file: IO[str], budget: int | None = None) -> None
     problem = footprint.problem
     say(f"{footprint.source}: {len(problem.items)} tensors to place; {footprint.rule}")
     say(f"live lower bound {problem.lower_bound():,} bytes")
-    print_table(console, _columns(budget), footprint.planned_rows)
+    print_table(console, _columns(budget, footprint.plan is not None), footprint.planned_rows)
+    if footprint.plan is not None:
+        console.print(HEAD, soft_wrap=True, markup=False, style="dim")
+    print_table(console, [PLANNER, *_cause_columns()], footprint.planned_rows)
     console.print(LEGEND, soft_wrap=True, markup=False, style="dim")
     if footprint.plan is not None:
         say(outside_line(footprint))
@@ -60,10 +76,13 @@ def show(footprint: Footprint, file: IO[str], budget: int | None = None) -> None
             say(f"not planned: {row.planner}: {row.skipped}")
 
 
-def _columns(budget: int | None) -> list[Column[Row]]:
-    total: Column[Row] = figure_column("bytes", lambda row: f"{row.total:,}")
-    causes = [_cause_column(title, cause) for title, cause in CAUSES.items()]
-    return [PLANNER, total, RATIO, STORAGES, *causes, figure_column("fits?", lambda row: describe_fit(row, budget))]
+def _columns(budget: int | None, run: bool) -> list[Column[Row]]:
+    """run: what a run takes is known, not only lifetimes."""
+    return [PLANNER, TOTAL, RATIO, STORAGES, *(RUN if run else ()), figure_column("fits?", lambda row: describe_fit(row, budget))]
+
+
+def _cause_columns() -> list[Column[Row]]:
+    return [_cause_column(title, cause) for title, cause in CAUSES.items()]
 
 
 def _cause_column(title: str, cause: str) -> Column[Row]:
@@ -80,7 +99,7 @@ def describe_fit(row: Row, budget: int | None = None) -> str:
 
 
 def outside_line(footprint: Footprint) -> str:
-    """Bytes that no planner places."""
+    """Bytes that the plan as compiled leaves to the runtime, and those that no planner places."""
     assert footprint.plan is not None
     plan = footprint.plan
     whys: dict[str, int] = {}

@@ -19,6 +19,7 @@ COLUMNS: list[Column[Trial]] = [
     figure_column("views", lambda trial: str(trial.views)),
     figure_column("images apart", lambda trial: str(trial.apart)),
     figure_column("their bytes", lambda trial: f"{trial.apart_bytes:,}"),
+    figure_column("peak of a run", lambda trial: "-" if trial.peak is None else f"{trial.peak:,}"),
     figure_column("ms", lambda trial: f"{trial.seconds * 1e3:.1f}"),
     figure_column("accepted?", lambda trial: f"{len(trial.refused)} refused" if trial.refused else "yes"),
 ]
@@ -37,5 +38,7 @@ def show(trials: Sequence[Trial], device: str, file: IO[str]) -> None:
         for refusal in trial.refused[:MOST]:
             whose = "" if refusal.planned else " (left alone by every planner)"
             say(f"{trial.planner}: {refusal.what}{whose}: {refusal.message}")
+        if trial.not_run:
+            say(f"{trial.planner}: not run: {trial.not_run}")
         if len(trial.refused) > MOST:
             say(f"{trial.planner}: {len(trial.refused) - MOST} more refused")

@@ -115,9 +115,9 @@ def plan_line(report: Report) -> str:
     what = f"memory plan {report.planner}".rstrip()
     return (
         f"{what}: {plan.planned:,} bytes as planned in {plan.storages} storages, {plan.right:,} with right sizes "
-        f"({plan.inflation:.2f}x), live lower bound {plan.live_lower_bound:,}"
+        f"({plan.inflation:.2f}x), {plan.unplanned:,} left to the runtime, live lower bound of both {plan.live_lower_bound:,}"
         f"{_spent('by cause', report.plan_causes, CAUSES)}"
-        f"{_spent('besides', {**report.plan_causes, 'unplanned': plan.unplanned, 'constants': plan.constants}, BESIDES)}"
+        f"{_spent('besides', {**report.plan_causes, 'constants': plan.constants}, BESIDES)}"
     )
 
 
@@ -127,7 +127,7 @@ CAUSES = {
 }  # fmt: skip
 """What a plan's bytes are, each with what it is called: they add up."""
 
-BESIDES = {"pages": "page rounding", "unplanned": "unplanned", "workspace": "workspace", "constants": "constants"}
+BESIDES = {"pages": "page rounding", "workspace": "workspace", "constants": "constants"}
 """What comes on top of them."""
 
 

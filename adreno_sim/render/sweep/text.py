@@ -21,7 +21,7 @@ def _if_reported(title: str, show: Callable[[Outcome], str]) -> Column[tuple[Cas
 
 
 def _ratio(plan: Mapping[str, int]) -> float:
-    return plan["planned"] / max(plan["live_lower_bound"], 1)
+    return (plan["planned"] + plan.get("unplanned", 0)) / max(plan["live_lower_bound"], 1)
 
 
 COLUMNS: list[Column[tuple[Case, Result]]] = [

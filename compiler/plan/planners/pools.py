@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 from bisect import bisect_left, insort
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ..allocation import Allocation
 from ..problem import Item, Problem
@@ -116,3 +116,19 @@ def plan_pools(
     replay(items, allocate, release)
     storages = tuple(pools[kind].sizes[storage] for kind, storage in numbers)
     return Allocation(name, problem, storages, tuple(numbers[pair] for pair in taken), (0,) * len(items))
+
+
+def left_to_runtime(name: str, problem: Problem, plan: Callable[[Problem], Allocation]) -> Allocation:
+    """`plan` of the items that TVM's planner places; each of the others has a storage of its own, left to the runtime."""
+    items = problem.items
+    placed = [number for number, item in enumerate(items) if not item.left_alone]
+    found = plan(replace(problem, items=tuple(items[number] for number in placed)))
+    storages, storage_of = list(found.storages), [-1] * len(items)
+    for number, storage in zip(placed, found.storage_of, strict=True):
+        storage_of[number] = storage
+    for number, item in enumerate(items):
+        if item.left_alone:
+            storage_of[number] = len(storages)
+            storages.append(item.size)
+    unplanned = frozenset(range(len(found.storages), len(storages)))
+    return Allocation(name, problem, tuple(storages), tuple(storage_of), (0,) * len(items), unplanned=unplanned)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from adreno_sim.base.errors import AdrenoSimError
 from adreno_sim.base.specs import TensorSpec
 from adreno_sim.compiler.artifact import vm_function as v
-from adreno_sim.compiler.artifact.memory_plan import PlannedTensor
+from adreno_sim.compiler.artifact.memory_plan import RUNTIME_COPY, PlannedTensor
 from adreno_sim.compiler.artifact.model import TensorInfo
 from adreno_sim.compiler.plan.extract import extract_plan, live_lower_bound, row_aligned_size
 
@@ -25,7 +25,7 @@ def test_textures_in_two_storages():
     # a (2, 3, 5, 4) texture: rows of 5 texels = 80 bytes, aligned to 128; 3 high, 2 layers: 768. Dense: 480.
     assert [(s.id, s.planned_bytes, s.needed_bytes, s.planned) for s in plan.storages] == [
         ("xt", 768, 768, False),
-        ("s0", 1024, 768, False),  # t2 goes to a copy: left alone, as TVM's planner does
+        ("s0", 1024, 768, True),  # of t0 and t2, which TVM's planner would leave alone, since it goes to a copy
         ("s1", 1024, 768, True),
         ("out", 480, 480, False),
     ]
@@ -38,9 +38,11 @@ def test_textures_in_two_storages():
     }
     assert {t.dense_bytes for t in plan.tensors} == {480}
     summary = plan.summary
-    assert (summary.storages, summary.tensors, summary.planned, summary.right) == (1, 1, 1024, 768)
-    assert summary.live_lower_bound == 768 and summary.unplanned == 768 + 1024 + 480
-    assert summary.inflation == 1024 / 768
+    assert (summary.storages, summary.tensors, summary.planned, summary.right) == (2, 3, 2048, 1536)
+    assert summary.live_lower_bound == 2 * 768 and summary.unplanned == 768  # of the copies, which never live together
+    assert summary.inflation == 2048 / 1536
+    whys = [tensor.left_alone for tensor in plan.tensors]
+    assert whys == [RUNTIME_COPY, "", "", "copied to another scope", RUNTIME_COPY]
 
 
 def test_symbolic_sizes_follow_the_shapes_given():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -75,8 +77,17 @@ def _plan() -> MemoryPlan:
 
 def test_a_plan_becomes_a_problem():
     problem = from_plan(_plan(), alignment=64)
-    assert [(item.id, item.size, item.start, item.end, item.alignment) for item in problem.items] == [("a", 999, 0, 4, 64)]
-    assert [item.id for item in from_plan(_plan(), unplanned=True).items] == ["a", "b"]
+    assert [(item.id, item.size, item.start, item.end, item.alignment) for item in problem.items] == [
+        ("a", 999, 0, 4, 64),
+        ("b", 999, 3, 5, 64),
+    ]
+    assert [item.left_alone for item in problem.items] == ["", "left alone"]
+
+
+def test_a_tensor_without_bytes_needs_no_place():
+    plan = _plan()
+    empty = replace(plan.tensors[0], id="e", shape=(0, 4), right_bytes=0, dense_bytes=0, scope="global")
+    assert [item.id for item in from_plan(replace(plan, tensors=(*plan.tensors, empty))).items] == ["a", "b"]
 
 
 def test_a_size_rule_goes_before_the_plans_own():

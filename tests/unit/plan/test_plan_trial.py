@@ -70,21 +70,22 @@ def test_the_command(tmp_path, capsys):
     )
     jsonschema.Draft202012Validator(schemas.load("footprint"), registry=registry).validate(data)
     totals = {row["planner"]: row["total"] for row in data["planners"]}
-    rest = data["summary"]["unplanned"]
     for trial in data["measured"]:
-        assert trial["asked"] == totals[trial["planner"]] + rest and trial["taken"] >= trial["asked"] and not trial["refused"]
+        assert (
+            0 <= trial["asked"] - totals[trial["planner"]] <= 4000 and trial["taken"] >= trial["asked"] and not trial["refused"]
+        )
     assert "allocated on adreno-740" in capsys.readouterr().out
 
 
 def test_refusals_and_whose_they_are(tmp_path, capsys, monkeypatch):
-    """With layers of 4096 bytes a storage that is left alone is too small under every plan: told, but no planner's fault."""
+    """With layers of 4096 bytes the storages as compiled are too small: told; an arena of right sizes is accepted."""
     path = tmp_path / "model.asim"
     handmade.texture().save(path)
     args = ["footprint", str(path), "--measure"]
     assert main([*args, "--pitch-rule", "hardware"]) == 0
     shown = capsys.readouterr().out
     assert "as compiled: t1 (float32 2x3x5x4): CL_INVALID_IMAGE_SIZE" in shown and "refused by the device" not in shown
-    assert "arena: t0 (float32 2x3x5x4) (left alone by every planner): CL_INVALID_IMAGE_SIZE" in shown
+    assert "arena: t" not in shown
     view = SimDevice.view
 
     def refusing(self, storage, spec, offset=0):
