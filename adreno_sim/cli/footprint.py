@@ -18,6 +18,7 @@ from .output import declare, report_stream
 if TYPE_CHECKING:
     from ..compiler.artifact.memory_plan import MemoryPlan
     from ..compiler.artifact.model import CompiledModel
+    from ..compiler.plan.compare import Row
     from ..compiler.plan.footprint import Footprint
     from ..compiler.plan.problem import Problem
     from ..compiler.plan.rules import DeviceRules
@@ -34,7 +35,7 @@ SOURCE is a model (.onnx, .pt2, .py, .asim), a plan or footprint written before 
 planners: naive, tvm, tvm-fixed, relay-1d2d, texture-pool, unified, tflite, tflite-arena, tflite-objects, tflite-size,
 tflite-breadth, arena; and optimal, which all leaves out: it may take minutes, and needs adreno-sim[solver]
 
-exit code: 0 ok; 1 a plan over --budget or --max-ratio, or no valid plan; 2 usage or bad input; 3 unsupported
+exit code: 0 ok; 1 the plan over --budget or --max-ratio, or no valid plan; 2 usage or bad input; 3 unsupported
 """
 
 MODEL_OPTIONS = (*cli_options.COMPILE, "--shape")
@@ -66,8 +67,10 @@ def add(commands: Any) -> None:
         "--bound", action="append", default=[], type=_bound, metavar="SYMBOL=LOW:HIGH", help="of an open dimension"
     )
     parser.add_argument("--seconds", type=isolation.seconds, metavar="S", help="for the planner optimal (default: 60)")
-    parser.add_argument("--budget", type=_bytes, metavar="SIZE", help="as 64MB: exit code 1 if the smallest plan is larger")
-    parser.add_argument("--max-ratio", type=_ratio, metavar="R", help="as 1.1: exit code 1 if the smallest is above R x bound")
+    parser.add_argument("--plan", metavar="PLANNER", help="the plan that runs, as in check --plan (default: as compiled)")
+    parser.add_argument("--budget", type=_bytes, metavar="SIZE", help="as 64MB: exit code 1 if the plan that runs is larger")
+    ratio = "as 1.1: exit code 1 if the plan named by --plan, else the smallest one, is above R x bound"
+    parser.add_argument("--max-ratio", type=_ratio, metavar="R", help=ratio)
     parser.add_argument("--compare", metavar="OLD.json", help="say which tensors make the difference to an older footprint")
     measure = "also allocate every plan on the device, write it and make its views: what the driver takes and refuses"
     parser.add_argument("--measure", action="store_true", help=measure)
@@ -112,9 +115,12 @@ def _footprint(args: argparse.Namespace) -> int:
     from ..compiler.plan.difference import read_old
     from ..compiler.plan.footprint import measure, planner_names
     from ..compiler.plan.graphs import graph_plans
+    from ..compiler.plan.replan import AS_COMPILED
 
     names = planner_names(args.planners)
-    if args.draw is not None and args.draw not in (*names, "as compiled"):
+    if args.plan is not None and args.plan not in (*names, AS_COMPILED):
+        names += [args.plan] if args.plan.endswith(".json") else planner_names(args.plan)
+    if args.draw is not None and args.draw not in (*names, AS_COMPILED):
         raise AdrenoSimError(f"--draw {args.draw}: expected one of the planners compared: {', '.join(names)}")
     if "optimal" not in names:
         cli_options.refuse(args, ("--seconds",), "is for the planner optimal, which --planners does not name")
@@ -260,19 +266,31 @@ def _show(footprint: Footprint, args: argparse.Namespace, old: Any, trials: Sequ
 
 
 def _judge(footprint: Footprint, args: argparse.Namespace, trials: Sequence[Trial]) -> int:
-    """Exit code; limits hold for the smallest plan, of the planners named, that is valid and fits the device.
+    """Exit code. The budget holds for the plan that runs: that of --plan, else as compiled; of a trace, which has none, the
+    smallest that is valid and fits the device, as does the ratio without --plan.
 
     A plan that should fit, and that the device refused when it was tried, is a failure too.
     """
+    from ..compiler.plan.replan import AS_COMPILED
+
     ok = [row for row in footprint.rows if not row.skipped and not row.violations and row.fits]
-    best = min((row for row in ok if row.planner != "as compiled"), key=lambda row: row.total, default=None)
+    best = min((row for row in ok if row.planner != AS_COMPILED), key=lambda row: row.total, default=None)
+    chosen = next((row for row in footprint.rows if row.planner == args.plan), best)
+    runs = chosen if args.plan else next((row for row in footprint.rows if row.planner == AS_COMPILED), best)
     failures = []
     if best is None:
         failures.append("no planner gave a valid plan that fits the device")
-    elif args.budget is not None and best.total > args.budget:
-        failures.append(f"{best.planner}: {best.total:,} bytes, above the budget of {args.budget:,}")
-    if best is not None and args.max_ratio is not None and best.ratio > args.max_ratio:
-        failures.append(f"{best.planner}: {best.ratio:.3f} times the lower bound, above {args.max_ratio:g}")
+    if args.plan and chosen not in ok:
+        assert chosen is not None
+        failures.append(
+            f"{chosen.planner}: no valid plan that fits the device: {chosen.skipped or chosen.note or chosen.violations[0]}"
+        )
+    elif args.budget is not None and runs is not None and runs.total > args.budget:
+        failures.append(
+            f"{runs.planner}: {runs.total:,} bytes, above the budget of {args.budget:,}{_smaller(best, runs, footprint)}"
+        )
+    if args.max_ratio is not None and chosen is not None and not chosen.skipped and chosen.ratio > args.max_ratio:
+        failures.append(f"{chosen.planner}: {chosen.ratio:.3f} times the lower bound, above {args.max_ratio:g}")
     good = {row.planner for row in ok}
     failures += [
         f"{t.planner}: refused by the device: {t.planner_refusals[0].message}"
@@ -282,3 +300,11 @@ def _judge(footprint: Footprint, args: argparse.Namespace, trials: Sequence[Tria
     for failure in failures:
         print(f"failed: {failure}", file=report_stream(args))
     return EXIT_FINDINGS if failures else EXIT_OK
+
+
+def _smaller(best: Row | None, runs: Row, footprint: Footprint) -> str:
+    """What to do about a plan over the budget, where a planner does better."""
+    if best is None or best.total >= runs.total:
+        return ""
+    how = f"; --plan {best.planner} runs it" if footprint.plan is not None else ""
+    return f" ({best.planner} takes {best.total:,}{how})"

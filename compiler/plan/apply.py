@@ -17,7 +17,6 @@ from .extract import extract_plan
 from .inline import inline_calls
 from .kills import kill_after_last_use
 from .plan_file import read_plan
-from .planners import plan as run_planner
 from .problem import Problem
 from .replan import allocation_of, plan_of, with_rules
 from .rules import DeviceRules, spec_of
@@ -29,7 +28,7 @@ def replan(model: CompiledModel, planner: str, rules: DeviceRules) -> CompiledMo
     Raises as `apply` does, and AdrenoSimError for an unknown planner or an unreadable file.
     """
     problem = rules.problem(_static_plan(model, planner))
-    allocation = _from_file(planner, problem) if planner.endswith(".json") else run_planner(planner, problem)
+    allocation = read_allocation(planner, problem) if planner.endswith(".json") else planners.plan(planner, problem)
     return apply(model, allocation, rules)
 
 
@@ -41,8 +40,8 @@ def require_plan(planner: str) -> None:
         planners.require_installed(planner)
 
 
-def _from_file(path: str, problem: Problem) -> Allocation:
-    """Where the plan in a file puts the tensors of `problem`, which must be in it as they are."""
+def read_allocation(path: str, problem: Problem) -> Allocation:
+    """Where the plan in a file puts the tensors of `problem`. AdrenoSimError where they are not in it as they are."""
     plan = read_plan(path)
     try:
         _check_same(problem, plan, f"the plan of {plan.model or plan.function}")

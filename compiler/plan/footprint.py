@@ -15,6 +15,7 @@ from ...results.encode import finding_to_json
 from ..artifact.memory_plan import MemoryPlan
 from . import planners
 from .allocation import Allocation
+from .apply import read_allocation
 from .audit import audit
 from .compare import Row, row
 from .graphs import GraphPlan
@@ -115,7 +116,7 @@ def measure(
 ) -> Footprint:
     """Run the planners `names` on the tensors of a plan (its own allocation comes first), or on a problem as it stands.
 
-    options: planner -> its own options. graphs: of the model whose plan it is. A planner that cannot take the problem, or is not
+    names: a plan file (.json) instead of a planner is read. options: planner -> its own options. graphs: of the model whose plan it is. A planner that cannot take the problem, or is not
     installed, gets a row that says so.
     """
     options = options or {}
@@ -164,6 +165,8 @@ def _judge(allocation: Allocation, rules: DeviceRules) -> Row:
 
 
 def _run(name: str, problem: Problem, options: Mapping[str, Any]) -> Allocation | str:
+    if name.endswith(".json"):
+        return read_allocation(name, problem)
     try:
         return planners.plan(name, problem, **options)
     except (UnsupportedError, AdrenoSimError) as error:

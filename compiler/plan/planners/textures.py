@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -10,41 +10,60 @@ import numpy as np
 from ..allocation import Allocation, Slot
 from ..problem import Item, Problem
 from .pools import Candidate, Pool1D, choose_texture, common_scope, replay
+from .unordered import UnorderedSet
+
+
+@dataclass
+class ReleaseOrder:
+    """Free textures, the one released first before others."""
+
+    numbers: list[int] = field(default_factory=list)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.numbers)
+
+    def insert(self, number: int) -> None:
+        self.numbers.append(number)
+
+    def erase(self, number: int) -> None:
+        self.numbers.remove(number)
 
 
 @dataclass
 class Pool2D:
     """Textures, some of them free. `like` says whether a free texture, last made for `items[...]`, may serve an item.
 
-    by_number: the free ones are looked at in the order of their making, else in the order of their release.
+    free: in the order in which they are looked at; ids of textures, which count all storages that are made, buffers too.
     """
 
     like: Callable[[Item, Item], bool]
-    by_number: bool
+    free: ReleaseOrder | UnorderedSet
     slots: list[Slot] = field(default_factory=list)
     makers: list[Item] = field(default_factory=list)
-    free: list[int] = field(default_factory=list)
+    ids: dict[int, int] = field(default_factory=dict)
 
-    def take(self, item: Item) -> int:
-        """The texture for `item`: a free one, made larger where needed and then of the item's dtype, else a new one."""
+    def take(self, item: Item, id: int) -> int:
+        """The texture for `item`: a free one, made larger where needed and then of the item's dtype, else a new one called `id`."""
         width, height = item.extent
-        free = [number for number in self.free if self.like(self.makers[number], item)]
+        free = [self.ids[id] for id in self.free if self.like(self.makers[self.ids[id]], item)]
         chosen = choose_texture(width, height, [Candidate(n, self.slots[n].width, self.slots[n].height) for n in free])
         if chosen is None:
             self.slots.append(Slot(width, height, item.dtype))
             self.makers.append(item)
+            self.ids[id] = len(self.slots) - 1
             return len(self.slots) - 1
         number, old = chosen.key, self.slots[chosen.key]
-        self.free.remove(number)
+        self.free.erase(self._id(number))
         if (chosen.width, chosen.height) != (old.width, old.height):
             self.slots[number] = Slot(chosen.width, chosen.height, item.dtype)
             self.makers[number] = item
         return number
 
     def give(self, number: int) -> None:
-        self.free.append(number)
-        if self.by_number:
-            self.free.sort()
+        self.free.insert(self._id(number))
+
+    def _id(self, number: int) -> int:
+        return next(id for id, texture in self.ids.items() if texture == number)
 
 
 def texture_pool(problem: Problem) -> Allocation:
@@ -52,13 +71,17 @@ def texture_pool(problem: Problem) -> Allocation:
 
     Such a mixture is a defect that `violations` names. Buffers, which this pool does not hold, get a storage each.
     """
-    pool = Pool2D(like=lambda made, item: np.dtype(made.dtype).kind == np.dtype(item.dtype).kind, by_number=False)
+    pool = Pool2D(like=lambda made, item: np.dtype(made.dtype).kind == np.dtype(item.dtype).kind, free=ReleaseOrder())
     return _plan_mixed("texture-pool", problem, pool, {})
 
 
 def relay_1d2d(problem: Problem) -> Allocation:
-    """Relay's graph planner: buffers by the one-dimensional rule whatever their dtype, textures of equal dtype and scope."""
-    pool = Pool2D(like=lambda made, item: (made.dtype, made.scope) == (item.dtype, item.scope), by_number=True)
+    """Relay's graph planner: buffers by the one-dimensional rule whatever their dtype, textures of equal dtype and scope.
+
+    It goes through free textures as libstdc++ through a set of the storages' numbers. Relay also numbers inputs and constants,
+    which a problem does not have.
+    """
+    pool = Pool2D(like=lambda made, item: (made.dtype, made.scope) == (item.dtype, item.scope), free=UnorderedSet())
     return _plan_mixed("relay-1d2d", problem, pool, {common_scope(item.scope): Pool1D() for item in problem.items})
 
 
@@ -72,7 +95,8 @@ def _plan_mixed(name: str, problem: Problem, textures: Pool2D, buffers: dict[str
         item = items[number]
         scope = common_scope(item.scope)
         if item.is_texture:
-            pool_slots[number] = ("2d", textures.take(item))
+            made = len(textures.slots) + sum(len(pool.sizes) for pool in buffers.values())
+            pool_slots[number] = ("2d", textures.take(item, made))
         elif scope in buffers:
             pool_slots[number] = (scope, buffers[scope].take(item.size))
         else:

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from adreno_sim.base.errors import AdrenoSimError, UnsupportedError
 from adreno_sim.compiler.plan import planners
+from adreno_sim.compiler.plan.planners.unordered import UnorderedSet
 from adreno_sim.compiler.plan.problem import Item, Problem, from_lifetimes
 
 
@@ -286,3 +287,15 @@ def test_the_texture_pool_breaks_nothing_but_dtypes(problem):
     allocation = planners.plan("texture-pool", problem)
     assert all("float16 texture" in message for message in allocation.violations())
     assert len(allocation.storages) <= len(problem.items)
+
+
+def test_free_textures_are_gone_through_as_libstdcxx_does():
+    """What a program with std::unordered_set<int64_t> printed, compiled by g++: fronts of buckets, then of the list, growth at 13."""
+    found = UnorderedSet()
+    for number in (3, 16, 1, 29, 14):
+        found.insert(number)
+    assert list(found) == [14, 1, 29, 16, 3]
+    found.erase(29)
+    for number in range(40, 50):
+        found.insert(number)
+    assert list(found) == [49, 3, 42, 1, 40, 41, 14, 43, 44, 16, 45, 46, 47, 48]
