@@ -17,6 +17,8 @@ UNIT = 1024
 def greedy_ratio(problem: Problem) -> float:
     """The best of all greedy constructions, over the lower bound."""
     part = Instance.of(problem.items, problem.unit)
+    order, backwards = part.canonical()
+    part = part.part(order).mirrored() if backwards else part.part(order)
     placed = (
         place_in_order(part, orders.order(part, name), best_fit) for name in improve.CONSTRUCTIONS for best_fit in (False, True)
     )

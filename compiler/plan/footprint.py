@@ -116,8 +116,8 @@ def measure(
 ) -> Footprint:
     """Run the planners `names` on the tensors of a plan (its own allocation comes first), or on a problem as it stands.
 
-    names: a plan file (.json) instead of a planner is read. options: planner -> its own options. graphs: of the model whose plan it is. A planner that cannot take the problem, or is not
-    installed, gets a row that says so.
+    names: a plan file (.json) in the place of a planner is read. options: planner -> its own options. graphs: of the model whose
+    plan it is. A planner that cannot take the problem, or is not installed, gets a row that says so.
     """
     options = options or {}
     runs: list[tuple[str, Allocation | str]] = []

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
+
 import numpy as np
 
 from ....base.alignment import align_up
 from ....base.errors import AdrenoSimError
 from ..allocation import Allocation
 from ..problem import Item, Problem
+from ..search import orders
+from ..search.fill import fill_storages
 from ..search.improve import Effort, lowest_placement
 from ..search.instance import Instance, Ints, common_unit
+from .tflite import MOST_ITEMS, tflite_breadth, tflite_size
+
+FILLS = ("S", "CL", "TWA", "AS", "L")
+"""Orders in which items are put into several storages."""
+
+SEARCHED = 3
+"""Of the ways to fill several storages, how many are searched further."""
 
 
 def arena(problem: Problem, effort: Effort | None = None) -> Allocation:
@@ -27,7 +39,7 @@ def arena(problem: Problem, effort: Effort | None = None) -> Allocation:
     storage_of, offsets = np.zeros(len(items), np.int64), placed.offsets
     most = problem.max_allocation
     if most is not None and instance.peak(offsets) * instance.unit > most:
-        storage_of, offsets = _several(instance, offsets, most // instance.unit, effort or Effort())
+        storage_of, offsets = _several(problem, instance, offsets, most // instance.unit, effort or Effort())
     return _allocation(problem, instance, storage_of, offsets, placed.bound)
 
 
@@ -49,11 +61,57 @@ def _check_sizes(problem: Problem) -> None:
         raise AdrenoSimError(f"tensor {largest.id!r}: {largest.size} bytes, one allocation holds at most {most}")
 
 
-def _several(instance: Instance, offsets: Ints, most: int, effort: Effort) -> tuple[Ints, Ints]:
-    """(arena, offset) of every item, no arena above `most` units.
+def _several(problem: Problem, instance: Instance, offsets: Ints, most: int, effort: Effort) -> tuple[Ints, Ints]:
+    """(storage, offset) of every item, no storage above `most` units: the fewest units that one of three ways takes.
 
-    What ends below `most` stays in the first arena; the rest is placed anew in the next, and so on.
+    The one arena cut where it reaches `most`; items put into storages one after the other, which are then searched each on its
+    own; objects that items share in turn.
     """
+    candidates = [_cut(instance, offsets, most, effort)]
+    starts = [
+        fill_storages(instance, orders.order(instance, name), room)
+        for room in sorted({most, *_even_rooms(instance, most)})
+        for name in FILLS
+    ]
+    starts.sort(key=lambda placed: _units(instance, *placed))
+    share = replace(effort, work=effort.work // SEARCHED)
+    candidates += [_search_each(instance, storage_of, offsets, share) for storage_of, offsets in starts[:SEARCHED]]
+    if len(problem.items) <= MOST_ITEMS:
+        for objects in (tflite_size(problem), tflite_breadth(problem)):
+            candidates.append((np.array(objects.storage_of, np.int64), np.zeros(len(instance), np.int64)))
+    return min(candidates, key=lambda placed: _units(instance, *placed))
+
+
+def _even_rooms(instance: Instance, most: int) -> Iterator[int]:
+    """Rooms that storages would have if a few more of one size than are needed held everything."""
+    least = -(-instance.bound // most)
+    for count in range(least, least + 3):
+        room = -(-instance.bound // count)
+        if int(instance.size.max()) <= room <= most:
+            yield room
+
+
+def _units(instance: Instance, storage_of: Ints, offsets: Ints) -> int:
+    peaks = np.zeros(int(storage_of.max()) + 1, np.int64)
+    np.maximum.at(peaks, storage_of, offsets + instance.size)
+    return int(peaks.sum())
+
+
+def _search_each(instance: Instance, storage_of: Ints, offsets: Ints, effort: Effort) -> tuple[Ints, Ints]:
+    """The storages each placed as low as a search finds."""
+    offsets, count = offsets.copy(), int(storage_of.max()) + 1
+    part_of = replace(effort, work=effort.work // count)
+    for storage in range(count):
+        inside = np.flatnonzero(storage_of == storage)
+        part = instance.part(inside)
+        found = lowest_placement(part, part_of).offsets
+        if part.peak(found) < part.peak(offsets[inside]):
+            offsets[inside] = found
+    return storage_of, offsets
+
+
+def _cut(instance: Instance, offsets: Ints, most: int, effort: Effort) -> tuple[Ints, Ints]:
+    """What ends below `most` stays in the first arena; the rest is placed anew in the next, and so on."""
     storage_of = np.zeros(len(instance), np.int64)
     offsets = offsets.copy()
     left = np.arange(len(instance))

@@ -43,7 +43,7 @@ class Pool2D:
     ids: dict[int, int] = field(default_factory=dict)
 
     def take(self, item: Item, id: int) -> int:
-        """The texture for `item`: a free one, made larger where needed and then of the item's dtype, else a new one called `id`."""
+        """The texture for `item`: a free one, made larger where needed and then of its dtype, else a new one called `id`."""
         width, height = item.extent
         free = [self.ids[id] for id in self.free if self.like(self.makers[self.ids[id]], item)]
         chosen = choose_texture(width, height, [Candidate(n, self.slots[n].width, self.slots[n].height) for n in free])

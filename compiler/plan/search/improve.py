@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,10 +11,11 @@ from . import orders
 from .ejection import repair
 from .firstfit import place_in_order
 from .instance import Instance, Ints
+from .scan import place_by_scanning
 from .skyline import FAILED, FOUND, Skyline
 from .sweep import place_by_time
 
-CONSTRUCTIONS = ("TWA", "SW", "AS", "WS", "TS", "LW", "UW")
+CONSTRUCTIONS = ("TWA", "SW", "CL", "AS", "WS", "TS", "CU", "LW", "UW")
 """Orders of placement that are tried first (letters as in `orders.keys`)."""
 
 CONSTRUCTION_PAIRS = 40_000_000
@@ -22,6 +23,9 @@ CONSTRUCTION_PAIRS = 40_000_000
 
 MOST_PAIRS = 30_000_000
 """Most overlapping pairs that are listed, at eight bytes each."""
+
+MOST_SCANS = 6_000_000_000
+"""Most steps of the constructions of an instance with more of them; one is made up to the double."""
 
 SHARES = (0.0, 0.5, 0.25, 0.75)
 """How far above the bound the searches in turn set their capacity, as a part of the way to the peak."""
@@ -35,8 +39,16 @@ LEAST_SHARE = 20_000
 DEEP = 1_500
 """Most items of a group that the search, which recurses once an item, is used for."""
 
-ROUNDS = 3
-"""Rounds of search and repair. A search keeps no state between rounds."""
+AT_BOUND = 0.6
+"""Part of the work that is first spent on short searches at the bound, each from scratch: some instances are done in a moment by
+one search of thirty and never by the others."""
+
+LENGTH = 28
+"""Placements per item that such a search may visit."""
+
+ROUNDS = (1 / 24, 1 / 24, 1 / 12, 1 / 12, 1 / 8, 1 / 8, 1 / 4, 1 / 4)
+"""Rounds of search and repair, as parts of the work; time runs backwards in every other one. A search keeps no state between
+rounds: short ones come first."""
 
 SEARCH_PART = 0.65
 """The part of a round's work that is search."""
@@ -53,7 +65,7 @@ class Effort:
     visit per item; then a search starts anew with what it has learnt. swap: how much searches differ by chance.
     """
 
-    work: int = 1_400_000_000
+    work: int = 2_000_000_000
     restart: int = 3
     swap: float = 0.2
     seed: int = 0
@@ -73,7 +85,7 @@ def lowest_placement(instance: Instance, effort: Effort) -> Placement:
     goal = instance.bound
     groups = []
     for numbers in instance.components():
-        part = instance.part(numbers)
+        numbers, part = _canonical(instance, numbers)
         offsets[numbers] = construct(part, goal)
         groups.append((part.peak(offsets[numbers]), numbers, part))
     bound = goal
@@ -87,10 +99,18 @@ def lowest_placement(instance: Instance, effort: Effort) -> Placement:
     return Placement(offsets, bound)
 
 
+def _canonical(instance: Instance, numbers: Ints) -> tuple[Ints, Instance]:
+    """Some of the items in their canonical order and direction of time: what is found does not depend on how they are written."""
+    part = instance.part(numbers)
+    order, backwards = part.canonical()
+    ordered = part.part(order)
+    return numbers[order], ordered.mirrored() if backwards else ordered
+
+
 def construct(part: Instance, goal: int) -> Ints:
     """The best of the constructions; the first one that reaches `goal`."""
     if part.overlaps > MOST_PAIRS:
-        return min((place_by_time(part, backwards) for backwards in (False, True)), key=part.peak)
+        return min(_construct_dense(part), key=part.peak)
     best: Ints | None = None
     pairs = 0
     for best_fit in (False, True):
@@ -105,6 +125,18 @@ def construct(part: Instance, goal: int) -> Ints:
     return best
 
 
+def _construct_dense(part: Instance) -> Iterator[Ints]:
+    """By classes of size in order of time, where that is not too much work: large items first leaves few gaps, and those of like
+    size follow one another in them. Else in order of time alone."""
+    scans = len(part) ** 2 // 2
+    if scans > MOST_SCANS:
+        yield place_by_time(part)
+        yield place_by_time(part, backwards=True)
+        return
+    for name in ("CL", "CU")[: max(1, MOST_SCANS // max(scans, 1))]:
+        yield place_by_scanning(part, orders.order(part, name))
+
+
 class Search:
     """The best placement so far (`placed`, of `peak` units), made lower until it reaches `bound` or the effort is spent.
 
@@ -115,16 +147,34 @@ class Search:
         self.part, self.placed, self.bound, self.effort = part, placed, goal, effort
         self.peak = part.peak(placed)
         self.keys = orders.keys(part)
+        self.ties = orders.scatter(len(part), effort.seed)
         self.steps = 0
         self.stride = 0.5
 
     def run(self) -> None:
         """Alternate search, exact on small instances, and repair, which brings large instances near the bound quickly."""
-        work = self.effort.work // ROUNDS
-        for _ in range(ROUNDS):
-            for orders_in_turn, shares in DIVES if len(self.part) <= DEEP else ():
+        part, deep = self.part, len(self.part) <= DEEP
+        parts = part, part.mirrored()  # a search in the other direction of time meets other gaps first
+        first = int(self.effort.work * AT_BOUND) if deep else 0
+        length = max(LENGTH * len(part) * (len(part) + part.sections), LEAST_SHARE)
+        number = 0
+        while number * length < first and self.peak > self.bound:
+            self._begin(parts, number)
+            self.descend(min(length, first - number * length), *DIVES[0])
+            number += 1
+        for share in ROUNDS:
+            work = int((self.effort.work - first) * share)
+            self._begin(parts, number)
+            number += 1
+            for orders_in_turn, shares in DIVES if deep else ():
                 self.descend(int(work * SEARCH_PART / len(DIVES)), orders_in_turn, shares)
             self.repair(int(work * (1 - SEARCH_PART)))
+
+    def _begin(self, parts: Sequence[Instance], number: int) -> None:
+        """Search number `number` begins: in one of the two directions of time, equals in an order of its own."""
+        self.part = parts[number % 2]
+        self.keys = orders.keys(self.part)
+        self.ties = orders.scatter(len(self.part), self.effort.seed + number)
 
     def descend(self, work: int, orders_in_turn: Sequence[str], shares: Sequence[float]) -> None:
         """Depth-first searches at capacities between bound and peak, each led by where the earlier ones failed."""
@@ -136,7 +186,7 @@ class Search:
             capacity = self._capacity(shares[turn % len(shares)])
             patience = lowest_bit(turn // len(shares) + 1)
             order = self._order(orders_in_turn[index], skyline)
-            swap = self.effort.swap if self.steps else 0.0
+            swap = self.effort.swap if number else 0.0  # the first follows the order itself
             seed = self.effort.seed + self.steps
             result, found, used = skyline.search(capacity, order, min(work, length * patience), swap, seed)
             work -= max(used, 1)
@@ -169,10 +219,11 @@ class Search:
         return min(self.bound + int((self.peak - self.bound) * share), self.peak - 1)
 
     def _order(self, name: str, skyline: Skyline) -> Ints:
-        """Items whose sections failed most first (in steps of two), then by the order called `name`."""
+        """Items whose sections failed most first (in steps of two), then by the order called `name`; equals in an order
+        that differs from search to search."""
         failed = orders.fullest(self.part, skyline.conflicts)
         tiers = np.floor(np.log2(failed + 1)).astype(np.int64)
-        return np.lexsort([*(self.keys[letter] for letter in reversed(name)), -tiers])
+        return np.lexsort([self.ties, *(self.keys[letter] for letter in reversed(name)), -tiers])
 
 
 def lowest_bit(number: int) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -84,6 +84,20 @@ class Instance:
             len(times) - 1,
             self.unit,
         )
+
+    def mirrored(self) -> Instance:
+        """The same items with time running backwards; a placement of one is one of the other."""
+        return replace(self, start=self.sections - self.end, end=self.sections - self.start)
+
+    def canonical(self) -> tuple[Ints, bool]:
+        """Item numbers in an order, and whether time is to run backwards, that neither the order of rows nor the direction
+        of time changes: by start, end, size and alignment, in the direction in which that list is smaller."""
+        keys = [(part.start, part.end, part.size, part.align) for part in (self, self.mirrored())]
+        orders = [np.lexsort(key[::-1]) for key in keys]
+        rows = [np.stack(key)[:, order].T.ravel() for key, order in zip(keys, orders, strict=True)]
+        differ = np.flatnonzero(rows[0] != rows[1])
+        backwards = bool(differ.size) and bool(rows[1][differ[0]] < rows[0][differ[0]])
+        return orders[backwards], backwards
 
     def components(self) -> list[Ints]:
         """Item numbers in groups that share no time, in the order of time."""

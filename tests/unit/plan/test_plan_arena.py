@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import random
 import sys
 from dataclasses import replace
 
@@ -10,16 +11,18 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from plan_instances import cut_rectangle, greedy_ratio, hard, many, network
+from plan_instances import UNIT, cut_rectangle, greedy_ratio, hard, many, network
 
 from adreno_sim.base.errors import AdrenoSimError, UnsupportedError
 from adreno_sim.compiler.plan import planners
 from adreno_sim.compiler.plan.planners.arena import arena
 from adreno_sim.compiler.plan.problem import Item, Problem, from_lifetimes
+from adreno_sim.compiler.plan.search import orders
 from adreno_sim.compiler.plan.search.ejection import repair
 from adreno_sim.compiler.plan.search.firstfit import place_in_order
 from adreno_sim.compiler.plan.search.improve import Effort
 from adreno_sim.compiler.plan.search.instance import Instance, common_unit
+from adreno_sim.compiler.plan.search.scan import place_by_scanning
 from adreno_sim.compiler.plan.search.skyline import FAILED, FOUND, Skyline
 from adreno_sim.compiler.plan.search.sweep import place_by_time
 
@@ -221,3 +224,58 @@ def test_the_exact_planner_equals_trying_everything(rows):
     allocation = planners.plan("optimal", problem, seconds=20.0, effort=Effort(work=0))
     assert allocation.violations() == [] and allocation.note == "optimal"
     assert allocation.total == allocation.bound == _least(Problem(problem.items[:-1]))
+
+
+def written_otherwise(problem, seed):
+    """The same problem with rows shuffled, and with time running backwards."""
+    rows = [(item.id, item.start, item.end, item.size) for item in problem.items]
+    end = max(row[2] for row in rows)
+    backwards = [(key, end - stop, end - start, size) for key, start, stop, size in rows]
+    for each in (rows, backwards):
+        shuffled = list(each)
+        random.Random(seed).shuffle(shuffled)
+        yield from_lifetimes(shuffled, problem.name, problem.unit)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_is_found_does_not_depend_on_how_it_is_written(seed):
+    problem = cut_rectangle(120, seed)
+    effort = Effort(work=2_000_000)
+    assert len({arena(each, effort).total for each in (problem, *written_otherwise(problem, seed))}) == 1
+
+
+def test_dense_instances_stay_near_the_bound():
+    """20,000 tensors of which some 2,000 live together: too many pairs to list."""
+    rng = np.random.default_rng(0)
+    start = rng.integers(0, 200_000, 20_000)
+    length = 1 + rng.exponential(20_000, 20_000).astype(int)
+    size = 64 * (1 + np.exp(rng.uniform(0, np.log(16_384), 20_000)).astype(int))
+    rows = [(str(n), int(a), int(a + b), int(c)) for n, (a, b, c) in enumerate(zip(start, length, size, strict=True))]
+    problem = from_lifetimes(rows, alignment=64)
+    found = arena(problem)
+    assert found.total <= 1.05 * problem.lower_bound(64) and found.violations() == []
+
+
+def test_scanning_finds_what_listing_neighbours_finds():
+    part = Instance.of(cut_rectangle(200, 1).items, UNIT)
+    for name in ("TWA", "CL", "S"):
+        order = orders.order(part, name)
+        assert (place_by_scanning(part, order) == place_in_order(part, order)).all()
+
+
+def test_a_largest_allocation_is_used_well():
+    """One tensor through all, and pairs that take turns: a cut arena moves all above the cut; full storages in turn do not."""
+    rows = [("a", 0, 6, 3072), ("b", 0, 2, 1024), ("c", 2, 4, 1024), ("d", 4, 6, 1024), ("e", 0, 3, 1024), ("f", 3, 6, 1024)]
+    problem = replace(from_lifetimes(rows, alignment=1024), max_allocation=4096)
+    found = arena(problem)
+    assert found.total == 5120 == problem.lower_bound() and max(found.storages) <= 4096 and found.violations() == []
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_storages_of_a_largest_size_take_no_more_than_shared_objects(seed):
+    rng = random.Random(seed)
+    rows = [(str(n), s, s + rng.randint(1, 5), 1024 * rng.randint(1, 4)) for n, s in enumerate(rng.choices(range(10), k=14))]
+    problem = replace(from_lifetimes(rows, alignment=1024), max_allocation=4096)
+    found = arena(problem, Effort(work=3_000_000))
+    assert found.violations() == [] and max(found.storages) <= 4096
+    assert problem.lower_bound() <= found.total <= planners.plan("tflite-objects", problem).total

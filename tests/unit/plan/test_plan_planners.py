@@ -290,7 +290,7 @@ def test_the_texture_pool_breaks_nothing_but_dtypes(problem):
 
 
 def test_free_textures_are_gone_through_as_libstdcxx_does():
-    """What a program with std::unordered_set<int64_t> printed, compiled by g++: fronts of buckets, then of the list, growth at 13."""
+    """As a program with std::unordered_set<int64_t> printed: fronts of buckets, else of the list, growth at 13."""
     found = UnorderedSet()
     for number in (3, 16, 1, 29, 14):
         found.insert(number)
