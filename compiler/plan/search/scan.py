@@ -40,8 +40,8 @@ def _place(order, start, end, size, align, most):
         for array, value in ((low, top), (high, top + room)):
             array[x + 1 : count + 1] = array[x:count].copy()
             array[x] = value
-        for array, value in ((first, begin), (last, stop)):
-            array[x + 1 : count + 1] = array[x:count].copy()
-            array[x] = value
+        for moment, when in ((first, begin), (last, stop)):
+            moment[x + 1 : count + 1] = moment[x:count].copy()
+            moment[x] = when
         count += 1
     return offset
