@@ -73,7 +73,8 @@ def _with_needed(storage: PlannedStorage, nbytes: int) -> PlannedStorage:
 
 def _move_tensor(tensor: PlannedTensor, allocation: Allocation, number: int, names: list[str]) -> PlannedTensor:
     size = allocation.problem.items[number].size
-    return replace(tensor, storage=names[allocation.storage_of[number]], offset=allocation.offsets[number], right_bytes=size)
+    storage, offset = names[allocation.storage_of[number]], allocation.offsets[number]
+    return replace(tensor, storage=storage, offset=offset, right_bytes=size, allocated=True)
 
 
 def _storages(allocation: Allocation, names: list[str]) -> list[PlannedStorage]:
