@@ -47,4 +47,5 @@ def _forget_folder() -> None:
     sys.path[:] = [path for path in sys.path if path not in ("", here) or os.path.isdir(os.path.join(here, "adreno_sim", "icd"))]
 
 
-main()
+if __name__ == "__main__":
+    main()
