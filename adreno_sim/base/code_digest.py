@@ -45,7 +45,7 @@ DEPENDENCIES = {
         "findings.py",
     ),
     "search": ("compiler/plan/search",),
-    "drivers": ("backends/opencl", "memory", *_DEVICE),
+    "drivers": ("backends/opencl", "frontend/options.py", "memory", *_DEVICE),
 }
 """Folders and files of this package, by kind of entry."""
 

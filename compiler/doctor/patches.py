@@ -34,6 +34,10 @@ PATCHES: dict[str, str] = {
     "plan-coefficient": (
         "In StaticPlanBlockMemory, do not multiply the size of a texture by the item size: it is in bytes already."
     ),
+    "branch-storage": (
+        "In StaticPlanBlockMemory, reuse a storage only where its `alloc_storage` dominates the use: keep the free tokens of a "
+        "branch to that branch."
+    ),
     "packed-groups": "In ConvertLayout for Adreno, keep NCHW for a grouped conv2d whose groups are not whole texels.",
     "depthwise": "In `legalize_ops/adreno/convolution.py`, lower a packed depthwise conv2d with its own compute.",
     "half-convolution": "In `legalize_ops/adreno/convolution.py`, pass `call.ty.dtype` as the output type.",
@@ -63,6 +67,10 @@ PATCHES: dict[str, str] = {
 """Defect -> the change."""
 
 CAUSES: dict[str, str] = {
+    "branch-storage": (
+        "StaticPlanBlockMemory goes through both branches of an If in order, and lets the second reuse a storage that the first "
+        "has allocated: where the second is taken, nothing was allocated."
+    ),
     "pipeline-tuple": "`tvm.compile` unpacks a pipeline into three; the Adreno TIR pipeline is registered as a bare pass.",
     "own-texture": (
         "The lowering of host code makes the shape of a texture that a function allocates on the stack "
@@ -82,6 +90,30 @@ CAUSES: dict[str, str] = {
 """Defect -> its cause, where the file of its fix tells of more than one defect."""
 
 SCRIPTS: dict[str, str] = {
+    "branch-storage": """
+import numpy as np
+import tvm
+from tvm import relax
+from tvm.script import relax as R
+
+builder = relax.BlockBuilder()
+condition, x = relax.Var("condition", R.Tensor((), "bool")), relax.Var("x", R.Tensor((16, 16), "float32"))
+
+
+def chain(value):
+    scores = relax.op.nn.softmax(value)
+    return relax.op.matmul(relax.op.matmul(scores, value), relax.op.nn.softmax(value, axis=0))
+
+
+with builder.function("main", [condition, x]):
+    either = builder.emit(relax.If(condition, chain(x), chain(relax.op.matmul(x, x))))
+    builder.emit_func_output(builder.emit(relax.op.add(chain(either), x)))
+
+machine = relax.VirtualMachine(tvm.compile(builder.get(), target="llvm"), tvm.cpu())
+for taken in (True, False):
+    given = tvm.runtime.tensor(np.array(taken)), tvm.runtime.tensor(np.ones((16, 16), "float32"))
+    print(taken, machine["main"](*given).numpy().sum())
+""",
     "pipeline-tuple": """
 import tvm
 from tvm.script import ir as I, relax as R

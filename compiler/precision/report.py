@@ -109,7 +109,7 @@ def precision(
         list(arrays.values()),
         expected,
         device,
-        {"target": target, "rule": rule, "weights": weights},
+        {"target": target} | ({"rule": rule} if rule != "tvm" else {}) | ({"weights": weights} if weights != "buffer" else {}),
         (dtype, out_dtype, names),
     )
     found = search(layers, network.error, bound, most_runs)

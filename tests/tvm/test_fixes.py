@@ -57,7 +57,8 @@ def test_without_it_fewer_kernels_write_textures(name: str) -> None:
 @pytest.mark.parametrize(
     ("fixes", "operator"),
     [(("stacked-sum", "plain-operators"), "sum_of_stack"), (("stacked-sum", "plain-operators"), "extrema_of_stack"),
-     (("plain-operators",), "stacked_channels"), (("plain-operators",), "masked"), (("plain-operators",), "group_norm")],
+     (("plain-operators",), "stacked_channels"), (("plain-operators", "plain-convolution"), "masked"),
+     (("plain-operators",), "group_norm")],
 )  # fmt: skip
 def test_other_operators_that_need_fixes(fixes: tuple[str, ...], operator: str) -> None:
     with pytest.raises(adreno_sim.UnsupportedError, match="fails on this module"):

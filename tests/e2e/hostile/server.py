@@ -16,7 +16,8 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-os.environ |= {"OPENBLAS_NUM_THREADS": "1", "NO_COLOR": "1"}  # a fork of a process with threads may hang
+os.environ |= {"OPENBLAS_NUM_THREADS": "1", "NO_COLOR": "1"}
+sys.dont_write_bytecode = True  # a fork of a process with threads may hang
 sys.path[0:0] = [str(Path(__file__).resolve().parents[1]), str(Path(__file__).resolve().parents[3])]
 
 from hostile.case import MOST_SECONDS, Case, Outcome  # noqa: E402

@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 import adreno_sim
+from adreno_sim.backends.sim.info import front_end_target
 from adreno_sim.base.specs import Sampler
 from adreno_sim.engine.abi.specialization import BufferArg, ImageArg, LocalArg, SamplerArg, ScalarArg, Specialization
 from adreno_sim.engine.codegen import emit_module
@@ -191,7 +192,8 @@ def test_every_function_is_compiled(names):
 
 def compile_calls(names: list[str], emitter: str) -> set[str]:
     """Compiles calls of `names`. Returns the functions that the kernel calls."""
-    known = adreno_sim.open_device("sim:reference")._target()  # type: ignore[attr-defined]
+    device = adreno_sim.open_device("sim:reference")
+    known = front_end_target(device.profile, device.options)  # type: ignore[attr-defined]
     target = replace(known, extensions=known.extensions | EXTENSIONS)
     lines = "\n".join(f"  {{ {statement(name)} }}" for name in names)
     kernel = compile_source(HEAD + lines + TAIL, "-cl-std=CL3.0", target=target).kernels["k"]

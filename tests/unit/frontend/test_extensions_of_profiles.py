@@ -7,6 +7,7 @@ import re
 import pytest
 
 from adreno_sim import open_device
+from adreno_sim.backends.sim.info import front_end_target
 from adreno_sim.base.errors import DeviceError
 from adreno_sim.frontend import driver
 from adreno_sim.frontend.options import parse_options
@@ -19,7 +20,8 @@ LARGE = "-qcom-enable-large-buffer"
 
 
 def macros(name: str, options: str) -> set[str]:
-    target = open_device(f"sim:{name}")._target()
+    device = open_device(f"sim:{name}")
+    target = front_end_target(device.profile, device.options)
     words = driver.arguments(parse_options(options), target)
     ended = driver.execute([*driver.compiler(), "-E", "-dM", *words], b"")
     assert ended.status == 0 and not ended.messages

@@ -177,7 +177,7 @@ def test_text_has_table_plan_findings_gaps_and_verdict():
     out = io.StringIO()
     text.show(make((NOTE, WRITE)), out)
     shown = out.getvalue()
-    for part in ("conv_kernel", "250.00", "400 bytes as planned", "100 with right sizes (4.00x)", "live lower bound 80"):
+    for part in ("conv_kernel", "250.00", "400 bytes as planned", "100 with right sizes (4.00x)", "live lower bound of both 80"):
         assert part in shown
     assert "1 note not shown" in shown and "clamped-read" not in shown
     assert "not checked: kernel pool" in shown and "output agrees with TVM llvm" in shown
