@@ -30,6 +30,7 @@ def open_zip(file: str | IO[bytes]) -> Iterator[zipfile.ZipFile]:
             _check_members(archive.infolist())
             yield archive
     except (zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+        # zipfile raises the last two for ways of packing that it does not know, and for a password that it was not given
         raise ValueError(str(error) or "cut short") from error
 
 

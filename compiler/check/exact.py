@@ -16,7 +16,6 @@ from ...results.comparison import compare
 from ...results.expected import Expected
 from ..artifact.model import CompiledModel
 from ..run.observer import FunctionCall
-from ..run.values import Tensor
 from .fresh import Fresh
 from .golden import is_result
 from .peer import Peer
@@ -48,10 +47,9 @@ class ExactInputs:
 
     def is_due(self, call: FunctionCall) -> bool:
         """Whether a call is the first of its function with arguments of these shapes, and may be exact."""
-        shapes = tuple(arg.shape if isinstance(arg, Tensor) else arg for arg in call.args)
-        if (call.function.name, *shapes) in self._judged or not self._reference.has_bound(call.function.golden):
+        if call.signature in self._judged or not self._reference.has_bound(call.function.golden):
             return False
-        self._judged.add((call.function.name, *shapes))
+        self._judged.add(call.signature)
         return True
 
     def runs(self, call: FunctionCall, before: Sequence[np.ndarray | None]) -> Iterator[Fresh]:

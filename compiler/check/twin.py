@@ -15,7 +15,6 @@ from ...results.comparison import Comparison, compare
 from ...results.expected import Expected
 from ..artifact.model import CompiledModel
 from ..run.observer import FunctionCall
-from ..run.values import Tensor
 from .peer import Peer
 from .wide_text import BitsMatter, Width, rounds_as_floats, widen_model
 
@@ -55,12 +54,11 @@ class WideTwin:
         Of floats it would not where it rounds as they do.
         """
         name = call.function.name
-        shapes = tuple(arg.shape if isinstance(arg, Tensor) else arg for arg in call.args)
-        if name in self.reasons or (name, *shapes) in self._judged or not self.can_judge(call):
+        if name in self.reasons or call.signature in self._judged or not self.can_judge(call):
             return False
         if not self._reference.computes_halves(call.function.golden) and rounds_as_floats(self.model, name):
             return False
-        self._judged.add((name, *shapes))
+        self._judged.add(call.signature)
         return True
 
     def can_judge(self, call: FunctionCall) -> bool:

@@ -29,6 +29,11 @@ class FunctionCall:
     instruction: int
     device: Device
 
+    @property
+    def signature(self) -> tuple[object, ...]:
+        """The function, and the shapes of its tensors and the values of its scalars."""
+        return (self.function.name, *(arg.shape if isinstance(arg, Tensor) else arg for arg in self.args))
+
     def tensors(self, *, written: bool) -> list[tuple[int, Tensor]]:
         """(position, tensor) of the arguments the kernels write (or only read)."""
         wanted = ("write", "read_write") if written else ("read", "none")

@@ -111,7 +111,7 @@ OPTIONS = (
     "-I ''",
     "-include /etc/passwd",
     "-o x",
-    "-o /tmp/x",
+    "-o x.bin",
     "-c",
     "-S",
     "-E",
