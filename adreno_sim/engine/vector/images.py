@@ -84,7 +84,8 @@ def _plain(format: Format) -> bool:
 
 
 def _coordinates(e: LaneValues, image: ImageRef, where: ir.Value) -> list[Coordinate]:
-    return [Coordinate(e, _component(where, at), where, at) for at in range(image.dimensions)]
+    parts = [_component(where, at) for at in range(image.dimensions)]
+    return [Coordinate(e, part if part is None or e.is_at_hand(part) else None, where, at) for at, part in enumerate(parts)]
 
 
 def emit_read(e: LaneValues, instr: ir.Instr) -> None:

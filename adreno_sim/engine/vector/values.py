@@ -68,6 +68,11 @@ class LaneValues(RegionEmitter):
             return False
         return self.shapes.of(value).lane_offsets is None
 
+    def is_at_hand(self, value: ir.Value) -> bool:
+        """Returns whether this code holds a value: one that only another region computes, and nothing here uses, it does not."""
+        held = (self.values, self.pointers, self.lanes, self.lane_ptrs, self.slots)
+        return not isinstance(value, ir.Instr) or any(id(value) in names for names in held)
+
     def uniform(self, value: ir.Value) -> bool:
         """Returns whether all lanes have one value, held as a scalar."""
         return not self.varies(value) and self.shapes.of(value).uniform

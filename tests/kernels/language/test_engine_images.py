@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from image_sampling import read_image
-from oracle import Buffer, Image, Sampler, Scalar
+from oracle import Buffer, Image, Local, Sampler, Scalar
 
 from adreno_sim.base.specs import Sampler as Rules
 from adreno_sim.image.formats import CHANNEL_TYPES, ORDERS, format_of
@@ -311,3 +311,20 @@ def test_watch_sees_image_stores(engine):
         source, "k", [8], [4], [Image(np.zeros((1, 1, 4, 4), np.float32)), Scalar(np.int32(2))], watch=(0, 16 + 8, 4)
     )
     assert [np.array([s.value], np.uint64).view(np.float32)[0] for s in result.stores] == [2, 3]
+
+
+@pytest.mark.parametrize("items", [3, 8, 37])
+def test_coordinates_are_kept_across_a_barrier(engine, items):
+    """The vector of a coordinate outlives the barrier, the scalars that it was made of do not."""
+    source = """__kernel void k(read_only image2d_t im, write_only image2d_t to, __local int *l, __global const int *in) {
+      int2 at = (int2)(get_global_id(0), get_global_id(1));
+      l[get_local_id(0)] = in[get_global_id(0)];
+      barrier(CLK_LOCAL_MEM_FENCE);
+      int other = l[get_local_size(0) - 1 - get_local_id(0)];
+      write_imagef(to, at, read_imagef(im, CLK_ADDRESS_NONE | CLK_FILTER_NEAREST, at) + (float)other); }"""
+    array = _RNG.normal(0, 3, (1, 4, items, 4)).astype(np.float32)
+    numbers = np.arange(items, dtype=np.int32)
+    args = [Image(array, "image2d"), Image(np.zeros_like(array), "image2d"), Local(4 * items), Buffer(numbers)]
+    result = engine.run(source, "k", [items, 4], [items, 1], args)
+    np.testing.assert_array_equal(result.outputs[1], array + numbers[::-1].astype(np.float32)[None, None, :, None])
+    assert not result.findings
