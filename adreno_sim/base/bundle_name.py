@@ -7,6 +7,9 @@ from pathlib import Path
 
 SUFFIX = ".asim"
 
+RECORDING = "trace.json"
+"""The member by which a recording of `adreno-sim run --record` is told from a bundle."""
+
 
 def is_bundle_name(path: str | os.PathLike[str]) -> bool:
     """Whether `path` names a bundle. The file need not exist."""

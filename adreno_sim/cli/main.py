@@ -26,6 +26,7 @@ from . import (
     layout,
     options,
     precision,
+    replay,
     reproduce,
     run,
     scopes,
@@ -123,6 +124,7 @@ def _parser() -> argparse.ArgumentParser:
     kernel.add(commands)
     layers.add(commands)
     precision.add(commands)
+    replay.add(commands)
     reproduce.add(commands)
     run.add(commands)
     scopes.add(commands)

@@ -18,7 +18,7 @@ from .output import add_outputs, declare, write_data, write_outputs
 
 if TYPE_CHECKING:
     from ..base.allow import AllowEntry
-    from ..results.run_report import RunReport
+    from ..results.run_report import ProcessReport, RunReport
 
 DETAILS = """\
 COMMAND is any program that uses OpenCL, or starts others that do: it finds the simulated device through the OpenCL loader of the
@@ -58,15 +58,16 @@ def add(commands: Any) -> None:
     )
     parser.add_argument("--json", metavar="FILE", help="write the report as JSON (- = standard output)")
     parser.add_argument("--html", metavar="FILE", help="write the report as a page")
+    parser.add_argument("--record", metavar="FILE", help="write what the program does to FILE, for adreno-sim replay")
     add_outputs(parser)
     cache.add_option(parser)
     parser.add_argument("command", nargs=argparse.REMAINDER, metavar="-- COMMAND ...", help="what to run")
-    declare(parser, ("--json", "--sarif", "--html"), ("--allow",))
+    declare(parser, ("--json", "--sarif", "--html", "--record"), ("--allow",))
     parser.set_defaults(run=_run)
 
 
 def _run(args: argparse.Namespace) -> int:
-    report = _run_command(args, _command_of(args.command), _allow_list(args.allow))
+    report = _run_command(args, _command_of(args.command), read_allow_list(args.allow))
     from ..render.run import html, text
 
     text.show(report, sys.stderr)
@@ -88,7 +89,8 @@ def _command_of(words: Sequence[str]) -> list[str]:
     return command
 
 
-def _allow_list(file: str | None) -> list[AllowEntry]:
+def read_allow_list(file: str | None) -> list[AllowEntry]:
+    """Entries of a file, or of the nearest configuration that has some. AdrenoSimError where they cannot be read."""
     from ..base.allow import find_config, read_file
 
     return read_file(Path(file)) if file else find_config(Path.cwd())
@@ -104,13 +106,15 @@ def _run_command(args: argparse.Namespace, command: list[str], allow: Sequence[A
     device, checks = _device_of(args)
     with tempfile.TemporaryDirectory(prefix="adreno-sim-run-") as name:
         folder = Path(name)
-        variables = environment(device=device, checks=checks, reports=name, strict=args.strict)
+        variables = environment(device=device, checks=checks, reports=name, strict=args.strict, record=bool(args.record))
         process = _start(command, {**os.environ, **variables})
         watch = LibraryWatch(process.pid, lambda: has_reports(folder))
         with _signals_passed_on(process):
             status = process.wait()
         watch.stop()
         processes = collect_reports(folder, device, WAIT)
+        if args.record:
+            _write_recording(args.record, command, device, checks, args.strict, processes, folder)
     return make_run_report(
         command,
         device,
@@ -121,6 +125,20 @@ def _run_command(args: argparse.Namespace, command: list[str], allow: Sequence[A
         strict=args.strict,
         no_driver=_why_not(list(watch.found)),
     )
+
+
+def _write_recording(
+    path: str, command: list[str], device: str, checks: str, strict: bool, processes: Sequence[ProcessReport], folder: Path
+) -> None:
+    """Gather what the servers recorded; without any there is no file."""
+    from ..icd.report_files import find_recordings
+    from ..icd.trace.archive import Session, Trace, write_trace
+
+    programs = {process.pid: process.program for process in processes}
+    recorded = find_recordings(folder)
+    sessions = [Session(programs.get(pid, ""), pid, f"session-{place}") for place, (pid, _) in enumerate(recorded)]
+    if sessions:
+        write_trace(path, Trace(tuple(command), device, checks, strict, tuple(sessions)), [file for _, file in recorded])
 
 
 def _device_of(args: argparse.Namespace) -> tuple[str, str]:

@@ -20,7 +20,7 @@ from .constant_arithmetic import FLAGS as CHECK_FLAGS
 from .constant_arithmetic import has_folded_operation, replace_marks
 from .diagnostics import Diagnostic, parse_diagnostics, summary
 from .file_references import may_read_files
-from .options import BuildOptions
+from .options import BuildOptions, parse_options
 from .visible_files import HEADERS, VisibleFiles, find_visible_files
 
 _SOURCE_LIMIT = 16 << 20
@@ -110,6 +110,10 @@ class ClangOutput:
     warnings: tuple[Diagnostic, ...]
 
 
+_SOURCE_BEGINS = '# 1 "<stdin>"\n'
+"""clang's first line marker of the source itself."""
+
+
 def run_clang(source: str, options: BuildOptions, target: FrontEndTarget, *, as_text: bool = False) -> ClangOutput:
     """Compile `source`. Raises BuildError with clang's diagnostics, also for one that takes too long or too much memory.
 
@@ -197,6 +201,20 @@ class _Compile:
             if self.run("-fsyntax-only", standard=standard).status == 0:
                 return [f"without -cl-std this is OpenCL C 1.2: it compiles with -cl-std={_STANDARD_NAME[standard]}"]
         return []
+
+
+def inline_files(source: str, options: str, target: FrontEndTarget) -> str:
+    """Returns `source` with the files that it includes in their places and line markers that name them.
+
+    It is itself where it reads none, or cannot be preprocessed.
+    """
+    parsed = parse_options(options, target.extensions)
+    if not may_read_files(source, parsed):
+        return source
+    files = None if target.unsafe_includes else find_visible_files(parsed.folders)
+    ended = _Compile(source.encode("utf-8", "surrogateescape"), parsed, target, files).run("-E", "-frewrite-includes")
+    _, begin, rest = ended.output.decode("utf-8", "surrogateescape").partition(_SOURCE_BEGINS)  # before it: the built-ins
+    return begin + rest if ended.is_good and begin else source
 
 
 def compile_c(source: str, flags: Sequence[str]) -> bytes:

@@ -1,11 +1,14 @@
-"""Runs the commands of the ring one after another, on a thread of its own."""
+"""Runs commands one after another: those of the ring, on a thread of its own, and those of a recorded session."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
 
-from ..base.errors import AdrenoSimError, DeviceError, UnsupportedError
+import numpy as np
+from numpy.typing import NDArray
+
+from ..base.errors import AdrenoSimError, DeviceError
 from .device_lock import DeviceLock
 from .finding_log import FindingLog
 from .launches import Launches
@@ -13,6 +16,7 @@ from .objects import Objects
 from .protocol import COPY_BODY, FILL_BODY, RANGE, RESULTS, TRANSFER, Command
 from .ring import Header, Ring
 from .status import SUCCESS, code_of
+from .trace.recorder import Recorder
 from .transfers import Transfers
 
 _WAITED_FAILED = code_of("CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST")
@@ -21,14 +25,21 @@ _LEAST = {Command.READ: TRANSFER.size, Command.WRITE: TRANSFER.size, Command.WRI
 """The least bytes of a body."""
 
 
-class Executor:
-    """Runs what is in `ring`. strict: a launch with an error fails (CL_OUT_OF_RESOURCES)."""
+class Commands:
+    """Runs commands on the device of `objects`, whose lock the caller holds. strict: a launch with an error fails
+    (CL_OUT_OF_RESOURCES). recorder: is told of each."""
 
-    def __init__(self, ring: Ring, objects: Objects, log: FindingLog, lock: DeviceLock, strict: bool = False):
-        self._ring, self._objects, self._log, self._lock, self._strict = ring, objects, log, lock, strict
-        self._launches = Launches(objects, log)
-        self._failed: dict[int, None] = {}
-        transfers = Transfers(objects, ring.staging)
+    def __init__(
+        self,
+        objects: Objects,
+        log: FindingLog,
+        staging: NDArray[np.uint8],
+        strict: bool = False,
+        recorder: Recorder | None = None,
+    ):
+        self._objects, self._log, self._strict, self._recorder = objects, log, strict, recorder
+        self.launches = Launches(objects, log)
+        self.transfers = transfers = Transfers(objects, staging)
         self._moves: dict[Command, Callable[[bytes], None]] = {
             Command.READ: transfers.read,
             Command.WRITE: transfers.write,
@@ -36,6 +47,60 @@ class Executor:
             Command.COPY: transfers.copy,
             Command.FILL: transfers.fill,
         }
+
+    def run(self, header: Header, body: bytes) -> int:
+        """Returns the status: 0, or OpenCL's error. What went wrong is in the log."""
+        return self._guard(header, header.kind.name, lambda: self._execute(header, body))
+
+    def store(self, header: Header, body: bytes) -> int:
+        """Bytes that a client wrote, as a recording has them, into their memory. Returns the status, as `run`."""
+
+        def run() -> int:
+            self.transfers.store(body)
+            return SUCCESS
+
+        return self._guard(header, "STORE", run)
+
+    def _guard(self, header: Header, what: str, run: Callable[[], int]) -> int:
+        try:
+            return run()
+        except DeviceError as error:
+            if what != Command.LAUNCH.name:
+                self._log.note(f"call {header.call}: {what} failed: {error}")
+            return code_of(error.code)
+        except AdrenoSimError as error:
+            self._log.add_unsupported(f"call {header.call}: {error}")
+        except MemoryError:
+            return code_of("CL_OUT_OF_HOST_MEMORY")
+        except Exception as error:  # a bug of ours must not end the client's session
+            self._log.add_unsupported(f"call {header.call}: internal error: {type(error).__name__}: {error} (a bug)")
+        return code_of("CL_OUT_OF_RESOURCES")
+
+    def _execute(self, header: Header, body: bytes) -> int:
+        kind, recorder = header.kind, self._recorder
+        if recorder is not None:
+            recorder.add_command(header, body)
+        if kind is Command.LAUNCH:
+            failed = self.launches.run(header, body)
+            return code_of("CL_OUT_OF_RESOURCES") if failed and self._strict else SUCCESS
+        if len(body) < _LEAST.get(kind, 0):
+            raise DeviceError("CL_INVALID_VALUE", f"{kind.name} of {len(body)} bytes: expected at least {_LEAST[kind]}")
+        if kind in self._moves:
+            self._moves[kind](body)
+            if recorder is not None:
+                recorder.add_store(header, body, self.transfers)
+        elif kind in (Command.FREE, Command.FREE_PROGRAM):
+            free = self._objects.free if kind is Command.FREE else self._objects.free_program
+            free(int.from_bytes(body[:8], "little"))
+        return SUCCESS
+
+
+class Executor:
+    """Runs what is in `ring`. A command that waits for one which has failed fails as well."""
+
+    def __init__(self, ring: Ring, commands: Commands, lock: DeviceLock):
+        self._ring, self._commands, self._lock = ring, commands, lock
+        self._failed: dict[int, None] = {}
 
     def serve(self, stopped: Callable[[], bool]) -> None:
         """Run commands until `stopped`, which is asked when there is none. BrokenLinkError where the ring makes no sense."""
@@ -63,36 +128,8 @@ class Executor:
                 return code_of("CL_INVALID_EVENT_WAIT_LIST")
             if not self._failed.keys().isdisjoint(header.waits):
                 return _WAITED_FAILED
-        try:
-            with self._lock.of_ring:
-                return self._execute(header, body)
-        except DeviceError as error:
-            if header.kind is not Command.LAUNCH:
-                self._log.note(f"call {header.call}: {header.kind.name} failed: {error}")
-            return code_of(error.code)
-        except UnsupportedError as error:
-            self._log.add_unsupported(f"call {header.call}: {error}")
-        except AdrenoSimError as error:
-            self._log.add_unsupported(f"call {header.call}: {error}")
-        except MemoryError:
-            return code_of("CL_OUT_OF_HOST_MEMORY")
-        except Exception as error:  # a bug of ours must not end the client's session
-            self._log.add_unsupported(f"call {header.call}: internal error: {type(error).__name__}: {error} (a bug)")
-        return code_of("CL_OUT_OF_RESOURCES")
-
-    def _execute(self, header: Header, body: bytes) -> int:
-        kind = header.kind
-        if kind is Command.LAUNCH:
-            failed = self._launches.run(header, body)
-            return code_of("CL_OUT_OF_RESOURCES") if failed and self._strict else SUCCESS
-        if len(body) < _LEAST.get(kind, 0):
-            raise DeviceError("CL_INVALID_VALUE", f"{kind.name} of {len(body)} bytes: expected at least {_LEAST[kind]}")
-        if kind in self._moves:
-            self._moves[kind](body)
-        elif kind in (Command.FREE, Command.FREE_PROGRAM):
-            free = self._objects.free if kind is Command.FREE else self._objects.free_program
-            free(int.from_bytes(body[:8], "little"))
-        return SUCCESS
+        with self._lock.of_ring:
+            return self._commands.run(header, body)
 
     def _note_failure(self, number: int) -> None:
         """Commands in the ring wait for at most RESULTS earlier ones, so that older failures are forgotten."""

@@ -15,12 +15,18 @@ _FOLDERS = ("/usr/lib/x86_64-linux-gnu", "/lib/x86_64-linux-gnu", "/usr/lib64", 
 
 
 def environment(
-    *, device: str | None = None, checks: str | None = None, reports: str | None = None, strict: bool = False
+    *,
+    device: str | None = None,
+    checks: str | None = None,
+    reports: str | None = None,
+    strict: bool = False,
+    record: bool = False,
 ) -> dict[str, str]:
     """Variables to add for a subprocess, so that the simulated device is the only one that its OpenCL loader sees.
 
     device, checks: as of `open_device`. reports: a folder into which each process's server writes its report. strict: a launch
-    with an error fails. Compiles the driver at the first call; AdrenoSimError where that cannot be done.
+    with an error fails. record: each server writes its session beside its report.
+    Compiles the driver at the first call; AdrenoSimError where that cannot be done.
     """
     libraries = build_libraries()
     found = {"ADRENO_SIM_PYTHON": sys.executable, "OCL_ICD_VENDORS": str(libraries.vendors)}
@@ -34,6 +40,7 @@ def environment(
         settings.CHECKS: checks,
         settings.REPORTS: os.path.abspath(reports) if reports else reports,
         settings.STRICT: "1" if strict else None,
+        settings.RECORD: "1" if record else None,
     }
     return found | {name: value for name, value in named.items() if value is not None}
 

@@ -34,8 +34,9 @@ Size = tuple[int, ...]
 @dataclass(eq=False)
 class Launch:
     """A parsed LAUNCH: sizes in as many dimensions as were given, local size None where none was; arguments as the device takes
-    them, and in words ("" of values). prepared: once it ran."""
+    them, and in words ("" of values). program: number of the kernel's. prepared: once it ran."""
 
+    program: int
     kernel: SimKernel
     source: str
     offset: Size | None
@@ -65,15 +66,7 @@ class Launches:
     def run(self, header: Header, body: bytes) -> bool:
         """Launch, and log what that found. Returns whether an error was found. DeviceError for a launch that the device refuses,
         which is logged as well."""
-        if self._generation != self._objects.generation:  # what was parsed may name what is gone
-            self._generation = self._objects.generation
-            self._known.clear()
-        launch = self._known.get(body)
-        if launch is None:
-            launch = self._parse(body)
-            if len(self._known) >= MOST_KNOWN:
-                self._known.clear()
-            self._known[body] = launch
+        launch = self.parse(body)
         kernel, log = launch.kernel, self._log
         try:
             device = self._objects.device
@@ -96,8 +89,20 @@ class Launches:
             log.add(finding, launch.source, lambda: launch.describe_call(header))
         return any(finding.severity is Severity.ERROR for finding in result.findings)
 
+    def parse(self, body: bytes) -> Launch:
+        """The launch of a LAUNCH command. DeviceError for one that names what is not there, or is cut short."""
+        if self._generation != self._objects.generation:  # what was parsed may name what is gone
+            self._generation = self._objects.generation
+            self._known.clear()
+        launch = self._known.get(body)
+        if launch is None:
+            launch = self._parse(body)
+            if len(self._known) >= MOST_KNOWN:
+                self._known.clear()
+            self._known[body] = launch
+        return launch
+
     def _parse(self, body: bytes) -> Launch:
-        """DeviceError for a launch that names what is not there, or is cut short."""
         if len(body) < LAUNCH_BODY.size:
             raise DeviceError("CL_INVALID_VALUE", f"a launch of {len(body)} bytes: expected at least {LAUNCH_BODY.size}")
         program, place, dimensions, count, *sizes = LAUNCH_BODY.unpack_from(body)
@@ -107,6 +112,7 @@ class Launches:
         offset, total, group = (tuple(sizes[first : first + dimensions]) for first in (0, 3, 6))
         given = self._parse_arguments(body, count)
         return Launch(
+            program,
             kernel,
             self._objects.program(program).source,
             offset if any(offset) else None,

@@ -1,7 +1,7 @@
 """The folder into which each server writes its report, and how `adreno-sim run` collects them.
 
 A server that starts leaves a file NAME.open with the name of its program, and in the end NAME.json in its place. If it crashes,
-the interpreter writes into NAME.crash how.
+the interpreter writes into NAME.crash how. What it records goes to NAME.trace.
 """
 
 from __future__ import annotations
@@ -28,6 +28,11 @@ class ReportFile:
         self._crash = open(self._path.with_suffix(".crash"), "w", encoding="utf-8")  # noqa: SIM115 (until the process ends)
         faulthandler.enable(self._crash)
 
+    @property
+    def trace(self) -> Path:
+        """Where the session is recorded."""
+        return self._path.with_suffix(".trace")
+
     def write(self, report: ProcessReport) -> None:
         """Write the report in its place."""
         write_json(self._path.with_suffix(".json"), process_to_json(report))
@@ -47,6 +52,11 @@ def collect_reports(folder: Path, device: str, seconds: float) -> list[ProcessRe
         time.sleep(_LOOK)
     reports = [_lost_report(path, device) for path in folder.glob("process-*.open") if not path.with_suffix(".json").exists()]
     return sorted([*reports, *map(_read, folder.glob("process-*.json"))], key=lambda report: report.pid)
+
+
+def find_recordings(folder: Path) -> list[tuple[int, Path]]:
+    """Number of the client and file of each recorded session, in the order of `collect_reports`."""
+    return sorted((int(path.stem.split("-")[1]), path) for path in folder.glob("process-*.trace"))
 
 
 def _read(path: Path) -> ProcessReport:

@@ -5,27 +5,28 @@ from __future__ import annotations
 import socket
 import struct
 import threading
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ..backends.sim.device import SimDevice
 from ..backends.sim.open import open_sim
-from ..base.errors import AdrenoSimError, BuildError, DeviceError, UnsupportedError
+from ..base.errors import AdrenoSimError
 from ..memory.heap import Heap
-from ..results.run_report import HostCall, ProcessReport
+from ..results.run_report import ProcessReport
 from . import identity, messages
-from .commands import Executor
+from .commands import Commands, Executor
 from .device_lock import DeviceLock
 from .finding_log import FindingLog, print_line
 from .messages import Body, MalformedError
 from .objects import Objects
-from .protocol import MEMORY_BODY, REPLY, REQUEST, VERSION, Request
+from .protocol import REPLY, REQUEST, VERSION, Request
 from .report_files import ReportFile
+from .requests import Requests
 from .ring import BrokenLinkError, Ring
 from .settings import Settings
-from .status import SUCCESS, code_of
+from .status import SUCCESS
+from .trace.recorder import Recorder
 
 GRACE = 0.6
 """Seconds that commands still in the ring have when the client has gone."""
@@ -42,8 +43,7 @@ class SessionEndedError(Exception):
 class _Session:
     """What HELLO makes."""
 
-    ring: Ring
-    objects: Objects
+    requests: Requests
     executor: Executor
 
 
@@ -61,15 +61,7 @@ class Server:
         self._stopping = threading.Event()
         self._idle = threading.Event()
         self._descriptors: list[int] = []
-        self._call = 0
-        self._answers: dict[Request, Callable[[Body], bytes]] = {
-            Request.MEMORY: self._create_memory,
-            Request.BUILD: self._build,
-            Request.COMPILE: self._compile,
-            Request.LINK: self._link,
-            Request.KERNELS: self._describe_kernels,
-            Request.CLOSE: self._close,
-        }
+        self._recorder = self._start_recorder()
 
     def serve(self) -> None:
         """Answer requests until the client goes, then write the report. Nothing is raised: what went wrong is in the report."""
@@ -100,6 +92,11 @@ class Server:
             print_line(f"adreno-sim: {error}")
             return None
 
+    def _start_recorder(self) -> Recorder | None:
+        if not self._settings.record or self._file is None:
+            return None
+        return Recorder(self._file.trace, self._log.note)
+
     def _fail(self, reason: str) -> None:
         if not self.report.failed:
             self.report.failed = reason
@@ -111,6 +108,8 @@ class Server:
             self._log.note("commands that had not run when the client ended")
         self._connection.close()
         self._log.freeze()
+        if self._recorder is not None:
+            self._recorder.close()
         if self._file is not None:
             try:
                 self._file.write(self.report)
@@ -133,30 +132,13 @@ class Server:
         nbytes, kind, call = REQUEST.unpack(self._receive(REQUEST.size))
         if nbytes > messages.MOST_BYTES or kind not in iter(Request):
             raise MalformedError(f"request {kind} of {nbytes} bytes")
-        body, self._call = Body(self._receive(nbytes)), call
+        data = self._receive(nbytes)
         if kind == Request.HELLO:
-            self._hello(body)
+            self._hello(Body(data))
             return
         if self._session is None:
             raise MalformedError(f"request {Request(kind).name} before HELLO")
-        status, reply = SUCCESS, b""
-        try:
-            reply = self._answers[Request(kind)](body)
-        except MalformedError as error:
-            status, reply = code_of("CL_INVALID_VALUE"), str(error).encode()
-        except BuildError as error:
-            status, reply = _build_failure(Request(kind)), "\n".join(map(str, error.diagnostics or [error])).encode()
-        except DeviceError as error:
-            status, reply = code_of(error.code), str(error).encode()
-        except UnsupportedError as error:
-            self._log.add_unsupported(f"call {call}: {error}")
-            status, reply = _build_failure(Request(kind)), str(error).encode()
-        except MemoryError:
-            status = code_of("CL_OUT_OF_HOST_MEMORY")
-        except Exception as error:  # a bug of ours must not end the client's session
-            what = f"call {call}: internal error: {type(error).__name__}: {error} (a bug)"
-            self._log.add_unsupported(what)
-            status, reply = code_of("CL_OUT_OF_RESOURCES"), what.encode()
+        status, reply = self._session.requests.answer(Request(kind), call, data)
         self._connection.sendall(REPLY.pack(len(reply), status) + reply)
 
     def _hello(self, body: Body) -> None:
@@ -171,7 +153,9 @@ class Server:
         device, heap = open_device(self._settings)
         self.report.checks, self.report.opened = device.options.checks, True
         objects = Objects(device, heap)
-        self._session = _Session(ring, objects, Executor(ring, objects, self._log, self._lock, self._settings.strict))
+        recorder = self._recorder
+        commands = Commands(objects, self._log, ring.staging, self._settings.strict, recorder)
+        self._session = _Session(Requests(objects, self._log, self._lock, recorder), Executor(ring, commands, self._lock))
         parts = [
             struct.pack("<Q", heap.nbytes),
             messages.encode_list(_encode_answer(*row) for row in identity.platform_answers(device.profile).items()),
@@ -183,45 +167,6 @@ class Server:
         sent = socket.send_fds(self._connection, [data], [heap.descriptor])
         self._connection.sendall(data[sent:])
         threading.Thread(target=self._run_commands, args=(self._session,), daemon=True).start()
-
-    @property
-    def _objects(self) -> Objects:
-        assert self._session is not None
-        return self._session.objects
-
-    def _create_memory(self, body: Body) -> bytes:
-        fields = body.fields(MEMORY_BODY)
-        body.end()
-        with self._lock.of_socket:
-            made = self._objects.create(fields)
-        for warning in self._objects.device.take_warnings():
-            self._log.add(warning, "", lambda: HostCall(self._call, 0, 0))
-        return made
-
-    def _build(self, body: Body) -> bytes:
-        number, source, options, headers = _program_body(body)
-        if headers:
-            raise DeviceError("CL_INVALID_VALUE", "headers of clBuildProgram: expected none")
-        return self._objects.build(number, source, options)
-
-    def _compile(self, body: Body) -> bytes:
-        return self._objects.compile(*_program_body(body))
-
-    def _link(self, body: Body) -> bytes:
-        number, options, inputs = body.number(), body.text(), body.list(body.number)
-        body.end()
-        return self._objects.link(number, options, inputs)
-
-    def _describe_kernels(self, body: Body) -> bytes:
-        number = body.number()
-        body.end()
-        return self._objects.describe_kernels(number)
-
-    def _close(self, body: Body) -> bytes:
-        leaks = body.list(lambda: (body.text(), body.text()))
-        body.end()
-        self._log.add_leaks(leaks)
-        return b""
 
     def _receive(self, count: int) -> bytes:
         """So many bytes; descriptors that come with them are kept. SessionEndedError at the end of the stream."""
@@ -256,18 +201,6 @@ def open_device(settings: Settings) -> tuple[SimDevice, Heap]:
     options |= {"pool": "none", "unsafe_includes": True}  # its sources are those of a program that reads what it likes
     device = open_sim(settings.device.removeprefix("sim:"), make_heap=make_heap, **options)
     return device, made[0]
-
-
-def _program_body(body: Body) -> tuple[int, str, str, list[tuple[str, str]]]:
-    number, source, options = body.number(), body.text(), body.text()
-    headers = body.list(lambda: (body.text(), body.text()))
-    body.end()
-    return number, source, options, headers
-
-
-def _build_failure(kind: Request) -> int:
-    names = {Request.COMPILE: "CL_COMPILE_PROGRAM_FAILURE", Request.LINK: "CL_LINK_PROGRAM_FAILURE"}
-    return code_of(names.get(kind, "CL_BUILD_PROGRAM_FAILURE"))
 
 
 def _encode_answer(number: int, answer: bytes) -> bytes:

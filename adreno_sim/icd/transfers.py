@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,7 +12,8 @@ from ..memory import region
 from ..memory.region import Box
 from ..memory.storage import StorageView
 from .objects import Objects
-from .protocol import COPY_BODY, FILL_BODY, RANGE, TRANSFER
+from .protocol import COPY_BODY, FILL_BODY, RANGE, TRANSFER, Command
+from .trace.events import STORE
 
 COLOUR_BYTES = 16
 
@@ -32,6 +35,25 @@ class Transfers:
         memory, staged = self._ends(body)
         memory.bytes[...] = staged.bytes
         region.mark_box(memory)
+
+    def encode_store(self, kind: Command, body: bytes) -> bytes:
+        """STORE of the bytes that a WRITE or WRITTEN command has left in the memory."""
+        if kind is Command.WRITTEN:
+            number, offset, nbytes = RANGE.unpack_from(body)
+            place = number, nbytes, 1, 1, offset, 0, 0, 0, 0
+        else:
+            fields = TRANSFER.unpack_from(body)
+            place = fields[0], *fields[2:10]
+        return STORE.pack(*place) + self._stored_box(place).bytes.tobytes()
+
+    def store(self, body: bytes) -> None:
+        """The bytes of a STORE into its memory."""
+        place = STORE.unpack_from(body)
+        box, data = self._stored_box(place), np.frombuffer(body, np.uint8, offset=STORE.size)
+        if data.size != box.nbytes:
+            raise DeviceError("CL_INVALID_VALUE", f"a store of {data.size} bytes: expected {box.nbytes}")
+        box.bytes[...] = data.reshape(box.bytes.shape)
+        region.mark_box(box)
 
     def mark_written(self, body: bytes) -> None:
         """Bytes of a buffer that the shim has written itself."""
@@ -67,6 +89,9 @@ class Transfers:
         else:
             box, pattern = region.box_of_texels(view, origin, shape), _texel_of(view, pattern)
         region.fill_box(box, pattern)
+
+    def _stored_box(self, place: Sequence[int]) -> Box:
+        return _box_of(self._objects.memory(place[0]), tuple(place[4:7]), tuple(place[1:4]), *place[7:9])
 
     def _ends(self, body: bytes) -> tuple[Box, Box]:
         """The region in the memory, and the same in staging."""

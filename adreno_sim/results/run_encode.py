@@ -54,7 +54,8 @@ def process_to_json(process: ProcessReport) -> dict[str, Any]:
     return encoded
 
 
-_PLAIN = ("program", "pid", "device", "checks", "opened", "sources", "unchecked", "unsupported", "failed")
+_PLAIN = ("program", "pid", "device", "checks", "opened", "sources", "unchecked", "unsupported", "failed", "compared_with",
+          "compared")  # fmt: skip
 
 
 def process_from_json(data: Mapping[str, Any]) -> ProcessReport:

@@ -59,7 +59,7 @@ class ProcessReport:
     program: name of its program. device, checks: as it was opened. kernels: by name. sources: of kernels with findings.
     unchecked: sentences on what this says nothing about; unsupported: on what the program asked for and did not get. leaks:
     objects never released. failed: why the driver did not start, or broke off; "" where it did not. opened: it got as far as
-    the device.
+    the device. compared_with: name of a real device on which a replay ran each launch too; compared: how many it did.
     """
 
     program: str
@@ -74,6 +74,8 @@ class ProcessReport:
     leaks: list[Leak] = field(default_factory=list)
     failed: str = ""
     opened: bool = False
+    compared_with: str = ""
+    compared: int = 0
 
 
 @dataclass
@@ -154,6 +156,8 @@ class RunReport:
         parts += [f"{len(self.unsupported)} unsupported"] if self.unsupported else []
         parts.append(f"{_plural(launches, 'launch')} of {_plural(kernels, 'kernel')}")
         parts.append(_plural(len(self.processes), "process"))
+        for name in dict.fromkeys(process.compared_with for process in self.processes if process.compared_with):
+            parts.append(f"{_plural(sum(process.compared for process in self.processes), 'launch')} compared with {name}")
         parts += [f"the command ended with status {self.status}"] if self.status else []
         return f"{WORDS[self.judgement]}: {', '.join(parts)}"
 

@@ -20,7 +20,7 @@ import numpy as np
 from ...base.archive import open_zip, read_member, require_room
 from ...base.array_files import open_npz
 from ...base.bounded_read import parse_json
-from ...base.bundle_name import is_bundle_name
+from ...base.bundle_name import RECORDING, is_bundle_name
 from ...base.errors import AdrenoSimError
 from ...base.output_file import open_output
 from . import golden as golden_data
@@ -281,6 +281,8 @@ def _read_bundle(path: Path) -> dict[str, bytes]:
         packed = path.stat().st_size
         with open_zip(str(path)) as archive:
             infos = archive.infolist()
+            if RECORDING in archive.namelist():
+                raise AdrenoSimError(f"{path}: a recording of adreno-sim run, not a bundle: adreno-sim replay runs it")
             for info in infos:
                 if info.filename not in ARRAY_MEMBERS and info.file_size > TEXT_LIMIT:
                     raise ValueError(f"{info.filename}: {info.file_size:,} bytes: expected at most {TEXT_LIMIT:,} of text")

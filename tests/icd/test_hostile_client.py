@@ -15,11 +15,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from adreno_sim.icd import protocol
-from adreno_sim.icd.commands import Executor
+from adreno_sim.icd.commands import Commands, Executor
 from adreno_sim.icd.device_lock import DeviceLock
 from adreno_sim.icd.finding_log import FindingLog
 from adreno_sim.icd.objects import Objects
 from adreno_sim.icd.protocol import Command, Request
+from adreno_sim.icd.requests import Requests
 from adreno_sim.icd.ring import BrokenLinkError, Ring
 from adreno_sim.icd.server import Server, open_device
 from adreno_sim.icd.settings import Settings
@@ -46,7 +47,7 @@ class Here:
     def fresh(self) -> None:
         link, staging = sealed_file(protocol.LINK_BYTES), sealed_file(protocol.STAGING_BYTES)
         self.ring = Ring(link, staging)
-        self.executor = Executor(self.ring, self.objects, self.log, DeviceLock())
+        self.executor = Executor(self.ring, Commands(self.objects, self.log, self.ring.staging), DeviceLock())
         self.head = 0
         os.close(link)
         os.close(staging)
@@ -131,7 +132,8 @@ def test_requests_of_any_bytes_are_answered(here: Here, kind, body) -> None:
     ours, theirs = socket.socketpair()
     server = Server(theirs, SETTINGS)
     server._log.say = lambda text: None
-    server._session = type("Session", (), {"objects": here.objects, "executor": here.executor})()
+    requests = Requests(here.objects, server._log, DeviceLock())
+    server._session = type("Session", (), {"requests": requests, "executor": here.executor})()
     ours.sendall(protocol.REQUEST.pack(len(body), kind, 1) + body)
     server._answer()
     length, status = protocol.REPLY.unpack(ours.recv(protocol.REPLY.size))

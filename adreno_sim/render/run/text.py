@@ -9,7 +9,7 @@ from ...results.plain_text import allow_lines
 from ...results.run_report import ProcessReport, RunReport
 
 
-def show(report: RunReport, file: IO[str]) -> None:
+def show(report: RunReport, file: IO[str], command: str = "run") -> None:
     """Print what is accepted, unsupported, not checked or never released, then the verdict."""
     from rich.console import Console
     from rich.text import Text
@@ -18,7 +18,7 @@ def show(report: RunReport, file: IO[str]) -> None:
     for line in _lines(report):
         console.print(Text(line))
     good = report.judgement == 0
-    console.print(Text(f"adreno-sim run: {report.verdict}", style="bold green" if good else "bold red"))
+    console.print(Text(f"adreno-sim {command}: {report.verdict}", style="bold green" if good else "bold red"))
 
 
 def _lines(report: RunReport) -> Iterator[str]:

@@ -1,0 +1,123 @@
+"""Answers requests; the server's socket and a replayed trace ask alike."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+
+from ..backends.sim.info import front_end_target
+from ..base.errors import BuildError, DeviceError, UnsupportedError
+from ..frontend.driver import inline_files
+from ..results.run_report import HostCall
+from .device_lock import DeviceLock
+from .finding_log import FindingLog
+from .messages import Body, MalformedError, encode_list, encode_text
+from .objects import Objects
+from .protocol import MEMORY_BODY, Request
+from .status import SUCCESS, code_of
+from .trace.events import Kind
+from .trace.recorder import Recorder
+
+_RECORDED = {Request.BUILD: Kind.BUILD, Request.COMPILE: Kind.COMPILE, Request.LINK: Kind.LINK}
+
+
+class Requests:
+    """Answers all requests but HELLO. recorder: told of those that
+    make something, of a memory while the lock is held, of a program before it is built."""
+
+    def __init__(self, objects: Objects, log: FindingLog, lock: DeviceLock, recorder: Recorder | None = None):
+        self._objects, self._log, self._lock, self._recorder = objects, log, lock, recorder
+        self._answers: dict[Request, Callable[[Body], bytes]] = {
+            Request.BUILD: self._build,
+            Request.COMPILE: self._compile,
+            Request.LINK: self._link,
+            Request.KERNELS: self._describe_kernels,
+            Request.CLOSE: self._close,
+        }
+
+    def answer(self, kind: Request, call: int, data: bytes) -> tuple[int, bytes]:
+        """Returns the status, 0 or OpenCL's error, and the body of the reply. What this project lacks is in the log."""
+        try:
+            return SUCCESS, self._answer(kind, call, data)
+        except MalformedError as error:
+            return code_of("CL_INVALID_VALUE"), str(error).encode()
+        except BuildError as error:
+            return _failure_of(kind), "\n".join(map(str, error.diagnostics or [error])).encode()
+        except DeviceError as error:
+            return code_of(error.code), str(error).encode()
+        except UnsupportedError as error:
+            self._log.add_unsupported(f"call {call}: {error}")
+            return _failure_of(kind), str(error).encode()
+        except MemoryError:
+            return code_of("CL_OUT_OF_HOST_MEMORY"), b""
+        except Exception as error:  # a bug of ours must not end the client's session
+            what = f"call {call}: internal error: {type(error).__name__}: {error} (a bug)"
+            self._log.add_unsupported(what)
+            return code_of("CL_OUT_OF_RESOURCES"), what.encode()
+
+    def _answer(self, kind: Request, call: int, data: bytes) -> bytes:
+        if kind is Request.MEMORY:
+            return self._create_memory(call, data)
+        if self._recorder is not None and kind in _RECORDED:
+            self._recorder.add_request(_RECORDED[kind], call, self._with_files(data) if kind is Request.BUILD else data)
+        return self._answers[kind](Body(data))
+
+    def _with_files(self, data: bytes) -> bytes:
+        """A BUILD whose source holds the files that it includes."""
+        number, source, options, _ = _read_program(Body(data))
+        device = self._objects.device
+        whole = inline_files(source, options, front_end_target(device.profile, device.options))
+        return (
+            data
+            if whole == source
+            else struct.pack("<I", number) + b"".join(map(encode_text, (whole, options))) + encode_list([])
+        )
+
+    def _create_memory(self, call: int, data: bytes) -> bytes:
+        body = Body(data)
+        fields = body.fields(MEMORY_BODY)
+        body.end()
+        with self._lock.of_socket:
+            made = self._objects.create(fields)
+            if self._recorder is not None:
+                self._recorder.add_request(Kind.MEMORY, call, data)
+        for warning in self._objects.device.take_warnings():
+            self._log.add(warning, "", lambda: HostCall(call, 0, 0))
+        return made
+
+    def _build(self, body: Body) -> bytes:
+        number, source, options, headers = _read_program(body)
+        if headers:
+            raise DeviceError("CL_INVALID_VALUE", "headers of clBuildProgram: expected none")
+        return self._objects.build(number, source, options)
+
+    def _compile(self, body: Body) -> bytes:
+        return self._objects.compile(*_read_program(body))
+
+    def _link(self, body: Body) -> bytes:
+        number, options, inputs = body.number(), body.text(), body.list(body.number)
+        body.end()
+        return self._objects.link(number, options, inputs)
+
+    def _describe_kernels(self, body: Body) -> bytes:
+        number = body.number()
+        body.end()
+        return self._objects.describe_kernels(number)
+
+    def _close(self, body: Body) -> bytes:
+        leaks = body.list(lambda: (body.text(), body.text()))
+        body.end()
+        self._log.add_leaks(leaks)
+        return b""
+
+
+def _read_program(body: Body) -> tuple[int, str, str, list[tuple[str, str]]]:
+    number, source, options = body.number(), body.text(), body.text()
+    headers = body.list(lambda: (body.text(), body.text()))
+    body.end()
+    return number, source, options, headers
+
+
+def _failure_of(kind: Request) -> int:
+    names = {Request.COMPILE: "CL_COMPILE_PROGRAM_FAILURE", Request.LINK: "CL_LINK_PROGRAM_FAILURE"}
+    return code_of(names.get(kind, "CL_BUILD_PROGRAM_FAILURE"))

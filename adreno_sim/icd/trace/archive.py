@@ -1,0 +1,101 @@
+"""The file of a recording: a zip archive with a member for each process that opened the device, and what they were run with."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import zipfile
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+from ...base.archive import open_zip, read_member, require_room
+from ...base.bundle_name import RECORDING
+from ...base.errors import AdrenoSimError
+from ...base.output_file import open_output
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Session:
+    """One process: its program and number, and the member that holds its events."""
+
+    program: str
+    pid: int
+    member: str
+
+
+@dataclass(frozen=True)
+class Trace:
+    """What was recorded: the command, the device string, the level of checks, sessions by process number."""
+
+    command: tuple[str, ...]
+    device: str
+    checks: str
+    strict: bool
+    sessions: tuple[Session, ...] = field(default=())
+
+
+def write_trace(path: str | os.PathLike[str], trace: Trace, files: Sequence[Path]) -> None:
+    """Write a recording whose sessions' events lie in `files`. AdrenoSimError where it cannot be written."""
+    with open_output(path) as out, zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive:
+        archive.writestr(RECORDING, json.dumps({"format": FORMAT, **asdict(trace)}, indent=1))
+        for session, file in zip(trace.sessions, files, strict=True):
+            with archive.open(session.member, "w", force_zip64=True) as member, open(file, "rb") as events:
+                shutil.copyfileobj(events, member, 1 << 20)
+
+
+@contextlib.contextmanager
+def open_trace(path: str | os.PathLike[str]) -> Iterator[tuple[Trace, zipfile.ZipFile]]:
+    """A recording and its archive. AdrenoSimError in one line for what is none, or is damaged."""
+    name = os.fspath(path)
+    try:
+        with open_zip(name) as archive:
+            trace = _read_manifest(archive)
+            missing = {session.member for session in trace.sessions} - set(archive.namelist())
+            if missing:
+                raise ValueError(f"session {sorted(missing)[0]} is missing")
+            yield trace, archive
+    except OSError as error:
+        raise AdrenoSimError(f"cannot read {name}: {error.strerror or error}") from None
+    except ValueError as error:
+        raise AdrenoSimError(f"{name}: {error}: expected a file that adreno-sim run --record wrote") from None
+
+
+@contextlib.contextmanager
+def open_session(archive: zipfile.ZipFile, session: Session) -> Iterator[IO[bytes]]:
+    """The events of a session, as a stream."""
+    with archive.open(session.member) as stream:
+        yield stream
+
+
+def _read_manifest(archive: zipfile.ZipFile) -> Trace:
+    try:
+        info = archive.getinfo(RECORDING)
+    except KeyError:
+        raise ValueError(f"no {RECORDING} in it") from None
+    require_room(RECORDING, info.file_size, info.compress_size)
+    data = json.loads(read_member(archive, info))
+    if not isinstance(data, dict) or data.pop("format", None) != FORMAT:
+        raise ValueError(f"{RECORDING}: expected format {FORMAT}")
+    try:
+        sessions = tuple(_session_of(item) for item in data.pop("sessions"))
+        return Trace(
+            tuple(map(_text, data["command"])), _text(data["device"]), _text(data["checks"]), bool(data["strict"]), sessions
+        )
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"{RECORDING}: {type(error).__name__} {error}") from None
+
+
+def _session_of(item: dict[str, Any]) -> Session:
+    return Session(_text(item["program"]), int(item["pid"]), _text(item["member"]))
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r}: expected text")
+    return value

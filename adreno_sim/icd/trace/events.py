@@ -1,0 +1,104 @@
+"""The events of a recorded session, as bytes.
+
+A session is MAGIC, then events in the order in which they took place. An event is EVENT, then its body, deflated where that
+saves something. Bodies are those of `protocol`, so that a replay takes the way of the recorded session; bytes that the client
+wrote are STORE events with the data itself. A session may be cut short: a server that was killed wrote the rest to no one.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import IO
+
+from ...base.archive import require_memory
+
+MAGIC = b"adreno-sim trace 1\n"
+
+EVENT = struct.Struct("<BBHIIIQQQ")
+"""Kind, whether the body is deflated, 0, CRC-32 of the body as stored; numbers of the host's call, its thread and the queue;
+bytes of the body as stored and as it is."""
+
+STORE = struct.Struct("<Q QQQ QQQ QQ")
+"""memory; region; origin, row pitch, slice pitch in the memory, as of protocol.TRANSFER. The data is dense."""
+
+_LEAST_DEFLATED = 256
+_LEVEL = 1
+_MOST_RATIO = 1100
+"""Deflated zeros shrink 1,030 times."""
+
+
+class Kind(IntEnum):
+    """MEMORY, BUILD, COMPILE, LINK: bodies of requests; LAUNCH, COPY, FILL, FREE, FREE_PROGRAM: of commands; STORE: itself, then
+    the data."""
+
+    MEMORY = 1
+    BUILD = 2
+    COMPILE = 3
+    LINK = 4
+    STORE = 5
+    LAUNCH = 6
+    COPY = 7
+    FILL = 8
+    FREE = 9
+    FREE_PROGRAM = 10
+
+
+@dataclass(frozen=True)
+class Event:
+    """One event. call, thread, queue: of the client, as findings name them."""
+
+    kind: Kind
+    body: bytes
+    call: int
+    thread: int = 0
+    queue: int = 0
+
+
+def encode_event(event: Event) -> bytes:
+    """Returns the bytes of an event."""
+    stored, deflated = event.body, False
+    if len(stored) >= _LEAST_DEFLATED:
+        smaller = zlib.compress(stored, _LEVEL)
+        if len(smaller) < len(stored):
+            stored, deflated = smaller, True
+    sizes = len(stored), len(event.body)
+    head = EVENT.pack(event.kind, deflated, 0, zlib.crc32(stored), event.call, event.thread, event.queue, *sizes)
+    return head + stored
+
+
+def read_events(stream: IO[bytes]) -> Iterator[Event | None]:
+    """Yields the events of a session; None, as the last, where it is cut short. Raises ValueError for what is no session."""
+    if stream.read(len(MAGIC)) != MAGIC:
+        raise ValueError(f"expected a session that begins with {MAGIC.decode().strip()!r}")
+    place = 0
+    while head := stream.read(EVENT.size):
+        place += 1
+        if len(head) < EVENT.size:
+            yield None
+            return
+        kind, deflated, _, checksum, call, thread, queue, nstored, nbytes = EVENT.unpack(head)
+        if kind not in iter(Kind) or deflated > 1 or nbytes > (nstored * _MOST_RATIO if deflated else nstored):
+            raise ValueError(f"event {place}: kind {kind}, {nstored} bytes for {nbytes}: expected an event of this version")
+        require_memory(f"event {place}", nstored + nbytes)
+        stored = stream.read(nstored)
+        if len(stored) < nstored:
+            yield None
+            return
+        if zlib.crc32(stored) != checksum:
+            raise ValueError(f"event {place}: its bytes differ from its checksum")
+        body = _inflate(stored, nbytes, place) if deflated else stored
+        if len(body) != nbytes:
+            raise ValueError(f"event {place}: {len(body)} bytes: expected {nbytes}")
+        yield Event(Kind(kind), body, call, thread, queue)
+
+
+def _inflate(stored: bytes, nbytes: int, place: int) -> bytes:
+    """At most `nbytes` and one, of which the caller sees that they are too many."""
+    try:
+        return zlib.decompressobj().decompress(stored, nbytes + 1)
+    except zlib.error as error:
+        raise ValueError(f"event {place}: {error}") from None

@@ -1,0 +1,99 @@
+"""Runs a recorded session again: on the simulated device, by the code that ran it, and beside it on a real one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import IO
+
+import numpy as np
+
+from ...base.errors import DeviceError
+from ...device.protocol import Device
+from ...results.run_report import ProcessReport
+from ..commands import Commands
+from ..device_lock import DeviceLock
+from ..finding_log import FindingLog
+from ..objects import Objects
+from ..protocol import Command, Request
+from ..requests import Requests
+from ..ring import Header
+from ..server import open_device
+from ..settings import Settings
+from ..status import NAMES, code_of
+from .archive import Session
+from .counterpart import Counterpart
+from .events import Event, Kind, read_events
+
+_REQUESTS = {
+    Kind.MEMORY: Request.MEMORY,
+    Kind.BUILD: Request.BUILD,
+    Kind.COMPILE: Request.COMPILE,
+    Kind.LINK: Request.LINK,
+}
+_COMMANDS = {
+    Kind.STORE: Command.WRITE,
+    Kind.LAUNCH: Command.LAUNCH,
+    Kind.COPY: Command.COPY,
+    Kind.FILL: Command.FILL,
+    Kind.FREE: Command.FREE,
+    Kind.FREE_PROGRAM: Command.FREE_PROGRAM,
+}
+
+
+class Player:
+    """Plays events on the device of `objects`; what that finds goes to `log`. counterpart: a real device, on which each launch
+    runs too."""
+
+    def __init__(self, objects: Objects, log: FindingLog, counterpart: Counterpart | None = None):
+        self._log, self._counterpart = log, counterpart
+        self._requests = Requests(objects, log, DeviceLock())
+        self._commands = Commands(objects, log, np.zeros(0, np.uint8), strict=True)
+
+    def play(self, events: Iterable[Event | None]) -> None:
+        """Play all events. Raises ValueError where they are damaged."""
+        for event in events:
+            if event is None:
+                self._log.note("the recording is cut short: its server was killed")
+                return
+            self._play(event)
+
+    def _play(self, event: Event) -> None:
+        if event.kind in _REQUESTS:
+            status, reply = self._requests.answer(_REQUESTS[event.kind], event.call, event.body)
+            if status:
+                self._note_failure(event, status, reply.decode(errors="replace"))
+            if self._counterpart is not None:
+                self._counterpart.note_request(event)
+            return
+        if event.kind is Kind.LAUNCH:
+            try:
+                self._commands.launches.parse(event.body)
+            except DeviceError as error:  # of a program that did not build
+                self._note_failure(event, code_of(error.code), str(error))
+                return
+        header = Header(_COMMANDS[event.kind], 0, event.call, event.thread, event.queue, ())
+        if event.kind is Kind.STORE:
+            self._commands.store(header, event.body)
+            return
+        if event.kind is Kind.LAUNCH and self._counterpart is not None:
+            self._counterpart.run_beside(header, event.body, self._commands)
+        else:
+            self._commands.run(header, event.body)
+
+    def _note_failure(self, event: Event, status: int, why: str = "") -> None:
+        first = why.partition("\n")[0]
+        self._log.note(f"call {event.call}: {event.kind.name} failed: {NAMES.get(status, status)}{first and ': ' + first}")
+
+
+def play_session(stream: IO[bytes], session: Session, settings: Settings, real: Device | None = None) -> ProcessReport:
+    """Play a session on a simulated device of its own, and beside it on `real`. Raises ValueError where it is damaged."""
+    device, heap = open_device(settings)
+    report = ProcessReport(session.program, session.pid, settings.device, device.options.checks, opened=True)
+    log = FindingLog(report)
+    counterpart = None if real is None else Counterpart(real, log)
+    Player(Objects(device, heap), log, counterpart).play(read_events(stream))
+    if counterpart is not None:
+        report.compared_with, report.compared = counterpart.name, counterpart.compared
+        if report.kernels and not counterpart.compared:
+            log.add_unsupported(f"no launch could be compared with {counterpart.name}")
+    return report

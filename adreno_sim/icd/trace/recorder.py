@@ -1,0 +1,69 @@
+"""Writes a session while it goes on. What may crash the server is on the disk before it runs."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+from ..protocol import Command
+from ..ring import Header
+from ..transfers import Transfers
+from .events import MAGIC, Event, Kind, encode_event
+
+_KINDS = {
+    Command.LAUNCH: Kind.LAUNCH,
+    Command.COPY: Kind.COPY,
+    Command.FILL: Kind.FILL,
+    Command.FREE: Kind.FREE,
+    Command.FREE_PROGRAM: Kind.FREE_PROGRAM,
+}
+
+
+class Recorder:
+    """Events go to `path`. stopped: told once why nothing more is recorded, where the disk takes no more."""
+
+    def __init__(self, path: Path, stopped: Callable[[str], None]):
+        self._stopped, self._lock = stopped, threading.Lock()
+        self._file = None
+        try:
+            self._file = open(path, "wb")  # noqa: SIM115 (until the process ends)
+        except OSError as error:
+            stopped(f"nothing is recorded: {error.strerror}")
+            return
+        self._write(MAGIC)
+
+    def add_request(self, kind: Kind, call: int, body: bytes) -> None:
+        """A request about a program, which is about to be answered, or MEMORY, which was."""
+        self._add(Event(kind, body, call), flush=kind is not Kind.MEMORY)
+
+    def add_command(self, header: Header, body: bytes) -> None:
+        """A command that is about to run. Those that change nothing are left out."""
+        kind = _KINDS.get(header.kind)
+        if kind is not None:
+            self._add(Event(kind, body, header.call, header.thread, header.queue), flush=kind is Kind.LAUNCH)
+
+    def add_store(self, header: Header, body: bytes, transfers: Transfers) -> None:
+        """WRITE or WRITTEN, which ran: the bytes that it left."""
+        if header.kind in (Command.WRITE, Command.WRITTEN):
+            stored = transfers.encode_store(header.kind, body)
+            self._add(Event(Kind.STORE, stored, header.call, header.thread, header.queue))
+
+    def close(self) -> None:
+        self._write(b"", flush=True)
+
+    def _add(self, event: Event, flush: bool = False) -> None:
+        if self._file is not None:
+            self._write(encode_event(event), flush)
+
+    def _write(self, data: bytes, flush: bool = False) -> None:
+        with self._lock:
+            if self._file is None:
+                return
+            try:
+                self._file.write(data)
+                if flush:
+                    self._file.flush()
+            except OSError as error:
+                self._file = None
+                self._stopped(f"the recording stops here: {error.strerror}")

@@ -1,0 +1,284 @@
+"""`adreno-sim run --record` and `adreno-sim replay`: the same findings without the program, and a real device beside."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import judges
+import pytest
+from fake_shim import __file__ as fake_shim_file
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from adreno_sim.cli.main import main
+from adreno_sim.icd.trace.archive import open_session, open_trace
+from adreno_sim.icd.trace.events import MAGIC, Event, Kind, encode_event, read_events
+
+HEAD = f"""\
+import struct, sys
+import numpy as np
+sys.path.insert(0, {str(Path(fake_shim_file).parent)!r})
+from fake_shim import *
+from adreno_sim.icd.protocol import COPY_BODY, FILL_BODY
+shim = Shim()
+shim.hello()
+
+def host(memory, place, array):
+    data = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+    shim.heap[place:place + data.size] = data
+    shim.written(memory, 0, data.size)
+"""
+
+TAIL = """
+assert shim.finish() in (0, -5)
+sys.stderr.write(shim.close()[2])
+"""
+
+SCALE = """
+shim.build(1, '''kernel void scale(global float *out, global const float *in, float f) {
+  int i = get_global_id(0);
+  out[i] = in[i] * f;
+}''')
+(place, *_) = shim.buffer(1, 64)
+shim.buffer(2, 64)
+host(1, place, np.arange(16, dtype=np.float32))
+shim.launch(1, 0, (ITEMS,), (), [buffer(2), buffer(1), value(struct.pack("<f", 3))])
+"""
+
+MANY = """
+shim.compile(1, '#include "h.h"\\nkernel void f(global int *o) { o[get_global_id(0)] += N; }', headers={"h.h": "#define N 5"})
+shim.link_programs(2, [1])
+shim.build(3, '''kernel void g(read_only image2d_t i, sampler_t s, global uchar4 *o, global const int *part, local int *l) {
+  int2 at = (int2)(get_global_id(0), get_global_id(1));
+  l[get_local_id(0)] = part[get_global_id(0)];
+  barrier(CLK_LOCAL_MEM_FENCE);
+  o[at.y * 4 + at.x] = convert_uchar4(read_imageui(i, s, at)) + (uchar)l[3 - get_local_id(0)];
+}''')
+(place, *_) = shim.buffer(1, 256)
+shim.put(Command.FILL, FILL_BODY.pack(1, 4, 0, 0, 0, 0, 256, 1, 1) + struct.pack("<i", 2))
+shim.launch(2, 0, (16,), (), [buffer(1)])
+shim.buffer(2, 16, parent=1, offset=128)
+shim.image(3, "image2d", (4, 3, 1, 1), (0x10B5, 0x10DA))
+shim.staging[:48] = np.arange(48)
+shim.transfer(Command.WRITE, 3, 0, (4, 3, 1))
+shim.buffer(4, 256)
+shim.put(Command.COPY, COPY_BODY.pack(1, 4, 16, 1, 1, 0, 0, 0, 0, 0, 48, 0, 0, 0, 0))
+shim.finish()
+shim.launch(3, 0, (4, 3), (4, 1), [image(3), sampler(1 << 8), buffer(4), buffer(2), local(16)])
+shim.launch(3, 0, (4, 4), (4, 1), [image(3), sampler(1 << 8), buffer(4), null(), local(16)])
+"""
+
+
+def record(tmp_path: Path, body: str, *words: str, **values: object) -> tuple[int, dict, Path]:
+    """Run a client under --record; exit code, report, recording."""
+    for name, value in values.items():
+        body = body.replace(name, str(value))
+    script, trace, report = tmp_path / "client.py", tmp_path / "trace.asim", tmp_path / "recorded.json"
+    script.write_text(HEAD + body + TAIL)
+    command = ["run", "--record", str(trace), "--json", str(report), *words, "--", sys.executable, str(script)]
+    return main(command), json.loads(report.read_text()), trace
+
+
+def replay(tmp_path: Path, trace: Path, *words: str) -> tuple[int, dict]:
+    report = tmp_path / "replayed.json"
+    return main(["replay", str(trace), "--json", str(report), *words]), json.loads(report.read_text())
+
+
+def launches(data: dict) -> dict[str, int]:
+    return {name: count["launches"] for name, count in data["processes"][0]["kernels"].items()}
+
+
+@pytest.mark.parametrize(("body", "values"), [(SCALE, {"ITEMS": 16}), (SCALE, {"ITEMS": 20}), (MANY, {})])
+@pytest.mark.parametrize("checks", ["bounds", "full"])
+def test_a_replay_finds_what_the_run_found(tmp_path, body, values, checks) -> None:
+    status, recorded, trace = record(tmp_path, body, "--checks", checks, **values)
+    assert recorded["unsupported"] == [] and all(process["unchecked"] == [] for process in recorded["processes"])
+    again, replayed = replay(tmp_path, trace)
+    assert again == status == (0 if values.get("ITEMS") == 16 else 1)
+    assert replayed["findings"] == recorded["findings"] and replayed["command"] == recorded["command"]
+    counts = [
+        {name: count["launches"] for name, count in data["processes"][0]["kernels"].items()} for data in (recorded, replayed)
+    ]
+    assert counts[0] == counts[1] and replayed["unchecked"] == [] == replayed["unsupported"]
+
+
+def test_a_replay_looks_closer_and_on_another_device(tmp_path) -> None:
+    body = SCALE.replace("host(1, place, np.arange(16, dtype=np.float32))", "")
+    status, _, trace = record(tmp_path, body, "--checks", "bounds", ITEMS=16)
+    assert status == 0
+    status, data = replay(tmp_path, trace, "--checks", "full", "--device", "sim:adreno-650")
+    assert status == 1 and data["device"] == "sim:adreno-650"
+    assert {found["kind"] for found in data["findings"]} == {"uninitialized-read"}
+
+
+def test_a_source_takes_its_files_along(tmp_path) -> None:
+    header = tmp_path / "h.h"
+    header.write_text("\n\nint at(global int *o, int i) { return o[i + 1]; }\n")
+    body = f"""
+shim.build(1, '#include "h.h"\\nkernel void f(global int *o) {{ o[0] = at(o, get_global_id(0)); }}', "-I {tmp_path}")
+shim.buffer(1, 16)
+shim.launch(1, 0, (4,), (), [buffer(1)])
+"""
+    _, recorded, trace = record(tmp_path, body)
+    header.unlink()
+    status, replayed = replay(tmp_path, trace)
+    assert status == 1
+    place = [[(f["kind"], f["file"], f["line"], f["column"]) for f in data["findings"]] for data in (recorded, replayed)]
+    assert place[0] == place[1] == [("out-of-bounds-read", str(header), 3, 39)]
+
+
+def test_programs_that_do_not_build_are_said_to(tmp_path) -> None:
+    body = """
+try:
+    shim.build(1, "kernel void f(global int *o) { o[0] = nothing; }")
+except RefusedError:
+    pass
+shim.buffer(1, 16)
+shim.build(2, "kernel void f(global int *o) { o[0] = 1; }")
+shim.launch(2, 0, (1,), (), [buffer(1)])
+"""
+    _, _, trace = record(tmp_path, body)
+    status, data = replay(tmp_path, trace)
+    assert status == 0
+    (sentence,) = data["unchecked"]
+    assert "BUILD failed: CL_BUILD_PROGRAM_FAILURE: " in sentence and "nothing" in sentence
+
+
+def test_nothing_is_written_of_a_command_without_opencl(tmp_path) -> None:
+    trace = tmp_path / "trace.asim"
+    assert main(["run", "--record", str(trace), "--", "true"]) == 2 and not trace.exists()
+
+
+def test_a_client_that_is_killed_leaves_its_recording(tmp_path) -> None:
+    body = (
+        SCALE.replace("ITEMS", "20")
+        + "\nshim.finish()\nimport os\nos.kill(shim.server.pid, 9)\nshim.server.wait()\nos._exit(0)\n"
+    )
+    _, recorded, trace = record(tmp_path, body, ITEMS=20)
+    assert "died without a report" in recorded["processes"][0]["failed"]
+    status, data = replay(tmp_path, trace)
+    assert status == 1 and {found["kind"] for found in data["findings"]} == {"out-of-bounds-read", "out-of-bounds-write"}
+
+
+DEVICE_DEPENDENT = """
+shim.build(1, '''kernel void which(global int *out, global const int *in, global float *f) {
+#ifdef cl_qcom_other_image
+  out[get_global_id(0)] = in[get_global_id(0)];
+#else
+  out[get_global_id(0)] = in[get_global_id(0)] + (get_global_id(0) == BAD);
+#endif
+  f[get_global_id(0)] = native_exp((float)get_global_id(0) / 16);
+}''')
+(place, *_) = shim.buffer(1, 64)
+shim.buffer(2, 256)
+shim.buffer(4, 64, parent=2, offset=128)
+shim.buffer(3, 64)
+host(1, place, np.arange(16, dtype=np.int32))
+shim.launch(1, 0, (16,), (), [buffer(4), buffer(1), buffer(3)])
+shim.image(5, "image2d", (4, 4, 1, 1), (0x10B5, 0x10DE))
+shim.put(Command.FILL, FILL_BODY.pack(5, 16, 0, 0, 0, 0, 4, 4, 1) + struct.pack("<4f", 1, 2, 3, 4))
+shim.image(6, "image2d", (4, 4, 1, 1), (0x10B5, 0x10DE))
+shim.build(2, '''kernel void twice(read_only image2d_t i, write_only image2d_t o) {
+  int2 at = (int2)(get_global_id(0), get_global_id(1));
+  write_imagef(o, at, 2 * read_imagef(i, CLK_ADDRESS_NONE | CLK_FILTER_NEAREST, at));
+}''')
+shim.launch(2, 0, (4, 4), (), [image(5), image(6)])
+"""
+
+
+@pytest.mark.device
+@pytest.mark.parametrize("bad", [3, 99])
+def test_a_real_device_is_compared_launch_by_launch(tmp_path, bad, request) -> None:
+    judges.skip_without(request.node, "intel")
+    _, _, trace = record(tmp_path, DEVICE_DEPENDENT, BAD=bad)
+    report = tmp_path / "replayed.json"
+    words = [sys.executable, "-m", "adreno_sim", "replay", str(trace), "--device", "cl:intel", "--json", str(report)]
+    status = subprocess.run(words, timeout=300, check=False).returncode
+    data = json.loads(report.read_text())
+    (process,) = data["processes"]
+    assert process["compared"] == 2 and process["unchecked"] == []
+    if bad == 99:
+        assert status == 0 and data["findings"] == []
+        return
+    (found,) = data["findings"]
+    assert status == 1 and (found["kind"], found["kernel"]) == ("wrong-value", "which")
+    assert "1 of 16 elements" in found["message"] and "out on " in found["message"]
+
+
+# -- hostile files
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory) -> bytes:
+    return record(tmp_path_factory.mktemp("good"), SCALE, ITEMS=16)[2].read_bytes()
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_mutations_are_refused_in_one_line(tmp_path, good, data, capfd) -> None:
+    changed = bytearray(good)
+    if data.draw(st.booleans()):
+        del changed[data.draw(st.integers(0, len(good) - 1)) :]
+    for _ in range(data.draw(st.integers(0, 3))):
+        if changed:
+            changed[data.draw(st.integers(0, len(changed) - 1))] = data.draw(st.integers(0, 255))
+    path = tmp_path / "mutated.asim"
+    path.write_bytes(changed)
+    status = main(["replay", str(path)])
+    error = capfd.readouterr().err
+    assert status in (0, 1, 2, 3) and "Traceback" not in error and "internal error" not in error
+    assert status != 2 or error.count("\n") == 1, error
+
+
+@pytest.mark.parametrize("content", [b"", b"not a zip", b"PK\x05\x06" + bytes(18)])
+def test_what_is_no_recording_is_refused(tmp_path, content, capfd) -> None:
+    path = tmp_path / "x.asim"
+    path.write_bytes(content)
+    assert main(["replay", str(path)]) == 2
+    assert "expected a file that adreno-sim run --record wrote" in capfd.readouterr().err
+
+
+def test_a_recording_is_told_from_a_bundle(tmp_path, good, capfd) -> None:
+    path = tmp_path / "x.asim"
+    path.write_bytes(good)
+    assert main(["check", str(path)]) == 2
+    assert "adreno-sim replay" in capfd.readouterr().err
+
+
+def test_a_deflated_body_is_no_longer_than_it_says() -> None:
+    bomb = encode_event(Event(Kind.BUILD, bytes(1 << 20), 1))
+    events = read_events(io.BytesIO(MAGIC + bomb))
+    assert next(events) == Event(Kind.BUILD, bytes(1 << 20), 1)
+    head = bytearray(bomb)
+    head[32:40] = (1 << 19).to_bytes(8, "little")
+    with pytest.raises(ValueError, match="expected 524288"):
+        list(read_events(io.BytesIO(MAGIC + bytes(head))))
+
+
+def test_sessions_are_cut_short_anywhere(tmp_path, good) -> None:
+    path = tmp_path / "x.asim"
+    path.write_bytes(good)
+    with open_trace(path) as (trace, archive), open_session(archive, trace.sessions[0]) as stream:
+        data = stream.read()
+    whole = list(read_events(io.BytesIO(data)))
+    assert None not in whole
+    for end in range(len(MAGIC), len(data)):
+        part = list(read_events(io.BytesIO(data[:end])))
+        found = [event for event in part if event is not None]
+        assert found == whole[: len(found)] and part.count(None) == (len(MAGIC + b"".join(map(encode_event, found))) != end)
+
+
+def test_pyopencl_is_recorded_through_the_shim(tmp_path) -> None:
+    pytest.importorskip("pyopencl")
+    client, trace = Path(fake_shim_file).with_name("pyopencl_client.py"), tmp_path / "trace.asim"
+    words = [sys.executable, "-m", "adreno_sim", "run", "--record", str(trace), "--", sys.executable, str(client)]
+    ran = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
+    assert ran.returncode == 1 and zipfile.is_zipfile(trace), ran.stderr
+    status, data = replay(tmp_path, trace)
+    assert status == 1 and {found["kind"] for found in data["findings"]} == {"out-of-bounds-read", "out-of-bounds-write"}
+    assert launches(data) == {"add": 2, "negate": 1}
