@@ -1,6 +1,6 @@
-"""Compiles the driver's shim (`shim/`): the driver that loaders load, and a libOpenCL for machines without a loader.
+"""Compiles the driver's shim (`shim/`): the driver that loaders load, and a libOpenCL in front of it where there is no loader.
 
-Both are made of the same sources by the package ziglang, for the oldest glibc that its users have, and kept on disk.
+Both are made by the package ziglang, for the oldest glibc that its users have, and kept on disk.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def build_libraries() -> Libraries:
 
 
 def library_sources() -> list[Path]:
-    """The C files that both libraries have in common."""
+    """The C files of the driver but for its exports."""
     files = [path for path in SHIM.glob("*.c") if path.name not in _EXPORTS.values() and not path.name.startswith("server_")]
     return sorted([*files, *SHIM.glob("*/*.c")])
 
@@ -63,7 +63,6 @@ def version_script() -> str:
     names: dict[str, list[str]] = {}
     for major, minor, name in _FUNCTION.findall((SHIM / "functions.h").read_text(encoding="utf-8")):
         names.setdefault(f"OPENCL_{major}.{minor}", []).append(name)
-    names.setdefault("OPENCL_1.0", []).append("clIcdGetPlatformIDsKHR")
     lines, before = [], ""
     for version in sorted(names):
         hidden = "" if before else " local: *;"
@@ -106,11 +105,10 @@ def _build(parent: Path, folder: Path) -> None:
             (made / ICD).parent.mkdir(parents=True)
             (made / "protocol.h").write_text(write_header(), encoding="utf-8")
             (made / "versions.map").write_text(version_script(), encoding="utf-8")
-            for library, exports in _EXPORTS.items():
-                words = [] if library == DRIVER else [f"-Wl,--version-script={made / 'versions.map'}"]
-                sources = [*map(str, library_sources()), str(SHIM / exports)]
-                words += [f"-Wl,-soname,{library}", f"-I{made}", *sources, "-ldl"]
-                compile_shim([*FLAGS, *words], made / library, Path(name))
+            sources = [*map(str, library_sources()), str(SHIM / _EXPORTS[DRIVER]), "-ldl"]
+            behind = [f"-Wl,--version-script={made / 'versions.map'}", "-Wl,-rpath,$ORIGIN", str(made / DRIVER)]
+            for library, words in ((DRIVER, sources), (LOADER, [str(SHIM / _EXPORTS[LOADER]), *behind])):
+                compile_shim([*FLAGS, f"-Wl,-soname,{library}", f"-I{made}", *words], made / library, Path(name))
             os.link(made / LOADER, made / LOADER_LINK)
             (made / ICD).write_text(f"{folder / DRIVER}\n", encoding="utf-8")
             try:

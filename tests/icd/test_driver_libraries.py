@@ -35,6 +35,29 @@ def test_the_loader_has_all_of_opencl_and_the_driver_what_loaders_ask_for() -> N
     assert build.version_script().startswith("OPENCL_1.0 {") and "OPENCL_3.0 {" in build.version_script()
 
 
+def test_a_process_with_two_loaders_has_one_driver() -> None:
+    """pyopencl brings a loader of its own; a library beside it loads libOpenCL.so.1."""
+    libraries = build.build_libraries()
+    pairs = [(str(libraries.driver), "clIcdGetPlatformIDsKHR"), (str(libraries.loader / build.LOADER), "clGetPlatformIDs")]
+    script = f"""
+import ctypes
+found = []
+for path, name in {pairs}:
+    platform, count = ctypes.c_void_p(), ctypes.c_uint()
+    assert getattr(ctypes.CDLL(path), name)(1, ctypes.byref(platform), ctypes.byref(count)) == 0
+    found.append(platform.value)
+print(len(set(found)), None in found)
+"""
+    ran = subprocess.run(
+        [sys.executable, "-c", script],
+        env={**os.environ, **environments.environment()},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert ran.stdout.split() == ["1", "False"], ran.stderr
+
+
 def test_libraries_are_built_once_and_again_when_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ADRENO_SIM_CACHE_DIR", str(tmp_path))
     calls = []

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #define ENTRY(version, type, name, parameters, arguments) .name = API(name),
-const struct dispatch dispatch_table = {FUNCTIONS(ENTRY, NO_SLOT)};
+const struct dispatch adreno_dispatch_table = {FUNCTIONS(ENTRY, NO_SLOT)};
 
 __attribute__((visibility("default"))) cl_int clIcdGetPlatformIDsKHR(cl_uint count, cl_platform_id *platforms, cl_uint *found) {
     return API(clGetPlatformIDs)(count, platforms, found);

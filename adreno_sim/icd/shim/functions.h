@@ -265,4 +265,5 @@ struct dispatch {
     FUNCTIONS(FIELD, EMPTY_FIELD)
 };
 
-extern const struct dispatch dispatch_table;
+/* Exported: libOpenCL of the same build calls the driver by it. */
+extern __attribute__((visibility("default"))) const struct dispatch adreno_dispatch_table;

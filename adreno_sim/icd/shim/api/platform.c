@@ -1,7 +1,7 @@
 /* The one platform and its one device, which are there as long as the library is. */
 #include "common.h"
 
-#define ALWAYS(kind_) {.dispatch = &dispatch_table, .magic = MAGIC + kind_, .users = 1, .holds = 1}
+#define ALWAYS(kind_) {.dispatch = &adreno_dispatch_table, .magic = MAGIC + kind_, .users = 1, .holds = 1}
 
 struct platform the_platform = {ALWAYS(PLATFORM)};
 struct device the_device = {ALWAYS(DEVICE)};

@@ -67,7 +67,7 @@ void *object_new(enum kind kind, size_t size, uint32_t users, void *made_at) {
     } else if (!(made = calloc(1, size))) {
         return NULL;
     }
-    made->dispatch = &dispatch_table;
+    made->dispatch = &adreno_dispatch_table;
     made->call = atomic_load_explicit(&calls, memory_order_relaxed);
     made->made_at = made_at;
     atomic_store_explicit(&made->serial, atomic_fetch_add_explicit(&serials, 1, memory_order_relaxed) + 1, memory_order_relaxed);

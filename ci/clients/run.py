@@ -1,0 +1,110 @@
+"""Runs each client under `adreno-sim run` and prints a row: how it ended, what ran, and what was found in its kernels."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+HERE = Path(__file__).parent
+CHECKS = os.environ.get("ADRENO_SIM_CLIENT_CHECKS", "full")
+SECONDS = 1800
+PACKAGES = ("tinygrad==0.14.0", "opencv-python-headless==5.0.0.93", "numpy")
+
+
+@dataclass(frozen=True)
+class Client:
+    """command: makes the words to run. environment: added to this one's."""
+
+    name: str
+    command: Callable[[Path], list[str]]
+    environment: dict[str, str] = field(default_factory=dict)
+
+
+def tinygrad(image: str) -> Client:
+    script = str(HERE / "tinygrad_tensors.py")
+    return Client(f"tinygrad, IMAGE={image}", lambda at: [str(at / "venv/bin/python"), script], {"DEV": "CL", "IMAGE": image})
+
+
+def make_packages(folder: Path) -> Path:
+    """A virtual environment of its own with PACKAGES, made once."""
+    python = folder / "venv/bin/python"
+    if not python.exists():
+        subprocess.run([sys.executable, "-m", "venv", str(folder / "venv")], check=True)
+        subprocess.run([str(python), "-m", "pip", "install", "-q", *PACKAGES], check=True)
+    return python
+
+
+def find_clblast(folder: Path) -> list[str]:
+    """The client with Debian's library, downloaded and unpacked once without installing it."""
+    place = folder / "clblast"
+    if not place.exists():
+        place.mkdir()
+        subprocess.run(["apt-get", "download", "-q", "libclblast1"], cwd=place, check=True, capture_output=True)
+        (package,) = place.glob("*.deb")
+        subprocess.run(["dpkg", "-x", str(package), str(place)], check=True)
+    library = next(place.rglob("libclblast.so.1"))
+    return [sys.executable, str(HERE / "clblast_routines.py"), str(library)]
+
+
+CLIENTS = (
+    tinygrad("0"),
+    tinygrad("1"),
+    tinygrad("2"),
+    Client("OpenCV, UMat", lambda folder: [str(make_packages(folder)), str(HERE / "opencv_umat.py")]),
+    Client("CLBlast", find_clblast),
+)
+
+
+def run(client: Client, folder: Path) -> tuple[int, dict, float]:
+    """The program's status, the report, and seconds."""
+    make_packages(folder)
+    stem = "".join(char if char.isalnum() else "-" for char in client.name)
+    report, log = folder / f"{stem}.json", folder / f"{stem}.txt"
+    report.unlink(missing_ok=True)
+    command = [
+        sys.executable,
+        "-m",
+        "adreno_sim",
+        "run",
+        "--checks",
+        CHECKS,
+        "--json",
+        str(report),
+        "--",
+        *client.command(folder),
+    ]
+    start = time.monotonic()
+    with log.open("wb") as out:
+        subprocess.run(command, stdout=out, stderr=out, env={**os.environ, **client.environment}, timeout=SECONDS, check=False)
+    data = json.loads(report.read_text())
+    return data["status"], data, time.monotonic() - start
+
+
+def main(folder: Path, pattern: str) -> int:
+    """Print the table; 1 where a program failed, or asked for what is unsupported."""
+    failed = False
+    print("| client | ended | launches | kernels | findings at places | unsupported | seconds |\n|---|---|---|---|---|---|---|")
+    for client in CLIENTS:
+        if pattern not in client.name:
+            continue
+        status, data, seconds = run(client, folder)
+        counts = [count for process in data["processes"] for count in process["kernels"].values()]
+        launches = sum(count["launches"] for count in counts)
+        kinds = Counter(finding["kind"] for finding in data["findings"])
+        found = ", ".join(f"{kind}: {count}" for kind, count in sorted(kinds.items())) or "none"
+        lacks = len(data["unsupported"])
+        failed = failed or bool(status or lacks or not launches)
+        row = ["ok" if status == 0 else f"**{status}**", launches, len(counts), found, lacks, f"{seconds:.0f}"]
+        print(f"| {client.name} | {' | '.join(map(str, row))} |", flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(Path(sys.argv[1]), sys.argv[2]))
