@@ -2,9 +2,22 @@
 
 import sys
 
+SUPERVISED = ("bundle", "check", "doctor", "layers", "precision", "scopes", "tune")
+"""Commands that run TVM on a model in this process, which they do in a child of it."""
+
 
 def run() -> int:
-    """Runs the command line, and returns the exit code of this process."""
+    """Runs the command line, in a child where a library may crash, and returns the exit code of this process."""
+    arguments = sys.argv[1:]
+    if arguments[:1] and arguments[0] in SUPERVISED and not any(word.startswith("--progress-file") for word in arguments):
+        from .base.processes.supervision import supervise
+
+        return supervise(run_here, arguments)
+    return run_here()
+
+
+def run_here() -> int:
+    """Runs the command line in this process, and returns its exit code."""
     try:
         from .cli.main import main
 

@@ -49,6 +49,15 @@ class _FileProgress(Progress):
         self._inner.step(name)
 
 
+_noted: Path | None = None
+
+
+def note_steps(file: Path) -> None:
+    """From now on a file holds the latest stage and step of whatever shows its progress."""
+    global _noted
+    _noted = file
+
+
 @contextmanager
 def show_progress(file: IO[str], noted: str | None = None) -> Iterator[Progress]:
     """A progress bar on `file` while the block runs, gone afterwards; nothing where `file` is not a terminal.
@@ -56,7 +65,8 @@ def show_progress(file: IO[str], noted: str | None = None) -> Iterator[Progress]
     noted: a file that always holds the latest stage and step.
     """
     with _bar(file) as bar:
-        yield bar if noted is None else _FileProgress(bar, Path(noted))
+        file_noted = _noted if noted is None else Path(noted)
+        yield bar if file_noted is None else _FileProgress(bar, file_noted)
 
 
 @contextmanager

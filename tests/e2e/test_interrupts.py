@@ -19,7 +19,7 @@ pytestmark = pytest.mark.e2e
 MOMENTS = """
 import os, signal, sys
 import numpy, onnx, onnxruntime
-from adreno_sim.__main__ import run
+from adreno_sim.__main__ import run_here
 from adreno_sim.compiler.check import check
 from adreno_sim.compiler.tvm_bridge.versions import import_tvm
 import_tvm()
@@ -42,7 +42,7 @@ def run_until(stop_at):
                     os.kill(os.getpid(), signal.SIGINT)
 
         sys.setprofile(count)
-        code = run()
+        code = run_here()
         sys.setprofile(None)
         os.write(tell, str(calls).encode())
         os._exit(code)

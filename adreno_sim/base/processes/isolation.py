@@ -113,12 +113,15 @@ def run(arguments: Sequence[str], limit: float, output: IO[bytes] | None = None,
             except BaseException:
                 _kill(process)
                 raise
-        return Outcome(code) if code >= 0 else _judge_crash(signal.Signals(-code), noted, arguments)
+        return Outcome(code) if code >= 0 else judge_crash(signal.Signals(-code), noted, _crash_file(noted), arguments)
 
 
-def _judge_crash(number: signal.Signals, noted: Path, arguments: Sequence[str]) -> Outcome:
-    """Whose fault it is: a device's is a finding, another's a problem with the exit code of its kind."""
-    at, place = f"ended by {number.name}; it was at {_last_step(noted)}", read_crash(_crash_file(noted))
+def judge_crash(number: signal.Signals, noted: Path, crash: Path, arguments: Sequence[str]) -> Outcome:
+    """Whose fault it is: a device's is a finding, another's a problem with the exit code of its kind.
+
+    noted: the file of steps. crash: that of `note_crash`. arguments: of the command line.
+    """
+    at, place = f"ended by {number.name}; it was at {_last_step(noted)}", read_crash(crash)
     if number == signal.SIGKILL:
         return Outcome(2, problem=f"the process was {at}: killed from outside, as the system does where memory is short")
     real = any(re.match(r"(--device=|--compare-with=)?cl(:|$)", argument) for argument in arguments)
@@ -126,12 +129,17 @@ def _judge_crash(number: signal.Signals, noted: Path, arguments: Sequence[str]) 
         return Outcome(1, Finding(Kind.DEVICE_CRASHED, at))
     inside = f" in {place.frame}" if place.frame else ""
     if place.owner not in ("", ENGINE):
-        return Outcome(3, problem=f"unsupported: {place.owner} crashes: {at}{inside} (a bug of {place.owner}; report it there)")
+        problem = f"unsupported: {place.owner} crashes: {at}{inside} ({_next_step(place.owner)})"
+        return Outcome(3, problem=problem)
     if re.search(r"--checks[ =]off", " ".join(arguments)) and number in (signal.SIGSEGV, signal.SIGBUS):
         return Outcome(1, Finding(Kind.DEVICE_CRASHED, f"{at}; at --checks off no access is checked: --checks bounds names it"))
     return Outcome(
         4, problem=f"internal error: {at}{inside} (a bug of adreno-sim; please report it with this line and the model)"
     )
+
+
+def _next_step(owner: str) -> str:
+    return f"a limit of {owner}, or of code that the model brings; next: report it to {owner}, or check a model without it"
 
 
 def _crash_file(noted: Path) -> Path:
@@ -166,4 +174,4 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
 
 def _last_step(noted: Path) -> str:
     """The step that had begun last."""
-    return noted.read_text(encoding="utf-8") if noted.exists() else "its start"
+    return (noted.read_text(encoding="utf-8") if noted.exists() else "") or "its start"

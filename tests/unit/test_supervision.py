@@ -1,0 +1,105 @@
+"""A command in a child of its process: exit codes, signals and crashes are told as if there were one process."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import adreno_sim
+
+SCRIPT = """
+import ctypes, os, signal, sys, time
+from adreno_sim.base.processes.supervision import supervise
+from adreno_sim.base.progress import show_progress
+
+def run():
+    with show_progress(sys.stderr) as progress:
+        progress.stage("references")
+        BODY
+
+sys.exit(supervise(run, ARGUMENTS))
+"""
+
+
+def begin(body, arguments=("check", "m.onnx"), file="script.py", folder=None):
+    path = Path(folder, file)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(SCRIPT.replace("BODY", body).replace("ARGUMENTS", repr(arguments)))
+    environment = {**os.environ, "PYTHONPATH": str(Path(adreno_sim.__file__).parents[1])}
+    pipe = subprocess.PIPE
+    return subprocess.Popen([sys.executable, str(path)], env=environment, stdout=pipe, stderr=pipe, text=True)
+
+
+@pytest.mark.parametrize("code", [0, 1, 3, 130])
+def test_the_exit_code_is_the_childs(tmp_path, code):
+    child = begin(f"print('said'); return {code}", folder=tmp_path)
+    out, err = child.communicate(timeout=60)
+    assert (child.returncode, out, err) == (code, "said\n", "")
+
+
+@pytest.mark.parametrize(
+    ("file", "arguments", "code", "said"),
+    [
+        ("tvm/x.py", ("check", "m.onnx"), 3, "unsupported: TVM crashes: ended by SIGABRT; it was at references in run, x.py:"),
+        ("onnxruntime/x.py", ("check", "m.onnx"), 3, "unsupported: ONNX Runtime crashes: ended by SIGABRT; it was at"),
+        ("adreno_sim/x.py", ("check", "m.onnx"), 4, "internal error: ended by SIGABRT; it was at references in run, x.py:"),
+        ("pyopencl/x.py", ("check", "m.onnx", "--device", "cl"), 1, "the device crashed: ended by SIGABRT; it was at"),
+    ],
+)  # fmt: skip
+def test_a_crash_is_one_line_that_names_whose_it_was(tmp_path, file, arguments, code, said):
+    child = begin("ctypes.CDLL(None).abort()", arguments, file, tmp_path)
+    out, err = child.communicate(timeout=60)
+    assert child.returncode == code and out == ""
+    assert err.startswith(f"error: {said}") and len(err.splitlines()) == 1
+
+
+def test_memory_that_was_short_is_no_crash_of_a_library(tmp_path):
+    child = begin("os.kill(os.getpid(), signal.SIGKILL)", file="tvm/x.py", folder=tmp_path)
+    _, err = child.communicate(timeout=60)
+    assert child.returncode == 2 and "killed from outside" in err
+
+
+WAITS = "print(os.getpid(), flush=True); time.sleep(600); return 0"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
+def test_a_signal_to_the_parent_ends_both(tmp_path, number):
+    child = begin(WAITS, folder=tmp_path)
+    worker = int(child.stdout.readline())
+    child.send_signal(number)
+    assert child.wait(60) == -number
+    assert _ends(worker)
+
+
+def test_a_wish_to_end_the_child_ends_the_parent_by_the_same_signal(tmp_path):
+    child = begin(WAITS, folder=tmp_path)
+    os.kill(int(child.stdout.readline()), signal.SIGTERM)
+    _, err = child.communicate(timeout=60)
+    assert child.returncode == -signal.SIGTERM and err == ""
+
+
+def test_an_interrupt_sent_to_the_parent_alone_reaches_the_child(tmp_path):
+    waits = WAITS.replace(
+        "; time.sleep(600); return 0", "\n        try: time.sleep(600)\n        except KeyboardInterrupt: return 130"
+    )
+    child = begin(waits, folder=tmp_path)
+    child.stdout.readline()
+    child.send_signal(signal.SIGINT)
+    assert child.wait(60) == 130
+
+
+def _ends(process: int) -> bool:
+    end = time.monotonic() + 30
+    while time.monotonic() < end:
+        try:
+            state = Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0]
+        except OSError:
+            return True
+        if state == "Z":
+            return True
+        time.sleep(0.02)
+    return False
