@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..base.errors import UnsupportedError
 from ..results.expected import Expected
 from .truth.bound import expect
 from .truth.model import ModelTruth
@@ -52,6 +53,9 @@ def judge_by_truth(
         other = truth if imported is stored else expect_outputs(imported, inputs, units)
     except Unmodelled as reason:
         unchecked.append(f"outputs: how far rounding may take them is not known; no truth is made of {reason}")
+        return {}
+    except UnsupportedError as error:
+        unchecked.append(f"outputs: how far rounding may take them is not known; their truth is too large: {error}")
         return {}
     judged: dict[str, Outputs] = {NAME: truth}
     for name, outputs in references.items():

@@ -28,7 +28,8 @@ OUTPUT_LIMIT = 64 << 20
 """Bytes of what it writes, of messages too."""
 
 _NO_MEMORY = ("out of memory", "bad_alloc", "Allocation failed", "OutOfMemory")
-_WHY = "are there macros, initialisers or brackets that grow without end?"
+LIKELY_CAUSE = "are there macros, initialisers or brackets that grow without end?"
+"""What a user's source that meets a limit has."""
 
 
 @dataclass(frozen=True)
@@ -46,11 +47,11 @@ class Ended:
     def find_limit(self) -> str:
         """Returns which limit of this module ended it, as a sentence; "" if none did."""
         if self.status == -signal.SIGXCPU:
-            return f"the compiler took longer than {TIME_LIMIT:.0f} s, adreno-sim's limit for one program: {_WHY}"
+            return f"the compiler took longer than {TIME_LIMIT:.0f} s, adreno-sim's limit for one program"
         if self.status == -signal.SIGXFSZ or len(self.output) >= OUTPUT_LIMIT:
-            return f"the compiler wrote more than {OUTPUT_LIMIT >> 20} MiB, adreno-sim's limit for one program: {_WHY}"
+            return f"the compiler wrote more than {OUTPUT_LIMIT >> 20} MiB, adreno-sim's limit for one program"
         if any(sign in self.messages for sign in _NO_MEMORY):
-            return f"the compiler needs more than {MEMORY_LIMIT >> 20} MiB of memory, adreno-sim's limit for one program: {_WHY}"
+            return f"the compiler needs more than {MEMORY_LIMIT >> 20} MiB of memory, adreno-sim's limit for one program"
         return ""
 
     def describe(self) -> str:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 from ..base.errors import AdrenoSimError, BuildError, UnsupportedError
 from . import wide_vectors
-from .compiler_process import TIME_LIMIT, Ended, execute
+from .compiler_process import LIKELY_CAUSE, TIME_LIMIT, Ended, execute
 from .constant_arithmetic import FLAGS as CHECK_FLAGS
 from .constant_arithmetic import has_folded_operation, replace_marks
 from .diagnostics import Diagnostic, parse_diagnostics, summary
@@ -159,7 +159,7 @@ class _Compile:
         """Returns the error of a source that does not compile: the limit that it met, else clang's diagnostics and what to do."""
         limit = ended.find_limit()
         if limit:
-            return BuildError(limit)
+            return BuildError(f"{limit}: {LIKELY_CAUSE}")
         errors = [found for found in diagnostics if found.severity == "error"]
         if errors and all(found.message == _ASSEMBLY for found in errors):
             where = f"{errors[0].file}:" if errors[0].file else ""
@@ -218,13 +218,17 @@ def inline_files(source: str, options: str, target: FrontEndTarget) -> str:
 
 
 def compile_c(source: str, flags: Sequence[str]) -> bytes:
-    """Object code for x86-64 of a C source, or bitcode if `flags` hold -emit-llvm. Raises BuildError with clang's diagnostics:
-    the source is this project's."""
+    """Object code for x86-64 of a C source, or bitcode if `flags` hold -emit-llvm. The source is this project's.
+
+    Raises UnsupportedError where the compiler meets a limit, BuildError with clang's diagnostics.
+    """
     words = [*compiler(), "-x", "c", "-target", "x86_64-unknown-linux-gnu"]
     command = [*words, *flags, "-fno-color-diagnostics", "-c", "-", "-o", "-"]
     ended = execute(command, source.encode())
     if ended.is_good:
         return ended.output
+    if limit := ended.find_limit():
+        raise UnsupportedError(limit)
     diagnostics = parse_diagnostics(ended.messages)
     raise BuildError(summary(diagnostics) or ended.describe(), diagnostics)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from ...base.errors import AdrenoSimError
+from ...base.errors import AdrenoSimError, UnsupportedError
 from ...findings import Finding, Kind
 from ...golden.errors import StrayAccessError
 from ...results.expected import Expected
@@ -84,6 +84,8 @@ class LiveGolden:
         except StrayAccessError as error:
             self.strays[call.function.name] = str(error)
             return [None] * len(args)
+        except UnsupportedError as error:
+            raise UnsupportedError(f"unsupported: the reference of {call.function.name} (call {call.index}): {error}") from error
         except AdrenoSimError as error:
             raise AdrenoSimError(f"the reference of {call.function.name} (call {call.index}): {error}") from error
 

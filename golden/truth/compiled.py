@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ...base.errors import UnsupportedError
 from ...engine.llvm.objects import Loaded, machine
 from ...frontend.driver import compile_c, identify_compiler
 from .. import result_cache
@@ -53,9 +54,21 @@ def _object_of(text: str) -> bytes:
     key = result_cache.key_of("truth, machine code", *flags, identify_compiler(), text)
     known: bytes | None = result_cache.load(key)
     if known is None:
-        known = compile_c(text, flags)
+        known = _compile(text, flags)
         result_cache.store(key, known)
     return known
+
+
+def _compile(text: str, flags: Sequence[str]) -> bytes:
+    """As fast code as the compiler makes within its limits. UnsupportedError where it makes none."""
+    try:
+        return compile_c(text, flags)
+    except UnsupportedError:  # optimising takes five times as long as translating, in functions of thousands of lines
+        pass
+    try:
+        return compile_c(text, [*flags, "-O0"])
+    except UnsupportedError as error:
+        raise UnsupportedError(f"{error}; next: check the model in parts, or on smaller shapes") from error
 
 
 @functools.cache
