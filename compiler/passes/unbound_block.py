@@ -35,7 +35,12 @@ def bind_unbound_blocks() -> Pass:
 
 
 def _bind(func: Any) -> Any:
-    sch = import_tvm().s_tir.Schedule(func)
+    """The function with its blocks bound; itself where all are, or where TVM makes no schedule of it: its build says why."""
+    tvm = import_tvm()
+    try:
+        sch = tvm.s_tir.Schedule(func)
+    except tvm.error.InternalError:  # TIR that TVM itself made and does not take, as of NonMaxSuppression
+        return func
     unbound = [block for block in blocks_of(sch) if _can_bind(sch, block) and not _has_threads(sch, block)]
     for block in unbound:
         bind_block(sch, block)
