@@ -73,7 +73,7 @@ def _has_effect(instr: ir.Instr) -> bool:
 def _emit_vector(e: LaneValues, instr: ir.Instr) -> None:
     assert instr.callee is not None
     name, emitter = instr.callee.name, find_emitter(instr.callee.name)
-    single = not isinstance(instr.operands[0].type, ir.Vector)
+    single = not (instr.operands and isinstance(instr.operands[0].type, ir.Vector))
     row = builtin_of(instr)
     if emitter is None or (name == "dot" and isinstance(instr.type, ir.Float)):
         _emit_library(e, instr)

@@ -181,12 +181,15 @@ class MaskedFlow(FlowState):
             self._logs[-1].update(dict.fromkeys(ways))
 
     def _unite_alike(self, waiting: list[MaskedEdge], first: int) -> list[MaskedEdge]:
-        """Makes one edge of those that wait at one place since number `first` and bring values of the same loops, and returns
-        what is left of them. So code that is nested deeply does not hand each of them on from level to level."""
-        alike: dict[frozenset[int], list[MaskedEdge]] = {}
+        """Makes one edge of those that wait at one place since number `first`, lead to one target and bring values of the same
+        loops, and returns what is left of them. So code that is nested deeply does not hand each of them on from level to level.
+
+        Edges out of a loop wait together, whatever their targets are.
+        """
+        alike: dict[tuple[Segment, frozenset[int]], list[MaskedEdge]] = {}
         for masked in waiting:
             if masked.number >= first:
-                alike.setdefault(frozenset(masked.exit_values), []).append(masked)
+                alike.setdefault((masked.edge.target, frozenset(masked.exit_values)), []).append(masked)
         for edges in alike.values():
             if len(edges) > 1:
                 self._unite(edges)

@@ -138,3 +138,11 @@ def test_what_public_sources_do_not_describe_is_refused_by_name():
     view = device.view(device.allocate(64), BufferSpec(64, "uint32"))
     with pytest.raises(UnsupportedError, match=r"qcom_get_physical_sub_group_id\(\) at 1:"):
         device.launch(device.build(source, "")["k"], (1,), (1,), [view])
+
+
+def test_a_query_that_nobody_documents_is_refused_by_name_in_vectors_too():
+    source = "kernel void k(global uint *a) { if (a[get_global_id(0)]) a[0] = qcom_get_physical_sub_group_id(); }"
+    device = open_device("sim:adreno-830")
+    view = device.view(device.allocate(256), BufferSpec(256, "uint32"))
+    with pytest.raises(UnsupportedError, match="qcom_get_physical_sub_group_id"):
+        device.launch(device.build(source, "-cl-std=CL2.0")["k"], (64,), (64,), [view])
