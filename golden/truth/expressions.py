@@ -45,7 +45,7 @@ class Writer:
     """Lines of C as they are written.
 
     native: values are also computed as halves give them. reducing: the value that is being written is one of many steps, whose
-    order is up to the device.
+    order is up to the device. taken: where a value is evaluated that may not be chosen, the C condition that it is; else "".
     """
 
     tensors: dict[int, Tensor] = field(default_factory=dict)
@@ -54,6 +54,7 @@ class Writer:
     reducing: bool = False
     lines: list[str] = field(default_factory=list)
     depth: int = 1
+    taken: str = ""
     _count: int = 0
 
     def line(self, text: str) -> None:
@@ -171,31 +172,32 @@ class Writer:
         return self.choose(node.condition, node.true_value, node.false_value)
 
     def choose(self, condition: Any, chosen: Any, other: Any) -> Value:
-        """One of two values; where rounding may decide otherwise, both count."""
+        """One of two values, which alone is evaluated: the condition may guard a load. Where rounding may decide, both count."""
         asked = self.value(condition)
-        if asked.q is not None:
-            return self._either(asked, self.value(chosen), self.value(other))
-        dtype = read.dtype_of(chosen)
-        result, q, native = self.let(c_type(dtype), "0"), self.let("double", "0"), self.let("double", "0")
-        exact, loaded = True, asked.loaded
-        for start, node in ((f"if ({asked.text})", chosen), ("else", other)):
-            self.open(start)
-            value = self.value(node)
-            self.line(f"{result} = {value.text};")
-            if self.native:
-                self.line(f"{native} = {value.as_native};")
-            if value.q is not None:
-                self.line(f"{q} = {value.q};")
-            exact, loaded = exact and value.q is None, loaded or value.loaded
-            self.close()
-        return Value(result, dtype, None if exact else q, None if exact or not self.native else native, loaded)
-
-    def _either(self, asked: Value, a: Value, b: Value) -> Value:
+        a, b = self._arm(asked, "", chosen), self._arm(asked, "!", other)
         result = self.let(c_type(a.dtype), f"{asked.text} ? {a.text} : {b.text}")
-        sure = f"{asked.text} ? {a.variance} : {b.variance}"
-        q = self.let("double", f"{asked.q} != 0 ? either({a.text}, {a.variance}, {b.text}, {b.variance}) : {sure}")
+        loaded = asked.loaded or asked.q is not None or a.loaded or b.loaded
+        if asked.q is None and a.q is None and b.q is None:
+            return Value(result, a.dtype, loaded=loaded)
+        q = f"{asked.text} ? {a.variance} : {b.variance}"
+        if asked.q is not None:
+            q = f"{asked.q} != 0 ? either({a.text}, {a.variance}, {b.text}, {b.variance}) : {q}"
         native = self.let("double", f"{asked.text} ? {a.as_native} : {b.as_native}") if self.native else None
-        return Value(result, a.dtype, q, native, True)
+        return Value(result, a.dtype, self.let("double", q), native, loaded)
+
+    def _arm(self, asked: Value, sign: str, node: Any) -> Value:
+        """One of the values that a condition chooses from; 0 where it is surely the other one."""
+        dtype, taken = read.dtype_of(node), f"{sign}({asked.text})"
+        result, q, native = self.let(c_type(dtype), "0"), self.let("double", "0"), self.let("double", "0")
+        self.open(f"if ({taken})" if asked.q is None else f"if ({taken} || {asked.q} != 0)")
+        outer, self.taken = self.taken, " && ".join(filter(None, (self.taken, asked.q and taken)))
+        value = self.value(node)
+        self.taken = outer
+        for variable, text in ((result, value.text), (q, value.q), (native, value.as_native if self.native else None)):
+            if text is not None:
+                self.line(f"{variable} = {text};")
+        self.close()
+        return Value(result, dtype, None if value.q is None else q, native if self.native else None, value.loaded)
 
     def compare(self, operator: str, a: Value, b: Value) -> Value:
         loaded = a.loaded or b.loaded
@@ -385,11 +387,13 @@ class Writer:
             raise Unmodelled(f"{len(found)} indices of a tensor of {len(tensor.dims)} dimensions")
         position = "0"
         for number, (index, dim) in enumerate(zip(found, tensor.dims, strict=True)):
-            extent = tensor.extents[number]
+            extent, text = tensor.extents[number], index.text
             if index.range is None or extent is None or index.range[0] < 0 or index.range[1] >= extent:
                 bad = tensor.number if index.loaded else -tensor.number - 1
-                self.line(f"if (UNLIKELY((uint64_t)(int64_t){index.text} >= (uint64_t){dim})) {{ bad = {bad}; goto end; }}")
-            position = f"({position}) * {dim} + {index.text}" if number else f"(int64_t){index.text}"
+                if self.taken:  # nobody reads there where the choice is the other one
+                    text = self.let("int64_t", f"!({self.taken}) && (uint64_t)(int64_t){text} >= (uint64_t){dim} ? 0 : {text}")
+                self.line(f"if (UNLIKELY((uint64_t)(int64_t){text} >= (uint64_t){dim})) {{ bad = {bad}; goto end; }}")
+            position = f"({position}) * {dim} + {text}" if number else f"(int64_t){text}"
         at = self.let("int64_t", position)
         moved = " + ".join(index.q for index in found if index.q is not None)
         return tensor, Value(at, "int64", f"({moved})" if moved else None, loaded=any(index.loaded for index in found))
