@@ -83,9 +83,7 @@ def test_a_wish_to_end_the_child_ends_the_parent_by_the_same_signal(tmp_path):
 
 
 def test_an_interrupt_sent_to_the_parent_alone_reaches_the_child(tmp_path):
-    waits = WAITS.replace(
-        "; time.sleep(600); return 0", "\n        try: time.sleep(600)\n        except KeyboardInterrupt: return 130"
-    )
+    waits = "try: print(os.getpid(), flush=True); time.sleep(600)\n        except KeyboardInterrupt: return 130"
     child = begin(waits, folder=tmp_path)
     child.stdout.readline()
     child.send_signal(signal.SIGINT)
