@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     from .base.run_options import RunOptions
     from .base.specs import TensorSpec
     from .compiler.check.check import check
+    from .compiler.check.kernel import check_kernel
     from .results.model import Report
 
-__all__ = ["AdrenoSimError", "Report", "RunOptions", "TensorSpec", "UnsupportedError", "check", "open_device"]
+__all__ = ["AdrenoSimError", "Report", "RunOptions", "TensorSpec", "UnsupportedError", "check", "check_kernel", "open_device"]
 
 _HOME = {
     "AdrenoSimError": "base.errors",
@@ -27,6 +28,7 @@ _HOME = {
     "TensorSpec": "base.specs",
     "UnsupportedError": "base.errors",
     "check": "compiler.check.check",
+    "check_kernel": "compiler.check.kernel",
     "open_device": "backends.open",
 }
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from ...base.errors import AdrenoSimError, BuildError, DeviceError, OptionError,
 from ...base.processes.interrupts import raise_if_interrupted
 from ...base.progress import Progress
 from ...base.rejected_call import rejected_call
-from ...device.protocol import Device, refuse_checks
+from ...device.protocol import Device, DeviceInfo, refuse_checks
 from ...findings import Finding, Kind, Severity
 from ...results.merge import FindingList
 from ...results.model import EXIT_USAGE, InputReport, Report
@@ -37,7 +38,7 @@ from .kernels import FirstWrong, KernelObserver
 from .offload import offload_report
 from .outputs import judge_outputs
 from .peer import Peer
-from .prepare import CheckOptions, Inputs, Outputs, PreparedRun, Source, prepare
+from .prepare import ApplyPlan, CheckOptions, Inputs, Outputs, PreparedRun, Source, Stage, prepare
 from .reproduce import Reproducer
 from .support import refused_kernels, require_graphs, require_images, unfit_parameters
 from .twin import WideTwin
@@ -81,10 +82,11 @@ def check(
     announce_devices(text for text in (device, wanted.compare_with) if isinstance(text, str))
     asked = {"checks": checks, "seed": options.get("seed")}
     asked = {name: value for name, value in asked.items() if value is not None}
-    return _Run(_open(device, asked), wanted, progress or Progress(), asked).run(model, inputs)
+    run = CheckRun(open_for_check(device, asked), wanted, progress or Progress(), asked)
+    return run.run(partial(prepare, model, inputs, wanted))
 
 
-def _open(device: str | Device | None, asked: dict[str, Any]) -> Device:
+def open_for_check(device: str | Device | None, asked: dict[str, Any]) -> Device:
     """asked: the caller's RunOptions. An open device keeps its own seed; its checks must be those in `asked`."""
     checks = asked.get("checks")
     if device is None or isinstance(device, str):
@@ -97,7 +99,7 @@ def _open(device: str | Device | None, asked: dict[str, Any]) -> Device:
 
 
 @dataclass
-class _Run:
+class CheckRun:
     """One check: fills a Report stage by stage.
 
     asked: the caller's RunOptions, which a second device gets too. refused: kernels that do not build, by name, with the
@@ -116,11 +118,12 @@ class _Run:
     reproducer: Reproducer | None = None
     peer: Peer | None = None
 
-    def run(self, source: Source, inputs: Inputs | None) -> Report:
+    def run(self, prepare_run: Callable[[DeviceInfo, Stage, ApplyPlan], PreparedRun]) -> Report:
+        """Prepare a run for the device, run it, judge everything. Errors as `check`."""
         entries = find_config(Path.cwd()) if self.options.allow is None else self.options.allow
         self.reproducer = self._reproducer()
         second = None if self.options.compare_with is None else open_device(self.options.compare_with, **self.asked)
-        ready = prepare(source, inputs, self.options, self.device.info, self._stage, self._settle)
+        ready = prepare_run(self.device.info, self._stage, self._settle)
         self.unchecked += ready.unchecked
         report = self._report(ready)
         self._require(ready.compiled)

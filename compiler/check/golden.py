@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -32,6 +32,10 @@ class Golden(Protocol):
 
     def results(self, call: FunctionCall, args: Sequence[Argument]) -> list[Expected | None]:
         """Each argument after the call, None where it is a scalar or not known. args: what they hold before it."""
+        ...
+
+    def describe(self, call: FunctionCall) -> str:
+        """What says what the call should compute, in a word or two."""
         ...
 
     def blame(self, call: FunctionCall, values: Sequence[np.ndarray]) -> str:
@@ -65,13 +69,15 @@ class References:
 class LiveGolden:
     """The model's PrimFuncs before scheduling, and its subgraphs, run on the very arguments of the call.
 
+    given: functions whose reference the caller gave.
     strays: functions whose PrimFunc accesses memory outside of its tensors whatever it is given -> which, in words.
     """
 
     forces = False
 
-    def __init__(self, reference: Reference, subgraphs: SubgraphReference | None = None):
+    def __init__(self, reference: Reference, subgraphs: SubgraphReference | None = None, given: Container[str] = ()):
         self.reference = reference
+        self._given = given
         self.strays: dict[str, str] = {}
         self._subgraphs = subgraphs
 
@@ -88,6 +94,9 @@ class LiveGolden:
             raise UnsupportedError(f"unsupported: the reference of {call.function.name} (call {call.index}): {error}") from error
         except AdrenoSimError as error:
             raise AdrenoSimError(f"the reference of {call.function.name} (call {call.index}): {error}") from error
+
+    def describe(self, call: FunctionCall) -> str:
+        return "given reference" if call.function.golden in self._given else _maker(call)
 
     def blame(self, call: FunctionCall, values: Sequence[np.ndarray]) -> str:
         if self._subgraphs is None or call.function.golden not in self._subgraphs:
@@ -116,8 +125,15 @@ class StoredGolden:
         known = self._data.calls[str(call.index)].results
         return [self._data.result(call.index, position) if position in known else None for position in range(len(args))]
 
+    def describe(self, call: FunctionCall) -> str:
+        return _maker(call)
+
     def blame(self, call: FunctionCall, values: Sequence[np.ndarray]) -> str:
         return ""
+
+
+def _maker(call: FunctionCall) -> str:
+    return "subgraph" if call.function.graphs() else "PrimFunc"
 
 
 def find_strays(golden: Golden | None, model: CompiledModel) -> list[Finding]:

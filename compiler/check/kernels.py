@@ -265,7 +265,8 @@ class KernelObserver(Observer):
             stores = replay(self._model, call, self._built, before, position, element)
             detail["stores"] = stores
             line, column = (stores[-1]["line"], stores[-1]["column"]) if stores else (0, 0)
-        what = "subgraph" if call.function.graphs() else "PrimFunc"
+        assert self._golden is not None
+        what = self._golden.describe(call)
         message = f"{param} of {call.function.name} (call {call.index}){how} is not what its {what} computes: {result}"
         message += self._blame(call, before) + note
         finding = Finding(Kind.WRONG_VALUE, message, name, line, column, tensor=tensor.name, detail=detail)

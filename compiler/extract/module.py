@@ -41,15 +41,15 @@ def extract(lowered: Lowered, name: str = "model") -> CompiledModel:
 def _extract(lowered: Lowered, name: str) -> CompiledModel:
     pool = ConstantPool()
     functions = _vm_functions(lowered, pool)
-    kernels, extents = _kernels(lowered)
+    kernels, extents = kernels_of(lowered)
     graphs, runners = graph_functions(lowered, pool)
     hosts = _host_functions(lowered, functions, kernels, extents, runners)
     used = {launch.kernel for host in hosts.values() for launch in host.launches()}
-    _require_names(used)
+    require_names(used)
     main = _main(lowered)
     model = CompiledModel(
         name=name,
-        target=_target_name(lowered.target),
+        target=target_name(lowered.target),
         tvm_version=str(import_tvm().__version__),
         pipeline=lowered.pipeline,
         fixes=lowered.fixes,
@@ -67,14 +67,14 @@ def _extract(lowered: Lowered, name: str) -> CompiledModel:
     return model if symbolic else replace(model, plan=extract_plan(model))
 
 
-def _require_names(kernels: set[str]) -> None:
+def require_names(kernels: set[str]) -> None:
     """Raise BuildError for a kernel whose name is no identifier: as no driver compiles it, nothing here does."""
     for name in sorted(kernels):
         if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII):
             raise BuildError(f"kernel {name}: its name is none of OpenCL C, so that no driver compiles it: rename the PrimFunc")
 
 
-def _target_name(target: Any) -> str:
+def target_name(target: Any) -> str:
     """The target's tag; TVM drops it when a target is rebuilt, so the keys decide."""
     if str(target.tag):
         return str(target.tag)
@@ -103,7 +103,7 @@ def _vm_functions(lowered: Lowered, pool: ConstantPool) -> dict[str, VMFunction]
     return {name: vm_function(name, function, mod, scopes, pool, graphs) for name, function in sorted(relax.items())}
 
 
-def _kernels(lowered: Lowered) -> tuple[dict[str, KernelCode], dict[str, list[str]]]:
+def kernels_of(lowered: Lowered) -> tuple[dict[str, KernelCode], dict[str, list[str]]]:
     """Every kernel, and the order of its launch extents."""
     kernels: dict[str, KernelCode] = {}
     extents: dict[str, list[str]] = {}

@@ -146,6 +146,12 @@ def from_module(module: Any, name: str, shapes: Shapes | None = None) -> Model:
     return Model(name, module, inputs)
 
 
+def require_prim_func(function: object) -> None:
+    """Raise AdrenoSimError for what is no PrimFunc."""
+    if not isinstance(function, import_tvm().tirx.PrimFunc):
+        raise AdrenoSimError(f"kernel of type {type(function).__name__}: expected a TIR PrimFunc, as T.prim_func makes one")
+
+
 def _function_text(var: Any, function: Any) -> str:
     """A function's name and what it is."""
     return f"{var.name_hint} (a {'Relax function' if isinstance(function, import_tvm().relax.Function) else 'PrimFunc'})"

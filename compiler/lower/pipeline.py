@@ -223,8 +223,9 @@ def _lower_tir(mod: IRModule, target: Target, fixes: Sequence[Fix], split: Snaps
         if fix.tir is not None:
             name, make = fix.tir
             insertions[name] = tvm.transform.Sequential([*([insertions[name]] if name in insertions else []), make()])
+    instead = {fix.instead[0]: fix.instead[1]() for fix in fixes if fix.instead is not None}
     with target:
-        final = run_with_insertions(tir_triple(target)[0], mod, insertions, split)
+        final = run_with_insertions(tir_triple(target)[0], mod, insertions, split, instead)
     if split.module is None:
         raise UncompiledError("unsupported: TVM's TIR pipeline ran no tirx.SplitHostDevice")
     return split.module, final

@@ -18,7 +18,8 @@ class Fix:
     """A fix: what it repairs, in which TVM series, and how it joins the pipelines.
 
     relax: takes TVM's list of Relax passes and the target, returns the list to run instead.
-    tir: (name of a pass of TVM's TIR pipeline, maker of the pass that runs just before it).
+    tir: (name of a pass of TVM's TIR pipeline, maker of the pass that runs just before it). instead: the same of a pass that
+    takes its place.
     """
 
     name: str
@@ -26,6 +27,7 @@ class Fix:
     summary: str
     relax: Callable[[list[Pass], Target], list[Pass]] | None = None
     tir: tuple[str, Callable[[], Pass]] | None = None
+    instead: tuple[str, Callable[[], Pass]] | None = None
 
 
 SCHEDULE, LEGALIZE, LAYOUT = "ApplyDefaultSchedule", "LegalizeOps", "ConvertLayout"

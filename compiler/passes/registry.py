@@ -23,6 +23,7 @@ from . import (
     shared_function,
     stacked_sum,
     texel_race,
+    texture_flatten,
     texture_store,
     unbound_block,
 )
@@ -44,6 +45,7 @@ FIXES: tuple[Fix, ...] = (
     texel_race.FIX,
     reduction_epilogue.FIX,
     unbound_block.FIX,
+    texture_flatten.FIX,
     texture_store.FIX,
     plan_coefficient.FIX,
     branch_storage.FIX,

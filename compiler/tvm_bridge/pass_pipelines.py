@@ -116,10 +116,13 @@ class Snapshot:
 
 
 class _Window:
-    """Lets only the passes from `start` (None = the first) up to, not including, the first one of `stops` run."""
+    """Lets only the passes from `start` (None = the first) up to, not including, the first one of `stops` run.
 
-    def __init__(self, start: str | None, stops: set[str]):
-        self._start, self._stops = start, stops
+    without: `start` itself does not run either.
+    """
+
+    def __init__(self, start: str | None, stops: set[str], without: bool = False):
+        self._start, self._stops, self._without = start, stops, without
         self._running = start is None
         self.stopped_at: str | None = None
 
@@ -130,28 +133,37 @@ class _Window:
             return False
         if not self._running:
             self._running = info.name == self._start
-        elif info.name in self._stops:
+            return self._running and not self._without
+        if info.name in self._stops:
             self.stopped_at = info.name
             return False
         return self._running
 
 
 def run_with_insertions(
-    pipeline: Pass, mod: IRModule, insertions: Mapping[str, Pass], snapshot: Snapshot | None = None
+    pipeline: Pass,
+    mod: IRModule,
+    insertions: Mapping[str, Pass],
+    snapshot: Snapshot | None = None,
+    instead: Mapping[str, Pass] | None = None,
 ) -> IRModule:
-    """Run `pipeline` with further passes put in: `insertions` maps the name of a pass to what runs just before it.
+    """Run `pipeline` with further passes put in: `insertions` maps the name of a pass to what runs just before it, `instead` to
+    what runs in its place.
 
     The pipeline's own passes run once each, in order, unchanged. It is run once per piece, with the passes outside the
     piece switched off by an instrument, so that no list of TVM's passes is kept here.
     """
     start: str | None = None
-    stops = set(insertions)
+    replaced = instead or {}
+    stops = {*insertions, *replaced}
     while True:
-        window = _Window(start, stops)
+        window = _Window(start, stops, start in replaced)
         with watching(window, *filter(None, [snapshot])):
             mod = pipeline(mod)
         if window.stopped_at is None:
             return mod
         start = window.stopped_at
         stops.discard(start)
-        mod = insertions[start](mod)
+        for added in (insertions, replaced):
+            if start in added:
+                mod = added[start](mod)

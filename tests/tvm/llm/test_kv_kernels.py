@@ -1,0 +1,74 @@
+"""The kernels of TVM's paged KV cache as they come, against NumPy: right but for the defects that they have."""
+
+import pytest
+
+pytest.importorskip("tvm")
+import kv_kernels
+from kv_kernels import KERNELS, Sizes, make_case
+
+from adreno_sim import check_kernel
+from adreno_sim.compiler.lower.targets import make_target
+from adreno_sim.findings import Severity
+
+pytestmark = pytest.mark.tvm
+
+DEFECTS = {
+    "append": {"out-of-bounds-read"},
+    "merge": {"data-race", "wrong-value"},
+    "tree": {"out-of-bounds-read"},
+    "tree-paged": {"out-of-bounds-read"},
+}
+"""Kernel -> the kinds of errors that TVM's own text has at level full."""
+
+SIZES = [Sizes("float16", 64, 16), Sizes("float32", 128, 32), Sizes("float16", 128, 16), Sizes("float32", 64, 32)]
+
+
+def errors_of(report):
+    return {finding.kind.label for finding in report.findings if finding.severity is Severity.ERROR}
+
+
+def run(name, sizes, **options):
+    case = make_case(name, make_target("buffer"), sizes)
+    return check_kernel(case.function, case.args, case.expected, target="buffer", keep_going=True, **options)
+
+
+@pytest.mark.parametrize("name", [name for name in KERNELS if name != "sequence"])
+@pytest.mark.parametrize("sizes", [pytest.param(s, marks=[pytest.mark.slow] * (n > 1)) for n, s in enumerate(SIZES)], ids=str)
+def test_kernel_is_right_but_for_its_known_defects(name, sizes):
+    report = run(name, sizes, checks="full")
+    whole_groups = name == "append" and sizes.dim == 128  # no work-item is left over, and none reads behind the positions
+    assert errors_of(report) == (set() if whole_groups else DEFECTS.get(name, set()))
+    assert all(kernel.compared and not kernel.vacuous for kernel in report.kernels)
+    assert not report.unchecked
+    for finding in report.findings:
+        if finding.kind.label == "data-race":
+            assert finding.line and finding.detail["earlier"]["line"], "both lines are named"
+
+
+@pytest.mark.parametrize("name", ["decode", "prefill", "merge", "rope"])
+def test_values_are_judged_at_level_bounds_too(name):
+    """In lockstep, as the simulator's vectors run, the race of merge shows no wrong value."""
+    assert errors_of(run(name, SIZES[0], checks="bounds")) == set()
+
+
+def wrong_decode(case):
+    """What one page of the cache taken for another would give."""
+    pages = case.args[1]
+    swapped = pages.copy()
+    swapped[case.args[3][0]] = pages[case.args[3][1]]
+    case.args[1] = swapped
+    return case
+
+
+def test_a_page_taken_for_another_is_a_wrong_value():
+    case = wrong_decode(make_case("decode", make_target("buffer"), SIZES[0]))
+    report = check_kernel(case.function, case.args, case.expected, target="buffer")
+    assert errors_of(report) == {"wrong-value"}
+    assert "is not what its given reference computes" in report.findings[-1].message
+
+
+def test_a_reference_may_be_tvms_own_variant_for_the_cpu():
+    case = make_case("merge", make_target("buffer"), SIZES[0])
+    cpu = kv_kernels._module("_decode_kernels")._merge_state_inplace_cpu("float16")
+    report = check_kernel(case.function, case.args, cpu, target="buffer")
+    assert report.ok and [kernel.status for kernel in report.kernels] == ["ok"]
