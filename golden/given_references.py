@@ -1,37 +1,38 @@
-"""References that the caller gives for functions by name: a callable over NumPy arrays, or another PrimFunc for the CPU."""
+"""References that the caller gives for functions by name, as callables over NumPy arrays."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Union
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from ..base.errors import AdrenoSimError
-from ..compiler.tvm_bridge.versions import import_tvm
+from ..results.comparison import tolerated
 from ..results.expected import Expected
-from .kernel_reference import Argument, KernelReference
+from .expectations import KernelExpectations
+from .kernel_reference import Argument
 
-GivenReference = Union[Callable[..., Any], Any]
-"""A callable, or a PrimFunc with the same parameters that TVM's llvm target compiles (TVM has such ones for attention).
-
-A callable is given a copy of each argument, in the order of the parameters. It writes its results in place, as the PrimFunc does,
-or returns one item for each argument: what it should hold after the call (float64 counts unrounded), None where nothing is said.
-"""
+GivenReference = Callable[..., Any]
+"""It is given a copy of each argument, in the order of the parameters. It writes its results in place, as the PrimFunc does, or
+returns one item for each argument: what it should hold after the call (float64 counts unrounded), None where nothing is said."""
 
 
 class GivenReferences:
-    """The functions that have a given reference. Raises AdrenoSimError for what is neither a callable nor a PrimFunc that TVM
-    compiles for the CPU."""
+    """The functions that have a given reference.
 
-    def __init__(self, given: Mapping[str, GivenReference]):
-        self._given: dict[str, GivenReference] = {}
+    rounding: knows how far rounding may take the results of some of them; of the others, their type's tolerance judges.
+    """
+
+    def __init__(self, given: Mapping[str, GivenReference], rounding: KernelExpectations | None = None):
         for name, reference in given.items():
-            self._given[name] = self._from_prim_func(name, reference) if _is_prim_func(reference) else reference
-            if not callable(self._given[name]):
+            if not callable(reference):
                 raise AdrenoSimError(
                     f"reference of {name}: {type(reference).__name__}: expected a callable over NumPy arrays, or a PrimFunc"
                 )
+        self._given = dict(given)
+        self._rounding = rounding
 
     def __contains__(self, name: str) -> bool:
         return name in self._given
@@ -54,27 +55,18 @@ class GivenReferences:
                 f"the given reference returned {len(after)} items: expected one for each of the {len(args)} arguments, or None "
                 "where it wrote its results in place"
             )
-        return [_expected(position, arg, result) for position, (arg, result) in enumerate(zip(args, after, strict=True))]
-
-    @staticmethod
-    def _from_prim_func(name: str, function: Any) -> Callable[..., Any]:
-        reference = KernelReference(import_tvm().IRModule({name: function.with_attr("global_symbol", name)}))
-        if reason := reference.unavailable.get(name):
-            raise AdrenoSimError(
-                f"reference of {name}: {reason}; give one that is written for the CPU, or a callable over arrays"
-            )
-        wanted = len(function.params)
-
-        def run(*args: Argument) -> list[np.ndarray | None]:
-            if len(args) != wanted:
-                raise AdrenoSimError(f"the given reference takes {wanted} arguments, the kernel {len(args)}: expected the same")
-            return reference.run(name, args)
-
-        return run
+        results = [_expected(position, arg, result) for position, (arg, result) in enumerate(zip(args, after, strict=True))]
+        if self._rounding is None or not self._rounding.has_truth(name):
+            return results
+        known = self._rounding.expect(name, args)
+        return [_with_rounding(result, own) for result, own in zip(results, known, strict=True)]
 
 
-def _is_prim_func(reference: Any) -> bool:
-    return type(reference).__name__ == "PrimFunc"
+def _with_rounding(result: Expected | None, own: Expected | None) -> Expected | None:
+    """A given result, off by as much as its type or the rounding of the PrimFunc's own order allows."""
+    if result is None or own is None or own.allowed is None or result.array.dtype.kind != "f":
+        return result
+    return replace(result, allowed=np.fmax(own.allowed, tolerated(result.array)), unsure=own.unsure)
 
 
 def _expected(position: int, arg: Argument, result: Any) -> Expected | None:

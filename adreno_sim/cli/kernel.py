@@ -1,18 +1,25 @@
-"""`adreno-sim kernel`: run and check one hand-written kernel as a launch file says."""
+"""`adreno-sim kernel`: run and check one hand-written kernel as a launch file says, or one PrimFunc of a Python file."""
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import cache
+from . import options as cli_options
 from .output import add_outputs, declare, refuse_overwriting, report_stream, write_build_error, write_data, write_outputs
 
 if TYPE_CHECKING:
     from ..device.inspection import Inside
     from ..results.launch_report import LaunchReport
+
+OF_FUNCTIONS = (
+    "--input", "--shape", "--scalar", "--expected", "--target", "--pipeline", "--without-fix", "--seed", "--keep-going",
+)  # fmt: skip
+OF_LAUNCHES = ("--launch", "--variant", "--unsafe-includes", "--dump")
 
 DETAILS = """\
 SPEC.toml gives the work sizes, the arguments in order, and what is expected:
@@ -27,6 +34,10 @@ SPEC.toml gives the work sizes, the arguments in order, and what is expected:
     argument = 0
     data = {file = "expected.npy"}
 
+With --function, FILE.py holds a PrimFunc (at its top level, or in a TVMScript module). It is compiled for the device
+and compared with itself before scheduling, or with --expected. Arguments come from --input (a .npz by name of the parameters), numbers from
+--scalar; other arrays are made: zeros for results, seeded floats of the --shape given.
+
 exit code: 0 ok; 1 findings: errors, wrong outputs, with --strict also warnings, or findings other than the launch file
 expects; 2 usage or bad input, as a kernel that does not compile; 3 unsupported
 """
@@ -36,14 +47,28 @@ def add(commands: Any) -> None:
     """Register the command."""
     parser = commands.add_parser(
         "kernel",
-        help="run and check one hand-written kernel",
-        description="Run one OpenCL C kernel on a device as a launch file says, report what is wrong with it.",
+        help="run and check one hand-written kernel, or one TIR PrimFunc",
+        description="Run one OpenCL C kernel on a device as a launch file says, or compile and run one TIR PrimFunc; report what is "
+        "wrong with it.",
         epilog=DETAILS,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("file", nargs="?", metavar="FILE.cl", help="the kernel (default: the launch file's source)")
-    parser.add_argument("--launch", required=True, metavar="SPEC.toml", help="what to run it with")
-    parser.add_argument("--variant", default="", metavar="NAME", help="with the keys of [variant.NAME] in the launch file")
+    parser.add_argument(
+        "file", nargs="?", metavar="FILE", help="the kernel, a .cl (default: the launch file's source); with --function, a .py"
+    )
+    parser.add_argument("--launch", metavar="SPEC.toml", help="what to run it with; needed without --function")
+    parser.add_argument("--function", metavar="NAME", help="the PrimFunc of a .py file that is compiled and run")
+    cli_options.add(
+        parser, "--input", "--shape", "--target", "--pipeline", "--without-fix", "--seed",
+        input="with --function: arrays by name of the parameters (.npz)", seed="with --function: " + cli_options.SEED_OF_RUNS,
+        shape="with --function: shape of an array that is made",
+    )  # fmt: skip
+    parser.add_argument(
+        "--scalar", action="append", type=_scalar, metavar="NAME=VALUE", help="with --function: the value of a scalar parameter"
+    )
+    parser.add_argument("--expected", metavar="FILE.npz", help="with --function: what arrays should hold after the call, by name")
+    parser.add_argument("--keep-going", action="store_true", help="with --function: go on after the first wrong value")
+    parser.add_argument("--variant", metavar="NAME", help="with the keys of [variant.NAME] in the launch file")
     parser.add_argument(
         "--device", metavar="DEVICE", help="as of check (default: the launch file's, else ADRENO_SIM_DEVICE, ...)"
     )
@@ -69,18 +94,24 @@ def add(commands: Any) -> None:
     parser.add_argument("--json", metavar="FILE", help="write the report as JSON (- = standard output)")
     add_outputs(parser)
     cache.add_option(parser)
-    declare(parser, ("--json", "--sarif"), ("file", "--launch"))
+    declare(parser, ("--json", "--sarif"), ("file", "--launch", "--input", "--expected"))
     parser.set_defaults(run=_kernel)
 
 
 def _kernel(args: argparse.Namespace) -> int:
     from ..base.allow import find_config
-    from ..base.errors import BuildError
+    from ..base.errors import AdrenoSimError, BuildError
+
+    if args.function is not None:
+        return _prim_func(args)
+    cli_options.refuse(args, OF_FUNCTIONS, "is for a PrimFunc (--function)")
+    if args.launch is None:
+        raise AdrenoSimError("--launch SPEC.toml says what a kernel is run with; --function NAME runs a PrimFunc of a .py file")
     from ..launch_spec.read import read_launch
     from ..launch_spec.run import run_launch
 
     inside = _inside(args)
-    launch = read_launch(Path(args.launch), args.variant)
+    launch = read_launch(Path(args.launch), args.variant or "")
     refuse_overwriting(args, launch.files)
     try:
         report = run_launch(
@@ -90,7 +121,7 @@ def _kernel(args: argparse.Namespace) -> int:
             checks=args.checks,
             allow=find_config(Path.cwd()),
             strict=args.strict,
-            variant=args.variant,
+            variant=args.variant or "",
             inside=inside,
             explain=args.explain,
             unsafe_includes=args.unsafe_includes,
@@ -105,6 +136,50 @@ def _kernel(args: argparse.Namespace) -> int:
             sys.stdout.write(inside_text(inside))
     _write(report, args)
     return report.exit_code
+
+
+def _prim_func(args: argparse.Namespace) -> int:
+    """Compile and run a PrimFunc; the report is that of a check."""
+    from ..base.errors import AdrenoSimError
+
+    cli_options.refuse(args, OF_LAUNCHES, "is for a kernel with a launch file, not for a PrimFunc (--function)")
+    if args.file is None:
+        raise AdrenoSimError("--function: no file: expected a .py file with the PrimFunc")
+    from ..compiler.check.kernel import check_kernel
+    from ..compiler.check.kernel_arguments import read_arrays
+    from ..compiler.importers.load import load_function
+    from ..render.report import text
+    from ..results import encode
+
+    given = {} if args.input is None else read_arrays(args.input)
+    expected = None if args.expected is None else read_arrays(args.expected)
+    report = check_kernel(
+        load_function(args.file, args.function),
+        {**given, **dict(args.scalar or ())},
+        expected,
+        device=args.device,
+        checks=args.checks,
+        name=args.function,
+        strict=args.strict,
+        explain=args.explain,
+        keep_going=args.keep_going,
+        **cli_options.given_options(args, "--target", "--pipeline", "--without-fix", "--shape", "--seed"),
+    )
+    text.show(report, report_stream(args), False, args.explain)
+    write_data(args, lambda: encode.report_to_json(report))
+    sources = {f"{name}.cl": source for name, source in report.sources.items()}
+    write_outputs(args, report.findings, report.allowed, sources)
+    return report.exit_code
+
+
+def _scalar(text: str) -> tuple[str, int | float]:
+    """NAME=VALUE as (name, number)."""
+    name, equals, value = text.partition("=")
+    for kind in (int, float):
+        with contextlib.suppress(ValueError):
+            if name and equals:
+                return name, kind(value)
+    raise argparse.ArgumentTypeError(f"{text!r}: expected NAME=VALUE, as causal=1 or scale=0.125")
 
 
 def _inside(args: argparse.Namespace) -> Inside | None:

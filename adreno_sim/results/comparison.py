@@ -130,6 +130,11 @@ def compare(got: np.ndarray, golden: np.ndarray | Expected, tolerance: float | N
     )
 
 
+def tolerated(golden: np.ndarray) -> np.ndarray:
+    """The error that the element type of a reference allows each of its elements."""
+    return _tolerated(golden, _rms(unmasked(golden.reshape(-1))), None)
+
+
 def _compare_chunk(
     worst: _Worst, got: np.ndarray, golden: np.ndarray, error: np.ndarray, allowed: np.ndarray, start: int, rms: float
 ) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, Union
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from ...device.protocol import Device, DeviceInfo
 from ...results.model import Report
 from ..artifact.model import CompiledModel
 from ..extract.function import extract_function, host_side
-from ..importers.load import require_prim_func
+from ..importers.load import is_prim_func, require_prim_func
 from ..lower.pipeline import lower
 from ..lower.targets import make_target
 from ..tvm_bridge.versions import import_tvm
@@ -24,11 +24,12 @@ from .golden import LiveGolden, References
 from .kernel_arguments import Given, complete_arguments
 from .prepare import ApplyPlan, CheckOptions, PreparedRun, Stage
 
-Expectation = Union[Callable[..., Any], Sequence[Union[np.ndarray, None]], Mapping[str, np.ndarray], Any]
-"""What a kernel should compute: a callable or a PrimFunc (`golden.given_references`), or arrays."""
+Expectation = Any
+"""What a kernel should compute: None, a callable, a PrimFunc, or arrays."""
 
 OPTIONS = (
-    "target", "pipeline", "without_fix", "seed", "keep_going", "strict", "compare_with", "save", "allow", "explain", "reproduce",
+    "target", "pipeline", "without_fix", "shapes", "seed",
+    "keep_going", "strict", "compare_with", "save", "allow", "explain", "reproduce",
 )  # fmt: skip
 """The fields of CheckOptions that mean something for one kernel."""
 
@@ -36,7 +37,7 @@ OPTIONS = (
 def check_kernel(
     prim_func: Any,
     args: Sequence[Given] | Mapping[str, Given] = (),
-    expected: Expectation | None = None,
+    expected: Expectation = None,
     *,
     device: str | Device | None = None,
     checks: str | None = None,
@@ -48,13 +49,13 @@ def check_kernel(
 
     prim_func: a TIR PrimFunc, scheduled for a GPU or not. One that is not is scheduled as the pipeline schedules it.
     args: by parameter, in order or by name: arrays of the parameter's dtype, with shapes that fit its symbols, and numbers for
-    scalars. An array that is missing or None is made: zeros for what is only written, seeded floats for what is read; its symbols
-    must be known from the others. The caller's arrays stay as they are.
-    expected: None = the PrimFunc before scheduling; a callable over the arguments, or a PrimFunc with the same parameters that
-    TVM compiles for the CPU (`golden.given_references`); or arrays, by name or one for each parameter: what each should
-    hold after the call, None where nothing is said of it.
-    device, checks, progress: as of `check`. name: in place of the PrimFunc's own. options: target, pipeline, without_fix, seed,
-    keep_going, strict, compare_with, save, allow, explain, reproduce, as of `check`.
+    scalars. An array that is missing or None is made: zeros for what is only written, seeded floats for what is read; its
+    symbols must be known from the others, or from `shapes`. The caller's arrays stay as they are.
+    expected: None = the PrimFunc before scheduling; a callable over the arguments (`golden.given_references`), or a PrimFunc
+    that says the same for the CPU; or arrays, by name or one for each parameter: what each should hold after the call, None
+    where nothing is said of it.
+    device, checks, progress: as of `check`. name: in place of the PrimFunc's own. options: target, pipeline, without_fix,
+    shapes, seed, keep_going, strict, compare_with, save, allow, explain, reproduce, as of `check`.
 
     Returns a Report as `check` does. Raises AdrenoSimError for bad arguments, UnsupportedError for what TVM or the device cannot
     do.
@@ -74,7 +75,7 @@ def prepare_kernel(
     prim_func: Any,
     name: str,
     args: Sequence[Given] | Mapping[str, Given],
-    expected: Expectation | None,
+    expected: Expectation,
     options: CheckOptions,
     device: DeviceInfo,
     stage: Stage,
@@ -85,21 +86,27 @@ def prepare_kernel(
     from ...golden.given_references import GivenReferences
     from ...golden.truth.units import Units
 
+    own_judges = expected is None or is_prim_func(expected)
     with stage("compile"):
         module = import_tvm().IRModule({name: prim_func.with_attr("global_symbol", name)})
         lowered = lower(module, make_target(options.target, device.limits), options.pipeline, options.without_fix)
         function = host_side(lowered, name)
-        complete = complete_arguments(function, args, options.seed)
+        complete = complete_arguments(function, args, options.seed, options.shapes)
         compiled: CompiledModel = apply_plan(extract_function(lowered, function, complete))
     with stage("references"):
-        tvm = import_tvm()
-        judged = tvm.IRModule({}) if expected is not None else lowered.unscheduled
-        kernels = KernelExpectations(judged, Units.of_device(device), device.profile is None)
-        given = GivenReferences({} if expected is None else {name: _as_reference(expected, [p.name for p in function.params])})
+        units, exact = Units.of_device(device), device.profile is None
+        if is_prim_func(expected):
+            _require_params(expected, prim_func)
+            own = KernelExpectations(import_tvm().IRModule({name: expected.with_attr("global_symbol", name)}), units, exact)
+        else:
+            own = KernelExpectations(lowered.unscheduled, units, exact)
+        given = {} if own_judges else {name: as_reference(expected, [param.name for param in function.params])}
+        references = References(GivenReferences(given, own), own) if given else own
+        kernels = KernelExpectations(import_tvm().IRModule({}), units) if given else own
     unchecked = [f"function {name}: {reason}; give what it should compute (expected)" for reason in kernels.unavailable.values()]
     arrays = {info.name: array for info, array in zip(compiled.inputs, _arrays(complete), strict=True)}
     origin = "given" if args else f"seed {options.seed}"
-    golden = LiveGolden(References(given, kernels), given={name} if expected is not None else ())
+    golden = LiveGolden(references, given={name} if expected is not None else ())
     return PreparedRun(compiled, arrays, origin, golden, {}, unchecked, kernels=kernels)
 
 
@@ -112,8 +119,15 @@ def _name_of(prim_func: Any) -> str:
     return str(attributes["global_symbol"]) if attributes and "global_symbol" in attributes else "kernel"
 
 
-def _as_reference(expected: Expectation, names: Sequence[str]) -> Any:
-    """`expected` as `golden.given_references` takes it. AdrenoSimError for arrays that belong to no parameter."""
+def _require_params(expected: Any, prim_func: Any) -> None:
+    if len(expected.params) != len(prim_func.params):
+        raise AdrenoSimError(
+            f"the expected PrimFunc takes {len(expected.params)} arguments, the kernel {len(prim_func.params)}: expected the same"
+        )
+
+
+def as_reference(expected: Expectation, names: Sequence[str]) -> Callable[..., Any]:
+    """A callable, or arrays, as `golden.given_references` takes it. AdrenoSimError for arrays that belong to no parameter."""
     if callable(expected):
         return expected
     if isinstance(expected, Mapping):
@@ -121,15 +135,11 @@ def _as_reference(expected: Expectation, names: Sequence[str]) -> Any:
             raise AdrenoSimError(f"expected {', '.join(unknown)}: the parameters are {', '.join(names)}")
         results = [expected.get(name) for name in names]
     elif isinstance(expected, np.ndarray) or not isinstance(expected, Sequence):
-        return expected if type(expected).__name__ == "PrimFunc" else _refuse_expected(expected)
+        raise AdrenoSimError(
+            f"expected is {type(expected).__name__}: expected a callable, a PrimFunc, or arrays by name or one for each parameter"
+        )
     elif len(expected) != len(names):
         raise AdrenoSimError(f"{len(expected)} expected results: expected one for each parameter ({', '.join(names)}), or None")
     else:
         results = list(expected)
     return lambda *_: results
-
-
-def _refuse_expected(expected: Any) -> Any:
-    raise AdrenoSimError(
-        f"expected is {type(expected).__name__}: expected a callable, a PrimFunc, or arrays by name or one for each parameter"
-    )

@@ -109,9 +109,39 @@ def _load_file(path: Path, shapes: Shapes | None, seed: int) -> Model:
     raise AdrenoSimError(f"{path}: expected a .onnx file, a .pt2 file, or a .py file with a TVMScript module")
 
 
+def load_function(path: str | os.PathLike[str], name: str) -> Any:
+    """The PrimFunc `name` of a Python file: of a TVMScript module in it, or at its top level.
+
+    Raises AdrenoSimError where the file cannot be read or has none, naming those that there are.
+    """
+    prim_func = import_tvm().tirx.PrimFunc
+    require_model(path)
+    if Path(path).suffix != ".py":
+        raise AdrenoSimError(f"{os.fspath(path)}: expected a .py file with a PrimFunc")
+    values = _values_in(Path(path))
+    found = {key: value for key, value in values.items() if isinstance(value, prim_func)}
+    for module in _modules(values).values():
+        found |= {var.name_hint: value for var, value in module.functions_items() if isinstance(value, prim_func)}
+    if name not in found:
+        raise AdrenoSimError(f"{os.fspath(path)}: no PrimFunc {name!r}; it has {', '.join(found) or 'none'}")
+    return found[name]
+
+
 def _module_in(path: Path) -> Any:
-    """The one IRModule that a Python file defines at its top level (TVMScript needs the source file, so no exec of text)."""
-    tvm = import_tvm()
+    """The one IRModule that a Python file defines at its top level."""
+    found = _modules(_values_in(path))
+    if len(found) != 1:
+        raise AdrenoSimError(f"{path}: expected one TVMScript module at top level, found {', '.join(found) or 'none'}")
+    return next(iter(found.values()))
+
+
+def _modules(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if isinstance(value, import_tvm().IRModule)}
+
+
+def _values_in(path: Path) -> dict[str, Any]:
+    """What a Python file defines at its top level (TVMScript needs the source file, so no exec of text)."""
+    import_tvm()
     spec = importlib.util.spec_from_file_location(f"adreno_sim_model_{path.stem}", path)
     if spec is None or spec.loader is None:
         raise AdrenoSimError(f"{path}: not a Python file")
@@ -123,10 +153,7 @@ def _module_in(path: Path) -> Any:
         raise AdrenoSimError(f"{path}: {type(error).__name__}: {error}") from error
     finally:
         del sys.modules[spec.name]
-    found = {name: value for name, value in vars(namespace).items() if isinstance(value, tvm.IRModule)}
-    if len(found) != 1:
-        raise AdrenoSimError(f"{path}: expected one TVMScript module at top level, found {', '.join(found) or 'none'}")
-    return next(iter(found.values()))
+    return dict(vars(namespace))
 
 
 def from_module(module: Any, name: str, shapes: Shapes | None = None) -> Model:
@@ -146,9 +173,13 @@ def from_module(module: Any, name: str, shapes: Shapes | None = None) -> Model:
     return Model(name, module, inputs)
 
 
+def is_prim_func(function: object) -> bool:
+    return isinstance(function, import_tvm().tirx.PrimFunc)
+
+
 def require_prim_func(function: object) -> None:
     """Raise AdrenoSimError for what is no PrimFunc."""
-    if not isinstance(function, import_tvm().tirx.PrimFunc):
+    if not is_prim_func(function):
         raise AdrenoSimError(f"kernel of type {type(function).__name__}: expected a TIR PrimFunc, as T.prim_func makes one")
 
 

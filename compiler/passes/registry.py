@@ -23,11 +23,11 @@ from . import (
     shared_function,
     stacked_sum,
     texel_race,
-    texture_flatten,
     texture_store,
     unbound_block,
 )
 from .base import Fix
+from .llm import texture_flatten
 
 FIXES: tuple[Fix, ...] = (
     private_function.FIX,

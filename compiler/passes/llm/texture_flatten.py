@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..tvm_bridge.versions import import_tvm
-from .base import Fix
+from ...tvm_bridge.versions import import_tvm
+from ..base import Fix
 
 if TYPE_CHECKING:
     from tvm.ir.transform import Pass

@@ -1,0 +1,1 @@
+"""Fixes of what TVM does to language models: attention kernels, scans, sampling."""
