@@ -10,6 +10,7 @@ import numpy as np
 from ..compiler.tvm_bridge.versions import import_tvm
 from ..results.expected import Expected
 from .kernel_reference import Argument, KernelReference
+from .serial import without_threads
 from .truth.bound import expect
 from .truth.kernels import KernelTruth
 from .truth.magnitudes import largest_exact, write_magnitudes
@@ -20,12 +21,15 @@ if TYPE_CHECKING:
 
 
 class KernelExpectations:
-    """The unscheduled PrimFuncs of a model. `unavailable`: those that have no reference -> the reason.
+    """The PrimFuncs of a model before scheduling; one that was scheduled already counts without its threads.
+
+    `unavailable`: those that have no reference -> the reason.
 
     units: how the device rounds. exact: also know for which arguments results are exact.
     """
 
     def __init__(self, unscheduled: IRModule, units: Units | None = None, exact: bool = False):
+        unscheduled = without_threads(unscheduled)
         self.units = units or Units()
         self.truth = KernelTruth(unscheduled)
         self._magnitudes = KernelTruth(unscheduled, write_magnitudes) if exact else None

@@ -16,6 +16,7 @@ from ..compiler.tvm_bridge.pass_pipelines import run_with_insertions
 from ..compiler.tvm_bridge.versions import import_tvm
 from . import result_cache
 from .errors import NoReferenceError, RefusedInputsError
+from .serial import without_threads
 
 if TYPE_CHECKING:
     from tvm import IRModule
@@ -31,7 +32,7 @@ class ModelReference:
 
     def __init__(self, imported: IRModule):
         self._tvm = import_tvm()
-        self._imported = imported
+        self._imported = without_threads(imported)
 
     @cached_property
     def _machine(self) -> Any:

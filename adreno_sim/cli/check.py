@@ -131,7 +131,7 @@ def _check_isolated(args: argparse.Namespace) -> int:
     options = CompileOptions.of(cli_options.given_options(args, "--target", "--pipeline", "--seed"), args.model)
     device = args.device or os.environ.get("ADRENO_SIM_DEVICE") or "sim:adreno-740"
     report = Report(
-        args.model, target_text(options.target), options.pipeline, (), device, args.checks or "bounds", options.seed, ""
+        args.model, target_text(options.target), str(options.pipeline), (), device, args.checks or "bounds", options.seed, ""
     )
     report.findings.append(outcome.finding)
     report.unchecked.append("everything else: the process that ran the device did not live to report")

@@ -34,9 +34,9 @@ SPEC.toml gives the work sizes, the arguments in order, and what is expected:
     argument = 0
     data = {file = "expected.npy"}
 
-With --function, FILE.py holds a PrimFunc (at its top level, or in a TVMScript module). It is compiled for the device
-and compared with itself before scheduling, or with --expected. Arguments come from --input (a .npz by name of the parameters), numbers from
---scalar; other arrays are made: zeros for results, seeded floats of the --shape given.
+With --function, FILE.py holds a PrimFunc (at its top level, or in a TVMScript module). It is compiled for the device and
+compared with itself before scheduling, or with --expected. Arguments come from --input (a .npz by name of the parameters),
+numbers from --scalar; other arrays are made: zeros for results, seeded floats of the --shape given.
 
 exit code: 0 ok; 1 findings: errors, wrong outputs, with --strict also warnings, or findings other than the launch file
 expects; 2 usage or bad input, as a kernel that does not compile; 3 unsupported
@@ -48,8 +48,8 @@ def add(commands: Any) -> None:
     parser = commands.add_parser(
         "kernel",
         help="run and check one hand-written kernel, or one TIR PrimFunc",
-        description="Run one OpenCL C kernel on a device as a launch file says, or compile and run one TIR PrimFunc; report what is "
-        "wrong with it.",
+        description="Run one OpenCL C kernel on a device as a launch file says, or compile and run one TIR PrimFunc, report what "
+        "is wrong with it.",
         epilog=DETAILS,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

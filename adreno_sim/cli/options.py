@@ -43,6 +43,10 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "help": "texture, buffer, clml, clml-texture, or an OpenCL target as TVM takes it: a tag, or JSON such as "
         '{"kind": "opencl", "device": "adreno"} (default: texture)',
     },
+    "--entry": {
+        "metavar": "NAME",
+        "help": "the Relax function that is run, of a module with several (default: main, or the only one)",
+    },
     "--pipeline": {
         "choices": ("fixed", "stock"),
         "help": "fixed: TVM's passes with known defects fixed (default); stock: TVM's alone",
@@ -109,7 +113,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 """Flag -> keyword arguments of argparse's add_argument."""
 
 COMPILE = (
-    "--target", "--pipeline", "--without-fix", "--dtype", "--accumulate", "--recast", "--layout",
+    "--target", "--entry", "--pipeline", "--without-fix", "--dtype", "--accumulate", "--recast", "--layout",
     "--skip-layers", "--rule", "--weights", "--clml-min-flops", "--clml-min-operators",
     "--tuned",
 )  # fmt: skip

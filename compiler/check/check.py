@@ -73,6 +73,8 @@ def check(
     wanted = CheckOptions.of(options, model)
     if wanted.save is not None and is_compiled(model):
         raise OptionError("save", "this is a bundle already")
+    if wanted.references and is_compiled(model):
+        raise OptionError("references", "a bundle carries its own; give the model itself")
     if wanted.save is not None and (wrong := find_wrong_name(wanted.save)):
         raise OptionError("save", f"{wanted.save}: {wrong}")
     if wanted.reproduce_kernel and wanted.reproduce is None:
@@ -83,7 +85,7 @@ def check(
     asked = {"checks": checks, "seed": options.get("seed")}
     asked = {name: value for name, value in asked.items() if value is not None}
     run = CheckRun(open_for_check(device, asked), wanted, progress or Progress(), asked)
-    return run.run(partial(prepare, model, inputs, wanted))
+    return run.run(partial(prepare, model, inputs, wanted, own=wanted.references))
 
 
 def open_for_check(device: str | Device | None, asked: dict[str, Any]) -> Device:

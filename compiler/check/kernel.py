@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -20,7 +20,8 @@ from ..lower.pipeline import lower
 from ..lower.targets import make_target
 from ..tvm_bridge.versions import import_tvm
 from .check import CheckRun, open_for_check
-from .golden import LiveGolden, References
+from .given import settle_references
+from .golden import LiveGolden
 from .kernel_arguments import Given, complete_arguments
 from .prepare import ApplyPlan, CheckOptions, PreparedRun, Stage
 
@@ -82,11 +83,8 @@ def prepare_kernel(
     apply_plan: ApplyPlan,
 ) -> PreparedRun:
     """Compile a PrimFunc for a device like this one, settle its arguments and its reference. Errors as `check_kernel`."""
-    from ...golden.expectations import KernelExpectations
-    from ...golden.given_references import GivenReferences
     from ...golden.truth.units import Units
 
-    own_judges = expected is None or is_prim_func(expected)
     with stage("compile"):
         module = import_tvm().IRModule({name: prim_func.with_attr("global_symbol", name)})
         lowered = lower(module, make_target(options.target, device.limits), options.pipeline, options.without_fix)
@@ -94,20 +92,15 @@ def prepare_kernel(
         complete = complete_arguments(function, args, options.seed, options.shapes)
         compiled: CompiledModel = apply_plan(extract_function(lowered, function, complete))
     with stage("references"):
-        units, exact = Units.of_device(device), device.profile is None
-        if is_prim_func(expected):
-            _require_params(expected, prim_func)
-            own = KernelExpectations(import_tvm().IRModule({name: expected.with_attr("global_symbol", name)}), units, exact)
-        else:
-            own = KernelExpectations(lowered.unscheduled, units, exact)
-        given = {} if own_judges else {name: as_reference(expected, [param.name for param in function.params])}
-        references = References(GivenReferences(given, own), own) if given else own
-        kernels = KernelExpectations(import_tvm().IRModule({}), units) if given else own
-    unchecked = [f"function {name}: {reason}; give what it should compute (expected)" for reason in kernels.unavailable.values()]
+        names = [param.name for param in function.params]
+        wanted = {} if expected is None else {name: as_reference(expected, names)}
+        references = settle_references(wanted, lowered.unscheduled, Units.of_device(device), device.profile is None)
+    missing = references.kernels.unavailable.values()
+    unchecked = [f"function {name}: {reason}; give what it should compute (expected)" for reason in missing]
     arrays = {info.name: array for info, array in zip(compiled.inputs, _arrays(complete), strict=True)}
     origin = "given" if args else f"seed {options.seed}"
-    golden = LiveGolden(references, given={name} if expected is not None else ())
-    return PreparedRun(compiled, arrays, origin, golden, {}, unchecked, kernels=kernels)
+    golden = LiveGolden(references.all, given=references.names)
+    return PreparedRun(compiled, arrays, origin, golden, {}, unchecked, kernels=references.kernels)
 
 
 def _arrays(args: Sequence[Any]) -> list[np.ndarray]:
@@ -119,16 +112,9 @@ def _name_of(prim_func: Any) -> str:
     return str(attributes["global_symbol"]) if attributes and "global_symbol" in attributes else "kernel"
 
 
-def _require_params(expected: Any, prim_func: Any) -> None:
-    if len(expected.params) != len(prim_func.params):
-        raise AdrenoSimError(
-            f"the expected PrimFunc takes {len(expected.params)} arguments, the kernel {len(prim_func.params)}: expected the same"
-        )
-
-
-def as_reference(expected: Expectation, names: Sequence[str]) -> Callable[..., Any]:
-    """A callable, or arrays, as `golden.given_references` takes it. AdrenoSimError for arrays that belong to no parameter."""
-    if callable(expected):
+def as_reference(expected: Expectation, names: Sequence[str]) -> Any:
+    """A callable, a PrimFunc, or arrays, as `settle_references` takes it. AdrenoSimError for arrays of no parameter."""
+    if callable(expected) or is_prim_func(expected):
         return expected
     if isinstance(expected, Mapping):
         if unknown := [name for name in expected if name not in names]:

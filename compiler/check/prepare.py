@@ -24,6 +24,7 @@ from ..compile import extract_model, lower_model, naming_operator, read_model
 from ..importers.inputs import Arrays, check_inputs, make_inputs, require_file
 from ..importers.load import Model, ModelInput
 from ..lower.compile_options import CompileOptions
+from .given import settle_references
 from .golden import Golden, LiveGolden, References, StoredGolden
 from .input_indices import GENERATED, require_valid_indices
 
@@ -55,6 +56,8 @@ class CheckOptions(CompileOptions):
     Those of CompileOptions; seed also orders the work-items of a device that `check` opens.
     keep_going: go on after the first wrong value. strict: warnings count as errors.
     plan: the planner whose memory plan runs; None = the plan as compiled (the fixed pipeline's is that of tvm-fixed).
+    references: what functions should compute, by name, in place of their own PrimFuncs: a callable over NumPy arrays
+    (`golden.given_references`), or a PrimFunc that says the same for the CPU.
     compare_with: a second device: every call also runs there on the same inputs, and the results are compared.
     save: also write the compiled model to this file, as a bundle.
     allow: findings that are accepted; None = the entries of the nearest adreno-sim.toml or pyproject.toml.
@@ -65,6 +68,7 @@ class CheckOptions(CompileOptions):
     keep_going: bool = False
     strict: bool = False
     plan: str | None = None
+    references: Mapping[str, Any] = field(default_factory=dict)
     compare_with: str | None = None
     save: str | os.PathLike[str] | None = None
     allow: Sequence[AllowEntry] | None = None
@@ -105,15 +109,23 @@ Stage = Callable[[str], AbstractContextManager[None]]
 
 
 def prepare(
-    source: Source, inputs: Inputs | None, options: CompileOptions, device: DeviceInfo, stage: Stage, apply_plan: ApplyPlan
+    source: Source,
+    inputs: Inputs | None,
+    options: CompileOptions,
+    device: DeviceInfo,
+    stage: Stage,
+    apply_plan: ApplyPlan,
+    own: Mapping[str, Any] | None = None,
 ) -> PreparedRun:
-    """Import, compile for a device like this one, place the tensors, choose inputs, run the references. Errors as `check`."""
+    """Import, compile for a device like this one, place the tensors, choose inputs, run the references. Errors as `check`.
+
+    own: the caller's references of functions, as CheckOptions has them.
+    """
     require_file(inputs)
     bundle = as_compiled(source)
     if bundle is not None:
         return _prepare_bundle(apply_plan(bundle), inputs, options)
     from ...golden.errors import NoReferenceError
-    from ...golden.expectations import KernelExpectations
     from ...golden.model_expectations import computes_halves, judge_by_truth
     from ...golden.model_reference import ModelReference
     from ...golden.subgraph_reference import SubgraphReference
@@ -127,16 +139,14 @@ def prepare(
         with naming_operator(model, options, device.limits, device.ml):
             lowered = lower_model(model, options, device.limits, device.ml)
             compiled = extract_model(lowered, model)
-        kernels, subgraphs = (
-            KernelExpectations(lowered.unscheduled, units, device.profile is None),
-            SubgraphReference(lowered.subgraphs, units),
-        )
+        given = settle_references(own or {}, lowered.unscheduled, units, device.profile is None)
+        subgraphs = SubgraphReference(lowered.subgraphs, units)
         scopes = None if lowered.unscoped is None else _scopes(lowered)
         tuned = dict(lowered.tuned)
         del lowered  # it has the weights once more
     compiled = apply_plan(compiled)
     with stage("references"):
-        unchecked = [f"function {name}: {reason}" for name, reason in kernels.unavailable.items()]
+        unchecked = [f"function {name}: {reason}" for name, reason in given.kernels.unavailable.items()]
         references: dict[str, Outputs] = {}
         try:
             arrays, origin, references["TVM llvm"] = choose_inputs(model, inputs, options, ModelReference(model.module))
@@ -155,9 +165,9 @@ def prepare(
         halves = computes_halves(with_storage(model.module, options.dtype, options.accumulate))
         if halves:
             judged = judge(model.module)
-    golden = LiveGolden(References(kernels, subgraphs), subgraphs)
+    golden = LiveGolden(References(given.all, subgraphs), subgraphs, given.names)
     truth = None if halves else lambda: judge(read_model(source, options).module)  # read again: weights are large
-    return PreparedRun(compiled, arrays, origin, golden, judged, unchecked, None, tuned, scopes, kernels, truth)
+    return PreparedRun(compiled, arrays, origin, golden, judged, unchecked, None, tuned, scopes, given.kernels, truth)
 
 
 def _scopes(lowered: Lowered) -> ScopeSummary:

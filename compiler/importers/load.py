@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Union
 
-from ...base.errors import AdrenoSimError
+from ...base.errors import AdrenoSimError, OptionError
 from ..tvm_bridge.versions import import_tvm, shape_values, type_of, var_name
 
 if TYPE_CHECKING:
@@ -57,19 +57,22 @@ class Model:
     torch: Any = None
 
 
-def load_model(source: Source, shapes: Shapes | None = None, seed: int = 0) -> Model:
+def load_model(source: Source, shapes: Shapes | None = None, seed: int = 0, entry: str = "") -> Model:
     """Read a model.
 
     source: path of a .onnx file, of a .pt2 file, or of a .py file holding a TVMScript module; an onnx ModelProto, a
     torch.export.ExportedProgram, a Relax IRModule, or a class made by `I.ir_module`. shapes: input name -> full shape, for
     dimensions that the model leaves open.
-    seed: of the weights, where an ONNX file has only placeholders.
+    seed: of the weights, where an ONNX file has only placeholders. entry: the Relax function of a module that has several; "" =
+    main, or the only one.
     Raises AdrenoSimError for what cannot be read or does not fit, UnsupportedError for operators TVM cannot import.
     """
     from . import torch as torch_import
 
     if isinstance(source, (str, os.PathLike)):
-        return _load_file(Path(source), shapes, seed)
+        return _load_file(Path(source), shapes, seed, entry)
+    if entry not in ("", "main") and not _is_module(source):
+        raise OptionError("entry", f"{entry}: is for a Relax module; this model has one function")
     if hasattr(source, "graph") and hasattr(source, "opset_import"):
         from .onnx import import_onnx
 
@@ -78,7 +81,11 @@ def load_model(source: Source, shapes: Shapes | None = None, seed: int = 0) -> M
         return torch_import.import_program(source, "program", shapes)
     if torch_import.is_module(source):
         raise AdrenoSimError(f"model of type {type(source).__name__}: expected a program: {torch_import.EXPORT}")
-    return from_module(source, "module", shapes)
+    return from_module(source, "module", shapes, entry)
+
+
+def _is_module(source: object) -> bool:
+    return isinstance(source, import_tvm().IRModule)
 
 
 def require_model(source: object) -> None:
@@ -88,14 +95,16 @@ def require_model(source: object) -> None:
         raise AdrenoSimError(f"{os.fspath(source)}: {what}; expected a .onnx, .pt2 or .py model")
 
 
-def _load_file(path: Path, shapes: Shapes | None, seed: int) -> Model:
+def _load_file(path: Path, shapes: Shapes | None, seed: int, entry: str) -> Model:
     require_model(path)
+    if entry not in ("", "main") and path.suffix != ".py":
+        raise OptionError("entry", f"{entry}: is for a Relax module; {path} has one function")
     if path.suffix == ".onnx":
         from .onnx import import_onnx, read_onnx
 
         return import_onnx(read_onnx(path), path.stem, shapes, seed)
     if path.suffix == ".py":
-        return from_module(_module_in(path), path.stem, shapes)
+        return from_module(_module_in(path), path.stem, shapes, entry)
     if path.suffix == ".pt2":
         from .torch import import_program, read_program
 
@@ -156,16 +165,11 @@ def _values_in(path: Path) -> dict[str, Any]:
     return dict(vars(namespace))
 
 
-def from_module(module: Any, name: str, shapes: Shapes | None = None) -> Model:
-    """A Model of a Relax IRModule. `shapes` bind symbolic dimensions. AdrenoSimError if it has no Relax function "main"."""
-    tvm = import_tvm()
-    if not isinstance(module, tvm.IRModule):
+def from_module(module: Any, name: str, shapes: Shapes | None = None, entry: str = "") -> Model:
+    """A Model of a Relax IRModule. `shapes` bind symbolic dimensions. AdrenoSimError if it has no Relax function to enter."""
+    if not _is_module(module):
         raise AdrenoSimError(f"model of type {type(module).__name__}: expected a path, an ONNX model or a Relax IRModule")
-    names = [var.name_hint for var in module.get_global_vars()]
-    if "main" not in names or not isinstance(module["main"], tvm.relax.Function):
-        found = ", ".join(_function_text(var, function) for var, function in module.functions_items()) or "none"
-        hint = "; call PrimFuncs from one with R.call_tir" if "a PrimFunc" in found else ""
-        raise AdrenoSimError(f"the module has no Relax function 'main'; its functions are {found}{hint}")
+    module = enter(module, entry)
     inputs = module_inputs(module)
     if shapes:
         module = _bind_shapes(module, inputs, shapes)
@@ -181,6 +185,49 @@ def require_prim_func(function: object) -> None:
     """Raise AdrenoSimError for what is no PrimFunc."""
     if not is_prim_func(function):
         raise AdrenoSimError(f"kernel of type {type(function).__name__}: expected a TIR PrimFunc, as T.prim_func makes one")
+
+
+UNUSED_BUT_PUBLIC = "_initialize_effect"
+"""What `relax.frontend.nn` adds to a module: it makes the effects of a debugging run."""
+
+
+def enter(module: Any, entry: str = "") -> Any:
+    """The module with the function `entry` as its main, and what that does not need left out; "" = main, with all there is, or
+    the only function.
+
+    AdrenoSimError where there is no such function, or several and none is named.
+    """
+    tvm = import_tvm()
+    relax = {var.name_hint: var for var, function in module.functions_items() if isinstance(function, tvm.relax.Function)}
+    public = [name for name, var in relax.items() if _is_public(module[var]) and name != UNUSED_BUT_PUBLIC]
+    wanted = entry or ("main" if "main" in relax else public[0] if len(public) == 1 else "")
+    if not entry and wanted == "main":
+        return module
+    if wanted not in relax:
+        found = ", ".join(_function_text(var, function) for var, function in module.functions_items()) or "none"
+        hint = "; call PrimFuncs from one with R.call_tir" if "a PrimFunc" in found else ""
+        hint = f"; name one of {', '.join(public)} (--entry)" if public else hint
+        raise AdrenoSimError(f"the module has no Relax function {wanted or 'main'!r}; its functions are {found}{hint}")
+    if wanted != "main":
+        kept = {var: function for var, function in module.functions_items() if var.name_hint not in (wanted, "main")}
+        _refuse_calls_of(module, wanted)
+        main = module[wanted].with_attr("global_symbol", "main")
+        module = tvm.IRModule({**kept, "main": main}, attrs=module.attrs, global_infos=module.global_infos)
+    return tvm.relax.transform.DeadCodeElimination(["main"])(module)
+
+
+def _is_public(function: Any) -> bool:
+    return bool(function.attrs) and "global_symbol" in function.attrs
+
+
+def _refuse_calls_of(module: Any, entry: str) -> None:
+    """AdrenoSimError where a function calls `entry` or main: as entry, it takes the name main."""
+    relax = import_tvm().relax
+    for var, function in module.functions_items():
+        if isinstance(function, relax.Function):
+            called = {name for used in relax.analysis.all_global_vars(function) if (name := used.name_hint) in (entry, "main")}
+            if called:
+                raise AdrenoSimError(f"entry {entry}: {var.name_hint} calls {called.pop()}: expected a function that none calls")
 
 
 def _function_text(var: Any, function: Any) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, TypeVar
 
@@ -33,7 +33,9 @@ class CompileOptions:
     """How a model is compiled; every field is a keyword of `compile_model`, `make_bundle` and `check`.
 
     target: "texture" (default), "buffer", "clml", "clml-texture", or what TVM makes an OpenCL target of: a tag, a dict, its JSON,
-    a Target. pipeline: "fixed" (TVM's passes and the fixes, default) or "stock". without_fix: names of fixes to leave out.
+    a Target. entry: the Relax function that is run, of a module with several; "" = main, or the only one there is.
+    pipeline: "fixed" (TVM's passes and the fixes, default), "stock", or Relax passes in their place: a pass, or a callable from
+    module to module. without_fix: names of fixes to leave out.
     dtype: "float32" (the model as it is) or "float16": tensors stored so, sums in `accumulate`. recast: "TYPE" or "TYPE:RESULT",
     as "float16:float32", in which conv2d layers compute (outputs are judged against the network as recast). layout: theirs,
     "NCHW4c" (what texture targets make of them), "default" (as they are) or another, as "NHWC", "NHWC:OHWI" or "HWNC".
@@ -46,7 +48,8 @@ class CompileOptions:
     """
 
     target: TargetLike = "texture"
-    pipeline: Literal["fixed", "stock"] = "fixed"
+    entry: str = ""
+    pipeline: Literal["fixed", "stock"] | Callable[..., Any] = "fixed"
     without_fix: Sequence[str] = ()
     dtype: str = "float32"
     accumulate: str = "float32"

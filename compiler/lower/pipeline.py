@@ -11,9 +11,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from textwrap import shorten
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Union
 
-from ...base.errors import AdrenoSimError, UncompiledError
+from ...base.errors import AdrenoSimError, OptionError, UncompiledError
 from ...mlops.policy import OffloadPolicy
 from ...profiles.profile import default_capabilities
 from ..artifact.model import OffloadDecision
@@ -25,6 +25,7 @@ from ..plan.planning_pass import with_planner
 from ..scopes.scoping import TVMS, Scoping, replace_scoping
 from ..tvm_bridge.pass_pipelines import Snapshot, clone, run_with_insertions, watching, with_own_constants
 from ..tvm_bridge.versions import import_tvm
+from .given_pipeline import GIVEN, GivenPipeline, run_given
 from .targets import TargetLike, make_target
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ REASON = 240
 """Most characters of TVM's message in one of ours: some of it print whole objects."""
 
 PipelineName = Literal["fixed", "stock"]
+
+PipelineLike = Union[PipelineName, GivenPipeline]
 
 
 @dataclass(frozen=True)
@@ -63,7 +66,7 @@ class Lowered:
     tir: IRModule
     sources: dict[str, str]
     target: Target
-    pipeline: PipelineName
+    pipeline: str
     fixes: tuple[str, ...]
     subgraphs: dict[str, Subgraph] = field(default_factory=dict)
     offload: tuple[OffloadDecision, ...] = ()
@@ -85,7 +88,7 @@ class ScheduleSource(Protocol):
 def lower(
     mod: IRModule,
     target: TargetLike,
-    pipeline: PipelineName = "fixed",
+    pipeline: PipelineLike = "fixed",
     without: Sequence[str] = (),
     limits: Mapping[str, Any] | None = None,
     offload: OffloadPolicy | None = None,
@@ -95,21 +98,34 @@ def lower(
 ) -> Lowered:
     """Lower `mod` for an Adreno target.
 
-    target: as `targets.make_target` takes it. without: names of fixes to leave out (`fixed` only).
+    target: as `targets.make_target` takes it. pipeline: "fixed", "stock", or Relax passes in their place (a pass, or a callable
+    from module to module), after which the fixes of TIR still run. without: names of fixes to leave out (not of `stock`).
     limits: of the device (`DeviceInfo.limits`), so that TVM makes no image it cannot hold; None = TVM's own defaults.
     offload: what goes to OpenCL ML with target clml; None = by the default device's figures.
     tuned: schedules that go before TVM's own; it notes which were taken. planner: in the place of TVM's memory planner
     (`plan.planning_pass.plan_memory`). scoping: how scopes are decided.
     Raises AdrenoSimError for an unknown pipeline or fix, UncompiledError where TVM cannot lower the module.
     """
-    fixes = select_fixes(pipeline, without)
+    given = None if isinstance(pipeline, str) else pipeline
+    name = pipeline if isinstance(pipeline, str) else GIVEN
+    fixes = select_fixes(pipeline if isinstance(pipeline, str) else "fixed", without)
+    if given is not None:
+        fixes = tuple(fix for fix in fixes if fix.relax is None)
     tvm_target = make_target(target, limits)
     clml = _offload(tvm_target, offload)
     imported = clone(mod)
-    _refuse_calls(mod, tvm_target, fixes)
+    if given is None:
+        _refuse_calls(mod, tvm_target, fixes)
+    elif clml is not None or tuned is not None:
+        raise OptionError("pipeline", f"a given one has no place for {'OpenCL ML' if clml else 'tuned schedules'}: leave one out")
     unscoped, split_point = Snapshot("AnnotateCustomMemoryScope", "before"), Snapshot("tirx.SplitHostDevice", "after")
     try:
-        vm_level, unscheduled = _lower_relax(with_own_constants(mod), tvm_target, fixes, clml, tuned, planner, scoping, unscoped)
+        own = with_own_constants(mod)
+        if given is not None:
+            with watching(unscoped):
+                vm_level, unscheduled = run_given(given, own, tvm_target)
+        else:
+            vm_level, unscheduled = _lower_relax(own, tvm_target, fixes, clml, tuned, planner, scoping, unscoped)
         split, final = _lower_tir(_prim_funcs(vm_level), tvm_target, fixes, split_point)
         sources = _sources(final)
     except AdrenoSimError:
@@ -117,10 +133,12 @@ def lower(
     except Exception as error:  # TVM raises whatever its C++ and Python layers raise
         failed = unscoped.open_pass or split_point.open_pass
         where = f"in pass {failed}: " if failed else ""
-        raise UncompiledError(f"unsupported: TVM's {pipeline} pipeline fails on this module: {where}{reason(error)}") from error
+        whose = "the given" if given is not None else f"TVM's {name}"
+        raise UncompiledError(f"unsupported: {whose} pipeline fails on this module: {where}{reason(error)}") from error
     names = tuple(fix.name for fix in fixes)
     lowered = Lowered(
-        imported, vm_level, unscheduled, split, sources, tvm_target, pipeline, names, unscoped=unscoped.module,
+        imported, vm_level, unscheduled, split, sources, tvm_target, name, names,
+        unscoped=unscoped.module if given is None else None,
         scoping=scoping, tuned={} if tuned is None else tuned.applied,
     )  # fmt: skip
     return lowered if clml is None else replace(lowered, subgraphs=clml.subgraphs, offload=tuple(clml.decisions))

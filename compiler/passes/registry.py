@@ -52,10 +52,12 @@ FIXES: tuple[Fix, ...] = (
 )
 
 
-def require_fixes(pipeline: str, without: Sequence[str]) -> None:
+def require_fixes(pipeline: object, without: Sequence[str]) -> None:
     """Raise AdrenoSimError for an unknown pipeline, or a name in `without` that is no fix of it. Imports no TVM."""
-    if pipeline not in ("fixed", "stock"):
-        raise AdrenoSimError(f"pipeline {pipeline!r}: expected 'fixed' or 'stock'")
+    if pipeline not in ("fixed", "stock") and not callable(pipeline):
+        raise AdrenoSimError(
+            f"pipeline {pipeline!r}: expected 'fixed' or 'stock', or from Python a pass or a callable on modules"
+        )
     if pipeline == "stock" and without:
         raise OptionError("without_fix", f"{', '.join(without)}: the stock pipeline has no fixes to leave out")
     names = [fix.name for fix in FIXES]

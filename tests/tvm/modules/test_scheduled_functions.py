@@ -80,8 +80,18 @@ class Bare:
 
 
 @pytest.mark.parametrize("target", ["texture", "buffer"])
-def test_a_scheduled_function_runs_and_is_said_to_be_unjudged(tmp_path, capsys, target):
+def test_a_scheduled_function_is_judged_without_its_threads(tmp_path, target):
     (tmp_path / "scheduled.py").write_text(SCHEDULED)
+    report = adreno_sim.check(str(tmp_path / "scheduled.py"), target=target)
+    assert report.verdict.startswith("ok: 1 of 1 kernels") and [kernel.status for kernel in report.kernels] == ["ok"]
+    assert [output.reference for output in report.outputs] == ["TVM llvm"] and not report.unchecked
+
+
+@pytest.mark.parametrize("target", ["texture", "buffer"])
+def test_a_function_written_for_threads_runs_and_is_said_to_be_unjudged(tmp_path, capsys, target):
+    barrier = '                    T.tvm_storage_sync("shared")\n'
+    source = SCHEDULED.replace('                with T.sblock("B"):\n', '                with T.sblock("B"):\n' + barrier)
+    (tmp_path / "scheduled.py").write_text(source)
     assert command(["check", str(tmp_path / "scheduled.py"), "--target", target]) == 0
     said = capsys.readouterr()
     assert "ok, in part" in said.out and "double binds threads of a GPU" in said.out
