@@ -208,26 +208,31 @@ def enter(module: Any, entry: str = "") -> Any:
         hint = "; call PrimFuncs from one with R.call_tir" if "a PrimFunc" in found else ""
         hint = f"; name one of {', '.join(public)} (--entry)" if public else hint
         raise AdrenoSimError(f"the module has no Relax function {wanted or 'main'!r}; its functions are {found}{hint}")
-    if wanted != "main":
-        kept = {var: function for var, function in module.functions_items() if var.name_hint not in (wanted, "main")}
-        _refuse_calls_of(module, wanted)
-        main = module[wanted].with_attr("global_symbol", "main")
-        module = tvm.IRModule({**kept, "main": main}, attrs=module.attrs, global_infos=module.global_infos)
-    return tvm.relax.transform.DeadCodeElimination(["main"])(module)
+    needed = _needed_by(module, wanted)
+    if needed & {wanted, "main"}:
+        caller = "itself" if wanted in needed else "main"
+        raise AdrenoSimError(f"entry {wanted} calls {caller}: expected a function that has no calls of the entry or of main")
+    kept = {var: function for var, function in module.functions_items() if var.name_hint in needed}
+    main = module[wanted].with_attr("global_symbol", "main")
+    return tvm.IRModule({**kept, "main": main}, attrs=module.attrs, global_infos=module.global_infos)
 
 
 def _is_public(function: Any) -> bool:
     return bool(function.attrs) and "global_symbol" in function.attrs
 
 
-def _refuse_calls_of(module: Any, entry: str) -> None:
-    """AdrenoSimError where a function calls `entry` or main: as entry, it takes the name main."""
+def _needed_by(module: Any, entry: str) -> set[str]:
+    """Names of the functions that `entry` calls, and those call."""
     relax = import_tvm().relax
-    for var, function in module.functions_items():
-        if isinstance(function, relax.Function):
-            called = {name for used in relax.analysis.all_global_vars(function) if (name := used.name_hint) in (entry, "main")}
-            if called:
-                raise AdrenoSimError(f"entry {entry}: {var.name_hint} calls {called.pop()}: expected a function that none calls")
+    found: set[str] = set()
+    open_ = [entry]
+    while open_:
+        function = module[open_.pop()]
+        called = relax.analysis.all_global_vars(function) if isinstance(function, relax.Function) else []
+        fresh = {var.name_hint for var in called} - found
+        found |= fresh
+        open_ += fresh
+    return found
 
 
 def _function_text(var: Any, function: Any) -> str:

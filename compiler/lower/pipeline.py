@@ -25,6 +25,7 @@ from ..plan.planning_pass import with_planner
 from ..scopes.scoping import TVMS, Scoping, replace_scoping
 from ..tvm_bridge.pass_pipelines import Snapshot, clone, run_with_insertions, watching, with_own_constants
 from ..tvm_bridge.versions import import_tvm
+from .codegen_limits import require_printable
 from .given_pipeline import GIVEN, GivenPipeline, run_given
 from .targets import TargetLike, make_target
 
@@ -127,7 +128,7 @@ def lower(
         else:
             vm_level, unscheduled = _lower_relax(own, tvm_target, fixes, clml, tuned, planner, scoping, unscoped)
         split, final = _lower_tir(_prim_funcs(vm_level), tvm_target, fixes, split_point)
-        sources = _sources(final)
+        sources = _sources(final, fixes)
     except AdrenoSimError:
         raise
     except Exception as error:  # TVM raises whatever its C++ and Python layers raise
@@ -259,8 +260,8 @@ def tir_triple(target: Target) -> tuple[Any, Any, Any]:
     return found, pipelines.finalize_host_passes, pipelines.finalize_device_passes
 
 
-def _sources(final: IRModule) -> dict[str, str]:
-    """OpenCL C of every kernel, by kernel name."""
+def _sources(final: IRModule, fixes: Sequence[Fix] = ()) -> dict[str, str]:
+    """OpenCL C of every kernel, by kernel name. UncompiledError for one of which TVM writes no right text."""
     tvm = import_tvm()
     from tvm.tirx.build import split_host_device_mods
 
@@ -268,6 +269,10 @@ def _sources(final: IRModule) -> dict[str, str]:
     _, by_target = split_host_device_mods(final)
     for target, mod in by_target.items():
         mod = tir_triple(target)[2]()(mod)
+        for fix in fixes:
+            if fix.device is not None:
+                mod = fix.device()(mod)
+        require_printable(mod)
         built = tvm.get_global_func(f"target.build.{target.kind.name}")(mod, target)
         sources.update(split_sources(built.inspect_source()))
     return sources

@@ -19,7 +19,7 @@ class Fix:
 
     relax: takes TVM's list of Relax passes and the target, returns the list to run instead.
     tir: (name of a pass of TVM's TIR pipeline, maker of the pass that runs just before it). instead: the same of a pass that
-    takes its place.
+    takes its place. device: maker of a pass on device code, after TVM's last.
     """
 
     name: str
@@ -28,6 +28,7 @@ class Fix:
     relax: Callable[[list[Pass], Target], list[Pass]] | None = None
     tir: tuple[str, Callable[[], Pass]] | None = None
     instead: tuple[str, Callable[[], Pass]] | None = None
+    device: Callable[[], Pass] | None = None
 
 
 SCHEDULE, LEGALIZE, LAYOUT = "ApplyDefaultSchedule", "LegalizeOps", "ConvertLayout"

@@ -27,7 +27,7 @@ from . import (
     unbound_block,
 )
 from .base import Fix
-from .llm import texture_flatten
+from .llm import texture_flatten, vector_store_address
 
 FIXES: tuple[Fix, ...] = (
     private_function.FIX,
@@ -47,6 +47,7 @@ FIXES: tuple[Fix, ...] = (
     unbound_block.FIX,
     texture_flatten.FIX,
     texture_store.FIX,
+    vector_store_address.FIX,
     plan_coefficient.FIX,
     branch_storage.FIX,
 )

@@ -28,7 +28,7 @@ Place = Union[int, tuple["Place", ...]]
 class _Step:
     """A call of a program. args: numbers of tensors; results: shapes and types of what it makes, numbered from `first`.
 
-    sizes: values of its scalar parameters.
+    sizes: values of its scalar parameters behind the results. scalars: those among the arguments, each with its position.
     """
 
     program: int
@@ -36,6 +36,7 @@ class _Step:
     first: int
     results: tuple[tuple[tuple[int, ...], str], ...]
     sizes: tuple[int, ...]
+    scalars: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass
@@ -97,11 +98,15 @@ def _follow(plan: _Plan, inputs: Sequence[np.ndarray], units: Units) -> list[Tru
             if number not in tensors:
                 tensors[number] = Truth(plan.constants[number])
         made = [Truth(np.zeros(shape, dtype)) for shape, dtype in step.results]
-        args: list[Given] = [*(tensors[number] for number in step.args), *made, *step.sizes]
+        args: list[Given] = [tensors[number] for number in step.args]
+        for position, value in step.scalars:
+            args.insert(position, value)
+        first = len(args)
+        args += [*made, *step.sizes]
         program = plan.programs[step.program]
         found = run_program(program, compiled.functions[program.name], args, units)
         for offset in range(len(made)):
-            result = found[len(step.args) + offset]
+            result = found[first + offset]
             tensors[step.first + offset] = made[offset] if result is None else result
         for number in step.args:
             if plan.last_use[number] == index and number not in kept:
@@ -183,13 +188,17 @@ class _Planner:
             raise Unmodelled(f"calls of {read.op_name(node) or read.kind(node.op)} in the model")
         target, given, *more = node.args
         items = given.fields if read.kind(given) == "Tuple" else [given]
-        args = tuple(number for item in items for number in _flatten(self._expression(item, places)))
+        scalars = tuple((position, self._size(item)) for position, item in enumerate(items) if self._is_size(item))
+        tensors_given = [item for item in items if not self._is_size(item)]
+        args = tuple(number for item in tensors_given for number in _flatten(self._expression(item, places)))
         (out,) = next(iter(type_arguments(node).values()))
         kinds = list(out.fields) if hasattr(out, "fields") else [out]
         results = tuple((self._sizes(shape_values(one) or []), str(one.dtype)) for one in kinds)
         sizes = self._sizes(more[0].values) if more else ()
         name = str(target.name_hint)
-        inexact = tuple(position for position, number in enumerate(args) if not self._plan.exact[number])
+        places_of_scalars = {position for position, _ in scalars}
+        positions = [place for place in range(len(args) + len(scalars)) if place not in places_of_scalars]
+        inexact = tuple(place for place, number in zip(positions, args, strict=True) if not self._plan.exact[number])
         program = self._program(name, inexact, any(self._plan.native[number] for number in args))
         native = self._plan.programs[program].native
         tensors = [param.tensor for param in self._plan.programs[program].params if param.tensor is not None]
@@ -197,7 +206,7 @@ class _Planner:
             self._tensor(shape, dtype, tensor.exact, native and not tensor.exact)
             for (shape, dtype), tensor in zip(results, tensors[len(args) :], strict=True)
         )
-        self._plan.steps.append(_Step(program, args, made[0], results, sizes))
+        self._plan.steps.append(_Step(program, args, made[0], results, sizes, scalars))
         return made if hasattr(out, "fields") else made[0]
 
     def _inner(self, name: str, args: Sequence[Any], places: dict[int, Place]) -> Place:
@@ -213,6 +222,11 @@ class _Planner:
             text = write_program(f"truth{len(self._plan.programs)}", self._functions[name], inexact, drifts)
             self._plan.programs.append(text)
         return self._known[key]
+
+    def _is_size(self, node: Any) -> bool:
+        """Whether an argument is a number that the shapes of inputs say."""
+        kind = read.kind(node)
+        return kind == "IntImm" or kind in _SIZES or (kind == "Var" and read.key(node) in self._symbols)
 
     def _sizes(self, dims: Sequence[Any]) -> tuple[int, ...]:
         return tuple(self._size(dim) for dim in dims)

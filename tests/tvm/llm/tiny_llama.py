@@ -1,4 +1,4 @@
-"""A tiny Llama as `relax.frontend.nn` exports it: grouped heads, rotary embedding, SwiGLU, RMSNorm; plain or in groups of nibbles."""
+"""A tiny Llama as `relax.frontend.nn` exports it: grouped heads, rotary embedding, SwiGLU, RMSNorm; plain or q4."""
 
 from __future__ import annotations
 
@@ -38,6 +38,10 @@ class QuantisedLinear(nn.Module):
         self.inputs, self.outputs, self.dtype = inputs, outputs, dtype
         self.weight = nn.Parameter((outputs, inputs // 8), "uint32")
         self.scale = nn.Parameter((outputs, inputs // GROUP), dtype)
+
+    def to(self, dtype: str | None = None) -> None:
+        """Nibbles stay what they are."""
+        self.scale.to(dtype)
 
     def forward(self, x: Any) -> Any:
         def dequantise(weight: Any, scale: Any) -> Any:

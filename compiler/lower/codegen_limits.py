@@ -1,0 +1,43 @@
+"""What TVM's code generation for OpenCL writes wrong, found before it is written: refused by name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ...base.errors import UncompiledError
+from ..passes.llm.vector_store_address import has_let_in_address
+from ..tvm_bridge import read
+from ..tvm_bridge.versions import import_tvm
+
+if TYPE_CHECKING:
+    from tvm import IRModule
+
+SYNC = "tirx.tvm_storage_sync"
+
+
+def require_printable(device: IRModule) -> None:
+    """Raise UncompiledError naming the first kernel whose text would not compile, or mean something else."""
+    import tvm_ffi
+
+    for var, function in device.functions_items():
+        stores: list[Any] = []
+        tvm_ffi.structural_walk(function.body, (import_tvm().tirx.BufferStore, stores.append))
+        if any(map(has_let_in_address, stores)):
+            raise UncompiledError(
+                f"unsupported: kernel {var.name_hint}: TVM's code generation for OpenCL declares a variable inside a vector "
+                "store (a Let in its address), which no driver compiles; next: the fixed pipeline, whose fix vector-store-address "
+                "mends it (adreno-sim doctor vector-store-address shows it)"
+            )
+        if _syncs_warp_under_condition(function.body, False):
+            raise UncompiledError(
+                f"unsupported: kernel {var.name_hint}: TVM's code generation for OpenCL makes a barrier of a warp's "
+                "synchronisation inside a condition, which only some work-items reach: undefined; next: give the target "
+                "thread_warp_size 1 (TVM's default)"
+            )
+
+
+def _syncs_warp_under_condition(node: Any, under: bool) -> bool:
+    kind = read.kind(node)
+    if kind == "Call" and read.op_name(node) == SYNC:
+        return under and str(getattr(node.args[0], "value", "")) == "warp"
+    return any(_syncs_warp_under_condition(child, under or kind == "IfThenElse") for child in read.children(node))

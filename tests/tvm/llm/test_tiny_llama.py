@@ -1,0 +1,156 @@
+"""A tiny Llama as `relax.frontend.nn` exports it: its entries one by one, in half and plain, scheduled before or here."""
+
+import functools
+
+import numpy as np
+import pytest
+
+pytest.importorskip("tvm")
+import tvm
+from tiny_llama import Config, export, inputs, weights
+from tvm import relax
+from tvm.s_tir import dlight
+
+from adreno_sim import AdrenoSimError, check
+from adreno_sim.compiler.lower.targets import make_target
+from adreno_sim.findings import Severity
+
+pytestmark = pytest.mark.tvm
+
+ENTRIES = {"prefill": 5, "decode": 7}
+"""Entry -> rows of the prompt, or before the one that is decoded."""
+
+
+@functools.cache
+def module(config):
+    return export(config)
+
+
+def given(config, entry):
+    found = inputs(config, entry, ENTRIES[entry])
+    return {**found, **weights(module(config), entry, found)}
+
+
+def lines(report):
+    return [f"{finding.kind.label} {finding.message}" for finding in report.findings if finding.severity > Severity.NOTE]
+
+
+@pytest.mark.parametrize("entry", ENTRIES)
+@pytest.mark.parametrize("quantised", [False, True], ids=["plain", "q4"])
+@pytest.mark.parametrize("dtype", ["float16", pytest.param("float32", marks=pytest.mark.slow)])
+def test_every_kernel_of_an_entry_is_right_and_says_something(dtype, quantised, entry):
+    config = Config(dtype, quantised)
+    report = check(module(config), given(config, entry), entry=entry, target="buffer")
+    assert report.ok and not lines(report)
+    assert {kernel.status for kernel in report.kernels} == {"ok"} and report.checked == report.kernels_in_model
+    assert all(output.ok and not output.vacuous for output in report.outputs) and report.outputs
+
+
+def schedule(mod, target):
+    """As a compiler of language models schedules: fused, then dlight's rules for GPUs."""
+    rules = [dlight.gpu.Matmul(), dlight.gpu.GEMV(), dlight.gpu.Reduction(), dlight.gpu.GeneralReduction(), dlight.gpu.Fallback()]
+    with target:
+        return tvm.transform.Sequential(
+            [
+                relax.transform.LegalizeOps(), relax.transform.AnnotateTIROpPattern(), relax.transform.FoldConstant(),
+                relax.transform.FuseOps(), relax.transform.FuseTIR(), relax.transform.DeadCodeElimination(),
+                dlight.ApplyDefaultSchedule(*rules),
+            ]
+        )(mod)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def one_entry():
+    """Its inputs, and the report of prefill as our pipeline compiles it."""
+    config = Config()
+    return config, given(config, "prefill"), check(module(config), given(config, "prefill"), entry="prefill", target="buffer")
+
+
+def all_judged(report):
+    """A part fills a workspace, and is judged by what the function makes of it."""
+    return {kernel.status for kernel in report.kernels} <= {"ok", "part"}
+
+
+def outputs_of(report):
+    return {output.output: (output.ok, output.rms) for output in report.outputs if output.reference == "float64"}
+
+
+def test_a_scheduled_module_gives_what_the_unscheduled_one_gives(one_entry):
+    config, arrays, plain = one_entry
+    scheduled = schedule(module(config), make_target("buffer"))
+    assert "thread_binding" in scheduled.script()
+    report = check(scheduled, arrays, entry="prefill", target="buffer")
+    assert report.ok and not lines(report)
+    assert all_judged(report) and report.checked == report.kernels_in_model
+    assert outputs_of(report) == outputs_of(plain)
+
+
+@pytest.mark.parametrize("kind", ["pass", "callable"])
+def test_a_given_pipeline_stands_in_place_of_ours(one_entry, kind):
+    """Judged by the functions as they were before it scheduled them."""
+    config, arrays, plain = one_entry
+    target = make_target("buffer")
+    pipeline = functools.partial(schedule, target=target)
+    if kind == "pass":
+        pipeline = tvm.transform.module_pass(lambda mod, _: schedule(mod, target), opt_level=0, name="mine")
+    report = check(module(config), arrays, entry="prefill", target="buffer", pipeline=pipeline)
+    assert report.ok and report.pipeline == "given" and report.verdict.startswith("ok:")
+    assert all_judged(report) and outputs_of(report) == outputs_of(plain)
+
+
+def test_a_pipeline_that_computes_something_else_is_found(one_entry):
+    config, arrays, _ = one_entry
+    target = make_target("buffer")
+
+    def wrong(mod):
+        """Schedules, and swaps the two halves that the gate multiplies."""
+        scheduled = schedule(mod, target)
+        (name,) = (var for var, _ in scheduled.functions_items() if "silu" in var.name_hint)
+        text = scheduled[name].script().replace("T.exp(", "T.exp2(").replace("T.sigmoid(", "T.tanh(")
+        scheduled[name] = tvm.script.from_source(text)
+        return scheduled
+
+    report = check(module(config), arrays, entry="prefill", target="buffer", pipeline=wrong)
+    assert [finding.kind.label for finding in report.findings if finding.severity is Severity.ERROR] == ["wrong-value"]
+
+
+def test_what_is_no_pipeline_is_refused():
+    config = Config()
+    with pytest.raises(AdrenoSimError, match="pipeline 'mlc': expected 'fixed' or 'stock', or from Python a pass"):
+        check(module(config), entry="prefill", pipeline="mlc")
+    with pytest.raises(AdrenoSimError, match="pipeline: it returned NoneType: expected an IRModule"):
+        check(module(config), given(config, "prefill"), entry="prefill", target="buffer", pipeline=lambda mod: None)
+
+
+def test_an_entry_must_be_named_where_there_are_several():
+    several = module(Config())
+    with pytest.raises(AdrenoSimError, match=r"no Relax function 'main'; .*name one of .*prefill.*\(--entry\)"):
+        check(several)
+    with pytest.raises(AdrenoSimError, match="no Relax function 'embed'"):
+        check(several, entry="embed")
+    graph = pytest.importorskip("onnx").ModelProto()
+    with pytest.raises(AdrenoSimError, match="entry: decode: is for a Relax module"):
+        check(graph, entry="decode")
+
+
+def twice(results):
+    return [None if result is None else 2 * result for result in results]
+
+
+def test_references_of_functions_are_run_and_may_be_wrong(one_entry):
+    config, arrays, _ = one_entry
+
+    def softmax(x, out):
+        weights = np.exp(x.astype("float64") - x.max(axis=-1, keepdims=True))
+        return [None, weights / weights.sum(axis=-1, keepdims=True)]
+
+    name = "fused_softmax_cast1"
+    report = check(module(config), arrays, entry="prefill", target="buffer", references={name: softmax})
+    assert report.ok and {kernel.status for kernel in report.kernels} == {"ok"}
+    report = check(
+        module(config), arrays, entry="prefill", target="buffer", references={name: lambda *args: twice(softmax(*args))}
+    )
+    (wrong,) = [finding for finding in report.findings if finding.kind.label == "wrong-value"]
+    assert f"of {name} (call" in wrong.message and "its given reference" in wrong.message
+    with pytest.raises(AdrenoSimError, match="references of nothing: the functions are"):
+        check(module(config), arrays, entry="prefill", target="buffer", references={"nothing": softmax})
