@@ -25,8 +25,8 @@ def require_printable(device: IRModule) -> None:
         if any(map(has_let_in_address, stores)):
             raise UncompiledError(
                 f"unsupported: kernel {var.name_hint}: TVM's code generation for OpenCL declares a variable inside a vector "
-                "store (a Let in its address), which no driver compiles; next: the fixed pipeline, whose fix vector-store-address "
-                "mends it (adreno-sim doctor vector-store-address shows it)"
+                "store (a Let in its address), which no driver compiles; next: the fixed pipeline, whose fix "
+                "vector-store-address mends it"
             )
         if _syncs_warp_under_condition(function.body, False):
             raise UncompiledError(

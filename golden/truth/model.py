@@ -11,6 +11,7 @@ import numpy as np
 from ...compiler.tvm_bridge import read
 from ...compiler.tvm_bridge.versions import constant_array, import_tvm, shape_values, type_arguments
 from .. import result_cache
+from ..serial import without_threads
 from .compiled import CompiledTruths
 from .program import TruthProgram, write_program
 from .run import Given, Truth, run_program
@@ -73,7 +74,7 @@ class ModelTruth:
 
     def __init__(self, imported: IRModule):
         transform = import_tvm().relax.transform
-        self._module = transform.LegalizeOps()(transform.DecomposeOpsForInference()(imported))
+        self._module = transform.LegalizeOps()(transform.DecomposeOpsForInference()(without_threads(imported)))
 
     def run(self, inputs: Sequence[np.ndarray], units: Units, function: str = "main") -> tuple[list[Truth], list[str]]:
         """Outputs of `function` and their types, tuples flattened. Raises Unmodelled where it holds what no truth is made of."""
