@@ -12,7 +12,7 @@ from ..check.check import check
 from ..lower.targets import make_target
 from ..passes.registry import FIXES
 from ..tvm_bridge.versions import import_tvm
-from . import models, own_texture
+from . import attention, models, own_texture
 
 if TYPE_CHECKING:
     from ..artifact.model import CompiledModel
@@ -243,13 +243,27 @@ DEFECTS: tuple[Defect, ...] = (
         "texture",
         own_texture.judge,
     ),
+    Defect(
+        "texture-flatten",
+        "the flattening of textures fails on attention kernels, which hold none",
+        "texture-flatten",
+        "buffer",
+        attention.compiles(attention.paged_prefill),
+    ),
+    Defect(
+        "vector-store-address",
+        "a vector store declares a variable inside its address",
+        "vector-store-address",
+        "buffer",
+        attention.compiles(attention.sequence_prefill),
+    ),
 )
 """In the order in which they are examined."""
 
 
 ABSENT: dict[str, frozenset[str]] = {
-    "0.25": frozenset({"texture-store"}),
-    "0.26": frozenset(),
+    "0.25": frozenset({"texture-store", "texture-flatten", "vector-store-address"}),
+    "0.26": frozenset({"texture-flatten", "vector-store-address"}),
     "0.27": frozenset({"average-pooling"}),
 }
 """TVM series -> the defects it does not have. Identifies the series of a TVM whose version says otherwise."""

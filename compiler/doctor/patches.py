@@ -63,6 +63,10 @@ PATCHES: dict[str, str] = {
     "own-texture": (
         "In LowerTVMBuiltin, open a stack scope for the let statement of `tirx.nd_mem_alloc_with_scope`, as for a call."
     ),
+    "texture-flatten": "In TextureFlatten, return a function without texture buffers as it is.",
+    "vector-store-address": (
+        "In `codegen_opencl.cc`, print the address of a vector store before writing `vstoreN(`: a Let in it emits a declaration."
+    ),
 }
 """Defect -> the change."""
 
@@ -167,6 +171,31 @@ module = tvm.tirx.transform.BindTarget(target)(tvm.IRModule({"main": function}))
 with target:
     host, _ = split_host_device_mods(pipelines.get_default_tir_pipeline(target)(module))
     codegen_build(pipelines.finalize_host_passes()(host), target.host)
+""",
+    "texture-flatten": """
+import tvm
+from tvm.relax.frontend.nn.llm import _prefill_kernels as kernels
+
+target = tvm.target.Target("qcom/adreno-opencl").with_host(tvm.target.Target("llvm"))
+function = kernels._attention_prefill(2, 4, 64, "float16", False, {}, target)
+module = tvm.tirx.transform.BindTarget(target)(tvm.IRModule({"attention": function.with_attr("global_symbol", "attention")}))
+tvm.s_tir.backend.adreno.transform.TextureFlatten()(module)  # it holds no texture
+""",
+    "vector-store-address": """
+import tvm
+from tvm.relax.frontend.nn.llm import _prefill_kernels as kernels
+from tvm.tirx import compilation_pipeline as pipelines
+from tvm.tirx.build import split_host_device_mods
+
+target = tvm.target.Target("qcom/adreno-opencl").with_host(tvm.target.Target("llvm"))
+function = kernels._attention_sequence_prefill(2, 4, 64, "float16", target)
+module = tvm.tirx.transform.BindTarget(target)(tvm.IRModule({"attention": function.with_attr("global_symbol", "attention")}))
+with target:
+    _, by_target = split_host_device_mods(pipelines.get_default_tir_pipeline(target)(module))
+    for device, kernels in by_target.items():
+        kernels = pipelines.finalize_device_passes()(kernels)
+        text = tvm.get_global_func("target.build.opencl")(kernels, device).inspect_source()
+print([line for line in text.splitlines() if "vstore" in line and " rmod" in line])  # a declaration inside the call
 """,
 }
 """Defect -> its script, where no Relax module in TVMScript shows it."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -99,8 +98,7 @@ def cause(defect: Defect) -> str:
         return CAUSES[defect.name]
     names = fixes_of(defect)
     fix = next(fix for fix in FIXES if fix.name == names[0])
-    add: Callable[..., Any] = fix.relax or fix.tir[1]  # type: ignore[index]
-    text = sys.modules[add.__module__].__doc__ or ""
+    text = sys.modules[fix.maker.__module__].__doc__ or ""
     return text.partition("\n\n")[2].strip()
 
 

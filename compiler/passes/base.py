@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tvm.ir.transform import Pass
@@ -29,6 +29,13 @@ class Fix:
     tir: tuple[str, Callable[[], Pass]] | None = None
     instead: tuple[str, Callable[[], Pass]] | None = None
     device: Callable[[], Pass] | None = None
+
+    @property
+    def maker(self) -> Callable[..., Any]:
+        """The function through which it joins, in the file that tells of it."""
+        found = self.relax or self.device or (self.tir or self.instead or (None, None))[1]
+        assert found is not None, self.name
+        return found
 
 
 SCHEDULE, LEGALIZE, LAYOUT = "ApplyDefaultSchedule", "LegalizeOps", "ConvertLayout"

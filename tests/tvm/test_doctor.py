@@ -116,6 +116,13 @@ def test_every_fix_of_a_defect_is_known_to_the_doctor() -> None:
     assert named == {fix.name for fix in FIXES} - {"elementwise-texels"}  # which fixes no defect: it keeps more in textures
 
 
+@pytest.mark.skipif(tvm_series() != "0.27", reason="TVM 0.27 has these kernels")
+def test_attention_kernels_do_not_compile_without_their_fixes(tmp_path: Path) -> None:
+    code, found = doctor(tmp_path, "--only", "texture-flatten,vector-store-address")
+    assert code == 0 and all(item["present"] and item["mended"] for item in found["defects"])
+    assert all(item["stock"].startswith("does not compile (") for item in found["defects"])
+
+
 @pytest.mark.slow
 def test_everything_is_fixed(adreno: Any) -> None:
     found = examine(adreno)

@@ -41,8 +41,19 @@ WIDENS = {
 """Fix -> an operator whose results lie in more textures with it."""
 
 
+LANGUAGE = {"texture-flatten", "vector-store-address"}
+"""Fixes of language models: `llm/test_kv_kernels.py` and `test_doctor.py` show them."""
+
+
 def test_every_fix_is_shown_or_concerns_the_plan() -> None:
-    assert {fix.name for fix in registry.FIXES} == {*SHOWS, *WIDENS, "plan-coefficient", "function-names", "branch-storage"}
+    assert {fix.name for fix in registry.FIXES} == {
+        *SHOWS,
+        *WIDENS,
+        "plan-coefficient",
+        "function-names",
+        "branch-storage",
+        *LANGUAGE,
+    }
 
 
 @pytest.mark.parametrize("name", WIDENS)
