@@ -17,7 +17,7 @@ from adreno_sim.compiler.lower.compile_options import COMPILING, CompileOptions
 pytestmark = pytest.mark.e2e
 
 VALUES = {
-    "--target": "texture", "--pipeline": "fixed", "--without-fix": "texture-store", "--dtype": "float32",
+    "--target": "texture", "--entry": "main", "--pipeline": "fixed", "--without-fix": "texture-store", "--dtype": "float32",
     "--accumulate": "float32", "--rule": "tvm", "--weights": "buffer", "--recast": "float16", "--layout": "default",
     "--skip-layers": "0", "--clml-min-flops": "0", "--clml-min-operators": "1", "--tuned": "folder",
     "--shape": "x=4",
