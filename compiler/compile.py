@@ -44,7 +44,7 @@ def read_model(source: Any, options: CompileOptions) -> Model:
 
     One that is recast has no runtime of its own any more that could judge it. Errors as `load_model` and `change_layers`.
     """
-    model = load_model(source, options.shapes or None, options.seed, options.entry)
+    model = load_model(source, options.shapes or None, options.seed, options.entry, options.input_values)
     if options.recast is None and options.layout is None and not options.skip_layers:
         return model
     from .layers.chosen import change_layers

@@ -10,8 +10,8 @@ import numpy as np
 from ..base.errors import AdrenoSimError
 
 
-def run_torch(program: Any, inputs: Mapping[str, np.ndarray]) -> list[np.ndarray]:
-    """Outputs of a torch.export.ExportedProgram on the CPU, tuples flattened; `inputs` in the order of its arguments.
+def run_torch(program: Any, arguments: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """Outputs of a torch.export.ExportedProgram on the CPU, tuples flattened.
 
     Raises AdrenoSimError where PyTorch refuses them.
     """
@@ -19,7 +19,7 @@ def run_torch(program: Any, inputs: Mapping[str, np.ndarray]) -> list[np.ndarray
 
     try:
         with torch.no_grad():
-            found = program.module()(*(torch.from_numpy(np.array(array)) for array in inputs.values()))
+            found = program.module()(*(torch.from_numpy(np.array(array)) for array in arguments))
     except Exception as error:  # guards, operators and the dispatcher raise what they like
         raise AdrenoSimError(f"PyTorch: {str(error).splitlines()[0]}") from error
     return _flatten(found)

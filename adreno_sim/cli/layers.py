@@ -33,7 +33,7 @@ def add(commands: Any) -> None:
         metavar="NAME,...",
         help="operators to list, or all: convolutions and matrix products (default: nn.conv2d)",
     )
-    options.add(parser, "--shape", "--seed")
+    options.add(parser, "--shape", "--input-value", "--seed")
     parser.add_argument("--json", metavar="FILE", help="write everything as JSON (- = standard output)")
     declare(parser, ("--json",), ("model",))
     parser.set_defaults(run=_layers)
@@ -44,8 +44,8 @@ def _layers(args: argparse.Namespace) -> int:
     from ..compiler.layers.listing import list_layers
     from ..render.layers import text
 
-    given = options.given_options(args, "--shape", "--seed")
-    model = load_model(args.model, given.get("shapes"), given.get("seed", 0))
+    given = options.given_options(args, "--shape", "--input-value", "--seed")
+    model = load_model(args.model, given.get("shapes"), given.get("seed", 0), values=given.get("input_values"))
     names = None if args.ops == "all" else [name for name in args.ops.split(",") if name]
     found = list_layers(model.module, names, model=model.name)
     write_data(args, found.as_json)

@@ -7,11 +7,15 @@ was given is known, and refused where it means nothing.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
 FLOATS = ("float32", "float16")
+
+MOST_DIGITS = 40
+"""Characters of a number that a value has at most."""
 
 
 def shape_argument(text: str) -> tuple[str, tuple[int, ...]]:
@@ -21,6 +25,19 @@ def shape_argument(text: str) -> tuple[str, tuple[int, ...]]:
     if not equals or not name or not all(re.fullmatch("[0-9]{1,10}", size) and 0 < int(size) < 2**31 for size in sizes):
         raise argparse.ArgumentTypeError(f"{text!r}: expected NAME=DxDx..., as data=1x3x224x224, each below 2^31")
     return name, tuple(int(size) for size in sizes)
+
+
+def value_argument(text: str) -> tuple[str, bool | int | float]:
+    """NAME=NUMBER as (name, number)."""
+    name, equals, said = text.rpartition("=")
+    number: bool | int | float | None = {"true": True, "false": False}.get(said.lower())
+    for read in (int, float):
+        if number is None:
+            with contextlib.suppress(ValueError):
+                number = read(said)
+    if not equals or not name or number is None or len(said) > MOST_DIGITS:
+        raise argparse.ArgumentTypeError(f"{text!r}: expected NAME=NUMBER, as sr=16000 or training=false")
+    return name, number
 
 
 def count(text: str) -> int:
@@ -107,6 +124,12 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "metavar": "NAME=DxDx...",
         "help": "full shape of an input whose dimensions the model leaves open",
     },
+    "--input-value": {
+        "action": "append",
+        "type": value_argument,
+        "metavar": "NAME=NUMBER",
+        "help": "make a constant of an input: all its elements are this number, and an If of ONNX that it decides is followed",
+    },
     "--seed": {"type": count, "metavar": "N", "help": "of weights and inputs that are not given (default: 0)"},
     "--input": {"metavar": "FILE", "help": "inputs: .npz by name; .npy or a picture for a model with one input"},
 }
@@ -115,7 +138,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 COMPILE = (
     "--target", "--entry", "--pipeline", "--without-fix", "--dtype", "--accumulate", "--recast", "--layout",
     "--skip-layers", "--rule", "--weights", "--clml-min-flops", "--clml-min-operators",
-    "--tuned",
+    "--tuned", "--input-value",
 )  # fmt: skip
 """How a model becomes kernels."""
 
@@ -131,12 +154,19 @@ def add(parser: argparse.ArgumentParser, *flags: str, **helps: str) -> None:
         parser.add_argument(flag, **{**OPTIONS[flag], **said})
 
 
-KEYWORDS = {"--shape": "shapes", "--input": "inputs", "--to": "reproduce", "--kernel": "reproduce_kernel"}
+KEYWORDS = {
+    "--shape": "shapes",
+    "--input-value": "input_values",
+    "--input": "inputs",
+    "--to": "reproduce",
+    "--kernel": "reproduce_kernel",
+}
 """Flag -> the keyword of the Python functions, where that is another word."""
 
 _VALUES: dict[str, Callable[[Any], Any]] = {
     "--without-fix": lambda texts: tuple(name for text in texts for name in text.split(",") if name),
     "--shape": dict,
+    "--input-value": dict,
 }
 """Flag -> what makes the keyword's value of the parsed one."""
 

@@ -40,7 +40,7 @@ def add(commands: Any) -> None:
     parser.add_argument("--bound", type=float, default=0.01, metavar="E", help="largest error of an output (default: 0.01)")
     parser.add_argument("--runs", type=_runs, default=12, metavar="N", help="runs of the whole network at most (default: 12)")
     parser.add_argument("--device", metavar="DEVICE", help="as of check (default: ADRENO_SIM_DEVICE, else sim:adreno-740)")
-    options.add(parser, "--target", "--rule", "--weights", "--input", "--shape", "--seed")
+    options.add(parser, "--target", "--rule", "--weights", "--input", "--shape", "--input-value", "--seed")
     parser.add_argument("--save", metavar="FILE.asim", help="save the model compiled with the layers found")
     parser.add_argument("--json", metavar="FILE", help="write the figures (- = standard output)")
     cache.add_option(parser)
@@ -62,7 +62,7 @@ def _precision(args: argparse.Namespace) -> int:
     report, compiled = precision(
         args.model, args.input, device=open_device(args.device), dtype=args.dtype, out_dtype=args.out_dtype,
         ops=[name for name in args.ops.split(",") if name], bound=args.bound, most_runs=args.runs,
-        **options.given_options(args, "--target", "--rule", "--weights", "--shape", "--seed"),
+        **options.given_options(args, "--target", "--rule", "--weights", "--shape", "--input-value", "--seed"),
     )  # fmt: skip
     if args.save and compiled is not None:
         compiled.save(args.save)

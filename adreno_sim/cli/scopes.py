@@ -19,6 +19,10 @@ dimensions with 4 innermost); 2 usage or bad input; 3 unsupported. Needless copi
 """
 
 
+FLAGS = ("--target", "--pipeline", "--rule", "--weights", "--shape", "--input-value")
+"""Options that other commands have, too."""
+
+
 def add(commands: Any) -> None:
     """Register the command."""
     parser = commands.add_parser(
@@ -29,7 +33,7 @@ def add(commands: Any) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("model", metavar="MODEL", help="a model (.onnx, .pt2, .py)")
-    options.add(parser, "--target", "--pipeline", "--rule", "--weights", "--shape")
+    options.add(parser, *FLAGS)
     parser.add_argument("--device", metavar="DEVICE", help="whose image limits hold (default: ADRENO_SIM_DEVICE, ...)")
     parser.add_argument("--stage", metavar="NAME", help="print the module after this stage (list: their names)")
     parser.add_argument("--constants", action="store_true", help="with --stage: print constants too, however large they are")
@@ -52,7 +56,9 @@ def _scopes(args: argparse.Namespace) -> int:
         options.refuse(args, ("--all", "--html", "--json"), "is for the report; --stage prints a module instead")
     limits = open_device(args.device).info.limits
     staged, report = scope_stages(
-        args.model, limits=limits, **options.given_options(args, "--target", "--pipeline", "--rule", "--weights", "--shape")
+        args.model,
+        limits=limits,
+        **options.given_options(args, *FLAGS),
     )
     if args.stage == "list":
         print("\n".join(staged.modules))

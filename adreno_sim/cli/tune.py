@@ -26,6 +26,10 @@ exit code: 0 every task has an accepted candidate; 1 one has none; 2 usage or ba
 """
 
 
+FLAGS = ("--target", "--pipeline", "--without-fix", "--rule", "--weights", "--shape", "--input-value", "--seed")
+"""Options that other commands have, too."""
+
+
 def add(commands: Any) -> None:
     """Register the command."""
     parser = commands.add_parser(
@@ -45,7 +49,7 @@ def add(commands: Any) -> None:
         "--check-on", metavar="DEVICE", help="with a real device: the simulated one that checks (default: sim:adreno-740)"
     )
     seed = "of the search, and of weights and inputs that are not given (default: 0)"
-    options.add(parser, "--target", "--pipeline", "--without-fix", "--rule", "--weights", "--shape", "--seed", seed=seed)
+    options.add(parser, *FLAGS, seed=seed)
     parser.add_argument("--all", action="store_true", help="list every candidate, not only the best and the rejected ones")
     parser.add_argument("--json", metavar="FILE", help="write everything as JSON (- = standard output)")
     cache.add_option(parser)
@@ -60,7 +64,7 @@ def _tune(args: argparse.Namespace) -> int:
     only = tuple(name for name in args.only.split(",") if name)
     report = tune(
         args.model, args.db, trials=args.trials, device=args.device, check_on=args.check_on, only=only,
-        **options.given_options(args, "--target", "--pipeline", "--without-fix", "--rule", "--weights", "--shape", "--seed"),
+        **options.given_options(args, *FLAGS),
         step=_print_trial,
     )  # fmt: skip
     write_data(args, report.as_json)

@@ -212,7 +212,7 @@ def _add_own_runtime(model: Model, arrays: Arrays, references: dict[str, Outputs
         from ...golden.torch_reference import run_torch
 
         try:
-            references["PyTorch"] = run_torch(model.torch, arrays)
+            references["PyTorch"] = run_torch(model.torch, model.arguments(arrays))
         except AdrenoSimError as error:
             if generated:
                 raise AdrenoSimError(f"{error}; {GENERATED}") from error

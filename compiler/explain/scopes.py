@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from ..importers.fixed_inputs import Values
 from ..importers.load import load_model
 from ..lower.compile_options import CompileOptions
 from ..lower.pipeline import select_fixes
@@ -148,13 +149,15 @@ def scope_stages(
     weights: str = "buffer",
     limits: Any = None,
     shapes: Any = None,
+    input_values: Values | None = None,
 ) -> tuple[StagedModule, ScopeReport]:
     """Run the scoping of a model (as `check` takes it, no bundle) and report it.
 
-    limits: of the device, so that no texture is chosen that it cannot hold. Raises AdrenoSimError, UnsupportedError.
+    shapes, input_values: as of CompileOptions. limits: of the device, so that no texture is chosen that it cannot hold.
+    Raises AdrenoSimError, UnsupportedError.
     """
     CompileOptions.of({"target": target, "pipeline": pipeline}, None)
-    model = load_model(source, shapes)
+    model = load_model(source, shapes, values=input_values)
     made, fixes = make_target(target, limits), select_fixes(pipeline, ())
     staged = run_stages(model.module, made, fixes, rule, weights)
     compared: tuple[RuleResult, ...] = ()

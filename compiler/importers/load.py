@@ -6,14 +6,16 @@ import importlib.util
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Union
 
 from ...base.errors import AdrenoSimError, OptionError
 from ..tvm_bridge.versions import import_tvm, shape_values, type_of, var_name
+from .fixed_inputs import Values, fill, require_inputs
 
 if TYPE_CHECKING:
+    import numpy as np
     from onnx import ModelProto
     from tvm import IRModule
 
@@ -46,7 +48,8 @@ class Model:
     module: Relax, function "main" whose parameters are `inputs`, in that order. onnx: the plain ONNX graph `module` was
     made from, serialised, with the same inputs by name, for ONNX Runtime to judge; torch: the program it was made from, for
     PyTorch to judge; each None for other sources.
-    seeded: names of weights the file left open, filled from the seed.
+    seeded: names of weights the file left open, filled from the seed. fixed: inputs of `torch` that `inputs` lacks because they
+    were given values, by position.
     """
 
     name: str
@@ -55,33 +58,44 @@ class Model:
     onnx: bytes | None = None
     seeded: tuple[str, ...] = ()
     torch: Any = None
+    fixed: Mapping[int, np.ndarray] = field(default_factory=dict)
+
+    def arguments(self, arrays: Mapping[str, np.ndarray]) -> list[np.ndarray]:
+        """What `torch` takes: the arrays of `inputs`, in that order, and those that are fixed."""
+        found = list(arrays.values())
+        for position in sorted(self.fixed):
+            found.insert(position, self.fixed[position])
+        return found
 
 
-def load_model(source: Source, shapes: Shapes | None = None, seed: int = 0, entry: str = "") -> Model:
+def load_model(
+    source: Source, shapes: Shapes | None = None, seed: int = 0, entry: str = "", values: Values | None = None
+) -> Model:
     """Read a model.
 
     source: path of a .onnx file, of a .pt2 file, or of a .py file holding a TVMScript module; an onnx ModelProto, a
     torch.export.ExportedProgram, a Relax IRModule, or a class made by `I.ir_module`. shapes: input name -> full shape, for
     dimensions that the model leaves open.
     seed: of the weights, where an ONNX file has only placeholders. entry: the Relax function of a module that has several; "" =
-    main, or the only one.
+    main, or the only one. values: input name -> the number that all its elements are; it is an input no more, and what it decides
+    (an If of ONNX) is followed.
     Raises AdrenoSimError for what cannot be read or does not fit, UnsupportedError for operators TVM cannot import.
     """
     from . import torch as torch_import
 
     if isinstance(source, (str, os.PathLike)):
-        return _load_file(Path(source), shapes, seed, entry)
+        return _load_file(Path(source), shapes, seed, entry, values)
     if entry not in ("", "main") and not _is_module(source):
         raise OptionError("entry", f"{entry}: is for a Relax module; this model has one function")
     if hasattr(source, "graph") and hasattr(source, "opset_import"):
         from .onnx import import_onnx
 
-        return import_onnx(source, "model", shapes, seed)
+        return import_onnx(source, "model", shapes, seed, values)
     if torch_import.is_program(source):
-        return torch_import.import_program(source, "program", shapes)
+        return torch_import.import_program(source, "program", shapes, values)
     if torch_import.is_module(source):
         raise AdrenoSimError(f"model of type {type(source).__name__}: expected a program: {torch_import.EXPORT}")
-    return from_module(source, "module", shapes, entry)
+    return from_module(source, "module", shapes, entry, values)
 
 
 def _is_module(source: object) -> bool:
@@ -95,20 +109,20 @@ def require_model(source: object) -> None:
         raise AdrenoSimError(f"{os.fspath(source)}: {what}; expected a .onnx, .pt2 or .py model")
 
 
-def _load_file(path: Path, shapes: Shapes | None, seed: int, entry: str) -> Model:
+def _load_file(path: Path, shapes: Shapes | None, seed: int, entry: str, values: Values | None) -> Model:
     require_model(path)
     if entry not in ("", "main") and path.suffix != ".py":
         raise OptionError("entry", f"{entry}: is for a Relax module; {path} has one function")
     if path.suffix == ".onnx":
         from .onnx import import_onnx, read_onnx
 
-        return import_onnx(read_onnx(path), path.stem, shapes, seed)
+        return import_onnx(read_onnx(path), path.stem, shapes, seed, values)
     if path.suffix == ".py":
-        return from_module(_module_in(path), path.stem, shapes, entry)
+        return from_module(_module_in(path), path.stem, shapes, entry, values)
     if path.suffix == ".pt2":
         from .torch import import_program, read_program
 
-        return import_program(read_program(path), path.stem, shapes)
+        return import_program(read_program(path), path.stem, shapes, values)
     if path.suffix == ".asim":
         raise AdrenoSimError(f"{path}: a bundle is compiled already; give the model itself")
     if path.suffix in (".pt", ".pth"):
@@ -165,8 +179,14 @@ def _values_in(path: Path) -> dict[str, Any]:
     return dict(vars(namespace))
 
 
-def from_module(module: Any, name: str, shapes: Shapes | None = None, entry: str = "") -> Model:
-    """A Model of a Relax IRModule. `shapes` bind symbolic dimensions. AdrenoSimError if it has no Relax function to enter."""
+def from_module(
+    module: Any, name: str, shapes: Shapes | None = None, entry: str = "", values: Values | None = None
+) -> Model:
+    """A Model of a Relax IRModule. `shapes` bind symbolic dimensions, `values` inputs.
+
+    AdrenoSimError if it has no Relax function to enter, or for what does not fit.
+    """
+    tvm = import_tvm()
     if not _is_module(module):
         raise AdrenoSimError(f"model of type {type(module).__name__}: expected a path, an ONNX model or a Relax IRModule")
     module = enter(module, entry)
@@ -174,7 +194,28 @@ def from_module(module: Any, name: str, shapes: Shapes | None = None, entry: str
     if shapes:
         module = _bind_shapes(module, inputs, shapes)
         inputs = module_inputs(module)
-    return Model(name, module, inputs)
+    if not values:
+        return Model(name, module, inputs)
+    fixed = fixed_arrays(inputs, values)
+    constants = {inputs[position].name: tvm.relax.const(array) for position, array in fixed.items()}
+    module = tvm.relax.transform.BindParams("main", constants)(module)
+    return Model(name, module, module_inputs(module), fixed=fixed)
+
+
+def fixed_arrays(inputs: Sequence[ModelInput], values: Values) -> dict[int, np.ndarray]:
+    """The inputs that have values, by position. AdrenoSimError for a name, a shape or a number that does not fit."""
+    import numpy as np
+
+    require_inputs(values, [item.name for item in inputs])
+    found: dict[int, np.ndarray] = {}
+    for position, item in enumerate(inputs):
+        if item.name in values:
+            if item.symbols:
+                shape = "x".join(map(str, item.shape))
+                raise AdrenoSimError(f"value given for input {item.name!r}, which is {shape}: give its shape too (--shape)")
+            sizes = [size for size in item.shape if isinstance(size, int)]
+            found[position] = fill(item.name, values[item.name], sizes, np.dtype(item.dtype))
+    return found
 
 
 def is_prim_func(function: object) -> bool:

@@ -13,6 +13,7 @@ import onnx
 
 from ...base.errors import AdrenoSimError, UnsupportedError
 from ..tvm_bridge.versions import import_tvm
+from .fixed_inputs import Values
 from .load import Model, ModelInput, Shapes, module_inputs
 from .onnx_graph import simplify
 from .onnx_weights import seed_placeholders
@@ -32,17 +33,19 @@ def read_onnx(path: Path) -> onnx.ModelProto:
     return model
 
 
-def import_onnx(model: onnx.ModelProto, name: str, shapes: Shapes | None = None, seed: int = 0) -> Model:
+def import_onnx(
+    model: onnx.ModelProto, name: str, shapes: Shapes | None = None, seed: int = 0, values: Values | None = None
+) -> Model:
     """A Model of an ONNX graph; `model` is left as it was.
 
-    Raises AdrenoSimError for a broken graph or shapes that do not fit, UnsupportedError naming operator and node.
+    Raises AdrenoSimError for a broken graph or shapes and values that do not fit, UnsupportedError naming operator and node.
     """
     _refuse_foreign_operators(model)
     plain = onnx.ModelProto()
     plain.CopyFrom(model)
     seeded = seed_placeholders(plain, seed)
     try:
-        plain = simplify(plain, shapes)
+        plain = simplify(plain, shapes, values)
     except AdrenoSimError:
         raise
     except Exception as error:  # shape inference and the protobuf layer raise several kinds

@@ -158,7 +158,8 @@ def require_one_shape(model: ModelProto, chosen: Mapping[str, str], shapes: Mapp
                 sizes = " and ".join("x".join(map(str, shape)) if shape is not None else "unknown" for shape in (one, other))
                 raise UnsupportedError(
                     f"unsupported: ONNX operator If (node {chosen[node.output[0]]}): data decides it, and then this importer "
-                    f"expected branches of one shape, got {sizes}: export the model with the branch that is to run"
+                    f"expected branches of one shape, got {sizes}: fix the input that decides (--input-value NAME=NUMBER), or "
+                    "export the model with the branch that is to run"
                 )
 
 

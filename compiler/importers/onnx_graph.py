@@ -15,6 +15,7 @@ import onnx
 from onnx import ModelProto, NodeProto, helper, numpy_helper
 
 from ...base.errors import AdrenoSimError
+from .fixed_inputs import Values, fill, require_inputs
 from .onnx_control import inline_control_flow, rename_values, require_one_shape
 from .onnx_fold import fold_constants, fold_weights, static_shapes
 from .onnx_recurrent import unroll_recurrent
@@ -36,14 +37,15 @@ def graph_inputs(model: ModelProto) -> list[onnx.ValueInfoProto]:
     return [value for value in model.graph.input if value.name not in constants]
 
 
-def simplify(model: ModelProto, shapes: Shapes | None = None) -> ModelProto:
+def simplify(model: ModelProto, shapes: Shapes | None = None, values: Values | None = None) -> ModelProto:
     """Give `model` static input shapes and a plain graph, in place; the model itself is returned.
 
-    shapes: input name -> full shape, for inputs with unknown dimensions. AdrenoSimError where one does not fit the
-    model, or is missing for a dimension other than the batch.
+    shapes: input name -> full shape, for inputs with unknown dimensions. values: input name -> the number that it becomes, a
+    constant. AdrenoSimError where one does not fit the model, or a shape is missing for a dimension other than the batch.
     """
     drop_constant_inputs(model)
     fix_shapes(model, shapes or {})
+    fix_values(model, values or {})
     remove_identities(model)
     split_sums(model)
     weights = detach_weights(model)
@@ -110,6 +112,18 @@ def fix_shapes(model: ModelProto, shapes: Shapes) -> None:
     del model.graph.value_info[:]  # written for the shapes the model was exported with
     for output in model.graph.output:
         output.type.tensor_type.ClearField("shape")
+
+
+def fix_values(model: ModelProto, values: Values) -> None:
+    """Make constants of the inputs that have values; shapes are static."""
+    require_inputs(values, [value.name for value in model.graph.input])
+    for value in model.graph.input:
+        if value.name in values:
+            tensor = value.type.tensor_type
+            dtype = helper.tensor_dtype_to_np_dtype(tensor.elem_type)
+            array = fill(value.name, values[value.name], [dim.dim_value for dim in tensor.shape.dim], dtype)
+            model.graph.initializer.append(numpy_helper.from_array(array, value.name))
+    drop_constant_inputs(model)
 
 
 def _static_shape(value: onnx.ValueInfoProto, given: Sequence[int] | None) -> list[int]:

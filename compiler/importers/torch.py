@@ -14,6 +14,7 @@ from typing import Any
 
 from ...base.errors import AdrenoSimError, UnsupportedError
 from ..tvm_bridge.versions import import_tvm
+from .fixed_inputs import Values
 from .load import Model, Shapes, from_module
 
 INSTALL = "pip install torch (the CPU build is enough)"
@@ -47,11 +48,11 @@ def read_program(path: Path) -> Any:
     return program
 
 
-def import_program(program: Any, name: str, shapes: Shapes | None = None) -> Model:
+def import_program(program: Any, name: str, shapes: Shapes | None = None, values: Values | None = None) -> Model:
     """A Model of an ExportedProgram; its inputs are those of the exported call, its weights constants.
 
-    shapes: bind dimensions that were exported as dynamic. Raises UnsupportedError naming the operators that TVM's importer
-    lacks, AdrenoSimError for shapes that do not fit.
+    shapes: bind dimensions that were exported as dynamic; values: bind inputs. Raises UnsupportedError naming the operators that
+    TVM's importer lacks, AdrenoSimError for shapes and values that do not fit.
     """
     import_tvm()
     from tvm.relax.frontend.torch import from_exported_program
@@ -62,7 +63,7 @@ def import_program(program: Any, name: str, shapes: Shapes | None = None) -> Mod
             module = from_exported_program(program, unwrap_unit_return_tuple=True)
     except Exception as error:  # assertions, NotImplementedError, TVMError: whatever its converters meet
         raise UnsupportedError(f"{name}: TVM cannot import this program: {_reason(error)}") from error
-    return replace(from_module(module, name, shapes), torch=program)
+    return replace(from_module(module, name, shapes, values=values), torch=program)
 
 
 def _reason(error: Exception) -> str:

@@ -12,6 +12,7 @@ from ...mlops.policy import OffloadPolicy
 from ...profiles.ml import MLCapabilities
 from ...profiles.profile import default_capabilities
 from ..artifact.model import is_compiled
+from ..importers.fixed_inputs import Values
 from ..passes.registry import require_fixes
 from ..scopes.scoping import NO_TEXTURES, Scoping
 from .targets import BUFFERS_ONLY, TargetLike, require_target, target_text
@@ -44,7 +45,8 @@ class CompileOptions:
     convolutions lie, "buffer" (default), "texture" or "relay" (textures, but for float32 constants of kernels without an extent
     of 1). tuned: a folder of `adreno-sim tune`, whose schedules go before TVM's own. clml_min_flops, clml_min_operators: with
     target clml, what a subgraph must have to be offloaded; None = a cost model decides. shapes: input name -> full shape, where
-    the model leaves it open. seed: of weights and inputs nobody gave.
+    the model leaves it open. input_values: input name -> the number that all its elements are; it is an input no more. seed: of
+    weights and inputs nobody gave.
     """
 
     target: TargetLike = "texture"
@@ -62,6 +64,7 @@ class CompileOptions:
     clml_min_flops: int | None = None
     clml_min_operators: int = 1
     shapes: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    input_values: Values = field(default_factory=dict)
     seed: int = 0
 
     @classmethod

@@ -13,6 +13,7 @@ from ...golden.truth.units import Units
 from ...golden.truth.value import Unmodelled
 from ...results.comparison import compare, why_uninformative
 from ...results.expected import Expected
+from ..importers.fixed_inputs import Values
 from ..importers.inputs import require_file
 from ..importers.load import Model, load_model, require_model
 from ..layers.casts import numeric
@@ -75,13 +76,15 @@ def precision(
     most_runs: int = 12,
     seed: int = 0,
     shapes: Mapping[str, Sequence[int]] | None = None,
+    input_values: Values | None = None,
 ) -> tuple[PrecisionReport, CompiledModel | None]:
     """Which layers must stay in the network's type for its outputs to stay within `bound`; and the model compiled so.
 
     Errors are the largest |difference| over max(|value|, rms). Layers are judged one by one, on TVM's llvm target; the whole
     network runs on `device` with the fixed pipeline, and is held against the unchanged one without rounding (as TVM's llvm runs
     it where that is not known). What comes out is also judged as `check` does: a device that computes the recast network wrongly
-    says nothing about types. No model is returned then. target, rule, weights: as of CompileOptions. Errors as `check`.
+    says nothing about types. No model is returned then. target, rule, weights, shapes, input_values: as of
+    CompileOptions. Errors as `check`.
     """
     from ...golden.model_reference import ModelReference
     from ..check.prepare import choose_inputs
@@ -94,7 +97,7 @@ def precision(
     require_file(inputs)
     dtype, out_dtype = numeric(dtype), numeric(out_dtype)
     names = full_names(ops)
-    model = load_model(source, shapes or None, seed)
+    model = load_model(source, shapes or None, seed, values=input_values)
     arrays, origin, expected = choose_inputs(model, inputs, options, ModelReference(model.module))
     reasons = [reason for output in expected if (reason := why_uninformative(output))]
     if reasons:

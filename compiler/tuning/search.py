@@ -16,6 +16,7 @@ from ...backends.open import announce_devices, open_device
 from ...base.errors import AdrenoSimError, OptionError, UnsupportedError
 from ...device.protocol import Device
 from ...results import encode
+from ..importers.fixed_inputs import Values
 from ..importers.load import load_model, require_model
 from ..lower.compile_options import CompileOptions
 from ..lower.pipeline import PipelineName, select_fixes
@@ -60,14 +61,15 @@ def tune(
     only: Sequence[str] = (),
     seed: int = 0,
     shapes: Mapping[str, Sequence[int]] | None = None,
+    input_values: Values | None = None,
     step: Step = lambda _task, _trial: None,
 ) -> TuneReport:
     """Tune the convolutions and matrix products of a model, `trials` candidates each, those that `folder` has counted.
 
     device: a simulated one, on which candidates are checked and by whose limits they are judged; or a real one, on which the
     right ones are timed as well, checked before on `check_on` (a simulated device; default sim:adreno-740). Without a real device
-    the static cost of `tuning.cost` ranks them, which no hardware has confirmed. rule, weights: as of CompileOptions. only: parts
-    of the names of tasks to tune; empty = all. step: told of every candidate.
+    the static cost of `tuning.cost` ranks them, which no hardware has confirmed. rule, weights, shapes, input_values: as of
+    CompileOptions. only: parts of the names of tasks to tune; empty = all. step: told of every candidate.
 
     Raises AdrenoSimError for bad input and for a folder made with other settings, UnsupportedError for what TVM cannot do.
     """
@@ -77,7 +79,7 @@ def tune(
     require_model(source)
     announce_devices(text for text in (device, check_on) if isinstance(text, str))
     checker, timer = _devices(device, check_on)
-    model = load_model(source, shapes or None, seed)
+    model = load_model(source, shapes or None, seed, values=input_values)
     made = make_target(target, checker.info.limits)
     tasks = _select_tasks(find_tasks(model.module, made, select_fixes(pipeline, without_fix), Scoping(rule, weights)), only)
     if not tasks:

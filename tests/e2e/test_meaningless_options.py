@@ -20,7 +20,7 @@ VALUES = {
     "--target": "texture", "--entry": "main", "--pipeline": "fixed", "--without-fix": "texture-store", "--dtype": "float32",
     "--accumulate": "float32", "--rule": "tvm", "--weights": "buffer", "--recast": "float16", "--layout": "default",
     "--skip-layers": "0", "--clml-min-flops": "0", "--clml-min-operators": "1", "--tuned": "folder",
-    "--shape": "x=4",
+    "--shape": "x=4", "--input-value": "x=1",
 }  # fmt: skip
 """A value for every option of compiling: the default where there is one, which is refused where it says nothing all the same."""
 

@@ -96,10 +96,10 @@ def test_a_wrong_reference_would_be_seen(exported):
     from adreno_sim.golden.torch_reference import run_torch
 
     x = np.random.default_rng(0).standard_normal((1, 4, 16, 16)).astype("float32")
-    first, second = run_torch(exported[0], {"x": x}), run_torch(exported[0], {"x": x + 1})
+    first, second = run_torch(exported[0], [x]), run_torch(exported[0], [x + 1])
     assert [array.shape for array in first] == [(1, 10), (1, 8)] and not np.allclose(first[1], second[1])
     with pytest.raises(AdrenoSimError, match="PyTorch: "):
-        run_torch(exported[0], {"x": x[:, :3]})
+        run_torch(exported[0], [x[:, :3]])
 
 
 @needs_torch
