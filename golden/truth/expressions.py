@@ -12,7 +12,7 @@ import numpy as np
 
 from ...compiler.tvm_bridge import read
 from . import functions
-from .value import DIGITS, FLOATS, HALVES, Unmodelled, Value, c_type, literal, round_native, round_to, unit
+from .value import DIGITS, FLOATS, HALVES, Unmodelled, Value, as_printed, c_type, literal, round_native, round_to, unit
 
 MOST_LINES = 200_000
 """Lines of C that one function may take."""
@@ -118,7 +118,9 @@ class Writer:
         dtype = read.dtype_of(node)
         if dtype not in FLOATS:
             raise Unmodelled(f"values of type {dtype}")
-        return Value(literal(round_to(float(node.value), dtype)), dtype)
+        exact = round_to(float(node.value), dtype)
+        off = round_to(as_printed(float(node.value)), dtype) - exact
+        return Value(literal(exact), dtype, literal(off * off) if off and np.isfinite(off) else None)
 
     def visit_TensorLoad(self, node: Any) -> Value:
         tensor, index = self.place(read.loaded_buffer(node), node.indices)

@@ -80,6 +80,11 @@ def literal(value: float) -> str:
     return f"({float(value).hex()})"
 
 
+def as_printed(value: float) -> float:
+    """A constant as TVM prints it into a kernel, with 7 digits: a kernel may be off by what they leave out."""
+    return float(f"{value:.6e}")
+
+
 def round_to(value: float, dtype: str) -> float:
     """A constant as a kernel holds it."""
     if dtype == "bfloat16":
