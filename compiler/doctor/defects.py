@@ -211,7 +211,7 @@ DEFECTS: tuple[Defect, ...] = (
     ),
     _in_textures(
         "constant-rank",
-        "constant-rank",
+        "constant-rank, plain-operators",
         models.one_element,
         "elementwise operators with a (1, 1, 1, 1) constant do not compile",
     ),
@@ -235,6 +235,18 @@ DEFECTS: tuple[Defect, ...] = (
     ),
     _in_textures(
         "instance-norm", "plain-operators", models.instance_norm, "group and instance normalisations do not compile for textures"
+    ),
+    _in_textures(
+        "last-squeeze",
+        "plain-operators",
+        models.last_squeeze,
+        "a squeeze of the last axis, counted from the end, writes outside a list of the layout conversion",
+    ),
+    _in_textures(
+        "channel-broadcast",
+        "plain-operators",
+        models.one_channel,
+        "an operand with one channel for all, beside a convolution, does not compile for textures",
     ),
     Defect(
         "own-texture",

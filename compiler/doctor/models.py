@@ -198,6 +198,17 @@ def masked() -> Any:
     return module(lambda x: _ops().where(_ops().greater(conv(x), zero), conv(x), conv(x, kernel=1)))
 
 
+def last_squeeze() -> Any:
+    """The last axis of a pooled convolution taken away, counted from the end."""
+    return module(lambda x: _ops().squeeze(_ops().nn.adaptive_avg_pool2d(conv(x), (1, 1)), axis=[-1]))
+
+
+def one_channel() -> Any:
+    """A convolution plus a row that all of its channels take."""
+    row = import_tvm().relax.const(np.ones((1, 1, 1, 7), np.float32))
+    return module(lambda x: _ops().add(conv(x), row))
+
+
 def instance_norm() -> Any:
     """Every channel of a convolution normalised alone."""
     ones = import_tvm().relax.const(np.ones(8, np.float32))

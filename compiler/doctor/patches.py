@@ -60,6 +60,8 @@ PATCHES: dict[str, str] = {
     "instance-norm": (
         "In InferLayoutGroupNorm and InferLayoutInstanceNorm, keep the initial layout where the axes would be packed."
     ),
+    "last-squeeze": "In InferLayoutSqueeze, add the rank to negative axes before they index `axis_str`.",
+    "channel-broadcast": "In InferLayoutBinaryEwise, keep the initial layout where only one operand has one channel.",
     "own-texture": (
         "In LowerTVMBuiltin, open a stack scope for the let statement of `tirx.nd_mem_alloc_with_scope`, as for a call."
     ),
@@ -89,6 +91,8 @@ CAUSES: dict[str, str] = {
     "instance-norm": (
         "The packed layout is inferred for the normalisation, whose axes and per-channel operands then do not fit."
     ),
+    "last-squeeze": "The axes of the squeeze index a string by axis, and -1 lies before it.",
+    "channel-broadcast": "The operand with one channel is packed too: its four channels are then one and padding.",
     "average-pooling": "The rule for pooling does not know the block that divides by the window, where there is no padding.",
 }
 """Defect -> its cause, where the file of its fix tells of more than one defect."""

@@ -1,7 +1,8 @@
 """constant-rank: constant operands of elementwise operators get a rank that the layout conversion can handle.
 
 ConvertLayout packs the other operand to five axes and then stops at a constant like (1, 1, 1, 1) or (C, 1, 1), as
-exporters write them: "Cannot broadcast from 5 to 4". 0.25 to 0.27.
+exporters write them: "Cannot broadcast from 5 to 4". As scalars and images they stay in textures, where plain-operators, which
+takes any such operand, goes through a buffer. 0.25 to 0.27.
 """
 
 from __future__ import annotations
@@ -54,6 +55,6 @@ def add(passes: list[Pass], target: Target) -> list[Pass]:
 FIX = Fix(
     name="constant-rank",
     versions=ALL_VERSIONS,
-    summary="elementwise operators with (1, 1, 1, 1) or low-rank constants compile",
+    summary="elementwise operators with (1, 1, 1, 1) or low-rank constants stay in textures",
     relax=add,
 )

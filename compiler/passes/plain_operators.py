@@ -2,7 +2,9 @@
 
 ConvertLayout packs what it reaches from a convolution. A split at channel numbers keeps those numbers where the axis counts
 texels, so that parts are empty or hold other channels ("data channel size is 0"); `stack` has no packed layout; normalisations
-over a group and variances reduce half an axis; a packed mask is padded with a float. 0.25 to 0.27.
+over a group and variances reduce half an axis, those of layers keep the axes of four dimensions; a packed mask is padded with a
+float; a squeeze of axis -1 is written beside its list of axes ("std::bad_alloc"); an operand of other rank, or with one channel
+for all, does not go with packed ones ("Cannot broadcast from 5 to 4"). 0.25 to 0.27.
 """
 
 from __future__ import annotations
@@ -19,23 +21,51 @@ if TYPE_CHECKING:
     from tvm.target import Target
 
 SPLIT = "relax.split"
+SQUEEZE = "relax.squeeze"
 MASKS = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "logical_and", "logical_or", "logical_xor",
          "logical_not", "isnan", "isinf", "isfinite", "where")  # fmt: skip
 """Operators with operands or results of type bool, of which there are no texels."""
 
-NAMES = (*MASKS, "stack", "variance", "std", "nn.group_norm", "nn.instance_norm")
-PLAIN = tuple(f"relax.{name}" for name in NAMES)
+NORMS = ("nn.group_norm", "nn.instance_norm", "nn.layer_norm", "nn.rms_norm")
+PLAIN = tuple(f"relax.{name}" for name in (*MASKS, "stack", "variance", "std", *NORMS))
+
+BINARY = tuple(f"relax.{name}" for name in ("add", "subtract", "multiply", "divide", "power", "maximum", "minimum"))
+"""Operators with two operands, of which one is broadcast."""
 
 
 def keep_plain() -> Pass:
     """Relax pass before ConvertLayout: legalises such calls, which hides them from it. Even splits stay in textures."""
-    return rewrite_calls("KeepPlainOperators", (SPLIT, *PLAIN), _rewrite)
+    return rewrite_calls("KeepPlainOperators", (SPLIT, SQUEEZE, *BINARY, *PLAIN), _rewrite)
 
 
 def _rewrite(builder: Any, call: Any) -> Any:
     if call.op.name == SPLIT:
         return _split(builder, call)
+    if call.op.name == SQUEEZE:
+        return _squeeze(call)
+    if call.op.name in BINARY and not _broadcasts_channels(call):
+        return call
     return _legalise(builder, call)
+
+
+def _squeeze(call: Any) -> Any:
+    """A squeeze whose axes are counted from the front."""
+    shape, axes = shape_values(type_of(call.args[0])), call.attrs.axis
+    if shape is None or axes is None or all(int(axis) >= 0 for axis in axes):
+        return call
+    return import_tvm().relax.op.squeeze(call.args[0], sorted(int(axis) % len(shape) for axis in axes))
+
+
+def _broadcasts_channels(call: Any) -> bool:
+    """Whether an image goes with an operand of other rank or with one channel. Scalars go with all."""
+    one, other = (shape_values(type_of(arg)) for arg in call.args)
+    if not one or not other or max(len(one), len(other)) != 4:
+        return False
+    return len(one) != len(other) or sum(not _is_one(shape[1]) for shape in (one, other)) == 1
+
+
+def _is_one(size: Any) -> bool:
+    return isinstance(size, import_tvm().tirx.IntImm) and int(size) == 1
 
 
 def _split(builder: Any, call: Any) -> Any:
@@ -65,6 +95,6 @@ def add(passes: list[Pass], target: Target) -> list[Pass]:
 FIX = Fix(
     name="plain-operators",
     versions=ALL_VERSIONS,
-    summary="splits, stacks, masks and group normalisations of convolutions compile for textures and are right",
+    summary="splits, stacks, masks, norms and broadcasts of channels beside convolutions compile for textures and are right",
     relax=add,
 )

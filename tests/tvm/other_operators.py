@@ -142,10 +142,38 @@ def group_norm() -> Any:
 
 
 @case
+def squeeze_from_the_end() -> Any:
+    """Axes counted from the last, as torch and ONNX write them."""
+    return graph(lambda x: op.nn.relu(op.squeeze(op.nn.avg_pool2d(conv(x, 12), (H, W)), axis=[-1, -2])), IMAGE)
+
+
+@case
+def layer_norm_of_image() -> Any:
+    """Over channels, rows and columns together."""
+
+    def body(x: Any) -> Any:
+        gain, shift = (relax.const(np.linspace(low, 1.5, C * H * W).astype("float32").reshape(C, H, W)) for low in (0.5, -0.5))
+        return conv(op.nn.layer_norm(conv(x, C), gain, shift, axes=[1, 2, 3]), C)
+
+    return graph(body, IMAGE)
+
+
+@case
+def one_channel_operand() -> Any:
+    """A row for all channels, as a constant of rank 1, and the mean over channels."""
+
+    def body(x: Any) -> Any:
+        shifted = op.add(conv(x, C), relax.const(np.linspace(-1, 1, W).astype("float32")))
+        return conv(op.subtract(shifted, op.mean(shifted, axis=[1], keepdims=True)), C)
+
+    return graph(body, IMAGE)
+
+
+@case
 def one_element_operand() -> Any:
-    """A (1, 1, 1, 1) constant, as exporters write for a scalar."""
+    """A (1, 1, 1, 1) constant, as exporters write for a scalar, between convolutions."""
     constant = relax.const(np.full((1, 1, 1, 1), 0.25, np.float32))
-    return graph(lambda x: op.add(conv(x, C), constant), IMAGE)
+    return graph(lambda x: conv(op.add(conv(x, C), constant), C), IMAGE)
 
 
 @case

@@ -20,7 +20,6 @@ pytestmark = pytest.mark.tvm
 SHOWS = {
     "private-function": ("private_function", "unsupported"),
     "inference-dropout": ("dropout", "unsupported"),
-    "constant-rank": ("one_element_operand", "unsupported"),
     "plain-operators": ("split_channels", "unsupported"),
     "plain-convolution": ("symbolic_batch_conv2d", "unsupported"),
     "packed-convolution": ("conv2d_depthwise", "unsupported"),
@@ -34,6 +33,7 @@ SHOWS = {
 """Fix -> an operator of the table that needs it, and the verdict for textures without it."""
 
 WIDENS = {
+    "constant-rank": "one_element_operand",
     "packed-transpose": "conv2d_transpose_between",
     "elementwise-texels": "clip_imported",
     "stacked-sum": "extrema_of_stack",
@@ -69,7 +69,9 @@ def test_without_it_fewer_kernels_write_textures(name: str) -> None:
     ("fixes", "operator"),
     [(("stacked-sum", "plain-operators"), "sum_of_stack"), (("stacked-sum", "plain-operators"), "extrema_of_stack"),
      (("plain-operators",), "stacked_channels"), (("plain-operators", "plain-convolution"), "masked"),
-     (("plain-operators",), "group_norm")],
+     (("plain-operators",), "group_norm"), (("plain-operators",), "squeeze_from_the_end"),
+     (("plain-operators",), "layer_norm_of_image"), (("plain-operators",), "one_channel_operand"),
+     (("constant-rank", "plain-operators"), "one_element_operand")],
 )  # fmt: skip
 def test_other_operators_that_need_fixes(fixes: tuple[str, ...], operator: str) -> None:
     with pytest.raises(adreno_sim.UnsupportedError, match="fails on this module"):
