@@ -15,6 +15,7 @@ from ...base.errors import AdrenoSimError, UnsupportedError
 from ..tvm_bridge.versions import import_tvm
 from .fixed_inputs import Values
 from .load import Model, ModelInput, Shapes, module_inputs
+from .onnx_functions import expand_operators
 from .onnx_graph import simplify
 from .onnx_weights import seed_placeholders
 
@@ -46,6 +47,8 @@ def import_onnx(
     seeded = seed_placeholders(plain, seed)
     try:
         plain = simplify(plain, shapes, values)
+        expanded = expand_operators(plain, _known_operators())
+        plain = plain if expanded is plain else simplify(expanded)
     except AdrenoSimError:
         raise
     except Exception as error:  # shape inference and the protobuf layer raise several kinds
@@ -81,10 +84,14 @@ def _refuse_foreign_operators(model: onnx.ModelProto) -> None:
 
 def _refuse_unknown_operators(model: onnx.ModelProto) -> None:
     """Name every operator TVM's importer lacks."""
+    known = _known_operators()
+    _refuse([node for node in model.graph.node if node.op_type not in known])
+
+
+def _known_operators() -> set[str]:
     from tvm.relax.frontend.onnx import onnx_frontend
 
-    known = {*onnx_frontend._get_convert_map(), "If"}
-    _refuse([node for node in model.graph.node if node.op_type not in known])
+    return {*onnx_frontend._get_convert_map(), "If"}
 
 
 def _refuse(nodes: list[onnx.NodeProto]) -> None:

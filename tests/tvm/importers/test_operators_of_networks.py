@@ -1,0 +1,118 @@
+"""Operators of networks that people have, against ONNX Runtime, which runs what the file says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+import adreno_sim
+
+pytestmark = pytest.mark.tvm
+
+RANDOM = np.random.default_rng(4)
+HEADS = {"q": (1, 4, 5, 8), "k": (1, 2, 6, 8), "v": (1, 2, 6, 8)}
+IMAGE = {"x": (1, 4, 9, 10)}
+SCALES = {
+    "xs": np.float32(0.03), "xz": np.uint8(128), "ys": np.float32(0.05), "yz": np.uint8(120),
+    "ws": np.array([0.01, 0.02] * 3, "float32"), "wz": np.zeros(6, "int8"),
+}  # fmt: skip
+
+
+def draw(*shape: int) -> np.ndarray:
+    return (RANDOM.standard_normal(shape) / np.sqrt(max(1, np.prod(shape[1:])))).astype("float32")
+
+
+def model(nodes: list[Any], inputs: dict[str, tuple[int, ...]], constants: dict[str, Any], opset: int) -> Any:
+    graph = helper.make_graph(
+        nodes,
+        "graph",
+        [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in inputs.items()],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
+        [numpy_helper.from_array(np.asarray(value), name) for name, value in constants.items()],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=10)
+
+
+def attend(*more: str, opset: int = 23, **attributes: Any) -> Any:
+    constants = {"m": np.tril(np.ones((5, 6), bool))} if more else {}
+    return model([helper.make_node("Attention", ["q", "k", "v", *more], ["y"], **attributes)], HEADS, constants, opset)
+
+
+def quantised(per_channel: bool) -> Any:
+    """A convolution of bytes with a bias, between floats."""
+    scales = SCALES if per_channel else {**SCALES, "ws": np.float32(0.01), "wz": np.int8(0)}
+    constants = {**scales, "w": RANDOM.integers(-100, 100, (6, 4, 3, 3)).astype("int8"), "b": np.arange(6, dtype="int32") * 100}
+    operands = ["xq", "xs", "xz", "w", "ws", "wz", "ys", "yz", "b"]
+    nodes = [
+        helper.make_node("QuantizeLinear", ["x", "xs", "xz"], ["xq"]),
+        helper.make_node("QLinearConv", operands, ["yq"], pads=[1, 1, 1, 1]),
+        helper.make_node("DequantizeLinear", ["yq", "ys", "yz"], ["y"]),
+    ]
+    return model(nodes, IMAGE, constants, 13)
+
+
+def beside_convolution(*nodes: Any, opset: int = 18, **constants: Any) -> Any:
+    """Nodes from "c", six channels of a convolution, to "y"."""
+    first = helper.make_node("Conv", ["x", "first"], ["c"], pads=[1, 1, 1, 1])
+    return model([first, *nodes], IMAGE, {"first": draw(6, 4, 3, 3), **constants}, opset)
+
+
+def resize(**attributes: Any) -> Any:
+    sizes = np.array([1, 6, 7, 23])
+    return beside_convolution(helper.make_node("Resize", ["c", "", "", "sizes"], ["y"], **attributes), sizes=sizes)
+
+
+CASES: dict[str, Any] = {
+    "attention": attend,
+    "attention-causal": lambda: attend(is_causal=1, softcap=2.0),
+    "attention-mask": lambda: attend("m", scale=0.5),
+    "celu": lambda: beside_convolution(helper.make_node("Celu", ["c"], ["y"], alpha=0.5)),
+    "quantised": lambda: quantised(False),
+    "quantised-channels": lambda: quantised(True),
+    "resize-align-corners": lambda: resize(mode="linear", coordinate_transformation_mode="align_corners"),
+    "resize-half-pixel": lambda: resize(mode="linear"),
+    "last-squeeze": lambda: beside_convolution(
+        helper.make_node("GlobalAveragePool", ["c"], ["g"]), helper.make_node("Squeeze", ["g", "at"], ["y"]), at=np.array([-1])
+    ),
+    "layer-norm": lambda: beside_convolution(
+        helper.make_node("LayerNormalization", ["c", "g"], ["y"], axis=1), g=draw(6, 9, 10)
+    ),
+    "row": lambda: beside_convolution(helper.make_node("Add", ["c", "row"], ["y"]), row=draw(10)),
+    "hard-swish": lambda: beside_convolution(helper.make_node("HardSwish", ["c"], ["y"])),
+    "gelu": lambda: beside_convolution(helper.make_node("Gelu", ["c"], ["y"], approximate="tanh"), opset=20),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("target", ["texture", "buffer"])
+@pytest.mark.parametrize("name", CASES)
+def test_operators_are_right_on_both_targets(name: str, target: str) -> None:
+    report = adreno_sim.check(CASES[name](), target=target)
+    assert report.ok and "ONNX Runtime" in {output.reference for output in report.outputs}, report
+
+
+@pytest.mark.parametrize("name", ["attention", "attention-causal", "attention-mask", "celu", "quantised", "quantised-channels"])
+def test_what_is_expanded_computes_the_same(name: str) -> None:
+    from adreno_sim.compiler.importers.onnx_functions import expand_operators
+    from adreno_sim.compiler.importers.onnx_graph import simplify
+
+    proto = CASES[name]()
+    feeds = {value.name: draw(*(dim.dim_value for dim in value.type.tensor_type.shape.dim)) for value in proto.graph.input}
+    expected = onnxruntime.InferenceSession(proto.SerializeToString()).run(None, feeds)[0]
+    known = {node.op_type for node in proto.graph.node} - {"Attention", "Celu", "QLinearConv"}
+    plain = simplify(expand_operators(simplify(proto), known))
+    assert not {"Attention", "Celu", "QLinearConv"} & {node.op_type for node in plain.graph.node}
+    found = onnxruntime.InferenceSession(plain.SerializeToString()).run(None, feeds)[0]
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6 + 0.051 * (name.startswith("quantised")))
+
+
+def test_what_is_known_is_left() -> None:
+    from adreno_sim.compiler.importers.onnx_functions import expand_operators
+
+    proto = CASES["hard-swish"]()
+    assert expand_operators(proto, {"Conv", "HardSwish"}) is proto
+    assert isinstance(proto, onnx.ModelProto)
