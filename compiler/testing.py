@@ -22,9 +22,12 @@ from ..base.errors import AdrenoSimError, UncompiledError, UnsupportedError
 from ..base.pytest_settings import current
 from ..device.protocol import Device
 from ..findings import Kind
+from .clml import codegen
+from .clml.partition import SERIES
 from .importers.load import load_model
 from .lower.targets import TargetLike, target_kind
 from .tvm_bridge import test_gates
+from .tvm_bridge.versions import tvm_series
 
 if TYPE_CHECKING:
     from tvm import IRModule
@@ -41,12 +44,10 @@ requires_adreno_opencl_vulkan = requires_adreno_opencl = skip_unless_adreno_open
 
 
 def skip_unless_adreno_clml(test: Test) -> Test:
-    """Skips where TVM was built without OpenCL ML, as TVM's own mark does: these tests look at what its code generator writes."""
+    """Skips where there is no code generator of OpenCL ML, TVM's own or the one of this project, which is for TVM 0.27."""
     import pytest
 
-    reason = (
-        "TVM was built without OpenCL ML, whose code generator this test looks at; adreno-sim check --target clml has its own"
-    )
+    reason = f"TVM was built without OpenCL ML, whose code generator this test looks at; that of adreno-sim is for TVM {SERIES}"
     marked: Test = pytest.mark.skipif(not test_gates.has_clml(), reason=reason)(test)
     return marked
 
@@ -63,6 +64,8 @@ def parametrize_targets(*targets: Any) -> Callable[[Test], Test]:
 
 with contextlib.suppress(AdrenoSimError):  # without TVM there is nothing to test, as the first call says
     test_gates.open_gates(parametrize_targets)
+    if tvm_series() == SERIES:  # TVM's tests of OpenCL ML call the code generator by itself
+        codegen.register()
 
 
 def verify_results(mod: IRModule, target: TargetLike, ref_target: TargetLike = "llvm") -> None:

@@ -18,12 +18,15 @@ from ..tvm_bridge.versions import import_tvm
 from .describe import describe, static_shape, tensor_dtype
 
 NAME = "relax.ext.openclml"
+ENABLED = "relax.is_openclml_runtime_enabled"
 CODEGEN = "openclml"
 
 
 def register() -> None:
-    """Register the code generator, unless TVM has its own."""
+    """Register the code generator, and that there is a runtime for what it writes, unless TVM has its own."""
     tvm = import_tvm()
+    if tvm.get_global_func(ENABLED, allow_missing=True) is None:
+        tvm.register_global_func(ENABLED, lambda: True)
     if tvm.get_global_func(NAME, allow_missing=True) is None:
         tvm.register_global_func(NAME, _compile)
 

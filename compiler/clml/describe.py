@@ -15,7 +15,7 @@ epsilon                    all its digits (TVM: six after the point)
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -215,6 +215,11 @@ def _same(op: str, name: str = "") -> Callable[[str, dict[str, Any]], Descriptio
     return make
 
 
+def _relu(composite: str, by_op: dict[str, Any]) -> Description:
+    found = _same("relax.nn.relu")(composite, by_op)
+    return replace(found, attrs={**found.attrs, "activation_type": "relu"})
+
+
 def _pool(op: str) -> Callable[[str, dict[str, Any]], Description]:
     def make(composite: str, by_op: dict[str, Any]) -> Description:
         found = _same(op)(composite, by_op)
@@ -284,7 +289,7 @@ _MAKERS: list[tuple[str, Callable[[str, dict[str, Any]], Description]]] = [
     ("nn.avg_pool2d", _pool("relax.nn.avg_pool2d")),
     ("nn.global_avg_pool2d", _global_average),
     ("relax.nn.softmax", _same("relax.nn.softmax")),
-    ("relax.nn.relu", _same("relax.nn.relu")),
+    ("relax.nn.relu", _relu),
     ("relax.clip", _clip),
     ("nn.dense", _dense),
     ("dequant_matmul", _dequant_matmul),
