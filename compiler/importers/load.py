@@ -179,9 +179,7 @@ def _values_in(path: Path) -> dict[str, Any]:
     return dict(vars(namespace))
 
 
-def from_module(
-    module: Any, name: str, shapes: Shapes | None = None, entry: str = "", values: Values | None = None
-) -> Model:
+def from_module(module: Any, name: str, shapes: Shapes | None = None, entry: str = "", values: Values | None = None) -> Model:
     """A Model of a Relax IRModule. `shapes` bind symbolic dimensions, `values` inputs.
 
     AdrenoSimError if it has no Relax function to enter, or for what does not fit.
