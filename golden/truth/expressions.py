@@ -12,7 +12,7 @@ import numpy as np
 
 from ...compiler.tvm_bridge import read
 from . import functions
-from .value import DIGITS, FLOATS, HALVES, Unmodelled, Value, as_printed, c_type, literal, round_native, round_to, unit
+from .value import DIGITS, FLOATS, HALVES, Unmodelled, Value, c_type, constant_of, literal, round_native, unit
 
 MOST_LINES = 200_000
 """Lines of C that one function may take."""
@@ -118,9 +118,7 @@ class Writer:
         dtype = read.dtype_of(node)
         if dtype not in FLOATS:
             raise Unmodelled(f"values of type {dtype}")
-        exact = round_to(float(node.value), dtype)
-        off = round_to(as_printed(float(node.value)), dtype) - exact
-        return Value(literal(exact), dtype, literal(off * off) if off and np.isfinite(off) else None)
+        return constant_of(float(node.value), dtype)
 
     def visit_TensorLoad(self, node: Any) -> Value:
         tensor, index = self.place(read.loaded_buffer(node), node.indices)

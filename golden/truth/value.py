@@ -92,3 +92,10 @@ def round_to(value: float, dtype: str) -> float:
         return float(((bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000).astype(np.uint32).view(np.float32))
     with np.errstate(over="ignore"):
         return float(np.dtype(dtype).type(value))
+
+
+def constant_of(value: float, dtype: str) -> Value:
+    """A constant of the model; what its printed digits leave out is its variance."""
+    exact = round_to(value, dtype)
+    off = round_to(as_printed(value), dtype) - exact
+    return Value(literal(exact), dtype, literal(off * off) if off and np.isfinite(off) else None)
