@@ -33,13 +33,17 @@ SOURCE is a model (.onnx, .pt2, .py, .asim), a plan or footprint written before 
 (.csv with columns id,lower,upper,size, or .json).
 
 planners: naive, tvm, tvm-fixed, relay-1d2d, texture-pool, unified, tflite, tflite-arena, tflite-objects, tflite-size,
-tflite-breadth, arena; and optimal, which all leaves out: it may take minutes, and needs adreno-sim[solver]
+tflite-breadth, arena; arena-reordered, which takes a model; and optimal, which all leaves out: it may take minutes, and needs
+adreno-sim[solver]
 
 exit code: 0 ok; 1 the plan over --budget or --max-ratio, or no valid plan; 2 usage or bad input; 3 unsupported
 """
 
 MODEL_OPTIONS = (*cli_options.COMPILE, "--shape")
 """What says how a model is compiled."""
+
+DEFAULT, REORDERED = "tvm,tvm-fixed,arena", "arena-reordered"
+"""Planners that are compared where none are named."""
 
 UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
 
@@ -56,9 +60,8 @@ def add(commands: Any) -> None:
     parser.add_argument("source", metavar="SOURCE", help="a model, plan or trace")
     parser.add_argument(
         "--planners",
-        default="tvm,tvm-fixed,arena",
         metavar="NAME,...",
-        help="planners to compare, or all (default: tvm,tvm-fixed,arena)",
+        help=f"planners to compare, or all (default: {DEFAULT}, and of a model {REORDERED})",
     )
     cli_options.add(parser, *cli_options.COMPILE, "--shape")
     parser.add_argument("--device", metavar="DEVICE", help="profile name or device string (default: ADRENO_SIM_DEVICE, ...)")
@@ -113,11 +116,11 @@ def _bound(text: str) -> tuple[str, tuple[int, int]]:
 def _footprint(args: argparse.Namespace) -> int:
     from ..base.errors import AdrenoSimError
     from ..compiler.plan.difference import read_old
-    from ..compiler.plan.footprint import measure, planner_names
+    from ..compiler.plan.footprint import is_model, measure, planner_names
     from ..compiler.plan.graphs import graph_plans
     from ..compiler.plan.replan import AS_COMPILED
 
-    names = planner_names(args.planners)
+    names = planner_names(args.planners or (f"{DEFAULT},{REORDERED}" if is_model(args.source) else DEFAULT))
     if args.plan is not None and args.plan not in (*names, AS_COMPILED):
         names += [args.plan] if args.plan.endswith(".json") else planner_names(args.plan)
     if args.draw is not None and args.draw not in (*names, AS_COMPILED):
@@ -131,7 +134,7 @@ def _footprint(args: argparse.Namespace) -> int:
     options = {"optimal": {"seconds": args.seconds}} if args.seconds else {}
     source, model = _source(args, rules)
     graphs = () if model is None else graph_plans(model, _ml(rules))
-    footprint = measure(source, rules, names, Path(args.source).name, options, graphs)
+    footprint = measure(source, rules, names, Path(args.source).name, options, graphs, model)
     trials = _measure(footprint, args, model, rules) if args.measure else []
     _write(footprint, args, trials)
     _show(footprint, args, old, trials)
@@ -142,13 +145,12 @@ def _measure(footprint: Footprint, args: argparse.Namespace, model: CompiledMode
     """Every plan tried on the device, one after the other, each on a device that was opened for it; and the model run with it."""
     from ..base.errors import AdrenoSimError
     from ..compiler.plan.measured_peak import measure_peak
-    from ..compiler.plan.replan import plan_of
     from ..compiler.plan.trial import try_plan
 
     options = {} if args.pitch_rule is None else {"pitch_rule": args.pitch_rule}
     trials = []
     for allocation in filter(None, footprint.allocations):
-        trial = try_plan(plan_of(allocation, footprint.plan), _device(args, **options), allocation.planner)
+        trial = try_plan(footprint.plan_with(allocation), _device(args, **options), allocation.planner)
         if model is not None:
             try:
                 device = _device(args, **options, checks="off")
@@ -229,9 +231,8 @@ def _write(footprint: Footprint, args: argparse.Namespace, trials: Sequence[Tria
         raise AdrenoSimError("there is no valid plan to write or draw")
     if args.plan_json:
         from ..compiler.plan.plan_file import write_plan
-        from ..compiler.plan.replan import plan_of
 
-        write_plan(args.plan_json, plan_of(chosen, footprint.plan))
+        write_plan(args.plan_json, footprint.plan_with(chosen))
     if args.html or args.svg or args.png:
         from ..render.plan import html, png, svg
         from ..render.plan.picture import Picture

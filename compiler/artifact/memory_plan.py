@@ -104,7 +104,9 @@ class MemoryPlan:
     `rule` says in words how right sizes were computed. Invariant: every tensor names a listed storage and lies inside
     that storage's [first, last]. fixed: inputs, constants and outputs. symbols: where sizes are symbolic, the ranges that
     the plan is for; sizes and summary are those of the upper ends, `least` is the summary at the lower ends.
-    accesses_known: `written` and `read` of the tensors were recorded.
+    accesses_known: `written` and `read` of the tensors were recorded. order: the steps of the function as they run under this
+    plan, where that is not as compiled: a step is an instruction that neither makes nor ends a storage or tensor, numbered as
+    compiled.
     """
 
     function: str
@@ -118,3 +120,4 @@ class MemoryPlan:
     least: PlanSummary | None = None
     accesses_known: bool = False
     model: str = ""
+    order: tuple[int, ...] = ()

@@ -16,6 +16,8 @@ from .audit import audit
 from .extract import extract_plan
 from .inline import inline_calls
 from .kills import kill_after_last_use
+from .order.planner import ordered_plan, place_reordered
+from .order.reorder import reorder
 from .plan_file import read_plan
 from .problem import Problem
 from .replan import allocation_of, plan_of, with_rules
@@ -27,9 +29,14 @@ def replan(model: CompiledModel, planner: str, rules: DeviceRules) -> CompiledMo
 
     Raises as `apply` does, and AdrenoSimError for an unknown planner or an unreadable file.
     """
-    problem = rules.problem(_static_plan(model, planner))
-    allocation = read_allocation(planner, problem) if planner.endswith(".json") else planners.plan(planner, problem)
-    return apply(model, allocation, rules)
+    if planners.places(planner):
+        _static_plan(model, planner)
+        return apply(model, place_reordered(model, rules, planner)[0], rules)
+    if planner.endswith(".json"):
+        order = read_plan(planner).order
+        problem = rules.problem(ordered_plan(model, order) if order else _static_plan(model, planner))
+        return apply(model, read_allocation(planner, problem), rules)
+    return apply(model, planners.plan(planner, rules.problem(_static_plan(model, planner))), rules)
 
 
 def require_plan(planner: str) -> None:
@@ -53,7 +60,8 @@ def read_allocation(path: str, problem: Problem) -> Allocation:
 def apply(model: CompiledModel, allocation: Allocation, rules: DeviceRules) -> CompiledModel:
     """`model` with the allocation written into `main`; what the planner leaves to the runtime stays as it is.
 
-    A copy to another scope that has a place becomes a tensor there, which is written.
+    A copy to another scope that has a place becomes a tensor there, which is written. The steps of `main` run in the order of the
+    allocation.
 
     Functions that `main` calls are inlined first, so that one plan covers their tensors too.
     Raises AdrenoSimError where the allocation is of another model, UnsupportedError where the device cannot hold it, or
@@ -61,6 +69,8 @@ def apply(model: CompiledModel, allocation: Allocation, rules: DeviceRules) -> C
     """
     model = inline_calls(model)
     plan = _static_plan(model, allocation.planner)
+    if order := allocation.problem.order:
+        model, plan = reorder(model, order), ordered_plan(model, order)
     _check_same(allocation.problem, plan, model.name)
     reasons = why_not(model, allocation, rules)
     if reasons:
@@ -86,7 +96,7 @@ def apply(model: CompiledModel, allocation: Allocation, rules: DeviceRules) -> C
 
 
 def why_not(model: CompiledModel, allocation: Allocation, rules: DeviceRules) -> list[str]:
-    """Why a device cannot run the allocation, in words; empty where it can."""
+    """Why a device cannot run the allocation, in words; empty where it can. model: its steps in the allocation's order."""
     reasons = allocation.violations()
     items = allocation.problem.items
     if not rules.image_views:
@@ -103,7 +113,8 @@ def why_not(model: CompiledModel, allocation: Allocation, rules: DeviceRules) ->
             reasons.append(f"{item.id} at offset {allocation.offsets[number]:,}: expected a multiple of {alignment:,} bytes")
     if reasons:
         return reasons
-    found = audit(plan_of(allocation, extract_plan(model)), rules, allocation.planner).findings
+    plan = replace(extract_plan(model), order=allocation.problem.order)
+    found = audit(plan_of(allocation, plan), rules, allocation.planner).findings
     return [finding.message for finding in found if finding.severity.name == "ERROR"]
 
 

@@ -49,7 +49,7 @@ def extract_plan(
     saying how in words; by default as TVM's planner means to compute them. Lifetimes are VM instruction indices.
     Raises AdrenoSimError where a symbolic input has no shape or shapes contradict the program.
     """
-    inputs = _input_shapes(model, shapes or {})
+    inputs = input_shapes(model, shapes or {})
     lives = trace(model, inputs)
     tensors = [_tensor(life, size or row_aligned_size) for life in lives.tensors]
     storages = [_storage(lives, tensors, key) for key in lives.storages]
@@ -166,7 +166,8 @@ def _fixed_tensor(
     return FixedTensor(name, kind, tuple(map(int, spec.shape)), spec.dtype, spec.scope, spec.nbytes, first)
 
 
-def _input_shapes(model: CompiledModel, given: Mapping[str, tuple[int, ...]]) -> list[tuple[int, ...]]:
+def input_shapes(model: CompiledModel, given: Mapping[str, tuple[int, ...]]) -> list[tuple[int, ...]]:
+    """The shapes of the inputs in order. AdrenoSimError for a symbolic one that is not given."""
     shapes = []
     for info in model.inputs:
         dims = given.get(info.name, info.shape)

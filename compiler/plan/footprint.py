@@ -13,17 +13,19 @@ from ...base.version import __version__
 from ...findings import Finding
 from ...results.encode import finding_to_json
 from ..artifact.memory_plan import MemoryPlan
+from ..artifact.model import CompiledModel
 from . import planners
 from .allocation import Allocation
 from .apply import read_allocation
 from .audit import audit
 from .compare import Row, row
 from .graphs import GraphPlan
+from .order.planner import in_order, place_reordered
 from .peak import find_peak
 from .plan_file import SCHEMA as PLAN_SCHEMA
 from .plan_file import plan_from_json, plan_to_json, read_object
 from .problem import Problem
-from .replan import AS_COMPILED, allocation_of, with_rules
+from .replan import AS_COMPILED, allocation_of, plan_of, with_rules
 from .rules import DeviceRules, spec_of
 from .trace import SCHEMA as TRACE_SCHEMA
 from .trace import read as read_trace
@@ -40,7 +42,8 @@ class Footprint:
 
     plan: None for a trace, which has no storages yet. rows, allocations: in the same order; an allocation is None where
     its row says why it was skipped. rule: how sizes were computed. findings: of the audit of `plan` as compiled.
-    graphs: plans of the tensors inside subgraphs for OpenCL ML, which `problem` does not contain.
+    graphs: plans of the tensors inside subgraphs for OpenCL ML, which `problem` does not contain. reordered: the plan in the
+    order of execution that a planner chose, where one did.
     """
 
     source: str
@@ -51,6 +54,7 @@ class Footprint:
     plan: MemoryPlan | None = None
     findings: tuple[Finding, ...] = ()
     graphs: tuple[GraphPlan, ...] = ()
+    reordered: MemoryPlan | None = None
 
     @property
     def planned_rows(self) -> list[Row]:
@@ -71,6 +75,10 @@ class Footprint:
                     raise AdrenoSimError(f"planner {planner}: {line.skipped}")
                 return allocation
         raise AdrenoSimError(f"planner {planner!r} is not among those compared: {', '.join(r.planner for r in self.rows)}")
+
+    def plan_with(self, allocation: Allocation) -> MemoryPlan:
+        """The plan in which the tensors lie as the allocation says, in its order of execution."""
+        return plan_of(allocation, self.reordered if allocation.problem.order else self.plan)
 
     def as_json(self) -> dict[str, Any]:
         """JSON-ready data of schema adreno-sim/footprint/1."""
@@ -113,11 +121,13 @@ def measure(
     title: str = "",
     options: Mapping[str, Mapping[str, Any]] | None = None,
     graphs: tuple[GraphPlan, ...] = (),
+    model: CompiledModel | None = None,
 ) -> Footprint:
     """Run the planners `names` on the tensors of a plan (its own allocation comes first), or on a problem as it stands.
 
-    names: a plan file (.json) in the place of a planner is read. options: planner -> its own options. graphs: of the model whose
-    plan it is. A planner that cannot take the problem, or is not installed, gets a row that says so.
+    names: a plan file (.json) in the place of a planner is read. options: planner -> its own options. graphs: of `model`, whose
+    plan it is; planners that choose an order of execution need it. A planner that cannot take the problem, or is not installed,
+    gets a row that says so.
     """
     options = options or {}
     runs: list[tuple[str, Allocation | str]] = []
@@ -128,21 +138,38 @@ def measure(
         runs.append((AS_COMPILED, allocation_of(plan, problem)))
     else:
         problem = source
-    runs += [(name, _run(name, problem, options.get(name, {}))) for name in names]
+    reordered = None
+    for name in names:
+        if planners.places(name) and model is not None and plan is not None:
+            result, other = _reorder(name, model, rules)
+            reordered = other or reordered
+        else:
+            result = _run(name, problem, options.get(name, {}))
+        runs.append((name, result))
     rows = [Row(name, skipped=result) if isinstance(result, str) else _judge(result, rules) for name, result in runs]
     if plan is not None:
-        whole = plan
+        given = plan, graphs
+        moved = given if reordered is None or model is None else (reordered, in_order(graphs, model, reordered.order))
         rows = [
-            line if isinstance(result, str) else _with_run(line, whole, result, rules, graphs)
+            line if isinstance(result, str) else _with_run(line, result, rules, *(moved if result.problem.order else given))
             for line, (_, result) in zip(rows, runs, strict=True)
         ]
     allocations = tuple(None if isinstance(result, str) else result for _, result in runs)
     rule = rules.text if plan is not None else "sizes as given"
     findings = () if plan is None else audit(plan, rules).findings
-    return Footprint(title or problem.name, rule, problem, tuple(rows), allocations, plan, findings, graphs)
+    return Footprint(title or problem.name, rule, problem, tuple(rows), allocations, plan, findings, graphs, reordered)
 
 
-def _with_run(line: Row, plan: MemoryPlan, allocation: Allocation, rules: DeviceRules, graphs: tuple[GraphPlan, ...]) -> Row:
+def _reorder(name: str, model: CompiledModel, rules: DeviceRules) -> tuple[Allocation | str, MemoryPlan | None]:
+    """What a planner answers that chooses an order; and the plan in that order, where it is not as compiled."""
+    try:
+        allocation, plan = place_reordered(model, rules, name)
+    except AdrenoSimError as error:
+        return str(error), None
+    return allocation, plan if plan.order else None
+
+
+def _with_run(line: Row, allocation: Allocation, rules: DeviceRules, plan: MemoryPlan, graphs: tuple[GraphPlan, ...]) -> Row:
     """The row with what a run takes besides the tensors."""
     placed = None if allocation.planner == AS_COMPILED else allocation
     return replace(line, workspace=plan.summary.workspace, peak=find_peak(plan, placed, rules, graphs))
@@ -173,13 +200,17 @@ def _run(name: str, problem: Problem, options: Mapping[str, Any]) -> Allocation 
         return str(error)
 
 
+def is_model(path: str | os.PathLike[str]) -> bool:
+    """Whether `read_source` has nothing to do with the file."""
+    return Path(path).suffix.lower() not in (".csv", ".json")
+
+
 def read_source(path: str | os.PathLike[str]) -> MemoryPlan | Problem | None:
     """A plan, footprint or trace from a .json file, a trace from a .csv file; None for any other file (a model)."""
-    suffix = Path(path).suffix.lower()
-    if suffix == ".csv":
-        return read_trace(Path(path))
-    if suffix != ".json":
+    if is_model(path):
         return None
+    if Path(path).suffix.lower() == ".csv":
+        return read_trace(Path(path))
     data = read_object(path)
     schema = data.get("schema")
     if schema == TRACE_SCHEMA:

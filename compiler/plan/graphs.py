@@ -67,11 +67,11 @@ def graph_plans(model: CompiledModel, device: MLCapabilities | None) -> tuple[Gr
     size = 0 if device is None or environment.read().direct else device.onchip_bytes
     pool = BufferPool()
     graphs = {name: parse(code.source) for name, code in model.graphs.items()}
-    first = _first_runs(model)
+    first = first_runs(model)
     return tuple(GraphPlan(name, graph, plan(graph, size, pool), first.get(name, 0)) for name, graph in graphs.items())
 
 
-def _first_runs(model: CompiledModel) -> dict[str, int]:
+def first_runs(model: CompiledModel) -> dict[str, int]:
     """Graph -> the instruction that first runs it, counted as lifetimes are."""
     found: dict[str, int] = {}
     for index, instruction in enumerate(walk(inline_calls(model).functions[ENTRY].body) if model.graphs else ()):

@@ -67,6 +67,8 @@ class Lifetimes:
     """Everything the entry function allocates, in order.
 
     results: tensors of its result that it did not allocate, too. constants: (key, scope) -> the instruction that first uses it.
+    accesses: (instruction, number of the tensor, whether it writes) for every use, in order. effects: instructions that write
+    what the function did not allocate.
     """
 
     tensors: list[TensorLife] = field(default_factory=list)
@@ -74,6 +76,8 @@ class Lifetimes:
     workspaces: list[PlannedWorkspace] = field(default_factory=list)
     results: list[TensorSpec] = field(default_factory=list)
     constants: dict[tuple[str, str], int] = field(default_factory=dict)
+    accesses: list[tuple[int, int, bool]] = field(default_factory=list)
+    effects: set[int] = field(default_factory=set)
 
 
 @dataclass(frozen=True)
@@ -198,6 +202,7 @@ class _Tracer:
         for number in _tensors(value):
             life = self.lives.tensors[number]
             life.last = max(life.last, self.index)
+            self.lives.accesses.append((self.index, number, False))
 
     def hold_until_now(self, count: int, begin: int) -> None:
         """The first `count` tensors live until now if they were used since instruction `begin`: whichever side of a branch runs,
@@ -216,8 +221,11 @@ class _Tracer:
     def write(self, value: Value, origin: str = "") -> None:
         """Every tensor inside `value` is used and written now."""
         self.use(value)
+        if isinstance(value, Ref) and not value.tensors:
+            self.lives.effects.add(self.index)
         for number in _tensors(value):
             life = self.lives.tensors[number]
+            self.lives.accesses.append((self.index, number, True))
             life.origin = life.origin or origin
             life.written = self.index if life.written is None else life.written
 

@@ -85,13 +85,14 @@ class Problem:
 
     Invariant: ids differ, every item is valid, and all sizes together fit 2^63 - 1 (AdrenoSimError otherwise).
     texture_size: bytes of a texture under the device's pitch rule; needed by planners that make textures larger.
-    max_allocation: the most bytes one allocation may have.
+    max_allocation: the most bytes one allocation may have. order: of steps, as in MemoryPlan, that the lifetimes are of.
     """
 
     items: tuple[Item, ...]
     name: str = ""
     texture_size: Size | None = None
     max_allocation: int | None = None
+    order: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         _check_ids(self.items)
@@ -148,7 +149,7 @@ def from_plan(
         for tensor, nbytes in zip(plan.tensors, sizes, strict=True)
         if nbytes
     )
-    return Problem(items, plan.function, size, max_allocation)
+    return Problem(items, plan.function, size, max_allocation, plan.order)
 
 
 def from_lifetimes(rows: Iterable[tuple[str, int, int, int]], name: str = "", alignment: int = 1) -> Problem:

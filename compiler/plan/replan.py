@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from ...base.errors import AdrenoSimError
 from ...base.specs import TensorSpec
 from ..artifact.memory_plan import RUNTIME_COPY, MemoryPlan, PlannedStorage, PlannedTensor
 from .allocation import Allocation
@@ -23,6 +24,8 @@ def plan_of(allocation: Allocation, plan: MemoryPlan | None = None) -> MemoryPla
     """
     if plan is None:
         plan = _plan_without_model(allocation.problem)
+    if plan.order != allocation.problem.order:
+        raise AdrenoSimError(f"planner {allocation.planner}: its tensors live in another order of execution than the plan's")
     placed = {item.id: number for number, item in enumerate(allocation.problem.items)}
     names = [f"{allocation.planner}.{number}" for number in range(len(allocation.storages))]
     tensors = tuple(

@@ -17,12 +17,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Entry:
-    """A planner: module and function it is, and one line about it. offsets: it puts tensors side by side in a storage."""
+    """A planner: module and function it is, and one line about it.
+
+    offsets: it puts tensors side by side in a storage. places: a planner that chooses an order of execution too, which takes a
+    model (`order.planner`), names the planner that then places the tensors.
+    """
 
     module: str
     function: str
     about: str
     offsets: bool = False
+    places: str = ""
 
 
 PLANNERS = {
@@ -38,6 +43,9 @@ PLANNERS = {
     "tflite-arena": Entry("tflite", "tflite_arena", "TFLite's offsets, greedy by size", offsets=True),
     "tflite": Entry("tflite", "tflite", "TFLite's arena where it is smaller and fits, else its shared objects", offsets=True),
     "arena": Entry("arena", "arena", "offsets in an arena, constructed and then searched for", offsets=True),
+    "arena-reordered": Entry(
+        "arena", "arena", "arena, in the order of execution with the lowest peak", offsets=True, places="arena"
+    ),
     "optimal": Entry("optimal", "optimal", "CP-SAT: the least arena with its proof, or the gap left", offsets=True),
 }
 
@@ -62,11 +70,20 @@ def require_installed(name: str) -> None:
         raise UnsupportedError("planner optimal: needs OR-tools; install it with: pip install 'adreno-sim[solver]'")
 
 
+def places(name: str) -> str:
+    """The planner that places tensors after `name` has chosen an order; "" for one that leaves the order alone."""
+    return PLANNERS[name].places if name in PLANNERS else ""
+
+
 def find(name: str) -> Callable[..., Allocation]:
-    """The planner called `name`. Errors as `require`."""
+    """The planner called `name`, which leaves the order alone. Errors as `require`; UnsupportedError for one that does not."""
     import importlib
 
     require(name)
+    if places(name):
+        raise UnsupportedError(
+            f"planner {name}: chooses the order of a model's steps, of which lifetimes alone say nothing; give the model itself"
+        )
     entry = PLANNERS[name]
     planner: Callable[..., Allocation] = getattr(importlib.import_module(f".{entry.module}", __name__), entry.function)
     return planner

@@ -29,7 +29,7 @@ from adreno_sim.compiler.run.observer import Observer  # noqa: E402
 pytestmark = pytest.mark.tvm
 
 RULES = DeviceRules.of_device(open_device("sim:adreno-740"))
-PLANNERS = ("naive", "tvm", "tvm-fixed", "unified", "arena")
+PLANNERS = ("naive", "tvm", "tvm-fixed", "unified", "arena", "arena-reordered")
 
 
 @I.ir_module
@@ -189,7 +189,7 @@ class Watching(Observer):
 @pytest.mark.parametrize("name", MODELS)
 def test_a_run_takes_what_was_foretold(name: str, device: str, models: dict[str, CompiledModel]) -> None:
     rules = DeviceRules.of_device(open_device(device))
-    footprint = measure(extract_plan(models[name]), rules, PLANNERS)
+    footprint = measure(extract_plan(models[name]), rules, PLANNERS, model=models[name])
     for row, allocation in zip(footprint.rows, footprint.allocations, strict=True):
         if row.fits and allocation is not None:
             taken = [

@@ -63,7 +63,7 @@ def test_every_planner_gives_the_same_outputs(planner):
     applied = replan(model, planner, RULES)
     out = run(applied, observer=watching)
     assert np.array_equal(out, 32 * X) and watching.reused == []
-    planned = planners.plan(planner, RULES.problem(extract_plan(model)))
+    planned = planners.plan(planners.places(planner) or planner, RULES.problem(extract_plan(model)))
     assert applied.plan is not None
     assert applied.plan.summary.planned == sum(s for n, s in enumerate(planned.storages) if n not in planned.unplanned)
     assert applied.plan.summary.storages == len(planned.storages) - len(planned.unplanned)

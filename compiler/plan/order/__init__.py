@@ -1,0 +1,1 @@
+"""Other orders of execution of a compiled model, for less memory."""
