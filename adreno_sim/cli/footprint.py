@@ -115,6 +115,7 @@ def _bound(text: str) -> tuple[str, tuple[int, int]]:
 
 def _footprint(args: argparse.Namespace) -> int:
     from ..base.errors import AdrenoSimError
+    from ..compiler.plan.advice.advice import advise
     from ..compiler.plan.difference import read_old
     from ..compiler.plan.footprint import is_model, measure, planner_names
     from ..compiler.plan.graphs import graph_plans
@@ -135,6 +136,8 @@ def _footprint(args: argparse.Namespace) -> int:
     source, model = _source(args, rules)
     graphs = () if model is None else graph_plans(model, _ml(rules))
     footprint = measure(source, rules, names, Path(args.source).name, options, graphs, model)
+    if footprint.plan is not None:
+        footprint = replace(footprint, advice=advise(footprint.plan, rules))
     trials = _measure(footprint, args, model, rules) if args.measure else []
     _write(footprint, args, trials)
     _show(footprint, args, old, trials)
@@ -249,13 +252,14 @@ def _write(footprint: Footprint, args: argparse.Namespace, trials: Sequence[Tria
 def _show(footprint: Footprint, args: argparse.Namespace, old: Any, trials: Sequence[Trial]) -> None:
     from ..base import json_io
     from ..compiler.plan.difference import difference
-    from ..render.plan import footprint_markdown, footprint_text
+    from ..render.plan import advice_text, footprint_markdown, footprint_text
 
     change = None if old is None else difference(old, footprint)
     if args.markdown:
         footprint_markdown.write_markdown(args.markdown, footprint, change)
     file = report_stream(args)
     footprint_text.show(footprint, file, args.budget)
+    advice_text.show(footprint, file)
     if change is not None:
         footprint_text.show_difference(change, file)
     if trials:

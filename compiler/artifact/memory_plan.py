@@ -38,7 +38,8 @@ class PlannedTensor:
     known); `accesses_known` of the plan says which. allocated: its storage is, on every way to the tensor. left_alone: why TVM's
     planner does not place it, "" where it does. call: the instructions [first, last] of the function call that makes it, () in
     the entry function. symbolic: where TVM planned its storage without knowing the size, the bytes of that at other values of
-    the symbols.
+    the symbols. producer, reader: what writes it first and reads it last, as operators of the model where they are known. reads:
+    every instruction that reads it.
     """
 
     id: str
@@ -58,6 +59,9 @@ class PlannedTensor:
     left_alone: str = ""
     call: tuple[int, ...] = ()
     symbolic: tuple[int, ...] = ()
+    producer: str = ""
+    reader: str = ""
+    reads: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)

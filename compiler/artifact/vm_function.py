@@ -138,10 +138,14 @@ class AllocTensor(Node):
 
 @dataclass(frozen=True)
 class CallHost(Node):
-    """Call a HostFunction; tensor arguments are written in place. The shape heap is an argument of shape functions."""
+    """Call a HostFunction; tensor arguments are written in place. The shape heap is an argument of shape functions.
+
+    operators: of the model, that the call does; () where that is not known.
+    """
 
     function: str
     args: tuple[Operand, ...]
+    operators: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from .constants import ConstantPool
 from .graph import graph_functions
 from .host import host_function
 from .kernel import kernel_code
+from .operators import with_operators
 from .vm import vm_function
 
 if TYPE_CHECKING:
@@ -100,7 +101,8 @@ def _vm_functions(lowered: Lowered, pool: ConstantPool) -> dict[str, VMFunction]
     scopes = [str(device.memory_scope) or "global" for device in devices]
     relax = {var.name_hint: function for var, function in mod.functions_items() if read.kind(function) == "Function"}
     graphs = frozenset(lowered.subgraphs)
-    return {name: vm_function(name, function, mod, scopes, pool, graphs) for name, function in sorted(relax.items())}
+    found = {name: vm_function(name, function, mod, scopes, pool, graphs) for name, function in sorted(relax.items())}
+    return {name: with_operators(function, lowered.operators.get(name, [])) for name, function in found.items()}
 
 
 def kernels_of(lowered: Lowered) -> tuple[dict[str, KernelCode], dict[str, list[str]]]:

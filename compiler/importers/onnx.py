@@ -17,6 +17,7 @@ from .fixed_inputs import Values
 from .load import Model, ModelInput, Shapes, module_inputs
 from .onnx_functions import expand_operators
 from .onnx_graph import simplify
+from .onnx_names import recording_results, with_node_names
 from .onnx_weights import seed_placeholders
 
 if TYPE_CHECKING:
@@ -116,7 +117,8 @@ def to_relax(model: onnx.ModelProto, name: str) -> IRModule:
     try:
         with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return from_onnx(model)
+            with recording_results() as results:
+                module = from_onnx(model)
     except Exception as error:  # the importer raises whatever TVM raises
         node = _node_of(error)
         if node is None:
@@ -127,6 +129,7 @@ def to_relax(model: onnx.ModelProto, name: str) -> IRModule:
             f"unsupported: ONNX operator {node.op_type} (node {node_label(node)}): TVM's importer refuses it: {_say(error)}; "
             "next: check its attributes and shapes, or export it as other operators or with another opset"
         ) from error
+    return with_node_names(module, model.graph, results, lambda node: f"{node.op_type} {node_label(node)}")
 
 
 NEXT = "; next: export it as other operators, or with another opset"

@@ -23,6 +23,8 @@ from ..passes.fold_layouts import fold_layouts
 from ..passes.registry import choose, require_fixes
 from ..plan.planning_pass import with_planner
 from ..scopes.scoping import TVMS, Scoping, replace_scoping
+from ..tvm_bridge.call_operators import Calls, FusionWatch
+from ..tvm_bridge.operator_names import with_all_named
 from ..tvm_bridge.pass_pipelines import Snapshot, clone, run_with_insertions, watching, with_own_constants
 from ..tvm_bridge.versions import import_tvm
 from .codegen_limits import require_printable
@@ -58,7 +60,8 @@ class Lowered:
     fixes: names of the fixes that ran, in order.
     unscoped: Relax functions just before scopes are decided; None for a target without textures. scoping: how they were.
     subgraphs: what is offloaded to OpenCL ML, by name; offload: what was decided about that.
-    tuned: functions of a tuning folder, and the schedule each got.
+    tuned: functions of a tuning folder, and the schedule each got. operators: the calls of each Relax function once operators are
+    fused, with the names of those that each does.
     """
 
     imported: IRModule
@@ -74,6 +77,7 @@ class Lowered:
     unscoped: IRModule | None = None
     scoping: Scoping = TVMS
     tuned: Mapping[str, str] = field(default_factory=dict)
+    operators: Mapping[str, Calls] = field(default_factory=dict)
 
 
 class ScheduleSource(Protocol):
@@ -119,14 +123,15 @@ def lower(
         _refuse_calls(mod, tvm_target, fixes)
     elif clml is not None or tuned is not None:
         raise OptionError("pipeline", f"a given one has no place for {'OpenCL ML' if clml else 'tuned schedules'}: leave one out")
+    fusion = FusionWatch()
     unscoped, split_point = Snapshot("AnnotateCustomMemoryScope", "before"), Snapshot("tirx.SplitHostDevice", "after")
     try:
-        own = with_own_constants(mod)
+        own = with_own_constants(with_all_named(mod))
         if given is not None:
-            with watching(unscoped):
+            with watching(unscoped, fusion.before, fusion.after):
                 vm_level, unscheduled = run_given(given, own, tvm_target)
         else:
-            vm_level, unscheduled = _lower_relax(own, tvm_target, fixes, clml, tuned, planner, scoping, unscoped)
+            vm_level, unscheduled = _lower_relax(own, tvm_target, fixes, clml, tuned, planner, scoping, unscoped, fusion)
         split, final = _lower_tir(_prim_funcs(vm_level), tvm_target, fixes, split_point)
         sources = _sources(final, fixes)
     except AdrenoSimError:
@@ -140,7 +145,7 @@ def lower(
     lowered = Lowered(
         imported, vm_level, unscheduled, split, sources, tvm_target, name, names,
         unscoped=unscoped.module if given is None else None,
-        scoping=scoping, tuned={} if tuned is None else tuned.applied,
+        scoping=scoping, tuned={} if tuned is None else tuned.applied, operators=fusion.operators(),
     )  # fmt: skip
     return lowered if clml is None else replace(lowered, subgraphs=clml.subgraphs, offload=tuple(clml.decisions))
 
@@ -190,8 +195,9 @@ def _lower_relax(
     planner: Pass | None = None,
     scoping: Scoping = TVMS,
     watch: Snapshot | None = None,
+    fusion: FusionWatch | None = None,
 ) -> tuple[IRModule, IRModule]:
-    """The module at VM level, and its PrimFuncs just before they were scheduled. watch: takes its snapshot on the way."""
+    """The module at VM level, and its PrimFuncs just before they were scheduled. watch, fusion: take theirs on the way."""
     tvm = import_tvm()
     before = Snapshot("ApplyDefaultSchedule" if tuned is None else tuned.first_schedule, "before")
     with target:
@@ -202,7 +208,8 @@ def _lower_relax(
             passes = tuned.add_passes(passes)
         if planner is not None:
             passes = with_planner(passes, planner)
-        with watching(before) if watch is None else watching(before, watch):
+        fused = [] if fusion is None else [fusion.before, fusion.after]
+        with watching(before, *filter(None, [watch]), *fused):
             lowered = tvm.transform.Sequential(passes)(mod)
     return lowered, _prim_funcs(before.module or lowered)
 

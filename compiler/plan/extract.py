@@ -196,6 +196,9 @@ def _tensor(life: TensorLife, size: Size) -> PlannedTensor:
         allocated=life.allocated,
         left_alone=life.left_alone,
         call=life.call,
+        producer=life.producer,
+        reader=life.reader,
+        reads=tuple(life.reads),
     )
 
 

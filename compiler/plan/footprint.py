@@ -15,6 +15,7 @@ from ...results.encode import finding_to_json
 from ..artifact.memory_plan import MemoryPlan
 from ..artifact.model import CompiledModel
 from . import planners
+from .advice.advice import Advice
 from .allocation import Allocation
 from .apply import read_allocation
 from .audit import audit
@@ -43,7 +44,7 @@ class Footprint:
     plan: None for a trace, which has no storages yet. rows, allocations: in the same order; an allocation is None where
     its row says why it was skipped. rule: how sizes were computed. findings: of the audit of `plan` as compiled.
     graphs: plans of the tensors inside subgraphs for OpenCL ML, which `problem` does not contain. reordered: the plan in the
-    order of execution that a planner chose, where one did.
+    order of execution that a planner chose, where one did. advice: about `plan`, where it was asked for.
     """
 
     source: str
@@ -55,6 +56,7 @@ class Footprint:
     findings: tuple[Finding, ...] = ()
     graphs: tuple[GraphPlan, ...] = ()
     reordered: MemoryPlan | None = None
+    advice: Advice | None = None
 
     @property
     def planned_rows(self) -> list[Row]:
@@ -99,7 +101,15 @@ class Footprint:
             "plan": None if self.plan is None else plan_to_json(self.plan),
             "findings": [finding_to_json(finding) for finding in self.findings],
             "graphs": [graph.as_json() for graph in self.graphs],
-        }
+        } | ({} if self.advice is None else {"advice": self.advice.as_json() | {"next": self.next_step()}})
+
+    def next_step(self) -> dict[str, Any]:
+        """The planner whose plan takes least, where that is less than as compiled: planner, total, saves, option; else empty."""
+        best, runs = self.smallest, self.rows[0]
+        if best is None or self.plan is None or best.total >= runs.total:
+            return {}
+        saves = runs.total - best.total
+        return {"planner": best.planner, "total": best.total, "saves": saves, "option": f"--plan {best.planner}"}
 
 
 def planner_names(text: str) -> list[str]:

@@ -12,7 +12,7 @@ import numpy as np
 from ...base.errors import AdrenoSimError
 from ...base.specs import TensorSpec
 from ..artifact import vm_function as vm
-from ..artifact.host_function import BufferParam
+from ..artifact.host_function import BufferParam, HostFunction
 from ..artifact.memory_plan import RUNTIME_COPY, PlannedWorkspace
 from ..artifact.model import ENTRY
 from ..run import host_functions
@@ -31,7 +31,7 @@ class TensorLife:
 
     written, read: first instruction that does; None for none. allocated: its storage is, on every way to it. block: the body of
     instructions that makes it. left_alone: why TVM's planner does not place it. call: the instructions of the function call that
-    makes it, () in the entry function.
+    makes it, () in the entry function. producer, reader: what writes it first and reads it last. reads: instructions that do.
     """
 
     id: str
@@ -47,6 +47,9 @@ class TensorLife:
     block: int = 0
     left_alone: str = ""
     call: tuple[int, ...] = ()
+    producer: str = ""
+    reader: str = ""
+    reads: list[int] = field(default_factory=list)
 
 
 @dataclass
@@ -211,15 +214,17 @@ class _Tracer:
             if life.last > begin:
                 life.last = self.index
 
-    def read(self, value: Value) -> None:
-        """Every tensor inside `value` is used and read now."""
+    def read(self, value: Value, reader: str) -> None:
+        """Every tensor inside `value` is used and read now, by `reader`."""
         self.use(value)
         for number in _tensors(value):
             life = self.lives.tensors[number]
+            life.reader = reader
+            life.reads += [self.index] if self.index not in life.reads[-1:] else []
             life.read = self.index if life.read is None else life.read
 
-    def write(self, value: Value, origin: str = "") -> None:
-        """Every tensor inside `value` is used and written now."""
+    def write(self, value: Value, producer: str, origin: str = "") -> None:
+        """Every tensor inside `value` is used and written now, by `producer`, in host function `origin`."""
         self.use(value)
         if isinstance(value, Ref) and not value.tensors:
             self.lives.effects.add(self.index)
@@ -227,6 +232,7 @@ class _Tracer:
             life = self.lives.tensors[number]
             self.lives.accesses.append((self.index, number, True))
             life.origin = life.origin or origin
+            life.producer = life.producer or producer
             life.written = self.index if life.written is None else life.written
 
     def new_tensor(self, name: str, spec: TensorSpec, storage: str, offset: int) -> Ref:
@@ -284,15 +290,32 @@ def _call_host(i: vm.CallHost, tracer: _Tracer) -> None:
         host_functions.call_on_host(function, [arg for arg in args if isinstance(arg, (HeapValue, int, float))])
         return
     pairs = list(zip(function.params, args, strict=True))
+    does = _describe_call(i, function, args, tracer)
     for param, arg in pairs:  # reads first: an argument that is read and written was to hold something before
         tracer.use(arg)
         _leave_alone(tracer, arg, "used in another block", within=tracer.here)
         if isinstance(param, BufferParam) and param.access == "read":
-            tracer.read(arg)
+            tracer.read(arg, does)
     for param, arg in pairs:
         if isinstance(param, BufferParam) and param.access in ("write", "read_write"):
-            tracer.write(arg, i.function)
+            tracer.write(arg, does, i.function)
     tracer.lives.workspaces += workspaces(function, [_argument(arg) for arg in args], tracer.index)
+
+
+def _describe_call(i: vm.CallHost, function: HostFunction, args: Sequence[Value], tracer: _Tracer) -> str:
+    """The operators that a call does; of one that TVM put in, its function and what it goes on from."""
+    if i.operators:
+        return ", ".join(i.operators)
+    pairs = zip(function.params, args, strict=True)
+    source = next((arg for param, arg in pairs if isinstance(param, BufferParam) and param.access == "read"), None)
+    name = "layout change" if i.function.startswith("te_layout_transform") else i.function
+    return f"{name}{_after(source, tracer)}"
+
+
+def _after(value: Value, tracer: _Tracer) -> str:
+    """After what `value` was made, where that is known."""
+    made = [tracer.lives.tensors[number].producer for number in _tensors(value)[:1]]
+    return f" after {made[0].rpartition(' after ')[2]}" if made and made[0] else ""
 
 
 def _argument(value: Value) -> Argument:
@@ -312,13 +335,14 @@ def _reshape(i: vm.Reshape, tracer: _Tracer) -> None:
 @_follow.register
 def _to_device(i: vm.ToDevice, tracer: _Tracer) -> None:
     source = tracer.get(i.src)
-    tracer.read(source)
+    does = f"copy to {i.scope}{_after(source, tracer)}"
+    tracer.read(source, does)
     _leave_alone(tracer, source, "copied to another scope")
     if isinstance(source, Ref) and source.spec.scope != i.scope:
         spec = TensorSpec(source.spec.shape, source.spec.dtype, i.scope)
         storage = tracer.new_storage(i.dst, StorageLife(i.scope, None, tracer.index))
         tracer.set(i.dst, tracer.new_tensor(i.dst, spec, storage, 0))
-        tracer.write(tracer.registers[i.dst])
+        tracer.write(tracer.registers[i.dst], does)
         _leave_alone(tracer, tracer.registers[i.dst], RUNTIME_COPY)
     else:
         tracer.set(i.dst, source)
@@ -327,9 +351,10 @@ def _to_device(i: vm.ToDevice, tracer: _Tracer) -> None:
 @_follow.register
 def _copy_tensor(i: vm.CopyTensor, tracer: _Tracer) -> None:
     source, target = tracer.get(i.src), tracer.get(i.target)
-    tracer.read(source)
+    does = f"copy{_after(source, tracer)}"
+    tracer.read(source, does)
     _leave_alone(tracer, source, "copied to another scope")
-    tracer.write(target)
+    tracer.write(target, does)
     _leave_alone(tracer, target, RUNTIME_COPY)
 
 
@@ -356,7 +381,7 @@ def _copy(i: vm.Copy, tracer: _Tracer) -> None:
 
 @_follow.register
 def _branch(i: vm.Branch, tracer: _Tracer) -> None:
-    tracer.read(tracer.get(i.condition))
+    tracer.read(tracer.get(i.condition), "a branch")
     _leave_alone(tracer, tracer.get(i.condition), "condition of a branch")
     outside, known, begin = set(tracer.registers), len(tracer.lives.tensors), tracer.index
     results = []
@@ -375,7 +400,7 @@ def _branch(i: vm.Branch, tracer: _Tracer) -> None:
 @_follow.register
 def _return(i: vm.Return, tracer: _Tracer) -> None:
     result = tracer.get(i.value)
-    tracer.read(result)
+    tracer.read(result, "the result")
     _leave_alone(tracer, result, "result of the function")
     tracer.lives.results += _specs(result)
 

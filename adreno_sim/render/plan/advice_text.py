@@ -1,0 +1,78 @@
+"""Advice about a plan for people: the tensors at its peak with their operators, the best change to each, the command to try."""
+
+from __future__ import annotations
+
+from typing import IO, TYPE_CHECKING
+
+from ..console import open_console, teller
+from ..table import Column, figure_column, print_table
+
+if TYPE_CHECKING:
+    from ...compiler.plan.advice.advice import Advice, PeakTensor
+    from ...compiler.plan.footprint import Footprint
+
+MOST_TENSORS = 8
+"""Tensors that are listed; the others are counted."""
+
+LONGEST = 44
+"""Most characters of a tensor's producer or reader."""
+
+
+def show(footprint: Footprint, file: IO[str]) -> None:
+    """Print the advice of a footprint that has some."""
+    advice = footprint.advice
+    if advice is None or not advice.tensors:
+        return
+    console = open_console(file)
+    say = teller(console)
+    say(title_of(advice))
+    print_table(console, _columns(), advice.tensors[:MOST_TENSORS])
+    rest = len(advice.tensors) - MOST_TENSORS + advice.left_out
+    if rest > 0:
+        say(f"{rest} more tensors at the peak (--json has the largest)")
+    say(f"next: {next_sentence(footprint)}")
+
+
+def title_of(advice: Advice) -> str:
+    """What the list of tensors is, and what its savings are measured by."""
+    return (
+        f"tensors at the peak, instruction {advice.when}; savings: all tensors placed anew by {advice.planner} "
+        f"({advice.base:,} bytes without a change)"
+    )
+
+
+def next_command(footprint: Footprint) -> str:
+    """The command to try next; "" where no planner takes less than the plan as compiled."""
+    step = footprint.next_step()
+    return f"adreno-sim check {footprint.source} {step['option']}" if step else ""
+
+
+def next_sentence(footprint: Footprint) -> str:
+    """What to try next, and what it takes."""
+    step = footprint.next_step()
+    if step:
+        compiled = footprint.rows[0].total
+        less = f"{step['total']:,} bytes in place of {compiled:,} ({step['saves'] / compiled:.0%} less)"
+        return f"{next_command(footprint)}: {less}"
+    best = footprint.advice.tensors[0].best if footprint.advice is not None and footprint.advice.tensors else None
+    if best is None:
+        return "no planner and no change to one tensor takes less than the plan as compiled"
+    return f"no planner takes less than the plan as compiled; {best.text}: {best.saves:,} bytes less"
+
+
+def describe_best(tensor: PeakTensor) -> str:
+    """The change that saves most, and how much."""
+    return f"{tensor.best.kind}: {tensor.best.saves:,}" if tensor.best else "none alone"
+
+
+def _shorten(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
+
+
+def _columns() -> list[Column[PeakTensor]]:
+    return [
+        figure_column("bytes", lambda tensor: f"{tensor.size:,}"),
+        Column("made by", lambda tensor: _shorten(tensor.producer or tensor.id)),
+        Column("last read by", lambda tensor: _shorten(tensor.reader or "nothing")),
+        Column("what saves most", describe_best),
+    ]

@@ -1,0 +1,1 @@
+"""What to do about a memory plan: the tensors at its peak, and what changes to the model would save."""
