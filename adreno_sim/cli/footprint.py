@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, replace
@@ -137,11 +138,22 @@ def _footprint(args: argparse.Namespace) -> int:
     graphs = () if model is None else graph_plans(model, _ml(rules))
     footprint = measure(source, rules, names, Path(args.source).name, options, graphs, model)
     if footprint.plan is not None:
-        footprint = replace(footprint, advice=advise(footprint.plan, rules))
+        command = "" if model is None else _check_command(args)
+        footprint = replace(footprint, advice=advise(footprint.plan, rules), command=command)
     trials = _measure(footprint, args, model, rules) if args.measure else []
     _write(footprint, args, trials)
     _show(footprint, args, old, trials)
     return _judge(footprint, args, trials)
+
+
+def _check_command(args: argparse.Namespace) -> str:
+    """The command line of `check` for the model, compiled for the device as the options given here say."""
+    kept, words = [], iter(args.argv[1:])
+    for word in words:
+        if word.partition("=")[0] in MODEL_OPTIONS:
+            kept += [word] if "=" in word else [word, next(words)]
+    device = [] if args.device is None else ["--device", _device_string(args.device)]
+    return shlex.join(["adreno-sim", "check", args.source, *kept, *device])
 
 
 def _measure(footprint: Footprint, args: argparse.Namespace, model: CompiledModel | None, rules: DeviceRules) -> list[Trial]:
@@ -167,8 +179,12 @@ def _measure(footprint: Footprint, args: argparse.Namespace, model: CompiledMode
 def _device(args: argparse.Namespace, **options: Any) -> Device:
     from ..backends.open import open_device
 
-    text = args.device
-    return open_device(text if text is None or text.partition(":")[0] in ("sim", "cl") else f"sim:{text}", **options)
+    return open_device(None if args.device is None else _device_string(args.device), **options)
+
+
+def _device_string(text: str) -> str:
+    """The string of a device; of a profile, that of the simulator."""
+    return text if text.partition(":")[0] in ("sim", "cl") else f"sim:{text}"
 
 
 def _rules(args: argparse.Namespace) -> DeviceRules:
@@ -246,7 +262,7 @@ def _write(footprint: Footprint, args: argparse.Namespace, trials: Sequence[Tria
         if args.png:
             png.write_png(args.png, picture)
         if args.html:
-            html.write_html(args.html, footprint, chosen.planner)
+            html.write_html(args.html, footprint, args.draw or footprint.rows[0].planner)
 
 
 def _show(footprint: Footprint, args: argparse.Namespace, old: Any, trials: Sequence[Trial]) -> None:

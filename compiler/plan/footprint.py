@@ -45,6 +45,7 @@ class Footprint:
     its row says why it was skipped. rule: how sizes were computed. findings: of the audit of `plan` as compiled.
     graphs: plans of the tensors inside subgraphs for OpenCL ML, which `problem` does not contain. reordered: the plan in the
     order of execution that a planner chose, where one did. advice: about `plan`, where it was asked for.
+    command: the command line that runs the model as it was given; "" where there is no model.
     """
 
     source: str
@@ -57,6 +58,7 @@ class Footprint:
     graphs: tuple[GraphPlan, ...] = ()
     reordered: MemoryPlan | None = None
     advice: Advice | None = None
+    command: str = ""
 
     @property
     def planned_rows(self) -> list[Row]:
@@ -104,12 +106,13 @@ class Footprint:
         } | ({} if self.advice is None else {"advice": self.advice.as_json() | {"next": self.next_step()}})
 
     def next_step(self) -> dict[str, Any]:
-        """The planner whose plan takes least, where that is less than as compiled: planner, total, saves, option; else empty."""
+        """The planner with the least bytes, its total, savings and command; empty where that is no less than as compiled."""
         best, runs = self.smallest, self.rows[0]
         if best is None or self.plan is None or best.total >= runs.total:
             return {}
         saves = runs.total - best.total
-        return {"planner": best.planner, "total": best.total, "saves": saves, "option": f"--plan {best.planner}"}
+        step = {"planner": best.planner, "total": best.total, "saves": saves}
+        return step | ({"command": f"{self.command} --plan {best.planner}"} if self.command else {})
 
 
 def planner_names(text: str) -> list[str]:

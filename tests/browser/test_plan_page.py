@@ -4,8 +4,10 @@ import shutil
 import subprocess
 import time
 
+import handmade
 import pytest
 
+from adreno_sim.cli.main import main
 from adreno_sim.compiler.plan.footprint import measure
 from adreno_sim.compiler.plan.problem import Item, Problem, from_lifetimes
 from adreno_sim.compiler.plan.rules import DeviceRules
@@ -26,19 +28,28 @@ OPTIONS = (
 
 
 @pytest.fixture
-def browse(tmp_path):
-    """browse(problem, planners, fragment) -> the document as the browser has it after the script ran."""
+def browse_file(tmp_path):
+    """browse_file(path, options...) -> the document as the browser has it after the script ran."""
     if CHROMIUM is None:
         pytest.skip("needs chromium (apt-get install chromium)")
+
+    def open_file(path, *more):
+        command = [CHROMIUM, *OPTIONS, f"--user-data-dir={tmp_path / 'profile'}", *more, "--dump-dom", f"file://{path}"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, done.stderr[-2000:]
+        return done.stdout
+
+    return open_file
+
+
+@pytest.fixture
+def browse(tmp_path, browse_file):
+    """browse(problem, planners, fragment) -> the page of the plan of the last planner, as `browse_file`."""
 
     def open_page(problem, planners, fragment="", *more):
         footprint = measure(problem, DeviceRules.of_profile(load("adreno-740")), planners, "model")
         write_html(tmp_path / "page.html", footprint, planners[-1])
-        profile = f"--user-data-dir={tmp_path / 'profile'}"
-        command = [CHROMIUM, *OPTIONS, profile, *more, "--dump-dom", f"file://{tmp_path / 'page.html'}{fragment}"]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-        assert done.returncode == 0, done.stderr[-2000:]
-        return done.stdout
+        return browse_file(f"{tmp_path / 'page.html'}{fragment}", *more)
 
     return open_page
 
@@ -91,3 +102,18 @@ def test_pixels_have_the_colours_of_the_scopes(browse, tmp_path):
     colours = dict.fromkeys(colour for _, colour in image.open(shot).convert("RGB").getcolors(1 << 22))
     for wanted in ((0x4E, 0x79, 0xA7), (0xB0, 0x7A, 0xA1), (0xD1, 0x24, 0x2F)):
         assert min(sum(abs(a - b) for a, b in zip(colour, wanted, strict=True)) for colour in colours) < 40
+
+
+@pytest.mark.parametrize("width", [400, 1400])
+def test_the_page_of_a_model_opens_on_what_to_do(browse_file, tmp_path, width):
+    handmade.texture().save(tmp_path / "model.asim")
+    assert main(["footprint", str(tmp_path / "model.asim"), "--html", str(tmp_path / "page.html")]) == 0
+    dom = browse_file(tmp_path / "page.html", f"--window-size={width},1000")
+    assert 'data-fits="true"' in dom  # nothing hangs over the right edge
+    assert "As compiled: 2.05 kB" in dom and f"adreno-sim check {tmp_path / 'model.asim'} --plan arena" in dom
+    assert dom.index("Try next") < dom.index("Tensors at the peak") < dom.index("Planners side by side")
+    assert "twice after copy to global.texture" in dom and "Plan as compiled" in dom
+
+
+def test_a_trace_has_nothing_compiled_to_advise_about(browse):
+    assert "Tensors at the peak" not in browse(Problem(ITEMS, "p"), ["arena"])

@@ -30,7 +30,7 @@ def show(footprint: Footprint, file: IO[str]) -> None:
     rest = len(advice.tensors) - MOST_TENSORS + advice.left_out
     if rest > 0:
         say(f"{rest} more tensors at the peak (--json has the largest)")
-    say(f"next: {next_sentence(footprint)}")
+    say("next: " + ": ".join(filter(None, (next_command(footprint), next_result(footprint)))))
 
 
 def title_of(advice: Advice) -> str:
@@ -43,17 +43,16 @@ def title_of(advice: Advice) -> str:
 
 def next_command(footprint: Footprint) -> str:
     """The command to try next; "" where no planner takes less than the plan as compiled."""
-    step = footprint.next_step()
-    return f"adreno-sim check {footprint.source} {step['option']}" if step else ""
+    return str(footprint.next_step().get("command", ""))
 
 
-def next_sentence(footprint: Footprint) -> str:
-    """What to try next, and what it takes."""
+def next_result(footprint: Footprint) -> str:
+    """What the next thing to try takes; where no planner takes less than as compiled, the best change to a tensor."""
     step = footprint.next_step()
     if step:
         compiled = footprint.rows[0].total
         less = f"{step['total']:,} bytes in place of {compiled:,} ({step['saves'] / compiled:.0%} less)"
-        return f"{next_command(footprint)}: {less}"
+        return less if footprint.command else f"planner {step['planner']}, {less}"
     best = footprint.advice.tensors[0].best if footprint.advice is not None and footprint.advice.tensors else None
     if best is None:
         return "no planner and no change to one tensor takes less than the plan as compiled"

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...base.errors import AdrenoSimError
 from ...base.output_file import write_text
+from . import advice_html
 from .picture import COLOURS, OTHER, bases, live_curve, time_axis, unit_of
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ def page(footprint: Footprint, planner: str) -> str:
     values = {
         "TITLE": escape(f"Memory plans of {footprint.source}"),
         "SUBTITLE": escape(f"{len(footprint.problem.items)} tensors; {footprint.rule}"),
+        "ADVICE": advice_html.section(footprint),
         "STYLE": files["plan_page.css"],
         "SCRIPT": files["plan_page.js"],
         "DATA": data.replace("<", "\\u003c"),  # no name may end the script element
@@ -48,7 +50,13 @@ def page_data(footprint: Footprint, planner: str) -> dict[str, Any]:
     """What the script draws. tensors: [id, shape, dtype, scope number, size, dense, start, end] each."""
     items = footprint.problem.items
     scopes = sorted({item.scope for item in items})
-    plans = [_plan(a, footprint.rows[n].note) for n, a in enumerate(footprint.allocations) if a is not None]
+    plans = [_plan(a, footprint.rows[n].note, items) for n, a in enumerate(footprint.allocations) if a is not None]
+    for plan, allocation in zip(plans, filter(None, footprint.allocations), strict=True):
+        if allocation.problem.order:  # the same tensors, at other times
+            lives = {item.id: item for item in allocation.problem.items}
+            moved = tuple(lives[item.id] for item in items)
+            plan["lives"] = [[item.start, item.end] for item in moved]
+            plan["live"] = _live(moved, scopes)
     if planner not in [plan["planner"] for plan in plans]:
         raise AdrenoSimError(f"planner {planner!r} has no plan to draw")
     return {
@@ -57,7 +65,7 @@ def page_data(footprint: Footprint, planner: str) -> dict[str, Any]:
         "unit": unit_of(max([plan["total"] for plan in plans] or [1])),
         "scopes": [{"name": scope, "colour": COLOURS.get(scope, OTHER)} for scope in scopes],
         "tensors": [_tensor(item, scopes) for item in items],
-        "live": {scope: live_curve(tuple(item for item in items if item.scope == scope)) for scope in scopes},
+        "live": _live(items, scopes),
         "plans": plans,
     }
 
@@ -68,16 +76,22 @@ def _tensor(item: Item, scopes: list[str]) -> list[Any]:
     return [item.id, shape, dtype, scopes.index(item.scope), item.size, item.dense or item.size, item.start, item.end]
 
 
-def _plan(allocation: Allocation, note: str) -> dict[str, Any]:
-    """storages: bytes of each; bases: where each begins in the picture; of: storage of each tensor; at: its offset."""
+def _live(items: tuple[Item, ...], scopes: list[str]) -> dict[str, Any]:
+    return {scope: live_curve(tuple(item for item in items if item.scope == scope)) for scope in scopes}
+
+
+def _plan(allocation: Allocation, note: str, items: tuple[Item, ...]) -> dict[str, Any]:
+    """storages: bytes of each; bases: where each begins in the picture; of: storage of each of `items`; at: its offset."""
+    numbers = {item.id: number for number, item in enumerate(allocation.problem.items)}
+    order = [numbers[item.id] for item in items]
     return {
         "planner": allocation.planner,
         "total": allocation.total,
         "bound": allocation.problem.lower_bound(allocation.unit),
         "storages": allocation.storages,
         "bases": bases(allocation),
-        "of": allocation.storage_of,
-        "at": allocation.offsets,
+        "of": [allocation.storage_of[number] for number in order],
+        "at": [allocation.offsets[number] for number in order],
         "note": note,
     }
 

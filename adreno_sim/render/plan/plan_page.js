@@ -7,16 +7,19 @@ const LEFT = 70, RIGHT = 16, TOP = 14, BOTTOM = 40;
 const MANY = 3000;  // tensors from which those below a pixel are only marks
 
 const tensors = data.tensors;
-const first = tensors.reduce((low, t) => Math.min(low, t[START]), Infinity);
-const last = tensors.reduce((high, t) => Math.max(high, t[END]), -Infinity);
-const times = tensors.length ? [first, last] : [0, 1];
+const lives = n => plan.lives ? plan.lives[n] : [tensors[n][START], tensors[n][END]];  // a plan may have an order of its own
 let plan = data.plans.find(p => p.planner === data.planner);
 let view = null;      // {t0, t1, b0, b1}: the part of times and bytes that is shown
 let chosen = -1;      // tensor under the pointer
 
 const element = id => document.getElementById(id);
 const comma = n => n.toString().replace(/\B(?=(\d{3})+(?!\d))/g, ",");
-const everything = () => ({t0: times[0], t1: times[1], b0: 0, b1: Math.max(plan.total, plan.bound, 1) * 1.04});
+function everything() {
+  let t0 = Infinity, t1 = -Infinity;
+  tensors.forEach((_, n) => { const [start, end] = lives(n); t0 = Math.min(t0, start); t1 = Math.max(t1, end); });
+  if (!tensors.length) [t0, t1] = [0, 1];
+  return {t0, t1, b0: 0, b1: Math.max(plan.total, plan.bound, 1) * 1.04};
+}
 
 function ticks(low, high, about) {
   const rough = (high - low) / about, power = 10 ** Math.floor(Math.log10(rough));
@@ -46,7 +49,7 @@ function axes(area, low, high, unit, name) {
     draw.stroke(); draw.fillStyle = SOFT; draw.fillText(value.toString(), LEFT - 8, y(value * unit));
   }
   draw.textAlign = "center"; draw.textBaseline = "top";
-  for (const value of ticks(view.t0, view.t1, 12)) {
+  for (const value of ticks(view.t0, view.t1, width < 600 ? 5 : 12)) {
     if (Number.isInteger(value)) draw.fillText(value.toString(), x(value), height - BOTTOM + 6);
   }
   draw.fillStyle = INK;
@@ -69,11 +72,12 @@ function horizontal(area, y, colour, dashes) {
 function drawLive() {  // by scope, stacked: the sums at every time that changes one
   const area = prepare(element("live")), {draw} = area, [unit, name] = data.unit;
   const most = Math.max(plan.bound, 1) * 1.08, {x, y} = axes(area, 0, most, unit, `live (${name})`);
-  const at = [...new Set(Object.values(data.live).flatMap(curve => curve.map(point => point[0])))].sort((a, b) => a - b);
+  const curves = plan.live || data.live;
+  const at = [...new Set(Object.values(curves).flatMap(curve => curve.map(point => point[0])))].sort((a, b) => a - b);
   const below = new Map(at.map(time => [time, 0]));
   clip(area);
   for (const scope of data.scopes) {
-    const curve = data.live[scope.name], outline = [];
+    const curve = curves[scope.name], outline = [];
     let place = 0, live = 0;
     for (const time of at) {
       while (place < curve.length && curve[place][0] <= time) live = curve[place++][1];
@@ -93,7 +97,8 @@ function drawLive() {  // by scope, stacked: the sums at every time that changes
 
 function box(n, x, y) {
   const t = tensors[n], low = plan.bases[plan.of[n]] + plan.at[n];
-  return [x(t[START]), y(low + t[SIZE]), x(t[END]) - x(t[START]), y(low) - y(low + t[SIZE])];
+  const [start, end] = lives(n);
+  return [x(start), y(low + t[SIZE]), x(end) - x(start), y(low) - y(low + t[SIZE])];
 }
 
 let place = null;     // {x, y} of the last drawing
@@ -105,7 +110,8 @@ function drawPlan() {
   clip(area);
   for (let n = 0; n < tensors.length; n++) {
     const t = tensors[n], low = plan.bases[plan.of[n]] + plan.at[n];
-    if (t[END] < view.t0 || t[START] > view.t1 || low > view.b1 || low + t[SIZE] < view.b0) continue;
+    const [start, end] = lives(n);
+    if (end < view.t0 || start > view.t1 || low > view.b1 || low + t[SIZE] < view.b0) continue;
     const [left, top, wide, tall] = box(n, x, y);
     if (crowded && (wide < 1 || tall < 1)) {
       draw.globalAlpha = 0.6; draw.fillStyle = data.scopes[t[SCOPE]].colour;
@@ -146,7 +152,7 @@ function label(draw, t, left, top, wide, tall) {
 function describe(n) {
   const t = tensors[n], kind = t[SHAPE] ? `${t[DTYPE]} ${t[SHAPE]}, ${data.scopes[t[SCOPE]].name}\n` : "";
   return `${t[ID]}\n${kind}${comma(t[SIZE])} bytes, of which padding ${comma(t[SIZE] - t[DENSE])}\n` +
-    `storage ${plan.of[n]}, offset ${comma(plan.at[n])}\nlive from ${t[START]} to ${t[END] - 1}`;
+    `storage ${plan.of[n]}, offset ${comma(plan.at[n])}\nlive from ${lives(n)[0]} to ${lives(n)[1] - 1}`;
 }
 
 function select(n, left, top) {
@@ -245,6 +251,16 @@ function listen() {
   window.addEventListener("resize", redraw);
 }
 
+document.querySelectorAll("#attack tbody tr").forEach(row => {  // shows where the tensor lies
+  const find = () => {
+    const n = tensors.findIndex(t => t[ID] === row.dataset.tensor), canvas = element("plan");
+    canvas.scrollIntoView({block: "center"});
+    const [left, top] = box(n, place.x, place.y), frame = canvas.getBoundingClientRect();
+    select(n, frame.left + left, frame.top + top);
+  };
+  row.onclick = find;
+  row.onkeydown = event => { if (event.key === "Enter") find(); };
+});
 table();
 legend();
 show(plan);

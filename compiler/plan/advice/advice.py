@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from ....base.alignment import align_up
@@ -71,9 +71,10 @@ class Advice:
 def advise(plan: MemoryPlan, rules: DeviceRules) -> Advice:
     """Advice about `plan`, whose sizes are those of `rules`.
 
-    A change is a change of the tensors to place, which are then placed anew: nothing is subtracted.
+    A change is a change of the tensors to place, which are then placed anew, whatever one allocation may hold: nothing is
+    subtracted.
     """
-    problem = rules.problem(plan)
+    problem = replace(rules.problem(plan), max_allocation=None)
     unit = problem.unit
     _, when = peak_at((item.start, item.end, align_up(item.size, unit)) for item in problem.items)
     live = sorted((item for item in problem.items if item.start <= when < item.end), key=lambda item: (-item.size, item.id))
