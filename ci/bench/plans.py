@@ -1,4 +1,4 @@
-"""Memory planners: python ci/bench/plans.py [--sizes N ...] [--hard COUNT] [--seconds S] [TRACE.csv ...]
+"""Memory planners: python ci/bench/plans.py [--sizes N ...] [--mean M] [--hard COUNT] [--seconds S] [TRACE.csv ...]
 
 Time of the arena planner over the number of tensors; how near it comes to OR-tools' CP-SAT on hard instances (S seconds, two
 workers; left out, with a word, where ortools is missing); and every planner on traces given as files.
@@ -22,7 +22,7 @@ from adreno_sim import AdrenoSimError
 from adreno_sim.base.errors import UnsupportedError
 from adreno_sim.compiler.plan import trace
 from adreno_sim.compiler.plan.compare import compare
-from adreno_sim.compiler.plan.planners import names, plan
+from adreno_sim.compiler.plan.planners import names, places, plan
 from adreno_sim.compiler.plan.problem import Problem, from_lifetimes
 
 COUNTS = (120, 180, 260, 400)
@@ -37,11 +37,11 @@ def timed(call: Callable[[], T]) -> tuple[T, float]:
     return call(), time.perf_counter() - start
 
 
-def growth(sizes: list[int]) -> None:
-    """A line for each size: seconds, nanoseconds per n log2 n, ratio to the bound."""
+def growth(sizes: list[int], mean: float) -> None:
+    """A line for each size: seconds, nanoseconds per n log2 n, ratio to the bound. mean: of the lifetimes, in instants."""
     print(f"{'tensors':>9} {'seconds':>8} {'ns/(n log n)':>13} {'ratio':>7}")
     for size in sizes:
-        problem = many(size, 1)
+        problem = many(size, 1, mean)
         made, seconds = timed(lambda problem=problem: plan("arena", problem))  # type: ignore[misc]
         cost = seconds * 1e9 / (size * math.log2(size))
         print(f"{size:9} {seconds:8.2f} {cost:13.1f} {made.total / problem.lower_bound(problem.unit):7.4f}", flush=True)
@@ -68,7 +68,7 @@ def against_solver(count: int, seconds: float) -> None:
 def table(problem: Problem) -> None:
     """Every planner on one problem."""
     print(f"{problem.name}: {len(problem.items)} tensors, lower bound {problem.lower_bound()}")
-    for row in compare(problem, [name for name in names() if name != "optimal"]):
+    for row in compare(problem, [name for name in names() if name != "optimal" and not places(name)]):
         print(f"{row.planner:>15} {row.skipped or f'{row.total:14} {row.ratio:8.4f} {row.storages:6} storages'}", flush=True)
 
 
@@ -76,11 +76,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("traces", nargs="*", metavar="TRACE", help="MiniMalloc's CSV, or JSON")
     parser.add_argument("--sizes", type=int, nargs="*", default=[1_000, 10_000, 100_000], help="tensors (default: %(default)s)")
+    parser.add_argument("--mean", type=float, default=20.0, help="mean lifetime of these tensors (default: %(default)s)")
     parser.add_argument("--hard", type=int, default=4, help="hard instances (default: %(default)s)")
     parser.add_argument("--seconds", type=float, default=60.0, help="of CP-SAT on each (default: %(default)s)")
     options = parser.parse_args()
     plan("arena", from_lifetimes([("a", 0, 2, 3), ("b", 1, 3, 2)]))  # compile before anything is timed
-    growth(options.sizes)
+    growth(options.sizes, options.mean)
     against_solver(options.hard, options.seconds)
     for path in options.traces:
         table(trace.read(path))

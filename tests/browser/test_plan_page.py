@@ -110,7 +110,7 @@ def test_the_page_of_a_model_opens_on_what_to_do(browse_file, tmp_path, width):
     assert main(["footprint", str(tmp_path / "model.asim"), "--html", str(tmp_path / "page.html")]) == 0
     dom = browse_file(tmp_path / "page.html", f"--window-size={width},1000")
     assert 'data-fits="true"' in dom  # nothing hangs over the right edge
-    assert "As compiled: 2.05 kB" in dom and f"adreno-sim check {tmp_path / 'model.asim'} --plan arena" in dom
+    assert "As compiled: 2.8 kB" in dom and f"adreno-sim check {tmp_path / 'model.asim'} --plan arena" in dom
     assert dom.index("Try next") < dom.index("Tensors at the peak") < dom.index("Planners side by side")
     assert "twice after copy to global.texture" in dom and "Plan as compiled" in dom
 

@@ -272,3 +272,4 @@ if (named >= 0) {
   select(named, frame.left + left, frame.top + top);
 }
 document.body.dataset.tensors = tensors.length;
+document.body.dataset.fits = document.documentElement.scrollWidth <= window.innerWidth;

@@ -16,9 +16,8 @@ KB = (256,)
 
 def tensor(key, first, written, reads, *, shape=KB, scope="global", reader="", dtype="float32"):
     last = max([written, *reads])
-    return PlannedTensor(
-        key, key, 0, shape, dtype, scope, 0, 0, first, last, written=written, reads=tuple(reads), producer=f"Conv {key}", reader=reader
-    )  # fmt: skip
+    kind = shape, dtype, scope, 0, 0, first, last
+    return PlannedTensor(key, key, 0, *kind, written=written, reads=tuple(reads), producer=f"Conv {key}", reader=reader)
 
 
 def advice(*tensors):
@@ -62,9 +61,9 @@ def test_a_tensor_is_computed_again_behind_the_peak():
 
 
 def test_a_change_saves_nothing_where_the_peak_is_as_high_elsewhere():
-    found = advice(
-        *(tensor(f"{k}{n}", 10 * n + at, 10 * n + at + 1, [10 * n + 5]) for n in range(2) for at, k in ((0, "a"), (2, "b")))
-    )
+    one = tensor("a0", 0, 1, [5]), tensor("b0", 2, 3, [5])
+    other = tensor("a1", 10, 11, [15]), tensor("b1", 12, 13, [15])
+    found = advice(*one, *other)
     assert savings(found, "a0") == {"fuse": 0, "half": 0} and found.tensors[0].best is None
 
 
