@@ -22,8 +22,11 @@ from adreno_sim.compiler.plan.extract import extract_plan  # noqa: E402
 from adreno_sim.compiler.plan.footprint import measure  # noqa: E402
 from adreno_sim.compiler.plan.rules import DeviceRules  # noqa: E402
 from adreno_sim.compiler.run import vm  # noqa: E402
+from adreno_sim.compiler.tvm_bridge.versions import tvm_series  # noqa: E402
 
 pytestmark = pytest.mark.tvm
+
+NAMED = pytest.mark.skipif(tvm_series() == "0.25", reason="TVM 0.25 drops the spans of dataflow variables")
 
 RULES = DeviceRules.of_device(open_device("sim:adreno-740"))
 
@@ -32,6 +35,7 @@ def calls(model: CompiledModel) -> list[tuple[str, ...]]:
     return [i.operators for i in model.functions["main"].body if isinstance(i, CallHost)]
 
 
+@NAMED
 @pytest.mark.parametrize(("pipeline", "target"), [("fixed", "texture"), ("fixed", "buffer"), ("stock", "buffer")])
 def test_each_call_names_its_nodes(pipeline: str, target: str) -> None:
     """Four branches of equal shapes on one input: each call has the names of its own."""
@@ -43,6 +47,7 @@ def test_each_call_names_its_nodes(pipeline: str, target: str) -> None:
         assert named.count((f"GlobalAveragePool head{head}_mean",)) == 1
 
 
+@NAMED
 def test_names_are_those_of_the_weights_that_a_call_takes() -> None:
     """Of equal calls, the name is of that with these weights."""
     proto = branchy_networks.parallel_heads()
@@ -58,6 +63,7 @@ def test_names_are_those_of_the_weights_that_a_call_takes() -> None:
     assert found == 4
 
 
+@NAMED
 def test_a_relax_model_names_operators_and_variables() -> None:
     named = [name for operators in calls(compile_model(relax_models.convolutions())) for name in operators]
     assert any(name.startswith("nn.conv2d ") for name in named)
@@ -69,6 +75,7 @@ def test_a_bundle_keeps_the_names(tmp_path: Any) -> None:
     assert calls(CompiledModel.load(tmp_path / "model.asim")) == calls(model)
 
 
+@NAMED
 def test_the_advice_speaks_of_nodes() -> None:
     model = compile_model(branchy_networks.wide_inception())
     footprint = measure(extract_plan(model), RULES, ["arena"], model=model)
