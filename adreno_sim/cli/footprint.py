@@ -116,7 +116,6 @@ def _bound(text: str) -> tuple[str, tuple[int, int]]:
 
 def _footprint(args: argparse.Namespace) -> int:
     from ..base.errors import AdrenoSimError
-    from ..compiler.plan.advice.advice import advise
     from ..compiler.plan.difference import read_old
     from ..compiler.plan.footprint import is_model, measure, planner_names
     from ..compiler.plan.graphs import graph_plans
@@ -138,6 +137,8 @@ def _footprint(args: argparse.Namespace) -> int:
     graphs = () if model is None else graph_plans(model, _ml(rules))
     footprint = measure(source, rules, names, Path(args.source).name, options, graphs, model)
     if footprint.plan is not None:
+        from ..compiler.plan.advice.advice import advise
+
         command = "" if model is None else _check_command(args)
         footprint = replace(footprint, advice=advise(footprint.plan, rules), command=command)
     trials = _measure(footprint, args, model, rules) if args.measure else []

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...base.errors import AdrenoSimError, UnsupportedError
 from ...base.version import __version__
@@ -15,7 +15,6 @@ from ...results.encode import finding_to_json
 from ..artifact.memory_plan import MemoryPlan
 from ..artifact.model import CompiledModel
 from . import planners
-from .advice.advice import Advice
 from .allocation import Allocation
 from .apply import read_allocation
 from .audit import audit
@@ -30,6 +29,9 @@ from .replan import AS_COMPILED, allocation_of, plan_of, with_rules
 from .rules import DeviceRules, spec_of
 from .trace import SCHEMA as TRACE_SCHEMA
 from .trace import read as read_trace
+
+if TYPE_CHECKING:
+    from .advice.advice import Advice
 
 SCHEMA = "adreno-sim/footprint/1"
 
