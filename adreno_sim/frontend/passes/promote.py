@@ -7,8 +7,9 @@ takes the name of the first variable that it is assigned to.
 
 from __future__ import annotations
 
-from ...ir.cfg import predecessors
+from ...ir.dominators import Dominators
 from ...ir.ir import UNDEF, UNKNOWN_LOC, Array, Block, Const, Float, Function, Instr, Int, Struct, Type, Value, Vector, type_of
+from .phi_placement import place_phis
 
 
 def promote_to_ssa(function: Function) -> bool:
@@ -59,34 +60,28 @@ class _Promotion:
     """One run over one function.
 
     `exit_values[block][variable]` is the value of a variable at the end of a block that mentions it. A `livein` instruction
-    stands for its value at the start of a block until `entry_values` has it. `replaced` maps loads, live-ins and trivial phis
-    to their values.
+    stands for its value at the start of a block until the value is known. `replaced` maps loads, live-ins and trivial phis to
+    their values.
     """
 
     def __init__(self, function: Function, variables: set[Value]):
         self.function = function
         self.variables = variables
-        self.incoming = predecessors(function.blocks)
         self.exit_values: dict[Block, dict[Value, Value]] = {}
-        self.live_ins: list[tuple[Instr, Block, Value]] = []
-        self.entry_values: dict[tuple[Block, Value], Value] = {}
-        self.phis: dict[Block, list[Instr]] = {}
-        self.incomplete_phis: list[tuple[Instr, Block, Value]] = []
+        self.live_ins: dict[Block, dict[Value, Instr]] = {}
+        self.phis: dict[Block, dict[Value, Instr]] = {}
         self.replaced: dict[Value, Value] = {}
         self.named: set[Value] = set()
 
     def run(self) -> None:
         for block in self.function.blocks:
             self._rewrite_block(block)
-        for live_in, block, variable in self.live_ins:
-            self.replaced[live_in] = self._at_entry(block, variable)
-        while self.incomplete_phis:
-            phi, block, variable = self.incomplete_phis.pop()
-            phi.blocks = list(self.incoming[block])
-            phi.operands = [self._at_exit(source, variable) for source in phi.blocks]
+        tree = Dominators(self.function)
+        self._place_phis(tree)
+        self._assign_values(tree)
         self._drop_trivial_phis()
         for block in self.function.blocks:
-            block.instrs[:0] = [phi for phi in self.phis.get(block, ()) if phi not in self.replaced]
+            block.instrs[:0] = [phi for phi in self.phis.get(block, {}).values() if phi not in self.replaced]
             for instr in block.instrs:
                 instr.operands = [self._resolve(operand) for operand in instr.operands]
 
@@ -117,8 +112,7 @@ class _Promotion:
 
     def _live_in(self, block: Block, variable: Value) -> Instr:
         assert isinstance(variable, Instr) and variable.elem is not None
-        live_in = Instr("livein", variable.elem)
-        self.live_ins.append((live_in, block, variable))
+        live_in = self.live_ins.setdefault(block, {})[variable] = Instr("livein", variable.elem)
         return live_in
 
     @staticmethod
@@ -129,50 +123,60 @@ class _Promotion:
         remaining.append(cast)
         return cast
 
-    def _at_exit(self, block: Block, variable: Value) -> Value:
-        value = self.exit_values[block].get(variable)
-        if value is None or (isinstance(value, Instr) and value.op == "livein"):
-            return self._at_entry(block, variable)
-        return value
+    def _place_phis(self, tree: Dominators) -> None:
+        """Adds phis without operands wherever definitions of a variable meet and its value is read behind."""
+        variables = list(dict.fromkeys(variable for found in self.live_ins.values() for variable in found))
+        number = {variable: 1 << place for place, variable in enumerate(variables)}
+        read = {block: sum(number[variable] for variable in found) for block, found in self.live_ins.items()}
+        defined = {block: sum(number.get(variable, 0) for variable in self._definitions(block)) for block in tree.order}
+        for block, numbers in place_phis(tree, defined, read).items():
+            self.phis[block] = {variables[place]: self._new_phi(variables[place]) for place in numbers}
 
-    def _at_entry(self, block: Block, variable: Value) -> Value:
-        """Returns the value at the start of `block`: that of a definition up single predecessors, or a new phi."""
-        passed: list[tuple[Block, Value]] = []
-        while True:
-            key = (block, variable)
-            value = self.entry_values.get(key)
-            if value is not None:
-                break
-            passed.append(key)
-            sources = self.incoming[block]
-            if not sources:
-                value = self._undefined(variable)
-                break
-            if any(source is not sources[0] for source in sources):
-                value = self._new_phi(block, variable)
-                break
-            block = sources[0]
-            value = self.exit_values[block].get(variable)
-            if value is not None and not (isinstance(value, Instr) and value.op == "livein"):
-                break
-        self.entry_values.update(dict.fromkeys(passed, value))
-        return value
+    def _definitions(self, block: Block) -> dict[Value, Value]:
+        """Returns the variables that a block assigns, with their last values."""
+        read = self.live_ins.get(block, {})
+        return {variable: value for variable, value in self.exit_values[block].items() if value is not read.get(variable)}
 
     @staticmethod
-    def _undefined(variable: Value) -> Const:
+    def _new_phi(variable: Value) -> Instr:
         assert isinstance(variable, Instr) and variable.elem is not None
-        return Const(variable.elem, UNDEF, variable.name)
+        return Instr("phi", variable.elem, loc=UNKNOWN_LOC, name=variable.name)
 
-    def _new_phi(self, block: Block, variable: Value) -> Instr:
+    def _assign_values(self, tree: Dominators) -> None:
+        """Gives live-ins and phis their values, in a walk down the dominator tree that keeps the values at each block."""
+        values: dict[Value, list[Value]] = {}
+        arriving: dict[Instr, dict[Block, Value]] = {phi: {} for phis in self.phis.values() for phi in phis.values()}
+        walk: list[tuple[Block, dict[Value, Value] | None]] = [(tree.order[0], None)]
+        while walk:
+            block, left = walk.pop()
+            if left is not None:
+                for variable in left:
+                    values[variable].pop()
+                continue
+            entered: dict[Value, Value] = {**self.phis.get(block, {})}
+            for variable, live_in in self.live_ins.get(block, {}).items():
+                self.replaced[live_in] = entered.get(variable) or self._last(values, variable)
+            entered.update(self._definitions(block))
+            for variable, value in entered.items():
+                values.setdefault(variable, []).append(value)
+            for successor in block.successors:
+                for variable, phi in self.phis.get(successor, {}).items():
+                    arriving[phi][block] = self._last(values, variable)
+            walk.append((block, entered))
+            walk += [(child, None) for child in tree.children(block)]
+        for block, phis in self.phis.items():
+            for phi in phis.values():
+                phi.blocks = list(tree.predecessors[id(block)])
+                phi.operands = [arriving[phi][source] for source in phi.blocks]
+
+    @staticmethod
+    def _last(values: dict[Value, list[Value]], variable: Value) -> Value:
         assert isinstance(variable, Instr) and variable.elem is not None
-        phi = Instr("phi", variable.elem, loc=UNKNOWN_LOC, name=variable.name)
-        self.phis.setdefault(block, []).append(phi)
-        self.incomplete_phis.append((phi, block, variable))
-        return phi
+        return values[variable][-1] if values.get(variable) else Const(variable.elem, UNDEF, variable.name)
 
     def _drop_trivial_phis(self) -> None:
         """Replaces phis whose operands are all one value (or the phi itself), until none is left."""
-        pending = [phi for phis in self.phis.values() for phi in phis][::-1]
+        pending = [phi for phis in self.phis.values() for phi in phis.values()][::-1]
         users: dict[Value, list[Instr]] = {}
         for phi in pending:
             for operand in phi.operands:

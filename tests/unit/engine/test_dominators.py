@@ -1,0 +1,92 @@
+"""Dominators and dominance frontiers against their definitions, on random graphs."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+
+import pytest
+
+from adreno_sim.ir import dominators
+from adreno_sim.ir.cfg import reverse_postorder
+from adreno_sim.ir.dominators import DominatorTree
+
+
+@dataclass(eq=False)
+class Node:
+    successors: list[Node] = field(default_factory=list)
+
+
+def reached(start: Node, without: Node | None = None) -> set[Node]:
+    found, work = set(), [start]
+    while work:
+        node = work.pop()
+        if node is not without and node not in found:
+            found.add(node)
+            work += node.successors
+    return found
+
+
+def draw_graph(seed: int) -> list[Node]:
+    """A graph with cycles, loops with several ways in, and edges that are doubled; all is reachable."""
+    dice = random.Random(seed)
+    nodes = [Node() for _ in range(dice.randint(1, 12))]
+    for node in nodes:
+        node.successors = dice.choices(nodes[1:] or nodes, k=dice.randint(0, 3))
+    return reverse_postorder(nodes[0])
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_a_node_dominates_what_is_not_reached_without_it(seed):
+    order = draw_graph(seed)
+    tree = DominatorTree(order)
+    for upper in order:
+        below = {lower for lower in order if lower not in reached(order[0], without=upper)}
+        assert {lower for lower in order if tree.dominates(upper, lower)} == below
+        for child in tree.children(upper):
+            assert tree.parent(child) is upper
+            assert not any(tree.dominates(upper, other) and tree.dominates(other, child) for other in below - {upper, child})
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_a_frontier_is_where_dominance_ends(seed):
+    order = draw_graph(seed)
+    tree = DominatorTree(order)
+    for node in order:
+        below = {other for other in order if tree.dominates(node, other)}
+        ends = {target for other in below for target in other.successors if target is node or target not in below}
+        found = tree.frontier(node)
+        assert set(found) == ends and len(found) == len(ends)
+
+
+@pytest.mark.parametrize("shape", ["one end", "ends of their own", "ladder"])
+def test_steps_grow_with_the_graph(shape, monkeypatch):
+    """Three thousand conditions within one another: their paths meet at one node, or pair by pair."""
+    counts = []
+    for depth in (300, 3000):
+        steps = _count_steps(monkeypatch)
+        heads, ends = [Node() for _ in range(depth)], [Node() for _ in range(depth)]
+        for k in range(depth):
+            inner = heads[k + 1] if k + 1 < depth else ends[-1]
+            after = {"one end": ends[-1], "ends of their own": ends[k], "ladder": heads[min(k + 2, depth - 1)]}[shape]
+            heads[k].successors = [inner, after]
+            ends[k].successors = [ends[k - 1]] if k and after is ends[k] else []
+        tree = DominatorTree(reverse_postorder(heads[0]))
+        assert tree.dominates(heads[0], ends[-1])
+        counts.append(steps[0])
+    assert counts[1] <= 15 * counts[0]
+
+
+def _count_steps(monkeypatch) -> list[int]:
+    """Counts the nodes that are passed on the way up the search's tree."""
+    steps, whole = [0], dominators._evaluate
+
+    def evaluate(node, linked, best, semi):
+        up = node
+        while linked[up] >= 0:
+            steps[0] += 1
+            up = linked[up]
+        return whole(node, linked, best, semi)
+
+    monkeypatch.setattr(dominators, "_evaluate", evaluate)
+    return steps
