@@ -22,7 +22,7 @@ from .analysis.parallel_regions import RegionPlan
 from .analysis.segments import Graph
 from .emit import sync_points
 from .emit.c_runtime import add_runtime
-from .emit.collectives import combine_function, is_collective
+from .emit.collectives import is_collective
 from .emit.diagnostic_sites import DiagnosticSite
 from .emit.group import define_kernel_data, group_functions
 from .emit.kernel_plan import CollectiveSlots, KernelPlan
@@ -106,8 +106,6 @@ def _emit(kernel: ir.Function, spec: Specialization, planner: Planner, writer: W
     first_watchdog_site = len(unit.table.sites)
     unit.table.sites += [DiagnosticSite(Kind.WATCHDOG, sync.instr.loc) for sync in plan.regions.graph.sync_points]
     unit.functions += writer(plan)
-    for number in plan.collective:
-        unit.functions.append(combine_function(plan, number))
     unit.functions += group_functions(plan)
     define_kernel_data(plan, first_divergence_site, first_watchdog_site)
     add_runtime(unit)

@@ -28,15 +28,15 @@ from adreno_sim.engine.vector import flow_state, lane_shapes, structure
 _numbers = itertools.count()
 
 
-def launch(source: str, emitter: str = "spmd", checks: str = "bounds"):
+def launch(source: str, emitter: str = "spmd", checks: str = "bounds", options: str = ""):
     """The result of one launch, its values, and how its code was made; nothing is known of it from before."""
-    device = adreno_sim.open_device("sim:adreno-740", checks=checks, emitter=emitter, cache=False)
+    device = adreno_sim.open_device("sim:adreno-830", checks=checks, emitter=emitter, cache=False)
     views = []
     for dtype in ("int32", "float32"):
         spec = BufferSpec(4 * WORK_ITEMS, dtype)
         views.append(device.view(device.allocate(spec.nbytes), spec))
         device.write(views[-1], np.arange(WORK_ITEMS).astype(dtype))
-    kernel = device.build(f"{source} // {next(_numbers)}")["k"]
+    kernel = device.build(f"{source} // {next(_numbers)}", options)["k"]
     result = device.launch(kernel, (WORK_ITEMS,), (WORK_ITEMS,), [*views, np.int32(3)])
     return result, [device.read(view).tobytes() for view in views], result.code[-1]
 
@@ -146,3 +146,41 @@ def test_too_much_code_is_refused_in_one_line(monkeypatch):
         UnsupportedError, match=r"kernel k becomes \d+ lines of LLVM text: expected at most 100; split the kernel"
     ):
         launch(SHAPES["chain"](20))
+
+
+def broadcasts(count: int, around: int) -> str:
+    """So many broadcasts, while `around` values live that are read behind the last."""
+    values = "".join(f"int v{j} = a[(i + {j}) & 63];" for j in range(around))
+    steps = "".join(f"x += sub_group_broadcast(x + {j}, {j & 7});" for j in range(count))
+    uses = "".join(f"x ^= v{j};" for j in range(around))
+    head = "#pragma OPENCL EXTENSION cl_khr_subgroups : enable\nkernel void k(global int *a, global float *f, int n) {"
+    return f"{head} int i = get_global_id(0), x = i; {values} barrier(CLK_LOCAL_MEM_FENCE); {steps} {uses} a[i] = x; }}"
+
+
+@pytest.mark.parametrize("checks", ["bounds", "full"])
+def test_values_that_only_live_through_code_between_collectives_cost_it_nothing(checks):
+    def count_lines(count: int, around: int) -> int:
+        return launch(broadcasts(count, around), "spmd", checks, "-cl-std=CL3.0")[2].text.count("\n")
+
+    few, many = (count_lines(count, 50) - count_lines(count, 10) for count in (6, 30))
+    assert many <= 1.1 * few
+
+
+@pytest.mark.parametrize("checks", ["bounds", "full"])
+def test_collectives_alike_share_a_function_and_compute_the_same(checks):
+    _, values, code = launch(broadcasts(30, 10), "spmd", checks, "-cl-std=CL3.0")
+    assert code.text.count("define internal void @combine.") == 1
+    ids = np.arange(WORK_ITEMS, dtype=np.int64)
+    x = ids.copy()
+    for j in range(30):
+        x = x + x[j & 7] + j
+    for j in range(10):
+        x = x.astype(np.int32) ^ ((ids + j) & 63).astype(np.int32)
+    assert values[0] == x.astype(np.int32).tobytes()
+
+
+def test_a_half_that_arithmetic_gave_is_not_flushed_again():
+    text = "#pragma OPENCL EXTENSION cl_khr_fp16 : enable\nkernel void k(global int *a, global float *f, int n) {{"
+    text += "int i = get_global_id(0); half h = (half)f[i]; {} f[i] = h; }}"
+    few, many = (launch(text.format("h = h * h; " * count), "scalar")[2].text.count(", 31744") for count in (2, 6))
+    assert many - few == 4

@@ -7,6 +7,7 @@ to the next synchronisation point. Values that are live across one are spilled t
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ...ir import ir
@@ -29,8 +30,9 @@ def is_sampler(value: ir.Value) -> bool:
 class ParallelRegion:
     """Segments reachable from one resume point without passing a synchronisation point, in reverse postorder.
 
-    `polled` are the back edges with a watchdog poll. `live_in` are values of earlier regions. `defined` are the ids of the
-    instructions that this region may execute.
+    `polled` are the back edges with a watchdog poll. `live_in` are values of earlier regions that it reads or may compute
+    again: what only lives through it stays where it was spilled. `defined` are the ids of the instructions that this region may
+    execute.
     """
 
     number: int
@@ -50,7 +52,8 @@ class RegionPlan:
 
     def __init__(self, graph: Graph):
         self.graph = graph
-        self.live = _liveness(graph)
+        self._known = {s: _uses_and_definitions(s) for s in graph.segments} if graph.sync_points else {}
+        self.live = _liveness(graph, self._known)
         self.regions = [self._region(0, graph.entry, [])]
         for sync in graph.sync_points:
             assert sync.resume is not None
@@ -68,9 +71,11 @@ class RegionPlan:
         assert sync.resume is not None
         return [v for v in self.live[sync.resume] if v is not sync.instr]
 
-    def _region(self, number: int, start: Segment, live_in: list[ir.Instr]) -> ParallelRegion:
+    def _region(self, number: int, start: Segment, live: list[ir.Instr]) -> ParallelRegion:
         order = reverse_postorder(start)
         defined = {id(i) for s in order for i in s.instrs}
+        used = {value for s in order if s in self._known for value in self._known[s][0]}
+        live_in = [value for value in live if id(value) in used or id(value) in defined]
         return ParallelRegion(number, order, polled_edges(order), live_in, defined)
 
 
@@ -93,11 +98,10 @@ def _edge_uses(segment: Segment) -> list[ir.Value]:
     ]
 
 
-def _liveness(graph: Graph) -> dict[Segment, list[ir.Instr]]:
+def _liveness(graph: Graph, known: Mapping[Segment, UsesAndDefinitions]) -> dict[Segment, list[ir.Instr]]:
     """Returns the values live into each segment (backward data flow), or {} if the kernel has no synchronisation point."""
     if not graph.sync_points:
         return {}
-    known = {s: _uses_and_definitions(s) for s in graph.segments}
     live: dict[Segment, dict[int, ir.Instr]] = {s: {} for s in graph.segments}
     changed = True
     while changed:
@@ -111,7 +115,10 @@ def _liveness(graph: Graph) -> dict[Segment, list[ir.Instr]]:
     return {s: sorted(values.values(), key=order) for s, values in live.items()}
 
 
-def _uses_and_definitions(segment: Segment) -> tuple[dict[int, ir.Instr], list[int]]:
+UsesAndDefinitions = tuple[dict[int, ir.Instr], list[int]]
+
+
+def _uses_and_definitions(segment: Segment) -> UsesAndDefinitions:
     """Returns the values that a segment uses, and the ids of those that it defines."""
     uses = [*_edge_uses(segment), *_uses(segment)]
     used = {id(value): value for value in uses if isinstance(value, ir.Instr) and not is_rematerializable(value)}

@@ -1,7 +1,7 @@
 """Collective functions of sub-groups and work-groups.
 
 Each work-item stores its operands in the arena. One loop over the lanes combines them and stores a result for each lane. Then
-the next region starts.
+the next region starts. Calls that differ only in where their operands and results lie share one function.
 """
 
 from __future__ import annotations
@@ -27,17 +27,21 @@ def is_collective(instr: ir.Instr) -> bool:
 
 
 class _Combiner:
-    """Writes `@combine.N(arena, first, last)` for one collective."""
+    """Writes the function of one collective, `(arena, first, last, offset...)`.
+
+    arrays: the arrays of the arena that it reads or writes, by their offsets.
+    """
 
     def __init__(self, plan: KernelPlan, number: int):
         self.plan = plan
         self.instr = plan.regions.graph.sync_points[number - 1].instr
         self.slots = plan.collective[number]
+        self.arrays: dict[int, str] = {}
         self.t = Text()
 
     def _slot(self, offset: int, type: str, lane: str) -> str:
-        base = self.t.op(f"getelementptr i8, ptr %arena, i64 {offset}")
-        return self.t.op(f"getelementptr [{value_bytes(type)} x i8], ptr {base}, i64 {lane}")
+        array = self.arrays.setdefault(offset, f"%array{len(self.arrays)}")
+        return self.t.op(f"getelementptr [{value_bytes(type)} x i8], ptr {array}, i64 {lane}")
 
     def operand(self, which: int, lane: str) -> str:
         """Returns the value of an operand of work-item `lane`."""
@@ -77,8 +81,26 @@ class _Combiner:
         return result
 
 
-def combine_function(plan: KernelPlan, number: int) -> str:
-    """Returns the text of `@combine.N`. Raises UnsupportedError for an unknown collective."""
+def combine_functions(plan: KernelPlan) -> list[str]:
+    """Returns the functions of all collectives, and `@combine`, which the C runtime calls. Raises UnsupportedError for an
+    unknown collective."""
+    shared: dict[str, int] = {}
+    lines = ["define internal void @combine(i64 %reached, ptr %arena, i64 %first, i64 %last) #0 {"]
+    lines.append(f"  switch i64 %reached, label %done [ {' '.join(f'i64 {n}, label %c{n}' for n in plan.collective)} ]")
+    for n in plan.collective:
+        arrays, text = _combine_function(plan, n)
+        which = shared.setdefault(text, len(shared))
+        given = "".join(f", i64 {offset}" for offset in arrays)
+        lines += [f"c{n}:", f"  call void @combine.{which}(ptr %arena, i64 %first, i64 %last{given})", "  br label %done"]
+    return [
+        *(f"define internal void @combine.{which}{text}" for text, which in shared.items()),
+        "\n".join([*lines, "done:", "  ret void", "}"]),
+    ]
+
+
+def _combine_function(plan: KernelPlan, number: int) -> tuple[list[int], str]:
+    """Returns the function of one collective: the offsets in the arena of the arrays that it takes, and its text behind the
+    name."""
     c = _Combiner(plan, number)
     assert c.instr.callee is not None
     name = c.instr.callee.name
@@ -91,10 +113,10 @@ def combine_function(plan: KernelPlan, number: int) -> str:
             loc = c.instr.loc
             raise UnsupportedError(f"unsupported: {name} at {loc.line}:{loc.column}")
         emit(c)
-    body = "\n".join(c.t.lines)
-    return (
-        f"define internal void @combine.{number}(ptr noalias %arena, i64 %first, i64 %last) #0 {{\nentry:\n{body}\n  ret void\n}}"
-    )
+    parameters = "".join(f", i64 {array}.offset" for array in c.arrays.values())
+    head = f"(ptr noalias %arena, i64 %first, i64 %last{parameters}) noinline #0 {{"
+    bases = [f"  {array} = getelementptr i8, ptr %arena, i64 {array}.offset" for array in c.arrays.values()]
+    return list(c.arrays), "\n".join([head, "entry:", *bases, *c.t.lines, "  ret void", "}"])
 
 
 def _identity(type: ir.Type, what: str, is_signed: bool) -> str:

@@ -50,6 +50,7 @@ class Emitter:
         self.values: dict[int, str] = {}
         self.pointers: dict[int, Ptr] = {}
         self.slots: dict[int, list[str]] = {}  # values redefined on some paths: one stack slot per part
+        self.flushed_halves: set[str] = set()  # results of arithmetic, in which no denormal is left
         self.objects: dict[ObjectId, Object] = {}
         self.limits: dict[tuple[str, int], str] = {}
         self.loc = ir.UNKNOWN_LOC

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..abi.kernel_shape import ABANDONED, KernelShape
 from ..llvm.text import Text
+from .collectives import combine_functions
 from .kernel_plan import ArenaRange, KernelPlan
 from .region import ARGUMENTS, PARAMETERS
 from .sync_points import describe_sync
@@ -16,7 +17,12 @@ def group_functions(plan: KernelPlan) -> list[str]:
     around = [_begin_worker(plan), _end_worker(plan), _begin_group(plan), _items_of_group(plan)]
     if plan.is_single_region:
         return [*around, _group("region.0")]
-    return [*around, _group("run_by_subgroup" if plan.by_subgroup else "run_in_lockstep"), _run_region(plan), _combine(plan)]
+    return [
+        *around,
+        _group("run_by_subgroup" if plan.by_subgroup else "run_in_lockstep"),
+        _run_region(plan),
+        *combine_functions(plan),
+    ]
 
 
 def _begin_worker(plan: KernelPlan) -> str:
@@ -72,14 +78,6 @@ def _run_region(plan: KernelPlan) -> str:
     for n in numbers:
         lines += [f"r{n}:", f"  %v{n} = call i64 @region.{n}({ARGUMENTS})", f"  ret i64 %v{n}"]
     return "\n".join([*lines, "none:", f"  ret i64 {ABANDONED}", "}"])
-
-
-def _combine(plan: KernelPlan) -> str:
-    lines = ["define internal void @combine(i64 %reached, ptr %arena, i64 %first, i64 %last) #0 {"]
-    lines.append(f"  switch i64 %reached, label %done [ {' '.join(f'i64 {n}, label %c{n}' for n in plan.collective)} ]")
-    for n in plan.collective:
-        lines += [f"c{n}:", f"  call void @combine.{n}(ptr %arena, i64 %first, i64 %last)", "  br label %done"]
-    return "\n".join([*lines, "done:", "  ret void", "}"])
 
 
 def define_kernel_data(plan: KernelPlan, first_divergence_site: int, first_watchdog_site: int) -> None:

@@ -32,7 +32,7 @@ def _flush(e: Emitter, type: ir.Type, value: str) -> str:
 
 def widen(e: Emitter, type: ir.Type, value: str) -> str:
     """Returns an arithmetic operand of half `type` as float, flushed if the launch flushes denormals."""
-    if e.unit.spec.flush_denormals:
+    if e.unit.spec.flush_denormals and value not in e.flushed_halves:
         value = _flush(e, type, value)
     return extend(e, type, value)
 
@@ -40,7 +40,10 @@ def widen(e: Emitter, type: ir.Type, value: str) -> str:
 def narrow(e: Emitter, type: ir.Type, value: str) -> str:
     """Returns an arithmetic result in float as half `type`, flushed if the launch flushes denormals."""
     result = truncate(e, type, value)
-    return _flush(e, type, result) if e.unit.spec.flush_denormals else result
+    if e.unit.spec.flush_denormals:
+        result = _flush(e, type, result)
+        e.flushed_halves.add(result)
+    return result
 
 
 def extend(e: Emitter, type: ir.Type, value: str) -> str:
