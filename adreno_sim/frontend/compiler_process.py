@@ -45,11 +45,16 @@ class Ended:
         return self.status == 0 and bool(self.output)
 
     def find_limit(self) -> str:
-        """Returns which limit of this module ended it, as a sentence; "" if none did."""
+        """Returns which limit, of this module or of clang's stack, ended it, as a sentence; "" if none did."""
         if self.status == -signal.SIGXCPU:
             return f"the compiler took longer than {TIME_LIMIT:.0f} s, adreno-sim's limit for one program"
         if self.status == -signal.SIGXFSZ or len(self.output) >= OUTPUT_LIMIT:
             return f"the compiler wrote more than {OUTPUT_LIMIT >> 20} MiB, adreno-sim's limit for one program"
+        if self.status == -signal.SIGSEGV:
+            return (
+                "the compiler's stack overflowed, which is clang's own limit for brackets, operators and statements within one "
+                "another: split what is nested most deeply into variables or functions"
+            )
         if any(sign in self.messages for sign in _NO_MEMORY):
             return f"the compiler needs more than {MEMORY_LIMIT >> 20} MiB of memory, adreno-sim's limit for one program"
         return ""

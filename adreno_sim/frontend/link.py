@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from ..base.errors import UnsupportedError
 from ..ir.cfg import simplify_cfg
+from ..ir.dominators import Dominators
 from ..ir.ir import Function
+from ..ir.loops import count_nested_loops
 from ..ir.verify import verify
 from .llvm_reader.linked import LinkedReader
 from .llvm_reader.reader import ModuleReader
@@ -18,6 +20,9 @@ from .vec3 import drop_vec3_padding
 
 _CALL_DEPTH_LIMIT = 100
 """The limit of nested helper calls."""
+
+_LOOP_DEPTH_LIMIT = 256
+"""The limit of loops within one another, as clang's own limit of brackets: what is known of a loop is known of all its blocks."""
 
 
 class Linker:
@@ -50,6 +55,7 @@ class Linker:
         inline_helpers(function, self._get_helper)
         self._active.pop()
         simplify_cfg(function)
+        _check_loops(function)
         drop_vec3_padding(function)
         promote_to_ssa(function)
         return function
@@ -70,3 +76,12 @@ class Linker:
                         raise UnsupportedError(f"unsupported: recursion through {demangle(instr.pred).name} {where}")
                     if len(self._active) >= _CALL_DEPTH_LIMIT:
                         raise UnsupportedError(f"unsupported: more than {_CALL_DEPTH_LIMIT} calls within one another {where}")
+
+
+def _check_loops(function: Function) -> None:
+    """Rejects loops within one another beyond the limit, before anything takes long."""
+    if len(function.blocks) > _LOOP_DEPTH_LIMIT and (depth := count_nested_loops(Dominators(function))) > _LOOP_DEPTH_LIMIT:
+        raise UnsupportedError(
+            f"unsupported: {depth} loops within one another (in {function.name}): expected at most {_LOOP_DEPTH_LIMIT}, "
+            "adreno-sim's limit: make one loop of several, or move inner ones to another kernel"
+        )

@@ -105,11 +105,10 @@ def compile_functions(
 
 
 def _link(output: ClangOutput) -> Linker:
-    """Returns what finishes the functions of a program. Raises BuildError for one that calls a function which nobody defines."""
+    """Returns what finishes the functions of a program. Raises BuildError for one that uses what nobody defines."""
     reader = ModuleReader(output.text)
     if reader.undefined:
-        what = "{}() is called and declared, but never defined: expected its body in this program"
-        found = [Diagnostic(loc.file, loc.line, loc.column, "error", what.format(name)) for name, loc in reader.undefined]
+        found = [Diagnostic(loc.file, loc.line, loc.column, "error", what) for what, loc in reader.undefined]
         raise BuildError(summary(found), [*output.warnings, *found])
     return Linker(reader)
 

@@ -44,3 +44,29 @@ def loop_body(sources: Mapping[Node, Sequence[Node]], tail: Node, head: Node) ->
             body.add(node)
             work += sources[node]
     return body
+
+
+def count_nested_loops(tree: DominatorTree[Node]) -> int:
+    """Returns how many natural loops lie within one another, at most, in near linear time: a loop that was counted is one node
+    of the loops around it."""
+    order, stands_for, depths = tree.order, list(range(len(tree.order))), [0] * len(tree.order)
+
+    def find(place: int) -> int:
+        while stands_for[place] != place:
+            stands_for[place] = place = stands_for[stands_for[place]]
+        return place
+
+    for head in reversed(range(len(order))):  # inner loops first
+        tails = [source for source in tree.predecessors[id(order[head])] if tree.dominates(order[head], source)]
+        work, inside = [find(tree.position(tail)) for tail in tails], {head}
+        while work:
+            place = work.pop()
+            if place not in inside:
+                inside.add(place)
+                sources = tree.predecessors[id(order[place])]
+                work += [find(tree.position(source)) for source in sources if tree.dominates(order[head], source)]
+        if tails:
+            depths[head] = 1 + max(depths[place] for place in inside)
+            for place in inside:
+                stands_for[place] = head
+    return max(depths)

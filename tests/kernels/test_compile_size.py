@@ -184,3 +184,34 @@ def test_a_half_that_arithmetic_gave_is_not_flushed_again():
     text += "int i = get_global_id(0); half h = (half)f[i]; {} f[i] = h; }}"
     few, many = (launch(text.format("h = h * h; " * count), "scalar")[2].text.count(", 31744") for count in (2, 6))
     assert many - few == 4
+
+
+def test_thousands_of_branches_within_one_another_or_in_a_branch_are_vectors():
+    within = "".join(f"if (i != {j}) {{ x += {j}; " for j in range(600)) + "}" * 600
+    behind = "if (i < 40) {" + "".join(f"if (x > {j}) x -= n;" for j in range(600)) + "}"
+    for text in (within, behind):
+        source = (
+            f"kernel void k(global int *a, global float *f, int n) {{ int i = get_global_id(0), x = a[i]; {text} a[i] = x; }}"
+        )
+        result, values, code = launch(source)
+        assert "vectors of" in code.description and not result.failures
+        assert values == launch(source, "scalar")[1]
+
+
+def nest_loops(depth: int) -> str:
+    loops = "".join(f"for (int l{j} = 0; l{j} < 1; ++l{j}) " for j in range(depth))
+    return f"kernel void k(global int *a, global float *f, int n) {{ {loops} a[get_global_id(0)] += n; }}"
+
+
+def test_loops_nested_too_deeply_for_vectors_run_one_work_item_at_a_time():
+    _, values, code = launch(nest_loops(101))
+    assert "one work-item at a time (loops nested more than 100 deep)" in code.description
+    assert values == launch(nest_loops(1))[1]
+    assert "vectors of" in launch(nest_loops(20))[2].description
+
+
+def test_loops_beyond_the_limit_are_refused_in_one_line():
+    with pytest.raises(
+        UnsupportedError, match=r"300 loops within one another \(in k\): expected at most 256, adreno-sim's limit: "
+    ):
+        launch(nest_loops(300))

@@ -145,8 +145,7 @@ class LoopFlow(Flow):
         self._open_loops.append(loop)
         self._item_masks[level, level.entry] = self.mask
         self._emit_head(level)
-        for child in level.children(level.entry):
-            self._emit_masked_item(level, child)
+        self._emit_masked_items(level, level.children(level.entry))
         self.mask = outer
         self.nonempty_mask = outer_nonempty
         leaving = self._pending_edges.pop((level, END), [])

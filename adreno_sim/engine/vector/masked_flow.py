@@ -6,6 +6,8 @@ effects, and costly ones, are branched around if their mask is empty, together w
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
 from ...ir import ir, llvm_types
 from ..analysis.segments import Segment
 from ..emit.check import NotVectorizable
@@ -26,9 +28,8 @@ class MaskedFlow(FlowState):
             self._add_masked_edge(level, masked)
         end = level.joins[root]
         outer, inside = self.mask, level.region(root)
-        for item in inside:
-            if level.parents[item] not in inside:
-                self._emit_masked_item(level, item)
+        within: set[Node] = set(inside)
+        self._emit_masked_items(level, [item for item in inside if level.parents[item] not in within])
         self.mask = outer
         self._emit_join(level, end)
 
@@ -152,14 +153,25 @@ class MaskedFlow(FlowState):
             rest = t.op(f"and <{self.count} x i1> {rest}, {vt.emit_not_mask(t, hit, self.count)}")
         return [rest, *hits]
 
-    def _emit_masked_item(self, level: Level, item: Item) -> None:
-        """Emits a masked item and all it dominates."""
+    def _emit_masked_items(self, level: Level, items: Iterable[Item]) -> None:
+        """Emits masked items, each with all it dominates. The items that are begun are a list and no calls within one another:
+        a kernel may nest, or follow one another, thousands of branches."""
+        begun: list[Iterator[Item]] = [iter(items)]
+        while begun:
+            item = next(begun[-1], None)
+            if item is None:
+                begun.pop()
+            else:
+                begun.append(self._emit_masked_item(level, item))
+
+    def _emit_masked_item(self, level: Level, item: Item) -> Iterator[Item]:
+        """Emits a masked item. Yields the items that it dominates, which are emitted meanwhile."""
         t = self.body
         target = item.head if isinstance(item, Loop) else item
         arriving = self._pending_edges.pop((level, target))
         mask = self._mask_at(level, item, arriving)
         if mask is None or mask == self.nonempty_mask or not self._worth_skipping(level, item):
-            self._emit_masked_body(level, item, arriving, mask)
+            yield from self._emit_masked_body(level, item, arriving, mask)
             return
         on, after = t.fresh("some"), t.fresh("none")
         t.branch(vt.any_of(t, mask, self.count), on, after)
@@ -168,7 +180,7 @@ class MaskedFlow(FlowState):
         self._logs.append({})
         first = self._edges_so_far + 1
         known, self.nonempty_mask = self.nonempty_mask, mask
-        self._emit_masked_body(level, item, arriving, mask)
+        yield from self._emit_masked_body(level, item, arriving, mask)
         self.nonempty_mask = known
         ways = [key for key in self._logs.pop() if key in self._pending_edges]
         out = [masked for key in ways for masked in self._unite_alike(self._pending_edges[key], first)]
@@ -249,7 +261,8 @@ class MaskedFlow(FlowState):
         assert isinstance(item, Segment)
         return any(self.needs_active_lane(i) for i in item.instrs)
 
-    def _emit_masked_body(self, level: Level, item: Item, arriving: list[MaskedEdge], mask: str | None) -> None:
+    def _emit_masked_body(self, level: Level, item: Item, arriving: list[MaskedEdge], mask: str | None) -> Iterator[Item]:
+        """Emits a masked item itself. Yields the items that it dominates."""
         outer, self.mask = self.mask, mask
         target = item.head if isinstance(item, Loop) else item
         self._item_masks[level, item] = mask
@@ -273,4 +286,4 @@ class MaskedFlow(FlowState):
         self.mask = outer
         for child in level.children(item):
             if child in level.linear:
-                self._emit_masked_item(level, child)
+                yield child

@@ -19,6 +19,9 @@ from ...ir.loops import natural_loops
 from ..analysis.segments import Segment
 from ..emit.check import NotVectorizable
 
+MOST_NESTED_LOOPS = 100
+"""The most loops within one another that become vectors: they are emitted by calls within one another."""
+
 
 @dataclass(eq=False)
 class Edge:
@@ -30,12 +33,14 @@ class Edge:
 
 @dataclass(eq=False)
 class Loop:
-    """A natural loop. `divergent`: lanes may leave it in different iterations, or by different exits."""
+    """A natural loop. `divergent`: lanes may leave it in different iterations, or by different exits. `depth`: 1 for a
+    loop that lies in no other."""
 
     head: Segment
     body: set[Segment]
     parent: Loop | None = None
     divergent: bool = False
+    depth: int = 1
 
     @cached_property
     def blocks(self) -> set[ir.Block]:
@@ -128,6 +133,9 @@ class Structure:
         self._place = {segment: number for number, segment in enumerate(order)}
         for loop in self.loops:  # outer ones first
             loop.parent = self.innermost[loop.head]
+            loop.depth = loop.parent.depth + 1 if loop.parent is not None else 1
+            if loop.depth > MOST_NESTED_LOOPS:
+                raise NotVectorizable(f"loops nested more than {MOST_NESTED_LOOPS} deep")
             self.innermost.update(dict.fromkeys(loop.body, loop))
         self.levels = {loop: self._make_level(loop) for loop in [None, *self.loops]}
         self.segment_of = {id(i): s for s in order for i in s.instrs}

@@ -11,7 +11,7 @@ from ...ir.ir import Const, Function, Global, Instr, Param, Pointer
 from .instructions import FunctionReader
 from .metadata import Metadata
 from .types import NAME, TextReader
-from .undefined_functions import find_undefined_functions
+from .undefined_symbols import find_undefined
 
 _STRUCT = re.compile(r'^(%(?:"[^"]*"|[-\w.$]+)) = type (.*)$', re.MULTILINE)
 _GLOBAL = re.compile(r'^(@(?:"[^"]*"|[-\w.$]+)) = (.*)$', re.MULTILINE)
@@ -36,8 +36,8 @@ class ModuleReader:
     """The functions and variables of one printed module, each function read when asked for.
 
     What is read is clang's form: variables in memory, helper calls as `helper` instructions. Reading raises
-    UnsupportedError, with line and column, for what kernel IR has no form for. `undefined` are the functions that it calls and
-    nobody defines, and where.
+    UnsupportedError, with line and column, for what kernel IR has no form for. `undefined` says what it uses and nobody
+    defines, and where.
     """
 
     def __init__(self, text: str):
@@ -46,7 +46,7 @@ class ModuleReader:
         self._types = TextReader(dict(_STRUCT.findall(head)))
         _read_globals(self._types, head)
         metadata = Metadata(text)
-        self.undefined = find_undefined_functions(text, metadata)
+        self.undefined = find_undefined(text, metadata)
         headers = [_Header(match, text, metadata) for match in _DEFINE.finditer(text)]
         self._headers = {header.name: header for header in headers}
         self._sub_group_sizes = _read_sub_group_sizes(head)

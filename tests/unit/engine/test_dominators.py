@@ -10,6 +10,7 @@ import pytest
 from adreno_sim.ir import dominators
 from adreno_sim.ir.cfg import reverse_postorder
 from adreno_sim.ir.dominators import DominatorTree
+from adreno_sim.ir.loops import count_nested_loops, natural_loops
 
 
 @dataclass(eq=False)
@@ -57,6 +58,16 @@ def test_a_frontier_is_where_dominance_ends(seed):
         ends = {target for other in below for target in other.successors if target is node or target not in below}
         found = tree.frontier(node)
         assert set(found) == ends and len(found) == len(ends)
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_loops_within_one_another_are_counted(seed):
+    tree = DominatorTree(draw_graph(seed))
+    bodies = natural_loops(tree)
+    if bodies is None:
+        return  # a loop with two ways in: only its natural loops count
+    deepest = max(sum(node in body for body in bodies.values()) for node in tree.order)
+    assert count_nested_loops(tree) == deepest
 
 
 @pytest.mark.parametrize("shape", ["one end", "ends of their own", "ladder"])

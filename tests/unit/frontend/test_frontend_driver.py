@@ -220,3 +220,13 @@ def test_damaged_sources_build_or_are_refused() -> None:
         except AdrenoSimError as error:
             outcomes.add(type(error).__name__)
     assert {"Module", "BuildError"} <= outcomes
+
+
+def test_text_nested_too_deeply_for_clang_is_refused_with_whose_limit_that_is():
+    source = "kernel void k(global int *a) {{ a[0] = {}1; }}"
+    with pytest.raises(
+        BuildError, match=r"^the compiler's stack overflowed, which is clang's own limit for .*: split what"
+    ) as caught:
+        compile_source(source.format("- " * 100_000), target=FrontEndTarget(300))
+    assert "\n" not in str(caught.value)
+    assert "k" in compile_source(source.format("- " * 1000), target=FrontEndTarget(300)).kernels

@@ -1,4 +1,4 @@
-"""A program that calls a function which nobody defines does not link, as on a driver."""
+"""A program that uses a function or a variable which nobody defines does not link, as on a driver."""
 
 from __future__ import annotations
 
@@ -38,6 +38,24 @@ def test_a_call_of_what_nobody_defines_is_refused(way: str) -> None:
     )
 
 
+VARIABLES = {
+    "in a kernel": (
+        "extern __constant float c[4];\n__kernel void other(__global float *a) { a[1] = c[2]; }",
+        "kernel:2:49: error: c",
+    ),
+    "in a function": ("extern __constant int c;\nint g(int x) { return x + c; }", "kernel:2:27: error: c"),
+    "one name begins another": ("extern __constant int c, cd;\nint g(int x) { return x + cd; }", "kernel:2:27: error: cd"),
+}
+
+
+@pytest.mark.parametrize("way", VARIABLES)
+def test_a_variable_that_nobody_defines_is_refused(way: str) -> None:
+    source, place = VARIABLES[way]
+    with pytest.raises(BuildError) as caught:
+        compile_source(source + KERNEL, target=TARGET)
+    assert str(caught.value) == f"{place} is used and declared, but never defined: expected its value in this program"
+
+
 def test_every_missing_function_is_named_once() -> None:
     source = "int f(int); int g(int);\n__kernel void k(__global int *a) { a[0] = g(f(f(1))); a[1] = g(2); }"
     with pytest.raises(BuildError) as caught:
@@ -59,6 +77,8 @@ def test_the_device_refuses_it_each_time(cached: str) -> None:
 LINKED = {
     "declared and not called": "float f(float);",
     "called where clang keeps nothing": "float f(float); static void g(void) { f(1); } void h(void) { if (0) f(1); }",
+    "a variable that is declared and not used": "extern __constant float c[4];",
+    "a variable defined later": "extern __constant int c; int g(int x) { return x + c; } __constant int c = 3;",
     "defined later": "float f(float); float g(float x) { return f(x); } float f(float x) { return x; }",
     "inline": "inline float f(float x) { return x; } float g(float x) { return f(x); }",
     "a built-in": "float g(float x) { return sin(x) + convert_float_rte(get_global_id(0)) + as_float(abs(1)); }",
