@@ -236,8 +236,6 @@ __asm__(".incbin \\"/etc/passwd\\"");""",
       __kernel void k(read_only image2d_msaa_t p) {}""",
     "blocks": "__kernel void k(__global int *a) { int (^b)(int) = ^(int x) { return x; }; a[0] = b(1); }",
     "integers of 7 bits at 1:60": "__kernel void k(__global int *a) { unsigned _BitInt(7) x = a[0]; a[1] = x; }",
-    "'t', which has no definition": """extern __constant int t[4];
-      __kernel void k(__global int *a) { a[0] = t[a[1]]; }""",
     "ptrtoint of an address, in the initial value of q": """__constant int t[3] = {1}; __constant long q = (long)&t[1];
       __kernel void k(__global long *a) { a[0] = q; }""",
     "more than 100 calls": nested_calls(150, "{f}(x) + 1"),
