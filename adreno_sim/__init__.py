@@ -17,14 +17,26 @@ if TYPE_CHECKING:
     from .base.specs import TensorSpec
     from .compiler.check.check import check
     from .compiler.check.kernel import check_kernel
+    from .compiler.check.session.session import Session
     from .results.model import Report
 
-__all__ = ["AdrenoSimError", "Report", "RunOptions", "TensorSpec", "UnsupportedError", "check", "check_kernel", "open_device"]
+__all__ = [
+    "AdrenoSimError",
+    "Report",
+    "RunOptions",
+    "Session",
+    "TensorSpec",
+    "UnsupportedError",
+    "check",
+    "check_kernel",
+    "open_device",
+]
 
 _HOME = {
     "AdrenoSimError": "base.errors",
     "Report": "results.model",
     "RunOptions": "base.run_options",
+    "Session": "compiler.check.session.session",
     "TensorSpec": "base.specs",
     "UnsupportedError": "base.errors",
     "check": "compiler.check.check",

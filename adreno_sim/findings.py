@@ -92,6 +92,11 @@ class Kind(enum.Enum):
         Severity.ERROR,
         "Storage that is used where its allocation does not dominate: on some way to there nothing allocates it.",
     )
+    PAGE_LEAKED = (
+        "page-leaked",
+        Severity.WARNING,
+        "A page of a KV cache that is neither free nor of a sequence: it is lost until the cache is cleared.",
+    )
     MISALIGNED_VIEW = (
         "misaligned-view",
         Severity.ERROR,

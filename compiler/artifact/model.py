@@ -1,7 +1,8 @@
 """CompiledModel: everything needed to run a model, without any compiler object; saved as one file.
 
 The file is a zip: model.json (schema adreno-sim/bundle/1), constants.npz, kernels/NAME.cl, graphs/NAME.json and
-digests.json with the SHA-256 of every other member; golden.json and golden.npz where golden results travel along.
+digests.json with the SHA-256 of every other member; golden.json and golden.npz where golden results travel along; recorded.npz
+where the calls of a session do.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import os
 import zipfile
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import IO, Any, Literal, Union
+from typing import IO, Any, Literal
 
 import numpy as np
 
@@ -26,7 +27,9 @@ from ...base.output_file import open_output
 from . import golden as golden_data
 from .golden import GoldenData
 from .host_function import HostFunction
+from .interface import EntryParam, ResultInfo, TensorInfo, TupleInfo
 from .memory_plan import MemoryPlan
+from .script import Script
 from .serial import SchemaError, decode, encode
 from .vm_function import VMFunction
 
@@ -34,34 +37,11 @@ SCHEMA = "adreno-sim/bundle/1"
 ENTRY = "main"
 
 CONSTANTS = "constants.npz"
-ARRAY_MEMBERS = frozenset({CONSTANTS, golden_data.ARRAYS})
+RECORDED = "recorded.npz"
+ARRAY_MEMBERS = frozenset({CONSTANTS, RECORDED, golden_data.ARRAYS})
 
 TEXT_LIMIT = 32 << 20
 """Bytes of each other member: JSON and kernels."""
-
-
-@dataclass(frozen=True)
-class TensorInfo:
-    """An input or output. A dimension is an int or the name of a symbol shared by all inputs and outputs.
-
-    bounds: smallest and largest value of an integer input that fits what consumes it; None = nothing is known.
-    """
-
-    name: str
-    shape: tuple[int | str, ...]
-    dtype: str
-    scope: str = "global"
-    bounds: tuple[int, int] | None = None
-
-
-@dataclass(frozen=True)
-class TupleInfo:
-    """A tuple result, possibly nested."""
-
-    items: tuple[TensorInfo | TupleInfo, ...]
-
-
-ResultInfo = Union[TensorInfo, TupleInfo]
 
 
 @dataclass(frozen=True)
@@ -114,6 +94,8 @@ class CompiledModel:
     `plan` is the plan as compiled, under the pitch rule the target states; None where input shapes are symbolic.
     `graphs`: subgraphs for OpenCL ML, by name; `offload`: what the policy for them decided.
     `golden`: what the calls of one run should compute, where it was recorded; no part of the model's digest.
+    `entries`: of a model for sessions, which has no ENTRY then: the parameters of each function that a session may call.
+    `script`: the calls of a session that was saved; `recorded`: the arrays it names.
     """
 
     name: str
@@ -131,6 +113,9 @@ class CompiledModel:
     golden: GoldenData | None = field(default=None, compare=False)
     graphs: dict[str, GraphCode] = field(default_factory=dict)
     offload: tuple[OffloadDecision, ...] = ()
+    entries: dict[str, tuple[EntryParam, ...]] = field(default_factory=dict)
+    script: Script | None = None
+    recorded: dict[str, np.ndarray] = field(default_factory=dict, compare=False)
 
     @property
     def outputs(self) -> tuple[TensorInfo, ...]:
@@ -193,6 +178,8 @@ class _Document:
     plan: MemoryPlan | None = None
     graphs: dict[str, GraphCode] = field(default_factory=dict)
     offload: tuple[OffloadDecision, ...] = ()
+    entries: dict[str, tuple[EntryParam, ...]] = field(default_factory=dict)
+    script: Script | None = None
 
 
 def bundle_schema() -> dict[str, Any]:
@@ -216,6 +203,8 @@ _SHARED = (
     "functions",
     "plan",
     "offload",
+    "entries",
+    "script",
 )
 
 
@@ -225,6 +214,8 @@ def _members(model: CompiledModel) -> dict[str, bytes]:
     document = _Document(schema=SCHEMA, kernels=bare, graphs=graphs, **{key: getattr(model, key) for key in _SHARED})
     members = {"model.json": json.dumps(encode(document), indent=1, allow_nan=False).encode()}
     members[CONSTANTS] = _npz(model.constants)
+    if model.script is not None:
+        members[RECORDED] = _npz(model.recorded)
     for name, kernel in model.kernels.items():
         members[f"kernels/{name}.cl"] = kernel.source.encode()
     for name, graph in model.graphs.items():
@@ -250,17 +241,20 @@ def _from_members(members: dict[str, bytes]) -> CompiledModel:
         raise SchemaError(f"model.json: expected schema {SCHEMA!r}, found {found!r}")
     document = decode(_Document, data, "model.json")
     kernels = {name: replace(code, source=members[f"kernels/{name}.cl"].decode()) for name, code in document.kernels.items()}
-    with open_npz(io.BytesIO(members[CONSTANTS])) as archive:
-        constants = archive.read_all()
+    constants, recorded = _arrays(members[CONSTANTS]), _arrays(members[RECORDED]) if RECORDED in members else {}
     graphs = {name: replace(code, source=members[f"graphs/{name}.json"].decode()) for name, code in document.graphs.items()}
     golden = golden_data.from_members(members)
-    model = CompiledModel(
-        kernels=kernels, constants=constants, golden=golden, graphs=graphs, **{key: getattr(document, key) for key in _SHARED}
-    )
+    shared = {key: getattr(document, key) for key in _SHARED}
+    model = CompiledModel(kernels=kernels, constants=constants, golden=golden, graphs=graphs, recorded=recorded, **shared)
     from .validate import validate
 
     validate(model)
     return model
+
+
+def _arrays(member: bytes) -> dict[str, np.ndarray]:
+    with open_npz(io.BytesIO(member)) as archive:
+        return archive.read_all()
 
 
 def _digests(members: dict[str, bytes]) -> bytes:

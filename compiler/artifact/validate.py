@@ -10,11 +10,13 @@ import numpy as np
 
 from ...base.errors import AdrenoSimError
 from ...mlops.graph import parse
-from .vm_function import CallHost, CallVM, ConstRef, Instruction
+from .script import RUNTIME, ArrayValue, ResultOf, TupleArgument
+from .vm_function import CallHost, CallVM, ConstRef, FunctionRef, Instruction
 from .vm_registers import find_operands, walk
 
 if TYPE_CHECKING:
     from .model import CompiledModel, GraphCode
+    from .script import Script, ScriptValue
 
 DTYPES = frozenset(np.dtype(code).name for code in "?bhilqBHILQefd")
 """Element types that a model's tensors may have."""
@@ -24,8 +26,12 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 def validate(model: CompiledModel) -> None:
     """Raise AdrenoSimError naming the first kernel, function or constant that is missing or does not fit its use."""
-    _expect("main" in model.functions, "no VM function 'main'")
-    _expect(len(model.functions["main"].params) == len(model.inputs), "'main' and `inputs` differ in number")
+    params = {name: len(found) for name, found in model.entries.items()} or {"main": len(model.inputs)}
+    for name, count in params.items():
+        _expect(name in model.functions, f"no VM function {name!r}")
+        _expect(len(model.functions[name].params) == count, f"{name!r} and its inputs differ in number")
+    if model.script is not None:
+        _check_script(model, model.script)
     for key, kernel in model.kernels.items():
         _expect(kernel.name == key and _NAME.fullmatch(key) is not None, f"bad kernel name {kernel.name!r} under {key!r}")
     for function in model.host_functions.values():
@@ -42,6 +48,29 @@ def validate(model: CompiledModel) -> None:
     for vm_function in model.functions.values():
         for instruction in walk(vm_function.body):
             _check_instruction(model, vm_function.name, instruction)
+
+
+def _check_script(model: CompiledModel, script: Script) -> None:
+    _expect(bool(model.entries), "a script, and no entries that it could call")
+    for number, step in enumerate(script.steps):
+        known = step.function in model.entries or step.function.startswith(RUNTIME)
+        _expect(known, f"step {number} of the script calls unknown function {step.function!r}")
+        for value in step.args:
+            _check_script_value(model, number, value)
+        for reference in step.references:
+            for output in range(step.outputs):
+                key = f"{number}/{reference}/{output}"
+                _expect(key in model.recorded, f"step {number} of the script: array {key!r} is missing")
+
+
+def _check_script_value(model: CompiledModel, number: int, value: ScriptValue) -> None:
+    if isinstance(value, ArrayValue):
+        _expect(value.key in model.recorded, f"step {number} of the script: array {value.key!r} is missing")
+    elif isinstance(value, ResultOf):
+        _expect(0 <= value.step < number, f"step {number} of the script takes the result of step {value.step}")
+    elif isinstance(value, TupleArgument):
+        for item in value.items:
+            _check_script_value(model, number, item)
 
 
 def _check_graph(model: CompiledModel, key: str, code: GraphCode) -> None:
@@ -75,6 +104,8 @@ def _check_instruction(model: CompiledModel, where: str, instruction: Instructio
     for operand in find_operands(instruction):
         if isinstance(operand, ConstRef):
             _expect(operand.key in model.constants, f"{where} uses unknown constant {operand.key!r}")
+        if isinstance(operand, FunctionRef):
+            _expect(operand.name in model.host_functions, f"{where} names unknown host function {operand.name!r}")
 
 
 def _expect(condition: bool, message: str) -> None:

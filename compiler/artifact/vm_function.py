@@ -46,7 +46,14 @@ class ScalarLiteral(Node):
     dtype: str = ""
 
 
-Operand = Union[Reg, ConstRef, ShapeLiteral, ScalarLiteral]
+@dataclass(frozen=True)
+class FunctionRef(Node):
+    """A host function as a value: what calls it is a function of TVM's runtime."""
+
+    name: str
+
+
+Operand = Union[Reg, ConstRef, ShapeLiteral, ScalarLiteral, FunctionRef]
 
 
 @dataclass(frozen=True)
@@ -158,6 +165,15 @@ class CallVM(Node):
 
 
 @dataclass(frozen=True)
+class CallBuiltin(Node):
+    """Call a function of TVM's runtime that keeps state on the host; tensor arguments may be written in place."""
+
+    dst: Defined
+    function: str
+    args: tuple[Operand, ...]
+
+
+@dataclass(frozen=True)
 class Reshape(Node):
     """An alias of `src` under another shape with as many elements."""
 
@@ -239,7 +255,7 @@ class Return(Node):
 
 Instruction = Union[
     AllocHeap, CheckTensor, MatchShape, MatchScalar, MakeShape, MakeScalar, AllocStorage, AllocTensor, CallHost, CallVM,
-    Reshape, ToDevice, CopyTensor, ShapeOf, MakeTuple, GetItem, Copy, Kill, Branch, Return,
+    CallBuiltin, Reshape, ToDevice, CopyTensor, ShapeOf, MakeTuple, GetItem, Copy, Kill, Branch, Return,
 ]  # fmt: skip
 
 Block = tuple[Instruction, ...]

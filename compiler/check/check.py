@@ -25,7 +25,7 @@ from ...findings import Finding, Kind, Severity
 from ...results.merge import FindingList
 from ...results.model import EXIT_USAGE, InputReport, Report
 from ..artifact.memory_plan import MemoryPlan
-from ..artifact.model import CompiledModel, is_compiled
+from ..artifact.model import CompiledModel, as_compiled, is_compiled
 from ..plan.apply import replan, require_plan
 from ..plan.audit import audit
 from ..plan.rules import DeviceRules
@@ -84,8 +84,33 @@ def check(
     announce_devices(text for text in (device, wanted.compare_with) if isinstance(text, str))
     asked = {"checks": checks, "seed": options.get("seed")}
     asked = {name: value for name, value in asked.items() if value is not None}
+    bundle = as_compiled(model)
+    if bundle is not None and bundle.entries:
+        return _check_session(bundle, inputs, device, checks, progress, options)
     run = CheckRun(open_for_check(device, asked), wanted, progress or Progress(), asked)
-    return run.run(partial(prepare, model, inputs, wanted, own=wanted.references))
+    return run.run(partial(prepare, model if bundle is None else bundle, inputs, wanted, own=wanted.references))
+
+
+def _check_session(
+    bundle: CompiledModel,
+    inputs: Inputs | None,
+    device: str | Device | None,
+    checks: str | None,
+    progress: Progress | None,
+    options: dict[str, Any],
+) -> Report:
+    """Run the calls that a bundle of a session carries. OptionError for what says nothing about them."""
+    from .session.compile import OPTIONS
+    from .session.replay import check_script
+
+    if inputs is not None:
+        raise OptionError("inputs", "this is a bundle of a session: its calls have their own")
+    given = {name: value for name, value in options.items() if value not in (None, (), [], {}, False)}
+    for name in given:
+        if name not in (*OPTIONS, "keep_going"):
+            raise OptionError(name, "means nothing for a bundle of a session")
+    given.pop("keep_going", None)  # every call runs anyway
+    return check_script(bundle, device, checks, progress, given)
 
 
 def open_for_check(device: str | Device | None, asked: dict[str, Any]) -> Device:

@@ -13,10 +13,11 @@ from ...base.progress import Progress
 from ...device.protocol import Kernel, LaunchResult, MLProgram
 from ...findings import Finding, Kind, Severity
 from ...mlops.engine import GraphRun
-from ...results.comparison import Comparison, compare
+from ...results.comparison import Comparison
 from ...results.expected import Expected
 from ...results.merge import FindingList
 from ...results.model import AccessReport, KernelReport
+from ...results.untouched import compare_touched, find_untouched
 from ..artifact.host_function import BufferRef, HostFunction
 from ..artifact.model import CompiledModel
 from ..run.observer import FunctionCall, GraphCall, LaunchCall, Observer
@@ -126,6 +127,9 @@ class KernelObserver(Observer):
         message = f"{tensor} is made over bytes of {', '.join(live)}, which {'live' if len(live) > 1 else 'lives'} ({where})"
         self.findings.add([Finding(Kind.STORAGE_REUSED_LIVE, message, tensor=tensor)])
 
+    def state_finding(self, finding: Finding) -> None:
+        self.findings.add([finding])
+
     def after_function(self, call: FunctionCall) -> None:
         before, self._before = self._before, None
         if before is None:
@@ -176,7 +180,7 @@ class KernelObserver(Observer):
         for position, array in got.items():
             expected = golden[position]
             assert expected is not None
-            results[position] = compare(array, expected.reshape(array.shape))
+            results[position] = compare_touched(array, expected.reshape(array.shape), before[position])
         wrong = [position for position, result in results.items() if not result.ok]
         twin = self._twin
         wide: dict[int, Comparison] = {}
@@ -251,7 +255,7 @@ class KernelObserver(Observer):
                 ]
             )
         if own:
-            self._note_nonfinite(call, name, tensor, got, before)
+            self._note_nonfinite(call, name, tensor, got, before, find_untouched(before[position], golden.array))
         if result.ok:
             return True
         detail: dict[str, object] = {"function": call.function.name, "call": call.index, "index": result.worst, "got": result.got}
@@ -314,10 +318,19 @@ class KernelObserver(Observer):
         return f"; first in {found}" if found else "; each operator alone is right"
 
     def _note_nonfinite(
-        self, call: FunctionCall, kernel: str, tensor: Tensor, got: np.ndarray, before: list[np.ndarray | None]
+        self,
+        call: FunctionCall,
+        kernel: str,
+        tensor: Tensor,
+        got: np.ndarray,
+        before: list[np.ndarray | None],
+        untouched: np.ndarray | None,
     ) -> None:
-        """A warning where a result holds NaN or infinity and no argument did."""
-        if got.dtype.kind != "f" or np.isfinite(got).all():
+        """A warning where a result holds NaN or infinity and no argument did. untouched: where it held nothing and still does."""
+        if got.dtype.kind != "f":
+            return
+        finite = np.isfinite(got)
+        if (finite if untouched is None else finite | untouched.reshape(got.shape)).all():
             return
         read = [position for position, _ in call.tensors(written=False)]
         if all(np.isfinite(array).all() for i in read if (array := before[i]) is not None and array.dtype.kind == "f"):

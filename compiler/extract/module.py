@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from ...base.errors import AdrenoSimError, BuildError, UncompiledError, UnsupportedError
 from ..artifact.host_function import HostFunction
-from ..artifact.model import ENTRY, CompiledModel, KernelCode, ResultInfo, TensorInfo, TupleInfo
+from ..artifact.interface import EntryParam, PackedInfo, ResultInfo, ScalarInfo, ShapeInfo, StateInfo, TensorInfo, TupleInfo
+from ..artifact.model import ENTRY, CompiledModel, KernelCode
 from ..artifact.validate import DTYPES, validate
-from ..artifact.vm_function import CallHost, VMFunction
-from ..artifact.vm_registers import walk
+from ..artifact.vm_function import CallHost, FunctionRef, VMFunction
+from ..artifact.vm_registers import find_operands, walk
 from ..lower.targets import BOTH, TAGS
 from ..plan.extract import extract_plan
 from ..tvm_bridge import read
@@ -40,6 +41,31 @@ def extract(lowered: Lowered, name: str = "model") -> CompiledModel:
 
 
 def _extract(lowered: Lowered, name: str) -> CompiledModel:
+    main = _main(lowered)
+    inputs = tuple(_tensor_info(read.var_name(p), read.type_of(p)) for p in main.params)
+    model = _assemble(lowered, name, inputs=inputs, results=_result_info("output", read.return_type(main)))
+    symbolic = any(isinstance(dim, str) for info in model.inputs for dim in info.shape)
+    return model if symbolic else replace(model, plan=extract_plan(model))
+
+
+def extract_entries(lowered: Lowered, name: str = "model") -> CompiledModel:
+    """The CompiledModel of a lowered module whose public functions are the entries of a session. Errors as `extract`."""
+    relax = {var.name_hint: function for var, function in lowered.relax.functions_items() if read.kind(function) == "Function"}
+    try:
+        entries = {
+            key: tuple(entry_param(read.var_name(p), read.type_of(p)) for p in function.params)
+            for key, function in sorted(relax.items())
+            if function.attrs and "global_symbol" in function.attrs
+        }
+        if not entries:
+            raise AdrenoSimError("the module has no Relax function that could be called")
+        return _assemble(lowered, name, inputs=(), results=TupleInfo(()), entries=entries)
+    except UnsupportedError as error:
+        raise UncompiledError(str(error)) from error
+
+
+def _assemble(lowered: Lowered, name: str, **interface: Any) -> CompiledModel:
+    """A model of everything in the module. interface: the fields that say how it is called."""
     pool = ConstantPool()
     functions = _vm_functions(lowered, pool)
     kernels, extents = kernels_of(lowered)
@@ -47,25 +73,22 @@ def _extract(lowered: Lowered, name: str) -> CompiledModel:
     hosts = _host_functions(lowered, functions, kernels, extents, runners)
     used = {launch.kernel for host in hosts.values() for launch in host.launches()}
     require_names(used)
-    main = _main(lowered)
     model = CompiledModel(
         name=name,
         target=target_name(lowered.target),
         tvm_version=str(import_tvm().__version__),
         pipeline=lowered.pipeline,
         fixes=lowered.fixes,
-        inputs=tuple(_tensor_info(read.var_name(p), read.type_of(p)) for p in main.params),
-        results=_result_info("output", read.return_type(main)),
         kernels={key: code for key, code in kernels.items() if key in used},
         host_functions=hosts,
         functions=functions,
         constants=pool.arrays,
         graphs=graphs,
         offload=lowered.offload,
+        **interface,
     )
     validate(model)
-    symbolic = any(isinstance(dim, str) for info in model.inputs for dim in info.shape)
-    return model if symbolic else replace(model, plan=extract_plan(model))
+    return model
 
 
 def require_names(kernels: set[str]) -> None:
@@ -128,7 +151,9 @@ def _host_functions(
     runners: dict[str, HostFunction],
 ) -> dict[str, HostFunction]:
     """The PrimFuncs that the VM functions call, and the functions that run graphs."""
-    called = {i.function for f in functions.values() for i in walk(f.body) if isinstance(i, CallHost)}
+    instructions = [i for f in functions.values() for i in walk(f.body)]
+    called = {i.function for i in instructions if isinstance(i, CallHost)}
+    called |= {operand.name for i in instructions for operand in find_operands(i) if isinstance(operand, FunctionRef)}
     golden = {var.name_hint for var, _ in lowered.unscheduled.functions_items()}
     return {
         name: runners[name]
@@ -151,6 +176,24 @@ def _tensor_info(name: str, ty: Any) -> TensorInfo:
     if dtype not in DTYPES:
         raise UnsupportedError(f"unsupported: {name} is {dtype}: adreno-sim has no such elements; make it float16 or float32")
     return TensorInfo(name, dims, dtype, read.memory_scope(ty))
+
+
+def entry_param(name: str, ty: Any) -> EntryParam:
+    """A parameter of an entry by its Relax type. UnsupportedError for one of another kind."""
+    if hasattr(ty, "fields"):
+        return PackedInfo(name, tuple(entry_param(f"{name}_{i}", item) for i, item in enumerate(ty.fields)))
+    kind = read.kind(ty).removesuffix("StructInfo").removesuffix("Type")
+    if kind == "Tensor":
+        return _tensor_info(name, ty)
+    if kind == "Shape":
+        return ShapeInfo(name, int(ty.ndim))
+    if kind == "Prim":
+        return ScalarInfo(name, read.scalar_dtype(ty.dtype, name)[0])
+    if kind in ("Any", "Object"):
+        return StateInfo(name)
+    raise UnsupportedError(
+        f"unsupported: parameter {name!r} of type {ty}: expected a tensor, a tuple, a shape, a number or an object"
+    )
 
 
 def _symbol(dim: Any) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 from ...base.errors import UnsupportedError
 from ..artifact import vm_function as vm
 from ..artifact.vm_registers import change_blocks, find_operands, find_registers, walk
+from ..run.builtins import BUILTINS
 from ..tvm_bridge import read
 from .constants import ConstantPool
 from .expr import Names
@@ -110,6 +111,13 @@ class _Builder:
             return self.constant(node, node.data.numpy())
         if kind == "ShapeExpr":
             return vm.ShapeLiteral(tuple(_int(dim) for dim in node.values))
+        if kind == "GlobalVar" and read.kind(self.mod[node]) == "PrimFunc":
+            return vm.FunctionRef(str(node.name_hint))
+        if kind == "Tuple":
+            name = self.names.fresh("tuple")
+            items = tuple(self.operand(item) for item in node.fields)
+            self.out.append(vm.MakeTuple(name, items))
+            return vm.Reg(name)
         return self.literal(node, kind)
 
     def literal(self, node: Any, kind: str) -> vm.Operand:
@@ -147,6 +155,10 @@ class _Builder:
             self.out.append(vm.CallHost(name, tuple(self.operand(arg) for arg in args)))
             return
         emit = _CALLS.get(name)
+        if emit is None and name in BUILTINS:
+            operands = tuple(self.operand(arg) for arg in args)
+            self.out.append(vm.CallBuiltin(self.define(var), name, operands))
+            return
         if emit is None:
             raise self.unsupported_error(call, _describe_callee(name or read.kind(call.op), read.kind(call.op)))
         emit(self, var, args)
@@ -154,7 +166,8 @@ class _Builder:
     def call_global(self, var: Any, name: str, args: Sequence[Any]) -> None:
         operands = tuple(self.operand(arg) for arg in args)
         if read.kind(self.mod[name]) == "PrimFunc":
-            self.out.append(vm.CallHost(name, operands))
+            number = None if operands else _constant_result(self.mod[name])
+            self.out.append(vm.CallHost(name, operands) if number is None else vm.Copy(self.define(var), number))
         else:
             self.out.append(vm.CallVM(self.define(var), name, operands))
 
@@ -200,6 +213,19 @@ class _Builder:
     def unsupported_error(self, node: Any, what: str) -> UnsupportedError:
         text = " ".join(str(node).split())
         return UnsupportedError(f"unsupported: {what} in VM function {self.function}: {text[:120]}")
+
+
+def _constant_result(function: Any) -> vm.ScalarLiteral | None:
+    """The number that a PrimFunc without parameters returns; None where it computes anything."""
+    body = function.body
+    while read.kind(body) == "SeqStmt" and len(body.seq) == 1:
+        body = body.seq[0]
+    value = getattr(body, "value", None) if read.kind(body) in ("Evaluate", "Return") else None
+    if value is not None and read.kind(value) == "Call" and read.op_name(value) == "tirx.ret":
+        value = value.args[0]
+    if value is None or read.kind(value) not in ("IntImm", "FloatImm"):
+        return None
+    return vm.ScalarLiteral(value.value, read.dtype_of(value))
 
 
 def _int(node: Any) -> int:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Union
 
 import numpy as np
 
-from ...base.errors import AdrenoSimError
+from ...base.errors import AdrenoSimError, UnsupportedError
 from ...base.specs import TensorSpec
 from ..artifact import vm_function as vm
 from ..artifact.host_function import BufferParam, HostFunction
@@ -179,6 +179,8 @@ class _Tracer:
             array = self.model.constants[operand.key]
             self.lives.constants.setdefault((operand.key, operand.scope), self.index)
             return Ref((), TensorSpec(array.shape, array.dtype.name, operand.scope))
+        if isinstance(operand, vm.FunctionRef):
+            raise UnsupportedError(f"unsupported: a memory plan of a function that hands on {operand.name}")
         return ShapeValue(operand.dims) if isinstance(operand, vm.ShapeLiteral) else operand.value
 
     def shape(self, operand: vm.Operand) -> tuple[int, ...]:

@@ -10,8 +10,10 @@ import numpy as np
 from ...base.errors import AdrenoSimError, DeviceError
 from ...base.specs import TensorSpec
 from ..artifact import vm_function as vm
+from .builtins import call_builtin
 from .shape_instructions import compute_shape
 from .values import (
+    FunctionValue,
     HeapValue,
     Shape,
     ShapeValue,
@@ -72,6 +74,8 @@ class Frame:
             return self.machine.constant(operand.key, operand.scope)
         if isinstance(operand, vm.ShapeLiteral):
             return ShapeValue(operand.dims)
+        if isinstance(operand, vm.FunctionRef):
+            return FunctionValue(operand.name)
         return operand.value
 
     def register(self, name: str) -> Value:
@@ -161,6 +165,11 @@ def _call_host(i: vm.CallHost, frame: Frame) -> None:
 @execute.register
 def _call_vm(i: vm.CallVM, frame: Frame) -> None:
     frame.set(i.dst, frame.machine.call(i.function, [frame.get(operand) for operand in i.args]))
+
+
+@execute.register
+def _call_builtin(i: vm.CallBuiltin, frame: Frame) -> None:
+    frame.set(i.dst, call_builtin(i.function, [frame.get(operand) for operand in i.args], frame.machine))
 
 
 @execute.register

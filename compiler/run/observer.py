@@ -9,6 +9,7 @@ import numpy as np
 
 from ...base.specs import View
 from ...device.protocol import Device, Kernel, LaunchResult, MLProgram
+from ...findings import Finding
 from ...mlops.engine import GraphRun
 from ..artifact.host_function import HostFunction
 from ..artifact.model import KernelCode
@@ -92,6 +93,9 @@ class Observer:
     def storage_reused(self, tensor: str, live: list[str], where: str) -> None:
         """`tensor` is made over bytes of tensors that still live; `where` names the instruction."""
 
+    def state_finding(self, finding: Finding) -> None:
+        """What is wrong with the state that an object of TVM's runtime keeps."""
+
 
 class Observers(Observer):
     """Several observers as one: before-hooks in order, after-hooks in reverse."""
@@ -119,6 +123,9 @@ class Observers(Observer):
 
     def storage_reused(self, tensor: str, live: list[str], where: str) -> None:
         _each(self.observers, lambda o: o.storage_reused(tensor, live, where))
+
+    def state_finding(self, finding: Finding) -> None:
+        _each(self.observers, lambda o: o.state_finding(finding))
 
 
 def _each(observers: tuple[Observer, ...], hook: Callable[[Observer], None]) -> None:

@@ -165,12 +165,23 @@ class HeapValue:
     slots: np.ndarray
 
 
-Value = Union[Tensor, TupleValue, ShapeValue, HeapValue, StorageHandle, int, float, bool, str, None]
+@dataclass(frozen=True)
+class FunctionValue:
+    """A host function that was handed on."""
+
+    name: str
+
+
+class HostObject(RefCounted):
+    """An object of TVM's runtime that keeps state, as a KV cache; it frees what it holds when its last holder releases it."""
+
+
+Value = Union[Tensor, TupleValue, ShapeValue, HeapValue, StorageHandle, FunctionValue, HostObject, int, float, bool, str, None]
 
 
 def retain(value: Value) -> Value:
     """Add a holder to everything counted inside `value`; returns it."""
-    if isinstance(value, (Tensor, StorageHandle)):
+    if isinstance(value, (Tensor, RefCounted)):
         value.retain()
     elif isinstance(value, TupleValue):
         for item in value.items:
@@ -180,7 +191,7 @@ def retain(value: Value) -> Value:
 
 def release(value: Value) -> None:
     """Remove a holder from everything counted inside `value`."""
-    if isinstance(value, (Tensor, StorageHandle)):
+    if isinstance(value, (Tensor, RefCounted)):
         value.release()
     elif isinstance(value, TupleValue):
         for item in value.items:

@@ -10,6 +10,7 @@ import numpy as np
 from ...base.errors import AdrenoSimError
 from ...base.specs import TensorSpec, View
 from ...device.protocol import Device, Kernel, MLProgram
+from ...findings import Finding
 from ...mlops.graph import parse
 from ..artifact.host_function import HostFunction, Launch
 from ..artifact.model import ENTRY, CompiledModel, KernelCode, TensorInfo
@@ -73,7 +74,7 @@ class VirtualMachine:
         result: Value = None
         try:
             for info, array in zip(self.model.inputs, arrays, strict=True):
-                arguments.append(self._upload(info.name, array, _scope_of(info, array)))
+                arguments.append(self.upload(info.name, array, _scope_of(info, array)))
             result = self.call(ENTRY, list(arguments))
             self.device.finish()
             return _download(result)
@@ -90,7 +91,7 @@ class VirtualMachine:
     def constant(self, key: str, scope: str) -> Tensor:
         """The constant `key` on the device, in `scope` (held by the machine)."""
         if (key, scope) not in self._constants:
-            self._constants[key, scope] = self._upload(key, self.model.constants[key], scope)
+            self._constants[key, scope] = self.upload(key, self.model.constants[key], scope)
         return self._constants[key, scope]
 
     def call_host(self, function: HostFunction, args: list[Tensor | HeapValue | int | float], instruction: int) -> None:
@@ -108,6 +109,16 @@ class VirtualMachine:
             launcher = _Launcher(self, call)
             host_functions.call(function, args, scope, self.device, launcher, launcher.run_graph)
         self.observer.after_function(call)
+
+    def run_function(self, name: str, args: list[Tensor | HeapValue | int | float]) -> None:
+        """Run host function `name` for an object of TVM's runtime, as a call of its own."""
+        if name not in self.model.host_functions:
+            raise AdrenoSimError(f"the model has no function {name!r}")
+        self.call_host(self.model.host_functions[name], args, -1)
+
+    def state_finding(self, finding: Finding) -> None:
+        """Tell the observer what is wrong with the state of such an object."""
+        self.observer.state_finding(finding)
 
     def kernel(self, name: str) -> Kernel:
         """The built kernel `name`."""
@@ -133,7 +144,8 @@ class VirtualMachine:
         self._launches += 1
         return self._launches - 1
 
-    def _upload(self, name: str, array: np.ndarray, scope: str) -> Tensor:
+    def upload(self, name: str, array: np.ndarray, scope: str) -> Tensor:
+        """A tensor on the device with these contents, held for the caller."""
         tensor = allocate_tensor(self.device, array.shape, array.dtype.name, scope, name)
         tensor.write(array)
         return tensor

@@ -1,0 +1,1 @@
+"""Sessions: several calls of one compiled module, whose state stays on the device between them."""

@@ -1,0 +1,27 @@
+"""The results of one call of a session against a reference."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ....findings import Finding
+from ....results.model import OutputReport
+from ..outputs import compare_outputs
+
+
+def judge_call(
+    function: str,
+    step: int,
+    reference: str,
+    got: Sequence[np.ndarray],
+    expected: Sequence[np.ndarray],
+    kernels_agree: bool,
+    tolerance: float | None,
+) -> tuple[list[OutputReport], list[Finding]]:
+    """Each tensor that call `step` gave against the reference's. kernels_agree, tolerance: as of `compare_outputs`."""
+    names = [f"{function} (call {step})" + (f", result {i}" if len(got) > 1 else "") for i in range(len(got))]
+    rows, findings = compare_outputs(reference, names, got, expected, kernels_agree, tolerance)
+    return rows, [replace(finding, detail={**finding.detail, "call": step, "function": function}) for finding in findings]
