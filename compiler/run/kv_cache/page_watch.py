@@ -1,8 +1,8 @@
 """Watches what a paged KV cache does with its pages, beside the page table and without its blocks.
 
-Each token gets a number of its own. A history says which tokens a sequence has, in order; it follows from the calls alone. Slots
-say which token each position of each layer's pages holds; they follow from the arrays that the kernels are given. Where the
-two do not agree, something is wrong: with the calls, with the arrays, or with the page table.
+Each token gets a number of its own. A history says which tokens a sequence has, in order, and where they should lie; it follows
+from the calls and from where tokens were sent. Slots say which token each position of each layer's pages holds; they follow from
+what the kernels are given. Where the two do not agree, something is wrong: with the calls, with the arrays, or with the table.
 """
 
 from __future__ import annotations
@@ -39,6 +39,23 @@ class _Window:
     sink: int
 
 
+@dataclass(frozen=True)
+class _History:
+    """tokens: the numbers of a sequence's tokens; places: where in all pages each lies, -1 = nowhere."""
+
+    tokens: np.ndarray
+    places: np.ndarray
+
+    def __getitem__(self, part: slice) -> _History:
+        return _History(self.tokens[part], self.places[part])
+
+    def joined(self, other: _History) -> _History:
+        return _History(np.concatenate([self.tokens, other.tokens]), np.concatenate([self.places, other.places]))
+
+
+_EMPTY = _History(np.zeros(0, np.int64), np.zeros(0, np.int64))
+
+
 class PageWatch:
     """report: told of each finding, which names sequence and page."""
 
@@ -47,11 +64,12 @@ class PageWatch:
         self._layers = sizes.layers
         self._slots = np.full((len(sizes.layers), sizes.pages * sizes.page_size), NEVER, np.int64)
         self._tokens = 0
-        self._histories: dict[int, np.ndarray] = {}
+        self._histories: dict[int, _History] = {}
+        self._copied: tuple[int, int] | None = None
         self._windows: dict[int, _Window] = {}
         self._batch: Batch | None = None
-        self._before: dict[int, np.ndarray] = {}
-        self._new: dict[int, np.ndarray] = {}
+        self._before: dict[int, _History] = {}
+        self._new: dict[int, _History] = {}
         self._appended: set[int] = set()
         self._leaked: set[int] = set()
 
@@ -62,7 +80,7 @@ class PageWatch:
         self._find_leaks("clear")
 
     def add(self, number: int) -> None:
-        self._histories[number] = np.zeros(0, np.int64)
+        self._histories[number] = _EMPTY
 
     def remove(self, number: int) -> None:
         del self._histories[number]
@@ -71,12 +89,12 @@ class PageWatch:
 
     def fork(self, parent: int, child: int, position: int) -> None:
         history = self._histories[parent]
-        self._histories[child] = history if position == -1 else history[:position]
+        self._histories[child] = self._moved(history if position == -1 else history[:position])
         self._find_leaks(f"sequence {parent} was forked")
 
     def pop(self, number: int, count: int) -> None:
         history = self._histories[number]
-        self._histories[number] = history[: len(history) - count]
+        self._histories[number] = self._moved(history[: len(history.tokens) - count])
         if self._table.sequences[number].window is None:  # TVM's runtime forgets it where it makes a fork of what is shared
             self._windows.pop(number, None)
         self._find_leaks(f"sequence {number} was shortened")
@@ -90,21 +108,34 @@ class PageWatch:
         first, second = source * self._size, target * self._size
         self._slots[:, second : second + length] = self._slots[:, first : first + length]
 
+        self._copied = source, target
+
+    def _moved(self, history: _History) -> _History:
+        """A history of which a page was just copied: what follows it lies in the copy."""
+        copied, self._copied = self._copied, None
+        if copied is None:
+            return history
+        source, target = copied
+        there = history.places // self._size == source
+        return _History(history.tokens, np.where(there, history.places + (target - source) * self._size, history.places))
+
     def begin(self, batch: Batch) -> None:
         """New tokens for the sequences of a batch; those that leave its window are gone."""
         self._batch, self._appended = batch, set()
         self._before, self._new = {}, {}
         for i, number in enumerate(batch.numbers):
             count = int(batch.begins[i + 1] - batch.begins[i])
-            new = np.arange(self._tokens, self._tokens + count)
+            targets = batch.targets[batch.begins[i] : batch.begins[i + 1]].astype(np.int64)
+            new = _History(np.arange(self._tokens, self._tokens + count), targets)
             self._tokens += count
             before = self._histories[number]
             self._before[number], self._new[number] = before, new
-            history = np.concatenate([before, new])
+            history = before.joined(new)
             window = self._windows.get(number)
-            if window is not None and len(history) > window.size:
+            length = len(history.tokens)
+            if window is not None and length > window.size:
                 kept = min(window.sink, window.size)
-                history = np.concatenate([history[:kept], history[len(history) - (window.size - kept) :]])
+                history = history[:kept].joined(history[length - (window.size - kept) :])
             self._histories[number] = history
         self._find_leaks("a forward began")
 
@@ -128,9 +159,9 @@ class PageWatch:
         if batch is None:
             return
         for i, number in enumerate(batch.numbers):
-            wanted = self._before[number]
+            wanted = self._before[number].tokens
             if batch.append_first:
-                wanted = np.concatenate([wanted, self._new[number]])
+                wanted = np.concatenate([wanted, self._new[number].tokens])
             places = np.concatenate([np.zeros(0, np.int64), *self._places_read(batch, i)])
             self._judge_read(layer, number, wanted, places)
 
@@ -189,10 +220,12 @@ class PageWatch:
         if batch is None:
             return
         shown, slots = self._layers[layer], self._slots[layer]
-        alive = np.concatenate([np.zeros(0, np.int64), *self._histories.values()])
+        new_ones = np.concatenate([history.tokens for history in self._new.values()])
+        needed = np.concatenate([h.places[~np.isin(h.tokens, new_ones)] for h in self._histories.values()])
         for i, number in enumerate(batch.numbers):
             targets = batch.targets[batch.begins[i] : batch.begins[i + 1]].astype(np.int64)
-            new, kept = self._new[number], np.isin(self._new[number], self._histories[number])
+            new = self._new[number].tokens
+            kept = np.isin(new, self._histories[number].tokens)
             wrong = np.flatnonzero((targets >= len(slots)) | (targets < NEVER) | (kept & (targets == NEVER)))
             if len(wrong):
                 page = int(targets[wrong[0]]) // self._size
@@ -203,17 +236,13 @@ class PageWatch:
                 )  # fmt: skip
             inside = (targets >= 0) & (targets < len(slots))
             targets, new = targets[inside], new[inside]
-            held = slots[targets]
-            lost = np.isin(held, alive) & (held != NEVER)
+            lost = np.isin(targets, needed)
             if layer in self._appended:
-                self._add_written(
-                    Kind.STORE_OVERWRITTEN, "is written twice in one forward", shown, number, targets, np.ones_like(lost)
-                )
+                every = np.ones_like(lost)
+                self._add_written(Kind.STORE_OVERWRITTEN, "is written twice in one forward", shown, number, targets, every)
             elif lost.any():
-                token = int(held[np.flatnonzero(lost)[0]])
-                self._add_written(
-                    Kind.STORAGE_REUSED_LIVE, f"is written, and holds {self._describe(token)}", shown, number, targets, lost
-                )
+                held = self._describe_place(int(targets[np.flatnonzero(lost)[0]]), new_ones)
+                self._add_written(Kind.STORAGE_REUSED_LIVE, f"is written, and holds {held}", shown, number, targets, lost)
             repeated = np.zeros(len(targets), bool)
             repeated[np.unique(targets, return_index=True)[1]] = True
             if not repeated.all():
@@ -236,8 +265,15 @@ class PageWatch:
 
     def _describe(self, token: int) -> str:
         """Whose token it is, in words."""
+        return self._describe_where(lambda history: history.tokens == token)
+
+    def _describe_place(self, place: int, new: np.ndarray) -> str:
+        """Whose token lies there, in words; not one of the new ones."""
+        return self._describe_where(lambda history: (history.places == place) & ~np.isin(history.tokens, new))
+
+    def _describe_where(self, fits: Callable[[_History], np.ndarray]) -> str:
         for number, history in self._histories.items():
-            found = np.flatnonzero(history == token)
+            found = np.flatnonzero(fits(history))
             if len(found):
                 return f"position {int(found[0])} of sequence {number}"
         return "a token that no sequence has any more"
