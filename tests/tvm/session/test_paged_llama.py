@@ -1,0 +1,175 @@
+"""A tiny Llama over TVM's paged KV cache: sequences are filled, forked, shortened and slid; each logit against TVM llvm."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+pytest.importorskip("tvm")
+import tvm
+from paged_llama import Sizes, export, mend_merge
+
+from adreno_sim import AdrenoSimError, Session, UnsupportedError
+from adreno_sim.compiler.lower.targets import make_target
+from adreno_sim.findings import Severity
+
+pytestmark = pytest.mark.tvm
+
+V = "vm.builtin."
+STATE, ATTENTION = f"{V}kv_state_", f"{V}attention_kv_cache_"
+APPEND = "tir_kv_cache_transpose_append_kernel"
+"""TVM's kernel that reads the position of a token behind the last one: out of bounds where work-items are left over."""
+
+
+class Chat:
+    """A session with a cache, and what is asked of both."""
+
+    def __init__(self, dtype="float32", sliding=False, judged=True, **options):
+        self.sizes = Sizes(dtype=dtype)
+        module, weights = export(self.sizes, make_target("buffer"))
+        mend_merge(module, self.sizes)
+        reference = export(self.sizes, tvm.target.Target("llvm"))[0] if judged else None
+        self.session = Session(module, weights, reference=reference, target="buffer", **options)
+        self.cache = self.session.call("create_kv_cache", (4,), (96,), (32,), (16,), (int(sliding),))
+        self.rng = np.random.default_rng(5)
+        self.errors = []
+
+    def state(self, name, *args):
+        return self.session.call(f"{STATE}{name}", self.cache, *args)
+
+    def forward(self, numbers, lengths):
+        """New tokens for sequences; keeps how far the logits are from the reference's."""
+        self.state("begin_forward", numbers, lengths)
+        tokens = self.rng.integers(0, self.sizes.vocabulary, (1, sum(lengths))).astype("int32")
+        hidden = self.session.call("embed", tokens)
+        if max(lengths) == 1:
+            logits, _ = self.session.call("batch_decode", hidden.numpy().reshape(len(numbers), 1, -1), self.cache)
+        else:
+            ends = (np.cumsum(lengths) - 1).astype("int32")
+            logits, _ = self.session.call("batch_prefill", hidden, ends, self.cache)
+        self.state("end_forward")
+        self.errors.append(float(np.abs(logits.numpy() - logits.expected.numpy()).max()))
+
+    def run(self, sliding=False):
+        """Two sequences, prefills of 5 and 9, three decodes, a fork, a pop, and a window that slides."""
+        self.state("add_sequence", 0)
+        self.state("add_sequence", 1)
+        if sliding:
+            self.session.call(f"{ATTENTION}enable_sliding_window_for_seq", self.cache, 1, 10, 2)
+        self.forward((0, 1), (5, 9))
+        for _ in range(3):
+            self.forward((0, 1), (1, 1))
+        self.state("fork_sequence", 0, 2, 6)
+        self.forward((0, 1, 2), (1, 1, 1))
+        self.state("popn", 0, 3)
+        self.forward((0, 2), (2, 3))
+        self.forward((1,), (15,))
+        self.forward((1,), (1,))
+
+
+def others(report):
+    """Errors besides those of the append kernel."""
+    return [f for f in report.findings if f.severity is Severity.ERROR and f.kernel != APPEND]
+
+
+@pytest.mark.parametrize("sliding", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["whole", "window"])
+def test_each_logit_is_right_and_again_without_tvm(sliding, tmp_path, run_bundle):
+    chat = Chat(sliding=sliding)
+    with chat.session:
+        chat.run(sliding)
+        assert max(chat.errors) < 3e-6 and len(chat.errors) == 8
+        free = chat.session.call(f"{ATTENTION}get_num_available_pages", chat.cache)
+        length = chat.session.call(f"{ATTENTION}get_total_sequence_length", chat.cache)
+        report = chat.session.report()
+        chat.session.save(tmp_path / "chat.asim")
+    assert (free, length) == ((11, 28) if sliding else (3, 47))
+    assert not others(report)
+    assert len(report.outputs) == 16 and all(row.ok and not row.vacuous for row in report.outputs)
+    assert all(kernel.status == "ok" for kernel in report.kernels)
+    names = " ".join(kernel.name for kernel in report.kernels)
+    assert all(part in names for part in ("ragged", "decode", "merge", "append", "copy_single_page", "batch_prefill_paged"))
+    run_bundle(tmp_path / "chat.asim", "sim:adreno-740", None)
+    run_bundle(tmp_path / "chat.asim", "cl:portable", "pocl")
+
+
+@pytest.mark.slow
+def test_halves_are_right_and_run_from_their_bundle_on_a_driver(tmp_path, run_bundle):
+    chat = Chat("float16")
+    with chat.session:
+        chat.run()
+        assert 1e-4 < max(chat.errors) < 1e-2
+        assert not others(chat.session.report())
+        chat.session.save(tmp_path / "chat.asim")
+    run_bundle(tmp_path / "chat.asim", "cl:intel", "intel")
+
+
+CHECK = """
+import sys
+
+class Blocked:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in ("tvm", "tvm_ffi"):
+            raise ImportError(f"{name} is blocked")
+
+sys.meta_path.insert(0, Blocked())
+from adreno_sim import check
+report = check(sys.argv[1], device=sys.argv[2])
+print(sum(row.ok for row in report.outputs), len(report.outputs))
+print(*[finding.message for finding in report.findings if finding.kernel != sys.argv[3]], sep="\\n")
+"""
+
+
+@pytest.fixture
+def run_bundle(request):
+    """Runs a bundle on a device in a process that cannot import TVM; every call agrees."""
+    import judges
+
+    def run(path, device, judge):
+        if judge is not None:
+            judges.skip_without(request.node, judge)
+        words = [sys.executable, "-c", CHECK, str(path), device, APPEND]
+        done = subprocess.run(words, capture_output=True, text=True, timeout=300, env=os.environ)
+        assert done.returncode == 0, done.stderr[-2000:]
+        assert done.stdout.strip() == "16 16", done.stdout
+
+    return run
+
+
+def test_calls_that_do_not_fit_the_cache():
+    chat = Chat(judged=False)
+    with chat.session as session:
+        chat.state("add_sequence", 0)
+        hidden = np.zeros((1, 3, chat.sizes.hidden), "float32")
+        with pytest.raises(AdrenoSimError, match="no forward has begun"):
+            session.call("batch_prefill", hidden, np.array([2], "int32"), chat.cache)
+        for call, said in [
+            (("begin_forward", (4,), (3,)), "no sequence 4; there are: 0"),
+            (("begin_forward", (0,), (33,)), "at most 4 and 32"),
+            (("add_sequence", 0), "there is a sequence 0 already"),
+            (("popn", 0, 1), "1 positions of sequence 0 to pop: it has 0"),
+            (("fork_sequence", 0), "fork_sequence: expected int, int, int, given int"),
+        ]:
+            with pytest.raises(AdrenoSimError) as error:
+                chat.state(*call)
+            assert said in str(error.value)
+        chat.state("begin_forward", (0,), (2,))
+        with pytest.raises(AdrenoSimError, match="for the 2 tokens of begin_forward"):
+            session.call("batch_prefill", hidden[:, :1], np.array([0], "int32"), chat.cache)
+        with pytest.raises(UnsupportedError, match="a tree of tokens"):
+            chat.state("begin_forward", (0,), (2,), (-1, 0))
+
+
+def test_a_layer_that_was_left_out_is_named():
+    """A forward that runs no model: nothing has written what the next one reads."""
+    chat = Chat(judged=False)
+    with chat.session as session:
+        chat.state("add_sequence", 0)
+        chat.state("begin_forward", (0,), (3,))
+        chat.state("end_forward")
+        report = session.report()
+    (finding,) = report.findings
+    assert finding.kind.label == "uninitialized-read"
+    assert "sequences 0 ended, and nothing wrote their keys and values of layers 0, 1" in finding.message
+    assert any("reference= takes the same module" in sentence for sentence in report.unchecked)
