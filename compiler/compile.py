@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ..base.errors import OptionError, UncompiledError
+from ..base.errors import AdrenoSimError, OptionError, UncompiledError
 from ..profiles.ml import MLCapabilities
 from .artifact.model import CompiledModel, as_compiled
 from .importers.load import Model, load_model
@@ -33,6 +33,8 @@ def compile_model(
         for name in ABOUT_INPUTS:
             if options.get(name):
                 raise OptionError(name, "a bundle is compiled already; give the model itself")
+        if compiled.entries:
+            raise AdrenoSimError("this is a bundle of a session, which has several functions: adreno-sim check runs its calls")
         return compiled
     model = read_model(source, given)
     with naming_operator(model, given, limits, ml):

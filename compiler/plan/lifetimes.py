@@ -326,6 +326,11 @@ def _argument(value: Value) -> Argument:
 
 
 @_follow.register
+def _call_builtin(i: vm.CallBuiltin, tracer: _Tracer) -> None:
+    raise UnsupportedError(f"unsupported: a memory plan of a function that calls {i.function}, which allocates as it likes")
+
+
+@_follow.register
 def _reshape(i: vm.Reshape, tracer: _Tracer) -> None:
     source = tracer.get(i.src)
     tracer.use(source)

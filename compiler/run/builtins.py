@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...base.errors import AdrenoSimError, UnsupportedError
 from .kv_cache.cache import PagedKVCache
 from .kv_cache.config import read_config
+from .runtime import Runtime
 from .values import ShapeValue, Tensor, Value, retain
 
-if TYPE_CHECKING:
-    from .vm import VirtualMachine
-
-Builtin = Callable[["VirtualMachine", list[Value]], Value]
+Builtin = Callable[["Runtime", list[Value]], Value]
 """Takes the machine and the arguments; its result is held for the caller."""
 
 
-def call_builtin(name: str, args: list[Value], machine: VirtualMachine) -> Value:
+def call_builtin(name: str, args: list[Value], machine: Runtime) -> Value:
     """Call a function of TVM's runtime. UnsupportedError for one that is not simulated, AdrenoSimError for bad arguments."""
     if name in REFUSED:
         raise UnsupportedError(f"unsupported: {name}: {REFUSED[name]} is not simulated")
@@ -26,14 +24,14 @@ def call_builtin(name: str, args: list[Value], machine: VirtualMachine) -> Value
     return BUILTINS[name](machine, args)
 
 
-def _create(machine: VirtualMachine, args: list[Value]) -> Value:
+def _create(machine: Runtime, args: list[Value]) -> Value:
     return PagedKVCache(read_config(args), machine)
 
 
 def _method(name: str, *kinds: type, least: int | None = None) -> Builtin:
     """A method of the cache, which is the first argument; the others are of these kinds, of which `least` must be given."""
 
-    def call(machine: VirtualMachine, args: list[Value]) -> Value:
+    def call(machine: Runtime, args: list[Value]) -> Value:
         cache, rest = (args[0] if args else None), args[1:]
         if not isinstance(cache, PagedKVCache):
             raise AdrenoSimError(f"KV cache: {name} of {cache!r}: expected a KV cache")
@@ -65,7 +63,7 @@ REFUSED: dict[str, str] = {
 """Functions of caches that are refused, and what for."""
 
 
-def _refuse(machine: VirtualMachine, args: list[Value]) -> Value:
+def _refuse(machine: Runtime, args: list[Value]) -> Value:
     raise AssertionError("refused before it is called")
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ....base.errors import AdrenoSimError, UnsupportedError
 from ....base.specs import TensorSpec
+from ..runtime import Runtime
 from ..values import HostObject, StorageHandle, Tensor, ViewHandle, allocate_tensor
 from .attention import Operands, Role, attention_calls
 from .batch import Batch, begin_forward
@@ -16,14 +17,11 @@ from .config import CacheConfig
 from .page_watch import PageWatch
 from .table import PageTable
 
-if TYPE_CHECKING:
-    from ..vm import VirtualMachine
-
 
 class PagedKVCache(HostObject):
     """What `vm.builtin.paged_attention_kv_cache_create` makes. Its methods are those of TVM's object."""
 
-    def __init__(self, config: CacheConfig, machine: VirtualMachine):
+    def __init__(self, config: CacheConfig, machine: Runtime):
         super().__init__()
         self.config, self._machine = config, machine
         self.table = PageTable(config.page_size, config.pages, config.sliding, self._copy_page)

@@ -11,6 +11,7 @@ from tvm.script import relax as R
 from tvm.script import tirx as T
 
 from adreno_sim import AdrenoSimError, Session, check
+from adreno_sim.compiler.compile import compile_model
 from adreno_sim.findings import Severity
 
 pytestmark = pytest.mark.tvm
@@ -125,6 +126,10 @@ def test_a_saved_session_runs_again(tmp_path, damage):
         assert "step (call 2), result 1 differs from TVM llvm" in report.findings[0].message
     with pytest.raises(AdrenoSimError, match="its calls have their own"):
         check(str(path), [X])
+    with pytest.raises(AdrenoSimError, match="means nothing for a bundle of a session"):
+        check(str(path), plan="naive")
+    with pytest.raises(AdrenoSimError, match="adreno-sim check runs its calls"):
+        compile_model(str(path))
 
 
 @pytest.mark.parametrize(
