@@ -36,6 +36,7 @@ ELSEWHERE = (
     r"git clone",
     r"pip install",  # tests/e2e/test_ci_kit.py installs, with --slow
     r"bash ci/(demo|test|tvm-matrix)\.sh",  # what runs these tests
+    r"bash ci/(networks|corpora)\.sh",  # fetch models and kernels
     r"bash ci/adreno-ci\.sh",  # tests/e2e/test_ci_kit.py
     r"python (ci/bench|-m venv)",
     r"adreno-sim run .*-- \./",  # a program of the reader's; tests/icd runs some
