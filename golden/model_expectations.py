@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..base.errors import UnsupportedError
-from ..results.expected import Expected
+from ..results.expected import Expected, round_off
 from .truth.bound import expect
 from .truth.model import ModelTruth
 from .truth.units import Units
@@ -41,12 +42,14 @@ def judge_by_truth(
     references: Mapping[str, Sequence[np.ndarray]],
     unchecked: list[str],
     units: Units,
-) -> dict[str, Outputs]:
+    errors: Mapping[str, Mapping[int, tuple[str, np.ndarray]]] | None = None,
+) -> Mapping[str, Outputs]:
     """`references` of a model: the truth beside them, and for each what two right results may differ by.
 
     stored: the model as it is run; imported: as the references ran it, which may be before its tensors were made halves. Another
     runtime rounds too, so it may be as far off as the device. Where no truth is made, nothing says how far, and `unchecked`
-    names the reason.
+    names the reason. errors: {reference: {output: (operator, error)}} where a reference's own last operator is known to be off;
+    what goes beyond the rounding of its result is allowed too, and `unchecked` says so.
     """
     try:
         truth = expect_outputs(stored, inputs, units)
@@ -57,10 +60,23 @@ def judge_by_truth(
     except UnsupportedError as error:
         unchecked.append(f"outputs: how far rounding may take them is not known; their truth is too large: {error}")
         return {}
-    judged: dict[str, Outputs] = {NAME: truth}
+    judged: dict[str, list[Expected]] = {NAME: truth}
     for name, outputs in references.items():
         judged[name] = [_between(*found) for found in zip(outputs, other, truth, strict=True)]
+        for number, (operator, own) in (errors or {}).get(name, {}).items():
+            judged[name][number], excess = _widened(judged[name][number], own)
+            if excess:
+                off = f"by which {name}'s {operator} is off from its definition"
+                unchecked.append(f"output {number} against {name}: closer than {excess:.2g}, {off}")
     return judged
+
+
+def _widened(expected: Expected, error: np.ndarray) -> tuple[Expected, float]:
+    """A reference's output with its own proven error allowed where that is more than rounding of the result; the largest."""
+    own = np.where(error > 2 * round_off(expected.array.astype(np.float64), expected.array.dtype), error, 0.0)
+    if expected.allowed is None or not own.any():
+        return expected, 0.0
+    return replace(expected, allowed=expected.allowed + own), float(own.max())
 
 
 def _between(output: np.ndarray, other: Expected, truth: Expected) -> Expected:

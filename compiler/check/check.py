@@ -359,7 +359,10 @@ class CheckRun:
         report.digests = {name: _digest(array) for name, array in zip(names, outputs, strict=True)}
         agree = all(kernel.status in ("ok", "part") for kernel in report.kernels)
         rounding = sorted({finding.kernel for finding in self.findings.as_list() if finding.kind is Kind.LARGE_ROUNDING})
-        report.outputs, findings = judge_outputs(ready.references, names, outputs, agree, ready.bound, rounding, ready.truth)
+        truth = None if any(kernel.status == "wrong" for kernel in report.kernels) else ready.truth
+        said = len(ready.unchecked)
+        report.outputs, findings = judge_outputs(ready.references, names, outputs, agree, ready.bound, rounding, truth)
+        self.unchecked += ready.unchecked[said:]
         self.findings.add(findings)
 
     @contextmanager

@@ -29,8 +29,6 @@ from .golden import Golden, LiveGolden, References, StoredGolden
 from .input_indices import GENERATED, require_valid_indices
 
 if TYPE_CHECKING:
-    from tvm import IRModule
-
     from ...golden.expectations import KernelExpectations
     from ...golden.model_reference import ModelReference
     from ..lower.pipeline import Lowered
@@ -75,6 +73,9 @@ class CheckOptions(CompileOptions):
     explain: bool = False
     reproduce: str | os.PathLike[str] | None = None
     reproduce_kernel: str = ""
+
+
+ONNX_RUNTIME = "ONNX Runtime"
 
 
 @dataclass(frozen=True)
@@ -157,16 +158,21 @@ def prepare(
             unchecked.append(f"against the model's own types: its layers are recast to {options.recast}, and judged as such")
         _add_own_runtime(model, arrays, references, unchecked, generated=inputs is None)
 
-        def judge(module: IRModule) -> Mapping[str, Sequence[np.ndarray | Expected]]:
-            stored = with_storage(module, options.dtype, options.accumulate)
-            return judge_by_truth(stored, module, list(arrays.values()), references, unchecked, units)
+        def judge(model: Model) -> Mapping[str, Sequence[np.ndarray | Expected]]:
+            stored = with_storage(model.module, options.dtype, options.accumulate)
+            errors = {}
+            if model.onnx is not None and ONNX_RUNTIME in references:
+                from ...golden.onnx_error import last_errors
+
+                errors[ONNX_RUNTIME] = last_errors(model.onnx, arrays)
+            return judge_by_truth(stored, model.module, list(arrays.values()), references, unchecked, units, errors)
 
         judged: Mapping[str, Sequence[np.ndarray | Expected]] = references
         halves = computes_halves(with_storage(model.module, options.dtype, options.accumulate))
         if halves:
-            judged = judge(model.module)
+            judged = judge(model)
     golden = LiveGolden(References(given.all, subgraphs), subgraphs, given.names)
-    truth = None if halves else lambda: judge(read_model(source, options).module)  # read again: weights are large
+    truth = None if halves else lambda: judge(read_model(source, options))  # read again: weights are large
     return PreparedRun(compiled, arrays, origin, golden, judged, unchecked, None, tuned, scopes, given.kernels, truth)
 
 
@@ -219,7 +225,7 @@ def _add_own_runtime(model: Model, arrays: Arrays, references: dict[str, Outputs
             raise
     if model.onnx is not None and has_onnxruntime():
         try:
-            references["ONNX Runtime"] = run_onnx(model.onnx, arrays)
+            references[ONNX_RUNTIME] = run_onnx(model.onnx, arrays)
         except AdrenoSimError as error:  # an operator or a version it does not know: TVM llvm still judges
             if generated and isinstance(error, RefusedInputsError):
                 raise AdrenoSimError(f"{error}; {GENERATED}") from error
