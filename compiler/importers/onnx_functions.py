@@ -10,6 +10,8 @@ from collections.abc import Collection
 import onnx
 from onnx import ModelProto, NodeProto, helper, inliner
 
+from .onnx_expansions import EXPANSIONS, OPSETS, expand_lacking
+
 OF_OTHER_DOMAINS = ("Attention",)
 """Operators of ONNX whose names TVM's importer knows, from another domain, and reads otherwise."""
 
@@ -27,6 +29,9 @@ def expand_operators(model: ModelProto, known: Collection[str]) -> ModelProto:
     if not wanted:
         return model
     quantised = wanted & set(PRODUCTS) if opset >= PER_CHANNEL_SINCE else set()
+    lacking = {name for name in wanted & set(EXPANSIONS) if opset >= OPSETS.get(name, 0)}
+    model = expand_lacking(model, lacking) if lacking else model
+    wanted = {node.op_type for node in model.graph.node if node.op_type not in known or node.op_type in OF_OTHER_DOMAINS}
     functions = {name for name in wanted if _is_function(name, opset)}
     if not functions and not quantised:
         return model

@@ -67,6 +67,20 @@ def resize(**attributes: Any) -> Any:
     return beside_convolution(helper.make_node("Resize", ["c", "", "", "sizes"], ["y"], **attributes), sizes=sizes)
 
 
+def whole(weights: np.ndarray) -> Any:
+    """A convolution of bytes to whole numbers, as dynamic quantisation writes it."""
+    nodes = [
+        helper.make_node("DynamicQuantizeLinear", ["x"], ["xq", "scale", "zero"]),
+        helper.make_node("ConvInteger", ["xq", "w", "zero"], ["sums"], name="whole", pads=[1, 1, 1, 1]),
+        helper.make_node("Cast", ["sums"], ["floats"], to=TensorProto.FLOAT),
+        helper.make_node("Mul", ["floats", "scale"], ["y"]),
+    ]
+    return model(nodes, IMAGE, {"w": weights}, 13)
+
+
+BYTES = RANDOM.integers(-100, 100, (6, 4, 3, 3)).astype("int8")
+
+
 CASES: dict[str, Any] = {
     "attention": attend,
     "attention-causal": lambda: attend(is_causal=1, softcap=2.0),
@@ -84,6 +98,10 @@ CASES: dict[str, Any] = {
     ),
     "row": lambda: beside_convolution(helper.make_node("Add", ["c", "row"], ["y"]), row=draw(10)),
     "hard-swish": lambda: beside_convolution(helper.make_node("HardSwish", ["c"], ["y"])),
+    "lp-norm": lambda: beside_convolution(helper.make_node("LpNormalization", ["c"], ["y"], axis=1)),
+    "lp-norm-1": lambda: beside_convolution(helper.make_node("LpNormalization", ["c"], ["y"], p=1)),
+    "swish": lambda: beside_convolution(helper.make_node("Swish", ["c"], ["y"], alpha=1.5), opset=24),
+    "whole": lambda: whole(BYTES),
     "gelu": lambda: beside_convolution(helper.make_node("Gelu", ["c"], ["y"], approximate="tanh"), opset=20),
 }  # fmt: skip
 
@@ -108,6 +126,11 @@ def test_what_is_expanded_computes_the_same(name: str) -> None:
     assert not {"Attention", "Celu", "QLinearConv"} & {node.op_type for node in plain.graph.node}
     found = onnxruntime.InferenceSession(plain.SerializeToString()).run(None, feeds)[0]
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6 + 0.051 * (name.startswith("quantised")))
+
+
+def test_sums_that_floats_do_not_hold_are_refused() -> None:
+    with pytest.raises(adreno_sim.UnsupportedError, match=r"ConvInteger \(node whole\)"):
+        adreno_sim.check(whole(np.full((6, 4, 30, 30), 127, "int8")), target="buffer")
 
 
 def test_what_is_known_is_left() -> None:
