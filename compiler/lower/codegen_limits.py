@@ -12,6 +12,11 @@ from ..tvm_bridge.versions import import_tvm
 if TYPE_CHECKING:
     from tvm import IRModule
 
+EXTERN = "tirx.call_pure_extern"
+
+FUNCTIONS = {"acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cosh", "erf", "hypot", "log1p", "sinh", "tan"}
+"""Functions of OpenCL C, which overload; C's for floats end in f, and TVM writes some of these."""
+
 SYNC = "tirx.tvm_storage_sync"
 
 
@@ -28,12 +33,23 @@ def require_printable(device: IRModule) -> None:
                 "store (a Let in its address), which no driver compiles; next: the fixed pipeline, whose fix "
                 "vector-store-address mends it"
             )
+        if names := sorted(name for name in _outside(function.body) if name.endswith("f") and name[:-1] in FUNCTIONS):
+            raise UncompiledError(
+                f"unsupported: kernel {var.name_hint}: TVM's code generation for OpenCL calls {', '.join(names)}, which C has "
+                f"and OpenCL C has not; next: express {', '.join(name[:-1] for name in names)} by other operators"
+            )
         if _syncs_warp_under_condition(function.body, False):
             raise UncompiledError(
                 f"unsupported: kernel {var.name_hint}: TVM's code generation for OpenCL makes a barrier of a warp's "
                 "synchronisation inside a condition, which only some work-items reach: undefined; next: give the target "
                 "thread_warp_size 1 (TVM's default)"
             )
+
+
+def _outside(node: Any) -> set[str]:
+    """The names of the functions outside the module that a node calls."""
+    own = {str(node.args[0].value)} if read.kind(node) == "Call" and read.op_name(node) == EXTERN else set()
+    return own.union(*map(_outside, read.children(node)))
 
 
 def _syncs_warp_under_condition(node: Any, under: bool) -> bool:

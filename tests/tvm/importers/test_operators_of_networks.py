@@ -133,6 +133,13 @@ def test_sums_that_floats_do_not_hold_are_refused() -> None:
         adreno_sim.check(whole(np.full((6, 4, 30, 30), 127, "int8")), target="buffer")
 
 
+def test_functions_that_opencl_lacks_are_refused_by_name() -> None:
+    arc = beside_convolution(helper.make_node("Atan", ["c"], ["y"], name="arc"))
+    with pytest.raises(adreno_sim.UnsupportedError, match=r"calls atanf, .*ONNX operator Atan \(node arc\)"):
+        adreno_sim.check(arc, target="buffer")
+    assert adreno_sim.check(beside_convolution(helper.make_node("Sin", ["c"], ["y"])), target="buffer").ok
+
+
 def test_what_is_known_is_left() -> None:
     from adreno_sim.compiler.importers.onnx_functions import expand_operators
 
