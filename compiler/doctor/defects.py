@@ -12,7 +12,7 @@ from ..check.check import check
 from ..lower.targets import make_target
 from ..passes.registry import FIXES
 from ..tvm_bridge.versions import import_tvm
-from . import attention, models, own_texture
+from . import attention, language_kernels, models, own_texture
 
 if TYPE_CHECKING:
     from ..artifact.model import CompiledModel
@@ -269,13 +269,37 @@ DEFECTS: tuple[Defect, ...] = (
         "buffer",
         attention.compiles(attention.sequence_prefill),
     ),
+    Defect(
+        "condition-range",
+        "appending to a paged cache and attention over trees read behind the end of a buffer",
+        "condition-range",
+        "buffer",
+        language_kernels.runs(language_kernels.append),
+    ),
+    Defect(
+        "neighbour-read",
+        "scans over a work-group (cumsum, sampling) read a neighbour's value while the neighbour writes it",
+        "neighbour-read",
+        "buffer",
+        language_kernels.runs(language_kernels.cumsum),
+    ),
+    Defect(
+        "group-update",
+        "merging two results of attention, all work-items read a sum that each of them overwrites",
+        "group-update",
+        "buffer",
+        language_kernels.runs(language_kernels.merge),
+    ),
 )
 """In the order in which they are examined."""
 
 
+LANGUAGE = frozenset({"texture-flatten", "vector-store-address", "condition-range", "neighbour-read", "group-update"})
+"""Defects of the kernels of language models, which came with 0.27."""
+
 ABSENT: dict[str, frozenset[str]] = {
-    "0.25": frozenset({"texture-store", "texture-flatten", "vector-store-address"}),
-    "0.26": frozenset({"texture-flatten", "vector-store-address"}),
+    "0.25": frozenset({"texture-store", *LANGUAGE}),
+    "0.26": LANGUAGE,
     "0.27": frozenset({"average-pooling"}),
 }
 """TVM series -> the defects it does not have. Identifies the series of a TVM whose version says otherwise."""

@@ -69,6 +69,17 @@ PATCHES: dict[str, str] = {
     "vector-store-address": (
         "In `codegen_opencl.cc`, print the address of a vector store before writing `vstoreN(`: a Let in it emits a declaration."
     ),
+    "condition-range": (
+        "In the Fallback schedule, put the predicate of the split loop around conditions that read buffers; in "
+        "`_check_tree_order`, test `child_idx_in_tree < tree_order_len` first."
+    ),
+    "neighbour-read": (
+        "In `gpu_2d_continuous_cumsum` and `parallel_sampling_from_prob`, read the neighbour's sum into a local buffer in a "
+        "statement of its own: ThreadSync then puts a barrier before the store."
+    ),
+    "group-update": (
+        "In `_merge_state_inplace`, let the first work-item read `S` into shared memory, and the same one store it."
+    ),
 }
 """Defect -> the change."""
 
@@ -200,6 +211,52 @@ with target:
         kernels = pipelines.finalize_device_passes()(kernels)
         text = tvm.get_global_func("target.build.opencl")(kernels, device).inspect_source()
 print([line for line in text.splitlines() if "vstore" in line and " rmod" in line])  # a declaration inside the call
+""",
+    "condition-range": """
+import tvm
+from tvm.relax.frontend.nn.llm import _page_kernels as kernels
+from tvm.tirx import compilation_pipeline as pipelines
+from tvm.tirx.build import split_host_device_mods
+
+target = tvm.target.Target("qcom/adreno-opencl").with_host(tvm.target.Target("llvm"))
+function = kernels._kv_cache_transpose_append(1, 64, "float32")
+module = tvm.tirx.transform.BindTarget(target)(tvm.IRModule({"append": function.with_attr("global_symbol", "append")}))
+with target:
+    module = tvm.s_tir.dlight.ApplyDefaultSchedule(tvm.s_tir.dlight.gpu.Fallback())(module)
+    _, by_target = split_host_device_mods(pipelines.get_default_tir_pipeline(target)(module))
+    for device, kernels in by_target.items():
+        print(tvm.get_global_func("target.build.opencl")(pipelines.finalize_device_passes()(kernels), device).inspect_source())
+# position_map_ptr is read before the index is compared with ntoken: with 3 tokens of 64 elements, for a fourth
+""",
+    "neighbour-read": """
+import tvm
+from tvm.relax.backend.gpu_generic.cumsum import gpu_2d_continuous_cumsum
+from tvm.tirx import compilation_pipeline as pipelines
+from tvm.tirx.build import split_host_device_mods
+
+target = tvm.target.Target("qcom/adreno-opencl").with_host(tvm.target.Target("llvm"))
+function = gpu_2d_continuous_cumsum(in_dtype="float32")
+module = tvm.tirx.transform.BindTarget(target)(tvm.IRModule({"cumsum": function.with_attr("global_symbol", "cumsum")}))
+with target:
+    _, by_target = split_host_device_mods(pipelines.get_default_tir_pipeline(target)(module))
+    for device, kernels in by_target.items():
+        print(tvm.get_global_func("target.build.opencl")(pipelines.finalize_device_passes()(kernels), device).inspect_source())
+# vstore4(vload4(0, shared_buf_ptr + a) + shared_buf_ptr[b], 0, shared_buf_ptr + a): no barrier parts the read of b
+""",
+    "group-update": """
+import tvm
+from tvm.relax.frontend.nn.llm import _decode_kernels as kernels
+from tvm.tirx import compilation_pipeline as pipelines
+from tvm.tirx.build import split_host_device_mods
+
+target = tvm.target.Target("qcom/adreno-opencl").with_host(tvm.target.Target("llvm"))
+function = kernels._merge_state_inplace(1, 64, "float32", target)
+module = tvm.tirx.transform.BindTarget(target)(tvm.IRModule({"merge": function.with_attr("global_symbol", "merge")}))
+with target:
+    _, by_target = split_host_device_mods(pipelines.get_default_tir_pipeline(target)(module))
+    for device, kernels in by_target.items():
+        print(tvm.get_global_func("target.build.opencl")(pipelines.finalize_device_passes()(kernels), device).inspect_source())
+# S_ptr is read by 16 work-items, and written by each of them, with no barrier between
 """,
 }
 """Defect -> its script, where no Relax module in TVMScript shows it."""

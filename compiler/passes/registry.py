@@ -27,7 +27,7 @@ from . import (
     unbound_block,
 )
 from .base import Fix
-from .llm import texture_flatten, vector_store_address
+from .llm import condition_range, group_update, neighbour_read, texture_flatten, vector_store_address
 
 FIXES: tuple[Fix, ...] = (
     private_function.FIX,
@@ -47,6 +47,9 @@ FIXES: tuple[Fix, ...] = (
     unbound_block.FIX,
     texture_flatten.FIX,
     texture_store.FIX,
+    condition_range.FIX,
+    neighbour_read.FIX,
+    group_update.FIX,
     vector_store_address.FIX,
     plan_coefficient.FIX,
     branch_storage.FIX,

@@ -123,6 +123,15 @@ def test_attention_kernels_do_not_compile_without_their_fixes(tmp_path: Path) ->
     assert all(item["stock"].startswith("does not compile (") for item in found["defects"])
 
 
+@pytest.mark.skipif(tvm_series() != "0.27", reason="TVM 0.27 has these kernels")
+def test_kernels_of_language_models_race_and_read_out_of_bounds_without_their_fixes(tmp_path: Path) -> None:
+    code, found = doctor(tmp_path, "--only", "condition-range,neighbour-read,group-update")
+    assert code == 0 and all(item["present"] and item["mended"] for item in found["defects"])
+    said = {item["name"]: item["alone"].partition(" in ")[0] for item in found["defects"]}
+    assert said == {"condition-range": "out-of-bounds-read", "neighbour-read": "data-race", "group-update": "data-race"}
+    assert all(item["stock"] == item["alone"] for item in found["defects"])
+
+
 @pytest.mark.slow
 def test_everything_is_fixed(adreno: Any) -> None:
     found = examine(adreno)

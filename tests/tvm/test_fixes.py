@@ -41,8 +41,8 @@ WIDENS = {
 """Fix -> an operator whose results lie in more textures with it."""
 
 
-LANGUAGE = {"texture-flatten", "vector-store-address"}
-"""Fixes of language models: `llm/test_kv_kernels.py` and `test_doctor.py` show them."""
+LANGUAGE = {"texture-flatten", "vector-store-address", "condition-range", "neighbour-read", "group-update"}
+"""Fixes of language models: `llm/test_kv_kernels.py`, `llm/test_race_fixes.py` and `test_doctor.py` show them."""
 
 
 def test_every_fix_is_shown_or_concerns_the_plan() -> None:

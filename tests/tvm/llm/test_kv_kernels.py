@@ -14,12 +14,12 @@ from adreno_sim.findings import Severity
 pytestmark = pytest.mark.tvm
 
 DEFECTS = {
-    "append": {"out-of-bounds-read"},
-    "merge": {"data-race", "wrong-value"},
-    "tree": {"out-of-bounds-read"},
-    "tree-paged": {"out-of-bounds-read"},
+    "append": ("condition-range", {"out-of-bounds-read"}),
+    "merge": ("group-update", {"data-race", "wrong-value"}),
+    "tree": ("condition-range", {"out-of-bounds-read"}),
+    "tree-paged": ("condition-range", {"out-of-bounds-read"}),
 }
-"""Kernel -> the kinds of errors that TVM's own text has at level full."""
+"""Kernel -> the fix that it needs, and the kinds of errors that TVM's own text has at level full."""
 
 SIZES = [Sizes("float16", 64, 16), Sizes("float32", 128, 32), Sizes("float16", 128, 16), Sizes("float32", 64, 32)]
 
@@ -33,23 +33,36 @@ def run(name, sizes, **options):
     return check_kernel(case.function, case.args, case.expected, target="buffer", keep_going=True, **options)
 
 
+BY_SIZE = pytest.mark.parametrize(
+    "sizes", [pytest.param(s, marks=[pytest.mark.slow] * (n > 1)) for n, s in enumerate(SIZES)], ids=str
+)
+
+
 @pytest.mark.parametrize("name", KERNELS)
-@pytest.mark.parametrize("sizes", [pytest.param(s, marks=[pytest.mark.slow] * (n > 1)) for n, s in enumerate(SIZES)], ids=str)
-def test_kernel_is_right_but_for_its_known_defects(name, sizes):
+@BY_SIZE
+def test_kernel_is_right(name, sizes):
     report = run(name, sizes, checks="full")
-    whole_groups = name == "append" and sizes.dim == 128  # no work-item is left over, and none reads behind the positions
-    assert errors_of(report) == (set() if whole_groups else DEFECTS.get(name, set()))
+    assert errors_of(report) == set()
     assert all(kernel.compared and not kernel.vacuous for kernel in report.kernels)
     assert not report.unchecked
-    for finding in report.findings:
-        if finding.kind.label == "data-race":
-            assert finding.line and finding.detail["earlier"]["line"], "both lines are named"
+
+
+@pytest.mark.parametrize("name", DEFECTS)
+@BY_SIZE
+def test_without_its_fix_a_kernel_has_its_defect(name, sizes):
+    fix, expected = DEFECTS[name]
+    report = run(name, sizes, checks="full", without_fix=(fix,))
+    whole_groups = name == "append" and sizes.dim == 128  # no work-item is left over, and none reads behind the positions
+    assert errors_of(report) == (set() if whole_groups else expected)
+    races = [finding for finding in report.findings if finding.kind.label == "data-race"]
+    assert bool(races) == ("data-race" in expected)
+    assert all(race.line and race.detail["earlier"]["line"] for race in races), "both lines are named"
 
 
 @pytest.mark.parametrize("name", ["decode", "prefill", "merge", "rope"])
 def test_values_are_judged_at_level_bounds_too(name):
     """In lockstep, as the simulator's vectors run, the race of merge shows no wrong value."""
-    assert errors_of(run(name, SIZES[0], checks="bounds")) == set()
+    assert errors_of(run(name, SIZES[0], checks="bounds", without_fix=("group-update",))) == set()
 
 
 def wrong_decode(case):
