@@ -97,10 +97,19 @@ def test_units_share_what_is_external_and_nothing_else(device):
     assert device.read(view)[0] == 10 + 60000 + 2000 + 6
 
 
+def test_a_kernel_of_another_program_is_called(device):
+    first = device.compile("kernel void g(global int *a);\nkernel void f(global int *a) { g(a); }")
+    second = device.compile("kernel void g(global int *a) { a[0] = 7; }")
+    view = make(device)
+    assert not device.launch(device.link([first, second])["f"], (1,), (1,), [view]).findings
+    assert device.read(view)[0] == 7
+
+
 @pytest.mark.parametrize(
     ("sources", "said"),
     [
         (["int g(int);\nkernel void f(global int *a) { a[0] = g(1); }"], "undefined function g"),
+        (["kernel void g(global int *a);\nkernel void f(global int *a) { g(a); }"], "undefined function g"),
         (["int g(int x) { return x; }", "int g(int x) { return 2 * x; }"], "g is defined twice: in linked programs 1 and 2"),
     ],
 )

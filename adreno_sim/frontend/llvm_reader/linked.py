@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from ...base.errors import BuildError
 from ...ir.ir import Function, Global
 from .reader import ModuleReader
+from .undefined_symbols import WRAPPER_PREFIX
 
 _SYMBOL = r'@(?:"[^"]*"|[-\w.$]+)'
 _DEFINED = re.compile(rf"^define ([^@]*?)({_SYMBOL})\(", re.MULTILINE)
@@ -15,7 +16,7 @@ _VARIABLE = re.compile(rf"^({_SYMBOL}) = ((?:[a-z_]+ )*)", re.MULTILINE)
 _DECLARED = re.compile(rf"^declare [^@]*?({_SYMBOL})\(", re.MULTILINE)
 _OWN = ("internal", "private", "available_externally", "linkonce", "linkonce_odr", "weak", "weak_odr")
 """Linkages of symbols that other modules do not see, or may define alike."""
-_BUILT_IN = re.compile(r'@"?(?:_Z|__|llvm\.|printf$)')
+_BUILT_IN = re.compile(rf'@"?(?:_Z|__(?!{WRAPPER_PREFIX[2:]})|llvm\.|printf$)')
 _NO_MODULE = "llvm."
 """Variables of LLVM's own, which are the same everywhere."""
 
@@ -54,7 +55,8 @@ class LinkedReader:
         for text in texts:
             for symbol in _DECLARED.findall(text):
                 if symbol not in taken and not _BUILT_IN.match(symbol):
-                    raise BuildError(f"undefined function {symbol[1:]}: none of the {len(texts)} linked programs defines it")
+                    name = symbol[1:].removeprefix(WRAPPER_PREFIX)
+                    raise BuildError(f"undefined function {name}: none of the {len(texts)} linked programs defines it")
 
 
 def _rename_own(text: str, number: int, taken: dict[str, int]) -> str:

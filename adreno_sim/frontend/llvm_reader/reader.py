@@ -11,7 +11,7 @@ from ...ir.ir import Const, Function, Global, Instr, Param, Pointer
 from .instructions import FunctionReader
 from .metadata import Metadata
 from .types import NAME, TextReader
-from .undefined_symbols import find_undefined
+from .undefined_symbols import WRAPPER_PREFIX, find_undefined
 
 _STRUCT = re.compile(r'^(%(?:"[^"]*"|[-\w.$]+)) = type (.*)$', re.MULTILINE)
 _GLOBAL = re.compile(r'^(@(?:"[^"]*"|[-\w.$]+)) = (.*)$', re.MULTILINE)
@@ -26,10 +26,6 @@ _ANNOTATION = re.compile(r'ptr (@(?:"[^"]*"|[-\w.$]+))(?: to ptr addrspace\(1\)\
 _SUB_GROUP_SIZE = re.compile(r'^(@[-\w.$]+) = .* c"qcom_reqd_sub_group_size=(\w+)\\00"', re.MULTILINE)
 _TYPE_START = re.compile(r"void|i\d+|half|float|double|ptr\b|[<\[{%]|target\(")
 _BYVAL = re.compile(r"\bbyval\(")
-
-
-_WRAPPER_PREFIX = "__clang_ocl_kern_imp_"
-"""clang >= 21 moves a kernel's body into a function of this name, which the kernel calls."""
 
 
 class ModuleReader:
@@ -76,7 +72,7 @@ class ModuleReader:
     @property
     def helpers(self) -> list[str]:
         """Names of the other functions of the source."""
-        return [name for name, header in self._headers.items() if not header.is_kernel and not name.startswith(_WRAPPER_PREFIX)]
+        return [name for name, header in self._headers.items() if not header.is_kernel and not name.startswith(WRAPPER_PREFIX)]
 
     @property
     def globals(self) -> dict[str, Global]:
@@ -86,7 +82,7 @@ class ModuleReader:
     def read(self, name: str) -> Function:
         """A fresh Function. A kernel that calls its own body is given that body."""
         header = self._headers[name]
-        body = self._headers.get(_WRAPPER_PREFIX + name, header) if header.is_kernel else header
+        body = self._headers.get(WRAPPER_PREFIX + name, header) if header.is_kernel else header
         function = _read_function(header, body, self._types, self._defined)
         function.required_sub_group_size = self._sub_group_sizes.get(name, "")
         return function

@@ -18,13 +18,16 @@ _ASSUMED = frozenset(("printf",))
 """Built-ins whose names are not mangled."""
 _OF_COMPILER = ("llvm.", "__")
 """What names begin with that a source must not define (C11 7.1.3): clang calls such functions for what the language has."""
+WRAPPER_PREFIX = "__clang_ocl_kern_imp_"
+"""clang >= 21 moves a kernel's body into a function of this name, which the kernel and who else calls it call."""
 _OWN_HEADERS = frozenset(header.name for header in HEADERS.glob("*.h"))
 
 
 def find_undefined(text: str, metadata: Metadata) -> list[tuple[str, SourceLoc]]:
     """Returns what is wrong with each such symbol, as a sentence, and its first use: functions, then variables."""
     functions = (
-        (demangle(symbol.strip('"')).name, _first_use(text, symbol, metadata, "call ")) for symbol in _functions(text, metadata)
+        (demangle(symbol.strip('"').removeprefix(WRAPPER_PREFIX)).name, _first_use(text, symbol, metadata, "call "))
+        for symbol in _functions(text, metadata)
     )
     variables = ((symbol.strip('"'), _first_use(text, symbol, metadata)) for symbol in _EXTERNAL.findall(text))
     return [
@@ -47,7 +50,7 @@ def _functions(text: str, metadata: Metadata) -> Iterator[str]:
     function has no place.
     """
     for number, quoted in _DECLARE.findall(text):
-        symbol = quoted.strip('"')
+        symbol = quoted.strip('"').removeprefix(WRAPPER_PREFIX)
         if symbol.startswith(_OF_COMPILER) or metadata.is_artificial(number) or _is_builtin(symbol):
             continue
         if os.path.basename(metadata.subprogram_loc(number).file) not in _OWN_HEADERS:

@@ -15,6 +15,10 @@ KERNEL = "\n__kernel void k(__global float *a) { a[0] = 1; }"
 
 UNDEFINED = {
     "from a kernel": ("float f(float);\n__kernel void other(__global float *a) { a[1] = f(a[0]); }", "kernel:2:49: error: f()"),
+    "a kernel": (
+        "__kernel void f(__global float *a);\n__kernel void other(__global float *a) { f(a); }",
+        "kernel:2:42: error: f()",
+    ),
     "from a function that no kernel calls": ("float f(float); float g(float x) { return f(x); }", "kernel:1:43: error: f()"),
     "overloaded": ("float __attribute__((overloadable)) f(float); float g(float x) { return f(x); }", "kernel:1:73: error: f()"),
     "without parameters": ("int f(); int g(void) { return f(); }", "kernel:1:31: error: f()"),
