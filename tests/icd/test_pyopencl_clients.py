@@ -61,6 +61,36 @@ cl.enqueue_copy(queue, out, row)
 assert np.array_equal(out, a[0])
 """
 
+LAYERS = """
+a = np.arange(5 * 7, dtype=np.float32).reshape(5, 7)
+form = cl.ImageFormat(cl.channel_order.R, cl.channel_type.FLOAT)
+many = cl.ImageDescriptor()
+many.image_type, many.shape, many.pitches = cl.mem_object_type.IMAGE1D_ARRAY, (7, 1, 5), (0, 0)  # shape[2]: its layers
+image = cl.Image(context, flags.READ_WRITE | flags.COPY_HOST_PTR, form, desc=many, hostbuf=a)
+out = np.zeros((3, 4), np.float32)
+cl._cl._enqueue_read_image(queue, image, (2, 1, 0), (4, 3, 1), out)  # enqueue_copy knows no such images
+assert (out == a[1:4, 2:6]).all()
+mapped, *_ = cl.enqueue_map_image(queue, image, cl.map_flags.READ | cl.map_flags.WRITE, (1, 2, 0), (3, 2, 1), (2, 3), np.float32)
+assert (mapped == a[2:4, 1:4]).all()
+mapped[:] += 100
+mapped.base.release(queue)
+a[2:4, 1:4] += 100
+out = np.zeros_like(a)
+cl._cl._enqueue_read_image(queue, image, (0, 0, 0), (7, 5, 1), out)
+assert (out == a).all()
+"""
+
+SMALLER_GROUPS = """
+program = cl.Program(context, '''kernel __attribute__((reqd_work_group_size(4, 1, 1))) void sizes(global int *out) {
+  out[get_global_id(0)] = get_local_size(0);
+}''').build(["-cl-std=CL3.0"])
+out = np.zeros(10, np.int32)
+made = cl.Buffer(context, flags.WRITE_ONLY, out.nbytes)
+program.sizes(queue, (10,), (4,), made)
+cl.enqueue_copy(queue, out, made)
+assert out.tolist() == [4] * 8 + [2] * 2
+"""
+
 PARTS = """
 whole = cl.Buffer(context, flags.READ_WRITE, 4096)
 cl.enqueue_fill_buffer(queue, whole, np.float32(3), 0, 4096)
@@ -86,7 +116,16 @@ def run(tmp_path: Path, body: str, *words: str) -> tuple[int, dict, str]:
     return done.returncode, json.loads(report.read_text()), done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("body", [VECTOR_ADD.replace("ITEMS", "1000"), IMAGES, PARTS], ids=["vector add", "images", "parts"])
+RIGHT = {
+    "vector add": VECTOR_ADD.replace("ITEMS", "1000"),
+    "images": IMAGES,
+    "parts": PARTS,
+    "layers of one row": LAYERS,
+    "smaller groups at the edge of a required size": SMALLER_GROUPS,
+}
+
+
+@pytest.mark.parametrize("body", RIGHT.values(), ids=RIGHT)
 def test_right_programs_run_right_and_find_nothing(tmp_path, body) -> None:
     status, data, said = run(tmp_path, body, "--checks", "full")
     assert status == 0 and data["findings"] == [] and data["unsupported"] == [], said

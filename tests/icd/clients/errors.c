@@ -106,7 +106,7 @@ static void test_programs_and_kernels(void) {
     EQUAL(clSetKernelArg(kernel, 0, 64, NULL), CL_INVALID_ARG_VALUE);
     EQUAL(clSetKernelArg(kernel, 1, 64, values), CL_INVALID_ARG_VALUE);
     EQUAL(clSetKernelArg(kernel, 1, 0, NULL), CL_INVALID_ARG_SIZE);
-    EQUAL(clSetKernelArg(kernel, 2, 8, &buffer), CL_INVALID_ARG_VALUE);
+    EQUAL(clSetKernelArg(kernel, 2, 8, &buffer), CL_INVALID_MEM_OBJECT);
     EQUAL(clSetKernelArg(kernel, 2, 8, &queue), CL_INVALID_MEM_OBJECT);
     EQUAL(clSetKernelArg(kernel, 3, 8, &buffer), CL_INVALID_SAMPLER);
     size_t one = 1, odd = 3, big = 2048, ten = 10;
@@ -174,6 +174,7 @@ static void test_unsupported(void) {
     CREATES(clCreateFromGLBuffer(context, 1, 1, &error), CL_INVALID_OPERATION);
     EQUAL(clEnqueueNativeKernel(queue, NULL, NULL, 0, 0, NULL, NULL, 0, NULL, NULL), CL_INVALID_OPERATION);
     EQUAL(clSetDefaultDeviceCommandQueue(context, device, queue), CL_INVALID_OPERATION);
+    EQUAL(clSetDefaultDeviceCommandQueue(context, device, NULL), CL_INVALID_OPERATION);
     EQUAL(clCreateSubDevices(device, (cl_words[]){0x1086, 1, 0}, 0, NULL, NULL), CL_INVALID_VALUE);
 }
 

@@ -3,9 +3,10 @@
 
 struct transfer image_transfer(const struct memory *image, const size_t *origin, const size_t *region) {
     size_t row = region[0] * image->texel;
+    bool is_1d_array = image->type == CL_MEM_OBJECT_IMAGE1D_ARRAY; /* its region[1] counts layers of one row */
     return (struct transfer){
         .memory = image->number, .region = {region[0], region[1], region[2]}, .origin = {origin[0], origin[1], origin[2]},
-        .staging_row = row, .staging_slice = row * region[1],
+        .staging_row = row, .staging_slice = is_1d_array ? row : row * region[1],
     };
 }
 

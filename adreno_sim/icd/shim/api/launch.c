@@ -11,7 +11,7 @@ static cl_int set_memory(struct slot *slot, const struct param *param, const str
         return CL_SUCCESS;
     }
     if (!memory_lives(memory) || memory->context != kernel->program->context) return CL_INVALID_MEM_OBJECT;
-    if (is_image(memory) != (param->kind == ADRENO_ARGUMENT_IMAGE)) return CL_INVALID_ARG_VALUE;
+    if (is_image(memory) != (param->kind == ADRENO_ARGUMENT_IMAGE)) return CL_INVALID_MEM_OBJECT;
     if (param->access == CL_KERNEL_ARG_ACCESS_READ_ONLY && memory->flags & CL_MEM_WRITE_ONLY) return CL_INVALID_ARG_VALUE;
     if (param->access == CL_KERNEL_ARG_ACCESS_WRITE_ONLY && memory->flags & CL_MEM_READ_ONLY) return CL_INVALID_ARG_VALUE;
     if (param->access == CL_KERNEL_ARG_ACCESS_READ_WRITE && !(memory->flags & CL_MEM_READ_WRITE)) return CL_INVALID_ARG_VALUE;
@@ -79,7 +79,7 @@ static cl_int check_group(const struct kernel *kernel, cl_uint dimensions, const
         if (local[i] > device_size(link, CL_DEVICE_MAX_WORK_ITEM_SIZES, i)) return CL_INVALID_WORK_ITEM_SIZE;
         if ((items *= local[i]) > most) return CL_INVALID_WORK_GROUP_SIZE;
         bool uniform = kernel->program->uniform || link->version < 200;
-        if ((uniform || facts->required[0]) && global[i] % local[i]) return CL_INVALID_WORK_GROUP_SIZE;
+        if (uniform && global[i] % local[i]) return CL_INVALID_WORK_GROUP_SIZE;
     }
     for (cl_uint i = 0; facts->required[0] && i < 3; i++)
         if (facts->required[i] != (i < dimensions ? local[i] : 1)) return CL_INVALID_WORK_GROUP_SIZE;
