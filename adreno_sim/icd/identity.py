@@ -183,6 +183,8 @@ def _version_3(profile: Profile) -> Iterator[_Row]:
     features = [f"__opencl_c_{name}" for name in _FEATURES]
     if "cl_khr_fp64" in profile.extensions:
         features.append("__opencl_c_fp64")
+    if "cl_khr_integer_dot_product" in profile.extensions:
+        features += [f"__opencl_c_integer_dot_product_input_{form}" for form in ("4x8bit", "4x8bit_packed")]
     languages = [("OpenCL C", version) for version in ("1.0", "1.1", "1.2", "2.0", "3.0") if version <= profile["opencl"]]
     yield from (
         (0x105E, _u32, _version(profile["opencl"])),
@@ -199,7 +201,7 @@ def _version_3(profile: Profile) -> Iterator[_Row]:
         (0x106F, _named, [(name, "3.0") for name in sorted(features)]),
         (0x1070, _u64, 0),
         (0x1071, _u32, 0),
-        (0x1072, _text, ""),
+        (0x1072, _text, "v0000-01-01-00"),  # of the conformance suite: none was passed
     )
 
 
