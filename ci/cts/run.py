@@ -27,16 +27,24 @@ TEST_SECONDS = 120
 """A test that says nothing new of its end for so long is stopped."""
 
 
+CONVERSIONS = (
+    "uchar_sat_rte_float", "char_sat_rtz_half", "short_sat_uint", "ushort_rtp_float", "int_sat_rtn_float", "uint_sat_rtp_half",
+    "long_sat_rtz_float", "ulong_sat_long", "float_rte_ulong", "float_rtz_int", "half_rtn_int", "half_rtp_float",
+)  # fmt: skip
+"""Of the thousands: each type, rounding mode and saturation, in every vector size."""
+
+
 @dataclass(frozen=True)
 class Suite:
-    """name: on the command line. target: of the build, and its program. place: folder of the program. arguments: of the program,
-    with the names of tests where not all are run. seconds: after which what is left does not run."""
+    """name: on the command line. target: of the build, and its program. place: folder of the program. arguments: of the program.
+    selects: it takes names of tests; one that takes other words runs all of them. seconds: after which what is left does not
+    run."""
 
     name: str
     target: str
     place: str
     arguments: tuple[str, ...] = ()
-    tests: tuple[str, ...] = ()
+    selects: bool = True
     seconds: int = 180
 
 
@@ -60,8 +68,8 @@ SUITES = (
     Suite("kernel_read_write", "test_image_streams", "images/kernel_read_write", ("small_images", "CL_FILTER_NEAREST")),
     Suite("samplerlessReads", "test_samplerless_reads", "images/samplerlessReads", ("small_images",)),
     Suite("integer_ops", "test_integer_ops", "integer_ops", ("-w",)),
-    Suite("conversions", "test_conversions", "conversions", ("-w", "[2^12]")),
-    Suite("math_brute_force", "test_bruteforce", "math_brute_force", ("-w", "[2^10]")),
+    Suite("conversions", "test_conversions", "conversions", ("-w", "-[2^12]", *CONVERSIONS), selects=False),
+    Suite("math_brute_force", "test_bruteforce", "math_brute_force", ("-w", "-[2^10]")),
 )
 
 _BEGINS = re.compile(r"^(\w+)\.\.\.$")
@@ -118,13 +126,13 @@ def run(suite: Suite, folder: Path) -> Outcome:
     logs.mkdir(exist_ok=True)
     for old in logs.glob(f"{suite.name}.*"):
         old.unlink()
-    left = list(suite.tests) or list_tests(program)
+    left = list_tests(program)
     outcome, start = Outcome(), time.monotonic()
     end = start + (SUITE_SECONDS or suite.seconds)
     while left and time.monotonic() < end:
         stem = logs / f"{suite.name}.{len(list(logs.glob(f'{suite.name}.*.txt')))}"
-        found = run_some(program, suite.arguments, left, stem, end)
-        if not found:  # it ended before the first test
+        found = run_some(program, suite, left, stem, end)
+        if not found and time.monotonic() < end:  # it ended before the first test
             outcome.results[left[0]] = "crash"
         outcome.results.update(found)
         outcome.findings.update(findings_of(stem.with_suffix(stem.suffix + ".report.json")))
@@ -145,7 +153,7 @@ def list_tests(program: Path) -> list[str]:
     return names
 
 
-def run_some(program: Path, arguments: tuple[str, ...], tests: list[str], stem: Path, end: float) -> dict[str, str]:
+def run_some(program: Path, suite: Suite, tests: list[str], stem: Path, end: float) -> dict[str, str]:
     """Run tests in one process until the first that crashes or hangs. Returns the results of those that began."""
     saved, log = (stem.with_suffix(stem.suffix + ending) for ending in (".saved.json", ".txt"))
     report = stem.with_suffix(stem.suffix + ".report.json")
@@ -153,7 +161,7 @@ def run_some(program: Path, arguments: tuple[str, ...], tests: list[str], stem: 
     environment = {**os.environ, "CL_CONFORMANCE_RESULTS_FILENAME": str(saved)}
     with log.open("wb") as out:
         process = subprocess.Popen(
-            [*command, str(program), *arguments, *tests],
+            [*command, str(program), *suite.arguments, *(tests if suite.selects else ())],
             stdout=out,
             stderr=out,
             env=environment,
