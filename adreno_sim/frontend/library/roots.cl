@@ -10,7 +10,8 @@ INLINE double cbrt_(double magnitude) {
     uint high = (uint)(as_ulong(magnitude) >> 32);
     double y = as_double((ulong)(high / 3 + 0x2a9f7893u) << 32);
     y = halley(halley(y, magnitude), magnitude);
-    return choose((magnitude > 0.0) & (magnitude < INF), y, magnitude);
+    // Where subnormals count as 0 one comes here as what is not above 0, and its product is 0, the argument itself is not.
+    return choose((magnitude > 0.0) & (magnitude < INF), y, magnitude * magnitude);
 }
 
 INLINE double hypot_(double x, double y) {

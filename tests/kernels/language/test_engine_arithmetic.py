@@ -9,6 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle import Buffer, Scalar
 
+from adreno_sim import open_device
+from adreno_sim.base.specs import BufferSpec
+
 INTS = {"char": "int8", "uchar": "uint8", "short": "int16", "ushort": "uint16", "int": "int32", "uint": "uint32",
         "long": "int64", "ulong": "uint64"}  # fmt: skip
 _RNG = np.random.default_rng(7)
@@ -299,3 +302,18 @@ def test_denormals_are_kept_or_flushed_but_moves_never_flush(engine):
     np.testing.assert_array_equal(flushed[0::2], np.array([0, -0.0, 1, 2e-38], np.float32))
     np.testing.assert_array_equal(flushed[1::2], a)
     assert np.float32(1e-40) * np.float32(1) != 0  # this thread's own mode is as before
+
+
+def test_cbrt_of_a_subnormal_is_its_root_or_zero():
+    """Zero where a device takes subnormals for zero; the argument itself is neither."""
+    device = open_device("sim:adreno-740")
+    values = np.array([2.0**-141, -(2.0**-149), 0.0, -0.0, 27.0, -8.0, np.inf, -np.inf, np.nan, 2.0**-126], np.float32)
+    view = device.view(device.allocate(values.nbytes), BufferSpec(values.nbytes, "float32"))
+    device.write(view, values)
+    kernel = device.build("kernel void f(global float *a) { a[get_global_id(0)] = cbrt(a[get_global_id(0)]); }")["f"]
+    assert not device.launch(kernel, (values.size,), (values.size,), [view]).findings
+    found, exact = device.read(view), np.cbrt(values.astype(np.float64))
+    flushed = np.where(np.abs(values) < 2.0**-126, 0.0, exact)
+    close = np.isclose(found, exact, rtol=1e-6, atol=0, equal_nan=True) | (found == flushed)
+    assert close.all(), found
+    assert (np.signbit(found) == np.signbit(values))[~np.isnan(values)].all()
