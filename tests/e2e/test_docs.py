@@ -35,7 +35,7 @@ TOOLS = ("adreno-sim", "pytest", "bash", "pip", "git", "python")
 ELSEWHERE = (
     r"git clone",
     r"pip install",  # tests/e2e/test_ci_kit.py installs, with --slow
-    r"bash ci/(demo|test|tvm-matrix)\.sh",  # what runs these tests
+    r"bash ci/(demo|test|tvm-matrix|cts)\.sh",  # what runs these tests
     r"bash ci/(networks|corpora)\.sh",  # fetch models and kernels
     r"bash ci/adreno-ci\.sh",  # tests/e2e/test_ci_kit.py
     r"python (ci/bench|-m venv)",
