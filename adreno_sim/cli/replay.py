@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import sys
 import zipfile
 from typing import TYPE_CHECKING, Any
 
 from . import cache, options
-from .output import add_outputs, declare, write_data, write_outputs
-from .run import read_allow_list
+from .output import add_outputs, declare
+from .run import read_allow_list, write_report
 
 if TYPE_CHECKING:
     from ..device.protocol import Device
@@ -70,15 +69,7 @@ def _run(args: argparse.Namespace) -> int:
     report = make_run_report(
         trace.command, settings.device, settings.checks or trace.checks, 0, processes, allow=allow, strict=args.strict
     )
-    from ..render.run import html, text
-
-    text.show(report, sys.stderr, "replay")
-    from ..results.run_encode import run_to_json
-
-    write_data(args, lambda: run_to_json(report))
-    if args.html:
-        html.write_html(args.html, report)
-    write_outputs(args, report.findings, report.allowed)
+    write_report(args, report, "replay")
     return report.exit_code
 
 

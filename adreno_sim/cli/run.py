@@ -18,6 +18,7 @@ from .output import add_outputs, declare, write_data, write_outputs
 
 if TYPE_CHECKING:
     from ..base.allow import AllowEntry
+    from ..base.errors import AdrenoSimError
     from ..results.run_report import ProcessReport, RunReport
 
 DETAILS = """\
@@ -67,17 +68,24 @@ def add(commands: Any) -> None:
 
 
 def _run(args: argparse.Namespace) -> int:
-    report = _run_command(args, _command_of(args.command), read_allow_list(args.allow))
+    report, unrecorded = _run_command(args, _command_of(args.command), read_allow_list(args.allow))
+    write_report(args, report)
+    if unrecorded is not None:
+        raise unrecorded
+    return report.exit_code
+
+
+def write_report(args: argparse.Namespace, report: RunReport, command: str = "run") -> None:
+    """Print the report, and write it where the options ask for it."""
     from ..render.run import html, text
 
-    text.show(report, sys.stderr)
+    text.show(report, sys.stderr, command)
     from ..results.run_encode import run_to_json
 
     write_data(args, lambda: run_to_json(report))
     if args.html:
         html.write_html(args.html, report)
     write_outputs(args, report.findings, report.allowed)
-    return report.exit_code
 
 
 def _command_of(words: Sequence[str]) -> list[str]:
@@ -96,8 +104,12 @@ def read_allow_list(file: str | None) -> list[AllowEntry]:
     return read_file(Path(file)) if file else find_config(Path.cwd())
 
 
-def _run_command(args: argparse.Namespace, command: list[str], allow: Sequence[AllowEntry]) -> RunReport:
-    """Run the command with the driver in its environment, and gather the reports of its processes."""
+def _run_command(
+    args: argparse.Namespace, command: list[str], allow: Sequence[AllowEntry]
+) -> tuple[RunReport, AdrenoSimError | None]:
+    """Run the command with the driver in its environment, and gather the reports of its processes. The error: of a recording that
+    could not be written."""
+    from ..base.errors import AdrenoSimError
     from ..icd.environment import environment
     from ..icd.loaded_libraries import LibraryWatch
     from ..icd.report_files import collect_reports, has_reports
@@ -113,9 +125,13 @@ def _run_command(args: argparse.Namespace, command: list[str], allow: Sequence[A
             status = process.wait()
         watch.stop()
         processes = collect_reports(folder, device, WAIT)
+        unrecorded = None
         if args.record:
-            _write_recording(args.record, command, device, checks, args.strict, processes, folder)
-    return make_run_report(
+            try:
+                _write_recording(args.record, command, device, checks, args.strict, processes, folder)
+            except AdrenoSimError as error:
+                unrecorded = error
+    report = make_run_report(
         command,
         device,
         checks,
@@ -125,6 +141,7 @@ def _run_command(args: argparse.Namespace, command: list[str], allow: Sequence[A
         strict=args.strict,
         no_driver=_why_not(list(watch.found)),
     )
+    return report, unrecorded
 
 
 def _write_recording(

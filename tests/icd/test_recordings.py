@@ -15,6 +15,7 @@ from fake_shim import __file__ as fake_shim_file
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from adreno_sim.base.errors import AdrenoSimError
 from adreno_sim.cli.main import main
 from adreno_sim.icd.trace.archive import open_session, open_trace
 from adreno_sim.icd.trace.events import MAGIC, Event, Kind, encode_event, read_events
@@ -152,6 +153,16 @@ shim.launch(2, 0, (1,), (), [buffer(1)])
 def test_nothing_is_written_of_a_command_without_opencl(tmp_path) -> None:
     trace = tmp_path / "trace.asim"
     assert main(["run", "--record", str(trace), "--", "true"]) == 2 and not trace.exists()
+
+
+def test_findings_are_reported_where_the_recording_cannot_be_written(tmp_path, monkeypatch, capfd) -> None:
+    def fail(*_args: object) -> None:
+        raise AdrenoSimError("cannot write trace.asim: No space left on device")
+
+    monkeypatch.setattr("adreno_sim.icd.trace.archive.write_trace", fail)
+    status, data, trace = record(tmp_path, SCALE, ITEMS=20)
+    assert status == 2 and not trace.exists() and len(data["findings"]) == 2
+    assert "No space left" in capfd.readouterr().err
 
 
 def test_a_client_that_is_killed_leaves_its_recording(tmp_path) -> None:
