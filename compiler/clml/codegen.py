@@ -21,12 +21,16 @@ NAME = "relax.ext.openclml"
 ENABLED = "relax.is_openclml_runtime_enabled"
 CODEGEN = "openclml"
 
+OWN: set[str] = set()
+"""Of these names, those that `register` has registered."""
+
 
 def register() -> None:
     """Register the code generator, and that there is a runtime for what it writes, unless TVM has its own."""
     tvm = import_tvm()
     if tvm.get_global_func(ENABLED, allow_missing=True) is None:
         tvm.register_global_func(ENABLED, lambda: True)
+        OWN.add(ENABLED)
     if tvm.get_global_func(NAME, allow_missing=True) is None:
         tvm.register_global_func(NAME, _compile)
 

@@ -46,7 +46,7 @@ def is_clml_runtime_enabled() -> bool:
     tvm = import_tvm()
     for name in ("relax.is_openclml_runtime_enabled", "relax.op.is_openclml_runtime_enabled"):
         enabled = tvm.get_global_func(name, allow_missing=True)
-        if enabled is not None and enabled():
+        if enabled is not None and name not in codegen.OWN and enabled():
             return True
     return tvm_series() == SERIES
 

@@ -89,7 +89,7 @@ def test_every_kind_a_launch_can_have_is_there() -> None:
     """The others are of a whole model (its plan, its comparisons) or of a real device."""
     of_others = {
         Kind.WRONG_ACCESS_QUALIFIER, Kind.PLAN_INFLATED, Kind.UNINFORMATIVE, Kind.NONFINITE_INTRODUCED,
-        Kind.REUSE_RULE, Kind.STORAGE_UNALLOCATED, Kind.LARGE_ROUNDING,
+        Kind.REUSE_RULE, Kind.STORAGE_UNALLOCATED, Kind.LARGE_ROUNDING, Kind.PAGE_LEAKED,
         Kind.DEVICES_DIFFER, Kind.DEVICE_CRASHED, Kind.DEVICE_HUNG, Kind.UNFIT_DEVICE,
     }  # fmt: skip
     announced = {finding.kind for path in CASES for finding in read_launch(path).findings or ()}
