@@ -128,7 +128,7 @@ def _run_command(
         unrecorded = None
         if args.record:
             try:
-                _write_recording(args.record, command, device, checks, args.strict, processes, folder)
+                _write_recording(args.record, command, device, checks, processes, folder)
             except AdrenoSimError as error:
                 unrecorded = error
     report = make_run_report(
@@ -145,7 +145,7 @@ def _run_command(
 
 
 def _write_recording(
-    path: str, command: list[str], device: str, checks: str, strict: bool, processes: Sequence[ProcessReport], folder: Path
+    path: str, command: list[str], device: str, checks: str, processes: Sequence[ProcessReport], folder: Path
 ) -> None:
     """Gather what the servers recorded; without any there is no file."""
     from ..icd.report_files import find_recordings
@@ -155,7 +155,7 @@ def _write_recording(
     recorded = find_recordings(folder)
     sessions = [Session(programs.get(pid, ""), pid, f"session-{place}") for place, (pid, _) in enumerate(recorded)]
     if sessions:
-        write_trace(path, Trace(tuple(command), device, checks, strict, tuple(sessions)), [file for _, file in recorded])
+        write_trace(path, Trace(tuple(command), device, checks, tuple(sessions)), [file for _, file in recorded])
 
 
 def _device_of(args: argparse.Namespace) -> tuple[str, str]:

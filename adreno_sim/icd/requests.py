@@ -15,15 +15,15 @@ from .messages import Body, MalformedError, encode_list, encode_text
 from .objects import Objects
 from .protocol import MEMORY_BODY, Request
 from .status import SUCCESS, code_of
-from .trace.events import Kind
+from .trace.events import REQUESTS, Kind
 from .trace.recorder import Recorder
 
-_RECORDED = {Request.BUILD: Kind.BUILD, Request.COMPILE: Kind.COMPILE, Request.LINK: Kind.LINK}
+_KINDS = {request: kind for kind, request in REQUESTS.items()}
 
 
 class Requests:
-    """Answers all requests but HELLO. recorder: told of those that
-    make something, of a memory while the lock is held, of a program before it is built."""
+    """Answers all requests but HELLO. recorder: told of those that make something: of a memory while the lock is held, of a
+    program before it is built."""
 
     def __init__(self, objects: Objects, log: FindingLog, lock: DeviceLock, recorder: Recorder | None = None):
         self._objects, self._log, self._lock, self._recorder = objects, log, lock, recorder
@@ -58,8 +58,8 @@ class Requests:
     def _answer(self, kind: Request, call: int, data: bytes) -> bytes:
         if kind is Request.MEMORY:
             return self._create_memory(call, data)
-        if self._recorder is not None and kind in _RECORDED:
-            self._recorder.add_request(_RECORDED[kind], call, self._with_files(data) if kind is Request.BUILD else data)
+        if self._recorder is not None and kind in _KINDS:
+            self._recorder.add_request(_KINDS[kind], call, self._with_files(data) if kind is Request.BUILD else data)
         return self._answers[kind](Body(data))
 
     def _with_files(self, data: bytes) -> bytes:
@@ -67,11 +67,9 @@ class Requests:
         number, source, options, _ = _read_program(Body(data))
         device = self._objects.device
         whole = inline_files(source, options, front_end_target(device.profile, device.options))
-        return (
-            data
-            if whole == source
-            else struct.pack("<I", number) + b"".join(map(encode_text, (whole, options))) + encode_list([])
-        )
+        if whole == source:
+            return data
+        return struct.pack("<I", number) + encode_text(whole) + encode_text(options) + encode_list([])
 
     def _create_memory(self, call: int, data: bytes) -> bytes:
         body = Body(data)

@@ -184,8 +184,11 @@ class Server:
         return b"".join(parts)
 
 
-def open_device(settings: Settings) -> tuple[SimDevice, Heap]:
-    """The device of a session, and the heap in which its memory lies. AdrenoSimError for a device string that names none."""
+def open_device(settings: Settings, *, unsafe_includes: bool = True) -> tuple[SimDevice, Heap]:
+    """The device of a session, and the heap in which its memory lies. AdrenoSimError for a device string that names none.
+
+    unsafe_includes: sources may include any file: those of a program that runs here read what it likes.
+    """
     made: list[Heap] = []
 
     def make_heap(nbytes: int) -> Heap:
@@ -198,7 +201,7 @@ def open_device(settings: Settings) -> tuple[SimDevice, Heap]:
         return made[0]
 
     options: dict[str, Any] = {"checks": settings.checks} if settings.checks else {}
-    options |= {"pool": "none", "unsafe_includes": True}  # its sources are those of a program that reads what it likes
+    options |= {"pool": "none", "unsafe_includes": unsafe_includes}
     device = open_sim(settings.device.removeprefix("sim:"), make_heap=make_heap, **options)
     return device, made[0]
 

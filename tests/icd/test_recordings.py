@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import struct
 import subprocess
 import sys
 import zipfile
@@ -17,7 +18,8 @@ from hypothesis import strategies as st
 
 from adreno_sim.base.errors import AdrenoSimError
 from adreno_sim.cli.main import main
-from adreno_sim.icd.trace.archive import open_session, open_trace
+from adreno_sim.icd.messages import encode_list, encode_text
+from adreno_sim.icd.trace.archive import Session, Trace, open_session, open_trace, write_trace
 from adreno_sim.icd.trace.events import MAGIC, Event, Kind, encode_event, read_events
 
 HEAD = f"""\
@@ -131,6 +133,22 @@ shim.launch(1, 0, (4,), (), [buffer(1)])
     assert status == 1
     place = [[(f["kind"], f["file"], f["line"], f["column"]) for f in data["findings"]] for data in (recorded, replayed)]
     assert place[0] == place[1] == [("out-of-bounds-read", str(header), 3, 39)]
+
+
+def test_a_recording_reads_no_file_of_the_machine_that_replays_it(tmp_path, capfd) -> None:
+    """The source of one that a stranger made names a file; what a recorder writes holds its files."""
+    secret = tmp_path / "secret.h"
+    secret.write_text("int secret_words;\n#error secret words\n")
+    source = f'#include "{secret}"\nkernel void f(global int *o) {{ o[0] = 1; }}'
+    body = struct.pack("<I", 1) + encode_text(source) + encode_text("") + encode_list([])
+    events = tmp_path / "events"
+    events.write_bytes(MAGIC + encode_event(Event(Kind.BUILD, body, 1)))
+    path = tmp_path / "stranger.asim"
+    write_trace(path, Trace(("x",), "sim:adreno-740", "bounds", (Session("x", 1, "session-0"),)), [events])
+    _, data = replay(tmp_path, path)
+    shown = capfd.readouterr()
+    assert "secret words" not in json.dumps(data) + shown.out + shown.err
+    assert "BUILD failed" in data["unchecked"][0] and "not found" in data["unchecked"][0]
 
 
 def test_programs_that_do_not_build_are_said_to(tmp_path) -> None:

@@ -36,7 +36,6 @@ class Trace:
     command: tuple[str, ...]
     device: str
     checks: str
-    strict: bool
     sessions: tuple[Session, ...] = field(default=())
 
 
@@ -84,9 +83,7 @@ def _read_manifest(archive: zipfile.ZipFile) -> Trace:
         raise ValueError(f"{RECORDING}: expected format {FORMAT}")
     try:
         sessions = tuple(_session_of(item) for item in data.pop("sessions"))
-        return Trace(
-            tuple(map(_text, data["command"])), _text(data["device"]), _text(data["checks"]), bool(data["strict"]), sessions
-        )
+        return Trace(tuple(map(_text, data["command"])), _text(data["device"]), _text(data["checks"]), sessions)
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"{RECORDING}: {type(error).__name__} {error}") from None
 

@@ -15,6 +15,7 @@ from enum import IntEnum
 from typing import IO
 
 from ...base.archive import require_memory
+from ..protocol import Command, Request
 
 MAGIC = b"adreno-sim trace 1\n"
 
@@ -45,6 +46,11 @@ class Kind(IntEnum):
     FILL = 8
     FREE = 9
     FREE_PROGRAM = 10
+
+
+REQUESTS = {kind: Request[kind.name] for kind in (Kind.MEMORY, Kind.BUILD, Kind.COMPILE, Kind.LINK)}
+COMMANDS = {kind: Command[kind.name] for kind in (Kind.LAUNCH, Kind.COPY, Kind.FILL, Kind.FREE, Kind.FREE_PROGRAM)}
+"""What the bodies of events are of. STORE is neither."""
 
 
 @dataclass(frozen=True)

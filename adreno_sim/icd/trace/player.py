@@ -14,7 +14,7 @@ from ..commands import Commands
 from ..device_lock import DeviceLock
 from ..finding_log import FindingLog
 from ..objects import Objects
-from ..protocol import Command, Request
+from ..protocol import Command
 from ..requests import Requests
 from ..ring import Header
 from ..server import open_device
@@ -22,22 +22,7 @@ from ..settings import Settings
 from ..status import NAMES, code_of
 from .archive import Session
 from .counterpart import Counterpart
-from .events import Event, Kind, read_events
-
-_REQUESTS = {
-    Kind.MEMORY: Request.MEMORY,
-    Kind.BUILD: Request.BUILD,
-    Kind.COMPILE: Request.COMPILE,
-    Kind.LINK: Request.LINK,
-}
-_COMMANDS = {
-    Kind.STORE: Command.WRITE,
-    Kind.LAUNCH: Command.LAUNCH,
-    Kind.COPY: Command.COPY,
-    Kind.FILL: Command.FILL,
-    Kind.FREE: Command.FREE,
-    Kind.FREE_PROGRAM: Command.FREE_PROGRAM,
-}
+from .events import COMMANDS, REQUESTS, Event, Kind, read_events
 
 
 class Player:
@@ -58,8 +43,8 @@ class Player:
             self._play(event)
 
     def _play(self, event: Event) -> None:
-        if event.kind in _REQUESTS:
-            status, reply = self._requests.answer(_REQUESTS[event.kind], event.call, event.body)
+        if event.kind in REQUESTS:
+            status, reply = self._requests.answer(REQUESTS[event.kind], event.call, event.body)
             if status:
                 self._note_failure(event, status, reply.decode(errors="replace"))
             if self._counterpart is not None:
@@ -71,7 +56,7 @@ class Player:
             except DeviceError as error:  # of a program that did not build
                 self._note_failure(event, code_of(error.code), str(error))
                 return
-        header = Header(_COMMANDS[event.kind], 0, event.call, event.thread, event.queue, ())
+        header = Header(COMMANDS.get(event.kind, Command.WRITE), 0, event.call, event.thread, event.queue, ())
         if event.kind is Kind.STORE:
             self._commands.store(header, event.body)
             return
@@ -87,7 +72,7 @@ class Player:
 
 def play_session(stream: IO[bytes], session: Session, settings: Settings, real: Device | None = None) -> ProcessReport:
     """Play a session on a simulated device of its own, and beside it on `real`. Raises ValueError where it is damaged."""
-    device, heap = open_device(settings)
+    device, heap = open_device(settings, unsafe_includes=False)  # who recorded it may be a stranger: its files are in it
     report = ProcessReport(session.program, session.pid, settings.device, device.options.checks, opened=True)
     log = FindingLog(report)
     counterpart = None if real is None else Counterpart(real, log)

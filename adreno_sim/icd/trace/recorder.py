@@ -9,15 +9,9 @@ from pathlib import Path
 from ..protocol import Command
 from ..ring import Header
 from ..transfers import Transfers
-from .events import MAGIC, Event, Kind, encode_event
+from .events import COMMANDS, MAGIC, Event, Kind, encode_event
 
-_KINDS = {
-    Command.LAUNCH: Kind.LAUNCH,
-    Command.COPY: Kind.COPY,
-    Command.FILL: Kind.FILL,
-    Command.FREE: Kind.FREE,
-    Command.FREE_PROGRAM: Kind.FREE_PROGRAM,
-}
+_KINDS = {command: kind for kind, command in COMMANDS.items()}
 
 
 class Recorder:
