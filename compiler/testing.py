@@ -48,7 +48,7 @@ def skip_unless_adreno_clml(test: Test) -> Test:
     import pytest
 
     reason = f"TVM was built without OpenCL ML, whose code generator this test looks at; that of adreno-sim is for TVM {SERIES}"
-    marked: Test = pytest.mark.skipif(not test_gates.has_clml(), reason=reason)(test)
+    marked: Test = pytest.mark.skipif(not codegen.is_registered(), reason=reason)(test)
     return marked
 
 

@@ -21,18 +21,33 @@ NAME = "relax.ext.openclml"
 ENABLED = "relax.is_openclml_runtime_enabled"
 CODEGEN = "openclml"
 
-OWN: set[str] = set()
-"""Of these names, those that `register` has registered."""
+_registered: set[str] = set()  # of these names, those that `register` has given to TVM
 
 
 def register() -> None:
     """Register the code generator, and that there is a runtime for what it writes, unless TVM has its own."""
     tvm = import_tvm()
-    if tvm.get_global_func(ENABLED, allow_missing=True) is None:
-        tvm.register_global_func(ENABLED, lambda: True)
-        OWN.add(ENABLED)
-    if tvm.get_global_func(NAME, allow_missing=True) is None:
-        tvm.register_global_func(NAME, _compile)
+    for name, function in ((ENABLED, lambda: True), (NAME, _compile)):
+        if tvm.get_global_func(name, allow_missing=True) is None:
+            tvm.register_global_func(name, function)
+            _registered.add(name)
+
+
+def is_registered() -> bool:
+    """Whether TVM finds a code generator: its own, or the one here after `register`."""
+    return import_tvm().get_global_func(NAME, allow_missing=True) is not None
+
+
+def is_tvms_runtime_enabled() -> bool:
+    """Whether TVM was built with OpenCL ML's runtime: its packages on PyPI are not.
+
+    TVM 0.27's Python function of this name asks for a global function that nothing registers; both spellings are asked for.
+    """
+    for name in (ENABLED, "relax.op.is_openclml_runtime_enabled"):
+        enabled = import_tvm().get_global_func(name, allow_missing=True)
+        if enabled is not None and name not in _registered and enabled():
+            return True
+    return False
 
 
 def _compile(functions: Sequence[Any], _options: Any, constants: Mapping[Any, Any]) -> list[Any]:

@@ -39,16 +39,8 @@ SERIES = "0.27"
 
 
 def is_clml_runtime_enabled() -> bool:
-    """Whether subgraphs of OpenCL ML can be compiled and run: by TVM's own runtime, or by the simulated one.
-
-    TVM 0.27's function of this name asks for a global function that nothing registers; both spellings are asked for here.
-    """
-    tvm = import_tvm()
-    for name in ("relax.is_openclml_runtime_enabled", "relax.op.is_openclml_runtime_enabled"):
-        enabled = tvm.get_global_func(name, allow_missing=True)
-        if enabled is not None and name not in codegen.OWN and enabled():
-            return True
-    return tvm_series() == SERIES
+    """Whether subgraphs of OpenCL ML can be compiled and run: by TVM's own runtime, or by the simulated one."""
+    return codegen.is_tvms_runtime_enabled() or tvm_series() == SERIES
 
 
 def require_series() -> None:

@@ -22,23 +22,21 @@ SYNC = "tirx.tvm_storage_sync"
 
 def require_printable(device: IRModule) -> None:
     """Raise UncompiledError naming the first kernel whose text would not compile, or mean something else."""
-    import tvm_ffi
-
     for var, function in device.functions_items():
-        stores: list[Any] = []
-        tvm_ffi.structural_walk(function.body, (import_tvm().tirx.BufferStore, stores.append))
+        stores, calls, conditions = _found(function.body)
         if any(map(has_let_in_address, stores)):
             raise UncompiledError(
                 f"unsupported: kernel {var.name_hint}: TVM's code generation for OpenCL declares a variable inside a vector "
                 "store (a Let in its address), which no driver compiles; next: the fixed pipeline, whose fix "
                 "vector-store-address mends it"
             )
-        if names := sorted(name for name in _outside(function.body) if name.endswith("f") and name[:-1] in FUNCTIONS):
+        outside = {str(call.args[0].value) for call in calls if read.op_name(call) == EXTERN}
+        if names := sorted(name for name in outside if name.endswith("f") and name[:-1] in FUNCTIONS):
             raise UncompiledError(
                 f"unsupported: kernel {var.name_hint}: TVM's code generation for OpenCL calls {', '.join(names)}, which C has "
                 f"and OpenCL C has not; next: express {', '.join(name[:-1] for name in names)} by other operators"
             )
-        if _syncs_warp_under_condition(function.body, False):
+        if any(map(_syncs_warp, calls)) and any(any(map(_syncs_warp, _found(branch)[1])) for branch in conditions):
             raise UncompiledError(
                 f"unsupported: kernel {var.name_hint}: TVM's code generation for OpenCL makes a barrier of a warp's "
                 "synchronisation inside a condition, which only some work-items reach: undefined; next: give the target "
@@ -46,14 +44,18 @@ def require_printable(device: IRModule) -> None:
             )
 
 
-def _outside(node: Any) -> set[str]:
-    """The names of the functions outside the module that a node calls."""
-    own = {str(node.args[0].value)} if read.kind(node) == "Call" and read.op_name(node) == EXTERN else set()
-    return own.union(*map(_outside, read.children(node)))
+def _found(node: Any) -> tuple[list[Any], list[Any], list[Any]]:
+    """The stores into buffers, the calls and the conditional statements of a statement."""
+    import tvm_ffi
+
+    tvm = import_tvm()
+    stores: list[Any] = []
+    calls: list[Any] = []
+    conditions: list[Any] = []
+    kept = (tvm.tirx.BufferStore, stores.append), (tvm.ir.Call, calls.append), (tvm.tirx.IfThenElse, conditions.append)
+    tvm_ffi.structural_walk(node, kept)
+    return stores, calls, conditions
 
 
-def _syncs_warp_under_condition(node: Any, under: bool) -> bool:
-    kind = read.kind(node)
-    if kind == "Call" and read.op_name(node) == SYNC:
-        return under and str(getattr(node.args[0], "value", "")) == "warp"
-    return any(_syncs_warp_under_condition(child, under or kind == "IfThenElse") for child in read.children(node))
+def _syncs_warp(call: Any) -> bool:
+    return read.op_name(call) == SYNC and str(getattr(call.args[0], "value", "")) == "warp"

@@ -58,29 +58,15 @@ def with_own_constants(mod: IRModule) -> IRModule:
 
 @contextmanager
 def watching(*watchers: object) -> Iterator[None]:
-    """A pass context in which TVM calls those of `should_run`, `run_before_pass`, `run_after_pass` which each watcher has.
-
-    TVM never lets go of an instrument: it forgets its watcher at the end, or every module a watcher keeps would stay.
-    """
-    tvm = import_tvm()
-    cells: list[list[Any]] = [[watcher] for watcher in watchers]
-    try:
-        with tvm.transform.PassContext(instruments=[_instrument(cell) for cell in cells]):
-            yield
-    finally:
-        for cell in cells:
-            cell.clear()
+    """A pass context in which TVM calls those of `should_run`, `run_before_pass`, `run_after_pass` which each watcher has."""
+    with import_tvm().transform.PassContext(instruments=[_make_instrument(watcher) for watcher in watchers]):
+        yield
 
 
-def _instrument(cell: list[Any]) -> Any:
-    (watcher,) = cell
-    names = ("should_run", "run_before_pass", "run_after_pass")
-    body = {name: _forward(cell, name) for name in names if hasattr(watcher, name)}
-    return import_tvm().ir.instrument.pass_instrument(type(type(watcher).__name__, (), body))()
-
-
-def _forward(cell: list[Any], name: str) -> Any:
-    return lambda _self, mod, info: getattr(cell[0], name)(mod, info)
+def _make_instrument(watcher: object) -> Any:
+    """Made by TVM's own constructor: its Python decorator makes a class for each instrument, and no class ever goes."""
+    hooks = (getattr(watcher, name, None) for name in ("should_run", "run_before_pass", "run_after_pass"))
+    return import_tvm().get_global_func("instrument.PassInstrument")(type(watcher).__name__, None, None, *hooks)
 
 
 class Snapshot:

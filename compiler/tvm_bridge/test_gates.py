@@ -58,8 +58,3 @@ def is_adreno_opencl(target: Any) -> bool:
     if isinstance(target, dict):
         return target.get("kind") == "opencl" and "adreno" in target.get("keys", ())
     return "adreno" in getattr(target, "keys", ()) and target.kind.name == "opencl"
-
-
-def has_clml() -> bool:
-    """Whether TVM was built with OpenCL ML: the packages on PyPI are not."""
-    return import_tvm().get_global_func("relax.is_openclml_runtime_enabled", allow_missing=True) is not None
