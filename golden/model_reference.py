@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
@@ -108,20 +109,30 @@ def _constants(module: Any) -> Iterator[np.ndarray]:
     """The data of every constant, in the order of the functions and of their expressions."""
     relax = import_tvm().relax
     found: list[np.ndarray] = []
-
-    class Finder(relax.PyExprVisitor):  # type: ignore[name-defined]
-        def visit_constant_(self, op: Any) -> None:
-            found.append((op.data if hasattr(op, "data") else op.value).numpy())
-
-        def visit_generic_const_(self, op: Any) -> None:
-            self.visit_constant_(op)
-
-    finder = relax.expr_functor.visitor(Finder)()
+    finder = _constant_finder()(found)
     for _, function in sorted(module.functions_items(), key=lambda item: str(item[0].name_hint)):
         if isinstance(function, relax.Function):
             finder.visit_expr(function)
             yield from found
             found.clear()
+
+
+@functools.cache  # TVM keeps the class of each visitor
+def _constant_finder() -> Any:
+    relax = import_tvm().relax
+
+    class Finder(relax.PyExprVisitor):  # type: ignore[name-defined]
+        def __init__(self, found: list[np.ndarray]) -> None:
+            super().__init__()
+            self.found = found
+
+        def visit_constant_(self, op: Any) -> None:
+            self.found.append((op.data if hasattr(op, "data") else op.value).numpy())
+
+        def visit_generic_const_(self, op: Any) -> None:
+            self.visit_constant_(op)
+
+    return relax.expr_functor.visitor(Finder)
 
 
 def _flatten(value: Any) -> list[np.ndarray]:

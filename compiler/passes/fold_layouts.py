@@ -6,6 +6,7 @@ transforms of convolution weights, batch normalisation parameters).
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,19 @@ RESHAPES = ("relax.reshape", "relax.expand_dims", "relax.squeeze")
 
 def fold_layouts() -> Pass:
     """Relax pass: calls of ARITHMETIC, RESHAPES, permute_dims and layout_transform on constants become constants."""
+    tvm = import_tvm()
+
+    def transform(mod: Any, _ctx: Any) -> Any:
+        for var, func in mod.functions_items():
+            if isinstance(func, tvm.relax.Function):
+                mod[var] = _fold_mutator()(mod).visit_expr(func)
+        return mod
+
+    return tvm.transform.module_pass(transform, opt_level=0, name="adreno_sim.FoldLayouts")
+
+
+@functools.cache  # TVM keeps the class of each mutator
+def _fold_mutator() -> Any:
     tvm = import_tvm()
     relax = tvm.relax
 
@@ -68,13 +82,7 @@ def fold_layouts() -> Pass:
                     return None
             return found or None
 
-    def transform(mod: Any, _ctx: Any) -> Any:
-        for var, func in mod.functions_items():
-            if isinstance(func, relax.Function):
-                mod[var] = relax.expr_functor.mutator(Fold)(mod).visit_expr(func)
-        return mod
-
-    return tvm.transform.module_pass(transform, opt_level=0, name="adreno_sim.FoldLayouts")
+    return relax.expr_functor.mutator(Fold)
 
 
 def evaluate(call: Any, arrays: list[np.ndarray]) -> np.ndarray | None:

@@ -6,6 +6,7 @@ storages come out 4 or 2 times too large, and buffers that fit are not given suc
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -123,12 +124,18 @@ def _by_tvms_rules(tensors: Sequence[PlannedTensorVar]) -> Placement:
 
 def _rewrite(mod: Any, func: Any, tensors: list[PlannedTensorVar], plan: Placement) -> Any:
     """`func` with the storages of the new plan, each made just before the first tensor in it."""
+    return _plan_mutator()(mod, tensors, plan).visit_expr(func)
+
+
+@functools.cache  # TVM keeps the class of each mutator
+def _plan_mutator() -> Any:
     relax = import_tvm().relax
-    number = {var_key(tensor.var): i for i, tensor in enumerate(tensors)}
 
     class Replan(relax.PyExprMutator):  # type: ignore[name-defined]
-        def __init__(self, mod: Any) -> None:
+        def __init__(self, mod: Any, tensors: list[PlannedTensorVar], plan: Placement) -> None:
             super().__init__(mod)
+            self.tensors, self.plan = tensors, plan
+            self.number = {var_key(tensor.var): i for i, tensor in enumerate(tensors)}
             self.made: dict[int, Any] = {}
 
         def visit_var_binding_(self, binding: Any) -> None:
@@ -138,17 +145,17 @@ def _rewrite(mod: Any, func: Any, tensors: list[PlannedTensorVar], plan: Placeme
             if name != ALLOC_TENSOR:
                 super().visit_var_binding_(binding)
                 return
-            tensor = number[var_key(binding.var)]
+            tensor, plan = self.number[var_key(binding.var)], self.plan
             storage = plan.storage_of[tensor]
             if storage not in self.made:
                 size = relax.ShapeExpr([plan.sizes[storage]])
-                device, *kinds = tensors[tensor].storage_call.args[1:]
+                device, *kinds = self.tensors[tensor].storage_call.args[1:]
                 call = relax.op.memory.alloc_storage(size, device, *(plan.kinds or kinds))
                 self.made[storage] = self.builder_.emit(call, "storage")
             call = relax.op.memory.alloc_tensor(self.made[storage], plan.offsets[tensor], *binding.value.args[2:])
             self.builder_.emit_normalized(relax.VarBinding(binding.var, with_type_of(call, binding.value)))
 
-    return relax.expr_functor.mutator(Replan)(mod).visit_expr(func)
+    return relax.expr_functor.mutator(Replan)
 
 
 def add_replanning(passes: list[Pass], target: Target) -> list[Pass]:

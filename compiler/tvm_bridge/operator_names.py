@@ -5,6 +5,7 @@ A span is TVM's note of where something comes from: passes keep it where they ke
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,16 @@ def name_of(var: Any) -> str:
 
 def with_names(mod: IRModule, names: Mapping[int, str]) -> IRModule:
     """A copy of `mod` whose variables with a key (`read.key`) in `names` carry these names."""
+    mutator = _naming_mutator()(mod, names)
+    changed = dict(mod.functions_items())
+    for var, function in mod.functions_items():
+        if kind(function) == "Function":
+            changed[var] = mutator.visit_expr(function)
+    return import_tvm().IRModule(changed, attrs=mod.attrs, global_infos=mod.global_infos)
+
+
+@functools.cache  # TVM keeps the class of each mutator
+def _naming_mutator() -> Any:
     relax = import_tvm().relax
     older = tvm_series() == "0.25"
 
@@ -47,12 +58,7 @@ def with_names(mod: IRModule, names: Mapping[int, str]) -> IRModule:
         def visit_dataflow_var_def_(self, var: Any) -> Any:
             return self.named(var)
 
-    mutator = relax.expr_functor.mutator(Naming)(mod, names)
-    changed = dict(mod.functions_items())
-    for var, function in mod.functions_items():
-        if kind(function) == "Function":
-            changed[var] = mutator.visit_expr(function)
-    return import_tvm().IRModule(changed, attrs=mod.attrs, global_infos=mod.global_infos)
+    return relax.expr_functor.mutator(Naming)
 
 
 def with_all_named(mod: IRModule) -> IRModule:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
@@ -27,11 +28,21 @@ def with_own_constants(mod: IRModule) -> IRModule:
     TVM's AnnotateCustomMemoryScope writes virtual devices into the types of constants in place; without this the
     module a caller handed in would be spoilt for every other target.
     """
+    fresh = clone(mod)
+    mutator = _constants_mutator()(mod)
+    for var, func in mod.functions_items():
+        if isinstance(func, import_tvm().relax.Function):
+            fresh[var] = mutator.visit_expr(func)
+    return fresh
+
+
+@functools.cache  # TVM keeps the class of each mutator
+def _constants_mutator() -> Any:
     relax = import_tvm().relax
     older = tvm_series() != "0.27"
 
     class Fresh(relax.PyExprMutator):  # type: ignore[name-defined]
-        def __init__(self, mod: Any) -> None:  # no free variable: TVM keeps the class, and with it what it closes over
+        def __init__(self, mod: Any) -> None:
             super().__init__(mod)
             self.made: dict[int, Any] = {}
 
@@ -48,12 +59,7 @@ def with_own_constants(mod: IRModule) -> IRModule:
         def visit_generic_const_(self, op: Any) -> Any:
             return self.fresh(op)
 
-    fresh = clone(mod)
-    mutator = relax.expr_functor.mutator(Fresh)(mod)
-    for var, func in mod.functions_items():
-        if isinstance(func, relax.Function):
-            fresh[var] = mutator.visit_expr(func)
-    return fresh
+    return relax.expr_functor.mutator(Fresh)
 
 
 @contextmanager
