@@ -102,6 +102,28 @@ class Kind(enum.Enum):
         Severity.ERROR,
         "A buffer or image at an offset in its storage that the device does not allow.",
     )
+    USE_AFTER_RELEASE = (
+        "use-after-release",
+        Severity.ERROR,
+        "A call of OpenCL with an object to which the program has given up its last reference.",
+    )
+    ARGUMENT_NOT_SET = ("argument-not-set", Severity.ERROR, "A launch with an argument that was never set: nothing runs.")
+    USED_WHILE_MAPPED = (
+        "used-while-mapped",
+        Severity.ERROR,
+        "A command that begins on memory which the host has mapped for writing and not unmapped.",
+    )
+    HOST_MEMORY_CHANGED = (
+        "host-memory-changed",
+        Severity.ERROR,
+        "Memory given with CL_MEM_USE_HOST_PTR that the host changed without mapping it: a device may not see it.",
+    )
+    UNORDERED_TRANSFER = (
+        "unordered-transfer",
+        Severity.ERROR,
+        "Two commands on the same memory of the host, one of them writing, without an order between them.",
+    )
+    NEVER_UNMAPPED = ("never-unmapped", Severity.WARNING, "A memory object that is released while it is mapped.")
     DIVISION_BY_ZERO = ("division-by-zero", Severity.ERROR, "An integer division or remainder by zero.")
     DIVISION_OVERFLOW = (
         "division-overflow",

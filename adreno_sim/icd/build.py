@@ -23,8 +23,9 @@ from .protocol import write_header
 
 SHIM = Path(__file__).parent / "shim"
 FLAGS = ("-target", "x86_64-linux-gnu.2.17", "-std=gnu11", "-O2", "-g0", "-fPIC", "-shared", "-pthread", "-fvisibility=hidden",
-         "-fno-sanitize=all", "-Wl,-z,nodelete")  # fmt: skip
-"""-z nodelete: a thread of the shim may run when its library is closed."""
+         "-fno-sanitize=all", "-fno-optimize-sibling-calls", "-funwind-tables", "-Wl,-z,nodelete")  # fmt: skip
+"""-z nodelete: a thread of the shim may run when its library is closed. Findings name the function that the host called, from the
+stack: no call becomes a jump, and it can be walked."""
 DRIVER, LOADER, LOADER_LINK, ICD = "libadreno_sim_icd.so", "libOpenCL.so.1", "libOpenCL.so", "vendors/adreno-sim.icd"
 _EXPORTS = {DRIVER: "driver_exports.c", LOADER: "loader_exports.c"}
 _FUNCTION = re.compile(r"\bF\((\d)(\d),.*?\b(cl[A-Z]\w+), \(")

@@ -58,6 +58,7 @@ class Request(IntEnum):
     COMPILE    as BUILD
     LINK       u32 program, s options, [u32 program] inputs -> PROGRAM_REPLY
     KERNELS    u32 program -> [KERNEL]
+    MISUSE     u32 kind (Misuse), u32 number of the host's call, u32 thread, s kernel or nothing, s sentence -> nothing
     CLOSE      [s type of object, s where it was made] objects that were never released -> nothing
     """
 
@@ -68,6 +69,7 @@ class Request(IntEnum):
     LINK = 5
     KERNELS = 6
     CLOSE = 7
+    MISUSE = 8
 
 
 REQUEST = struct.Struct("<III")
@@ -105,6 +107,17 @@ class Argument(IntEnum):
     SAMPLER = 3
     LOCAL = 4
     NULL = 5
+
+
+class Misuse(IntEnum):
+    """What a host's program does against the rules of OpenCL, as the shim sees it."""
+
+    USE_AFTER_RELEASE = 1
+    ARGUMENT_NOT_SET = 2
+    USED_WHILE_MAPPED = 3
+    HOST_MEMORY_CHANGED = 4
+    NEVER_UNMAPPED = 5
+    UNORDERED_TRANSFER = 6
 
 
 class Command(IntEnum):
@@ -182,7 +195,7 @@ def _lines() -> Iterator[str]:
     }  # fmt: skip
     for name, number in numbers.items():
         yield f"#define ADRENO_{name} {number}{'ull' if number >= 2**31 else ''}"
-    for prefix, kinds in (("REQUEST", Request), ("COMMAND", Command), ("ARGUMENT", Argument)):
+    for prefix, kinds in (("REQUEST", Request), ("COMMAND", Command), ("ARGUMENT", Argument), ("MISUSE", Misuse)):
         for kind in kinds:
             yield f"#define ADRENO_{prefix}_{kind.name} {kind.value}"
     for number, name in enumerate(KINDS):

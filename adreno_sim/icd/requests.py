@@ -7,17 +7,20 @@ from collections.abc import Callable
 
 from ..backends.sim.info import front_end_target
 from ..base.errors import BuildError, DeviceError, UnsupportedError
+from ..findings import Finding
+from ..findings import Kind as FindingKind
 from ..frontend.driver import inline_files
 from ..results.run_report import HostCall
 from .device_lock import DeviceLock
 from .finding_log import FindingLog
 from .messages import Body, MalformedError, encode_list, encode_text
 from .objects import Objects
-from .protocol import MEMORY_BODY, Request
+from .protocol import MEMORY_BODY, Misuse, Request
 from .status import SUCCESS, code_of
 from .trace.events import REQUESTS, Kind
 from .trace.recorder import Recorder
 
+_MISUSES = {misuse: FindingKind[misuse.name] for misuse in Misuse}
 _KINDS = {request: kind for kind, request in REQUESTS.items()}
 
 
@@ -33,6 +36,7 @@ class Requests:
             Request.LINK: self._link,
             Request.KERNELS: self._describe_kernels,
             Request.CLOSE: self._close,
+            Request.MISUSE: self._tell_misuse,
         }
 
     def answer(self, kind: Request, call: int, data: bytes) -> tuple[int, bytes]:
@@ -106,6 +110,14 @@ class Requests:
         leaks = body.list(lambda: (body.text(), body.text()))
         body.end()
         self._log.add_leaks(leaks)
+        return b""
+
+    def _tell_misuse(self, body: Body) -> bytes:
+        number, call, thread, kernel, sentence = body.number(), body.number(), body.number(), body.text(), body.text()
+        body.end()
+        if number not in _MISUSES:
+            raise DeviceError("CL_INVALID_VALUE", f"misuse {number}: expected one of {', '.join(map(str, _MISUSES))}")
+        self._log.add(Finding(_MISUSES[Misuse(number)], sentence, kernel), "", lambda: HostCall(call, thread, 0))
         return b""
 
 

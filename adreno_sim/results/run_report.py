@@ -13,8 +13,9 @@ from .model import EXIT_FINDINGS, EXIT_OK, EXIT_UNSUPPORTED, EXIT_USAGE, WORDS
 
 @dataclass(frozen=True)
 class HostCall:
-    """A call of the client: its number in its process (from 1), its thread, its queue; of a launch also the kernel's sizes and
-    its arguments in words."""
+    """A call of the client: its number in its process (from 1), its thread, its queue (0: no command of a queue); of a launch
+    also the kernel's sizes and its arguments in words.
+    """
 
     number: int
     thread: int
@@ -29,6 +30,8 @@ class HostCall:
         sizes += f", local size {_sizes(self.local_size)}" if self.local_size else ""
         sizes += f", offset {_sizes(self.offset)}" if any(self.offset) else ""
         given = f", arguments {', '.join(self.arguments)}" if self.arguments else ""
+        if not self.queue:
+            return f"at call {self.number}" + (f" of thread {self.thread}" if self.thread else "")
         return f"enqueued by call {self.number} of thread {self.thread}, queue {self.queue}{sizes}{given}"
 
 

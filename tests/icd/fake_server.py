@@ -32,6 +32,16 @@ def text(value: str | bytes) -> bytes:
     return struct.pack("<I", len(data)) + data
 
 
+def texts(data: bytes) -> list[str]:
+    """The texts side by side in `data`."""
+    found = []
+    while data:
+        (length,) = struct.unpack_from("<I", data)
+        found.append(data[4 : 4 + length].decode())
+        data = data[4 + length :]
+    return found
+
+
 def answers(pairs: dict[int, bytes]) -> bytes:
     return struct.pack("<I", len(pairs)) + b"".join(struct.pack("<I", query) + text(answer) for query, answer in pairs.items())
 
@@ -143,16 +153,15 @@ class FakeServer:
             sys.stderr.write(f"fake server: {self.leaks(body)} never released\n")
             sys.stderr.flush()
             return 0, b""
+        if kind == Request.MISUSE:
+            name, sentence = protocol.Misuse(struct.unpack_from("<I", body)[0]).name, texts(body[12:])[1]
+            sys.stderr.write(f"fake server: {name}: {sentence}\n")
+            sys.stderr.flush()
+            return 0, b""
         return -59, b"unknown"
 
     def leaks(self, body: bytes) -> list[str]:
-        found, at = [], 4
-        for place in range(2 * struct.unpack_from("<I", body)[0]):
-            (length,) = struct.unpack_from("<I", body, at)
-            if place % 2 == 0:
-                found.append(body[at + 4 : at + 4 + length].decode())
-            at += 4 + length
-        return found
+        return texts(body[4:])[::2]
 
     def make_memory(self, number, kind, _flags, size, order, type_, width, height, depth, layers, row, slice_, parent, _, offset):
         texel = TEXELS.get(type_, 0) * CHANNELS.get(order, 0)

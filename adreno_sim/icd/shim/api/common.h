@@ -32,6 +32,7 @@ struct memory {
     cl_bitfield flags;
     size_t size, offset;
     void *host;            /* CL_MEM_USE_HOST_PTR */
+    uint64_t *digests;     /* of its blocks: host_memory.c; under the lock */
     struct memory *parent; /* held */
     _Atomic uint32_t children; /* sub-buffers and images over it */
     uint64_t place;        /* in the heap; ADRENO_NO_PLACE: an image */
@@ -134,6 +135,17 @@ struct copy buffer_copy(const struct memory *buffer, enum way way, size_t offset
 /* A box of bytes in memory: completes pitches that are 0. CL_INVALID_VALUE for pitches that are too small or a box that does not
    lie in `size` bytes. */
 cl_int settle_box(const size_t *origin, const size_t *region, size_t *row_pitch, size_t *slice_pitch, size_t size);
+
+/* host_memory.c: bytes of a buffer as the host's memory has them. Nothing for a buffer without. */
+
+/* They are the buffer's now, but for what is still mapped. */
+void host_memory_known(struct memory *memory, size_t offset, size_t bytes);
+/* The host may change them from now on. */
+void host_memory_unknown(struct memory *memory, size_t offset, size_t bytes);
+/* Tells where they are no more what they were. */
+void check_host_memory(struct memory *memory, size_t offset, size_t bytes);
+/* A command moves data between the buffer and memory of the host that may be its own. */
+void host_memory_used(struct memory *memory, const void *host, size_t bytes);
 
 /* memory.c */
 

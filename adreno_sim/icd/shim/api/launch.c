@@ -1,4 +1,5 @@
 /* Arguments of kernels, and launches. */
+#include "../core/misuse.h"
 #include "programs.h"
 
 /* Settles a memory object, or NULL, as the argument of a parameter for buffers or images. */
@@ -99,7 +100,13 @@ static cl_int put_arguments(struct bytes *body, const struct kernel *kernel, str
     cl_ulong local = kernel->facts->local_bytes;
     for (uint32_t i = 0; i < kernel->facts->param_count; i++) {
         const struct slot *slot = &kernel->slots[i];
-        if (!slot->set) return CL_INVALID_KERNEL_ARGS;
+        if (!slot->set) {
+            struct misuse misuse = {.what = ADRENO_MISUSE_ARGUMENT_NOT_SET, .kernel = kernel->facts->name};
+            note_misuse(misuse, "argument %u (%s) of %s was never set, and nothing is launched", i, kernel->facts->params[i].name,
+                        kernel->facts->name);
+            tell_misuses();
+            return CL_INVALID_KERNEL_ARGS;
+        }
         size_t bytes = slot->kind == ADRENO_ARGUMENT_VALUE ? slot->bytes : slot->kind == ADRENO_ARGUMENT_NULL ? 0 : 8;
         put_u32(body, slot->kind);
         put_u32(body, (uint32_t)bytes);
@@ -149,6 +156,7 @@ static cl_int launch(cl_command_queue queue, cl_uint type, cl_kernel kernel, cl_
     struct object *few[64], **held = few;
     if (head.count >= 64 && !(held = malloc((head.count + 1) * sizeof *held))) return CL_OUT_OF_HOST_MEMORY;
     struct command command = {.queue = queue, .type = type, .kind = ADRENO_COMMAND_LAUNCH, .held = held, .held_count = 1};
+    command.kernel = kernel->facts->name;
     held[0] = &program->head;
     uint8_t room[2048];
     bool on_stack = argument_bytes(kernel) <= sizeof room - sizeof head;

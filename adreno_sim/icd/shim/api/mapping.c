@@ -1,4 +1,5 @@
 /* Mapping: a buffer's bytes in the heap themselves, an image's texels in staging, the host's own memory where it was given. */
+#include "../core/misuse.h"
 #include "common.h"
 
 #define WRITES (CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION)
@@ -50,6 +51,8 @@ void *API(clEnqueueMapBuffer)(cl_command_queue queue, cl_mem buffer, cl_bool blo
     struct transfer body = buffer_transfer(buffer, offset, bytes);
     struct command command = {.queue = queue, .type = CL_COMMAND_MAP_BUFFER, .held = held, .held_count = 1};
     command.kind = ADRENO_COMMAND_NOTHING;
+    check_host_memory(buffer, offset, bytes);
+    host_memory_unknown(buffer, offset, bytes);
     if (!add_map(buffer, &map)) return fail(error, CL_OUT_OF_HOST_MEMORY);
     if (buffer->host && !(flags & CL_MAP_WRITE_INVALIDATE_REGION)) {
         command.kind = ADRENO_COMMAND_READ;
@@ -127,6 +130,28 @@ void *API(clEnqueueMapImage)(cl_command_queue queue, cl_mem image, cl_bool block
     return succeed(error, map.pointer);
 }
 
+static const struct map *writing_map(const struct memory *memory) {
+    for (const struct map *map = memory->maps; map; map = map->next)
+        if (map->flags & WRITES) return map;
+    return memory->parent ? writing_map(memory->parent) : NULL;
+}
+
+void check_mapped(const struct event *event) {
+    switch (event->type) {
+    case CL_COMMAND_MAP_BUFFER:
+    case CL_COMMAND_MAP_IMAGE:
+    case CL_COMMAND_UNMAP_MEM_OBJECT:
+    case CL_COMMAND_MIGRATE_MEM_OBJECTS: return;
+    }
+    for (uint32_t i = 0; i < event->held_count; i++) {
+        const struct memory *memory = (const struct memory *)event->held[i];
+        if (atomic_load(&event->held[i]->magic) != MAGIC + MEMORY || !writing_map(memory)) continue;
+        struct misuse misuse = {.what = ADRENO_MISUSE_USED_WHILE_MAPPED, .call = event->call, .kernel = event->kernel};
+        note_misuse(misuse, "%s begins on %s that the host has mapped for writing and not unmapped; call %u made it",
+                    event->kernel ? "a launch" : "a transfer", is_image(memory) ? "an image" : "a buffer", memory->head.call);
+    }
+}
+
 cl_int API(clEnqueueUnmapMemObject)(cl_command_queue queue, cl_mem memory, void *mapped, WAITS) {
     cl_int error = check_enqueue(queue, wait_count, waits);
     if (error) return error;
@@ -157,6 +182,7 @@ cl_int API(clEnqueueUnmapMemObject)(cl_command_queue queue, cl_mem memory, void 
     } else {
         command.kind = ADRENO_COMMAND_NOTHING;
     }
+    if (!image) host_memory_known(memory, map->offset, map->bytes);
     if (map->staging.bytes) { /* given back when the command is complete */
         command.copy.at = map->staging.at;
         command.copy.bytes = map->staging.bytes;

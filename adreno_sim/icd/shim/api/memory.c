@@ -1,4 +1,5 @@
 /* Buffers, sub-buffers, and what all memory objects share. */
+#include "../core/misuse.h"
 #include "common.h"
 
 #define ACCESS (CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY | CL_MEM_READ_ONLY)
@@ -45,7 +46,10 @@ struct memory *new_memory(struct context *context, cl_bitfield flags, cl_uint ty
 
 bool memory_lives(const void *handle) {
     const struct memory *memory = handle;
-    return object_is(memory, MEMORY) && (users(memory) || atomic_load(&memory->children));
+    if (!object_is(memory, MEMORY)) return false;
+    if (users(memory) || atomic_load(&memory->children)) return true;
+    used_after_release(&memory->head, MEMORY);
+    return false;
 }
 
 void adopt(struct memory *made, struct memory *parent) {
@@ -114,6 +118,7 @@ static cl_mem make_buffer(cl_context context, const cl_properties *properties, c
     made->list_count = count > 0 ? (size_t)count : 0;
     if ((wrong = place_memory(made))) return give_up(made, error, wrong);
     if (flags & CL_MEM_USE_HOST_PTR) made->host = host;
+    host_memory_known(made, 0, size);
     if (host) {
         uint64_t range[3] = {made->number, 0, size};
         memcpy(made->link->heap + made->place, host, size);
@@ -180,6 +185,11 @@ void memory_end(struct object *object) {
     uint64_t number = memory->number;
     call_notices(memory->destructors, memory);
     if (number) enqueue_silently(link, ADRENO_COMMAND_FREE, &number, sizeof number);
+    if (memory->maps) {
+        note_misuse((struct misuse){.what = ADRENO_MISUSE_NEVER_UNMAPPED}, "a %s is released while it is mapped; call %u made it",
+                    is_image(memory) ? "image" : "buffer", memory->head.call);
+        tell_misuses();
+    }
     while (memory->maps) {
         struct map *next = memory->maps->next;
         state_lock(link);
@@ -188,6 +198,7 @@ void memory_end(struct object *object) {
         free(memory->maps);
         memory->maps = next;
     }
+    free(memory->digests);
     free(memory->list);
     if (memory->parent) {
         atomic_fetch_sub(&memory->parent->children, 1);

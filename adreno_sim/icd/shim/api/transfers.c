@@ -22,6 +22,7 @@ static cl_int transfer(cl_command_queue queue, cl_mem buffer, bool writing, cl_b
     cl_bitfield forbidden = CL_MEM_HOST_NO_ACCESS | (writing ? CL_MEM_HOST_READ_ONLY : CL_MEM_HOST_WRITE_ONLY);
     if ((error = check_memory(queue, buffer, false, forbidden))) return error;
     if (!host || !inside(offset, bytes, buffer->size)) return CL_INVALID_VALUE;
+    host_memory_used(buffer, host, bytes);
     struct object *held[] = {&buffer->head};
     struct command command = {.queue = queue, .held = held, .held_count = 1};
     command.type = writing ? CL_COMMAND_WRITE_BUFFER : CL_COMMAND_READ_BUFFER;
@@ -92,6 +93,7 @@ static cl_int transfer_box(cl_command_queue queue, bool writing, RECTANGLE, cons
         .copy = {.way = writing ? TO_STAGING : FROM_STAGING, .row = region[0], .rows = region[1], .slices = region[2],
                  .host_row = host_row_pitch, .host_slice = host_slice_pitch},
     };
+    host_memory_used(buffer, host, (host_origin[2] + region[2]) * host_slice_pitch);
     command.copy.host = (uint8_t *)host + host_origin[2] * host_slice_pitch + host_origin[1] * host_row_pitch + host_origin[0];
     return enqueue(&command, wait_count, waits, event, blocking);
 }

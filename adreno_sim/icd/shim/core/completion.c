@@ -1,5 +1,6 @@
 /* What is complete: results of the ring, the end of events, and everybody who waits for them. */
 #define _GNU_SOURCE
+#include "misuse.h"
 #include "schedule.h"
 #include <errno.h>
 #include <time.h>
@@ -17,6 +18,7 @@ void state_unlock(struct link *link) {
         link->dropped_room = 0;
     }
     pthread_mutex_unlock(&link->state);
+    if (has_misuses()) tell_misuses();
     if (!count) return;
     for (size_t i = 0; i < count; i++) object_drop(dropped[i]);
     free(dropped);

@@ -1,4 +1,5 @@
 /* The host's side of transfers: rows between the host's memory and staging, at the time at which the command may touch them. */
+#include "misuse.h"
 #include "schedule.h"
 
 static uint8_t *last_byte(const struct copy *copy) {
@@ -39,10 +40,23 @@ static void move_straight(struct event *event) {
     copy->way = NO_COPY;
 }
 
+/* Whether `later` is known to wait for a command in the ring. Whatever it waits for by name may do so in turn. */
+static bool comes_before(const struct event *earlier, const struct event *later) {
+    const struct queue *queue = later->queue;
+    if (later->wait_count || later->all_before) return true;
+    if (earlier->queue != queue) return false;
+    return !(queue->properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) || queue->barrier_number >= earlier->number;
+}
+
 cl_int prepare_copy(struct event *event) {
     struct link *link = event->link;
     struct copy *copy = &event->copy;
     if (copy->way == NO_COPY) return CL_SUCCESS;
+    for (struct event *other = link->first_copying; other; other = other->next_copying)
+        if (overlap(copy, &other->copy) && !comes_before(other, event))
+            note_misuse((struct misuse){.what = ADRENO_MISUSE_UNORDERED_TRANSFER, .call = event->call},
+                        "it %s memory of the host that call %u still writes, and nothing orders the two",
+                        copy->way == TO_STAGING ? "reads" : "writes", other->call);
     if (copy->way == TO_STAGING) /* what an earlier command writes to the host's memory has to be there first */
         for (struct event *other = link->first_copying; other; other = other->next_copying)
             if (overlap(copy, &other->copy)) {

@@ -1,6 +1,6 @@
 /* The link to the server: opened at the first look at platforms, given up when the server ends or after fork. */
 #define _GNU_SOURCE
-#include "link.h"
+#include "misuse.h"
 #include "schedule.h"
 #include <dlfcn.h>
 #include <errno.h>
@@ -242,10 +242,12 @@ static void prepare_fork(void) {
     pthread_mutex_lock(&opening);
     if (link) pthread_mutex_lock(&link->state);
     objects_lock();
+    misuses_lock();
 }
 
 static void after_fork_in_parent(void) {
     struct link *link = link_current();
+    misuses_unlock();
     objects_unlock();
     if (link) pthread_mutex_unlock(&link->state);
     pthread_mutex_unlock(&opening);
@@ -254,6 +256,7 @@ static void after_fork_in_parent(void) {
 static void after_fork_in_child(void) {
     struct link *link = link_current();
     objects_after_fork();
+    misuses_after_fork();
     pthread_mutex_init(&opening, NULL);
     if (!link) return;
     pthread_mutex_init(&link->state, NULL);
@@ -322,13 +325,9 @@ struct leaks {
 
 static void add_leak(const struct object *object, enum kind kind, void *data) {
     struct leaks *leaks = data;
-    char where[512];
-    Dl_info from;
-    if (object->made_at && dladdr(object->made_at, &from) && from.dli_fname)
-        snprintf(where, sizeof where, "call %u, from %s of %s+0x%zx", object->call, from.dli_sname ? from.dli_sname : "code",
-                 from.dli_fname, (size_t)((char *)object->made_at - (char *)from.dli_fbase));
-    else
-        snprintf(where, sizeof where, "call %u", object->call);
+    char where[512], code[480];
+    describe_address(code, sizeof code, object->made_at);
+    snprintf(where, sizeof where, *code ? "call %u, from %s" : "call %u", object->call, code);
     put_text(&leaks->list, object_kind_name(kind));
     put_text(&leaks->list, where);
     leaks->count++;
@@ -338,6 +337,7 @@ static void add_leak(const struct object *object, enum kind kind, void *data) {
 __attribute__((destructor)) static void close_link(void) {
     struct link *link = link_current();
     if (!link || link->owner != getpid() || link_lost(link)) return;
+    if (has_misuses()) tell_misuses();
     if (pthread_mutex_trylock(&link->talk)) return; /* another thread is amid a request: the socket's end says enough */
     struct leaks leaks = {0};
     struct bytes body = {0}, reply = {0};

@@ -1,5 +1,5 @@
 /* Objects of OpenCL: made, counted, ended, and kept for a while so that a stale handle is told from a valid one. */
-#include "object.h"
+#include "misuse.h"
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +29,7 @@ static struct {
     size_t count;
 } dead[KINDS];
 static size_t sizes[KINDS];
-static _Atomic uint64_t serials, misuses;
+static _Atomic uint64_t serials;
 static uint64_t inherited; /* serial of the last object that a parent process made */
 static _Atomic uint32_t calls;
 
@@ -47,6 +47,7 @@ const char *object_kind_name(enum kind kind) {
 }
 
 uint32_t count_call(void) { return atomic_fetch_add_explicit(&calls, 1, memory_order_relaxed) + 1; }
+uint32_t last_call(void) { return atomic_load_explicit(&calls, memory_order_relaxed); }
 
 static struct object *take_dead(enum kind kind) {
     struct object *found = dead[kind].first;
@@ -82,12 +83,18 @@ void *object_new(enum kind kind, size_t size, uint32_t users, void *made_at) {
     return made;
 }
 
+void used_after_release(const struct object *object, enum kind kind) {
+    note_misuse((struct misuse){.what = ADRENO_MISUSE_USE_AFTER_RELEASE}, "%s uses a %s that was released; call %u made it",
+                called_function(), object_kind_name(kind), object->call);
+    tell_misuses();
+}
+
 bool object_is(const void *handle, enum kind kind) {
     const struct object *object = handle;
     if (!object || (uintptr_t)object % sizeof(void *)) return false;
     uint32_t magic = atomic_load_explicit(&object->magic, memory_order_acquire);
     if (magic == MAGIC + kind) return true;
-    if (magic == MAGIC - kind) atomic_fetch_add(&misuses, 1);
+    if (magic == MAGIC - kind) used_after_release(object, kind);
     return false;
 }
 
@@ -129,7 +136,7 @@ cl_int object_release(void *handle, enum kind kind, cl_int error) {
     uint32_t users = atomic_load(&object->users);
     do {
         if (!users) {
-            atomic_fetch_add(&misuses, 1);
+            used_after_release(object, kind);
             return error;
         }
     } while (!atomic_compare_exchange_weak(&object->users, &users, users - 1));
@@ -144,8 +151,6 @@ void objects_for_leaks(void (*tell)(const struct object *, enum kind, void *), v
             tell(object, atomic_load(&object->magic) - MAGIC, data);
     pthread_mutex_unlock(&lock);
 }
-
-uint64_t objects_misused(void) { return atomic_load(&misuses); }
 
 void objects_lock(void) { pthread_mutex_lock(&lock); }
 void objects_unlock(void) { pthread_mutex_unlock(&lock); }

@@ -25,7 +25,7 @@ struct link;
 
 /* Returns an object of `size` bytes, zero but for its head, with one hold and `users` references (0 or 1). NULL: no memory. */
 void *object_new(enum kind kind, size_t size, uint32_t users, void *made_at);
-/* Whether `handle` is an object of this kind that lives. A dead one counts as a use after release. */
+/* Whether `handle` is an object of this kind that lives. One that is dead is a use after release. Call it without a lock. */
 bool object_is(const void *handle, enum kind kind);
 void object_hold(void *object);
 /* Gives back a hold. The last ends the object, for which locks are taken: call it without one. */
@@ -36,8 +36,8 @@ uint64_t object_serial(const void *object);
 
 /* Calls `tell` for every object that the host's program made and never released, oldest first. */
 void objects_for_leaks(void (*tell)(const struct object *, enum kind, void *), void *data);
-/* Uses after release so far. */
-uint64_t objects_misused(void);
+/* Tells of the call that runs now: its object was released by the host's program. Call it without a lock. */
+void used_after_release(const struct object *object, enum kind kind);
 const char *object_kind_name(enum kind kind);
 /* Around fork: no thread is inside in the child. */
 void objects_lock(void);
@@ -50,4 +50,6 @@ void context_end(struct object *), queue_end(struct object *), event_end(struct 
 
 /* The number of this call of the host that makes, enqueues or builds something, from 1. */
 uint32_t count_call(void);
+/* The last number given. */
+uint32_t last_call(void);
 #define CALLER __builtin_return_address(0)

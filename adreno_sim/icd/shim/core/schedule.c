@@ -25,6 +25,7 @@ static struct event *make_event(const struct command *command, cl_uint wait_coun
     object_hold(queue);
     object_hold(queue->context);
     made->type = command->type;
+    made->kernel = command->kernel;
     made->call = call;
     made->thread = thread_number();
     atomic_store_explicit(&made->status, CL_QUEUED, memory_order_relaxed);
@@ -164,6 +165,7 @@ void push_event(struct event *event) {
     uint64_t few[64], *numbers = few;
     uint16_t count = 0;
     cl_int error = failed_before(event) ? CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST : prepare_copy(event);
+    if (!error) check_mapped(event);
     if (!error && event->wait_count > 64 && !(numbers = malloc(8ull * event->wait_count))) error = CL_OUT_OF_HOST_MEMORY;
     for (uint32_t i = 0; !error && i < event->wait_count; i++) {
         if (atomic_load(&event->waits[i]->status) == CL_COMPLETE || !event->waits[i]->number) continue;
@@ -300,6 +302,8 @@ struct event *begin_by_host(const struct command *command, cl_uint wait_count, c
     if (*error) {
         finish_event(made, *error, 0, 0);
         run_ready(link);
+    } else {
+        check_mapped(made);
     }
     made->submitted = made->started = now_ns();
     state_unlock(link);

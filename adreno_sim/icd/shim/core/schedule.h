@@ -63,6 +63,7 @@ struct event {
     struct context *context; /* held */
     struct queue *queue;     /* held; NULL: a user event */
     cl_uint type;
+    const char *kernel; /* name of the kernel of a launch, which the command holds; else NULL */
     uint32_t call, thread;
     _Atomic cl_int status;
     uint64_t number;   /* in the ring; 0: not there */
@@ -100,6 +101,7 @@ struct command {
     struct copy copy;
     struct object *const *held; /* kept alive until it is complete */
     uint32_t held_count;
+    const char *kernel; /* of a launch */
     bool all_before, barrier;
 };
 
@@ -149,6 +151,8 @@ void forget_waits(struct event *event);
 void drain_locked(struct link *link);
 /* copies.c: before a command goes into the ring. Returns an error of the command. */
 cl_int prepare_copy(struct event *event);
+/* mapping.c, under the lock: a command begins that may not touch what is mapped for writing. */
+void check_mapped(const struct event *event);
 /* When it is complete. */
 void complete_copy(struct event *event, cl_int status);
 
