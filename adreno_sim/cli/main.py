@@ -32,6 +32,7 @@ from . import (
     scopes,
     sweep,
     tune,
+    tvm_runtime,
 )
 from .output import refuse_outputs
 from .streams import drop_output, open_closed_streams
@@ -130,6 +131,7 @@ def _parser() -> argparse.ArgumentParser:
     scopes.add(commands)
     sweep.add(commands)
     tune.add(commands)
+    tvm_runtime.add(commands)
     devices.add(commands)
     layout.add(commands)
     return parser

@@ -40,6 +40,7 @@ ELSEWHERE = (
     r"bash ci/adreno-ci\.sh",  # tests/e2e/test_ci_kit.py
     r"python (ci/bench|-m venv)",
     r"adreno-sim run .*-- \./",  # a program of the reader's; tests/icd runs some
+    r"adreno-sim tvm-runtime|.*-- pytest tests/python",  # tests/tvm/runtime, with a checkout of TVM
 )
 """Commands that other tests run, or that fetch something."""
 
