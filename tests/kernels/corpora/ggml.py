@@ -33,7 +33,7 @@ _VARIANTS = (
     ("flash_attn_", _ATTENTION),
     ("gated_delta_net", _STATES),
     ("gemv_noshuffle_q4_0_f32_spec", _SIZES),
-    ("gemv_", ["-DSIMDGROUP_WIDTH=64"]),
+    ("gemv_", ["-DSIMDGROUP_WIDTH=64", "-DSIMDGROUP_WIDTH=64 -DVECTOR_SUB_GROUP_BROADCAST -DVECTOR_SUB_GROUP_BROADCAT"]),
     ("gemm_moe_q8_1_dp4a", ["-DMOE_QT=80", "-DMOE_QT=50", "-DMOE_QT=5"]),
     ("gemm_noshuffle_q4_k_q8_1_dp4a", ["-DTILESIZE_N=8", "-DTILESIZE_N=32"]),
     ("", [""]),
