@@ -5,48 +5,44 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from . import ir
+from .cfg import reverse_postorder
+from .dominators import DominatorTree
 
 
-def find_postdominators(blocks: Sequence[ir.Block]) -> dict[ir.Block, set[ir.Block]]:
-    """Maps each block to its post-dominators: the blocks on every path from it to an exit, itself included.
+class _Point:
+    """A block in the reversed graph, or the end of all paths (block None)."""
 
-    A block without a path to an exit has all blocks as post-dominators. The iteration is fastest if `blocks` are in control
-    flow order.
+    def __init__(self, block: ir.Block | None):
+        self.block = block
+        self.successors: list[_Point] = []
+
+
+class PostDominators:
+    """The post-dominators of each block: the blocks on every path from it to an exit, itself included.
+
+    A block without a path to an exit has all blocks as post-dominators, and no immediate one.
     """
-    every = set(blocks)
-    found = {block: set(every) if block.successors else {block} for block in blocks}
-    changed = True
-    while changed:
-        changed = False
-        for block in reversed(blocks):
-            if not block.successors:
-                continue
-            now = set.intersection(*(found[successor] for successor in block.successors)) | {block}
-            if now != found[block]:
-                found[block], changed = now, True
-    return found
 
+    def __init__(self, blocks: Sequence[ir.Block]):
+        self._points = {block: _Point(block) for block in blocks}
+        end = _Point(None)
+        for block in blocks:
+            for after in [self._points[b] for b in block.successors] or [end]:
+                after.successors.append(self._points[block])
+        order = reverse_postorder(end)
+        self._tree = DominatorTree(order)
+        self.all_end = len(order) == len(blocks) + 1
+        """Whether each block has a path to an exit."""
 
-def immediate_postdominators(blocks: Sequence[ir.Block]) -> dict[ir.Block, ir.Block]:
-    """Maps a block to its immediate post-dominator, if it has one.
+    def find_immediate(self, block: ir.Block) -> ir.Block | None:
+        """Returns the first block after `block` that all its paths to an exit pass; None if there is no such."""
+        point = self._points[block]
+        above = self._tree.parent(point) if self._tree.reachable(point) else None
+        return above.block if above else None
 
-    Returns an empty map if some block has no path to an exit.
-    """
-    if not _all_reach_end(blocks):
-        return {}
-    reached, found = find_postdominators(blocks), {}
-    for block in blocks:
-        after = reached[block] - {block}
-        first = [other for other in after if len(reached[other]) == len(after)]  # from it all the others are reached
-        if first:
-            found[block] = first[0]
-    return found
-
-
-def _all_reach_end(blocks: Sequence[ir.Block]) -> bool:
-    ending = {block for block in blocks if not block.successors}
-    before = -1
-    while before != len(ending):
-        before = len(ending)
-        ending |= {block for block in blocks if not ending.isdisjoint(block.successors)}
-    return before == len(blocks)
+    def postdominates(self, later: ir.Block, earlier: ir.Block) -> bool:
+        """Returns whether every path from `earlier` to an exit passes `later`."""
+        after, before = self._points[later], self._points[earlier]
+        if not self._tree.reachable(before):
+            return True
+        return self._tree.reachable(after) and self._tree.dominates(after, before)

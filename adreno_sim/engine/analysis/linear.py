@@ -79,7 +79,6 @@ class SymbolTable:
 
     def __init__(self) -> None:
         self._symbols: list[Symbol] = []
-        self._sources: list[frozenset[int]] = []
         self._floors: dict[tuple[frozenset[tuple[int, int]], int], dict[int, int]] = {}
 
     def __len__(self) -> int:
@@ -93,12 +92,17 @@ class SymbolTable:
         assert low <= high, f"an empty range: {low} to {high}"
         number = len(self._symbols)
         self._symbols.append(Symbol(low, high))
-        self._sources.append(frozenset((number,)))
         return Linear({number: 1}, 0)
 
     def sources(self, value: Linear) -> frozenset[int]:
         """Returns the symbols of an expression, and those of the numerators of its floors."""
-        return frozenset().union(*(self._sources[symbol] for symbol in value.terms))
+        found, pending = set(value.terms), list(value.terms)  # few ask, so no symbol keeps its own: a chain of floors has many
+        while pending:
+            floor = self._symbols[pending.pop()].floor
+            new = [symbol for symbol in floor[0].terms if symbol not in found] if floor else []
+            found.update(new)
+            pending += new
+        return frozenset(found)
 
     def floor(self, value: Linear, divisor: int) -> Linear:
         """Returns floor(value / divisor), for divisor > 0.
@@ -136,7 +140,6 @@ class SymbolTable:
         quotient = self.new(low // divisor, high // divisor)
         (number,) = quotient.terms
         self._symbols[number].floor = value, divisor
-        self._sources[number] |= self.sources(value)
         self._add_range(value.plus(quotient, -divisor), divisor, number)
         for known, other in others.items():
             small, large = min(known, divisor), max(known, divisor)

@@ -11,7 +11,7 @@ from ...ir import ir
 from ...ir.builtins import builtin_of
 from ...ir.cfg import reachable_from
 from ...ir.dominators import Dominators
-from ...ir.postdominators import immediate_postdominators
+from ...ir.postdominators import PostDominators
 
 _PURE = {
     "add", "sub", "mul", "udiv", "urem", "sdiv", "srem", "and", "or", "xor", "shl", "lshr", "ashr", "icmp", "fcmp", "select",
@@ -26,7 +26,7 @@ class Uniformity:
     def __init__(self, dominators: Dominators):
         self._order = dominators.order
         self._predecessors = dominators.predecessors
-        self._joins = immediate_postdominators(self._order)
+        self._after = PostDominators(self._order)
         self._divergent_values: set[int] = set()
         self._divergent_blocks: set[ir.Block] = set()
         while self._sweep():
@@ -50,8 +50,10 @@ class Uniformity:
             for instr in block.instrs:
                 if id(instr) not in self._divergent_values and self._is_divergent(instr, block):
                     self._divergent_values.add(id(instr))
-            if len(set(block.successors)) > 1 and not self.is_uniform(block.terminator.operands[0]):
-                self._divergent_blocks |= reachable_from(block, self._joins.get(block))
+            # What a branch among divergent blocks reaches before its paths meet, the branch that made them so reaches too.
+            if len(set(block.successors)) > 1 and self.is_convergent(block) and not self.is_uniform(block.terminator.operands[0]):
+                join = self._after.find_immediate(block) if self._after.all_end else None
+                self._divergent_blocks |= reachable_from(block, join)
         return len(self._divergent_values) + len(self._divergent_blocks) > before
 
     def _is_divergent(self, instr: ir.Instr, block: ir.Block) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from ...ir import ir, llvm_types
 from ...ir.memory_ops import address_operands, touches_memory
-from ...ir.postdominators import find_postdominators
+from ...ir.postdominators import PostDominators
 from ...ir.provenance import Object, ObjectId, Ptr
 from ..abi import context, race_cells
 from ..abi.specialization import BufferArg, ImageArg, LocalArg
@@ -104,12 +104,12 @@ class RacePlan(CheckPlan):
     def certain_successions(self) -> frozenset[tuple[int, int]]:
         if len(self.texel_writes) < 2:
             return frozenset()
-        reached = find_postdominators(self.kernel_plan.unit.kernel.blocks)
+        after = PostDominators(self.kernel_plan.unit.kernel.blocks)
         return frozenset(
             (first, second)
             for first, starts in self.texel_writes.items()
             for second, ends in self.texel_writes.items()
-            if all(any(end in reached[start] for end in ends) for start in starts)
+            if all(any(after.postdominates(end, start) for end in ends) for start in starts)
         )
 
 

@@ -29,7 +29,7 @@ class MaskedFlow(FlowState):
         end = level.joins[root]
         outer, inside = self.mask, level.region(root)
         within: set[Node] = set(inside)
-        self._emit_masked_items(level, [item for item in inside if level.parents[item] not in within])
+        self._emit_masked_items(level, [item for item in inside if level.dominators.parents[item] not in within])
         self.mask = outer
         self._emit_join(level, end)
 
@@ -198,15 +198,17 @@ class MaskedFlow(FlowState):
 
         Edges out of a loop wait together, whatever their targets are.
         """
+        start = len(waiting)
+        while start and waiting[start - 1].number >= first:  # they wait in the order of their numbers
+            start -= 1
         alike: dict[tuple[Segment, frozenset[int]], list[MaskedEdge]] = {}
-        for masked in waiting:
-            if masked.number >= first:
-                alike.setdefault((masked.edge.target, frozenset(masked.exit_values)), []).append(masked)
+        for masked in waiting[start:]:
+            alike.setdefault((masked.edge.target, frozenset(masked.exit_values)), []).append(masked)
         for edges in alike.values():
             if len(edges) > 1:
                 self._unite(edges)
         kept = [edges[0] for edges in alike.values()]
-        waiting[:] = [*(masked for masked in waiting if masked.number < first), *kept]
+        waiting[start:] = kept
         return kept
 
     def _unite(self, edges: list[MaskedEdge]) -> None:
@@ -242,7 +244,7 @@ class MaskedFlow(FlowState):
 
     def _mask_at(self, level: Level, item: Item, arriving: list[MaskedEdge]) -> str | None:
         """Returns the mask of an item: that of the branch whose paths join here, or the union of its edges."""
-        parent = level.parents[item]
+        parent = level.dominators.parents[item]
         if len(arriving) > 1 and level.joins.get(parent) is item and (level, parent) in self._item_masks:  # type: ignore[arg-type]
             return self._item_masks[level, parent]
         return self._union_mask(arriving)

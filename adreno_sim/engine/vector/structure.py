@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Union
 
 from ...ir import ir
 from ...ir.dominators import DominatorTree
+from ...ir.growing_tree import GrowingTree
 from ...ir.loops import natural_loops
 from ..analysis.segments import Segment
 from ..emit.check import NotVectorizable
@@ -66,19 +67,10 @@ END = VirtualNode("end")
 Node = Union[Segment, Loop, VirtualNode]
 
 
-def _meet(a: Node, b: Node, up: dict[Node, Node], depth: dict[Node, int]) -> Node:
-    while a is not b:
-        if depth[a] >= depth[b]:
-            a = up[a]
-        else:
-            b = up[b]
-    return a
-
-
 @dataclass(eq=False)
 class Level:
     """The function (loop None) or the body of a loop. `branching`: items whose outgoing edges are masked. `linear`: items run
-    under masks."""
+    under masks. `dominators`: the dominator tree of the items."""
 
     loop: Loop | None
     entry: Item
@@ -88,10 +80,12 @@ class Level:
     position: dict[Item, int] = field(default_factory=dict)
     before: dict[Item, list[Item]] = field(default_factory=dict)
     joins: dict[Item, Node] = field(default_factory=dict)
-    parents: dict[Node, Node] = field(default_factory=dict)
-    depths: dict[Node, int] = field(default_factory=dict)
     branching: set[Item] = field(default_factory=set)
     linear: set[Item] = field(default_factory=set)
+    dominators: GrowingTree[Node] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.dominators = GrowingTree(self.entry)
 
     def node(self, target: Segment) -> Node:
         """Returns the node that an edge to `target` leads to at this level."""
@@ -107,7 +101,7 @@ class Level:
     def _children(self) -> dict[Node, list[Item]]:
         found: dict[Node, list[Item]] = {}
         for item in self.items[1:]:
-            found.setdefault(self.parents[item], []).append(item)
+            found.setdefault(self.dominators.parents[item], []).append(item)
         return found
 
     def region(self, root: Item) -> list[Item]:
@@ -196,25 +190,19 @@ class Structure:
     @staticmethod
     def _link(level: Level) -> None:
         """Computes the immediate dominator and the join (immediate post-dominator) of each item."""
-        depth: dict[Node, int] = {END: 0, LATCH: 1}
-        up: dict[Node, Node] = {END: END, LATCH: END}
+        after: GrowingTree[Node] = GrowingTree(END)
+        after.add(LATCH, END)
         for item in reversed(level.items):
-            join = level.next[item][0]
-            for other in level.next[item][1:]:
-                join = _meet(join, other, up, depth)
-            up[item], depth[item] = join, depth[join] + 1
-            level.joins[item] = join
+            level.joins[item] = join = reduce(after.find_common, level.next[item])
+            after.add(item, join)
         before = level.before
         for item in level.items:
             for node in level.next[item]:
                 if not isinstance(node, VirtualNode):
                     before.setdefault(node, []).append(item)
-        level.parents[level.entry], level.depths[level.entry] = level.entry, 0
         for item in level.items[1:]:
-            parent: Node = before[item][0]
-            for other in before[item][1:]:
-                parent = _meet(parent, other, level.parents, level.depths)
-            level.parents[item], level.depths[item] = parent, level.depths[parent] + 1
+            sources: list[Node] = [*before[item]]
+            level.dominators.add(item, reduce(level.dominators.find_common, sources))
 
     # Divergence
 
@@ -239,7 +227,7 @@ class Structure:
             for item in {source: None for inside in region for source in level.before[inside]}:
                 if item in region or item is root:
                     continue
-                common = _meet(item, root, level.parents, level.depths)
+                common = level.dominators.find_common(item, root)
                 assert not isinstance(common, VirtualNode)
                 if common not in level.branching:
                     level.branching.add(common)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from dataclasses import dataclass, field
 
@@ -10,7 +11,9 @@ import pytest
 from adreno_sim.ir import dominators
 from adreno_sim.ir.cfg import reverse_postorder
 from adreno_sim.ir.dominators import DominatorTree
+from adreno_sim.ir.growing_tree import GrowingTree
 from adreno_sim.ir.loops import count_nested_loops, natural_loops
+from adreno_sim.ir.postdominators import PostDominators
 
 
 @dataclass(eq=False)
@@ -60,6 +63,33 @@ def test_a_frontier_is_where_dominance_ends(seed):
         assert set(found) == ends and len(found) == len(ends)
 
 
+@pytest.mark.parametrize("seed", range(60))
+def test_a_node_post_dominates_what_reaches_no_exit_without_it(seed):
+    order = draw_graph(seed)
+    ends = {node for node in order if not node.successors}
+    found = PostDominators(order)
+    assert found.all_end == all(reached(node) & ends for node in order)
+    for earlier in order:
+        after = {later for later in order if not reached(earlier, without=later) & ends}
+        assert {later for later in order if found.postdominates(later, earlier)} == after
+        first = found.find_immediate(earlier)
+        if not reached(earlier) & ends:
+            assert first is None and after == set(order)
+        elif first is None:
+            assert after == {earlier}
+        else:
+            assert first is not earlier and all(found.postdominates(other, first) for other in after - {earlier})
+
+
+def test_post_dominators_of_a_long_chain_take_little_memory():
+    """Ten thousand conditions in a row: a set for each block took gigabytes."""
+    heads = [Node() for _ in range(10_000)]
+    for head, following in itertools.pairwise(heads):
+        head.successors = [following, heads[-1]]
+    found = PostDominators(heads)
+    assert found.find_immediate(heads[0]) is heads[-1] and found.find_immediate(heads[-2]) is heads[-1]
+
+
 @pytest.mark.parametrize("seed", range(200))
 def test_loops_within_one_another_are_counted(seed):
     tree = DominatorTree(draw_graph(seed))
@@ -101,3 +131,17 @@ def _count_steps(monkeypatch) -> list[int]:
 
     monkeypatch.setattr(dominators, "_evaluate", evaluate)
     return steps
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_common_ancestors_are_those_of_the_walk(seed):
+    dice = random.Random(seed)
+    tree = GrowingTree(0)
+    above: list[list[int]] = [[0]]  # each node and what is above it
+    for node in range(1, 200):
+        parent = max(0, node - dice.randint(1, 12))
+        tree.add(node, parent)
+        above.append([node, *above[parent]])
+    for _ in range(300):
+        a, b = dice.randrange(200), dice.randrange(200)
+        assert tree.find_common(a, b) == next(node for node in above[a] if node in above[b])
