@@ -22,7 +22,7 @@ from adreno_sim import UnsupportedError
 from adreno_sim.base.specs import BufferSpec
 from adreno_sim.engine import codegen
 from adreno_sim.engine.analysis import affine, bounds, intervals, path_conditions
-from adreno_sim.engine.llvm import objects
+from adreno_sim.engine.llvm import long_blocks, objects
 from adreno_sim.engine.vector import flow_state, lane_shapes, structure
 
 _numbers = itertools.count()
@@ -125,6 +125,8 @@ def test_a_function_too_long_to_optimise_computes_the_same(monkeypatch):
     monkeypatch.setattr(objects, "LONG", 10)
     _, plain, code = launch(source)
     assert plain == optimised
+    monkeypatch.setattr(objects, "cut_long_blocks", lambda text: long_blocks.cut_long_blocks(text, 5))
+    assert launch(source)[1] == optimised
     text = "define void @k() {\n" + "  ret void\n" * 20 + "}\n"
     assert objects.is_long(text) and not objects.is_long(text[:60])
 

@@ -86,8 +86,8 @@ def _wide(e: Emitter, instr: ir.Instr, values: list[ir.Value]) -> tuple[str, lis
 def _constant_like(wide: str, value: int) -> str:
     if not wide.startswith("<"):
         return str(value)
-    count, elem = wide[1:-1].split(" x ")
-    return "<" + ", ".join([f"{elem} {value}"] * int(count)) + ">"
+    _, elem = wide[1:-1].split(" x ")
+    return f"splat ({elem} {value})"
 
 
 def _high_product(e: Emitter, instr: ir.Instr) -> str:

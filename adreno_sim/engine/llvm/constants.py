@@ -33,8 +33,7 @@ def splat(type: ir.Type, text: str) -> str:
     """Returns the scalar constant `text` in every lane of `type`."""
     if not isinstance(type, ir.Vector):
         return text
-    item = f"{llvm_types.spell(type.elem)} {text}"
-    return "<" + ", ".join([item] * type.count) + ">"
+    return f"splat ({llvm_types.spell(type.elem)} {text})"
 
 
 def text(const: ir.Const) -> str:
@@ -47,9 +46,10 @@ def text(const: ir.Const) -> str:
     if isinstance(type, ir.Float) and isinstance(value, int):
         return float_bits(type.bits, value)
     if isinstance(value, tuple):
-        body = ", ".join(f"{llvm_types.spell(v.type)} {text(v)}" for v in value)
+        items = [f"{llvm_types.spell(v.type)} {text(v)}" for v in value]
+        body = ", ".join(items)
         if isinstance(type, ir.Vector):
-            return f"<{body}>"
+            return f"splat ({items[0]})" if len(set(items)) == 1 else f"<{body}>"
         if isinstance(type, ir.Array):
             return f"[{body}]"
         return f"<{{{body}}}>" if isinstance(type, ir.Struct) and type.packed else f"{{{body}}}"

@@ -13,6 +13,7 @@ import llvmlite
 import llvmlite.binding as llvm
 
 from . import soft_float
+from .long_blocks import cut_long_blocks
 from .passes import LONG, Passes, longest_function
 
 VECTORS = "; vectors\n"
@@ -59,9 +60,10 @@ class Machine:
         with _LOCK:
             # Without the layout LLVM takes no integer width for native, and gives up on most loops.
             header = f'target triple = "{self._machine.triple}"\ntarget datalayout = "{self._machine.target_data}"\n'
-            module = llvm.parse_assembly(header + text, llvm.create_context())
+            long = is_long(text)
+            module = llvm.parse_assembly(header + (cut_long_blocks(text) if long else text), llvm.create_context())
             passes = Passes(self._machine)
-            if is_long(text):
+            if long:
                 passes.run_least(module)
                 return bytes(self._quick.emit_object(module))
             if text.startswith(VECTORS):

@@ -18,6 +18,8 @@ def wide(type: ir.Type, lanes: int) -> ir.Vector:
 def numbers(type: ir.Type, values: Sequence[int]) -> str:
     """Returns a constant vector of integers of `type`."""
     spelled = llvm_types.spell(type)
+    if len(set(values)) == 1:
+        return f"splat ({spelled} {values[0]})"
     return "<" + ", ".join(f"{spelled} {v}" for v in values) + ">"
 
 

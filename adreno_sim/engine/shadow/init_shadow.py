@@ -24,7 +24,7 @@ def _word_type(size: int, count: int) -> str:
 def _all_init(size: int, count: int) -> str:
     """Returns the constant in which all bytes are initialised."""
     word = f"{_ONES & ((1 << 8 * size) - 1)}"
-    return word if count == 1 else "<" + ", ".join([f"i{8 * size} {word}"] * count) + ">"
+    return word if count == 1 else f"splat (i{8 * size} {word})"
 
 
 def emit_any_uninit(t: Text, init: str, type: ir.Type) -> str:
