@@ -68,7 +68,7 @@ def check(
 
     Returns a Report; defects are its findings. What the device refuses is a finding. Raises AdrenoSimError for bad input and
     UnsupportedError for what TVM or the device cannot do, unless errors were found before (then the report says where it
-    stopped).
+    stopped). A crash of TVM, ONNX Runtime or PyTorch ends the calling process (docs/api.md says what to do about it).
     """
     wanted = CheckOptions.of(options, model)
     if wanted.save is not None and is_compiled(model):
