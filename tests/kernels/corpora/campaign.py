@@ -26,8 +26,11 @@ WORKER = Path(__file__).with_name("worker.py")
 
 
 def gather(folder: Path, pattern: str = "") -> list[Source]:
-    """The sources of all corpora whose names hold `pattern`. Raises archives.ArchiveError."""
-    return [source for make in CORPORA.values() for source in make(folder) if pattern in source.name]
+    """The sources of all corpora whose names hold `pattern`; where it begins with the name of a corpus, the archives of others
+    are not fetched. Raises archives.ArchiveError."""
+    named = pattern.partition("/")[0]
+    wanted = [CORPORA[named]] if named in CORPORA else CORPORA.values()
+    return [source for make in wanted for source in make(folder) if pattern in source.name]
 
 
 def compile_all(sources: Sequence[Source], jobs: int) -> list[dict[str, Any]]:

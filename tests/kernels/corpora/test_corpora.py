@@ -10,7 +10,7 @@ import tarfile
 from pathlib import Path
 
 import pytest
-from corpora import archives, opencv, summary
+from corpora import archives, campaign, opencv, summary
 from corpora.archives import Archive, ArchiveError, unpack
 from corpora.campaign import compile_all, launch_some
 from corpora.known import ALLOWED, REASONS
@@ -81,6 +81,14 @@ def test_an_archive_is_the_one_that_is_pinned(tmp_path):
     assert [str(file.relative_to(folder)) for file in folder.rglob("*.cl")] == ["src/k.cl"]
     with pytest.raises(ArchiveError, match="does not give it"):
         unpack(Archive("none.tar.gz", "http://localhost:9/", digest, "src/.+"), tmp_path)
+
+
+def test_a_part_of_one_corpus_fetches_no_other(monkeypatch, tmp_path):
+    asked = []
+    made = {name: lambda folder, name=name: asked.append(name) or [Source(f"{name}/a.cl", "", "")] for name in ("one", "two")}
+    monkeypatch.setattr(campaign, "CORPORA", made)
+    assert [source.name for source in campaign.gather(tmp_path, "two/a")] == ["two/a.cl"] and asked == ["two"]
+    assert len(campaign.gather(tmp_path, "a.cl")) == 2
 
 
 def test_what_is_let_pass_is_listed_in_the_docs():
