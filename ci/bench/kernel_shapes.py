@@ -18,6 +18,11 @@ def _kernel(lines: list[str], before: str = "") -> str:
     return before + head + "\n".join(lines) + "\na[i] = x; f[i] = y;\n}\n"
 
 
+def _parts(count: int, most: int) -> list[range]:
+    """`count` things in parts of `most`, and what is left of them."""
+    return [range(min(most, count - start)) for start in range(0, count, most)]
+
+
 def _chain(n: int) -> str:
     return _kernel(["x = x * 3 + (int)sin((float)x);"] * n)
 
@@ -42,25 +47,28 @@ def _guards(n: int) -> str:
 
 
 def _nested_ifs(n: int) -> str:
-    depth = min(n // 2, 200)  # clang's own limit of brackets is 256
-    block = [*(f"if (n > {j}) {{ x += {j};" for j in range(depth)), *["}"] * depth]
-    return _kernel(block * max(1, n // (2 * depth)))
+    lines = []
+    for part in _parts(n // 2, 200):  # clang's own limit of brackets is 256
+        lines += [*(f"if (n > {j}) {{ x += {j};" for j in part), *("}" for _ in part)]
+    return _kernel(lines)
 
 
 def _else_ifs(n: int) -> str:
-    return _kernel([f"{'else ' * (j > 0)}if (x == {j}) x += {j};" for j in range(min(n, 200))] * max(1, n // 200))
+    return _kernel([f"{'else ' * (j > 0)}if (x == {j}) x += {j};" for part in _parts(n, 200) for j in part])
 
 
 def _nested_loops(n: int) -> str:
-    depth = min(n // 2, 200)
-    block = [*(f"for (int l{j} = 0; l{j} < 1; ++l{j}) {{ x += l{j};" for j in range(depth)), *["}"] * depth]
-    return _kernel(block * max(1, n // (2 * depth)))
+    lines = []
+    for part in _parts(n // 2, 200):
+        lines += [*(f"for (int l{j} = 0; l{j} < 1; ++l{j}) {{ x += l{j};" for j in part), *("}" for _ in part)]
+    return _kernel(lines)
 
 
 def _nested_while(n: int) -> str:
-    depth = min(n // 3, 200)
-    block = [*(f"{{ int l{j} = n & 1; while (l{j} > 0) {{ --l{j}; x += {j};" for j in range(depth)), *["}}"] * depth]
-    return _kernel(block * max(1, n // (2 * depth)))
+    lines = []
+    for part in _parts(n // 2, 200):
+        lines += [*(f"{{ int l{j} = n & 1; while (l{j} > 0) {{ --l{j}; x += {j};" for j in part), *("}}" for _ in part)]
+    return _kernel(lines)
 
 
 def _loops(n: int) -> str:
@@ -143,8 +151,11 @@ def _big_arrays(n: int) -> str:
 
 
 def _conditions(n: int) -> str:
-    parts = [f"(x > {j}) {'&&' if j % 3 else '||'} (n != {j})" for j in range(min(n, 200))]
-    return _kernel([f"if ({' && '.join(parts)}) x += 1;"] * max(1, n // 200))
+    lines = []
+    for part in _parts(n, 200):
+        terms = [f"(x > {j}) {'&&' if j % 3 else '||'} (n != {j})" for j in part]
+        lines.append(f"if ({' && '.join(terms)}) x += 1;")
+    return _kernel(lines)
 
 
 def _booleans(n: int) -> str:

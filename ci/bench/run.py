@@ -1,8 +1,9 @@
 """Speed against PoCL, as ratios within one run: python ci/bench/run.py [--suite NAME ...] [--only TEXT] [--quick]
 
 Every device has a process of its own; all take turns, two threads each, arguments resident, caches off. A time is the wall
-time of launch and finish, the median of ten or more after a warm-up. --markdown writes RESULTS.md beside this file, --json
-prints everything. Where PoCL or Oclgrind is missing, the tables say so and have no such ratio.
+time of launch and finish, the median of ten or more after a warm-up. --markdown writes RESULTS.md beside this file, where a
+suite that did not run keeps its section; --json prints everything. Where PoCL or Oclgrind is missing, the tables say so and
+have no such ratio.
 
 Exit code: 0 measured, 1 a result was wrong or a kernel failed, 2 usage or bad input.
 """
@@ -44,9 +45,10 @@ def main() -> int:
         results[name] = SUITES[name].run(options.only, options.quick, "least" if options.best else "median", say)
         results[name]["took"] = time.perf_counter() - start
         say(f"suite {name}: {results[name]['took']:.0f} s")
-    text = "\n".join([*_heading(machine), *(line for name in results for line in _section(name, results[name]))])
+    sections = [_section(name, results[name], machine) for name in results]
+    text = "\n".join([*HEADING, *sections])
     if options.markdown:
-        _write(RESULTS, text)
+        _write(RESULTS, sections)
     print(json.dumps({"schema": "adreno-sim/bench/1", "machine": machine, "suites": results}) if options.json else text)
     return max(SUITES[name].exit_code(result) for name, result in results.items())
 
@@ -67,9 +69,12 @@ def _sayer(quiet_output: bool) -> Any:
     return lambda text: print(text, file=stream, flush=True)
 
 
-def _section(name: str, result: dict[str, Any]) -> list[str]:
-    lines: list[str] = SUITES[name].markdown(result)
-    return [*lines, f"Took {result['took']:.0f} s.", ""]
+def _section(name: str, result: dict[str, Any], machine: dict[str, Any]) -> str:
+    measured = (
+        f"Measured on {machine['date']} with {machine['processor']}, {machine['cores']} cores, Python {machine['python']}; load "
+        f"average {machine['load']:.1f} when it began, took {result['took']:.0f} s. Yardstick: {machine['yardstick']}."
+    )
+    return "\n".join([*SUITES[name].markdown(result), measured, ""])
 
 
 def _machine() -> dict[str, Any]:
@@ -94,25 +99,26 @@ def _processor() -> str:
     return platform.machine()
 
 
-def _heading(machine: dict[str, Any]) -> list[str]:
-    return [
-        "# Speed against PoCL",
-        "",
-        f"Written by `python ci/bench/run.py --markdown` on {machine['date']}: {machine['processor']}, {machine['cores']} cores, "
-        f"Python {machine['python']}; load average {machine['load']:.1f} when it began. Yardstick: {machine['yardstick']}.",
-        "",
-        "Ratios are times of the first over the second, so less is faster for this project except over Oclgrind. Every device "
-        "has a process of its own and two threads; they take turns launch by launch. Times are medians of ten or more launches "
-        "(enqueue and finish, arguments resident, first launches left out; fewer at level full, and for networks as many "
-        "rounds as the table says). Half kernels are compared with PoCL's run of the same kernel in float, as PoCL has no half "
-        "on a CPU.",
-        "",
-    ]
+HEADING = (
+    "# Speed against PoCL",
+    "",
+    "Written by `python ci/bench/run.py --markdown`; with `--suite` it replaces the sections of those suites.",
+    "",
+    "Ratios are times of the first over the second, so less is faster for this project except over Oclgrind. Every device "
+    "has a process of its own and two threads; they take turns launch by launch. Times are medians of ten or more launches "
+    "(enqueue and finish, arguments resident, first launches left out; fewer at level full, and for networks as many "
+    "rounds as the table says). Half kernels are compared with PoCL's run of the same kernel in float, as PoCL has no half "
+    "on a CPU.",
+    "",
+)
 
 
-def _write(path: Path, text: str) -> None:
+def _write(path: Path, sections: list[str]) -> None:
+    """Replaces these sections of the file, and keeps its others."""
+    kept = path.read_text(encoding="utf-8").split("\n## ")[1:] if path.exists() else []
+    titled = {text.partition("\n")[0]: text.rstrip("\n") for text in [*kept, *(section[3:] for section in sections)]}
     part = path.with_suffix(".part")
-    part.write_text(text + "\n", encoding="utf-8")
+    part.write_text("\n".join([*HEADING, *(f"## {text}\n" for text in titled.values())]), encoding="utf-8")
     part.replace(path)
 
 

@@ -2,7 +2,7 @@
 
 What is measured is the processor time of build and first launch, without the cache on disk, of kernels of one shape
 (`kernel_shapes.py`) in growing sizes, each in a process of its own. The exponent is the slope of the logarithms. What a kernel
-takes whatever its size is, that of 10 lines, is subtracted first. A shape that is refused, or that gives up proofs or vectors,
+takes whatever its size is, that of 3 lines, is subtracted first. A shape that is refused, or that gives up proofs or vectors,
 says so.
 """
 
@@ -21,6 +21,8 @@ from kernel_shapes import SHAPES
 
 SIZES = (500, 1000, 2000, 5000)
 QUICK = (100, 400)
+LEAST = 3
+"""The lines of a kernel whose time is subtracted. More are many in a shape that doubles with each line."""
 NEAR_LINEAR = 1.2
 LIMIT = 300.0
 """Seconds that one kernel may take."""
@@ -41,7 +43,7 @@ def run(only: str, quick: bool, statistic: str, say: Callable[[str], None]) -> d
 
 
 def _row(shape: str, sizes: tuple[int, ...], times: int) -> Row:
-    found = [min((_measure(shape, size) for _ in range(times)), key=lambda one: one["seconds"]) for size in (10, *sizes)]
+    found = [min((_measure(shape, size) for _ in range(times)), key=lambda one: one["seconds"]) for size in (LEAST, *sizes)]
     least, *seconds = [one["seconds"] for one in found]
     slope = np.polyfit(np.log(sizes), np.log(np.maximum(np.subtract(seconds, least), 1e-3)), 1)[0]
     told = next((one["told"] for one in reversed(found) if one["told"]), "")
@@ -80,7 +82,7 @@ def markdown(result: dict[str, Any]) -> list[str]:
 
 _METHOD = (
     "How the processor time of build and first launch grows with the lines of a generated kernel, without the cache on disk. "
-    "What 10 lines take is subtracted before the exponent is fitted. `kernel_shapes.py` has the shapes."
+    f"What {LEAST} lines take is subtracted before the exponent is fitted. `kernel_shapes.py` has the shapes."
 )
 
 
