@@ -33,12 +33,15 @@ _VARIANTS = (
     ("flash_attn_", _ATTENTION),
     ("gated_delta_net", _STATES),
     ("gemv_noshuffle_q4_0_f32_spec", _SIZES),
-    ("gemv_", ["-DSIMDGROUP_WIDTH=64", "-DSIMDGROUP_WIDTH=64 -DVECTOR_SUB_GROUP_BROADCAST -DVECTOR_SUB_GROUP_BROADCAT"]),
+    ("gemv_", ["-DSIMDGROUP_WIDTH=64"]),
     ("gemm_moe_q8_1_dp4a", ["-DMOE_QT=80", "-DMOE_QT=50", "-DMOE_QT=5"]),
     ("gemm_noshuffle_q4_k_q8_1_dp4a", ["-DTILESIZE_N=8", "-DTILESIZE_N=32"]),
     ("", [""]),
 )
 """Beginnings of file names, and the variants of such files; the first that fits."""
+
+_VECTORS = "-DVECTOR_SUB_GROUP_BROADCAST -DVECTOR_SUB_GROUP_BROADCAT"
+"""What it gives for the newest compiler, in both of its spellings."""
 
 
 def sources(folder: Path) -> list[Source]:
@@ -46,6 +49,9 @@ def sources(folder: Path) -> list[Source]:
     found = []
     for file in sorted((unpack(GGML, folder) / "vendor/llama.cpp/ggml/src/ggml-opencl/kernels").glob("*.cl")):
         variants = next(variants for start, variants in _VARIANTS if file.name.startswith(start))
+        text = file.read_text()
+        if "VECTOR_SUB_GROUP_BROADCA" in text:
+            variants = [*variants, f"{variants[-1]} {_VECTORS}"]
         for number, more in enumerate(variants):
-            found.append(Source(f"ggml/{file.name}#{number}", file.read_text(), f"{ALL} {more}".strip()))
+            found.append(Source(f"ggml/{file.name}#{number}", text, f"{ALL} {more}".strip()))
     return found
