@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import re
 
-MOST = 500
-"""The most lines of a block."""
+MOST = 4000
+"""The most lines of a block. Selection drops what is computed twice or for nothing within a block alone: shorter ones make code
+several times as long of what repeats itself."""
 
 _LABEL = re.compile(r'("[^"]+"|[-\w.$]+):')
 _PHI = re.compile(r"  \S+ = phi ")
