@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .compiler.check.check import check
     from .compiler.check.kernel import check_kernel
     from .compiler.check.session.session import Session
+    from .compiler.resident.footprint import session_footprint
     from .results.model import Report
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "check",
     "check_kernel",
     "open_device",
+    "session_footprint",
 ]
 
 _HOME = {
@@ -42,6 +44,7 @@ _HOME = {
     "check": "compiler.check.check",
     "check_kernel": "compiler.check.kernel",
     "open_device": "backends.open",
+    "session_footprint": "compiler.resident.footprint",
 }
 
 

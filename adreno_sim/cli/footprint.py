@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ..base.pitch_rules import PITCH_RULES
 from ..base.processes import isolation
 from . import options as cli_options
+from . import session_footprint
 from .output import declare, report_stream
 
 if TYPE_CHECKING:
@@ -30,8 +31,9 @@ if TYPE_CHECKING:
 EXIT_OK, EXIT_FINDINGS = 0, 1
 
 DETAILS = """\
-SOURCE is a model (.onnx, .pt2, .py, .asim), a plan or footprint written before (.json), or a trace of lifetimes and sizes
-(.csv with columns id,lower,upper,size, or .json).
+SOURCE is a model (.onnx, .pt2, .py, FILE.py:NAME for a module in it or a function that makes one, .json of tvm.ir.save_json,
+.asim), a plan or footprint written before (.json), or a trace of lifetimes and sizes (.csv with columns id,lower,upper,size, or
+.json).
 
 planners: naive, tvm, tvm-fixed, relay-1d2d, texture-pool, unified, tflite, tflite-arena, tflite-objects, tflite-size,
 tflite-breadth, arena; arena-reordered, which takes a model; and optimal, which all leaves out: it may take minutes, and needs
@@ -85,6 +87,7 @@ def add(commands: Any) -> None:
     parser.add_argument("--html", metavar="FILE", help="one page: memory over time, every tensor, every planner")
     parser.add_argument("--svg", metavar="FILE", help="the picture alone")
     parser.add_argument("--png", metavar="FILE", help="the picture as pixels (needs Pillow)")
+    session_footprint.add_arguments(parser)
     outputs = ("--json", "--markdown", "--plan-json", "--html", "--svg", "--png")
     declare(parser, outputs, ("source", "--compare"))
     parser.set_defaults(run=_footprint)
@@ -116,11 +119,17 @@ def _bound(text: str) -> tuple[str, tuple[int, int]]:
 
 def _footprint(args: argparse.Namespace) -> int:
     from ..base.errors import AdrenoSimError
+    from ..compiler.importers.module_file import find_module
     from ..compiler.plan.difference import read_old
     from ..compiler.plan.footprint import is_model, measure, planner_names
     from ..compiler.plan.graphs import graph_plans
     from ..compiler.plan.replan import AS_COMPILED
+    from ..compiler.resident.footprint import has_entries
 
+    module = find_module(args.source) if is_model(args.source) else None
+    if module is not None and has_entries(module, args.entry or ""):
+        return session_footprint.run(args, module)
+    cli_options.refuse(args, session_footprint.LENGTHS, "is for a module with several functions, or one that keeps state")
     names = planner_names(args.planners or (f"{DEFAULT},{REORDERED}" if is_model(args.source) else DEFAULT))
     if args.plan is not None and args.plan not in (*names, AS_COMPILED):
         names += [args.plan] if args.plan.endswith(".json") else planner_names(args.plan)
@@ -133,7 +142,7 @@ def _footprint(args: argparse.Namespace) -> int:
     old = read_old(args.compare) if args.compare else None
     rules = _rules(args)
     options = {"optimal": {"seconds": args.seconds}} if args.seconds else {}
-    source, model = _source(args, rules)
+    source, model = _source(args, rules, module)
     graphs = () if model is None else graph_plans(model, _ml(rules))
     footprint = measure(source, rules, names, Path(args.source).name, options, graphs, model)
     if footprint.plan is not None:
@@ -200,7 +209,7 @@ def _rules(args: argparse.Namespace) -> DeviceRules:
     return DeviceRules.of_profile(rules.profile, args.pitch_rule)
 
 
-def _source(args: argparse.Namespace, rules: DeviceRules) -> tuple[MemoryPlan | Problem, CompiledModel | None]:
+def _source(args: argparse.Namespace, rules: DeviceRules, module: Any) -> tuple[MemoryPlan | Problem, CompiledModel | None]:
     """What is to be placed: read from a plan or trace, else extracted from the compiled model, which comes along."""
     from ..compiler.plan.extract import extract_bounded, extract_plan
     from ..compiler.plan.footprint import read_source
@@ -217,7 +226,7 @@ def _source(args: argparse.Namespace, rules: DeviceRules) -> tuple[MemoryPlan | 
                 args, ("--pitch-rule",), f"is for tensors with shapes; {args.source} is a trace, which gives sizes"
             )
         return given, None
-    model = _model(args, rules)
+    model = _model(args, rules, module)
     symbolic = any(isinstance(dim, str) for info in model.inputs for dim in info.shape)
     return extract_bounded(model, dict(args.bound)) if symbolic or args.bound else extract_plan(model), model
 
@@ -226,11 +235,14 @@ def _ml(rules: DeviceRules) -> MLCapabilities | None:
     return rules.profile.ml if rules.profile is not None else None
 
 
-def _model(args: argparse.Namespace, rules: DeviceRules) -> CompiledModel:
-    """The model compiled for the device; a bundle as it is."""
+def _model(args: argparse.Namespace, rules: DeviceRules, module: Any) -> CompiledModel:
+    """The model compiled for the device, `module` where the source is a file with one; a bundle as it is."""
     from ..compiler.compile import compile_model
 
-    return compile_model(args.source, limits=rules.limits, ml=_ml(rules), **cli_options.given_options(args, *MODEL_OPTIONS))
+    options = cli_options.given_options(args, *MODEL_OPTIONS)
+    source = args.source if module is None else module
+    model = compile_model(source, limits=rules.limits, ml=_ml(rules), **options)
+    return model if module is None else replace(model, name=Path(args.source).stem)
 
 
 def _json(footprint: Footprint, trials: Sequence[Trial]) -> dict[str, Any]:

@@ -21,6 +21,7 @@ NAMES = (
     "report",
     "run",
     "scopes",
+    "session-footprint",
     "snapshots",
     "sweep",
     "trace",

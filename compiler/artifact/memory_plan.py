@@ -79,12 +79,14 @@ class PlannedWorkspace:
 class FixedTensor:
     """A tensor no plan places: kind "input", "constant" or "output" (results that alias an input or constant too).
 
+    Of a function of a session also "weight", which stays on the device between calls, and "state", memory of a KV cache.
+
     first: the instruction that first has it in device memory, from when on it stays there; None where it has no memory apart
     from the planned tensors, or where that is not known.
     """
 
     name: str
-    kind: Literal["input", "constant", "output"]
+    kind: Literal["input", "constant", "output", "weight", "state"]
     shape: tuple[int, ...]
     dtype: str
     scope: str

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Union
 from ...base.errors import AdrenoSimError, OptionError
 from ..tvm_bridge.versions import import_tvm, shape_values, type_of, var_name
 from .fixed_inputs import Values, fill, require_inputs
+from .module_file import find_module, modules_of, require_model, split_name, values_in
 
 if TYPE_CHECKING:
     import numpy as np
@@ -73,7 +72,8 @@ def load_model(
 ) -> Model:
     """Read a model.
 
-    source: path of a .onnx file, of a .pt2 file, or of a .py file holding a TVMScript module; an onnx ModelProto, a
+    source: path of a .onnx file, of a .pt2 file, of a .py file holding a TVMScript module (FILE.py:NAME: this one, or what the
+    function of this name gives), or of a .json file that `tvm.ir.save_json` wrote; an onnx ModelProto, a
     torch.export.ExportedProgram, a Relax IRModule, or a class made by `I.ir_module`. shapes: input name -> full shape, for
     dimensions that the model leaves open.
     seed: of the weights, where an ONNX file has only placeholders. entry: the Relax function of a module that has several; "" =
@@ -84,7 +84,7 @@ def load_model(
     from . import torch as torch_import
 
     if isinstance(source, (str, os.PathLike)):
-        return _load_file(Path(source), shapes, seed, entry, values)
+        return _load_file(source, shapes, seed, entry, values)
     if entry not in ("", "main") and not _is_module(source):
         raise OptionError("entry", f"{entry}: is for a Relax module; this model has one function")
     if hasattr(source, "graph") and hasattr(source, "opset_import"):
@@ -102,23 +102,17 @@ def _is_module(source: object) -> bool:
     return isinstance(source, import_tvm().IRModule)
 
 
-def require_model(source: object) -> None:
-    """Raise AdrenoSimError where a model is the path of a file that is not there. Imports no TVM."""
-    if isinstance(source, (str, os.PathLike)) and not Path(source).is_file():
-        what = "is a folder" if Path(source).is_dir() else "no such file"
-        raise AdrenoSimError(f"{os.fspath(source)}: {what}; expected a .onnx, .pt2 or .py model")
-
-
-def _load_file(path: Path, shapes: Shapes | None, seed: int, entry: str, values: Values | None) -> Model:
-    require_model(path)
-    if entry not in ("", "main") and path.suffix != ".py":
+def _load_file(source: str | os.PathLike[str], shapes: Shapes | None, seed: int, entry: str, values: Values | None) -> Model:
+    require_model(source)
+    path, _ = split_name(source)
+    if entry not in ("", "main") and path.suffix not in (".py", ".json"):
         raise OptionError("entry", f"{entry}: is for a Relax module; {path} has one function")
     if path.suffix == ".onnx":
         from .onnx import import_onnx, read_onnx
 
         return import_onnx(read_onnx(path), path.stem, shapes, seed, values)
-    if path.suffix == ".py":
-        return from_module(_module_in(path), path.stem, shapes, entry, values)
+    if (module := find_module(source)) is not None:
+        return from_module(module, path.stem, shapes, entry, values)
     if path.suffix == ".pt2":
         from .torch import import_program, read_program
 
@@ -129,7 +123,9 @@ def _load_file(path: Path, shapes: Shapes | None, seed: int, entry: str, values:
         from .torch import EXPORT
 
         raise AdrenoSimError(f"{path}: expected a program, not a pickled module or weights: {EXPORT}")
-    raise AdrenoSimError(f"{path}: expected a .onnx file, a .pt2 file, or a .py file with a TVMScript module")
+    raise AdrenoSimError(
+        f"{path}: expected a .onnx file, a .pt2 file, a .py file with a TVMScript module, or one that TVM saved as .json"
+    )
 
 
 def load_function(path: str | os.PathLike[str], name: str) -> Any:
@@ -141,42 +137,13 @@ def load_function(path: str | os.PathLike[str], name: str) -> Any:
     require_model(path)
     if Path(path).suffix != ".py":
         raise AdrenoSimError(f"{os.fspath(path)}: expected a .py file with a PrimFunc")
-    values = _values_in(Path(path))
+    values = values_in(Path(path))
     found = {key: value for key, value in values.items() if isinstance(value, prim_func)}
-    for module in _modules(values).values():
+    for module in modules_of(values).values():
         found |= {var.name_hint: value for var, value in module.functions_items() if isinstance(value, prim_func)}
     if name not in found:
         raise AdrenoSimError(f"{os.fspath(path)}: no PrimFunc {name!r}; it has {', '.join(found) or 'none'}")
     return found[name]
-
-
-def _module_in(path: Path) -> Any:
-    """The one IRModule that a Python file defines at its top level."""
-    found = _modules(_values_in(path))
-    if len(found) != 1:
-        raise AdrenoSimError(f"{path}: expected one TVMScript module at top level, found {', '.join(found) or 'none'}")
-    return next(iter(found.values()))
-
-
-def _modules(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in values.items() if isinstance(value, import_tvm().IRModule)}
-
-
-def _values_in(path: Path) -> dict[str, Any]:
-    """What a Python file defines at its top level (TVMScript needs the source file, so no exec of text)."""
-    import_tvm()
-    spec = importlib.util.spec_from_file_location(f"adreno_sim_model_{path.stem}", path)
-    if spec is None or spec.loader is None:
-        raise AdrenoSimError(f"{path}: not a Python file")
-    namespace = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = namespace  # TVMScript finds the source of a class through its module
-    try:
-        spec.loader.exec_module(namespace)
-    except Exception as error:  # user code raises anything
-        raise AdrenoSimError(f"{path}: {type(error).__name__}: {error}") from error
-    finally:
-        del sys.modules[spec.name]
-    return dict(vars(namespace))
 
 
 def from_module(module: Any, name: str, shapes: Shapes | None = None, entry: str = "", values: Values | None = None) -> Model:
@@ -238,7 +205,7 @@ def enter(module: Any, entry: str = "") -> Any:
     """
     tvm = import_tvm()
     relax = {var.name_hint: var for var, function in module.functions_items() if isinstance(function, tvm.relax.Function)}
-    public = [name for name, var in relax.items() if _is_public(module[var]) and name != UNUSED_BUT_PUBLIC]
+    public = list(public_functions(module))
     wanted = entry or ("main" if "main" in relax else public[0] if len(public) == 1 else "")
     if not entry and wanted == "main":
         return module
@@ -256,8 +223,11 @@ def enter(module: Any, entry: str = "") -> Any:
     return tvm.IRModule({**kept, "main": main}, attrs=module.attrs, global_infos=module.global_infos)
 
 
-def _is_public(function: Any) -> bool:
-    return bool(function.attrs) and "global_symbol" in function.attrs
+def public_functions(module: Any) -> dict[str, Any]:
+    """The Relax functions of a module that are called from outside, by name."""
+    relax = {str(var.name_hint): f for var, f in module.functions_items() if isinstance(f, import_tvm().relax.Function)}
+    public = {name: f for name, f in relax.items() if f.attrs and "global_symbol" in f.attrs}
+    return {name: f for name, f in public.items() if name != UNUSED_BUT_PUBLIC}
 
 
 def _needed_by(module: Any, entry: str) -> set[str]:

@@ -135,13 +135,17 @@ def _fixed_tensors(
     found = []
     for info, shape in zip(model.inputs, inputs, strict=True):
         found.append(_fixed_tensor(info.name, "input", TensorSpec(shape, info.dtype, info.scope), 0))
-    for key, spec in _constants(model):
-        first = lives.constants.get((key, spec.scope))
-        found.append(replace(_fixed_tensor(key, "constant", spec, first), nbytes=size(spec)))
+    for tensor in list_constants(model, size):
+        found.append(replace(tensor, first=lives.constants.get((tensor.name, tensor.scope))))
     for number, spec in enumerate(lives.results):
         name = model.outputs[number].name if number < len(model.outputs) else f"output_{number}"
         found.append(_fixed_tensor(name, "output", spec))
     return tuple(found)
+
+
+def list_constants(model: CompiledModel, size: Size = row_aligned_size) -> list[FixedTensor]:
+    """Every constant of the model's functions, with the padding of those that are textures."""
+    return [replace(_fixed_tensor(key, "constant", spec), nbytes=size(spec)) for key, spec in _constants(model)]
 
 
 def _constants(model: CompiledModel) -> list[tuple[str, TensorSpec]]:

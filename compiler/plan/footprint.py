@@ -23,7 +23,7 @@ from .graphs import GraphPlan
 from .order.planner import in_order, place_reordered
 from .peak import find_peak
 from .plan_file import SCHEMA as PLAN_SCHEMA
-from .plan_file import plan_from_json, plan_to_json, read_object
+from .plan_file import is_saved_module, plan_from_json, plan_to_json, read_object
 from .problem import Problem
 from .replan import AS_COMPILED, allocation_of, plan_of, with_rules
 from .rules import DeviceRules, spec_of
@@ -216,8 +216,9 @@ def _run(name: str, problem: Problem, options: Mapping[str, Any]) -> Allocation 
 
 
 def is_model(path: str | os.PathLike[str]) -> bool:
-    """Whether `read_source` has nothing to do with the file."""
-    return Path(path).suffix.lower() not in (".csv", ".json")
+    """Whether `read_source` has nothing to do with the file: it is no plan and no trace. TVM saves modules as .json too."""
+    suffix = Path(path).suffix.lower()
+    return suffix not in (".csv", ".json") or (suffix == ".json" and is_saved_module(Path(path)))
 
 
 def read_source(path: str | os.PathLike[str]) -> MemoryPlan | Problem | None:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from functools import singledispatch
-from typing import TYPE_CHECKING, Union
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,103 +12,31 @@ from ...base.errors import AdrenoSimError, UnsupportedError
 from ...base.specs import TensorSpec
 from ..artifact import vm_function as vm
 from ..artifact.host_function import BufferParam, HostFunction
-from ..artifact.memory_plan import RUNTIME_COPY, PlannedWorkspace
+from ..artifact.memory_plan import RUNTIME_COPY
 from ..artifact.model import ENTRY
 from ..run import host_functions
+from ..run.builtins import BUILTINS, REFUSED, WRITTEN
+from ..run.kv_cache.config import CREATE
 from ..run.shape_instructions import compute_shape
 from ..run.values import HeapValue, ShapeValue
 from .inline import inline_with_calls
+from .live_values import (
+    Either,
+    Items,
+    Lifetimes,
+    Ref,
+    State,
+    StorageLife,
+    StorageRef,
+    TensorLife,
+    Value,
+    specs_in,
+    tensors_in,
+)
 from .workspaces import Argument, workspaces
 
 if TYPE_CHECKING:
     from ..artifact.model import CompiledModel
-
-
-@dataclass
-class TensorLife:
-    """A tensor and the instructions [first, last] that use it or an alias of it. `origin` writes it first.
-
-    written, read: first instruction that does; None for none. allocated: its storage is, on every way to it. block: the body of
-    instructions that makes it. left_alone: why TVM's planner does not place it. call: the instructions of the function call that
-    makes it, () in the entry function. producer, reader: what writes it first and reads it last. reads: instructions that do.
-    """
-
-    id: str
-    spec: TensorSpec
-    storage: str
-    offset: int
-    first: int
-    last: int
-    origin: str = ""
-    written: int | None = None
-    read: int | None = None
-    allocated: bool = True
-    block: int = 0
-    left_alone: str = ""
-    call: tuple[int, ...] = ()
-    producer: str = ""
-    reader: str = ""
-    reads: list[int] = field(default_factory=list)
-
-
-@dataclass
-class StorageLife:
-    """A storage from instruction `first` to `last`, after which no register holds it or a tensor in it.
-
-    nbytes: None where the runtime, not the planner, picks the size.
-    """
-
-    scope: str
-    nbytes: int | None
-    first: int
-    last: int = 0
-
-
-@dataclass
-class Lifetimes:
-    """Everything the entry function allocates, in order.
-
-    results: tensors of its result that it did not allocate, too. constants: (key, scope) -> the instruction that first uses it.
-    accesses: (instruction, number of the tensor, whether it writes) for every use, in order. effects: instructions that write
-    what the function did not allocate.
-    """
-
-    tensors: list[TensorLife] = field(default_factory=list)
-    storages: dict[str, StorageLife] = field(default_factory=dict)
-    workspaces: list[PlannedWorkspace] = field(default_factory=list)
-    results: list[TensorSpec] = field(default_factory=list)
-    constants: dict[tuple[str, str], int] = field(default_factory=dict)
-    accesses: list[tuple[int, int, bool]] = field(default_factory=list)
-    effects: set[int] = field(default_factory=set)
-
-
-@dataclass(frozen=True)
-class Ref:
-    """A tensor value: the tensors it may be an alias of (none for inputs and constants), under a shape."""
-
-    tensors: tuple[int, ...]
-    spec: TensorSpec
-
-
-@dataclass(frozen=True)
-class StorageRef:
-    key: str
-
-
-@dataclass(frozen=True)
-class Items:
-    items: tuple[Value, ...]
-
-
-@dataclass(frozen=True)
-class Either:
-    """The result of a branch."""
-
-    a: Value
-    b: Value
-
-
-Value = Union[Ref, StorageRef, ShapeValue, Items, Either, HeapValue, int, float, bool, str, None]
 
 
 def trace(model: CompiledModel, shapes: Sequence[tuple[int, ...]]) -> Lifetimes:
@@ -166,7 +93,7 @@ class _Tracer:
     def end(self, name: str) -> None:
         """A register holds nothing any more."""
         value = self.registers.pop(name, None)
-        held = {self.lives.tensors[number].storage for number in _tensors(value)}
+        held = {self.lives.tensors[number].storage for number in tensors_in(value)}
         if isinstance(value, StorageRef):
             held.add(value.key)
         for key in held:
@@ -180,7 +107,7 @@ class _Tracer:
             self.lives.constants.setdefault((operand.key, operand.scope), self.index)
             return Ref((), TensorSpec(array.shape, array.dtype.name, operand.scope))
         if isinstance(operand, vm.FunctionRef):
-            raise UnsupportedError(f"unsupported: a memory plan of a function that hands on {operand.name}")
+            return State()
         return ShapeValue(operand.dims) if isinstance(operand, vm.ShapeLiteral) else operand.value
 
     def shape(self, operand: vm.Operand) -> tuple[int, ...]:
@@ -204,7 +131,7 @@ class _Tracer:
 
     def use(self, value: Value) -> None:
         """Every tensor inside `value` lives at least until now."""
-        for number in _tensors(value):
+        for number in tensors_in(value):
             life = self.lives.tensors[number]
             life.last = max(life.last, self.index)
             self.lives.accesses.append((self.index, number, False))
@@ -219,7 +146,7 @@ class _Tracer:
     def read(self, value: Value, reader: str) -> None:
         """Every tensor inside `value` is used and read now, by `reader`."""
         self.use(value)
-        for number in _tensors(value):
+        for number in tensors_in(value):
             life = self.lives.tensors[number]
             life.reader = reader
             life.reads += [self.index] if self.index not in life.reads[-1:] else []
@@ -230,7 +157,7 @@ class _Tracer:
         self.use(value)
         if isinstance(value, Ref) and not value.tensors:
             self.lives.effects.add(self.index)
-        for number in _tensors(value):
+        for number in tensors_in(value):
             life = self.lives.tensors[number]
             self.lives.accesses.append((self.index, number, True))
             life.origin = life.origin or origin
@@ -254,14 +181,6 @@ class _Tracer:
         self.lives.storages[key] = storage
         self.dominating.add(key)
         return key
-
-
-def _tensors(value: Value) -> tuple[int, ...]:
-    if isinstance(value, Ref):
-        return value.tensors
-    if isinstance(value, Items):
-        return tuple(number for item in value.items for number in _tensors(item))
-    return _tensors(value.a) + _tensors(value.b) if isinstance(value, Either) else ()
 
 
 @singledispatch
@@ -316,7 +235,7 @@ def _describe_call(i: vm.CallHost, function: HostFunction, args: Sequence[Value]
 
 def _after(value: Value, tracer: _Tracer) -> str:
     """After what `value` was made, where that is known."""
-    made = [tracer.lives.tensors[number].producer for number in _tensors(value)[:1]]
+    made = [tracer.lives.tensors[number].producer for number in tensors_in(value)[:1]]
     return f" after {made[0].rpartition(' after ')[2]}" if made and made[0] else ""
 
 
@@ -327,7 +246,22 @@ def _argument(value: Value) -> Argument:
 
 @_follow.register
 def _call_builtin(i: vm.CallBuiltin, tracer: _Tracer) -> None:
-    raise UnsupportedError(f"unsupported: a memory plan of a function that calls {i.function}, which allocates as it likes")
+    """What keeps state reads and writes tensors of the program, which TVM's planner leaves alone; its own are in no plan."""
+    if i.function not in BUILTINS or i.function in REFUSED:
+        raise UnsupportedError(f"unsupported: a memory plan of a function that calls {i.function}, which allocates as it likes")
+    args = [tracer.get(arg) for arg in i.args]
+    written = WRITTEN.get(i.function, ())
+    name = i.function.removeprefix("vm.builtin.")
+    for position, arg in enumerate(args):
+        _leave_alone(tracer, arg, f"used by {name}")
+        if position not in written:
+            tracer.read(arg, name)
+    for position in written:
+        tracer.write(args[position], name, name)
+    if i.function == CREATE:
+        tracer.lives.creations.append(args)
+    tracer.lives.effects.add(tracer.index)
+    tracer.set(i.dst, State())
 
 
 @_follow.register
@@ -400,7 +334,7 @@ def _branch(i: vm.Branch, tracer: _Tracer) -> None:
     then, otherwise = results
     tracer.hold_until_now(known, begin)
     same = isinstance(then, Ref) and isinstance(otherwise, Ref)
-    tracer.registers[i.dst] = Ref(_tensors(then) + _tensors(otherwise), then.spec) if same else Either(then, otherwise)  # type: ignore[union-attr]
+    tracer.registers[i.dst] = Ref(tensors_in(then) + tensors_in(otherwise), then.spec) if same else Either(then, otherwise)  # type: ignore[union-attr]
     _leave_alone(tracer, tracer.registers[i.dst], "result of a branch")
 
 
@@ -409,21 +343,13 @@ def _return(i: vm.Return, tracer: _Tracer) -> None:
     result = tracer.get(i.value)
     tracer.read(result, "the result")
     _leave_alone(tracer, result, "result of the function")
-    tracer.lives.results += _specs(result)
-
-
-def _specs(value: Value) -> list[TensorSpec]:
-    if isinstance(value, Ref):
-        return [value.spec]
-    if isinstance(value, Items):
-        return [spec for item in value.items for spec in _specs(item)]
-    return _specs(value.a) if isinstance(value, Either) else []
+    tracer.lives.results += specs_in(result)
 
 
 def _leave_alone(tracer: _Tracer, value: Value, why: str, within: int | None = None) -> None:
     """TVM's planner gives each a storage of its own: results of functions and branches, what goes to anything but a PrimFunc, and
     what is used outside the block of instructions that makes it (not where it is made in block `within`)."""
-    for number in _tensors(value):
+    for number in tensors_in(value):
         life = tracer.lives.tensors[number]
         if life.block != within:
             life.left_alone = life.left_alone or why

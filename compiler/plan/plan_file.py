@@ -53,6 +53,15 @@ def read_object(path: str | os.PathLike[str]) -> dict[str, Any]:
     return data
 
 
+def is_saved_module(path: str | os.PathLike[str]) -> bool:
+    """Whether a file is no JSON of ours, but a module that `tvm.ir.save_json` wrote."""
+    try:
+        data = read_object(path)
+    except AdrenoSimError:
+        return False
+    return data.keys() >= {"root_index", "nodes"}
+
+
 def plan_from_json(data: Mapping[str, Any], where: str) -> MemoryPlan:
     """The plan that JSON data hold, checked as a whole; `where` goes before what is wrong."""
     if data.get("schema") != SCHEMA:

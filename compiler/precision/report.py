@@ -15,7 +15,8 @@ from ...results.comparison import compare, why_uninformative
 from ...results.expected import Expected
 from ..importers.fixed_inputs import Values
 from ..importers.inputs import require_file
-from ..importers.load import Model, load_model, require_model
+from ..importers.load import Model, load_model
+from ..importers.module_file import require_model
 from ..layers.casts import numeric
 from ..layers.numbering import full_names
 from ..layers.recast import recast

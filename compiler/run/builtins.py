@@ -7,7 +7,7 @@ from typing import Any
 
 from ...base.errors import AdrenoSimError, UnsupportedError
 from .kv_cache.cache import PagedKVCache
-from .kv_cache.config import read_config
+from .kv_cache.config import CREATE, read_config
 from .runtime import Runtime
 from .values import ShapeValue, Tensor, Value, retain
 
@@ -50,6 +50,8 @@ _ACCEPTED: dict[type, tuple[type, ...]] = {int: (int,), float: (float, int), Sha
 
 _STATE, _ATTENTION = "vm.builtin.kv_state_", "vm.builtin.attention_kv_cache_"
 
+ATTEND = f"{_ATTENTION}attention_with_fused_qkv"
+
 REFUSED: dict[str, str] = {
     "vm.builtin.kv_cache_disagg_prepare_recv": "disaggregation",
     "vm.builtin.kv_cache_disagg_mark_send": "disaggregation",
@@ -63,12 +65,16 @@ REFUSED: dict[str, str] = {
 """Functions of caches that are refused, and what for."""
 
 
+WRITTEN: dict[str, tuple[int, ...]] = {ATTEND: (4,), f"{_ATTENTION}debug_get_kv": (4, 5)}
+"""Function -> its arguments that it writes; tensors among the others are read."""
+
+
 def _refuse(machine: Runtime, args: list[Value]) -> Value:
     raise AssertionError("refused before it is called")
 
 
 BUILTINS: dict[str, Builtin] = {
-    "vm.builtin.paged_attention_kv_cache_create": _create,
+    CREATE: _create,
     f"{_STATE}clear": _method("clear"),
     f"{_STATE}add_sequence": _method("add_sequence", int),
     f"{_STATE}remove_sequence": _method("remove_sequence", int),
@@ -77,7 +83,7 @@ BUILTINS: dict[str, Builtin] = {
     f"{_STATE}begin_forward": _method("begin_forward", ShapeValue, ShapeValue, ShapeValue, least=2),
     f"{_STATE}end_forward": _method("end_forward"),
     f"{_ATTENTION}enable_sliding_window_for_seq": _method("enable_window", int, int, int),
-    f"{_ATTENTION}attention_with_fused_qkv": _method("attend", int, float, Tensor, Tensor),
+    ATTEND: _method("attend", int, float, Tensor, Tensor),
     f"{_ATTENTION}empty": _method("is_empty"),
     f"{_ATTENTION}get_num_available_pages": _method("count_free_pages"),
     f"{_ATTENTION}get_total_sequence_length": _method("count_positions"),

@@ -17,7 +17,8 @@ from ...base.errors import AdrenoSimError, OptionError, UnsupportedError
 from ...device.protocol import Device
 from ...results import encode
 from ..importers.fixed_inputs import Values
-from ..importers.load import load_model, require_model
+from ..importers.load import load_model
+from ..importers.module_file import require_model
 from ..lower.compile_options import CompileOptions
 from ..lower.pipeline import PipelineName, select_fixes
 from ..lower.targets import TargetLike, make_target, target_text

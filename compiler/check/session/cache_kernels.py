@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ...run.kv_cache.config import CREATE
 from ...tvm_bridge import read
 from ...tvm_bridge.versions import import_tvm
 
 if TYPE_CHECKING:
     from tvm import IRModule
-
-CREATE = "vm.builtin.paged_attention_kv_cache_create"
 
 
 def pair_cache_kernels(module: IRModule, reference: IRModule) -> dict[str, Any]:

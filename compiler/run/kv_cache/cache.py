@@ -27,14 +27,7 @@ class PagedKVCache(HostObject):
         self.table = PageTable(config.page_size, config.pages, config.sliding, self._copy_page)
         self.watch = PageWatch(config, self.table, machine.state_finding)
         self._pages = [self._allocate(config.layer_shape, config.dtype, f"pages_{layer}") for layer in config.layers]
-        heads, rows = config.heads, config.chunk
-        wide, narrow = (rows, heads, config.dim), (rows, config.kv_heads, config.dim)
-        self._workspaces = {
-            "q": self._allocate(wide, config.dtype, "q"), "k": self._allocate(narrow, config.dtype, "k"),
-            "v": self._allocate(narrow, config.dtype, "v"), "other_out": self._allocate(wide, config.dtype, "other_out"),
-            "sums": self._allocate((rows, heads), "float32", "sums"),
-            "other_sums": self._allocate((rows, heads), "float32", "other_sums"),
-        }  # fmt: skip
+        self._workspaces = {name: self._allocate(spec.shape, spec.dtype, name) for name, spec in config.workspaces().items()}
         self._batch: Batch | None = None
         self._uploaded: Batch | None = None
         self._arrays: list[Tensor] = []

@@ -6,11 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from tvm import te, tirx
+from quantised_layers import QuantisedLinear, draw_weight
 from tvm.relax.frontend import nn
 from tvm.relax.frontend.nn import op
-
-GROUP = 32
 
 
 @dataclass(frozen=True)
@@ -29,30 +27,6 @@ class Config:
     @property
     def dim(self) -> int:
         return self.hidden // self.heads
-
-
-class QuantisedLinear(nn.Module):
-    """y = x W^T, W as nibbles in uint32 with one scale for each group of 32."""
-
-    def __init__(self, inputs: int, outputs: int, dtype: str):
-        self.inputs, self.outputs, self.dtype = inputs, outputs, dtype
-        self.weight = nn.Parameter((outputs, inputs // 8), "uint32")
-        self.scale = nn.Parameter((outputs, inputs // GROUP), dtype)
-
-    def to(self, dtype: str | None = None) -> None:
-        """Nibbles stay what they are."""
-        self.scale.to(dtype)
-
-    def forward(self, x: Any) -> Any:
-        def dequantise(weight: Any, scale: Any) -> Any:
-            def value(i: Any, j: Any) -> Any:
-                nibble = (weight[i, j // 8] >> (j % 8 * 4).astype("uint32")) & tirx.const(15, "uint32")
-                return (nibble.astype(self.dtype) - tirx.const(7, self.dtype)) * scale[i, j // GROUP]
-
-            return te.compute((self.outputs, self.inputs), value, "dequantised")
-
-        weight = op.tensor_expr_op(dequantise, "dequantise", [self.weight, self.scale])
-        return op.matmul(x, op.permute_dims(weight))
 
 
 def linear(config: Config, inputs: int, outputs: int) -> Any:
@@ -170,14 +144,5 @@ def weights(module: Any, entry: str, given: dict[str, np.ndarray], seed: int = 1
     for item in load_model(module, entry=entry).inputs:
         if item.name in given:
             continue
-        shape = tuple(int(size) for size in item.shape)
-        if item.dtype == "uint32":
-            found[item.name] = rng.integers(0, 1 << 32, shape, np.uint32)
-        elif len(shape) == 1:
-            found[item.name] = rng.uniform(0.5, 1.5, shape).astype(item.dtype)
-        elif item.name.endswith("scale"):
-            found[item.name] = (rng.uniform(0.5, 1.5, shape) / (4.6 * np.sqrt(shape[1] * GROUP))).astype(item.dtype)
-        else:
-            scale = 1.0 if "embedding" in item.name else shape[1] ** -0.5
-            found[item.name] = (scale * rng.standard_normal(shape)).astype(item.dtype)
+        found[item.name] = draw_weight(item.name, [int(size) for size in item.shape], item.dtype, rng)
     return found

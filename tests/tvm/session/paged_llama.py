@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from quantised_layers import QuantisedEmbedding, QuantisedLinear, draw_weight
 from race_free_merge import merge_states
-from tvm import relax, tirx
+from tvm import relax, te, tirx
 from tvm.relax.frontend import nn
 from tvm.relax.frontend.nn.llm.kv_cache import PagedKVCache, RopeMode, TIRPagedKVCache
 
@@ -22,14 +23,25 @@ class Sizes:
     layers: int = 2
     vocabulary: int = 40
     dtype: str = "float32"
-    sliding: bool = False
+    quantised: bool = False
+    tied: bool = False
+    """The embedding is the last layer too."""
+
+
+LLAMA_1B = Sizes(2048, 8192, 32, 8, 64, 16, 128256, "float16", True, True)
+LLAMA_8B = Sizes(4096, 14336, 32, 8, 128, 32, 128256, "float16", True, False)
+"""As Llama 3.2 1B and Llama 3.1 8B."""
+
+
+def linear(s: Sizes, inputs: int, outputs: int) -> Any:
+    return QuantisedLinear(inputs, outputs, s.dtype, fused=True) if s.quantised else nn.Linear(inputs, outputs, bias=False)
 
 
 class Attention(nn.Module):
     def __init__(self, s: Sizes):
         self.sizes = s
-        self.qkv_proj = nn.Linear(s.hidden, (s.heads + 2 * s.kv_heads) * s.dim, bias=False)
-        self.o_proj = nn.Linear(s.heads * s.dim, s.hidden, bias=False)
+        self.qkv_proj = linear(s, s.hidden, (s.heads + 2 * s.kv_heads) * s.dim)
+        self.o_proj = linear(s, s.heads * s.dim, s.hidden)
 
     def forward(self, x: nn.Tensor, cache: PagedKVCache, layer: int) -> nn.Tensor:
         s = self.sizes
@@ -43,8 +55,8 @@ class Layer(nn.Module):
     def __init__(self, s: Sizes):
         self.inner = s.inner
         self.attention = Attention(s)
-        self.gate_up = nn.Linear(s.hidden, 2 * s.inner, bias=False)
-        self.down = nn.Linear(s.inner, s.hidden, bias=False)
+        self.gate_up = linear(s, s.hidden, 2 * s.inner)
+        self.down = linear(s, s.inner, s.hidden)
         self.before = nn.RMSNorm(s.hidden, -1, 1e-5, bias=False)
         self.after = nn.RMSNorm(s.hidden, -1, 1e-5, bias=False)
 
@@ -55,14 +67,18 @@ class Layer(nn.Module):
 
 
 class Llama(nn.Module):
-    """embed: tokens to hidden; batch_prefill: the logits at `ends`; batch_decode: the logits of one token for each sequence."""
+    """embed: tokens to hidden; batch_prefill: the logits at `ends`; batch_decode: the logits of one token for each sequence.
+
+    prefill, decode: the same of one sequence, as phones run it.
+    """
 
     def __init__(self, sizes: Sizes, target: Any):
         self.sizes, self.target = sizes, target
-        self.embedding = nn.Embedding(sizes.vocabulary, sizes.hidden)
+        plain = nn.Embedding(sizes.vocabulary, sizes.hidden)
+        self.embedding = QuantisedEmbedding(sizes.vocabulary, sizes.hidden, sizes.dtype, fused=True) if sizes.quantised else plain
         self.blocks = nn.ModuleList([Layer(sizes) for _ in range(sizes.layers)])
         self.norm = nn.RMSNorm(sizes.hidden, -1, 1e-5, bias=False)
-        self.head = nn.Linear(sizes.hidden, sizes.vocabulary, bias=False)
+        self.head = self.embedding.apply if sizes.tied else linear(sizes, sizes.hidden, sizes.vocabulary)
         self.to(sizes.dtype)
 
     def hidden(self, x: nn.Tensor, cache: PagedKVCache) -> nn.Tensor:
@@ -78,6 +94,15 @@ class Llama(nn.Module):
 
     def batch_decode(self, x: nn.Tensor, cache: PagedKVCache):
         return self.head(self.hidden(x, cache)).astype("float32"), cache
+
+    def prefill(self, x: nn.Tensor, cache: PagedKVCache):
+        def last(t: te.Tensor) -> te.Tensor:
+            return te.compute((1, 1, t.shape[2]), lambda b, _, j: t[b, t.shape[1] - 1, j], "last")
+
+        return self.head(nn.op.tensor_expr_op(last, "last", [self.hidden(x, cache)])).astype("float32"), cache
+
+    def decode(self, x: nn.Tensor, cache: PagedKVCache):
+        return self.batch_decode(x, cache)
 
     def create_kv_cache(self, batch: tirx.Var, total: tirx.Var, chunk: tirx.Var, page: tirx.Var, sliding: tirx.Var):
         s = self.sizes
@@ -99,8 +124,11 @@ def mend_merge(module: Any, sizes: Sizes) -> None:
     module[MERGE] = merge_states(sizes.heads, sizes.dim, sizes.dtype).with_attr("global_symbol", MERGE)
 
 
-def export(sizes: Sizes, target: Any) -> tuple[Any, dict[str, np.ndarray]]:
-    """The module for a TVM target, and its seeded weights by name."""
+def export(sizes: Sizes, target: Any, draw: bool = True, single: bool = False) -> tuple[Any, dict[str, np.ndarray]]:
+    """The module for a TVM target, and its seeded weights by name (draw: none without).
+
+    single: for one sequence, prefill and decode in place of batch_prefill and batch_decode.
+    """
     model = Llama(sizes, target)
     cache = nn.spec.Object(object_type=PagedKVCache)
     hidden = nn.spec.Tensor([1, "n", sizes.hidden], sizes.dtype)
@@ -108,11 +136,18 @@ def export(sizes: Sizes, target: Any) -> tuple[Any, dict[str, np.ndarray]]:
         "embed": {"tokens": nn.spec.Tensor([1, "n"], "int32")},
         "batch_prefill": {"x": hidden, "ends": nn.spec.Tensor(["b"], "int32"), "cache": cache},
         "batch_decode": {"x": nn.spec.Tensor(["b", 1, sizes.hidden], sizes.dtype), "cache": cache},
+        "prefill": {"x": hidden, "cache": cache},
+        "decode": {"x": nn.spec.Tensor([1, 1, sizes.hidden], sizes.dtype), "cache": cache},
         "create_kv_cache": dict.fromkeys(("batch", "total", "chunk", "page", "sliding"), int),
     }
+    for name in ("batch_prefill", "batch_decode") if single else ("prefill", "decode"):
+        del spec[name]
     for name in spec:
         spec[name]["$"] = {"param_mode": "none" if name == "create_kv_cache" else "plain", "effect_mode": "none"}
     module, params = model.export_tvm(spec)
     rng = np.random.default_rng(3)
-    weights = {name: rng.normal(0, 0.3, [int(n) for n in p.shape]).astype(sizes.dtype) for name, p in params}
+    weights = {}
+    if draw:
+        for name, p in params:
+            weights[name] = draw_weight(name, [int(n) for n in p.shape], p.dtype, rng)
     return module, weights
