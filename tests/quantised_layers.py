@@ -69,7 +69,9 @@ class QuantisedEmbedding(QuantisedMatrix):
 def draw_weight(name: str, shape: list[int], dtype: str, rng: np.random.Generator) -> np.ndarray:
     """A seeded weight; what a quantised product sums comes out near 1."""
     if dtype == "uint32":
-        return rng.integers(0, 1 << 32, shape, np.uint32)
+        words = rng.integers(0, 1 << 32, shape, np.uint32)
+        fifteens = words & words >> 1 & words >> 2 & words >> 3 & 0x11111111
+        return words ^ fifteens * 8  # as many above the middle, 7, as below
     if len(shape) == 1:
         return rng.uniform(0.5, 1.5, shape).astype(dtype)
     if name.endswith("scale"):

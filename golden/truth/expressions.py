@@ -12,32 +12,11 @@ import numpy as np
 
 from ...compiler.tvm_bridge import read
 from . import functions
+from .tensor import Tensor
 from .value import DIGITS, FLOATS, HALVES, Unmodelled, Value, c_type, constant_of, literal, round_native, unit
 
 MOST_LINES = 200_000
 """Lines of C that one function may take."""
-
-
-@dataclass
-class Tensor:
-    """A buffer of a PrimFunc in C: values at `name`, variances at `name`_q unless it is exact, `size` elements.
-
-    title: its name in the PrimFunc. number: of its place among all tensors, from 1, for errors. dims: C text of its dimensions;
-    extents: those that are constant.
-    """
-
-    name: str
-    title: str
-    dtype: str
-    dims: list[str]
-    number: int
-    extents: list[int | None]
-    exact: bool = True
-    written: bool = False
-
-    @property
-    def size(self) -> str:
-        return " * ".join(self.dims) or "1"
 
 
 @dataclass
@@ -288,7 +267,8 @@ class Writer:
             return self._to_int(a, dtype)
         if dtype in FLOATS:
             v = self.let("double", a.text)
-            exact = a.dtype == "bool" or _bits(a.dtype) <= DIGITS[dtype]
+            small = a.range is not None and max(map(abs, a.range)) <= 2 ** DIGITS[dtype]
+            exact = small or a.dtype == "bool" or _bits(a.dtype) <= DIGITS[dtype]
             return Value(v, dtype, a.q, loaded=a.loaded) if exact else self._from_int(v, a, dtype)
         if dtype == "bool":
             return self.compare("!=", a, Value("0", a.dtype))
@@ -385,7 +365,7 @@ class Writer:
         found = [self.value(index) for index in indices]
         if len(found) != len(tensor.dims):
             raise Unmodelled(f"{len(found)} indices of a tensor of {len(tensor.dims)} dimensions")
-        position = "0"
+        places = []
         for number, (index, dim) in enumerate(zip(found, tensor.dims, strict=True)):
             extent, text = tensor.extents[number], index.text
             if index.range is None or extent is None or index.range[0] < 0 or index.range[1] >= extent:
@@ -393,8 +373,8 @@ class Writer:
                 if self.taken:  # nobody reads there where the choice is the other one
                     text = self.let("int64_t", f"!({self.taken}) && (uint64_t)(int64_t){text} >= (uint64_t){dim} ? 0 : {text}")
                 self.line(f"if (UNLIKELY((uint64_t)(int64_t){text} >= (uint64_t){dim})) {{ bad = {bad}; goto end; }}")
-            position = f"({position}) * {dim} + {text}" if number else f"(int64_t){text}"
-        at = self.let("int64_t", position)
+            places.append(text)
+        at = self.let("int64_t", tensor.position(places))
         moved = " + ".join(index.q for index in found if index.q is not None)
         return tensor, Value(at, "int64", f"({moved})" if moved else None, loaded=any(index.loaded for index in found))
 
@@ -412,6 +392,8 @@ _DIVIDE = {"Div": "truncdiv", "Mod": "truncmod", "FloorDiv": "floordiv", "FloorM
 
 def combine(kind: str, a: Value, b: Value) -> tuple[int, int] | None:
     """The range of an integer operation, where it is known and cannot wrap."""
+    if kind == "and" and b.range is not None and b.range[0] >= 0:
+        return 0, b.range[1]
     if a.range is None or b.range is None or kind not in _ON_ENDS:
         return None
     if kind in ("FloorDiv", "FloorMod") and (b.range[0] <= 0 or a.range[0] < 0):

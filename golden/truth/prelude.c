@@ -39,10 +39,10 @@ FN rounded(double v, double q, double n, const Unit *u) {
 
 /* A value that every device takes out of its type's range is infinite. Not for the steps of a sum: another order may stay within. */
 static inline void overflow(double *v, double before, double *q, const Unit *u) {
-  if (UNLIKELY(!(fabs(*v) <= u->half_largest)) && fabs(*v) - 8 * sqrt(before) > u->largest) {
-    *v = *v > 0 ? INF : -INF;
-    *q = 0;
-  }
+  double left = fabs(*v) - u->largest;
+  int out = (left > 0) & (left * left > 64 * before);
+  *v = out ? (*v > 0 ? INF : -INF) : *v;
+  *q = out ? 0 : *q;
 }
 
 /* x to the nearest multiple of the number whose last digit `step` shows. */

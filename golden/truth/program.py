@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...compiler.tvm_bridge import read
-from .expressions import Tensor, Writer
+from .expressions import Writer
+from .strips import ELEMENT, REDUCTION, WIDTH, Part, Strips, count_uses, find_strips
+from .tensor import Strip, Tensor
 from .value import FLOATS, HALVES, Unmodelled, Value, c_type
 
 NO_MEMORY = -1
@@ -68,6 +70,8 @@ class Statements(Writer):
         self.inexact = set(inexact)
         self.halves = False
         self._bound: set[int] = set()
+        self._own: set[int] = set()
+        self._uses: dict[int, int] = {}
         self._dims = 0
 
     def function(self, name: str, function: Any) -> TruthProgram:
@@ -77,6 +81,7 @@ class Statements(Writer):
         given, self.lines = self.lines, []
         self._bound = set(self.names)
         own = [param.tensor for param in params if param.tensor is not None]
+        self._own, self._uses = set(self.tensors), count_uses(function)
         self.statement(function.body)
         body, self.lines, self.depth = self.lines, [], 1
         temporary = [tensor for tensor in self.tensors.values() if tensor not in own]
@@ -168,8 +173,37 @@ class Statements(Writer):
         method(node)
 
     def write_eqStmt(self, node: Any) -> None:
-        for part in node.seq:
-            self.statement(part)
+        strips = find_strips(node.seq, self.tensors.keys() - self._own, self._uses)
+        last = {group.numbers[-1]: group for group in strips}
+        within = {number for group in strips for number in group.numbers}
+        for number, part in enumerate(node.seq):
+            if number in last:
+                self._write_strips(last[number])
+            elif number not in within:
+                self.statement(part)
+
+    def _write_strips(self, strips: Strips) -> None:
+        """The nests of a group, strip by strip."""
+        base = self.fresh("s")
+        self.open(f"for (int64_t {base} = 0; {base} < {strips.extent}; {base} += {WIDTH})")
+        end = self.let("int64_t", f"{base} + {WIDTH} < {strips.extent} ? {base} + {WIDTH} : {strips.extent}")
+        for part in strips.parts:
+            if part.axis >= 0:
+                self.tensors[part.nest.stored].strip = Strip(part.axis, base, WIDTH)
+            self._write_strip(part, base, end, strips.extent)
+        self.close()
+
+    def _write_strip(self, part: Part, base: str, end: str, extent: int) -> None:
+        """One nest over the elements [base, end), the innermost loop: they do not wait for each other."""
+        others = [loop for loop in part.nest.loops if loop is not part.loop]
+        for loop in others:
+            self._open_loop(loop)
+        name, type = self.fresh("i"), c_type(read.dtype_of(part.loop.loop_var))
+        self.names[read.key(part.loop.loop_var)] = Value(name, read.dtype_of(part.loop.loop_var), range=(0, extent - 1))
+        self.open(f"for ({type} {name} = ({type}){base}; {name} < ({type}){end}; {name}++)")
+        self.statement(part.nest.realize)
+        for _ in range(len(others) + 1):
+            self.close()
 
     def write_For(self, node: Any) -> None:
         loops = [node]
@@ -228,7 +262,7 @@ class Statements(Writer):
         for axis, given in zip(block.iter_vars, node.iter_values, strict=True):
             value = self.keep(self.value(given))
             self.names[read.key(axis.var)] = value
-            if int(axis.iter_type) == _REDUCTION:
+            if int(axis.iter_type) == REDUCTION:
                 starts.append(f"{value.text} == {self.value(axis.dom.min).text}")
         if block.match_buffers:
             raise Unmodelled("matched buffers")
@@ -303,9 +337,9 @@ def _with_elements_inside(loops: list[Any], body: Any) -> list[Any]:
         return loops
     plain = all(read.kind(loop.min) == "IntImm" and read.kind(loop.extent) == "IntImm" for loop in loops)
     elements = (
-        [loop for loop in loops if kinds[read.key(loop.loop_var)] == _ELEMENT and int(loop.extent.value) >= 4] if plain else []
+        [loop for loop in loops if kinds[read.key(loop.loop_var)] == ELEMENT and int(loop.extent.value) >= 4] if plain else []
     )
-    if not elements or _REDUCTION not in kinds.values() or set(kinds.values()) != {_ELEMENT, _REDUCTION}:
+    if not elements or REDUCTION not in kinds.values() or set(kinds.values()) != {ELEMENT, REDUCTION}:
         return loops
     inside = elements[-1]
     return [*(loop for loop in loops if loop is not inside), inside]
@@ -325,6 +359,3 @@ def _size_text(node: Any, names: Mapping[int, Value]) -> str:
 
 
 _SIZES = {"IntImm": "", "Var": "", "Cast": "", "Add": "+", "Sub": "-", "Mul": "*", "FloorDiv": "floordiv", "FloorMod": "floormod"}
-
-_ELEMENT, _REDUCTION = 0, 2
-"""TVM's numbers (IterVar.DataPar, CommReduce) of an axis of independent elements and of one over the terms of a sum."""

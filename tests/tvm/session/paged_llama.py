@@ -16,14 +16,14 @@ from tvm.relax.frontend.nn.llm.kv_cache import PagedKVCache, RopeMode, TIRPagedK
 @dataclass(frozen=True)
 class Sizes:
     hidden: int = 32
-    inner: int = 48
+    inner: int = 64
     heads: int = 4
     kv_heads: int = 2
     dim: int = 32
     layers: int = 2
     vocabulary: int = 40
     dtype: str = "float32"
-    quantised: bool = False
+    quantised: bool = True
     tied: bool = False
     """The embedding is the last layer too."""
 

@@ -99,7 +99,7 @@ def test_halves_are_right_and_run_from_their_bundle_on_a_driver(tmp_path, run_bu
     chat = Chat("float16")
     with chat.session:
         chat.run()
-        assert 1e-4 < max(chat.errors) < 1e-2
+        assert 1e-4 < max(chat.errors) < 2e-2
         assert not others(chat.session.report())
         chat.session.save(tmp_path / "chat.asim")
     run_bundle(tmp_path / "chat.asim", "cl:intel", "intel")
