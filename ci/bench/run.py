@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import suite_compile
+import suite_decode
 import suite_kernels
 import suite_networks
 import suite_scaling
@@ -32,6 +33,7 @@ from adreno_sim import AdrenoSimError
 RESULTS = Path(__file__).with_name("RESULTS.md")
 SUITES = {
     "kernels": suite_kernels, "network": suite_networks, "scaling": suite_scaling, "compile": suite_compile, "sizes": suite_sizes,
+    "decode": suite_decode,
 }  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from ...ir.unsupported import unsupported
 from ..emit.access import emit_address_as_int
 from ..emit.diagnostic_sites import DiagnosticSite
 from ..emit.emitter import Emitter, instruction
-from ..emit.half_arithmetic import is_half, narrow, widen
+from ..emit.half_arithmetic import emit_exact, is_half, keep_whole_constant, narrow, widen
 from ..emit.undefined_behaviour import emit_division_overflow, emit_lane_report, emit_shift_check
 from ..llvm import constants
 
@@ -87,6 +87,12 @@ def _cannot_trap(divisor: ir.Value) -> bool:
 def _float(e: Emitter, instr: ir.Instr) -> None:
     a, b = instr.operands
     if is_half(instr.type):
+        for operand in (a, b):
+            keep_whole_constant(e, operand)
+        exact = emit_exact(e, instr.op, instr.type, e.value(a), e.value(b))
+        if exact is not None:
+            e.define(instr, exact)
+            return
         left, right = widen(e, instr.type, e.value(a)), widen(e, instr.type, e.value(b))
         wide = llvm_types.spell(llvm_types.with_elem(instr.type, ir.Float(32)))
         e.define(instr, narrow(e, instr.type, e.body.op(f"{instr.op} {wide} {left}, {right}")))

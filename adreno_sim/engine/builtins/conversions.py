@@ -7,7 +7,7 @@ import re
 from ...ir import ir, llvm_types
 from ..emit.builtin_registry import EMITTERS, builtin, builtin_family, emit_intrinsic, intrinsic_suffix, is_signed
 from ..emit.emitter import Emitter, instruction
-from ..emit.half_arithmetic import extend, is_half, truncate
+from ..emit.half_arithmetic import extend, is_half, keep_whole, truncate
 from ..emit.undefined_behaviour import emit_conversion_check
 from ..llvm import constants
 from .arith import splat_int
@@ -38,7 +38,29 @@ def _to_int(e: Emitter, instr: ir.Instr) -> None:
 @instruction("uitofp", "sitofp")
 def _from_int(e: Emitter, instr: ir.Instr) -> None:
     source = instr.operands[0]
-    e.define(instr, emit_from_int(e, source.type, instr.type, e.value(source), instr.op == "sitofp", ""))
+    e.define(instr, _emit_number(e, instr, e.value(source), instr.op == "sitofp", ""))
+
+
+def _emit_number(e: Emitter, instr: ir.Instr, value: str, is_signed: bool, mode: str) -> str:
+    """Converts the integer operand of an instruction to float; one that is known to be small is exact as half."""
+    source, target = instr.operands[0].type, instr.type
+    known = _find_range(e, instr) if is_half(target) else None
+    if known is None or not (is_signed or known[0] >= 0):
+        return emit_from_int(e, source, target, value, is_signed, mode)
+    through = llvm_types.with_elem(target, _FLOAT)
+    wide = emit_from_int(e, source, through, value, is_signed, mode)
+    result = resize_float(e, through, target, wide, mode)
+    keep_whole(e, result, wide, max(-known[0], known[1]))
+    return result
+
+
+def _find_range(e: Emitter, instr: ir.Instr) -> tuple[int, int] | None:
+    """The range of the integer that an instruction converts, or that of which it is one component; None = not known."""
+    whole = e.current
+    if whole is None or whole.op != instr.op or whole.callee is not instr.callee:
+        return None
+    source = whole.operands[0]
+    return e.interval_of(source) if isinstance(source.type, ir.Int) else None
 
 
 def emit_to_int(e: Emitter, source: ir.Type, target: ir.Type, value: str, is_signed: bool) -> str:
@@ -139,7 +161,7 @@ def _convert(e: Emitter, instr: ir.Instr) -> None:
     if from_float and to_float:
         result = resize_float(e, source.type, instr.type, value, mode)
     elif to_float:
-        result = emit_from_int(e, source.type, instr.type, value, is_signed(instr), mode)
+        result = _emit_number(e, instr, value, is_signed(instr), mode)
     elif from_float:
         result = _rounded_to_int(e, source.type, instr.type, value, to_signed, mode, bool(match["sat"]))
     else:

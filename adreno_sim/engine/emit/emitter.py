@@ -51,6 +51,7 @@ class Emitter:
         self.pointers: dict[int, Ptr] = {}
         self.slots: dict[int, list[str]] = {}  # values redefined on some paths: one stack slot per part
         self.flushed_halves: set[str] = set()  # results of arithmetic, in which no denormal is left
+        self.whole_halves: dict[str, tuple[str, int]] = {}  # whole numbers: the same as float, and the largest magnitude
         self.objects: dict[ObjectId, Object] = {}
         self.limits: dict[tuple[str, int], str] = {}
         self.loc = ir.UNKNOWN_LOC
@@ -58,6 +59,7 @@ class Emitter:
         self.current: ir.Instr | None = None
         self.contracts = unit.spec.contract == "on"
         self.is_nsw: Callable[[ir.Instr], bool] = lambda instr: False
+        self.interval_of: Callable[[ir.Value], tuple[int, int] | None] = lambda value: None
         self._phis: dict[int, list[Phi]] = {}  # the parts of each phi
         self._edges: dict[int, list[tuple[str, list[str]]]] = {}
 

@@ -6,12 +6,17 @@ instructions ignore the processor's flush mode, so half denormals are flushed ex
 
 from __future__ import annotations
 
+import struct
+
 from ...ir import ir, llvm_types
 from ..llvm import constants
 from .emitter import Emitter
 
 _FLOAT = ir.Float(32)
 _WORD = ir.Int(16)
+
+MOST_WHOLE = 1 << 11
+"""Up to this magnitude, every whole number is a half."""
 
 
 def is_half(type: ir.Type) -> bool:
@@ -30,8 +35,42 @@ def _flush(e: Emitter, type: ir.Type, value: str) -> str:
     return e.body.op(f"bitcast {spelled} {chosen} to {half}")
 
 
+def keep_whole(e: Emitter, value: str, wide: str, most: int) -> None:
+    """Notes that half `value`, float `wide`, is a whole number of at most this magnitude: arithmetic takes the float."""
+    if most <= MOST_WHOLE:
+        e.whole_halves[value] = wide, most
+
+
+def keep_whole_constant(e: Emitter, operand: ir.Value) -> None:
+    """Notes a constant that is one whole number in every lane."""
+    lanes = operand.value if isinstance(operand, ir.Const) and isinstance(operand.value, tuple) else (operand,)
+    patterns = {lane.value if isinstance(lane, ir.Const) and isinstance(lane.value, int) else None for lane in lanes}
+    pattern = patterns.pop()
+    if pattern is None or patterns:
+        return
+    (number,) = struct.unpack("<e", struct.pack("<H", pattern & 0xFFFF))
+    if abs(number) <= MOST_WHOLE and number == int(number) and (number or not pattern):  # not -0, which has a sign to keep
+        keep_whole(e, e.value(operand), constants.number(llvm_types.with_elem(operand.type, _FLOAT), number), int(abs(number)))
+
+
+def emit_exact(e: Emitter, op: str, type: ir.Type, left: str, right: str) -> str | None:
+    """Emits an operation on whole numbers whose result is a half; returns None for any other."""
+    a, b = e.whole_halves.get(left), e.whole_halves.get(right)
+    if a is None or b is None or op == "fdiv":
+        return None
+    most = a[1] * b[1] if op == "fmul" else a[1] + b[1]
+    if most > MOST_WHOLE:
+        return None
+    wide = e.body.op(f"{op} {llvm_types.spell(llvm_types.with_elem(type, _FLOAT))} {a[0]}, {b[0]}")
+    result = truncate(e, type, wide)
+    keep_whole(e, result, wide, most)
+    return result
+
+
 def widen(e: Emitter, type: ir.Type, value: str) -> str:
     """Returns an arithmetic operand of half `type` as float, flushed if the launch flushes denormals."""
+    if value in e.whole_halves:
+        return e.whole_halves[value][0]
     if e.unit.spec.flush_denormals and value not in e.flushed_halves:
         value = _flush(e, type, value)
     return extend(e, type, value)

@@ -50,7 +50,7 @@ class VectorEmitter(LoopFlow):
 
     def emit_segments(self, order, polled) -> None:
         self.mask = self._first_mask = self._remaining()
-        self.is_nsw = self._is_nsw
+        self.is_nsw, self.interval_of = self._is_nsw, self.shapes.interval_of
         self.emit_region()
         self.check_size()
 

@@ -138,3 +138,33 @@ def test_vectors_of_three_and_aligned_halves(engine):
     ).outputs
     assert out[1].tolist() == [3, 4, 5, 4, 5, 6]
     assert out[2].tolist() == [0, 0, 0, 3, 4, 5, 0, 0, 0, 0, 0, 0, 8, 10, 12, 0]
+
+
+WHOLE = (
+    PRAGMA
+    + """__kernel void k(__global const uint* u, __global const half* x, __global half* r) {
+  size_t i = get_global_id(0), n = get_global_size(0); uint v = u[i];
+  half a = convert_half(v & 15), b = a - (half)7, c = convert_half((int)(v & 2047) - 1024), d = convert_half((int)(v & 4095) - 2048);
+  half e = convert_half(v), f = (half)(uchar)v, z = b * (half)0;
+  r[i] = b; r[n+i] = b * x[i]; r[2*n+i] = c + d; r[3*n+i] = c * b; r[4*n+i] = d + d + (half)1; r[5*n+i] = e - (half)7;
+  r[6*n+i] = f * f; r[7*n+i] = z; r[8*n+i] = (half)1 / z; r[9*n+i] = a / (half)3; r[10*n+i] = (c - d) * b + x[i];
+}"""
+)
+
+
+@pytest.mark.parametrize("local", [16, 1], ids=["vectors", "scalars"])
+@pytest.mark.parametrize("flush", [False, True], ids=["", "flushed"])
+def test_whole_numbers_are_rounded_where_halves_end(engine, local, flush):
+    """Small ones need no rounding, and are not to lose it where their sums and products do, nor the sign of a zero."""
+    u = np.concatenate([np.arange(64), _RNG.integers(0, 1 << 32, 64 * 15)]).astype(np.uint32)
+    x = (_RNG.standard_normal(u.size) * 100).astype(np.float16)
+    zeros = np.zeros(11 * u.size, np.float16)
+    out = engine.run(WHOLE, "k", [u.size], [local], [Buffer(u), Buffer(x), Buffer(zeros)], flush_denormals=flush).outputs[2]
+    half = np.float16
+    with np.errstate(all="ignore"):
+        a, b = (u & 15).astype(half), (u & 15).astype(half) - half(7)
+        c, d = ((u & 2047).astype(int) - 1024).astype(half), ((u & 4095).astype(int) - 2048).astype(half)
+        e, f, z = u.astype(np.float64).astype(half), (u & 255).astype(half), b * half(0)
+        expected = [b, b * x, c + d, c * b, d + d + half(1), e - half(7), f * f, z, half(1) / z, a / half(3), (c - d) * b + x]
+    for got, want in zip(out.reshape(11, -1), expected, strict=True):
+        same(got, want)
