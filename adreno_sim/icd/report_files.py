@@ -1,7 +1,7 @@
 """The folder into which each server writes its report, and how `adreno-sim run` collects them.
 
 A server that starts leaves a file NAME.open with the name of its program, and in the end NAME.json in its place. If it crashes,
-the interpreter writes into NAME.crash how. What it records goes to NAME.trace.
+the interpreter has written into NAME.crash how. What it records goes to NAME.trace.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ class ReportFile:
     def write(self, report: ProcessReport) -> None:
         """Write the report in its place."""
         write_json(self._path.with_suffix(".json"), process_to_json(report))
-        self._path.with_suffix(".open").unlink(missing_ok=True)
+        for ending in (".open", ".crash"):
+            self._path.with_suffix(ending).unlink(missing_ok=True)
 
 
 def has_reports(folder: Path) -> bool:
