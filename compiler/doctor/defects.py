@@ -149,6 +149,14 @@ DEFECTS: tuple[Defect, ...] = (
         run(models.blocked_reduction, "buffer"),
         models.blocked_reduction,
     ),
+    Defect(
+        "local-memory",
+        "a reduction that is padded for the next one is kept whole in local memory, more than a device has",
+        "local-memory",
+        "buffer",
+        run(models.padded_convolution, "buffer"),
+        models.padded_convolution,
+    ),
     _in_textures(
         "unbound-block", "unbound-block", models.squeeze_and_excite, "blocks without threads become host code on device memory"
     ),

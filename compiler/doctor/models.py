@@ -78,6 +78,11 @@ def blocked_reduction() -> Any:
     return module(lambda x: _ops().add(conv(x, 18, 10, kernel=1, groups=2), weight(1, 18, 1, 1)), (1, 10, 14, 14))
 
 
+def padded_convolution() -> Any:
+    """A convolution of 40 KB whose result is padded in the same function."""
+    return module(lambda x: _ops().nn.pad(conv(x, 24), [0, 0, 0, 0, 0, 1, 0, 1]), (1, 8, 21, 21))
+
+
 def depthwise() -> Any:
     return module(lambda x: conv(conv(x), groups=8))
 

@@ -23,6 +23,10 @@ PATCHES: dict[str, str] = {
     "reduction-epilogue": (
         "In `dlight/gpu/reduction.py`, tile the epilogue as the reduction was tiled, or keep its sums in shared memory."
     ),
+    "local-memory": (
+        "In `dlight/gpu/general_reduction.py`, return None where the results of a work-group's reductions exceed the target's "
+        "`max_shared_memory_per_block`, so that the fallback rule takes the function."
+    ),
     "unbound-block": (
         "In the rules for convolutions, return None where a block of the function stays without threads, so that the "
         "fallback rule takes the function; fail the build for a device function with an unbound block."

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ...base.errors import UncompiledError
 from ..passes.llm.vector_store_address import has_let_in_address
 from ..tvm_bridge import read
-from ..tvm_bridge.versions import import_tvm
+from ..tvm_bridge.versions import import_tvm, tvm_series
 
 if TYPE_CHECKING:
     from tvm import IRModule
@@ -46,12 +46,16 @@ def require_printable(device: IRModule) -> None:
 
 def _found(node: Any) -> tuple[list[Any], list[Any], list[Any]]:
     """The stores into buffers, the calls and the conditional statements of a statement."""
-    import tvm_ffi
-
     tvm = import_tvm()
     stores: list[Any] = []
     calls: list[Any] = []
     conditions: list[Any] = []
+    if tvm_series() == "0.25":
+        by_kind = {"BufferStore": stores, "Call": calls, "IfThenElse": conditions}
+        tvm.tirx.stmt_functor.post_order_visit(node, lambda each: by_kind.get(read.kind(each), []).append(each))
+        return stores, calls, conditions
+    import tvm_ffi
+
     kept = (tvm.tirx.BufferStore, stores.append), (tvm.ir.Call, calls.append), (tvm.tirx.IfThenElse, conditions.append)
     tvm_ffi.structural_walk(node, kept)
     return stores, calls, conditions

@@ -35,8 +35,9 @@ LIMIT_ATTRIBUTES = {
     "IMAGE2D_MAX_WIDTH": "texture_spatial_limit",
     "IMAGE_MAX_ARRAY_SIZE": "texture_depth_limit",
     "IMAGE_BASE_ADDRESS_ALIGNMENT": "image_base_address_alignment",
+    "LOCAL_MEM_SIZE": "max_shared_memory_per_block",
 }
-"""OpenCL limit (without CL_DEVICE_) -> attribute of TVM's opencl target that its Adreno passes and planner read."""
+"""OpenCL limit (without CL_DEVICE_) -> attribute of TVM's opencl target that its Adreno passes, schedules and planner read."""
 
 
 def shorthand(name: str) -> str:

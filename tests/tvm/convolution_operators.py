@@ -222,3 +222,15 @@ def classifier() -> Any:
         return op.nn.softmax(op.matmul(op.reshape(pooled, (N, 12)), weight(12, 10)))
 
     return graph(body, IMAGE)
+
+
+@case
+def conv1d_padded_for_the_next() -> Any:
+    """A result of 41 KB that is padded where it is made: TVM keeps it in local memory."""
+    return graph(lambda x: op.nn.pad(op.nn.conv1d(x, weight(64, 4, 3)), [0, 0, 0, 0, 0, 1]), (1, 4, 163))
+
+
+@case
+def conv1d_padded_in_local_memory() -> Any:
+    """A result of 31 KB, which fits."""
+    return graph(lambda x: op.nn.pad(op.nn.conv1d(x, weight(64, 4, 3)), [0, 0, 0, 0, 0, 1]), (1, 4, 123))

@@ -13,7 +13,7 @@ from adreno_sim.compiler.extract.module import extract
 from adreno_sim.compiler.lower.pipeline import lower
 from adreno_sim.compiler.passes import registry
 from adreno_sim.compiler.plan.extract import extract_plan
-from adreno_sim.compiler.tvm_bridge.versions import tvm_series
+from adreno_sim.compiler.tvm_bridge.versions import import_tvm, tvm_series
 
 pytestmark = pytest.mark.tvm
 
@@ -27,6 +27,7 @@ SHOWS = {
     "texel-race": ("squeeze_by_mean", "wrong-value in mean_kernel"),
     "shared-function": ("two_concatenations", "AdrenoSimError: concatenate"),
     "reduction-epilogue": ("conv2d_blocks", "wrong-value in fused_conv2d_add_kernel"),
+    "local-memory": ("conv1d_padded_for_the_next", "limit-exceeded in "),
     "unbound-block": ("squeeze_and_excite", "unsupported"),
     "texture-store": ("conv2d", "wrong-value in te_layout_transform_kernel"),
 }
@@ -86,6 +87,20 @@ def test_without_a_fix_its_defect_is_back(name: str, verdict: Callable[..., str]
     if (operator, tvm_series()) == ("dropout", "0.25"):
         pytest.skip("TVM 0.25 has no legalisation of dropout at all")
     assert verdict(OPERATORS[operator](), "texture", "fixed", without_fix=(name,)) == shown
+
+
+def test_reductions_that_fit_stay_in_local_memory(adreno: Any) -> None:
+    def in_local_memory(module: Any, *without: str) -> bool:
+        sources = lower(module, "buffer", without=without, limits=adreno.info.limits).sources.values()
+        return any("__local" in source for source in sources)
+
+    length = import_tvm().tirx.Var("length", "int64")
+    unknown = graph(lambda x: op.nn.pad(op.nn.conv1d(x, weight(64, 4, 3)), [0, 0, 0, 0, 0, 1]), (1, 4, length))
+    assert in_local_memory(OPERATORS["conv1d_padded_in_local_memory"]())
+    assert in_local_memory(OPERATORS["conv1d_padded_for_the_next"](), "local-memory")
+    assert not in_local_memory(OPERATORS["conv1d_padded_for_the_next"]())
+    assert tvm_series() == "0.26" or not in_local_memory(unknown), "0.26 does not know the shape of what it pads"
+    assert in_local_memory(graph(op.nn.softmax, (length, 64)))
 
 
 def test_texture_store_is_right_in_025_and_fixed_after() -> None:

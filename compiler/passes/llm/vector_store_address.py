@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ...tvm_bridge.read import kind, walk
 from ...tvm_bridge.versions import import_tvm
 from ..base import Fix
 
@@ -31,14 +32,8 @@ def inline_lets_in_addresses() -> Pass:
 
 def has_let_in_address(store: Any) -> bool:
     """Whether a store writes a vector to an address that declares a variable."""
-    import tvm_ffi
-
-    tirx = import_tvm().tirx
-    found: list[Any] = []
-    for index in store.indices:
-        if isinstance(index, tirx.Ramp):
-            tvm_ffi.structural_walk(index, (tirx.Let, found.append))
-    return bool(found)
+    vectors = (index for index in store.indices if kind(index) == "Ramp")
+    return any(kind(node) == "Let" for index in vectors for node in walk(index))
 
 
 def _rewrite_store(store: Any) -> Any:
