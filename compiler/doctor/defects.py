@@ -150,6 +150,14 @@ DEFECTS: tuple[Defect, ...] = (
         models.blocked_reduction,
     ),
     Defect(
+        "function-suffix",
+        "kernels call C's functions for floats (atanf, tanf), which OpenCL C has not",
+        "function-suffix",
+        "buffer",
+        run(models.arctangent, "buffer"),
+        models.arctangent,
+    ),
+    Defect(
         "local-memory",
         "a reduction that is padded for the next one is kept whole in local memory, more than a device has",
         "local-memory",

@@ -83,6 +83,10 @@ def padded_convolution() -> Any:
     return module(lambda x: _ops().nn.pad(conv(x, 24), [0, 0, 0, 0, 0, 1, 0, 1]), (1, 8, 21, 21))
 
 
+def arctangent() -> Any:
+    return module(lambda x: _ops().atan(x))
+
+
 def depthwise() -> Any:
     return module(lambda x: conv(conv(x), groups=8))
 

@@ -23,6 +23,10 @@ PATCHES: dict[str, str] = {
     "reduction-epilogue": (
         "In `dlight/gpu/reduction.py`, tile the epilogue as the reduction was tiled, or keep its sums in shared memory."
     ),
+    "function-suffix": (
+        "In `intrin_rule_opencl.cc`, register `DispatchPureExtern<Direct>` for acos, acosh, asin, asinh, atan, atan2, atanh, "
+        "cosh, erf, hypot, log1p, sinh and tan, as for the functions that are there."
+    ),
     "local-memory": (
         "In `dlight/gpu/general_reduction.py`, return None where the results of a work-group's reductions exceed the target's "
         "`max_shared_memory_per_block`, so that the fallback rule takes the function."

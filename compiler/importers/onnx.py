@@ -55,6 +55,7 @@ def import_onnx(
     except Exception as error:  # shape inference and the protobuf layer raise several kinds
         raise AdrenoSimError(f"{name}: broken ONNX graph: {_first_line(error)}") from error
     _rename_inputs(plain)
+    _refuse_training(plain)
     _refuse_unknown_operators(plain)
     module = to_relax(plain, name)
     inputs = _named_as_in_file(module_inputs(module), plain)
@@ -87,6 +88,16 @@ def _refuse_unknown_operators(model: onnx.ModelProto) -> None:
     """Name every operator TVM's importer lacks."""
     known = _known_operators()
     _refuse([node for node in model.graph.node if node.op_type not in known])
+
+
+def _refuse_training(model: onnx.ModelProto) -> None:
+    """Name a normalisation by the batch's own statistics: TVM's passes decompose it as at inference."""
+    for node in model.graph.node:
+        if node.op_type == "BatchNormalization" and any(entry.name == "training_mode" and entry.i for entry in node.attribute):
+            raise UnsupportedError(
+                f"unsupported: ONNX operator BatchNormalization (node {node_label(node)}): it has training_mode=1, and TVM's "
+                "passes compute it as at inference; next: export the model for inference (model.eval())"
+            )
 
 
 def _known_operators() -> set[str]:

@@ -15,6 +15,9 @@ from .onnx_expansions import EXPANSIONS, OPSETS, expand_lacking
 OF_OTHER_DOMAINS = ("Attention",)
 """Operators of ONNX whose names TVM's importer knows, from another domain, and reads otherwise."""
 
+FIRST_ALONE = ("LayerNormalization",)
+"""Operators of which TVM's importer computes the first result alone, and makes something up for the others."""
+
 PER_CHANNEL_SINCE = 13
 """The opset that has DequantizeLinear along an axis."""
 
@@ -25,17 +28,20 @@ def expand_operators(model: ModelProto, known: Collection[str]) -> ModelProto:
     known: names of operators that TVM's importer takes. Shapes and types are static. What has no definition stays.
     """
     opset = next(entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx"))
-    wanted = {node.op_type for node in model.graph.node if node.op_type not in known or node.op_type in OF_OTHER_DOMAINS}
+    wanted = {node.op_type for node in model.graph.node if _is_lacking(node, known)}
     if not wanted:
         return model
     quantised = wanted & set(PRODUCTS) if opset >= PER_CHANNEL_SINCE else set()
     lacking = {name for name in wanted & set(EXPANSIONS) if opset >= OPSETS.get(name, 0)}
     model = expand_lacking(model, lacking) if lacking else model
-    wanted = {node.op_type for node in model.graph.node if node.op_type not in known or node.op_type in OF_OTHER_DOMAINS}
+    wanted = {node.op_type for node in model.graph.node if _is_lacking(node, known)}
     functions = {name for name in wanted if _is_function(name, opset)}
     if not functions and not quantised:
         return model
     expanded = onnx.shape_inference.infer_shapes(_split_products(model, quantised), data_prop=True)
+    for node in expanded.graph.node:
+        if node.op_type in functions:
+            _write_defaults(node, opset)
     described = {value.name for value in expanded.graph.value_info}
     expanded.graph.value_info.extend(
         helper.make_tensor_value_info(tensor.name, tensor.data_type, list(tensor.dims))
@@ -43,6 +49,20 @@ def expand_operators(model: ModelProto, known: Collection[str]) -> ModelProto:
         if tensor.name not in described
     )
     return inliner.inline_selected_functions(expanded, [("", name) for name in functions], inline_schema_functions=True)
+
+
+def _is_lacking(node: NodeProto, known: Collection[str]) -> bool:
+    """Whether TVM's importer does not take a node, or takes it for another."""
+    return node.op_type not in known or node.op_type in OF_OTHER_DOMAINS or (node.op_type in FIRST_ALONE and any(node.output[1:]))
+
+
+def _write_defaults(node: NodeProto, opset: int) -> None:
+    """Give a node the attributes that it leaves to their defaults: the inliner leaves references to them open."""
+    given = {entry.name for entry in node.attribute}
+    schema = onnx.defs.get_schema(node.op_type, max_inclusive_version=opset)
+    node.attribute.extend(
+        entry.default_value for name, entry in schema.attributes.items() if name not in given and entry.default_value.name
+    )
 
 
 def _is_function(name: str, opset: int) -> bool:

@@ -17,6 +17,7 @@ from onnx import ModelProto, NodeProto, helper, numpy_helper
 from ...base.errors import AdrenoSimError
 from .fixed_inputs import Values, fill, require_inputs
 from .onnx_control import inline_control_flow, rename_values, require_one_shape
+from .onnx_empty import drop_empty_tensors
 from .onnx_fold import fold_constants, fold_weights, static_shapes
 from .onnx_recurrent import unroll_recurrent
 
@@ -61,6 +62,7 @@ def simplify(model: ModelProto, shapes: Shapes | None = None, values: Values | N
     shapes_found = static_shapes(model)
     require_one_shape(model, chosen, shapes_found)
     unroll_recurrent(model, shapes_found)
+    drop_empty_tensors(model, shapes_found)
     remove_identities(model)
     drop_unused(model)
     return model

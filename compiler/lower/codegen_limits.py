@@ -5,17 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...base.errors import UncompiledError
+from ..passes.function_suffix import foreign_name
 from ..passes.llm.vector_store_address import has_let_in_address
 from ..tvm_bridge import read
 from ..tvm_bridge.versions import import_tvm, tvm_series
 
 if TYPE_CHECKING:
     from tvm import IRModule
-
-EXTERN = "tirx.call_pure_extern"
-
-FUNCTIONS = {"acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cosh", "erf", "hypot", "log1p", "sinh", "tan"}
-"""Functions of OpenCL C, which overload; C's for floats end in f, and TVM writes some of these."""
 
 SYNC = "tirx.tvm_storage_sync"
 
@@ -30,11 +26,10 @@ def require_printable(device: IRModule) -> None:
                 "store (a Let in its address), which no driver compiles; next: the fixed pipeline, whose fix "
                 "vector-store-address mends it"
             )
-        outside = {str(call.args[0].value) for call in calls if read.op_name(call) == EXTERN}
-        if names := sorted(name for name in outside if name.endswith("f") and name[:-1] in FUNCTIONS):
+        if names := sorted({*map(foreign_name, calls)} - {""}):
             raise UncompiledError(
                 f"unsupported: kernel {var.name_hint}: TVM's code generation for OpenCL calls {', '.join(names)}, which C has "
-                f"and OpenCL C has not; next: express {', '.join(name[:-1] for name in names)} by other operators"
+                "and OpenCL C has not; next: the fixed pipeline, whose fix function-suffix mends it"
             )
         if any(map(_syncs_warp, calls)) and any(any(map(_syncs_warp, _found(branch)[1])) for branch in conditions):
             raise UncompiledError(

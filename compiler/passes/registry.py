@@ -11,6 +11,7 @@ from . import (
     constant_rank,
     elementwise_texels,
     function_names,
+    function_suffix,
     inference_dropout,
     local_memory,
     packed_convolution,
@@ -53,6 +54,7 @@ FIXES: tuple[Fix, ...] = (
     neighbour_read.FIX,
     group_update.FIX,
     vector_store_address.FIX,
+    function_suffix.FIX,
     plan_coefficient.FIX,
     branch_storage.FIX,
 )

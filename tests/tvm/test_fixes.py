@@ -47,12 +47,14 @@ LANGUAGE = {"texture-flatten", "vector-store-address", "condition-range", "neigh
 
 
 def test_every_fix_is_shown_or_concerns_the_plan() -> None:
+    """function-suffix: importers/test_operators_of_networks.py."""
     assert {fix.name for fix in registry.FIXES} == {
         *SHOWS,
         *WIDENS,
         "plan-coefficient",
         "function-names",
         "branch-storage",
+        "function-suffix",
         *LANGUAGE,
     }
 

@@ -11,6 +11,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import adreno_sim
+from adreno_sim.compiler.tvm_bridge.versions import tvm_series
 
 pytestmark = pytest.mark.tvm
 
@@ -100,6 +101,10 @@ CASES: dict[str, Any] = {
     "hard-swish": lambda: beside_convolution(helper.make_node("HardSwish", ["c"], ["y"])),
     "lp-norm": lambda: beside_convolution(helper.make_node("LpNormalization", ["c"], ["y"], axis=1)),
     "lp-norm-1": lambda: beside_convolution(helper.make_node("LpNormalization", ["c"], ["y"], p=1)),
+    "rotary": lambda: model(
+        [helper.make_node("RotaryEmbedding", ["q", "cos", "sin"], ["y"])],
+        {"q": (1, 2, 5, 8)}, {"cos": draw(1, 5, 4), "sin": draw(1, 5, 4)}, 23,
+    ),
     "swish": lambda: beside_convolution(helper.make_node("Swish", ["c"], ["y"], alpha=1.5), opset=24),
     "whole": lambda: whole(BYTES),
     "gelu": lambda: beside_convolution(helper.make_node("Gelu", ["c"], ["y"], approximate="tanh"), opset=20),
@@ -136,8 +141,51 @@ def test_sums_that_floats_do_not_hold_are_refused() -> None:
 def test_functions_that_opencl_lacks_are_refused_by_name() -> None:
     arc = beside_convolution(helper.make_node("Atan", ["c"], ["y"], name="arc"))
     with pytest.raises(adreno_sim.UnsupportedError, match=r"calls atanf, .*ONNX operator Atan \(node arc\)"):
-        adreno_sim.check(arc, target="buffer")
-    assert adreno_sim.check(beside_convolution(helper.make_node("Sin", ["c"], ["y"])), target="buffer").ok
+        adreno_sim.check(arc, target="buffer", pipeline="stock")
+    assert adreno_sim.check(beside_convolution(helper.make_node("Sin", ["c"], ["y"])), target="buffer", pipeline="stock").ok
+    if tvm_series() != "0.25":
+        assert adreno_sim.check(arc, target="buffer").ok
+
+
+def test_empty_parts_are_left_out() -> None:
+    """RotaryEmbedding is defined by a Split into everything and nothing."""
+    from adreno_sim.compiler.importers.onnx_graph import simplify
+
+    def split(*sizes: int, kept: tuple[str, ...]) -> list[str]:
+        parts = [f"p{number}" for number in range(len(sizes))]
+        nodes = [helper.make_node("Split", ["x", "sizes"], parts, axis=1), helper.make_node("Concat", kept, ["y"], axis=1)]
+        plain = simplify(model(nodes, IMAGE, {"sizes": np.array(sizes)}, 18))
+        feeds = {"x": draw(*IMAGE["x"])}
+        (found,) = onnxruntime.InferenceSession(plain.SerializeToString()).run(None, feeds)
+        (expected,) = onnxruntime.InferenceSession(model(nodes, IMAGE, {"sizes": np.array(sizes)}, 18).SerializeToString()).run(
+            None, feeds
+        )
+        np.testing.assert_array_equal(found, expected)
+        return [node.op_type for node in plain.graph.node]
+
+    assert split(4, 0, kept=("p0", "p1")) == ["Identity"]
+    assert split(1, 0, 3, kept=("p2", "p1", "p0")) == split(1, 3, kept=("p1", "p0")) == ["Split", "Concat"]
+
+
+def test_results_that_the_importer_makes_up_are_computed() -> None:
+    node = helper.make_node("LayerNormalization", ["c", "g"], ["n", "mean", "deviation"], axis=1)
+    total = helper.make_node("Add", ["n", "mean"], ["y"])
+    report = adreno_sim.check(beside_convolution(node, total, g=draw(6, 9, 10)), target="buffer")
+    assert report.ok and "ONNX Runtime" in {output.reference for output in report.outputs}, report
+
+
+def test_a_normalisation_in_training_is_refused() -> None:
+    def normalise(**attributes: int) -> Any:
+        ones = {name: np.ones(6, "float32") for name in ("scale", "bias", "mean", "variance")}
+        more = ["m", "v"] if attributes else []
+        node = helper.make_node("BatchNormalization", ["c", *ones], ["y", *more], name="norm", **attributes)
+        return beside_convolution(node, **ones)
+
+    with pytest.raises(
+        adreno_sim.UnsupportedError, match=r"BatchNormalization \(node norm\): it has training_mode=1.*model.eval"
+    ):
+        adreno_sim.check(normalise(training_mode=1), target="buffer")
+    assert adreno_sim.check(normalise(), target="buffer").ok
 
 
 def test_what_is_known_is_left() -> None:
