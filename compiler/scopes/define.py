@@ -107,7 +107,7 @@ def _mutator(mod: Any, demand: Demand, decisions: dict[int, Decision], devices: 
             if not isinstance(old, relax.Var):
                 known = self.constants.get(key(old))
                 if known is None:
-                    known = self.constants[key(old)] = _constant(old, devices.of(scope))
+                    known = self.constants[key(old)] = with_scope(old, devices.of(scope))
                 if memory_scope(type_of(known)) == scope:
                     return known
                 arg = known
@@ -121,7 +121,7 @@ def _type_arguments(call: Any) -> Any:
     return call.sinfo_args if tvm_series() == "0.25" else call.ty_args
 
 
-def _constant(node: Any, device: Any) -> Any:
+def with_scope(node: Any, device: Any) -> Any:
     """A constant over the same data whose type names the device."""
     tvm = import_tvm()
     if tvm_series() == "0.27":

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 from ..tvm_bridge.pass_pipelines import clone
 from ..tvm_bridge.read import kind
 from ..tvm_bridge.versions import import_tvm
-from .cancel import cancel_copies
+from .cancel import cancel_copies, staged_params
+from .constant_weights import constant_weights, place_in_textures
 from .store import NEVER, TuningStore, digest_of
-from .tasks import cuts, isolate, prim_funcs
+from .tasks import cuts, isolate, params_of, prim_funcs
 from .variants import KEY
 
 if TYPE_CHECKING:
@@ -45,8 +46,22 @@ class TunedSchedules:
         return [*passes[:scope], remember, *passes[scope:schedule], apply, *passes[schedule:]]
 
     def _remember(self, module: IRModule, _context: Any) -> IRModule:
+        """Keep the functions as they were tuned; constants that a schedule stages in textures become textures."""
         self._flat = prim_funcs(module)
-        return module
+        target = import_tvm().target.Target.current(allow_none=False)
+        constants = constant_weights(module, target)
+        staged = {name: self._staged(function) & constants.get(name, frozenset()) for name, function in self._flat.items()}
+        return place_in_textures(clone(module), target, staged)
+
+    def _staged(self, function: Any) -> frozenset[int]:
+        """The parameters that the schedule found for a function only copies into textures."""
+        flat = isolate(function)
+        record = self._best(flat) if self._store.database.has_workload(flat) else None
+        if record is None or self._default_is_best(flat, record):
+            return frozenset()
+        schedule = import_tvm().s_tir.Schedule(flat)
+        record.trace.apply_to_schedule(schedule, False)
+        return frozenset(staged_params(schedule, params_of(flat["main"])).values())
 
     def _apply(self, module: IRModule, _context: Any) -> IRModule:
         changed = clone(module)
@@ -68,9 +83,7 @@ class TunedSchedules:
         if record is None:
             self.applied[name] = "default schedule: no candidate was accepted"
             return None
-        default = self._store.default(digest_of(flat))
-        seconds = float(record.run_secs[0])
-        if default is not None and default.get("rank") is not None and default["rank"] <= seconds:
+        if self._default_is_best(flat, record):
             self.applied[name] = "default schedule: no candidate was better"
             return None
         schedule = tvm.s_tir.Schedule(isolate(scoped))
@@ -84,6 +97,11 @@ class TunedSchedules:
         forwarded = f"; staging copies cancelled: {len(gone)}" if gone else ""
         self.applied[name] = f"{variant}{forwarded}"
         return _with_attributes_of(schedule.mod["main"], scoped)
+
+    def _default_is_best(self, flat: IRModule, record: Any) -> bool:
+        """Whether the schedule without tuning ranks no worse than this record."""
+        rank = (self._store.default(digest_of(flat)) or {}).get("rank")
+        return rank is not None and rank <= float(record.run_secs[0])
 
     def _best(self, flat: IRModule) -> Any:
         """The accepted record that ranks first."""

@@ -7,7 +7,7 @@ them are textures where the model calls it is kept beside it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ...base.errors import AdrenoSimError, UnsupportedError
@@ -18,6 +18,7 @@ from ..tvm_bridge.pass_pipelines import with_own_constants
 from ..tvm_bridge.read import BufferInfo, buffer_param
 from ..tvm_bridge.versions import import_tvm
 from .anchor import find_anchor
+from .constant_weights import constant_weights
 
 if TYPE_CHECKING:
     from tvm import IRModule
@@ -33,13 +34,15 @@ KEPT = ("tirx.noalias", "s_tir")
 @dataclass(frozen=True)
 class Task:
     """functions: those of the model with this body. module: it alone, as `main`, flat. scoped: as the model calls the first of
-    them. textures: its parameters that every call gives as textures. anchor: what it sums."""
+    them. textures: its parameters that every call gives as textures. weights: those that are constants in buffers, and become
+    textures where its schedule stages them in one. anchor: what it sums."""
 
     name: str
     functions: tuple[str, ...]
     module: IRModule
     scoped: IRModule
     textures: frozenset[int]
+    weights: frozenset[int]
     anchor: str
 
     @property
@@ -76,20 +79,21 @@ def find_tasks(module: IRModule, target: Target, fixes: Sequence[Fix], scoping: 
     from tvm_ffi import structural_equal
 
     tasks: list[Task] = []
-    for name, function in flat.items():
+    constants = constant_weights(flat, target)
+    for name, function in prim_funcs(flat).items():
         one = isolate(function)
         if name not in scoped or find_anchor(tvm.s_tir.Schedule(one)) is None:
             continue
         called = isolate(scoped[name])
-        textures = texture_params(called["main"])
+        textures, weights = texture_params(called["main"]), constants.get(name, frozenset())
         for number, known in enumerate(tasks):
             if structural_equal(known.module, one):
-                both = known.textures & textures
-                tasks[number] = Task(known.name, (*known.functions, name), known.module, known.scoped, both, known.anchor)
+                both = replace(known, functions=(*known.functions, name), textures=known.textures & textures)
+                tasks[number] = replace(both, weights=known.weights & weights)
                 break
         else:
             anchor = find_anchor(tvm.s_tir.Schedule(one))
-            tasks.append(Task(name, (name,), one, called, textures, anchor.name if anchor else ""))
+            tasks.append(Task(name, (name,), one, called, textures, weights, anchor.name if anchor else ""))
     return tasks
 
 
@@ -101,15 +105,15 @@ def texture_params(function: Any) -> frozenset[int]:
 
 def _before_scheduling(
     module: IRModule, target: Target, fixes: Sequence[Fix], scoping: Scoping
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The PrimFuncs by name, before their scopes are known and when they are."""
+) -> tuple[IRModule, dict[str, Any]]:
+    """The module before its PrimFuncs know their scopes, and these by name when they do."""
     tvm = import_tvm()
     with target:
         passes = relax_passes(target, fixes, scoping=scoping)
         scope, schedule = cuts(passes)
         flat = tvm.transform.Sequential(passes[:scope])(with_own_constants(module))
         scoped = tvm.transform.Sequential(passes[scope:schedule])(flat) if scope < schedule else flat
-    return prim_funcs(flat), prim_funcs(scoped)
+    return flat, prim_funcs(scoped)
 
 
 def cuts(passes: list[Pass]) -> tuple[int, int]:

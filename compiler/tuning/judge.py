@@ -116,7 +116,7 @@ class Judge:
     def needless(self, schedule: Any) -> frozenset[int]:
         """Launches that only copy an argument into a texture, which is one already wherever the model calls this task."""
         stages = staged_params(schedule, params_of(schedule.mod["main"]))
-        return frozenset(number for number, param in stages.items() if param in self.task.textures)
+        return frozenset(number for number, param in stages.items() if param in self.task.textures | self.task.weights)
 
     def run(self, model: CompiledModel, static: Cost, copies: frozenset[int] = frozenset()) -> Verdict | Rejection:
         """Run a compiled candidate: on the checker, then on the timer if there is one."""

@@ -26,11 +26,14 @@ from adreno_sim.compiler.scopes.rules import weights_in_texture  # noqa: E402
 from adreno_sim.compiler.scopes.scoping import Scoping  # noqa: E402
 from adreno_sim.compiler.tuned.anchor import find_anchor  # noqa: E402
 from adreno_sim.compiler.tuned.cancel import cancel_copies  # noqa: E402
+from adreno_sim.compiler.tuned.metaschedule import meta_schedule  # noqa: E402
+from adreno_sim.compiler.tuned.store import TuningStore, digest_of  # noqa: E402
 from adreno_sim.compiler.tuned.tasks import find_tasks  # noqa: E402
 from adreno_sim.compiler.tuned.variants import Variant  # noqa: E402
 from adreno_sim.compiler.tuning import space  # noqa: E402
 from adreno_sim.compiler.tuning.footprint import footprints  # noqa: E402
 from adreno_sim.compiler.tuning.search import tune  # noqa: E402
+from adreno_sim.compiler.tvm_bridge.versions import tensor_type  # noqa: E402
 from adreno_sim.golden.model_reference import ModelReference  # noqa: E402
 
 pytestmark = pytest.mark.tvm
@@ -137,16 +140,19 @@ def test_values_are_those_of_llvm(adreno, make, weights):
     np.testing.assert_allclose(got.astype("float32"), wide, rtol=1e-4, atol=2e-2 if dtype == "float16" else 1e-5)
 
 
-def test_weights_that_are_parameters_are_packed_into_a_texture(adreno):
+def given_weights():
+    """A convolution whose weights are a parameter."""
     builder = relax.BlockBuilder()
-    from adreno_sim.compiler.tvm_bridge.versions import tensor_type
-
     x, w = relax.Var("x", tensor_type(SHAPE, "float32")), relax.Var("w", tensor_type((8, 8, 3, 3), "float32"))
     with builder.function("main", [x, w]):
         with builder.dataflow():
             result = builder.emit_output(builder.emit(relax.op.nn.conv2d(x, w)))
         builder.emit_func_output(result)
-    mod = builder.get()
+    return builder.get()
+
+
+def test_weights_that_are_parameters_are_packed_into_a_texture(adreno):
+    mod = given_weights()
     _, report = scope_stages(mod, weights="texture")
     packed = [tensor.scope for tensor in report.tensors if tensor.shape == ("2", "8", "3", "3", "4")]
     assert packed == ["global.texture-weight"] and not report.left
@@ -171,6 +177,24 @@ def test_a_tuned_stage_for_weights_is_cancelled_like_that_for_the_data(tmp_path,
     assert 1 not in plain.textures
     assert tune(grouped(1), tmp_path / "db", trials=2, weights="texture").tasks
     assert adreno_sim.check(grouped(1), device=adreno, weights="texture", tuned=tmp_path / "db").ok
+
+
+@pytest.mark.parametrize(("make", "stages"), [(lambda: grouped(1), 0), (given_weights, 1)], ids=["constant", "parameter"])
+def test_weights_in_a_buffer_become_the_texture_that_a_tuned_schedule_reads(make, stages, tmp_path, adreno):
+    """Constants do, once; what a run makes is copied in each run."""
+    target = make_target("texture")
+    (task,) = find_tasks(make(), target, choose())
+    assert task.weights == ({1} if stages == 0 else set()) and 1 not in task.textures
+    schedule = tvm.s_tir.Schedule(task.module)
+    space.apply(schedule, find_anchor(schedule), Variant("guarded", "texture", "texture"))
+    with TuningStore(tmp_path / "db", {}) as store:
+        best = {"kind": "trial", "task": digest_of(task.module), "number": 0, "accepted": True, "rank": 1e-9}
+        arguments = meta_schedule().arg_info.ArgInfo.from_entry_func(task.module, remove_preproc=True)
+        store.add(best, task.module, schedule.trace, arguments, target)
+    kernels = [name for name in compile_model(make(), tuned=tmp_path / "db").kernels if "conv2d" in name]
+    assert len(kernels) == 1 + stages
+    report = adreno_sim.check(make(), device=adreno, tuned=tmp_path / "db")
+    assert report.ok and next(iter(report.tuned.values())).endswith(f"staging copies cancelled: {2 - stages}"), report
 
 
 MODEL = """
