@@ -150,6 +150,14 @@ DEFECTS: tuple[Defect, ...] = (
         models.blocked_reduction,
     ),
     Defect(
+        "own-threads",
+        "scatters, which come with their threads, do not get through the schedule rules",
+        "own-threads",
+        "buffer",
+        run(models.scatter, "buffer"),
+        models.scatter,
+    ),
+    Defect(
         "function-suffix",
         "kernels call C's functions for floats (atanf, tanf), which OpenCL C has not",
         "function-suffix",

@@ -83,6 +83,13 @@ def padded_convolution() -> Any:
     return module(lambda x: _ops().nn.pad(conv(x, 24), [0, 0, 0, 0, 0, 1, 0, 1]), (1, 8, 21, 21))
 
 
+def scatter() -> Any:
+    """Rows of an image replaced by those of a constant."""
+    relax = import_tvm().relax
+    places = relax.const(np.full((1, 8, 2, 7), [[1], [3]], np.int64))
+    return module(lambda x: _ops().scatter_elements(x, places, weight(1, 8, 2, 7), axis=2))
+
+
 def arctangent() -> Any:
     return module(lambda x: _ops().atan(x))
 

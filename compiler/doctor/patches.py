@@ -23,6 +23,10 @@ PATCHES: dict[str, str] = {
     "reduction-epilogue": (
         "In `dlight/gpu/reduction.py`, tile the epilogue as the reduction was tiled, or keep its sums in shared memory."
     ),
+    "own-threads": (
+        "In `dlight/base/transform.py`, leave a function alone that binds threads and has no root block, or mark the "
+        "PrimFuncs of `topi/gpu/scatter_elements.py` with `tirx.is_scheduled`."
+    ),
     "function-suffix": (
         "In `intrin_rule_opencl.cc`, register `DispatchPureExtern<Direct>` for acos, acosh, asin, asinh, atan, atan2, atanh, "
         "cosh, erf, hypot, log1p, sinh and tan, as for the functions that are there."

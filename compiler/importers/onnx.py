@@ -55,7 +55,7 @@ def import_onnx(
     except Exception as error:  # shape inference and the protobuf layer raise several kinds
         raise AdrenoSimError(f"{name}: broken ONNX graph: {_first_line(error)}") from error
     _rename_inputs(plain)
-    _refuse_training(plain)
+    _refuse_misread(plain)
     _refuse_unknown_operators(plain)
     module = to_relax(plain, name)
     inputs = _named_as_in_file(module_inputs(module), plain)
@@ -90,14 +90,25 @@ def _refuse_unknown_operators(model: onnx.ModelProto) -> None:
     _refuse([node for node in model.graph.node if node.op_type not in known])
 
 
-def _refuse_training(model: onnx.ModelProto) -> None:
-    """Name a normalisation by the batch's own statistics: TVM's passes decompose it as at inference."""
+MISREAD: tuple[tuple[str, str, Any, str, str], ...] = (
+    ("BatchNormalization", "training_mode", 1, "its passes compute it as at inference", "export it for inference (model.eval())"),
+    ("SpaceToDepth", "mode", b"CRD", "its importer reads it as DCR", "write it as Reshape and Transpose"),
+    ("RoiAlign", "mode", b"max", "its maximum is of interpolated values, ONNX's of their terms", "use mode avg"),
+)
+"""(operator, attribute, value, what TVM does with it, what to do instead): what it takes, and computes otherwise than ONNX."""
+
+
+def _refuse_misread(model: onnx.ModelProto) -> None:
+    """Name a node of MISREAD."""
     for node in model.graph.node:
-        if node.op_type == "BatchNormalization" and any(entry.name == "training_mode" and entry.i for entry in node.attribute):
-            raise UnsupportedError(
-                f"unsupported: ONNX operator BatchNormalization (node {node_label(node)}): it has training_mode=1, and TVM's "
-                "passes compute it as at inference; next: export the model for inference (model.eval())"
-            )
+        given = {entry.name: onnx.helper.get_attribute_value(entry) for entry in node.attribute}
+        for operator, name, value, does, instead in MISREAD:
+            if node.op_type == operator and given.get(name) == value:
+                text = value.decode() if isinstance(value, bytes) else value
+                raise UnsupportedError(
+                    f"unsupported: ONNX operator {operator} (node {node_label(node)}) with {name}={text}: TVM "
+                    f"{import_tvm().__version__} takes it, but {does}; next: {instead}"
+                )
 
 
 def _known_operators() -> set[str]:

@@ -47,7 +47,7 @@ LANGUAGE = {"texture-flatten", "vector-store-address", "condition-range", "neigh
 
 
 def test_every_fix_is_shown_or_concerns_the_plan() -> None:
-    """function-suffix: importers/test_operators_of_networks.py."""
+    """function-suffix, own-threads: importers/test_operators_of_networks.py."""
     assert {fix.name for fix in registry.FIXES} == {
         *SHOWS,
         *WIDENS,
@@ -55,6 +55,7 @@ def test_every_fix_is_shown_or_concerns_the_plan() -> None:
         "function-names",
         "branch-storage",
         "function-suffix",
+        "own-threads",
         *LANGUAGE,
     }
 

@@ -105,6 +105,10 @@ CASES: dict[str, Any] = {
         [helper.make_node("RotaryEmbedding", ["q", "cos", "sin"], ["y"])],
         {"q": (1, 2, 5, 8)}, {"cos": draw(1, 5, 4), "sin": draw(1, 5, 4)}, 23,
     ),
+    "scatter": lambda: beside_convolution(
+        helper.make_node("ScatterElements", ["c", "at", "updates"], ["y"], axis=2),
+        at=RANDOM.permutation(9)[None, None, :4, None].repeat(6, 1).repeat(10, 3), updates=draw(1, 6, 4, 10),
+    ),
     "swish": lambda: beside_convolution(helper.make_node("Swish", ["c"], ["y"], alpha=1.5), opset=24),
     "whole": lambda: whole(BYTES),
     "gelu": lambda: beside_convolution(helper.make_node("Gelu", ["c"], ["y"], approximate="tanh"), opset=20),
@@ -167,6 +171,16 @@ def test_empty_parts_are_left_out() -> None:
     assert split(1, 0, 3, kept=("p2", "p1", "p0")) == split(1, 3, kept=("p1", "p0")) == ["Split", "Concat"]
 
 
+def test_modes_that_tvm_reads_otherwise_are_refused() -> None:
+    def rearrange(**mode: str) -> Any:
+        node = helper.make_node("SpaceToDepth", ["x"], ["y"], name="rearrange", blocksize=2, **mode)
+        return model([node], {"x": (1, 3, 4, 6)}, {}, 13)
+
+    with pytest.raises(adreno_sim.UnsupportedError, match=r"SpaceToDepth \(node rearrange\) with mode=CRD"):
+        adreno_sim.check(rearrange(mode="CRD"), target="buffer")
+    assert adreno_sim.check(rearrange(), target="buffer").ok
+
+
 def test_results_that_the_importer_makes_up_are_computed() -> None:
     node = helper.make_node("LayerNormalization", ["c", "g"], ["n", "mean", "deviation"], axis=1)
     total = helper.make_node("Add", ["n", "mean"], ["y"])
@@ -181,9 +195,7 @@ def test_a_normalisation_in_training_is_refused() -> None:
         node = helper.make_node("BatchNormalization", ["c", *ones], ["y", *more], name="norm", **attributes)
         return beside_convolution(node, **ones)
 
-    with pytest.raises(
-        adreno_sim.UnsupportedError, match=r"BatchNormalization \(node norm\): it has training_mode=1.*model.eval"
-    ):
+    with pytest.raises(adreno_sim.UnsupportedError, match=r"BatchNormalization \(node norm\) with training_mode=1.*model.eval"):
         adreno_sim.check(normalise(training_mode=1), target="buffer")
     assert adreno_sim.check(normalise(), target="buffer").ok
 

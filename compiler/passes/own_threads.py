@@ -1,0 +1,51 @@
+"""own-threads: functions that TVM's operators write with their threads are left as they are.
+
+The scatters of TVM's operator library for GPUs are kernels already, and have no block named root: TVM's schedule rules look for
+one and fail ("Cannot find a block with the name: root"). 0.25 to 0.27.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..tvm_bridge.read import kind, walk
+from ..tvm_bridge.versions import import_tvm
+from .base import ALL_VERSIONS, SCHEDULE, Fix, before_first
+
+if TYPE_CHECKING:
+    from tvm.ir.transform import Pass
+    from tvm.target import Target
+
+
+def mark_scheduled() -> Pass:
+    """Module pass before scheduling: such functions are known as scheduled."""
+    tvm = import_tvm()
+
+    def transform(mod: Any, _ctx: Any) -> Any:
+        for var, func in mod.functions_items():
+            if isinstance(func, tvm.tirx.PrimFunc) and has_threads(func):
+                mod[var] = func.with_attr("tirx.is_scheduled", True)
+        return mod
+
+    return tvm.transform.module_pass(transform, opt_level=0, name="adreno_sim.MarkOwnThreads")
+
+
+def has_threads(func: Any) -> bool:
+    """Whether a function has threads and no root block, under which rules could give it some."""
+    outermost = getattr(func.body, "block", None)
+    if outermost is None or str(outermost.name_hint) == "root":
+        return False
+    return any(kind(node) == "AttrStmt" and str(node.attr_key) == "thread_extent" for node in walk(outermost))
+
+
+def add_mark(passes: list[Pass], _target: Target) -> list[Pass]:
+    """Run before the first of TVM's schedule rules."""
+    return before_first(passes, SCHEDULE, mark_scheduled())
+
+
+FIX = Fix(
+    name="own-threads",
+    versions=ALL_VERSIONS,
+    summary="functions that come with their threads, as scatters, are not scheduled again, and compile",
+    relax=add_mark,
+)
