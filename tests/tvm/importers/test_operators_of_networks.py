@@ -11,7 +11,6 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import adreno_sim
-from adreno_sim.compiler.tvm_bridge.versions import tvm_series
 
 pytestmark = pytest.mark.tvm
 
@@ -147,8 +146,7 @@ def test_functions_that_opencl_lacks_are_refused_by_name() -> None:
     with pytest.raises(adreno_sim.UnsupportedError, match=r"calls atanf, .*ONNX operator Atan \(node arc\)"):
         adreno_sim.check(arc, target="buffer", pipeline="stock")
     assert adreno_sim.check(beside_convolution(helper.make_node("Sin", ["c"], ["y"])), target="buffer", pipeline="stock").ok
-    if tvm_series() != "0.25":
-        assert adreno_sim.check(arc, target="buffer").ok
+    assert adreno_sim.check(arc, target="buffer").ok
 
 
 def test_empty_parts_are_left_out() -> None:
