@@ -51,7 +51,7 @@ class TunedSchedules:
         target = import_tvm().target.Target.current(allow_none=False)
         constants = constant_weights(module, target)
         staged = {name: self._staged(function) & constants.get(name, frozenset()) for name, function in self._flat.items()}
-        return place_in_textures(clone(module), target, staged)
+        return place_in_textures(module, target, staged)
 
     def _staged(self, function: Any) -> frozenset[int]:
         """The parameters that the schedule found for a function only copies into textures."""

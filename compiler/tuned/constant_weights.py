@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from ..passes.relax_calls import rewrite_calls
 from ..scopes.define import Devices, with_scope
 from ..scopes.demand import Limits, bindings, op_name, operands, sizes
 from ..scopes.rules import texture_scope
@@ -37,28 +38,22 @@ def place_in_textures(module: IRModule, target: Target, wanted: Mapping[str, Col
     """The module with these operands, constants of every call, as textures. wanted: by PrimFunc, some of `constant_weights`."""
     if not any(wanted.values()):
         return module
-    tvm = import_tvm()
-    relax = tvm.relax
+    relax = import_tvm().relax
     devices = Devices(target)
 
-    class Place(relax.PyExprMutator):  # type: ignore[name-defined]
-        def visit_call_(self, call: Any) -> Any:
-            moved = wanted.get(str(call.args[0].name_hint), ()) if op_name(call) == "relax.call_tir" else ()
-            call = super().visit_call_(call)
-            if not moved:
-                return call
-            given = operands(call)
-            for number in moved:
-                given[number] = with_scope(given[number], devices.of(WEIGHT_SCOPE))
-            return relax.Call(call.op, [call.args[0], relax.Tuple(given), *call.args[2:]], call.attrs, _results(call))
+    def rewrite(_builder: Any, call: Any) -> Any:
+        moved = wanted.get(str(call.args[0].name_hint), ())
+        if not moved:
+            return call
+        given = operands(call)
+        for number in moved:
+            given[number] = with_scope(given[number], devices.of(WEIGHT_SCOPE))
+        return relax.Call(call.op, [call.args[0], relax.Tuple(given), *call.args[2:]], call.attrs, _results(call))
 
-    mutator = relax.expr_functor.mutator(Place)(module)
-    functions = [(var, function) for var, function in module.functions_items() if isinstance(function, relax.Function)]
-    for var, function in functions:
-        module.update_func(var, mutator.visit_expr(function))
-    known = list(dict(module.global_infos).get("vdevice", ()))
-    module.update_global_info("vdevice", [*known, *devices.all])
-    return module
+    placed = rewrite_calls("PlaceWeights", ("relax.call_tir",), rewrite)(module)
+    known = list(dict(placed.global_infos).get("vdevice", ()))
+    placed.update_global_info("vdevice", [*known, *devices.all])
+    return placed
 
 
 def _results(call: Any) -> Any:
