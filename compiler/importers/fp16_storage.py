@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...base.errors import AdrenoSimError
+from ...base.errors import AdrenoSimError, UncompiledError
 from ..tvm_bridge.read import key, kind, op_name, type_of
 from ..tvm_bridge.versions import constant_array, import_tvm
 
@@ -19,14 +20,23 @@ DTYPES = ("float32", "float16")
 def with_storage(module: IRModule, dtype: str, accumulate: str = "float32") -> IRModule:
     """The module as it is for "float32"; for "float16" TVM's ToMixedPrecision: tensors are float16, sums `accumulate`.
 
-    Inputs and outputs keep their types; constants are rounded here, once. AdrenoSimError for another dtype.
+    Inputs and outputs keep their types; constants are rounded here, once. AdrenoSimError for another dtype,
+    UncompiledError where TVM's pass fails, as on a call of a function that its importer wrote itself (ONNX's Pad).
     """
     for name in (dtype, accumulate):
         if name not in DTYPES:
             raise AdrenoSimError(f"dtype {name!r}: expected one of {', '.join(DTYPES)}")
     if dtype == "float32":
         return module
-    return _store_constants(import_tvm().relax.transform.ToMixedPrecision(accumulate)(module))
+    try:
+        mixed = import_tvm().relax.transform.ToMixedPrecision(accumulate)(module)
+    except Exception as error:  # whatever TVM raises
+        said = shorten(next(iter(str(error).splitlines()), ""), 200, placeholder=" ...")
+        raise UncompiledError(
+            f"unsupported: TVM's ToMixedPrecision fails on this module: {type(error).__name__}: {said}; next: give a model "
+            "that is in float16 itself, or check it in float32"
+        ) from error
+    return _store_constants(mixed)
 
 
 def _store_constants(module: IRModule) -> IRModule:

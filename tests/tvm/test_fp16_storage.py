@@ -10,9 +10,11 @@ import pytest
 import relax_models
 
 import adreno_sim
+from adreno_sim.base.errors import UncompiledError
 from adreno_sim.compiler.artifact.model import CompiledModel
 from adreno_sim.compiler.check.bundle import make_bundle
 from adreno_sim.compiler.importers.fp16_storage import with_storage
+from adreno_sim.compiler.tvm_bridge.versions import import_tvm, tensor_type
 
 pytestmark = pytest.mark.tvm
 
@@ -25,6 +27,20 @@ def test_a_mobilenet_in_textures(dtype: str, adreno: Any) -> None:
     *_, output = report.outputs
     assert output.reference == "TVM llvm" and output.ok and not output.vacuous
     assert (output.max_abs > 1e-4 * output.rms) == (dtype == "float16")  # rounded to half, or not
+
+
+def test_where_tvm_cannot_mix_precisions_it_is_refused() -> None:
+    """TVM imports ONNX's Pad as a call of a function, whose name has no tensor's type."""
+    tvm = import_tvm()
+    relax = tvm.relax
+    builder, x = relax.BlockBuilder(), relax.Var("x", tensor_type((1, 4, 5, 5), "float32"))
+    with builder.function("main", [x]):
+        with builder.dataflow():
+            made = builder.emit(relax.op.nn.conv2d(x, relax.const(np.ones((4, 4, 3, 3), "float32"))))
+            result = builder.emit_output(builder.call_te(lambda data: tvm.topi.nn.pad(data, [0, 0, 1, 1]), made))
+        builder.emit_func_output(result)
+    with pytest.raises(UncompiledError, match="ToMixedPrecision fails on this module: InternalError"):
+        with_storage(builder.get(), "float16")
 
 
 def test_a_bundle_in_halves_keeps_how_far_off_results_may_be(adreno: Any, tmp_path: Path) -> None:
