@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...base.errors import UncompiledError
-from ..passes.function_suffix import foreign_name
+from ..passes.kernels.function_suffix import foreign_name
 from ..passes.llm.vector_store_address import has_let_in_address
 from ..tvm_bridge import read
 from ..tvm_bridge.versions import import_tvm, tvm_series

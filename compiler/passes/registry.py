@@ -11,10 +11,7 @@ from . import (
     constant_rank,
     elementwise_texels,
     function_names,
-    function_suffix,
     inference_dropout,
-    local_memory,
-    own_threads,
     packed_convolution,
     packed_transpose,
     plain_convolution,
@@ -30,6 +27,7 @@ from . import (
     unbound_block,
 )
 from .base import Fix
+from .kernels import function_suffix, local_memory, own_threads
 from .llm import condition_range, group_update, neighbour_read, texture_flatten, vector_store_address
 
 FIXES: tuple[Fix, ...] = (

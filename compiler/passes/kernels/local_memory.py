@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..schedules.blocks import blocks_of, schedule_rule
-from ..tvm_bridge.read import BufferInfo, buffer_info, kind, scalar_dtype, walk
-from ..tvm_bridge.versions import import_tvm
-from .base import ALL_VERSIONS, SCHEDULE, Fix, before_last
+from ...schedules.blocks import blocks_of, schedule_rule
+from ...tvm_bridge.read import BufferInfo, buffer_info, kind, scalar_dtype, walk
+from ...tvm_bridge.versions import import_tvm
+from ..base import ALL_VERSIONS, SCHEDULE, Fix, before_last
 
 if TYPE_CHECKING:
     from tvm.ir.transform import Pass

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..tvm_bridge.read import kind, op_name
-from ..tvm_bridge.versions import import_tvm, tvm_series
-from .base import ALL_VERSIONS, Fix
+from ...tvm_bridge.read import kind, op_name
+from ...tvm_bridge.versions import import_tvm, tvm_series
+from ..base import ALL_VERSIONS, Fix
 
 if TYPE_CHECKING:
     from tvm.ir.transform import Pass

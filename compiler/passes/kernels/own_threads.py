@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..tvm_bridge.read import kind, walk
-from ..tvm_bridge.versions import import_tvm
-from .base import ALL_VERSIONS, SCHEDULE, Fix, before_first
+from ...tvm_bridge.read import kind, walk
+from ...tvm_bridge.versions import import_tvm
+from ..base import ALL_VERSIONS, SCHEDULE, Fix, before_first
 
 if TYPE_CHECKING:
     from tvm.ir.transform import Pass
