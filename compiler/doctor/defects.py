@@ -11,7 +11,7 @@ from ...device.protocol import Device
 from ..check.check import check
 from ..lower.targets import make_target
 from ..passes.registry import FIXES
-from ..tvm_bridge.versions import import_tvm
+from ..tvm_bridge.versions import import_tvm, tvm_series
 from . import attention, language_kernels, models, own_texture
 
 if TYPE_CHECKING:
@@ -86,6 +86,12 @@ def takes_the_pipeline(_device: Device, pipeline: str, _without: tuple[str, ...]
     except TypeError as error:
         return f"TypeError: {_short(error)}"
     return OK
+
+
+def runs_since(series: str, build: Callable[[], Any], target: str) -> Verdict:
+    """`run`, for a defect that is mended, and looked for, from a series of TVM on."""
+    judge = run(build, target)
+    return lambda device, pipeline, without: OK if tvm_series() < series else judge(device, pipeline, without)
 
 
 def plan(build: Callable[[], Any]) -> Verdict:
@@ -314,19 +320,47 @@ DEFECTS: tuple[Defect, ...] = (
         "buffer",
         language_kernels.runs(language_kernels.merge),
     ),
+    Defect(
+        "sort-scan",
+        "sort, argsort, topk, cumsum and cumprod are dispatched to kernels on other GPUs, and stay as they are for Adreno",
+        "sort-scan",
+        "buffer",
+        runs_since("0.26", models.largest_values, "buffer"),
+        models.largest_values,
+    ),
+    Defect(
+        "kernel-locals",
+        "the kernels of scans take a pointer to private memory, which their host program allocates",
+        "kernel-locals",
+        "buffer",
+        runs_since("0.26", models.exclusive_sums, "buffer"),
+        models.exclusive_sums,
+    ),
+    Defect(
+        "sampling",
+        "multinomial_from_uniform is dispatched to a kernel on other GPUs, and stays as it is for Adreno",
+        "sampling",
+        "buffer",
+        runs_since("0.27", models.samples, "buffer"),
+        models.samples,
+    ),
 )
 """In the order in which they are examined."""
 
 
-LANGUAGE = frozenset({"texture-flatten", "vector-store-address", "condition-range", "neighbour-read", "group-update"})
-"""Defects of the kernels of language models, which came with 0.27."""
+LANGUAGE = frozenset({"texture-flatten", "vector-store-address", "condition-range", "neighbour-read", "group-update", "sampling"})
+"""Defects of the kernels of language models, which came with 0.27 or are looked for from 0.27 on."""
+
+DISPATCHED = frozenset({"sort-scan", "kernel-locals"})
+"""Defects of sorts and scans, which are mended and looked for from 0.26 on."""
 
 ABSENT: dict[str, frozenset[str]] = {
-    "0.25": frozenset({"texture-store", *LANGUAGE}),
+    "0.25": frozenset({"texture-store", *LANGUAGE, *DISPATCHED}),
     "0.26": LANGUAGE,
     "0.27": frozenset({"average-pooling"}),
 }
-"""TVM series -> the defects it does not have. Identifies the series of a TVM whose version says otherwise."""
+"""TVM series -> the defects it does not have, or that are not looked for in it. Identifies the series of a TVM whose version says
+otherwise."""
 
 
 def fixes_of(defect: Defect) -> tuple[str, ...]:

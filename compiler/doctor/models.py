@@ -229,3 +229,20 @@ def instance_norm() -> Any:
     """Every channel of a convolution normalised alone."""
     ones = import_tvm().relax.const(np.ones(8, np.float32))
     return module(lambda x: _ops().nn.instance_norm(conv(x), ones, ones, channel_axis=1, axes=[2, 3]))
+
+
+def largest_values() -> Any:
+    """The five largest values of each row, and where they are."""
+    return module(lambda x: _ops().topk(x, k=5, axis=1), (3, 40))
+
+
+def exclusive_sums() -> Any:
+    """The sum of what lies before each element of a row."""
+    return module(lambda x: _ops().cumsum(x, axis=1, exclusive=True), (3, 40))
+
+
+def samples() -> Any:
+    """A sample of each of two distributions, by two numbers between 0 and 1."""
+    const = import_tvm().relax.const
+    numbers, rows = const(np.array([[0.3], [0.8]], np.float32)), const(np.array([[0], [1]], np.int64))
+    return module(lambda x: _ops().multinomial_from_uniform(_ops().nn.softmax(x), numbers, rows), (2, 40))

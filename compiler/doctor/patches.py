@@ -89,6 +89,15 @@ PATCHES: dict[str, str] = {
         "In `gpu_2d_continuous_cumsum` and `parallel_sampling_from_prob`, read the neighbour's sum into a local buffer in a "
         "statement of its own: ThreadSync then puts a barrier before the store."
     ),
+    "sort-scan": (
+        "In `relax/backend/adreno/pipeline.py`, run `DispatchSortScan` in `library_dispatch_passes`, as that of other "
+        "GPUs does; give its functions the alignment and index type of tensors, and mark those of launches alone as scheduled."
+    ),
+    "kernel-locals": ("In `topi/gpu/scan.py`, allocate the local buffers of the sweeps behind `T.launch_thread`, not before it."),
+    "sampling": (
+        "In `relax/backend/adreno/pipeline.py`, run `DispatchSampling` in `library_dispatch_passes`, as that of other "
+        "GPUs does; give the sizes of 1 in `parallel_sampling_from_prob` the type int64, as tensors have."
+    ),
     "group-update": (
         "In `_merge_state_inplace`, let the first work-item read `S` into shared memory, and the same one store it."
     ),
@@ -269,6 +278,28 @@ with target:
     for device, kernels in by_target.items():
         print(tvm.get_global_func("target.build.opencl")(pipelines.finalize_device_passes()(kernels), device).inspect_source())
 # S_ptr is read by 16 work-items, and written by each of them, with no barrier between
+""",
+    "kernel-locals": """
+import tvm
+from tvm import relax
+from tvm.tirx import compilation_pipeline as pipelines
+from tvm.tirx.build import split_host_device_mods
+
+x = relax.Var("x", relax.TensorType((3, 40), "float32"))
+builder = relax.BlockBuilder()
+with builder.function("main", [x]):
+    with builder.dataflow():
+        y = builder.emit_output(relax.op.cumsum(x, axis=1, exclusive=True))
+    builder.emit_func_output(y)
+target = tvm.target.Target("qcom/adreno-opencl").with_host(tvm.target.Target("llvm"))
+with target:
+    module = relax.backend.DispatchSortScan()(builder.get())
+    module = tvm.IRModule({"cumsum": module["cumsum"].with_attr("global_symbol", "cumsum")})
+    module = tvm.tirx.transform.BindTarget(target)(module)
+    _, by_target = split_host_device_mods(pipelines.get_default_tir_pipeline(target)(module))
+    for device, kernels in by_target.items():
+        for _, kernel in pipelines.finalize_device_passes()(kernels).functions_items():
+            print(kernel.script().partition("\\n\\n")[2][:400])  # a parameter of scope "local"
 """,
 }
 """Defect -> its script, where no Relax module in TVMScript shows it."""

@@ -119,6 +119,11 @@ def _call_tir(call: Any, ranges: ValueRanges) -> Iterator[IndexUse]:
         yield from _index(operands[place], size, f"{call.args[0].name_hint}, for an axis of {size}", strict=False)
 
 
+def _sample(call: Any, ranges: ValueRanges) -> Iterator[IndexUse]:
+    rows = _along(call, 0, ranges)
+    yield from _index(call.args[2], rows, f"multinomial_from_uniform from {rows} distributions")
+
+
 def _compare(call: Any, ranges: ValueRanges) -> Iterator[IndexUse]:
     """A tensor that is compared with positions 0, 1, ... n - 1 holds lengths: from 1 to n."""
     for operand, other in (call.args, tuple(reversed(call.args))):
@@ -163,6 +168,7 @@ _USES: dict[str, Callable[[Any, ValueRanges], Iterator[IndexUse]]] = {
     "relax.nn.nll_loss": _loss,
     "relax.dynamic_strided_slice": _slice,
     "relax.call_tir": _call_tir,
+    "relax.multinomial_from_uniform": _sample,
     **dict.fromkeys(("relax.less", "relax.less_equal", "relax.greater", "relax.greater_equal"), _compare),
     **dict.fromkeys(("relax.subtract", "relax.astype"), _is_mask),
     **dict.fromkeys(("relax.equal", "relax.not_equal"), _tests_mask),

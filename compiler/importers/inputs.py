@@ -13,6 +13,7 @@ from ...base.archive import require_memory
 from ...base.array_files import ArrayHeader, load_npy, open_npz
 from ...base.errors import AdrenoSimError
 from .load import Model, ModelInput
+from .probabilities import draw_probabilities, probability_inputs
 
 INTEGERS_BELOW = 8
 """Seeded integers that no operator takes as an index, a mask or a length are in [0, 8)."""
@@ -54,19 +55,22 @@ def require_file(path: object) -> None:
 
 
 def seeded_inputs(model: Model, seed: int = 0, shapes: Mapping[str, Sequence[int]] | None = None) -> Arrays:
-    """Standard normal floats; integers from the range that fits what consumes them, else from [0, 8); random booleans; by
-    seed and input name.
+    """Standard normal floats, probabilities where an operator samples; integers from the range that fits what consumes them, else
+    from [0, 8); random booleans; by seed and input name.
 
     Normal values keep a network with ordinary weights away from saturation and overflow. A mask leaves the first of each row:
     attention over nothing is no number. Symbolic dimensions of equal name get equal sizes: from `shapes`, else 2.
     """
     sizes = _symbol_sizes(model, shapes or {})
-    ranges = integer_bounds(model, sizes)
+    ranges, shares = integer_bounds(model, sizes), _probabilities(model)
     arrays: Arrays = {}
     for position, item in enumerate(model.inputs):
         shape = tuple(sizes[size] if isinstance(size, str) else size for size in item.shape)
         generator = np.random.default_rng([seed, zlib.crc32(item.name.encode())])
-        arrays[item.name] = _draw(generator, shape, item.dtype, ranges.get(position))
+        if position in shares:
+            arrays[item.name] = draw_probabilities(generator, shape, item.dtype, shares[position])
+        else:
+            arrays[item.name] = _draw(generator, shape, item.dtype, ranges.get(position))
     return arrays
 
 
@@ -83,6 +87,12 @@ def integer_bounds(model: Model, sizes: Mapping[str, int] | None = None) -> dict
     from .integer_inputs import input_ranges
 
     return input_ranges(model.module, integers, sizes)
+
+
+def _probabilities(model: Model) -> dict[int, int]:
+    if model.module is None:
+        return {}
+    return probability_inputs(model.module)
 
 
 def _draw(generator: np.random.Generator, shape: tuple[int, ...], dtype: str, bounds: tuple[int, int] | None) -> np.ndarray:

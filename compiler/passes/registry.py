@@ -27,6 +27,7 @@ from . import (
     unbound_block,
 )
 from .base import Fix
+from .dispatch import kernel_locals, sampling, sort_scan
 from .kernels import function_suffix, local_memory, own_threads
 from .llm import condition_range, group_update, neighbour_read, texture_flatten, vector_store_address
 
@@ -57,6 +58,9 @@ FIXES: tuple[Fix, ...] = (
     function_suffix.FIX,
     plan_coefficient.FIX,
     branch_storage.FIX,
+    sort_scan.FIX,
+    kernel_locals.FIX,
+    sampling.FIX,
 )
 
 

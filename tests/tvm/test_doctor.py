@@ -132,6 +132,19 @@ def test_kernels_of_language_models_race_and_read_out_of_bounds_without_their_fi
     assert all(item["stock"] == item["alone"] for item in found["defects"])
 
 
+@pytest.mark.skipif(tvm_series() != "0.27", reason="mended in TVM 0.27")
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("kernel-locals", "in storage scope 'local'"),
+     pytest.param("sort-scan", "relax.topk, which TVM's pipeline leaves", marks=pytest.mark.slow),
+     pytest.param("sampling", "relax.multinomial_from_uniform, which TVM's pipeline leaves", marks=pytest.mark.slow)],
+)  # fmt: skip
+def test_operators_with_a_dispatch_do_not_compile_without_their_fixes(name: str, said: str, tmp_path: Path) -> None:
+    code, found = doctor(tmp_path, "--only", name)
+    (item,) = found["defects"]
+    assert code == 0 and item["present"] and item["mended"] and said in item["alone"]
+
+
 @pytest.mark.slow
 def test_everything_is_fixed(adreno: Any) -> None:
     found = examine(adreno)

@@ -45,6 +45,9 @@ WIDENS = {
 LANGUAGE = {"texture-flatten", "vector-store-address", "condition-range", "neighbour-read", "group-update"}
 """Fixes of language models: `llm/test_kv_kernels.py`, `llm/test_race_fixes.py` and `test_doctor.py` show them."""
 
+DISPATCHED = {"sort-scan", "kernel-locals", "sampling"}
+"""Fixes of operators that need a dispatch: `importers/test_sort_scan.py` and `test_doctor.py` show them."""
+
 
 def test_every_fix_is_shown_or_concerns_the_plan() -> None:
     """function-suffix, own-threads: importers/test_operators_of_networks.py."""
@@ -57,6 +60,7 @@ def test_every_fix_is_shown_or_concerns_the_plan() -> None:
         "function-suffix",
         "own-threads",
         *LANGUAGE,
+        *DISPATCHED,
     }
 
 
