@@ -43,7 +43,7 @@ def _with_usual_parameters(func: Any) -> Any:
     usual = tirx.decl_buffer((1,)).ty.data_alignment
     instead: dict[int, Any] = {}
     for param in func.params:
-        ty = getattr(param, "ty", None)
+        ty: Any = getattr(param, "ty", None)
         if read.kind(ty) != "BufferType":
             continue
         shape = [tirx.const(int(size), "int64") if read.kind(size) == "IntImm" else size for size in ty.shape]

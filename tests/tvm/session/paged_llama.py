@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from quantised_layers import QuantisedEmbedding, QuantisedLinear, draw_weight
-from race_free_merge import merge_states
 from tvm import relax, te, tirx
 from tvm.relax.frontend import nn
 from tvm.relax.frontend.nn.llm.kv_cache import PagedKVCache, RopeMode, TIRPagedKVCache
@@ -114,14 +113,6 @@ class Llama(nn.Module):
             rope_scaling={}, rope_ext_factors=relax.prim_value(0), rotary_dim=s.dim, enable_disaggregation=False,
             dtype=s.dtype, target=self.target,
         )  # fmt: skip
-
-
-MERGE = "tir_attention_merge_state"
-
-
-def mend_merge(module: Any, sizes: Sizes) -> None:
-    """TVM's kernel that joins two results of attention has a race, which CPU drivers lose; this one has none."""
-    module[MERGE] = merge_states(sizes.heads, sizes.dim, sizes.dtype).with_attr("global_symbol", MERGE)
 
 
 def export(sizes: Sizes, target: Any, draw: bool = True, single: bool = False) -> tuple[Any, dict[str, np.ndarray]]:
