@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from ...base.errors import AdrenoSimError, UnsupportedError
-from ..tvm_bridge.versions import import_tvm
+from ..passes.relax_calls import rewrite_calls
+from ..tvm_bridge.read import op_name
+from ..tvm_bridge.versions import import_tvm, type_of
 from .fixed_inputs import Values
 from .load import Model, Shapes, from_module
 
@@ -63,7 +65,25 @@ def import_program(program: Any, name: str, shapes: Shapes | None = None, values
             module = from_exported_program(program, unwrap_unit_return_tuple=True)
     except Exception as error:  # assertions, NotImplementedError, TVMError: whatever its converters meet
         raise UnsupportedError(f"{name}: TVM cannot import this program: {_reason(error)}") from error
-    return replace(from_module(module, name, shapes, values=values), torch=program)
+    return replace(from_module(sum_as_torch(module), name, shapes, values=values), torch=program)
+
+
+def sum_as_torch(module: Any) -> Any:
+    """The module with sums and products along an axis as PyTorch means them: of booleans and narrow integers they are int64.
+
+    TVM's importer leaves them in the type of their operand, where they overflow; of booleans nothing sums up.
+    """
+    relax = import_tvm().relax
+
+    def rewrite(_builder: Any, call: Any) -> Any:
+        operand, attrs = call.args[0], call.attrs
+        dtype = str(type_of(operand).dtype)
+        if attrs.dtype is not None or dtype == "int64" or not dtype.startswith(("bool", "int", "uint")):
+            return call
+        make = getattr(relax.op, op_name(call).removeprefix("relax."))
+        return make(relax.op.astype(operand, "int64"), axis=attrs.axis, exclusive=attrs.exclusive)
+
+    return rewrite_calls("SumAsTorch", ("relax.cumsum", "relax.cumprod"), rewrite)(module)
 
 
 def _reason(error: Exception) -> str:

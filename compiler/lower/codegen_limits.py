@@ -31,6 +31,11 @@ def require_printable(device: IRModule) -> None:
                 f"unsupported: kernel {var.name_hint}: TVM's code generation for OpenCL calls {', '.join(names)}, which C has "
                 "and OpenCL C has not; next: the fixed pipeline, whose fix function-suffix mends it"
             )
+        if any(map(_stores_vector_of_bools, stores)):
+            raise UncompiledError(
+                f"unsupported: kernel {var.name_hint}: TVM's code generation for OpenCL stores vectors of bool, which OpenCL C "
+                "has not; next: cast to int8 or int64 before (a sum of booleans is no boolean either)"
+            )
         if any(map(_syncs_warp, calls)) and any(any(map(_syncs_warp, _found(branch)[1])) for branch in conditions):
             raise UncompiledError(
                 f"unsupported: kernel {var.name_hint}: TVM's code generation for OpenCL makes a barrier of a warp's "
@@ -54,6 +59,12 @@ def _found(node: Any) -> tuple[list[Any], list[Any], list[Any]]:
     kept = (tvm.tirx.BufferStore, stores.append), (tvm.ir.Call, calls.append), (tvm.tirx.IfThenElse, conditions.append)
     tvm_ffi.structural_walk(node, kept)
     return stores, calls, conditions
+
+
+def _stores_vector_of_bools(store: Any) -> bool:
+    """Whether a vector of bool goes to memory of the kernel's own. Parameters of bool are chars."""
+    info = read.buffer_info(store.buffer)
+    return info.dtype == "bool" and info.scope != "global" and any(read.kind(index) == "Ramp" for index in store.indices)
 
 
 def _syncs_warp(call: Any) -> bool:
