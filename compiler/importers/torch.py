@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 from importlib import util
 from pathlib import Path
@@ -20,6 +21,12 @@ from .fixed_inputs import Values
 from .load import Model, Shapes, from_module
 
 INSTALL = "pip install torch (the CPU build is enough)"
+
+HALVES = (
+    "it makes products of halves float32, which do not fit what follows; next: export the model in float32, and check it with "
+    "--dtype float16"
+)
+"""What TVM's importer does to programs in half, and what to do."""
 
 EXPORT = "torch.export.save(torch.export.export(model, example_inputs), 'model.pt2')"
 
@@ -64,8 +71,32 @@ def import_program(program: Any, name: str, shapes: Shapes | None = None, values
             warnings.simplefilter("ignore")
             module = from_exported_program(program, unwrap_unit_return_tuple=True)
     except Exception as error:  # assertions, NotImplementedError, TVMError: whatever its converters meet
-        raise UnsupportedError(f"{name}: TVM cannot import this program: {_reason(error)}") from error
+        advice = f"; {HALVES}" if isinstance(error, TypeError) and _holds_halves(program) else ""
+        raise UnsupportedError(f"{name}: TVM cannot import this program: {_reason(error)}{advice}") from error
+    require_halves(module, _output_types(program), name)
     return replace(from_module(sum_as_torch(module), name, shapes, values=values), torch=program)
+
+
+def _holds_halves(program: Any) -> bool:
+    return any("float16" in str(tensor.dtype) for tensor in (*program.state_dict.values(), *program.constants.values()))
+
+
+def _output_types(program: Any) -> list[str]:
+    """Types of the outputs that a caller gets: "float16", ...; "" for what is no tensor."""
+    names = program.graph_signature.user_outputs
+    values = {node.name: node.meta.get("val") for node in program.graph.nodes}
+    return [str(getattr(values.get(name), "dtype", "")).removeprefix("torch.") for name in names]
+
+
+def require_halves(module: Any, types: Sequence[str], name: str) -> None:
+    """Raise UnsupportedError where an output that PyTorch gives in half, by `types`, has another type in the imported module."""
+    result = type_of(module["main"].body)
+    given = list(getattr(result, "fields", [result]))
+    for number, (expected, got) in enumerate(zip(types, given, strict=False)):
+        if expected == "float16" and str(got.dtype) != expected:
+            raise UnsupportedError(
+                f"{name}: TVM's importer gives output {number} as {got.dtype}, PyTorch as {expected}; {HALVES}"
+            )
 
 
 def sum_as_torch(module: Any) -> Any:

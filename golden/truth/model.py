@@ -74,7 +74,8 @@ class ModelTruth:
 
     def __init__(self, imported: IRModule):
         transform = import_tvm().relax.transform
-        self._module = transform.LegalizeOps()(transform.DecomposeOpsForInference()(without_threads(imported)))
+        legalize = transform.LegalizeOps(dict.fromkeys(_SCANS, _scan_in_order))
+        self._module = legalize(transform.DecomposeOpsForInference()(without_threads(imported)))
 
     def run(self, inputs: Sequence[np.ndarray], units: Units, function: str = "main") -> tuple[list[Truth], list[str]]:
         """Outputs of `function` and their types, tuples flattened. Raises Unmodelled where it holds what no truth is made of."""
@@ -86,6 +87,22 @@ class ModelTruth:
             truths = _follow(plan, inputs, units)
             result_cache.store(key, truths)
         return truths, [plan.dtypes[number] for number in _flatten(plan.result)]
+
+
+_SCANS = ("relax.cumsum", "relax.cumprod")
+"""Operators that TVM legalises by a dispatch for each target alone."""
+
+
+def _scan_in_order(builder: Any, call: Any) -> Any:
+    """A sum or product along an axis, element by element."""
+    import_tvm()
+    from tvm import topi
+
+    scan, attrs = getattr(topi, read.op_name(call).removeprefix("relax.")), call.attrs
+    if shape_values(read.type_of(call.args[0])) is None:
+        return call
+    axis = None if attrs.axis is None else int(attrs.axis)
+    return builder.call_te(scan, call.args[0], axis, attrs.dtype, attrs.exclusive)
 
 
 def _follow(plan: _Plan, inputs: Sequence[np.ndarray], units: Units) -> list[Truth]:

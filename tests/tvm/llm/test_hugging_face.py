@@ -5,7 +5,6 @@ PyTorch and transformers are no dependencies: CONTRIBUTING.md says how these tes
 
 import functools
 
-import numpy as np
 import pytest
 
 pytest.importorskip("tvm")
@@ -13,7 +12,7 @@ pytest.importorskip("torch")
 pytest.importorskip("transformers")
 from hugging_face import MODELS, export
 
-from adreno_sim import UnsupportedError, check
+from adreno_sim import check
 from adreno_sim.compiler.importers.load import load_model
 from adreno_sim.findings import Severity
 

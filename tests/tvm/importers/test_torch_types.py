@@ -1,4 +1,4 @@
-"""Sums along an axis as PyTorch means them: of booleans and narrow integers they are int64. Needs no PyTorch."""
+"""Programs as PyTorch means them: sums of booleans are int64, halves stay halves or are refused. Needs no PyTorch."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from tvm import relax
 
 from adreno_sim import UnsupportedError, check
 from adreno_sim.compiler.doctor.models import module
-from adreno_sim.compiler.importers.torch import sum_as_torch
+from adreno_sim.compiler.importers.torch import require_halves, sum_as_torch
 from adreno_sim.compiler.tvm_bridge.versions import tvm_series
 
 pytestmark = [pytest.mark.tvm, pytest.mark.skipif(tvm_series() != "0.27", reason="cumsum is mended in 0.27")]
@@ -41,3 +41,19 @@ def test_other_sums_stay(dtype):
 def test_a_sum_whose_type_is_stated_stays():
     plain = module(lambda x: relax.op.cumsum(x, axis=1, dtype="int32"), (3, 40), "int8")
     assert sum_as_torch(plain).script() == plain.script()
+
+
+def half_product(out_dtype):
+    """A product of halves as TVM's importer of PyTorch writes it, or in half."""
+    weight = relax.const(np.ones((40, 8), np.float16))
+    return module(lambda x: relax.op.matmul(x, weight, out_dtype=out_dtype), (3, 40), "float16")
+
+
+def test_an_output_that_the_importer_widened_is_its_limit():
+    require_halves(half_product("float16"), ["float16"], "program")
+    require_halves(half_product("float32"), ["float32"], "program")
+    with pytest.raises(UnsupportedError) as refused:
+        require_halves(half_product("float32"), ["float16"], "program")
+    said = str(refused.value)
+    assert said.startswith("program: TVM's importer gives output 0 as float32, PyTorch as float16; ")
+    assert said.endswith("next: export the model in float32, and check it with --dtype float16")
