@@ -5,8 +5,10 @@ Nothing here imports torch but what reads a .pt2 file; TVM's importer does for i
 
 from __future__ import annotations
 
+import importlib
 import re
 import warnings
+import zipfile
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib import util
@@ -51,10 +53,29 @@ def read_program(path: Path) -> Any:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
+            _register_outputs(path)
             program = torch.export.load(str(path))
+    except AdrenoSimError:
+        raise
     except Exception as error:  # zip, pickle and schema errors have no common class
         raise AdrenoSimError(f"{path}: not a program that torch.export.save wrote ({_first_line(error)})") from error
     return program
+
+
+def _register_outputs(path: Path) -> None:
+    """Import Hugging Face's classes of results where a file names them: PyTorch reads it only then.
+
+    Raises AdrenoSimError where they are not installed.
+    """
+    with zipfile.ZipFile(path) as archive:
+        graphs = [archive.read(name) for name in archive.namelist() if name.endswith(".json")]
+    if not any(b"transformers.modeling_outputs." in graph for graph in graphs):
+        return
+    if util.find_spec("transformers") is None:
+        raise AdrenoSimError(
+            f"{path}: it returns classes of transformers: pip install transformers, or export a module that returns tensors"
+        )
+    importlib.import_module("transformers.modeling_outputs")
 
 
 def import_program(program: Any, name: str, shapes: Shapes | None = None, values: Values | None = None) -> Model:
@@ -66,6 +87,7 @@ def import_program(program: Any, name: str, shapes: Shapes | None = None, values
     import_tvm()
     from tvm.relax.frontend.torch import from_exported_program
 
+    require_tensors(program, name)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -75,6 +97,17 @@ def import_program(program: Any, name: str, shapes: Shapes | None = None, values
         raise UnsupportedError(f"{name}: TVM cannot import this program: {_reason(error)}{advice}") from error
     require_halves(module, _output_types(program), name)
     return replace(from_module(sum_as_torch(module), name, shapes, values=values), torch=program)
+
+
+def require_tensors(program: Any, name: str) -> None:
+    """Raise UnsupportedError where an argument of a program is a number, a flag or a text: TVM's importer asks for its shape."""
+    specs = [spec.arg for spec in program.graph_signature.input_specs]
+    constants = [str(arg.name) for arg in specs if type(arg).__name__ == "ConstantArgument"]
+    if constants:
+        raise UnsupportedError(
+            f"{name}: argument {', '.join(constants)}: TVM's importer takes tensors alone; next: export a module that sets them itself "
+            "(of Hugging Face: in its configuration)"
+        )
 
 
 def _holds_halves(program: Any) -> bool:

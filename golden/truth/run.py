@@ -61,8 +61,9 @@ def run_program(program: TruthProgram, function: Function, args: Sequence[Given]
         value = arg.value.astype(np.float64 if param.dtype in FLOATS else arg.value.dtype, copy=True)
         values.append(value)
         if not param.tensor.exact:
-            variance: np.ndarray = np.zeros(value.shape) if arg.sigma is None else np.square(arg.sigma, dtype=np.float64)
-            native = (value if arg.native is None else arg.native).astype(np.float64, copy=True)
+            # A tensor without axes stays an array: NumPy makes numbers of such results.
+            variance = np.zeros(value.shape) if arg.sigma is None else np.asarray(np.square(arg.sigma, dtype=np.float64))
+            native = np.array(value if arg.native is None else arg.native, np.float64)
             companions[-1] = (variance, native) if program.native else (variance,)
     pointers = [
         number

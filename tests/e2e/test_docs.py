@@ -16,6 +16,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from importlib.metadata import entry_points
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -49,6 +50,9 @@ QUICK = r"adreno-sim (kernel|layout|cache|devices --profile|footprint trace\.csv
 
 MAY_FIND = re.compile(r"--pipeline stock|--without-fix|adreno-sim reproduce")
 """Commands that show defects; whether the small model has them depends on the TVM that is installed."""
+
+TORCH = re.compile(r"python llama\.py|\.pt2\b")
+"""What makes or reads a program of torch.export, where PyTorch and transformers are installed."""
 
 OPENCL = re.compile(r"cl:(\w+)|--device cl\b")
 
@@ -171,6 +175,8 @@ def skipped(command: Command, slow: bool) -> bool:
     from adreno_sim.backends.opencl import drivers
 
     if any(re.match(pattern, command.text) for pattern in ELSEWHERE):
+        return True
+    if TORCH.search(command.text) and not (find_spec("torch") and find_spec("transformers")):
         return True
     missing = any(word.endswith(".toml") and not Path(word).exists() for word in command.text.split())
     if not slow and (missing or not re.match(QUICK, command.text)):

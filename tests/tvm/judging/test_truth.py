@@ -11,6 +11,7 @@ from tvm.script import tirx as T
 
 from adreno_sim import check
 from adreno_sim.base.errors import AdrenoSimError
+from adreno_sim.compiler.doctor.models import module
 from adreno_sim.compiler.importers.fp16_storage import with_storage
 from adreno_sim.compiler.tvm_bridge.read import return_type, type_of
 from adreno_sim.compiler.tvm_bridge.versions import import_tvm
@@ -319,6 +320,22 @@ def test_a_whole_model_is_followed_operator_by_operator():
     wrong = native.copy()
     wrong[0, 3] += np.float16(0.01)
     assert not compare(wrong, expect(truth, dtype, UNITS)).ok
+
+
+def test_halves_without_axes_are_followed():
+    """A mean over everything, as the scale of a model's scores."""
+    network = module(lambda x: relax.op.multiply(x, relax.op.exp(relax.op.mean(x))), (3, 5), "float16")
+    (truth,), _ = ModelTruth(network).run([np.full((3, 5), 0.5, np.float16)], Units())
+    np.testing.assert_allclose(truth.value, 0.5 * np.exp(0.5))
+
+
+@pytest.mark.parametrize(("name", "axis"), [("cumsum", 1), ("cumsum", 0), ("cumprod", None)])
+def test_sums_along_an_axis_are_followed(name, axis):
+    x = np.random.default_rng(0).standard_normal((3, 5)).astype(np.float16)
+    network = module(lambda x: getattr(relax.op, name)(x, axis), (3, 5), "float16")
+    (truth,), _ = ModelTruth(network).run([x], Units())
+    np.testing.assert_allclose(truth.value, getattr(np, name)(x.astype(np.float64), axis))
+    assert truth.sigma is not None and truth.sigma.max() > 0
 
 
 def test_drift_of_halves_is_followed_through_floats():
