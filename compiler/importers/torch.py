@@ -105,8 +105,8 @@ def require_tensors(program: Any, name: str) -> None:
     constants = [str(arg.name) for arg in specs if type(arg).__name__ == "ConstantArgument"]
     if constants:
         raise UnsupportedError(
-            f"{name}: argument {', '.join(constants)}: TVM's importer takes tensors alone; next: export a module that sets them itself "
-            "(of Hugging Face: in its configuration)"
+            f"{name}: argument {', '.join(constants)}: TVM's importer takes tensors alone; next: export a module that sets them "
+            "itself (of Hugging Face: in its configuration)"
         )
 
 
