@@ -8,6 +8,8 @@ from typing import Any
 import torch
 import transformers as hf
 
+torch.set_num_threads(1)  # tests run beside one another
+
 SIZES: dict[str, Any] = {"hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 2, "intermediate_size": 96}
 DECODER: dict[str, Any] = {**SIZES, "num_key_value_heads": 2, "vocab_size": 96, "max_position_embeddings": 64, "use_cache": False}
 IMAGE: dict[str, Any] = {"image_size": 32, "patch_size": 8}
