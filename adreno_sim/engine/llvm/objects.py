@@ -13,6 +13,7 @@ import llvmlite
 import llvmlite.binding as llvm
 
 from . import soft_float
+from .float_table import move_to_table
 from .long_blocks import cut_long_blocks
 from .passes import LONG, Passes, longest_function
 
@@ -61,7 +62,8 @@ class Machine:
             # Without the layout LLVM takes no integer width for native, and gives up on most loops.
             header = f'target triple = "{self._machine.triple}"\ntarget datalayout = "{self._machine.target_data}"\n'
             long = is_long(text)
-            module = llvm.parse_assembly(header + (cut_long_blocks(text) if long else text), llvm.create_context())
+            whole = move_to_table(cut_long_blocks(text)) if long else text
+            module = llvm.parse_assembly(header + whole, llvm.create_context())
             passes = Passes(self._machine)
             if long:
                 passes.run_least(module)
