@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...tvm_bridge import read
 from ...tvm_bridge.versions import import_tvm
+from ..kernels.own_threads import SCHEDULED, has_threads
 
 if TYPE_CHECKING:
     from tvm.ir.transform import Pass
@@ -24,16 +25,11 @@ def dispatch(added_by: Pass, name: str) -> Pass:
         mod = added_by(mod)
         for var, func in mod.functions_items():
             if isinstance(func, tvm.tirx.PrimFunc) and str(var.name_hint) not in before:
-                mod[var] = _mark_scheduled(_with_usual_parameters(func))
+                func = _with_usual_parameters(func)
+                mod[var] = func.with_attr(SCHEDULED, True) if has_threads(func) else func
         return mod
 
     return tvm.transform.module_pass(transform, opt_level=0, name=f"adreno_sim.{name}")
-
-
-def _mark_scheduled(func: Any) -> Any:
-    realize = func.body
-    has_root = read.kind(realize) in ("SBlockRealize", "BlockRealize") and str(realize.block.name_hint) == "root"
-    return func if has_root else func.with_attr("tirx.is_scheduled", True)
 
 
 def _with_usual_parameters(func: Any) -> Any:

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from tvm.target import Target
 
 
+SCHEDULED = "tirx.is_scheduled"
+"""The attribute by which TVM's schedule rules leave a function alone."""
+
+
 def mark_scheduled() -> Pass:
     """Module pass before scheduling: such functions are known as scheduled."""
     tvm = import_tvm()
@@ -24,7 +28,7 @@ def mark_scheduled() -> Pass:
     def transform(mod: Any, _ctx: Any) -> Any:
         for var, func in mod.functions_items():
             if isinstance(func, tvm.tirx.PrimFunc) and has_threads(func):
-                mod[var] = func.with_attr("tirx.is_scheduled", True)
+                mod[var] = func.with_attr(SCHEDULED, True)
         return mod
 
     return tvm.transform.module_pass(transform, opt_level=0, name="adreno_sim.MarkOwnThreads")
@@ -32,10 +36,9 @@ def mark_scheduled() -> Pass:
 
 def has_threads(func: Any) -> bool:
     """Whether a function has threads and no root block, under which rules could give it some."""
-    outermost = getattr(func.body, "block", None)
-    if outermost is None or str(outermost.name_hint) == "root":
+    if str(getattr(getattr(func.body, "block", None), "name_hint", "")) == "root":
         return False
-    return any(kind(node) == "AttrStmt" and str(node.attr_key) == "thread_extent" for node in walk(outermost))
+    return any(kind(node) == "AttrStmt" and str(node.attr_key) == "thread_extent" for node in walk(func.body))
 
 
 def add_mark(passes: list[Pass], _target: Target) -> list[Pass]:
