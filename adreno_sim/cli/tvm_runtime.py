@@ -6,6 +6,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from .output import declare
+
 DETAILS = """\
 TVM's packages compile for OpenCL and run nothing there. This compiles TVM's own OpenCL runtime, three files, from a checkout of
 the same version (about half a minute, with g++). From then on TVM finds it when it is imported, and tvm.opencl() is whatever
@@ -29,6 +31,7 @@ def add(commands: Any) -> None:
     )
     parser.add_argument("--source", metavar="CHECKOUT", required=True, help="a checkout of TVM of the installed version")
     parser.add_argument("--headers", metavar="FOLDER", help="where CL/cl.h lies (default: the checkout's submodule, the system)")
+    declare(parser, (), ("--source", "--headers"))
     parser.set_defaults(run=_run)
 
 

@@ -91,7 +91,7 @@ def _is_state(ty: Any) -> bool:
 def _rules(device: str | Device | None) -> DeviceRules:
     from ...backends.open import open_device
 
-    return DeviceRules.of_device(device if isinstance(device, Device) else open_device(device))
+    return DeviceRules.of_device(open_device(device) if device is None or isinstance(device, str) else device)
 
 
 def _compile(module: IRModule, options: Mapping[str, Any], rules: DeviceRules) -> CompiledModel:

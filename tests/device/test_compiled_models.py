@@ -121,6 +121,7 @@ def light_model(name):
 
 
 @pytest.mark.skipif(not onnx_installed, reason="onnx is not installed")
+@pytest.mark.slow
 def test_squeezenet_on_a_real_device_equals_onnx_runtime(models, run_bundle):
     from adreno_sim.compiler.importers.load import load_model
     from adreno_sim.golden.model_reference import has_onnxruntime, run_onnx

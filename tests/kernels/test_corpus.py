@@ -14,6 +14,7 @@ import pytest
 from adreno_sim import schemas
 from adreno_sim.cli.main import main
 from adreno_sim.findings import Kind
+from adreno_sim.icd.protocol import Misuse
 from adreno_sim.launch_spec.read import read_launch, variant_names
 from adreno_sim.launch_spec.run import run_launch
 from adreno_sim.results import finding_text
@@ -86,11 +87,12 @@ def test_cases_are_many_and_complete() -> None:
 
 
 def test_every_kind_a_launch_can_have_is_there() -> None:
-    """The others are of a whole model (its plan, its comparisons) or of a real device."""
+    """The others are of a whole model (its plan, its comparisons), of a real device, or of a program's calls."""
     of_others = {
         Kind.WRONG_ACCESS_QUALIFIER, Kind.PLAN_INFLATED, Kind.UNINFORMATIVE, Kind.NONFINITE_INTRODUCED,
         Kind.REUSE_RULE, Kind.STORAGE_UNALLOCATED, Kind.LARGE_ROUNDING, Kind.PAGE_LEAKED,
         Kind.DEVICES_DIFFER, Kind.DEVICE_CRASHED, Kind.DEVICE_HUNG, Kind.UNFIT_DEVICE,
+        *(Kind[misuse.name] for misuse in Misuse),
     }  # fmt: skip
     announced = {finding.kind for path in CASES for finding in read_launch(path).findings or ()}
     assert {kind.label for kind in set(Kind) - of_others} == announced

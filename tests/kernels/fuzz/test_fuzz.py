@@ -21,7 +21,10 @@ KERNELS = 2000
 PART = 100
 
 
-@pytest.mark.parametrize("start", range(0, KERNELS, PART))
+PARTS = [pytest.param(start, marks=[pytest.mark.slow] if start % (2 * PART) else []) for start in range(0, KERNELS, PART)]
+
+
+@pytest.mark.parametrize("start", PARTS)
 def test_random_kernels_give_what_the_oracles_give(judge, intel, start, request):
     report = Report()
     for numbers in batches(start, PART):

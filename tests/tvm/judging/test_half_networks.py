@@ -6,6 +6,7 @@ native: tensors of the model itself are float16; half sums, float sums: a float3
 from __future__ import annotations
 
 import importlib.util
+import itertools
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -78,6 +79,7 @@ LANES = {
 }
 """Two lanes of a texel change places; every channel gets the bias of the first."""
 
+TARGETS = ("texture", "buffer")
 NETWORKS: dict[str, tuple[Callable[[str], Any], dict[str, tuple[str, str]]]] = {
     "mobilenet": (lambda dtype: relax_models.mobilenet(dtype=dtype), {**TERM, "texture": LANES["texture"]}),
     "decoder": (lambda dtype: relax_models.decoder(dtype=dtype), dict.fromkeys(TERM, TERM["buffer"])),
@@ -104,13 +106,17 @@ def plant(model: CompiledModel, pattern: str, change: str) -> tuple[CompiledMode
     return replace(model, kernels={**model.kernels, name: replace(model.kernels[name], source=edited)}), name
 
 
-SLOW = ("squeezenet", "resnet50", "inception_v1")
-CASES = [pytest.param(name, marks=[pytest.mark.slow] if name in SLOW else []) for name in NETWORKS]
+SLOW = {
+    *itertools.product(("squeezenet", "resnet50", "inception_v1"), MODES, TARGETS),
+    ("decoder", "native", "texture"), ("decoder", "float sums", "texture"),
+}  # fmt: skip
+CASES = [
+    pytest.param(*case, id="-".join(case), marks=[pytest.mark.slow] if case in SLOW else [])
+    for case in itertools.product(NETWORKS, MODES, TARGETS)
+]
 
 
-@pytest.mark.parametrize("target", ["texture", "buffer"])
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(("name", "mode", "target"), CASES)
 def test_a_network_in_halves(name: str, mode: str, target: str, adreno: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     make, defects = NETWORKS[name]
     model = make("float16" if mode == "native" else "float32")

@@ -1,6 +1,7 @@
 """A tiny Llama as `relax.frontend.nn` exports it: its entries one by one, in half and plain, scheduled before or here."""
 
 import functools
+import itertools
 
 import numpy as np
 import pytest
@@ -35,9 +36,16 @@ def lines(report):
     return [f"{finding.kind.label} {finding.message}" for finding in report.findings if finding.severity > Severity.NOTE]
 
 
-@pytest.mark.parametrize("entry", ENTRIES)
-@pytest.mark.parametrize("quantised", [False, True], ids=["plain", "q4"])
-@pytest.mark.parametrize("dtype", ["float16", pytest.param("float32", marks=pytest.mark.slow)])
+QUICK = {("float16", False, "decode"), ("float16", True, "prefill")}
+CASES = [
+    pytest.param(
+        *case, id="-".join((case[0], "q4" if case[1] else "plain", case[2])), marks=[] if case in QUICK else [pytest.mark.slow]
+    )
+    for case in itertools.product(("float16", "float32"), (False, True), ENTRIES)
+]
+
+
+@pytest.mark.parametrize(("dtype", "quantised", "entry"), CASES)
 def test_every_kernel_of_an_entry_is_right_and_says_something(dtype, quantised, entry):
     config = Config(dtype, quantised)
     report = check(module(config), given(config, entry), entry=entry, target="buffer")

@@ -25,8 +25,12 @@ def contested():
     return module(body)
 
 
-@pytest.mark.parametrize("fixed", [True, False], ids=["fixed", "stock"])
-@pytest.mark.parametrize("model", [convolution, mean_in_texture, contested], ids=lambda f: f.__name__)
+STOCK = [pytest.param(make, False, id=f"{make.__name__}-stock", marks=[pytest.mark.slow] if make is not convolution else [])
+         for make in (convolution, mean_in_texture, contested)]  # fmt: skip
+FIXED = [pytest.param(make, True, id=f"{make.__name__}-fixed") for make in (convolution, mean_in_texture, contested)]
+
+
+@pytest.mark.parametrize(("model", "fixed"), [*FIXED, *STOCK])
 def test_every_stage_parses_back_to_the_same_module(model, fixed):
     staged = run_stages(model(), make_target("texture"), choose() if fixed else ())
     for name, found in staged.modules.items():

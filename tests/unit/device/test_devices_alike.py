@@ -27,7 +27,11 @@ def questions(source: str) -> list[str]:
             asked, *rest = map(ast.unparse, node.args)
             if asked.rpartition(".")[2].strip("_") == "device" and rest[0] not in ("str", "DeviceRules"):
                 found.append(ast.unparse(node))
-        elif isinstance(node, ast.Attribute) and node.attr == "backend" and not ast.unparse(node).startswith("tvm."):
+        elif (
+            isinstance(node, ast.Attribute)
+            and node.attr == "backend"
+            and not ast.unparse(node).startswith(("tvm.", "import_tvm()."))
+        ):
             found.append(ast.unparse(node))
     return found
 
