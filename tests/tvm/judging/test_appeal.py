@@ -310,3 +310,14 @@ def test_an_appeal_acquits_no_output_that_rounding_cannot_explain():
 
     assert kinds(0.2) == ([True], [Kind.LARGE_ROUNDING]) and kinds(0.05) == ([False], [Kind.WRONG_VALUE])
     assert kinds(0.2, agree=False) == ([False], [Kind.WRONG_VALUE]) and asked == [0.2, 0.05], "a wrong kernel explains it"
+
+
+@pytest.mark.parametrize(("second", "ok"), [(2.001, True), (2.1, False)])
+def test_an_appeal_is_no_stricter_than_the_type(second, ok):
+    """One element needs the truth; another is further from it than rounding explains, and as near as its type asks."""
+    known = Expected(np.float32([1, 2]), np.float64([1, 2]), np.array([0.2, 1e-6]))
+    reports, findings = judge_outputs(
+        {"TVM llvm": [np.float32([1, 2])]}, ["y"], [np.float32([1.1, second])], True, truth=lambda: {"TVM llvm": [known]}
+    )
+    assert [row.ok for row in reports] == [ok]
+    assert [finding.kind for finding in findings] == [Kind.LARGE_ROUNDING if ok else Kind.WRONG_VALUE]
