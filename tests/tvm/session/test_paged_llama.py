@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 
+import judges
 import numpy as np
 import pytest
 
@@ -99,6 +100,19 @@ def test_halves_are_right_and_run_from_their_bundle_on_a_driver(tmp_path, run_bu
         assert not errors_of(chat.session.report())
         chat.session.save(tmp_path / "chat.asim")
     run_bundle(tmp_path / "chat.asim", "cl:intel", "intel")
+
+
+@pytest.mark.slow
+@pytest.mark.device
+@pytest.mark.parametrize(("dtype", "most"), [("float32", 3e-6), ("float16", 2e-2)])
+def test_a_session_runs_on_a_driver(dtype, most, request):
+    judges.skip_without(request.node, "intel")
+    chat = Chat(dtype, device="cl:intel")
+    with chat.session:
+        chat.run()
+        report = chat.session.report()
+    assert report.ok and max(chat.errors) < most
+    assert len(report.kernels) == 23 and all(kernel.status == "ok" for kernel in report.kernels)
 
 
 CHECK = """
