@@ -134,4 +134,4 @@ def test_tvm_runs_a_module_by_its_own_runtime(tmp_path: Path, monkeypatch: pytes
     ):
         done = subprocess.run(words, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
-    assert "2 launches of 2 kernels" in done.stdout
+    assert "2 launches of 2 kernels" in done.stderr
