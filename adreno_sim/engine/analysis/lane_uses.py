@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from ...ir import ir, llvm_types
@@ -25,6 +26,8 @@ class Demand:
     def any(self) -> Lanes:
         return self.hard | self.soft
 
+
+Through = Callable[[Demand], Demand]
 
 _ELEMENTWISE = {
     "fadd", "fsub", "fmul", "fdiv", "frem", "fneg", "add", "sub", "mul", "udiv", "sdiv", "urem", "srem", "and", "or", "xor",
@@ -70,40 +73,66 @@ class LaneUses:
 
     def demand(self, value: ir.Value) -> Demand:
         """Returns the demand for the lanes of `value`."""
-        known = self._known.get(id(value))
-        if known is None:
-            self._known[id(value)] = demand_all(value)  # what a cycle sees
-            known = Demand()
-            for user, position in self._users.get(id(value), ()):
-                known |= self._demand_through(value, user, position)
-            self._known[id(value)] = known
-        return known
+        walk = [] if id(value) in self._known else [self._begin(value)]
+        while walk:  # no recursion: chains of uses are as long as kernels
+            at = walk[-1]
+            for user, position in at.users:
+                through = _through(at.value, user, position)
+                if through is None:
+                    at.demand |= demand_all(at.value)
+                elif id(user) in self._known:
+                    at.demand |= through(self._known[id(user)])
+                else:
+                    at.through = through
+                    walk.append(self._begin(user))
+                    break
+            else:
+                self._known[id(at.value)] = at.demand
+                walk.pop()
+                if walk:
+                    walk[-1].demand |= walk[-1].through(at.demand)
+        return self._known[id(value)]
 
-    def _demand_through(self, value: ir.Value, user: ir.Instr, position: int) -> Demand:
-        count = llvm_types.lanes_of(value.type)
-        choice = as_choice(user)
-        if choice is not None and user.operands[position] is not choice[0]:
-            return Demand(soft=self.demand(user).any)
-        if user.op == "shufflevector":
-            return _map_lanes(self.demand(user), _sources(user, position, count))
-        if user.op == "extractelement" and position == 0:
-            lane = lane_number(user.operands[1], count)
-            return demand_all(value) if lane is None else _map_lanes(self.demand(user), {0: lane})
-        if user.op == "insertelement" and position < 2:
-            return self._demand_through_insert(user, position)
-        if position in builtin_of(user).handed_over:  # perhaps another work-item's is taken
-            return Demand(soft=self.demand(user).any)
-        if user.op in ("freeze", "bitcast") or (is_elementwise(user) and isinstance(value.type, ir.Vector)):
-            return self.demand(user) if llvm_types.lanes_of(user.type) == count else demand_all(value)
-        return demand_all(value)
+    def _begin(self, value: ir.Value) -> _Step:
+        self._known[id(value)] = demand_all(value)  # what a cycle sees
+        return _Step(value, iter(self._users.get(id(value), ())))
 
-    def _demand_through_insert(self, user: ir.Instr, position: int) -> Demand:
-        count = llvm_types.lanes_of(user.type)
-        lane = lane_number(user.operands[2], count)
-        whole = self.demand(user)
-        if position == 1:
-            return whole if lane is None else _map_lanes(whole, {lane: 0})
-        return Demand(soft=whole.any - {lane})
+
+@dataclass
+class _Step:
+    """A value whose demand is being found. `through`: what the demand for the user that is looked at asks of the value."""
+
+    value: ir.Value
+    users: Iterator[tuple[ir.Instr, int]]
+    demand: Demand = Demand()
+    through: Through = lambda demand: demand
+
+
+def _through(value: ir.Value, user: ir.Instr, position: int) -> Through | None:
+    """Returns what `user` asks of the lanes of `value`, its operand at `position`, by the demand for `user`; None: all, hard."""
+    count = llvm_types.lanes_of(value.type)
+    choice = as_choice(user)
+    if choice is not None and user.operands[position] is not choice[0]:
+        return _as_soft
+    if user.op == "shufflevector":
+        return _from_lanes(_sources(user, position, count))
+    if user.op == "extractelement" and position == 0:
+        lane = lane_number(user.operands[1], count)
+        return None if lane is None else _from_lanes({0: lane})
+    if user.op == "insertelement" and position < 2:
+        lane = lane_number(user.operands[2], llvm_types.lanes_of(user.type))
+        if position == 0:
+            return lambda demand: Demand(soft=demand.any - {lane})
+        return (lambda demand: demand) if lane is None else _from_lanes({lane: 0})
+    if position in builtin_of(user).handed_over:  # perhaps another work-item's is taken
+        return _as_soft
+    if user.op in ("freeze", "bitcast") or (is_elementwise(user) and isinstance(value.type, ir.Vector)):
+        return (lambda demand: demand) if llvm_types.lanes_of(user.type) == count else None
+    return None
+
+
+def _as_soft(demand: Demand) -> Demand:
+    return Demand(soft=demand.any)
 
 
 def demand_all(value: ir.Value) -> Demand:
@@ -116,9 +145,14 @@ def _sources(shuffle: ir.Instr, position: int, count: int) -> dict[int, int]:
     return {lane: source - position * count for lane, source in enumerate(shuffle.mask) if 0 <= source - position * count < count}
 
 
-def _map_lanes(demand: Demand, sources: dict[int, int]) -> Demand:
+def _from_lanes(sources: dict[int, int]) -> Through:
+    """sources: lane of the user's result -> the lane of the operand that it comes from."""
+
     def of(lanes: Lanes) -> Lanes:
         return frozenset(sources[lane] for lane in lanes if lane in sources)
 
-    hard = of(demand.hard)
-    return Demand(hard, of(demand.soft) - hard)
+    def through(demand: Demand) -> Demand:
+        hard = of(demand.hard)
+        return Demand(hard, of(demand.soft) - hard)
+
+    return through
