@@ -1,4 +1,4 @@
-"""How closely the simulated device follows each behaviour of a real one: fidelity.toml, as data and as README's table."""
+"""How closely the simulated device follows each behaviour of a real one: fidelity.toml as data, and as the table of its page."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def to_json() -> list[dict[str, Any]]:
 
 
 def markdown() -> str:
-    """The table for the README."""
+    """The table for docs/fidelity.md."""
     rows = [f"| {row.name} | {row.fidelity} | {row.says} |" for row in behaviours()]
     return "\n".join(["| Behaviour | Fidelity | In which sense |", "|---|---|---|", *rows])
 

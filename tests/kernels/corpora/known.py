@@ -6,6 +6,7 @@ INTEL = "it uses cl_intel_subgroups, which no Adreno device has, and OpenCV's ho
 
 REASONS = {
     "opencv/dnn/gemm_buffer.cl": INTEL,
+    "opencv/dnn/gemm_image.cl": INTEL,
     "opencv/dnn/softmax_loss.cl": INTEL,
 }
 """Beginnings of names of sources -> why."""
