@@ -1,4 +1,4 @@
-"""`adreno-sim check` from model file to verdict: the README's commands, reports, exit codes, bad input."""
+"""`adreno-sim check` from model file to verdict: the commands of docs/commands.md, reports, exit codes, bad input."""
 
 import json
 import re
@@ -16,10 +16,10 @@ import adreno_sim
 from adreno_sim import schemas
 from adreno_sim.cli.main import main
 
-README = Path(__file__).parents[2] / "README.md"
+PAGE = Path(__file__).parents[2] / "docs" / "commands.md"
 COMMANDS = [
     shlex.split(line.partition(" #")[0])[1:]
-    for line in README.read_text().splitlines()
+    for line in PAGE.read_text().splitlines()
     if re.match(r"    adreno-sim (check|devices)", line)
 ]
 ONLY_SIMULATED = [command for command in COMMANDS if command[0] == "check" and "cl" not in command]
@@ -51,7 +51,7 @@ def expected_code(command):
 
 @pytest.mark.tvm
 @pytest.mark.parametrize("command", ONLY_SIMULATED, ids=ids)
-def test_readme_command(command, small_onnx, capsys, tmp_path, monkeypatch):
+def test_documented_command(command, small_onnx, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     code = main([str(small_onnx) if word == "model.onnx" else word for word in command])
     out, err = capsys.readouterr()
@@ -70,7 +70,7 @@ def test_readme_command(command, small_onnx, capsys, tmp_path, monkeypatch):
 
 @pytest.mark.tvm
 @pytest.mark.device
-def test_readme_command_on_a_real_device(small_onnx):
+def test_documented_command_on_a_real_device(small_onnx):
     pytest.importorskip("pyopencl")
     command = next(command for command in COMMANDS if "cl" in command)
     words = [{"model.onnx": str(small_onnx), "cl": "cl:portable"}.get(word, word) for word in command]

@@ -2,7 +2,9 @@
 
 In a page, lines of indented blocks that begin with a command's name are run in order; fenced Python runs as one program; a
 fenced block whose info string has a second word is written to the file of that name first. A comment `# exit N` says what
-exit code is expected, else it is 0. What takes seconds runs with --slow; options and examples are looked at in every run.
+exit code is expected, else it is 0. A fenced block `output` is what the last command says: its lines come in this order, `...`
+is any lines between, and numbers may be others. What takes seconds runs with --slow; options and examples are looked at in
+every run.
 """
 
 from __future__ import annotations
@@ -42,6 +44,7 @@ ELSEWHERE = (
     r"python (ci/bench|-m venv)",
     r"adreno-sim run .*-- \./",  # a program of the reader's; tests/icd runs some
     r"adreno-sim tvm-runtime|.*-- pytest tests/python",  # tests/tvm/runtime, with a checkout of TVM
+    r"adreno-sim kernel llama\.cpp/",  # a kernel of another project
 )
 """Commands that other tests run, or that fetch something."""
 
@@ -82,9 +85,34 @@ class Written:
     text: str
 
 
-def parts_of(page: str) -> list[Command | Example | Written]:
+@dataclass(frozen=True)
+class Output:
+    """A fenced block that shows what the command before it says."""
+
+    lines: tuple[str, ...]
+
+    def missing_from(self, said: str) -> str:
+        """The first line that is not there, in its place; "" where all are."""
+        left = iter([shape for line in said.splitlines() if (shape := _shape(line))])
+        anywhere = True
+        for line in self.lines:
+            if line.strip() == "...":
+                anywhere = True
+                continue
+            if not (_shape(line) in left if anywhere else next(left, "") == _shape(line)):
+                return line
+            anywhere = False
+        return ""
+
+
+def _shape(line: str) -> str:
+    """A line without what differs from run to run: numbers, spaces, the rules of tables."""
+    return " ".join(re.sub(r"[+-]?\d[\d,.]*(e[+-]?\d+)?", "#", re.sub(r"[\u2500-\u257f]+", " ", line)).split())
+
+
+def parts_of(page: str) -> list[Command | Example | Written | Output]:
     """What a page runs, in order."""
-    found: list[Command | Example | Written] = []
+    found: list[Command | Example | Written | Output] = []
     fence: list[str] | None = None
     language, name = "", ""
     continued = ""
@@ -93,6 +121,7 @@ def parts_of(page: str) -> list[Command | Example | Written]:
             if line.startswith("```"):
                 text = "\n".join(fence) + "\n"
                 found += [Written(name, text)] if name else [Example(text)] if language == "python" else []
+                found += [Output(tuple(line for line in fence if line.strip()))] if language == "output" else []
                 found += _commands(fence) if language in ("sh", "bash", "shell") else []
                 fence = None
             else:
@@ -191,13 +220,19 @@ def skipped(command: Command, slow: bool) -> bool:
 @pytest.mark.parametrize("page", PAGES, ids=[page.stem for page in PAGES])
 def test_a_page(page, place, request):
     slow = request.config.getoption("--slow")
+    said: str | None = None
     for part in parts_of(page.read_text(encoding="utf-8")):
-        if isinstance(part, Written):
+        if isinstance(part, Output):
+            line = "" if said is None else part.missing_from(said)
+            assert not line, f"{page.name}: not said, or not there: {line}\n{said}"
+        elif isinstance(part, Written):
             Path(part.name).write_text(part.text)
         elif isinstance(part, Example) and slow:
             namespace = {"__name__": "example", "relax_module": _module(), "inputs": None}
             exec(compile(part.text, f"{page.name}: Python example", "exec"), namespace)
-        elif isinstance(part, Command) and not skipped(part, slow):
+        elif isinstance(part, Command) and skipped(part, slow):
+            said = None
+        elif isinstance(part, Command):
             code, said = run(part)
             codes = (0, 1) if MAY_FIND.search(part.text) else part.codes
             assert code in codes, f"{page.name}: {part.text}: exit code {code}\n{said[-3000:]}"
@@ -221,7 +256,7 @@ def test_commands_and_examples_are_well_formed(page):
                 pytest.fail(f"{page.name}: {part.text}")
         elif isinstance(part, (Example, Written)) and (isinstance(part, Example) or part.name.endswith(".py")):
             compile(part.text, page.name, "exec")
-    assert parts or page.stem == "architecture"
+    assert parts or page.stem in ("architecture", "checks", "trust")
 
 
 def test_links_lead_somewhere():
@@ -247,6 +282,11 @@ adreno-sim devices
 y = 2
 ```
     adreno-sim kernel k.cl   # fails: exit 0 or 1
+
+```output
+first 1
+...
+```
 """
     assert parts_of(page) == [
         Command("adreno-sim check a.onnx --strict", (1,)),
@@ -256,4 +296,13 @@ y = 2
         Command("adreno-sim devices"),
         Example("y = 2\n"),
         Command("adreno-sim kernel k.cl", (0, 1)),
+        Output(("first 1", "...")),
     ]
+
+
+def test_what_an_output_block_allows():
+    said = "a 1\n  b 2.5e-03\n\u2500\u2500\nc\n\nlast: 3 of 4\n"
+    for lines in (("a 7",), ("b 1",), ("a 1", "...", "last: 1 of 1"), ("b 0", "c", "last: 2 of 2"), ("...", "c", "...")):
+        assert Output(lines).missing_from(said) == ""
+    for lines, missing in ((("b 1", "a 1"), "a 1"), (("a 1", "c"), "c"), (("last: 1 of",), "last: 1 of"), (("d",), "d")):
+        assert Output(lines).missing_from(said) == missing
