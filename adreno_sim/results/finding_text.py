@@ -53,8 +53,10 @@ def access(of: Access) -> str:
     """View, place inside its extent, size, as far as known."""
     if of.coordinate is None and of.offset is None:
         return of.view
-    place = _ids(of.coordinate) if of.coordinate is not None else f"byte {of.offset}"
-    extent = f" of {_ids(of.extent) if len(of.extent) > 1 else f'{of.extent[0]} bytes'}" if of.extent else ""
+    if of.coordinate is not None:
+        place, extent = _ids(of.coordinate), f" of {_ids(of.extent)}" if of.extent else ""
+    else:
+        place, extent = f"byte {of.offset}", f" of {of.extent[0]} bytes" if of.extent else ""
     return f"{of.view} at {place}{extent}, {of.size} bytes"
 
 

@@ -190,3 +190,17 @@ def test_text_has_table_plan_findings_gaps_and_verdict():
 def test_str_of_a_report_is_findings_and_verdict():
     assert str(make((NOTE, WRITE))).splitlines()[0].startswith("error: out-of-bounds-write")
     assert str(make()).splitlines()[-1].startswith("ok: ")
+
+
+@pytest.mark.parametrize(
+    ("access", "said"),
+    [
+        (Access("b", 4, offset=8, extent=(8,)), "b at byte 8 of 8 bytes, 4 bytes"),
+        (Access("y", 16, coordinate=(8, 0), extent=(8, 1)), "y at (8, 0) of (8, 1), 16 bytes"),
+        (Access("q", 4, coordinate=(64,), extent=(64,)), "q at (64) of (64), 4 bytes"),  # an image of one dimension
+        (Access("q", 4, coordinate=(64,)), "q at (64), 4 bytes"),
+        (Access("local", 4), "local"),
+    ],
+)
+def test_an_access_is_told_in_bytes_or_in_texels(access, said):
+    assert finding_text.access(access) == said
