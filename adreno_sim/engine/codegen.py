@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..base.errors import UnsupportedError
@@ -27,6 +27,7 @@ from .emit.diagnostic_sites import DiagnosticSite
 from .emit.group import define_kernel_data, group_functions
 from .emit.kernel_plan import CollectiveSlots, KernelPlan
 from .emit.region import STACK_LIMIT, RegionEmitter, value_bytes
+from .emit.successions import Successions
 from .emit.unit import Unit
 from .llvm import objects
 from .llvm.inlining import mark_inlined
@@ -41,10 +42,9 @@ class ModuleText:
     """The LLVM text of a compiled kernel, `memory` bytes of private memory per worker, and what sites and prints mean.
 
     notes: findings that every launch has. polls: some loop is not proven short. may_fail: a deferred check is left. flat:
-    regions run one sub-group at a time. straight (level full): pairs of texel write sites of which the second always follows
-    the first. lanes: work-items that run as one vector; 1 for scalar code, and `reason` then says why. `text` is empty if
-    deferred checks were asked for at level full and the kernel does not vectorise. failures: of analyses that the code then
-    goes without.
+    regions run one sub-group at a time. successions (level full): which sites of texel writes always follow which. lanes:
+    work-items that run as one vector; 1 for scalar code, and `reason` then says why. `text` is empty if deferred checks were
+    asked for at level full and the kernel does not vectorise. failures: of analyses that the code then goes without.
     """
 
     text: str
@@ -55,7 +55,7 @@ class ModuleText:
     polls: bool
     may_fail: bool
     by_subgroup: bool = False
-    straight: frozenset[tuple[int, int]] = frozenset()
+    successions: Successions = field(default_factory=Successions)
     lanes: int = 1
     reason: str = ""
     failures: tuple[str, ...] = ()
@@ -121,7 +121,7 @@ def _emit(kernel: ir.Function, spec: Specialization, planner: Planner, writer: W
         what = f"{memory} bytes of private and local memory for one work-group of kernel {plan.unit.kernel.name}"
         raise UnsupportedError(f"unsupported: {what}: expected at most {MOST_GROUP_MEMORY}")
     polls = not needs_no_watchdog(kernel)
-    straight = frozenset().union(*(check.certain_successions() for check in plan.checks))
+    successions = Successions({site: spans for check in plan.checks for site, spans in check.find_successions().spans.items()})
     sites, static_findings = tuple(unit.table.sites), tuple(unit.static_findings)
     return ModuleText(
         text,
@@ -132,7 +132,7 @@ def _emit(kernel: ir.Function, spec: Specialization, planner: Planner, writer: W
         polls,
         unit.may_fail,
         plan.by_subgroup,
-        straight,
+        successions,
         lanes=plan.lanes,
     )
 

@@ -42,6 +42,10 @@ class DominatorTree(Generic[Node]):
         first, last = self._span[id(upper)]
         return first <= self._span[id(lower)][0] <= last
 
+    def span(self, node: Node) -> tuple[int, int]:
+        """Returns a node's number in a preorder of the tree, and the largest number below it."""
+        return self._span[id(node)]
+
     def position(self, node: Node) -> int:
         """Returns the place of a node in reverse postorder."""
         return self._position[id(node)]

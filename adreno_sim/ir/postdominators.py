@@ -8,6 +8,9 @@ from . import ir
 from .cfg import reverse_postorder
 from .dominators import DominatorTree
 
+Span = tuple[int, int]
+"""A block's number in a preorder of the tree, and the largest number below it."""
+
 
 class _Point:
     """A block in the reversed graph, or the end of all paths (block None)."""
@@ -40,9 +43,8 @@ class PostDominators:
         above = self._tree.parent(point) if self._tree.reachable(point) else None
         return above.block if above else None
 
-    def postdominates(self, later: ir.Block, earlier: ir.Block) -> bool:
-        """Returns whether every path from `earlier` to an exit passes `later`."""
-        after, before = self._points[later], self._points[earlier]
-        if not self._tree.reachable(before):
-            return True
-        return self._tree.reachable(after) and self._tree.dominates(after, before)
+    def span(self, block: ir.Block) -> Span | None:
+        """Returns where a block lies in the tree: it post-dominates those whose number its span holds. None: no path leads from
+        it to an exit."""
+        point = self._points[block]
+        return self._tree.span(point) if self._tree.reachable(point) else None

@@ -11,7 +11,9 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_the_page_shows_the_table():
-    assert fidelity.markdown() in (ROOT / "docs" / "fidelity.md").read_text(encoding="utf-8"), "run: python -m adreno_sim.fidelity"
+    assert fidelity.markdown() in (ROOT / "docs" / "fidelity.md").read_text(encoding="utf-8"), (
+        "run: python -m adreno_sim.fidelity"
+    )
 
 
 @pytest.mark.parametrize("row", fidelity.behaviours(), ids=lambda row: row.name)

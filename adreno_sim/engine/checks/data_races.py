@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 
 from ...ir import ir, llvm_types
 from ...ir.memory_ops import address_operands, touches_memory
-from ...ir.postdominators import PostDominators
 from ...ir.provenance import Object, ObjectId, Ptr
 from ..abi import context, race_cells
 from ..abi.specialization import BufferArg, ImageArg, LocalArg
@@ -22,6 +21,7 @@ from ..emit.image_refs import ImageRef
 from ..emit.instrumentation import Instrumentation
 from ..emit.kernel_plan import CheckPlan, KernelPlan
 from ..emit.region import RegionEmitter
+from ..emit.successions import Successions
 from ..emit.sync_points import varying_fence_flags
 from ..llvm.text import Text
 from ..shadow import init_shadow
@@ -101,16 +101,8 @@ class RacePlan(CheckPlan):
         assert isinstance(e, RegionEmitter)
         return RaceInstrumentation(e, self)
 
-    def certain_successions(self) -> frozenset[tuple[int, int]]:
-        if len(self.texel_writes) < 2:
-            return frozenset()
-        after = PostDominators(self.kernel_plan.unit.kernel.blocks)
-        return frozenset(
-            (first, second)
-            for first, starts in self.texel_writes.items()
-            for second, ends in self.texel_writes.items()
-            if all(any(after.postdominates(end, start) for end in ends) for start in starts)
-        )
+    def find_successions(self) -> Successions:
+        return Successions.of(self.kernel_plan.unit.kernel.blocks, self.texel_writes)
 
 
 def _is_local(object_id: ObjectId, args: tuple[object, ...]) -> bool:

@@ -11,6 +11,7 @@ from ...ir.queries import globals_of
 from ..analysis.parallel_regions import RegionPlan
 from .emitter import Emitter
 from .instrumentation import Instrumentation
+from .successions import Successions
 from .unit import Unit
 
 ArenaRange = tuple[int, int]
@@ -39,9 +40,9 @@ class CheckPlan:
         diagnostic sites in scalar code, and raise the fault flag in vector code."""
         raise NotImplementedError
 
-    def certain_successions(self) -> frozenset[tuple[int, int]]:
-        """Returns pairs (earlier, later) of sites such that every work-item that executes the first also executes the second."""
-        return frozenset()
+    def find_successions(self) -> Successions:
+        """Returns which of the check's sites are always executed after which others, where it wants to know."""
+        return Successions()
 
 
 @dataclass(frozen=True)

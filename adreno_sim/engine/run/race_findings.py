@@ -152,7 +152,7 @@ def _is_dead_store(compiled: CompiledKernel, clash: Clash) -> bool:
     if first.statement == second.statement:
         return True
     sites = compiled.module.sites
-    return second.shape == "coordinate" and (sites.index(first), sites.index(second)) in compiled.module.straight
+    return second.shape == "coordinate" and compiled.module.successions.always_follows(sites.index(second), sites.index(first))
 
 
 def _view(compiled: CompiledKernel, clash: Clash, args: Sequence[Any]) -> str:
