@@ -6,7 +6,7 @@ from __future__ import annotations
 import io
 import math
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -111,6 +111,14 @@ def open_npz(file: str | IO[bytes]) -> Iterator[ArrayArchive]:
     """The arrays in an .npz file. Raises OSError where it cannot be read, ValueError where it or an array is damaged."""
     with open_zip(file) as archive:
         yield ArrayArchive(archive)
+
+
+def write_npz(file: IO[bytes], arrays: Mapping[str, np.ndarray]) -> None:
+    """Write an .npz file of arrays by name; numpy's own writer takes a name like "file" for an option."""
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, np.asarray(array), allow_pickle=False)
 
 
 def _without_start(pieces: Iterator[bytes], start: int) -> Iterator[bytes]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -47,11 +47,12 @@ def load_toml(path: Path) -> dict[str, Any]:
 class Table:
     """One table of a file. Every key that a caller reads is known; `finish` rejects the others.
 
-    `name` is the table's name in errors, "" for the file itself.
+    `name` is the table's name in errors, "" for the file itself. evaluate: what computes a number that is written as text, in
+    this table and those below it, and raises ValueError; None where numbers are numbers.
     """
 
-    def __init__(self, data: Mapping[str, Any], file: Path | str, name: str = ""):
-        self._data, self.file, self.name = data, file, name
+    def __init__(self, data: Mapping[str, Any], file: Path | str, name: str = "", evaluate: Callable[[str], int] | None = None):
+        self._data, self.file, self.name, self._evaluate = data, file, name, evaluate
         self._asked: set[str] = set()
 
     def __contains__(self, key: str) -> bool:
@@ -61,8 +62,11 @@ class Table:
         where = [str(self.file), self.name, key]
         return AdrenoSimError(_one_line(": ".join(part for part in where if part) + f": {message}"))
 
-    def fail_expected(self, key: str, what: str) -> NoReturn:
-        raise self.error(key, f"expected {what}, got {short_repr(self._data[key])}")
+    def fail_expected(self, key: str, what: str, computed: object = None) -> NoReturn:
+        """Raise the error of an entry that is no `what`. computed: what its expressions come to, None where it has none."""
+        written = self._data[key]
+        comes_to = "" if computed is None or computed is written or computed == written else f", which is {short_repr(computed)}"
+        raise self.error(key, f"expected {what}, got {short_repr(written)}{comes_to}")
 
     def get(self, key: str, default: Any, what: str) -> Any:
         """The value as it is; `what` describes it where it is missing."""
@@ -72,6 +76,20 @@ class Table:
         if default is MISSING:
             raise self.error(key, f"missing: expected {what}")
         return default
+
+    def compute(self, key: str, default: Any, what: str) -> Any:
+        """The value, with each text in it, or in its lists, computed as an expression where this table has some."""
+        return self._computed(key, self.get(key, default, what))
+
+    def _computed(self, key: str, value: Any) -> Any:
+        if isinstance(value, list) and self._evaluate is not None:
+            return [self._computed(key, item) for item in value]
+        if not isinstance(value, str) or self._evaluate is None:
+            return value
+        try:
+            return self._evaluate(value)
+        except ValueError as error:
+            raise self.error(key, f"{short_repr(value)}: {error}") from None
 
     def text(self, key: str, default: Any = MISSING, choices: Sequence[str] = ()) -> Any:
         """A string, one of `choices` where there are any."""
@@ -87,17 +105,17 @@ class Table:
     def whole(self, key: str, default: Any = MISSING, least: int = 0) -> Any:
         """A whole number of at least `least`."""
         what = f"a whole number of {least} or more"
-        value = self.get(key, default, what)
+        value = self.compute(key, default, what)
         if value is not default and not (is_whole(value) and least <= value < LARGEST):
-            self.fail_expected(key, what)
+            self.fail_expected(key, what, value)
         return value
 
     def number(self, key: str, default: Any = MISSING, least: float | None = None) -> Any:
         """A number, infinities and NaN included unless there is a least."""
         what = "a number" if least is None else f"a number of {least:g} or more"
-        value = self.get(key, default, what)
+        value = self.compute(key, default, what)
         if value is not default and (not is_number(value) or (least is not None and not value >= least)):
-            self.fail_expected(key, what)
+            self.fail_expected(key, what, value)
         return value
 
     def flag(self, key: str, default: Any = MISSING) -> Any:
@@ -109,11 +127,11 @@ class Table:
     def wholes(self, key: str, default: Any = MISSING, least: int = 0, lengths: Sequence[int] = (1, 2, 3)) -> Any:
         """A list of whole numbers, of one of `lengths`."""
         what = f"a list of {lengths[0]} to {lengths[-1]} whole numbers, each {least} or more"
-        value = self.get(key, default, what)
+        value = self.compute(key, default, what)
         if value is not default:
             fits = isinstance(value, list) and len(value) in lengths and all(is_whole(v) and least <= v < LARGEST for v in value)
             if not fits:
-                self.fail_expected(key, what)
+                self.fail_expected(key, what, value)
             value = tuple(value)
         return value
 
@@ -122,14 +140,19 @@ class Table:
         value = self.get(key, {}, "a table")
         if not isinstance(value, dict):
             self.fail_expected(key, "a table")
-        return Table(value, self.file, name or f"[{self._prefix()}{key}]")
+        return Table(value, self.file, name or f"[{self._prefix()}{key}]", self._evaluate)
 
     def tables(self, key: str) -> list[Table]:
         """The tables of an array of tables, called `[[key]] N`, from 1; none where the key is missing."""
         value = self.get(key, [], "an array of tables")
         if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
             self.fail_expected(key, f"tables written [[{self._prefix()}{key}]]")
-        return [Table(item, self.file, f"[[{self._prefix()}{key}]] {n}") for n, item in enumerate(value, 1)]
+        names = [f"[[{self._prefix()}{key}]] {n}" for n in range(1, len(value) + 1)]
+        return [Table(item, self.file, name, self._evaluate) for item, name in zip(value, names, strict=True)]
+
+    def below(self, key: str, data: Mapping[str, Any]) -> Table:
+        """The inline table `data` of an entry."""
+        return Table(data, self.file, f"{self.name}: {key}".strip(": "), self._evaluate)
 
     def names(self) -> list[str]:
         return list(self._data)

@@ -19,20 +19,24 @@ if TYPE_CHECKING:
 OF_FUNCTIONS = (
     "--input", "--shape", "--scalar", "--expected", "--target", "--pipeline", "--without-fix", "--seed", "--keep-going",
 )  # fmt: skip
-OF_LAUNCHES = ("--launch", "--variant", "--unsafe-includes", "--dump")
+OF_LAUNCHES = ("--launch", "--variant", "--set", "--save-outputs", "--unsafe-includes", "--dump")
 
 DETAILS = """\
 SPEC.toml gives the work sizes, the arguments in order, and what is expected:
 
-    global_size = [64]
+    global_size = ["n"]         # numbers, or expressions of [values]
+    [values]
+    n = 64                      # --set n=128 replaces it
     [[argument]]
     kind = "buffer"             # or image2d, image3d, ..., scalar, local, sampler
     dtype = "float32"
     data = {fill = "random", seed = 1}
-    count = 64
+    count = "n"
     [[output]]
     argument = 0
     data = {file = "expected.npy"}
+
+adreno-sim init FILE.cl writes one; expected = "file.py:function" in it runs that function and compares with what it returns.
 
 With --function, FILE.py holds a PrimFunc (at its top level, or in a TVMScript module). It is compiled for the device and
 compared with itself before scheduling, or with --expected. Arguments come from --input (a .npz by name of the parameters),
@@ -70,9 +74,18 @@ def add(commands: Any) -> None:
     parser.add_argument("--keep-going", action="store_true", help="with --function: go on after the first wrong value")
     parser.add_argument("--variant", metavar="NAME", help="with the keys of [variant.NAME] in the launch file")
     parser.add_argument(
+        "--set", action="append", metavar="NAME=NUMBER", help="another number for one of the launch file's [values]"
+    )
+    parser.add_argument(
         "--device", metavar="DEVICE", help="as of check (default: the launch file's, else ADRENO_SIM_DEVICE, ...)"
     )
     parser.add_argument("--checks", choices=("off", "bounds", "full"), help="default: the launch file's, else bounds")
+    parser.add_argument(
+        "--compare-with", metavar="DEVICE", help="a second device: run the same there too, and lay the results side by side"
+    )
+    parser.add_argument(
+        "--save-outputs", metavar="FILE.npz", help="write what the arguments that the kernel may write hold afterwards, by name"
+    )
     parser.add_argument("--strict", action="store_true", help="warnings count as errors")
     parser.add_argument(
         "--unsafe-includes",
@@ -94,7 +107,7 @@ def add(commands: Any) -> None:
     parser.add_argument("--json", metavar="FILE", help="write the report as JSON (- = standard output)")
     add_outputs(parser)
     cache.add_option(parser)
-    declare(parser, ("--json", "--sarif"), ("file", "--launch", "--input", "--expected"))
+    declare(parser, ("--json", "--sarif", "--save-outputs"), ("file", "--launch", "--input", "--expected"))
     parser.set_defaults(run=_kernel)
 
 
@@ -109,9 +122,11 @@ def _kernel(args: argparse.Namespace) -> int:
         raise AdrenoSimError("--launch SPEC.toml says what a kernel is run with; --function NAME runs a PrimFunc of a .py file")
     from ..launch_spec.read import read_launch
     from ..launch_spec.run import run_launch
+    from ..launch_spec.values import parse_setting
 
     inside = _inside(args)
-    launch = read_launch(Path(args.launch), args.variant or "")
+    _require_npz(args.save_outputs)
+    launch = read_launch(Path(args.launch), args.variant or "", dict(map(parse_setting, args.set or ())))
     refuse_overwriting(args, launch.files)
     try:
         report = run_launch(
@@ -125,6 +140,8 @@ def _kernel(args: argparse.Namespace) -> int:
             inside=inside,
             explain=args.explain,
             unsafe_includes=args.unsafe_includes,
+            compare_with=args.compare_with,
+            keep_arrays=bool(args.save_outputs),
         )
     except BuildError as error:
         write_build_error(args, error.diagnostics)
@@ -134,8 +151,29 @@ def _kernel(args: argparse.Namespace) -> int:
             from ..render.launch.inside import inside_text
 
             sys.stdout.write(inside_text(inside))
+    if args.save_outputs:
+        _save_outputs(report, args.save_outputs)
     _write(report, args)
     return report.exit_code
+
+
+def _require_npz(file: str | None) -> None:
+    from ..base.errors import OptionError
+
+    if file and not file.endswith(".npz"):
+        raise OptionError("save-outputs", f"{file}: expected a file named .npz, as launch files read it")
+
+
+def _save_outputs(report: LaunchReport, file: str) -> None:
+    """Write the arrays of the report, or let it say that there are none."""
+    from ..base.array_files import write_npz
+    from ..base.output_file import open_output
+
+    if report.arrays is None:
+        report.unchecked.append(f"outputs: {file} was not written, as the kernel was not run")
+        return
+    with open_output(file) as written:
+        write_npz(written, report.arrays)
 
 
 def _prim_func(args: argparse.Namespace) -> int:
@@ -163,6 +201,7 @@ def _prim_func(args: argparse.Namespace) -> int:
         strict=args.strict,
         explain=args.explain,
         keep_going=args.keep_going,
+        compare_with=args.compare_with,
         **cli_options.given_options(args, "--target", "--pipeline", "--without-fix", "--shape", "--seed"),
     )
     text.show(report, report_stream(args), False, args.explain)

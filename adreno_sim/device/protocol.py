@@ -30,8 +30,8 @@ class KernelParam:
     """What a kernel expects.
 
     kind: "buffer", "image", "sampler", "local" or "scalar". spelled: the type in the source. access: of images.
-    space: "global", "constant", "local" or "private"; qualifiers: const, restrict, volatile; nbytes: of a scalar. These three
-    where the backend knows them.
+    space: "global", "constant", "local" or "private"; qualifiers: const, restrict, volatile; nbytes: of a scalar. Where the
+    backend knows them; of buffers it knows space and const.
     """
 
     name: str
@@ -43,11 +43,21 @@ class KernelParam:
     nbytes: int = 0
 
 
+def may_write(param: KernelParam) -> bool:
+    """Whether a kernel may write what this parameter refers to, by its declaration: an image or global memory, not const."""
+    if param.kind == "image":
+        return param.access != "read_only"
+    return param.kind == "buffer" and param.space != "constant" and "const" not in param.qualifiers
+
+
 class Kernel(Protocol):
     @property
     def name(self) -> str: ...
     @property
     def params(self) -> Sequence[KernelParam]: ...
+    def writes(self, index: int) -> bool:
+        """Whether the kernel may write what argument `index` refers to."""
+        ...
 
 
 class MLProgram(Protocol):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,9 @@ from ..findings import Finding
 from ..image.formats import CHANNEL_TYPES, ORDERS
 from . import scalars
 from .model import ArgumentSpec, BufferArgument, ImageArgument, LaunchSpec, LocalArgument, SamplerArgument, ScalarArgument
+
+Arrays = Mapping[int, np.ndarray]
+"""Contents of the buffers and images of a launch, by the position of the argument."""
 
 _SHOWN = 40  # names in a message
 
@@ -48,6 +51,11 @@ def check_names(spec: LaunchSpec, kernel: str, params: Sequence[KernelParam], na
             raise AdrenoSimError(f"{spec.file}: [[argument]] {number}: name: {called}")
 
 
+def parameter_name(spec: LaunchSpec, params: Sequence[KernelParam], index: int) -> str:
+    """What an argument is called: by the launch file, by the kernel, or by its position."""
+    return spec.arguments[index].name or params[index].name or str(index)
+
+
 class BoundArguments:
     """The arguments of one launch on `device`. `values` are parallel to the kernel's parameters."""
 
@@ -63,6 +71,21 @@ class BoundArguments:
                 array = argument.data.array(*elements(argument))
                 if array is not None:
                     self._device.write(value, array)
+
+    @property
+    def views(self) -> list[int]:
+        """Positions of buffers and images."""
+        arguments = enumerate(self._spec.arguments)
+        return [index for index, argument in arguments if isinstance(argument, (BufferArgument, ImageArgument))]
+
+    def read(self, positions: Sequence[int]) -> dict[int, np.ndarray]:
+        """What these buffers and images hold, as the device reads it."""
+        return {index: np.asarray(self._device.read(self.values[index])) for index in positions}
+
+    def write(self, contents: Arrays) -> None:
+        """Write what another device's arguments hold."""
+        for index, array in contents.items():
+            self._device.write(self.values[index], array)
 
     def _allocate(self, nbytes: int, view: str) -> Storage:
         try:

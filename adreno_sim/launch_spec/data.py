@@ -1,4 +1,4 @@
-"""Contents of buffers and images: a generator, values written in the file, or a .npy file."""
+"""Contents of buffers and images: a generator, values written in the file, a .npy file or an array of an .npz file."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base.array_files import load_npy
+from ..base.array_files import load_npy, open_npz
 from ..base.errors import AdrenoSimError
 from ..base.toml_tables import MISSING, Table, is_number, is_whole, short_repr
 
@@ -28,7 +28,8 @@ _LARGE = 16 << 20  # bytes of a file from which on it is not read as a whole
 
 @dataclass(frozen=True)
 class Data:
-    """fill: one of GENERATORS with its `parameters`, "values" or "file". `where` names the entry in errors.
+    """fill: one of GENERATORS with its `parameters`, "values" or "file" (with the name of the `member` of an .npz). `where` names
+    the entry in errors.
 
     zeros, ones; constant (value); arange (start, step): start + i * step; random (seed, low, high): uniform, integers
     without `high`; unwritten: what fresh memory holds, which the kernel must not read.
@@ -39,6 +40,7 @@ class Data:
     parameters: dict[str, Any] = field(default_factory=dict)
     values: tuple[Any, ...] = ()
     file: Path | None = None
+    member: str = ""
 
     @property
     def count(self) -> int | None:
@@ -60,11 +62,19 @@ class Data:
     def _load(self) -> np.ndarray:
         assert self.file is not None
         try:
-            return load_npy(self.file, mapped_from=_LARGE)
+            return self._load_member(self.file) if self.member else load_npy(self.file, mapped_from=_LARGE)
         except OSError as error:
             raise AdrenoSimError(f"{self.where}: {self.file}: cannot be read: {error.strerror or error}") from None
         except (ValueError, MemoryError) as error:
-            raise AdrenoSimError(f"{self.where}: {self.file}: not a .npy file of numbers: {error}") from None
+            kind = ".npz" if self.member else ".npy"
+            raise AdrenoSimError(f"{self.where}: {self.file}: not a {kind} file of numbers: {error}") from None
+
+    def _load_member(self, file: Path) -> np.ndarray:
+        with open_npz(str(file)) as archive:
+            if self.member not in archive.headers:
+                held = ", ".join(archive.headers) or "none"
+                raise AdrenoSimError(f"{self.where}: {file}: no array {self.member!r}; its arrays are {held}")
+            return archive.read(self.member)
 
     def _from_file(self, dtype: str, count: int) -> np.ndarray:
         array = self._load()
@@ -134,24 +144,31 @@ def fits(value: object, dtype: str) -> bool:
 
 
 def read_data(table: Table, key: str, folder: Path, default: Any = MISSING) -> Data:
-    """The entry `key`: a generator's name, a list of values, {file = "x.npy"}, or {fill = "random", seed = 1, ...}."""
+    """The entry `key`: a generator's name, a list of values, {fill = "random", seed = 1, ...}, {file = "x.npy"}, or
+    {file = "x.npz", array = "a"}."""
     what = f'one of {", ".join(GENERATORS)}, a list of numbers, {{file = "x.npy"}} or {{fill = "random", seed = 1}}'
     value = table.get(key, default, what)
     where = str(table.error(key, "")).removesuffix(": ")
     if isinstance(value, str) and value in GENERATORS:
-        return Data(value, where, _parameters(value, Table({}, table.file, f"{table.name}: {key}".strip(": "))))
+        return Data(value, where, _parameters(value, table.below(key, {})))
     if isinstance(value, list):
         return Data("values", where, values=tuple(_flat(table, key, value)))
     if isinstance(value, dict) and ("file" in value) != ("fill" in value):
-        return _from_table(Table(value, table.file, f"{table.name}: {key}".strip(": ")), where, folder)
+        return _from_table(table.below(key, value), where, folder)
     table.fail_expected(key, what)
 
 
 def _from_table(table: Table, where: str, folder: Path) -> Data:
     if "file" in table:
         file = folder / table.text("file")
+        packed = file.suffix == ".npz"
+        member = table.text("array", "" if not packed else MISSING)
+        if member and not packed:
+            raise table.error("array", f"only a .npz file has several arrays; {file.name} is one")
+        if packed and not member:
+            table.fail_expected("array", "the name of an array of the file")
         table.finish()
-        return Data("file", where, file=file)
+        return Data("file", where, file=file, member=member)
     fill = table.text("fill", choices=GENERATORS)
     data = Data(fill, where, _parameters(fill, table))
     table.finish()

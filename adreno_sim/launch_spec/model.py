@@ -82,12 +82,23 @@ class OutputSpec:
 
 
 @dataclass(frozen=True)
+class ReferenceSpec:
+    """A Python function that says what the launch should leave. where: the entry in errors; tolerance: as of OutputSpec."""
+
+    file: Path
+    function: str
+    where: str
+    tolerance: float | None = None
+
+
+@dataclass(frozen=True)
 class LaunchSpec:
     """A launch as its file describes it; `file` is that file, and paths in it start at its folder.
 
     kernel "": the only one of the program. device "": not said. run: RunOptions fields. storages: bytes of shared
     storages by name. findings: None where the launch is not expected to have any; else exactly these are expected.
-    refused: part of the message with which the launch must be refused, "" where it must run.
+    refused: part of the message with which the launch must be refused, "" where it must run. values: [values] by name.
+    reference: the function that says what arguments hold after the launch, None where outputs alone do.
     """
 
     file: Path
@@ -104,16 +115,19 @@ class LaunchSpec:
     findings: tuple[ExpectedFinding, ...] | None = None
     refused: str = ""
     allow: tuple[AllowEntry, ...] = ()
+    values: dict[str, int] = field(default_factory=dict)
+    reference: ReferenceSpec | None = None
 
     @property
     def files(self) -> list[Path]:
-        """Every file that the launch reads: its own, the source, and arrays."""
+        """Every file that the launch reads: its own, the source, the reference's, and arrays."""
         data = [
             part.data
             for part in (*self.arguments, *self.outputs)
             if isinstance(part, (BufferArgument, ImageArgument, OutputSpec))
         ]
-        named = [self.source, *(item.file for item in data)]
+        reference = self.reference.file if self.reference else None
+        named = [self.source, reference, *(item.file for item in data)]
         return [self.file, *(file for file in named if file is not None)]
 
     @property

@@ -32,14 +32,17 @@ from .model import (
     SamplerArgument,
     ScalarArgument,
 )
+from .reference import read_reference
+from .values import Settings, fill_in, read_values, with_values
 
 IMAGE_KINDS = ("image1d", "image1d_buffer", "image1d_array", "image2d", "image2d_array", "image3d")
 MOST_AXES = 6
 ADDRESSING = ("none", "clamp_to_edge", "clamp", "repeat", "mirrored_repeat")
 
 
-def read_launch(path: Path, variant: str = "") -> LaunchSpec:
-    """The launch described by `path`, with the keys that [variant.NAME] replaces where `variant` names one.
+def read_launch(path: Path, variant: str = "", settings: Settings | None = None) -> LaunchSpec:
+    """The launch described by `path`, with the keys that [variant.NAME] replaces where `variant` names one, and with `settings`
+    in the place of [values] of these names.
 
     Raises AdrenoSimError with one line where the file cannot be read, or an entry is missing, wrong or unknown.
     """
@@ -51,7 +54,7 @@ def read_launch(path: Path, variant: str = "") -> LaunchSpec:
     merged = {key: value for key, value in data.items() if key != "variant"}
     if variant:
         merged |= data["variant"][variant]
-    return _launch(Table(merged, path), path)
+    return _launch(merged, path, settings or {})
 
 
 def variant_names(path: Path) -> list[str]:
@@ -59,8 +62,11 @@ def variant_names(path: Path) -> list[str]:
     return Table(load_toml(path), path).table("variant").names()
 
 
-def _launch(table: Table, path: Path) -> LaunchSpec:
+def _launch(data: dict[str, Any], path: Path, settings: Settings) -> LaunchSpec:
+    values = read_values(data, path, settings)
+    table = with_values(data, path, values)
     table.text("schema", SCHEMA, choices=(SCHEMA,))
+    table.table("values")
     source = table.text("source", None)
     arguments = table.tables("argument")
     storages = _storages(table.table("storage"))
@@ -69,7 +75,7 @@ def _launch(table: Table, path: Path) -> LaunchSpec:
         file=path,
         source=None if source is None else path.parent / source,
         kernel=table.text("kernel", ""),
-        options=add_launch_folders(table.text("options", ""), path.parent),
+        options=add_launch_folders(fill_in(table.text("options", ""), values, table, "options"), path.parent),
         device=table.text("device", ""),
         run=_run(table.table("run")),
         global_size=table.wholes("global_size"),
@@ -80,6 +86,8 @@ def _launch(table: Table, path: Path) -> LaunchSpec:
         findings=_findings(table),
         refused=table.text("refused", ""),
         allow=tuple(read_entries(table)),
+        values=values,
+        reference=read_reference(table, path.parent),
     )
     table.finish()
     return spec
@@ -185,7 +193,7 @@ def _placement(table: Table, storages: dict[str, int]) -> Placement:
 
 def _scalar(table: Table, kind: str, name: str, folder: Path, storages: dict[str, int]) -> ArgumentSpec:
     type = table.text("type", "")
-    value = table.get("value", MISSING, "a number, or a list of numbers")
+    value = table.compute("value", MISSING, "a number, or a list of numbers")
     if type and not scalars.is_type(type):
         close = difflib.get_close_matches(type, scalars.SCALARS, n=1)
         table.fail_expected(

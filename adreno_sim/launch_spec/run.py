@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..backends.open import open_device
+from ..backends.open import announce_devices, open_device
 from ..base.allow import AllowEntry, apply
 from ..base.bounded_read import read_text
 from ..base.errors import AdrenoSimError, DeviceError
@@ -22,13 +22,15 @@ from ..frontend.file_references import names_files
 from ..frontend.options import include_folders
 from ..frontend.visible_files import is_visible
 from ..results.comparison import Comparison, compare
-from ..results.launch_report import LaunchOutput, LaunchReport
+from ..results.launch_report import DeviceComparison, LaunchOutput, LaunchReport
 from ..results.merge import FindingList
 from ..results.stores import describe_stores
-from .bind import BoundArguments, RejectedCall, as_rejected_call, check_names, elements
+from .bind import Arrays, BoundArguments, RejectedCall, as_rejected_call, check_names, parameter_name
 from .build_errors import name_source
 from .expected import match
-from .model import BufferArgument, ImageArgument, LaunchSpec, OutputSpec
+from .model import LaunchSpec
+from .second_device import compare_devices, run_beside
+from .wanted import WantedOutput, find_wanted
 
 
 def run_launch(
@@ -43,24 +45,31 @@ def run_launch(
     inside: Inside | None = None,
     explain: bool = False,
     unsafe_includes: bool = False,
+    compare_with: str | Device | None = None,
+    keep_arrays: bool = False,
 ) -> LaunchReport:
     """Build, launch and judge `spec`. `source`, `device` and `checks` win over what the launch file says.
 
     allow: entries besides the launch file's own. inside: filled with the parts that it wants. explain: also say which
     accesses are not proven in range, and why. unsafe_includes: the source reads any file of the host, not only those below its
-    own folder and the folders of -I. Defects are the report's findings, and so are calls that an OpenCL driver would refuse.
-    Raises AdrenoSimError for a launch file that does not fit the kernel, BuildError, UnsupportedError.
+    own folder and the folders of -I. compare_with: a second device, which runs the launch on the same inputs. keep_arrays: the
+    report has what arguments hold afterwards.
+    Defects are the report's findings, and so are calls that an OpenCL driver would refuse. Raises AdrenoSimError for a launch
+    file that does not fit the kernel, BuildError, UnsupportedError.
     """
     path = source or spec.source
     if path is None:
         raise AdrenoSimError(f"{spec.file}: source: missing: expected the kernel's file, here or on the command line")
+    announce_devices(text for text in (device or spec.device, compare_with) if isinstance(text, str))
     opened = _open(spec, device, checks, unsafe_includes)
     if inside is not None:
         require_inspectable(opened, opened.info.name, "dump")
-    run = _Run(spec, path, _read(path), opened, inside or Inside(frozenset()), explain)
+    second = None if compare_with is None else _open_second(spec, compare_with, unsafe_includes)
+    run = _Run(spec, path, _read(path), opened, inside or Inside(frozenset()), explain, second, keep_arrays)
     report = LaunchReport(
         spec.kernel, str(path), str(spec.file), variant, opened.info.name, opened.options.checks, spec.global_size,
-        spec.local_size, strict, is_test=spec.findings is not None or bool(spec.refused), text=run.text,
+        spec.local_size, strict, is_test=spec.findings is not None or bool(spec.refused), values=dict(spec.values),
+        text=run.text,
     )  # fmt: skip
     try:
         run.fill(report)
@@ -90,6 +99,13 @@ def _open(spec: LaunchSpec, device: str | Device | None, checks: str | None, uns
     return opened
 
 
+def _open_second(spec: LaunchSpec, device: str | Device, unsafe_includes: bool) -> Device:
+    """The device to compare with: it runs as the launch file says, and looks at no accesses."""
+    if not isinstance(device, str):
+        return device
+    return open_device(device, **{**spec.run, "checks": "off", **({"unsafe_includes": True} if unsafe_includes else {})})
+
+
 def _read(path: Path) -> str:
     try:
         return read_text(path)
@@ -113,14 +129,18 @@ def _judge(report: LaunchReport, spec: LaunchSpec, findings: list[Finding], allo
 class _Run:
     """One launch. findings: all of them, with the kernel's name and file."""
 
-    def __init__(self, spec: LaunchSpec, path: Path, text: str, device: Device, inside: Inside, explain: bool):
+    def __init__(
+        self, spec: LaunchSpec, path: Path, text: str, device: Device, inside: Inside, explain: bool, second: Device | None,
+        keep_arrays: bool,
+    ):  # fmt: skip
         self.spec, self.path, self.text, self.device = spec, path, text, device
         self.inside, self.explain = inside, explain and device.options.checks != "off"
+        self.second, self.keep_arrays = second, keep_arrays
         self.findings = FindingList()
 
     def fill(self, report: LaunchReport) -> None:
         """Run, and put into the report everything but the judgement of findings."""
-        kernel = self._kernel()
+        kernel = self._kernel(self.device)
         report.kernel = kernel.name
         check_names(self.spec, kernel.name, kernel.params, named=self.device.info.names_params)
         try:
@@ -131,12 +151,12 @@ class _Run:
         self._add(kernel, self.device.take_warnings())
         if not self.device.info.checks_accesses or self.device.options.checks == "off":
             report.unchecked.append("memory accesses: this device does not look at them, or was told not to")
-        if not self.spec.outputs:
+        if not self.spec.outputs and self.spec.reference is None:
             report.unchecked.append("values: the launch file expects no output")
 
-    def _kernel(self) -> Kernel:
+    def _kernel(self, device: Device) -> Kernel:
         with name_source(self.path):
-            program = self.device.build(self.text, self._options())
+            program = device.build(self.text, self._options())
         names = program.kernel_names()
         chosen = self.spec.kernel or (names[0] if len(names) == 1 else "")
         if chosen not in names:
@@ -162,6 +182,9 @@ class _Run:
         bound = BoundArguments(self.device, self.spec, kernel.params)
         bound.fill()
         self._prove(kernel, bound, report)
+        before = bound.read(bound.views) if self.spec.reference is not None or self.second is not None else {}
+        written = [index for index in bound.views if kernel.writes(index)]
+        wanted = find_wanted(self.spec, kernel.params, bound.values, before, written)
         start = time.perf_counter()
         result = self._once(kernel, bound, None)
         report.seconds = time.perf_counter() - start
@@ -169,9 +192,15 @@ class _Run:
         report.printed = result.printed
         report.unchecked += result.failures
         self._add(kernel, result.findings)
-        left = [self.device.read(bound.values[output.argument]) for output in self.spec.outputs]
-        for output, got in zip(self.spec.outputs, left, strict=True):
-            report.outputs.append(self._compare(kernel, bound, output, got))
+        all_written = written if self.keep_arrays or self.second is not None else []
+        after = bound.read(sorted({*all_written, *(output.argument for output in wanted)}))
+        for output in wanted:
+            report.outputs.append(self._compare(kernel, bound, output, after[output.argument]))
+        left = {index: after[index] for index in all_written}
+        if self.keep_arrays:
+            report.arrays = {parameter_name(self.spec, kernel.params, index): array for index, array in left.items()}
+        if self.second is not None:
+            self._compare_devices(kernel, report, before, left, wanted)
 
     def _prove(self, kernel: Kernel, bound: BoundArguments, report: LaunchReport) -> None:
         """Ask what is proven of the launch if that is wanted. A device that does not know says nothing."""
@@ -192,20 +221,34 @@ class _Run:
         except DeviceError as error:
             raise as_rejected_call(error) from None
 
-    def _compare(self, kernel: Kernel, bound: BoundArguments, output: OutputSpec, got: np.ndarray) -> LaunchOutput:
-        argument = self.spec.arguments[output.argument]
-        assert isinstance(argument, (BufferArgument, ImageArgument))
-        flat = got.reshape(-1)
-        wanted = output.data.array(flat.dtype.name, elements(argument)[1])
-        assert wanted is not None
-        result = compare(flat, wanted, output.tolerance)
-        name = kernel.params[output.argument].name or str(output.argument)
+    def _compare(self, kernel: Kernel, bound: BoundArguments, output: WantedOutput, got: np.ndarray) -> LaunchOutput:
+        result = compare(got.reshape(-1), output.array, output.tolerance)
+        name = parameter_name(self.spec, kernel.params, output.argument)
         if not result.ok:
             self._add(kernel, [self._wrong(kernel, bound, output.argument, name, result)])
         worst = result.worst[0] if result.worst else 0
         return LaunchOutput(
             name, result.ok, result.uninformative, result.wrong, result.elements, result.max_abs, result.max_ulp, worst
         )
+
+    def _compare_devices(
+        self, kernel: Kernel, report: LaunchReport, before: Arrays, left: Arrays, wanted: Sequence[WantedOutput]
+    ) -> None:
+        assert self.second is not None
+        report.compared = DeviceComparison(self.second.info.name)
+        try:
+            theirs = run_beside(self.second, self._kernel(self.second), self.spec, before)
+        except (AdrenoSimError, RejectedCall) as error:
+            report.compared.refused = reason = str(error).splitlines()[0]
+            report.unchecked.append(f"the comparison: the launch did not run on {report.compared.device}: {reason}")
+            return
+        judged = {output.argument: output for output in wanted}
+        for index, mine in left.items():
+            name = parameter_name(self.spec, kernel.params, index)
+            names = (self.device.info.name, self.second.info.name)
+            compared, message = compare_devices(name, mine, theirs[index], names, judged.get(index))
+            report.compared.arguments.append(compared)
+            self._add(kernel, [Finding(Kind.DEVICES_DIFFER, message)] if message else [])
 
     def _wrong(self, kernel: Kernel, bound: BoundArguments, position: int, name: str, result: Comparison) -> Finding:
         """The finding of a wrong output, with every store to its worst element where the device can tell."""

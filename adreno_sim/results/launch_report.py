@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from ..base.allow import Allowed, AllowEntry
 from ..device.inspection import AccessProof
 from ..findings import Finding, Severity
@@ -27,6 +29,28 @@ class LaunchOutput:
     worst: int
 
 
+@dataclass(frozen=True)
+class ComparedArgument:
+    """What two devices left in one argument: same: every bit; differ: elements out of tolerance; the rest as of LaunchOutput."""
+
+    argument: str
+    elements: int
+    same: bool
+    differ: int
+    max_abs: float
+    max_ulp: int
+    worst: int
+
+
+@dataclass
+class DeviceComparison:
+    """The launch on a second device, given the same inputs. refused: why it did not run there, "" where it did."""
+
+    device: str
+    refused: str = ""
+    arguments: list[ComparedArgument] = field(default_factory=list)
+
+
 @dataclass
 class LaunchReport:
     """Result of one launch.
@@ -35,8 +59,10 @@ class LaunchReport:
     launch file announces; allowed: those an allow-list accepts; expired: entries that would have, until their day.
     is_test: the launch file says what is to be found, so that every other finding, of any severity, counts.
     missing: what the launch file announces and did not happen. refused: the message of a refusal that was announced.
-    unchecked: sentences on what this launch says nothing about. unproven: accesses that are not proven in range, if that was
-    asked. text: the source. included: the text of other files that findings are in. The last three are no part of the JSON.
+    unchecked: sentences on what this launch says nothing about. values: [values] of the launch file, as they were. compared: with
+    a second device, None where there is none. unproven: accesses that are not proven in range, if that was asked. text: the
+    source. included: the text of other files that findings are in. arrays: what the arguments that the kernel may write held
+    afterwards, by name, None if it did not run or nobody asked. The last four are no part of the JSON.
     """
 
     kernel: str
@@ -59,9 +85,12 @@ class LaunchReport:
     refused: str = ""
     printed: str = ""
     seconds: float = 0.0
+    values: dict[str, int] = field(default_factory=dict)
+    compared: DeviceComparison | None = None
     text: str = field(default="", repr=False)
     included: dict[str, str] = field(default_factory=dict, repr=False)
     unproven: list[AccessProof] = field(default_factory=list)
+    arrays: dict[str, np.ndarray] | None = field(default=None, repr=False)
 
     @property
     def counting(self) -> list[Finding]:

@@ -183,8 +183,8 @@ class OpenCLDevice:
             start = tuple(offset) if offset is not None else None
             event = cl.enqueue_nd_range_kernel(self.queue, kernel.handle, tuple(global_size), local, start)
             event.wait()
-            for arg, written in zip(args, kernel.writes, strict=True):
-                if isinstance(arg, OpenCLView) and written:
+            for index, arg in enumerate(args):
+                if isinstance(arg, OpenCLView) and kernel.writes(index):
                     after_write(arg)
         return LaunchResult(device_seconds=_seconds(event))
 

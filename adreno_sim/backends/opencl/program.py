@@ -13,7 +13,7 @@ import pyopencl as cl
 
 from ...base.errors import BuildError, DeviceError
 from ...base.specs import Argument, BufferSpec, Local, Null, Sampler
-from ...device.protocol import KernelParam
+from ...device.protocol import KernelParam, may_write
 from ...frontend.options import split_options
 from . import signature
 from .errors import code_name, device_errors
@@ -37,12 +37,15 @@ SCALARS = {
 
 @dataclass(frozen=True)
 class OpenCLKernel:
-    """One kernel. writes: for each parameter, whether the kernel may write the memory it points to."""
+    """One kernel of a program."""
 
     name: str
     params: tuple[KernelParam, ...]
-    writes: tuple[bool, ...]
     handle: Any
+
+    def writes(self, index: int) -> bool:
+        """Whether the kernel may write what argument `index` refers to."""
+        return may_write(self.params[index])
 
 
 class OpenCLProgram:
@@ -104,31 +107,31 @@ def _log(program: cl.Program, context: cl.Context, error: cl.Error) -> str:
 
 def _kernel(name: str, handle: Any, source: str) -> OpenCLKernel:
     try:
-        pairs = [_param(handle, index) for index in range(handle.num_args)]
+        params = [_param(handle, index) for index in range(handle.num_args)]
     except cl.Error as error:
         parsed = signature.parse(source, name)
         if code_name(error) != "CL_KERNEL_ARG_INFO_NOT_AVAILABLE" or parsed is None or len(parsed) != handle.num_args:
             raise
-        pairs = parsed
-    return OpenCLKernel(name, tuple(param for param, _ in pairs), tuple(written for _, written in pairs), handle)
+        params = parsed
+    return OpenCLKernel(name, tuple(params), handle)
 
 
-def _param(handle: Any, index: int) -> tuple[KernelParam, bool]:
+def _param(handle: Any, index: int) -> KernelParam:
     info = cl.kernel_arg_info
     spelled = str(handle.get_arg_info(index, info.TYPE_NAME))
     name = str(handle.get_arg_info(index, info.NAME))
     space = handle.get_arg_info(index, info.ADDRESS_QUALIFIER)
     constant = bool(handle.get_arg_info(index, info.TYPE_QUALIFIER) & cl.kernel_arg_type_qualifier.CONST)
     if spelled.startswith("image"):
-        access = _access(handle.get_arg_info(index, info.ACCESS_QUALIFIER))
-        return KernelParam(name, "image", spelled, access), access != "read_only"
+        return KernelParam(name, "image", spelled, _access(handle.get_arg_info(index, info.ACCESS_QUALIFIER)))
     if spelled == "sampler_t":
-        return KernelParam(name, "sampler", spelled), False
+        return KernelParam(name, "sampler", spelled)
     if space == cl.kernel_arg_address_qualifier.LOCAL:
-        return KernelParam(name, "local", spelled), False
+        return KernelParam(name, "local", spelled)
     if space == cl.kernel_arg_address_qualifier.PRIVATE:
-        return KernelParam(name, "scalar", spelled), False
-    return KernelParam(name, "buffer", spelled), space == cl.kernel_arg_address_qualifier.GLOBAL and not constant
+        return KernelParam(name, "scalar", spelled)
+    where = "global" if space == cl.kernel_arg_address_qualifier.GLOBAL else "constant"
+    return KernelParam(name, "buffer", spelled, space=where, qualifiers=("const",) if constant else ())
 
 
 def _access(qualifier: int) -> str:

@@ -16,8 +16,8 @@ _SPACES = {"__global", "__local", "__constant", "__private"}
 _ACCESS = {"read_only": "read_only", "write_only": "write_only", "read_write": "read_write"}
 
 
-def parse(source: str, name: str) -> list[tuple[KernelParam, bool]] | None:
-    """Parameters of kernel `name`, each with whether the kernel may write through it; None if the text has no such kernel."""
+def parse(source: str, name: str) -> list[KernelParam] | None:
+    """Parameters of kernel `name`; None if the text has no such kernel."""
     text = _NOISE.sub(" ", source)
     found = re.search(rf"\b(?:__)?kernel\b[^;{{(]*\b{re.escape(name)}\s*\(", text)
     if not found:
@@ -27,7 +27,7 @@ def parse(source: str, name: str) -> list[tuple[KernelParam, bool]] | None:
     return [_param(declaration) for declaration in declarations if declaration not in ("", "void")]
 
 
-def _param(declaration: str) -> tuple[KernelParam, bool]:
+def _param(declaration: str) -> KernelParam:
     words = re.findall(r"\w+|\*", declaration)
     bare = {word.removeprefix("__") for word in words}
     name = words[-1]
@@ -35,12 +35,12 @@ def _param(declaration: str) -> tuple[KernelParam, bool]:
     spelled = "".join(f" {w}" if w.isidentifier() and i else w for i, w in enumerate(kept))
     image = next((word for word in words if re.fullmatch(r"image\w*_t", word)), None)
     if image:
-        access = next((_ACCESS[word] for word in bare if word in _ACCESS), "read_only")
-        return KernelParam(name, "image", image, access), access != "read_only"
+        return KernelParam(name, "image", image, next((_ACCESS[word] for word in bare if word in _ACCESS), "read_only"))
     if "sampler_t" in words:
-        return KernelParam(name, "sampler", "sampler_t"), False
+        return KernelParam(name, "sampler", "sampler_t")
     if "*" not in words:
-        return KernelParam(name, "scalar", spelled), False
+        return KernelParam(name, "scalar", spelled)
     if "local" in bare:
-        return KernelParam(name, "local", spelled), False
-    return KernelParam(name, "buffer", spelled), "constant" not in bare and "const" not in bare
+        return KernelParam(name, "local", spelled)
+    space = "constant" if "constant" in bare else "global"
+    return KernelParam(name, "buffer", spelled, space=space, qualifiers=("const",) if "const" in bare else ())

@@ -14,7 +14,7 @@ import numpy as np
 
 from ...base.errors import AdrenoSimError
 from ...base.specs import BufferSpec, ImageSpec, View
-from ...device.protocol import Device, KernelParam, Program
+from ...device.protocol import Device, KernelParam, Program, may_write
 from ...findings import Finding, Kind
 from ...memory.storage import Storage, StorageView
 from ...results.comparison import compare
@@ -85,7 +85,7 @@ class Counterpart:
             return
         self.compared += 1
         for param, ours, theirs in zip(launch.kernel.params, launch.arguments, arguments, strict=True):
-            if isinstance(ours, StorageView) and _may_write(param):
+            if isinstance(ours, StorageView) and may_write(param):
                 message = _difference(self._device.read(theirs), ours.array(), param)
                 if message:
                     text = f"{param.name} on {self.name} differs from the simulated device's: {message}"
@@ -130,12 +130,6 @@ class Counterpart:
         theirs = self._device.view(made[key], spec, offset)
         self._device.write(theirs, np.array(ours.array()))
         return theirs
-
-
-def _may_write(param: KernelParam) -> bool:
-    if param.kind == "image":
-        return param.access != "read_only"
-    return param.kind == "buffer" and param.space == "global" and "const" not in param.qualifiers
 
 
 def _scalar(param: KernelParam, value: bytes) -> Any:

@@ -7,7 +7,7 @@ from typing import IO
 
 from ...findings import Finding, rank
 from ...results import finding_text
-from ...results.launch_report import LaunchOutput, LaunchReport
+from ...results.launch_report import ComparedArgument, LaunchOutput, LaunchReport
 from ...results.plain_text import allow_lines
 from ..report import explain
 from ..report.text import STYLE
@@ -48,8 +48,24 @@ def _rest(report: LaunchReport) -> list[str]:
     if report.is_test:
         out += [f"not expected: {finding.kind.label} at {finding_text.location(finding)}" for finding in report.findings]
     out += [output_line(output) for output in report.outputs]
+    out += comparison_lines(report)
     out += allow_lines(report.allowed, report.expired)
     return out + [f"not checked: {sentence}" for sentence in report.unchecked]
+
+
+def comparison_lines(report: LaunchReport) -> list[str]:
+    """What two devices left, an argument a line; nothing where it was not compared."""
+    found = report.compared
+    return [] if found is None else [_compared_line(argument, report.device, found.device) for argument in found.arguments]
+
+
+def _compared_line(argument: ComparedArgument, device: str, other: str) -> str:
+    between = f"{argument.argument}: {device} and {other}"
+    if argument.differ:
+        return f"{between}: {argument.differ} of {argument.elements} elements DIFFER (max abs {argument.max_abs:.2e})"
+    if argument.same:
+        return f"{between}: {argument.elements} elements, same bits"
+    return f"{between}: {argument.elements} elements agree (max abs {argument.max_abs:.2e}, {argument.max_ulp} ulp)"
 
 
 def output_line(output: LaunchOutput) -> str:

@@ -195,17 +195,21 @@ TOML_KEYS = ["kind", "name", "dtype", "count", "data", "storage", "offset", "wid
 @settings(max_examples=150, deadline=None)
 @given(
     st.dictionaries(st.sampled_from(TOML_KEYS), JSON | st.sampled_from(["buffer", "image2d", "scalar", "float32"]), max_size=6),
-    st.dictionaries(st.sampled_from(["kernel", "run", "storage", "output", "finding", "allow", "options", "local_size"]), JSON),
+    st.dictionaries(
+        st.sampled_from(
+            ["kernel", "run", "storage", "output", "finding", "allow", "options", "local_size", "values", "expected"]
+        ),
+        JSON,
+    ),
 )
 @example({}, {"storage": {"\n": None}})
 def test_any_tables_are_read_or_refused_in_one_line(argument, rest):
     from pathlib import Path
 
-    from adreno_sim.base.toml_tables import Table
     from adreno_sim.launch_spec.read import _launch
 
     try:
-        _launch(Table({"global_size": [1], "argument": [argument], **rest}, "x.toml"), Path("x.toml"))
+        _launch({"global_size": [1], "argument": [argument], **rest}, Path("x.toml"), {})
     except AdrenoSimError as error:
         assert str(error).startswith("x.toml: ") and "\n" not in str(error)
 

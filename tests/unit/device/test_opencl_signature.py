@@ -3,7 +3,7 @@
 import pytest
 
 from adreno_sim.backends.opencl.signature import parse
-from adreno_sim.device.protocol import KernelParam
+from adreno_sim.device.protocol import KernelParam, may_write
 
 SOURCE = """
 // kernel void f(int not_this);
@@ -23,23 +23,24 @@ kernel void nothing(void) {}
 def test_every_kind_of_parameter():
     found = parse(SOURCE, "f")
     assert found == [
-        (KernelParam("x", "buffer", "float*"), False),
-        (KernelParam("y", "buffer", "half4*"), True),
-        (KernelParam("c", "buffer", "unsigned int*"), False),
-        (KernelParam("scratch", "local", "float*"), False),
-        (KernelParam("out", "image", "image2d_array_t", "write_only"), True),
-        (KernelParam("in", "image", "image2d_t", "read_only"), False),
-        (KernelParam("both", "image", "image3d_t", "read_write"), True),
-        (KernelParam("plain", "image", "image1d_t", "read_only"), False),
-        (KernelParam("s", "sampler", "sampler_t"), False),
-        (KernelParam("n", "scalar", "unsigned int"), False),
-        (KernelParam("v", "scalar", "float4"), False),
-        (KernelParam("b", "scalar", "box"), False),
+        KernelParam("x", "buffer", "float*", space="global", qualifiers=("const",)),
+        KernelParam("y", "buffer", "half4*", space="global"),
+        KernelParam("c", "buffer", "unsigned int*", space="constant"),
+        KernelParam("scratch", "local", "float*"),
+        KernelParam("out", "image", "image2d_array_t", "write_only"),
+        KernelParam("in", "image", "image2d_t", "read_only"),
+        KernelParam("both", "image", "image3d_t", "read_write"),
+        KernelParam("plain", "image", "image1d_t", "read_only"),
+        KernelParam("s", "sampler", "sampler_t"),
+        KernelParam("n", "scalar", "unsigned int"),
+        KernelParam("v", "scalar", "float4"),
+        KernelParam("b", "scalar", "box"),
     ]
+    assert {param.name for param in found if may_write(param)} == {"y", "out", "both"}
 
 
 def test_declarations_and_empty_lists():
-    assert parse(SOURCE, "g") == [(KernelParam("only_declared", "buffer", "float*"), True)]
+    assert parse(SOURCE, "g") == [KernelParam("only_declared", "buffer", "float*", space="global")]
     assert parse(SOURCE, "nothing") == []
 
 
