@@ -27,7 +27,7 @@ def add(commands: Any) -> None:
     parser.add_argument("--device", metavar="DEVICE", help="device whose limits to compile for (default: as of check)")
     options.add(parser, *options.COMPILE, "--input", "--shape", "--seed")
     cache.add_option(parser)
-    declare(parser, ("--output",), ("model", "--input"))
+    declare(parser, ("--output",), ("model", "--input"), bundles=("--output",))
     parser.set_defaults(run=_bundle)
 
 

@@ -81,7 +81,7 @@ def add_check_arguments(check: argparse.ArgumentParser) -> None:
     check.add_argument("--html", metavar="FILE", help="also write the report as a page")
     cache.add_option(check)
     add_outputs(check)
-    declare(check, ("--json", "--save", "--sarif", "--html"), ("model", "--input"))
+    declare(check, ("--json", "--save", "--sarif", "--html"), ("model", "--input"), bundles=("--save",))
 
 
 def _check(args: argparse.Namespace) -> int:

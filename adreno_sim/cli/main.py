@@ -34,6 +34,7 @@ from . import (
     tune,
     tvm_runtime,
 )
+from .init import command as init
 from .output import refuse_outputs
 from .streams import drop_output, open_closed_streams
 
@@ -122,6 +123,7 @@ def _parser() -> argparse.ArgumentParser:
     cache.add(commands)
     doctor.add(commands)
     footprint.add(commands)
+    init.add(commands)
     kernel.add(commands)
     layers.add(commands)
     precision.add(commands)

@@ -9,22 +9,22 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TextIO
 
-OUTPUTS, INPUTS = "output_flags", "input_names"
+OUTPUTS, INPUTS, BUNDLES = "output_flags", "input_names", "bundle_flags"
 """Attributes of parsed arguments: what `declare` said."""
 
 PRINTED = ("--json",)
 """Flags whose value - is standard output."""
 
-BUNDLES = ("--save", "--output")
-"""Flags that write bundles."""
 
-
-def declare(parser: argparse.ArgumentParser, outputs: Sequence[str], inputs: Sequence[str] = ()) -> None:
+def declare(
+    parser: argparse.ArgumentParser, outputs: Sequence[str], inputs: Sequence[str] = (), bundles: Sequence[str] = ()
+) -> None:
     """Say which options of a command name files that it writes and reads; positional arguments by their names.
 
-    `refuse_outputs`, which `main` calls before the command runs, holds them against each other.
+    bundles: those of `outputs` that write bundles. `refuse_outputs`, which `main` calls before the command runs, holds them all
+    against each other.
     """
-    parser.set_defaults(**{OUTPUTS: tuple(outputs), INPUTS: tuple(inputs)})
+    parser.set_defaults(**{OUTPUTS: tuple(outputs), INPUTS: tuple(inputs), BUNDLES: tuple(bundles)})
 
 
 def refuse_outputs(args: argparse.Namespace) -> None:
@@ -34,7 +34,7 @@ def refuse_outputs(args: argparse.Namespace) -> None:
 
     written: dict[object, str] = {}
     for flag, file in _outputs(args):
-        if reason := _find_obstacle(flag, file):
+        if reason := _find_obstacle(flag, file, flag in getattr(args, BUNDLES, ())):
             raise AdrenoSimError(f"{flag}: {reason}")
         key = identify(file)
         if key is not None and key in written:
@@ -61,7 +61,7 @@ def _outputs(args: argparse.Namespace) -> list[tuple[str, str]]:
     return [(flag, file) for flag, file in named if flag not in PRINTED or file != "-"]
 
 
-def _find_obstacle(flag: str, file: str) -> str:
+def _find_obstacle(flag: str, file: str, is_bundle: bool) -> str:
     from ..base.bundle_name import find_wrong_name
     from ..base.output_file import find_obstacle
 
@@ -69,7 +69,7 @@ def _find_obstacle(flag: str, file: str) -> str:
         return f"-: expected a file; only {PRINTED[0]} takes - for standard output (which is the file /dev/stdout)"
     if reason := find_obstacle(file):
         return f"cannot write {file}: {reason}"
-    wrong = find_wrong_name(file) if flag in BUNDLES else ""
+    wrong = find_wrong_name(file) if is_bundle else ""
     return wrong and f"{file}: {wrong}"
 
 

@@ -44,7 +44,7 @@ def add(commands: Any) -> None:
     parser.add_argument("--save", metavar="FILE.asim", help="save the model compiled with the layers found")
     parser.add_argument("--json", metavar="FILE", help="write the figures (- = standard output)")
     cache.add_option(parser)
-    declare(parser, ("--json", "--save"), ("model", "--input"))
+    declare(parser, ("--json", "--save"), ("model", "--input"), bundles=("--save",))
     parser.set_defaults(run=_precision)
 
 

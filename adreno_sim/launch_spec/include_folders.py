@@ -7,6 +7,7 @@ import shlex
 from pathlib import Path
 
 from ..base.errors import DeviceError
+from ..frontend.file_references import names_files
 from ..frontend.options import split_options
 
 
@@ -29,3 +30,8 @@ def add_launch_folders(options: str, folder: Path) -> str:
         if name and not os.path.isabs(name) and beside.is_dir() and beside.resolve() != Path(name).resolve():
             found.append(f"-I{beside}")
     return shlex.join(found) if len(found) > len(words) else options
+
+
+def add_source_folder(options: str, text: str, source: Path) -> str:
+    """The build options with the folder of the file `source`, where its `text` includes others: they are looked for beside it."""
+    return f"{options} -I {shlex.quote(str(source.resolve().parent))}" if names_files(text) else options

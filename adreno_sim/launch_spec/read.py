@@ -54,7 +54,7 @@ def read_launch(path: Path, variant: str = "", settings: Settings | None = None)
     merged = {key: value for key, value in data.items() if key != "variant"}
     if variant:
         merged |= data["variant"][variant]
-    return _launch(merged, path, settings or {})
+    return read_tables(merged, path, settings)
 
 
 def variant_names(path: Path) -> list[str]:
@@ -62,8 +62,9 @@ def variant_names(path: Path) -> list[str]:
     return Table(load_toml(path), path).table("variant").names()
 
 
-def _launch(data: dict[str, Any], path: Path, settings: Settings) -> LaunchSpec:
-    values = read_values(data, path, settings)
+def read_tables(data: dict[str, Any], path: Path, settings: Settings | None = None) -> LaunchSpec:
+    """The launch that the tables of the file `path` describe. Errors and `settings` as of `read_launch`."""
+    values = read_values(data, path, settings or {})
     table = with_values(data, path, values)
     table.text("schema", SCHEMA, choices=(SCHEMA,))
     table.table("values")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import time
 from collections.abc import Collection, Sequence
 from dataclasses import replace
@@ -18,7 +17,6 @@ from ..base.errors import AdrenoSimError, DeviceError
 from ..device.inspection import IR, PROOFS, Inside, find_inspectable, require_inspectable
 from ..device.protocol import Device, Kernel, LaunchResult, Watch, refuse_checks
 from ..findings import Finding, Kind
-from ..frontend.file_references import names_files
 from ..frontend.options import include_folders
 from ..frontend.visible_files import is_visible
 from ..results.comparison import Comparison, compare
@@ -28,6 +26,7 @@ from ..results.stores import describe_stores
 from .bind import Arrays, BoundArguments, RejectedCall, as_rejected_call, check_names, parameter_name
 from .build_errors import name_source
 from .expected import match
+from .include_folders import add_source_folder
 from .model import LaunchSpec
 from .second_device import compare_devices, run_beside
 from .wanted import WantedOutput, find_wanted
@@ -65,7 +64,7 @@ def run_launch(
     if inside is not None:
         require_inspectable(opened, opened.info.name, "dump")
     second = None if compare_with is None else _open_second(spec, compare_with, unsafe_includes)
-    run = _Run(spec, path, _read(path), opened, inside or Inside(frozenset()), explain, second, keep_arrays)
+    run = _Run(spec, path, read_source(path), opened, inside or Inside(frozenset()), explain, second, keep_arrays)
     report = LaunchReport(
         spec.kernel, str(path), str(spec.file), variant, opened.info.name, opened.options.checks, spec.global_size,
         spec.local_size, strict, is_test=spec.findings is not None or bool(spec.refused), values=dict(spec.values),
@@ -106,7 +105,8 @@ def _open_second(spec: LaunchSpec, device: str | Device, unsafe_includes: bool) 
     return open_device(device, **{**spec.run, "checks": "off", **({"unsafe_includes": True} if unsafe_includes else {})})
 
 
-def _read(path: Path) -> str:
+def read_source(path: Path) -> str:
+    """The text of a kernel's file. Raises AdrenoSimError."""
     try:
         return read_text(path)
     except OSError as error:
@@ -165,15 +165,12 @@ class _Run:
         return program[chosen]
 
     def _options(self) -> str:
-        """The build options; what the source includes is looked for beside it, too."""
-        if not names_files(self.text):
-            return self.spec.options
-        return f"{self.spec.options} -I {shlex.quote(str(self.path.resolve().parent))}"
+        return add_source_folder(self.spec.options, self.text, self.path)
 
     def read_included(self, files: Collection[str]) -> dict[str, str]:
         """The text of those files that the source may have read; a line directive gives a finding any file's name."""
         folders = include_folders(self._options())
-        return {file: _read(Path(file)) for file in files if file and file != str(self.path) and is_visible(file, folders)}
+        return {file: read_source(Path(file)) for file in files if file and file != str(self.path) and is_visible(file, folders)}
 
     def _launch(self, kernel: Kernel, report: LaunchReport) -> None:
         inspectable = find_inspectable(self.device)

@@ -18,8 +18,9 @@ import adreno_sim
 
 pytestmark = pytest.mark.e2e
 
-CI = Path(__file__).parents[2] / "ci"
-WORKFLOW, PIPELINE, SCRIPT = CI / "github" / "adreno.yml", CI / "gitlab" / "adreno.gitlab-ci.yml", CI / "shell" / "adreno-ci.sh"
+ROOT = Path(__file__).parents[2]
+RECIPES = ROOT / "adreno_sim" / "cli" / "init" / "recipes"
+WORKFLOW, PIPELINE, SCRIPT = (RECIPES / name for name in ("adreno.yml", "adreno.gitlab-ci.yml", "adreno-ci.sh"))
 
 
 @pytest.fixture
@@ -29,7 +30,8 @@ def repository(tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(Path(adreno_sim.__file__).parents[1]), prepend=os.pathsep)
     for name in [name for name in os.environ if name.startswith(("ADRENO_", "GITHUB_"))]:
         monkeypatch.delenv(name)
-    shutil.copytree(CI / "shell", "ci")
+    Path("ci").mkdir()
+    shutil.copy(SCRIPT, "ci")
     Path("models").mkdir()
     handmade.branch().save("models/choice.asim")
     git("init", "--quiet", "--initial-branch=main")
@@ -111,7 +113,7 @@ def test_what_the_script_refuses(repository, args, settings, said):
 @pytest.mark.slow
 def test_install_and_check(repository):
     """From nothing, with the project's folder as the package."""
-    settings = {"ADRENO_CI_COMMAND": "", "ADRENO_CI_PACKAGE": str(CI.parent), "PYTHON": sys.executable, "PYTHONPATH": ""}
+    settings = {"ADRENO_CI_COMMAND": "", "ADRENO_CI_PACKAGE": str(ROOT), "PYTHON": sys.executable, "PYTHONPATH": ""}
     done = script("install", **settings)
     assert done.returncode == 0 and done.stdout.startswith("adreno-sim "), done.stderr
     done = script("check", **{**settings, "ADRENO_CI_MODELS": "models/choice.asim"})
@@ -120,7 +122,7 @@ def test_install_and_check(repository):
 
 @pytest.mark.skipif(shutil.which("shellcheck") is None, reason="shellcheck is not installed")
 def test_the_scripts_for_shellcheck():
-    for path in [SCRIPT, *CI.glob("*.sh")]:
+    for path in [SCRIPT, *(ROOT / "ci").glob("*.sh")]:
         subprocess.run(["shellcheck", "--external-sources", "--severity=warning", path], check=True)
 
 

@@ -49,7 +49,7 @@ ELSEWHERE = (
 )
 """Commands that other tests run, or that fetch something."""
 
-QUICK = r"adreno-sim (kernel|layout|cache|devices --profile|footprint trace\.csv)"
+QUICK = r"adreno-sim (init \S+\.cl|kernel|layout|cache|devices --profile|footprint trace\.csv)"
 """What takes no TVM and no other process runs in every test run; the rest, seconds each, with --slow as it stands."""
 
 MAY_FIND = re.compile(r"--pipeline stock|--without-fix|adreno-sim reproduce")

@@ -206,10 +206,10 @@ TOML_KEYS = ["kind", "name", "dtype", "count", "data", "storage", "offset", "wid
 def test_any_tables_are_read_or_refused_in_one_line(argument, rest):
     from pathlib import Path
 
-    from adreno_sim.launch_spec.read import _launch
+    from adreno_sim.launch_spec.read import read_tables
 
     try:
-        _launch({"global_size": [1], "argument": [argument], **rest}, Path("x.toml"), {})
+        read_tables({"global_size": [1], "argument": [argument], **rest}, Path("x.toml"))
     except AdrenoSimError as error:
         assert str(error).startswith("x.toml: ") and "\n" not in str(error)
 

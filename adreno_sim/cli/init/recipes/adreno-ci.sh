@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checks the models of a repository on simulated Adreno GPUs. Copy this file into the repository (as ci/adreno-ci.sh, say);
-# every CI system, and a developer, calls it the same way, in the repository's root:
+# Checks the models of a repository on simulated Adreno GPUs. This file lies in the repository (as ci/adreno-ci.sh, say); every
+# CI system, and a developer, calls it the same way, in the repository's root:
 #
 #   bash adreno-ci.sh install            an environment with adreno-sim and TVM
 #   bash adreno-ci.sh check              every model, profile and target; exit code 0 ok, 1 findings, 2 bad input, 3 unsupported

@@ -1,0 +1,87 @@
+"""A launch file for a kernel, and what to do with it next."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ...base.errors import AdrenoSimError, OptionError
+
+if TYPE_CHECKING:
+    from ...ir import ir
+    from ...launch_spec.skeleton.trial import Trial
+
+DEFAULT = "launch.toml"
+
+
+def init_kernel(args: argparse.Namespace) -> None:
+    """Write the launch file that `args` ask for. Raises AdrenoSimError, BuildError or UnsupportedError where it cannot."""
+    from ...launch_spec.skeleton.guess import guess_launch
+    from ...launch_spec.skeleton.kernel_use import KernelUse
+    from ...launch_spec.skeleton.trial import settle
+    from .command import require_new, write_files
+
+    source, target = Path(args.file), Path(args.output or DEFAULT)
+    require_new({target: ""}, args.force)
+    device = _simulated(args.device)
+    function = _build(source, target.parent, args.options or "", args.kernel or "", device)
+    relative = os.path.relpath(source, target.parent)
+    made = guess_launch(KernelUse(function), relative, args.options or "", args.device or "")
+    trial = settle(made, target, source, device)
+    write_files({target: trial.text})
+    print("\n".join(_told(target, trial, function)))
+
+
+def _simulated(device: str | None) -> str:
+    """The device of the trial: the given one, which must be simulated, or what there is without one."""
+    if device is not None and not device.startswith("sim:"):
+        raise OptionError(
+            "device", f"{device}: expected a simulated device, sim:PROFILE, which looks at what a trial launch touches"
+        )
+    default = os.environ.get("ADRENO_SIM_DEVICE") or ""
+    return device or (default if default.startswith("sim:") else "sim:adreno-740")
+
+
+def _build(source: Path, folder: Path, options: str, name: str, device: str) -> ir.Function:
+    """The code of the kernel that is meant."""
+    from ...backends.open import open_device
+    from ...backends.sim.program import SimKernel
+    from ...launch_spec.build_errors import name_source
+    from ...launch_spec.include_folders import add_launch_folders, add_source_folder
+    from ...launch_spec.run import read_source
+
+    text = read_source(source)
+    with name_source(source):
+        program = open_device(device).build(text, add_source_folder(add_launch_folders(options, folder), text, source))
+    names = program.kernel_names()
+    if not names:
+        raise AdrenoSimError(f"{source}: no kernel in it")
+    if not name and len(names) > 1:
+        raise AdrenoSimError(f"{source}: several kernels: {', '.join(names)}; name one (--kernel)")
+    if name and name not in names:
+        raise AdrenoSimError(f"--kernel: {name}: the kernels of {source} are {', '.join(names)}")
+    kernel = program[name or names[0]]
+    assert isinstance(kernel, SimKernel)
+    return kernel.function
+
+
+def _told(target: Path, trial: Trial, function: ir.Function) -> list[str]:
+    """What was written, what is left to decide, and how the trial went."""
+    from ...launch_spec.skeleton.text import lines_to_decide
+    from ...results.finding_text import location
+
+    lines = lines_to_decide(trial.text)
+    told = [f"wrote {target}: kernel {function.name}, {len(function.params)} arguments"]
+    if lines:
+        told.append(f"to decide: {'line' if len(lines) == 1 else 'lines'} {', '.join(map(str, lines))}")
+    if trial.report is None:
+        told.append(f"the trial launch was refused: {trial.refused}")
+    elif trial.errors:
+        first = trial.errors[0]
+        more = f", and {len(trial.errors) - 1} more" if len(trial.errors) > 1 else ""
+        told.append(f"the trial launch has an error, by a guess or by the kernel: {first.kind.label} at {location(first)}{more}")
+    else:
+        told.append(f"the trial launch on {trial.report.device} has no errors")
+    return [*told, f"next: adreno-sim kernel --launch {target} --explain"]
