@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = ("docs/architecture.md", "CONTRIBUTING.md")
 
 
-TOPS = ("adreno_sim", "compiler", "golden", "tests", "ci", "docs")
+TOPS = ("adreno_sim", "compiler", "golden", "tests", "ci", "docs", "examples")
 
 
 @pytest.fixture(scope="module")

@@ -15,8 +15,8 @@ else:
     import tomli as tomllib
 
 ROOT = Path(__file__).parents[2]
-TOPS = ("adreno_sim", "compiler", "golden", "tests", "ci")
-SUFFIXES = (".py", ".cl", ".h", ".js", ".sh")
+TOPS = ("adreno_sim", "compiler", "golden", "tests", "ci", "examples")
+SUFFIXES = (".py", ".cl", ".c", ".h", ".js", ".sh")
 
 MOST_FILES = 25
 """Source files side by side in a folder."""
