@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from ..base import pytest_outcomes
-from ..base.errors import AdrenoSimError, UnsupportedError
+from ..base.errors import AdrenoSimError, UncompiledError, UnsupportedError
 from ..base.pytest_settings import Settings
 from . import results
 
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 class AdrenoCheck:
     """Callable that checks one model and returns its Report.
 
-    Bad input and findings fail the test; what the device cannot do skips it, with the reason.
+    Bad input and findings fail the test, and so do passes of its own that do not compile the model; what the device cannot do
+    skips it, with the reason.
     """
 
     def __init__(self, device: Device, text: str, settings: Settings, node: pytest.Item):
@@ -51,6 +52,8 @@ class AdrenoCheck:
         try:
             report = check(model, inputs, device=self.device, **options)
         except UnsupportedError as error:
+            if isinstance(error, UncompiledError) and not isinstance(options.get("pipeline", ""), str):
+                pytest_outcomes.fail(str(error))  # of the test's own passes: what they do not compile is what is tested
             pytest_outcomes.skip_unsupported(self._text, error)
         except AdrenoSimError as error:
             pytest_outcomes.fail(str(error))
