@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import ast
 import json
 import os
 import re
@@ -47,6 +48,7 @@ def init_model(args: argparse.Namespace) -> None:
 
     require_model(args.file)
     path, name = split_name(args.file)
+    _require_readable(path)
     target = Path(args.output or f"test_{re.sub('[^A-Za-z0-9_]', '_', path.stem)}.py")
     files = {target: _test_text(path, name, target)}
     if args.workflow:
@@ -56,6 +58,26 @@ def init_model(args: argparse.Namespace) -> None:
     for written, text in files.items():
         print(f"wrote {written}{_left(text)}")
     print(f"next: pytest {target}")
+
+
+def _require_readable(path: Path) -> None:
+    """Raise AdrenoSimError for a file that is no model at all, as far as that is seen without TVM or PyTorch."""
+    from ...base.archive import open_zip
+    from ...base.bounded_read import read_text
+
+    try:
+        if path.suffix in (".asim", ".pt2"):
+            with open_zip(str(path)):
+                return
+        if path.suffix in (".py", ".json"):
+            text = read_text(path)
+            ast.parse(text) if path.suffix == ".py" else json.loads(text)
+    except OSError as error:
+        raise AdrenoSimError(f"{path}: cannot be read: {error.strerror or error}") from None
+    except SyntaxError as error:
+        raise AdrenoSimError(f"{path}:{error.lineno}: not Python: {error.msg}") from None
+    except (ValueError, RecursionError) as error:
+        raise AdrenoSimError(f"{path}: not a model: {str(error).splitlines()[0]}") from None
 
 
 def _test_text(path: Path, name: str, target: Path) -> str:

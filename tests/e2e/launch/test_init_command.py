@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,11 @@ def folder(tmp_path, monkeypatch):
     Path("src/k.cl").write_text(KERNEL)
     Path("src/scale.h").write_text("#define SCALE 3\n")
     return tmp_path
+
+
+def empty_model(name):
+    """An archive, as far as `init` looks into one."""
+    zipfile.ZipFile(name, "w").close()
 
 
 def run(capsys, *args):
@@ -88,13 +94,19 @@ def test_files_that_exist_stay(folder, capsys):
         (("model.asim", "--kernel", "k"), "--kernel: is for kernels; model.asim is a model"),
         (("../elsewhere.asim", "--workflow", "github"), "--workflow: ../elsewhere.asim lies outside the current folder"),
         (("bad.onnx",), "bad.onnx: not a readable ONNX model"),
+        (("model.asim",), "model.asim: not a model: "),
+        (("bad.pt2",), "bad.pt2: not a model: "),
+        (("bad.py",), "bad.py:1: not Python: invalid syntax"),
+        (("bad.py:make",), "bad.py:1: not Python: invalid syntax"),
+        (("bad.json",), "bad.json: not a model: "),
     ],
 )
 def test_bad_input_is_one_line_and_writes_nothing(folder, capsys, args, message):
     Path("src/empty.cl").write_text("")
     Path("src/binary.cl").write_bytes(b"\xff\xfe")
-    for name in ("model.asim", "bad.onnx", "../elsewhere.asim"):
+    for name in ("model.asim", "bad.onnx", "bad.pt2", "bad.py", "bad.json"):
         Path(name).write_text("no model")
+    empty_model("../elsewhere.asim")
     before = sorted(folder.rglob("*"))
     err = refused(capsys, *args)
     assert message in err and (err.count("\n") == 1 or "undeclared" in err)
@@ -103,9 +115,7 @@ def test_bad_input_is_one_line_and_writes_nothing(folder, capsys, args, message)
 
 @pytest.mark.parametrize("host, written", [("github", ".github/workflows/adreno.yml"), ("gitlab", "ci/adreno.gitlab-ci.yml")])
 def test_a_workflow_is_the_recipe_with_the_model_in_it(folder, capsys, host, written):
-    Path("models").mkdir()
-    Path("net.asim").write_text("")
-    Path("models/net.onnx").touch()
+    empty_model("net.asim")
     code, out, _ = run(capsys, "init", "net.asim", "--workflow", host)
     assert code == 0 and f"wrote {written}; to decide: line" in out and "wrote ci/adreno-ci.sh\n" in out
     recipes = Path(adreno_sim.__file__).parent / "cli" / "init" / "recipes"
@@ -130,7 +140,7 @@ def pytest_run(*args):
 
 @pytest.mark.parametrize("name", ["a b.asim", "net.pt2", "net.py"])
 def test_what_is_written_for_a_model_is_python(folder, capsys, name):
-    Path(name).touch()
+    Path(name).touch() if name.endswith(".py") else empty_model(name)
     for args in ([name], [f"{name}:make", "-o", "tests/test_made.py"]) if name.endswith(".py") else ([name],):
         code, out, _ = run(capsys, "init", *args)
         assert code == 0, out
