@@ -119,7 +119,10 @@ def _kernel(args: argparse.Namespace) -> int:
         return _prim_func(args)
     cli_options.refuse(args, OF_FUNCTIONS, "is for a PrimFunc (--function)")
     if args.launch is None:
-        raise AdrenoSimError("--launch SPEC.toml says what a kernel is run with; --function NAME runs a PrimFunc of a .py file")
+        raise AdrenoSimError(
+            "--launch SPEC.toml says what a kernel is run with (adreno-sim init FILE.cl writes one); --function NAME runs a "
+            "PrimFunc of a .py file"
+        )
     from ..launch_spec.read import read_launch
     from ..launch_spec.run import run_launch
     from ..launch_spec.values import parse_setting

@@ -153,6 +153,6 @@ def _fitting(spec: ReferenceSpec, name: str, value: Any, written: Mapping[str, n
         )
     with np.errstate(all="ignore"):
         cast = array.astype(like.dtype)
-        if like.dtype.kind in "iu" and not bool((cast.astype(np.float64) == array.astype(np.float64)).all()):
+        if like.dtype.kind in "iu" and not bool((cast == array).all()):
             raise AdrenoSimError(f"{what}: expected {like.dtype}, got numbers of {array.dtype} that it cannot hold")
     return np.ascontiguousarray(cast).reshape(-1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Collection, Sequence
 from dataclasses import replace
@@ -59,7 +60,8 @@ def run_launch(
     path = source or spec.source
     if path is None:
         raise AdrenoSimError(f"{spec.file}: source: missing: expected the kernel's file, here or on the command line")
-    announce_devices(text for text in (device or spec.device, compare_with) if isinstance(text, str))
+    first = device or spec.device or os.environ.get("ADRENO_SIM_DEVICE")
+    announce_devices(text for text in (first, compare_with) if isinstance(text, str))
     opened = _open(spec, device, checks, unsafe_includes)
     if inside is not None:
         require_inspectable(opened, opened.info.name, "dump")

@@ -103,6 +103,7 @@ def test_one_array_is_of_the_only_argument_that_is_written(run, tmp_path):
         ({"body": "return {'y': x[:3]}"}, "axpy: y: expected 16 elements for float32, got 3 of float32 (shape (3,))"),
         ({"body": "return {'y': 'abc'}"}, "axpy: y: expected 16 elements for float32, got 1 of <U3 (shape ())"),
         ({"body": "return {'y': [[1], [2, 3]]}"}, "axpy: y: not an array: setting an array element with a sequence."),
+        ({"body": "return {'count': np.full(n, 2**40)}"}, "count: expected int32, got numbers of int64 that it cannot hold"),
         ({"body": "return {'count': x}"}, "axpy: count: expected int32, got numbers of float32 that it cannot hold"),
         ({"body": "return {'y': np.ones(3) @ np.ones(4)}"}, "ref.py:4: ValueError: matmul: Input operand 1 has a mismatch"),
         ({"body": "raise SystemExit(3)"}, "ref.py:4: SystemExit: 3"),
