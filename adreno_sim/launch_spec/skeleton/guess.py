@@ -51,17 +51,23 @@ class Skeleton:
     decide: dict[str, str] = field(default_factory=dict)
     written: list[str] = field(default_factory=list)
 
+    def set_group(self, group: tuple[int, ...]) -> None:
+        """Take work-groups of this size, two along each axis that has several work-items."""
+        self.local_size = group
+        self.global_size = tuple(2 * size if size > 1 else size for size in group)
+
 
 def guess_launch(use: KernelUse, source: str, options: str = "", device: str = "") -> Skeleton:
     """A launch for a kernel. source, options, device: what the launch file says of them."""
     function = use.function
     local, reason = _guess_group(use)
-    total = NDRANGE[use.axes] if local is None else tuple(2 * size if size > 1 else size for size in local)
-    made = Skeleton(function.name, source, options, device, total, local, [])
+    made = Skeleton(function.name, source, options, device, NDRANGE[use.axes], None, [])
+    if local is not None:
+        made.set_group(local)
     made.decide["global_size"] = "DECIDE: work-items along each axis"
     if reason:
         made.decide["local_size"] = reason
-    made.values = _guess_values(use, total)
+    made.values = _guess_values(use, made.global_size)
     made.arguments = [_guess_argument(use, param, made) for param in function.params]
     made.written = [param.name for param in function.params if param.index in use.written and not _is_local(param)]
     return made

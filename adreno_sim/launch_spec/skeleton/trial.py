@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from ...results.launch_report import LaunchReport
 from ..read import read_tables
 from ..run import run_launch
 from .guess import Guess, Skeleton
-from .text import skeleton_text
+from .text import MARK, skeleton_text
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -49,7 +49,7 @@ def settle(made: Skeleton, target: Path, source: Path, device: str | None) -> Tr
     `made` is changed. A launch that is refused, or that errs whatever its sizes are, ends the trials.
     """
     first = [dict(argument.keys) for argument in made.arguments]
-    trial = _run(made, target, source, device)
+    trial = _settle_group(made, _run(made, target, source, device), lambda: _run(made, target, source, device))
     for _ in range(MOST_TRIALS):
         if not _grow(made, _left_arguments(trial)):
             break
@@ -71,6 +71,27 @@ def _run(made: Skeleton, target: Path, source: Path, device: str | None) -> Tria
         return Trial(text, run_launch(replace(spec, run={"timeout": SECONDS}), source, device=device, checks="bounds"))
     except AdrenoSimError as error:
         return Trial(text, None, str(error).splitlines()[0])
+
+
+def _settle_group(made: Skeleton, trial: Trial, run: Callable[[], Trial]) -> Trial:
+    """Try work-groups of another shape, and as many work-items, where a guessed one leaves the kernel's local variables: rows of
+    4 x 16 look like 8 x 8 from outside. The first trial that stays inside them; the guess stays where none does."""
+    guess = made.local_size
+    if guess is None or len(guess) != 2 or not made.decide["local_size"].startswith(MARK) or not _leaves_local(made, trial):
+        return trial
+    items = math.prod(guess)
+    widths = [1 << power for power in range(items.bit_length())]
+    for width in sorted(widths, key=lambda width: abs(math.log(width * width / items))):  # the squarest first
+        made.set_group((width, items // width))
+        if not _leaves_local(made, other := run()):
+            return other
+    made.set_group(guess)
+    return trial
+
+
+def _leaves_local(made: Skeleton, trial: Trial) -> bool:
+    """Whether an access misses a local variable of the kernel, which is called KERNEL.VARIABLE."""
+    return any(finding.access is not None and finding.access.view.startswith(f"{made.kernel}.") for finding in trial.errors)
 
 
 def _left_arguments(trial: Trial) -> dict[str, Access]:

@@ -128,6 +128,19 @@ def test_what_no_size_cures_is_told_and_keeps_its_size(tmp_path):
     assert counts == [1024, 1024] and trial.text.count("the trial launch stays inside") == 1
 
 
+def test_a_group_of_another_shape_is_tried(tmp_path):
+    """As TVM reduces rows: 16 work-items along y for each of 4 along x, and an array of 64."""
+    source = (
+        "kernel void k(global float* y, global const float* x) {\n  local float t[64];\n"
+        "  int at = 16 * get_local_id(0) + get_local_id(1);\n  t[at] = x[64 * get_group_id(0) + at];\n"
+        "  barrier(CLK_LOCAL_MEM_FENCE);\n  y[get_group_id(0)] = t[63 - at];\n}\n"
+    )
+    table = tomllib.loads((trial := trial_of(tmp_path, source)).text)
+    assert not trial.errors and table["local_size"] == [4, 16] and table["global_size"] == [8, 32]
+    overrun = trial_of(tmp_path, source.replace("t[at] =", "t[at + 64] ="))  # in no shape
+    assert overrun.errors and tomllib.loads(overrun.text)["local_size"] == [8, 8]
+
+
 def test_a_kernel_that_does_not_end_is_stopped(tmp_path, monkeypatch):
     monkeypatch.setattr("adreno_sim.launch_spec.skeleton.trial.SECONDS", 0.2)
     trial = trial_of(tmp_path, "kernel void k(global volatile int* y) { while (y[0] == 0) y[1] = 1; }")
