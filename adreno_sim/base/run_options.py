@@ -32,6 +32,8 @@ class RunOptions:
     emitter: "spmd" (default) runs work-items in vectors where a kernel allows, "scalar" writes the code of one work-item in a
         loop. Results are the same to the bit, but for kernels whose work-items race.
     count_accesses: count executed memory accesses, and those of them proven in range; slower (default False).
+    counters: count what each launch does: operations, bytes, transactions of waves (docs/counters.md). A launch then runs once
+        more, one work-item at a time (default False).
     unsafe_includes: a kernel's source reads any file of the host, not only those below the include folders that its build names
         (default False). A real device's driver reads what it likes.
     """
@@ -47,6 +49,7 @@ class RunOptions:
     cache: bool = True
     emitter: Literal["scalar", "spmd"] = "spmd"
     count_accesses: bool = False
+    counters: bool = False
     unsafe_includes: bool = False
 
 

@@ -104,6 +104,7 @@ def add(commands: Any) -> None:
         help="print the kernel IR, the LLVM text that ran, or what is proven of each access; may be given several times "
         "(the report then goes to standard error)",
     )
+    cli_options.add(parser, "--counters")
     parser.add_argument("--json", metavar="FILE", help="write the report as JSON (- = standard output)")
     add_outputs(parser)
     cache.add_option(parser)
@@ -145,6 +146,7 @@ def _kernel(args: argparse.Namespace) -> int:
             unsafe_includes=args.unsafe_includes,
             compare_with=args.compare_with,
             keep_arrays=bool(args.save_outputs),
+            counters=args.counters,
         )
     except BuildError as error:
         write_build_error(args, error.diagnostics)
@@ -203,6 +205,7 @@ def _prim_func(args: argparse.Namespace) -> int:
         name=args.function,
         strict=args.strict,
         explain=args.explain,
+        counters=args.counters,
         keep_going=args.keep_going,
         compare_with=args.compare_with,
         **cli_options.given_options(args, "--target", "--pipeline", "--without-fix", "--shape", "--seed"),

@@ -131,6 +131,10 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "help": "make a constant of an input: all its elements are this number, and an If of ONNX that it decides is followed",
     },
     "--seed": {"type": count, "metavar": "N", "help": "of weights and inputs that are not given (default: 0)"},
+    "--counters": {
+        "action": "store_true",
+        "help": "also count operations, bytes, and transactions and divergence of waves (simulated devices; runs longer)",
+    },
     "--input": {"metavar": "FILE", "help": "inputs: .npz by name; .npy or a picture for a model with one input"},
 }
 """Flag -> keyword arguments of argparse's add_argument."""

@@ -16,6 +16,7 @@ from ..base.errors import OptionError
 from ..base.run_options import RunOptions
 from ..base.specs import Argument, Storage, View, ViewSpec
 from ..findings import Finding
+from .counters import LaunchCounters
 
 if TYPE_CHECKING:
     from ..mlops.engine import GraphRun
@@ -127,6 +128,7 @@ class LaunchResult:
     failures: sentences, each something that was not found out: by an analysis that failed, or that does not follow what the
     kernel does. code: what ran, in order,
     where the backend makes the code: the second, if there are two, started over after a check had failed in the first.
+    counters: where they were asked for (the option counters).
     """
 
     findings: list[Finding] = field(default_factory=list)
@@ -136,6 +138,7 @@ class LaunchResult:
     accesses: AccessCounts | None = None
     failures: tuple[str, ...] = ()
     code: tuple[LaunchCode, ...] = field(default=(), repr=False)
+    counters: LaunchCounters | None = None
 
 
 @dataclass(frozen=True)

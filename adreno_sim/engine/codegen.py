@@ -14,12 +14,14 @@ from ..ir.provenance import Provenance
 from ..ir.queries import globals_of, object_align, private_bytes
 from . import builtins, checks, vector  # noqa: F401 (built-ins register themselves)
 from .abi import argument_block
+from .abi.count_table import CountTable
 from .abi.print_format import PrintCall
 from .abi.specialization import LocalArg, Specialization
 from .analysis.failures import attempt, collect
 from .analysis.loop_bounds import needs_no_watchdog
 from .analysis.parallel_regions import RegionPlan
 from .analysis.segments import Graph
+from .counting.plan import CountingPlan, plan_counting
 from .emit import sync_points
 from .emit.c_runtime import add_runtime
 from .emit.collectives import is_collective
@@ -45,6 +47,7 @@ class ModuleText:
     regions run one sub-group at a time. successions (level full): which sites of texel writes always follow which. lanes:
     work-items that run as one vector; 1 for scalar code, and `reason` then says why. `text` is empty if deferred checks were
     asked for at level full and the kernel does not vectorise. failures: of analyses that the code then goes without.
+    counted: what the counters of counted code mean.
     """
 
     text: str
@@ -59,6 +62,7 @@ class ModuleText:
     lanes: int = 1
     reason: str = ""
     failures: tuple[str, ...] = ()
+    counted: CountTable | None = None
 
 
 def emit_module(kernel: ir.Function, spec: Specialization) -> ModuleText:
@@ -72,7 +76,7 @@ def emit_module(kernel: ir.Function, spec: Specialization) -> ModuleText:
 
 def _emit_suitable(kernel: ir.Function, spec: Specialization) -> ModuleText:
     """Returns vector code where the kernel allows, else scalar code."""
-    reason = "asked for" if spec.emitter == "scalar" or spec.count else vector.scalar_reason(spec)
+    reason = "asked for" if spec.emitter == "scalar" or spec.count or spec.counters else vector.scalar_reason(spec)
     if not reason:
         failed: ModuleText | str = "the vector emitter failed"
         found = attempt(f"vector code of kernel {kernel.name}", lambda: _emit_vectors(kernel, spec), failed)
@@ -134,6 +138,7 @@ def _emit(kernel: ir.Function, spec: Specialization, planner: Planner, writer: W
         plan.by_subgroup,
         successions,
         lanes=plan.lanes,
+        counted=next((check.table for check in plan.checks if isinstance(check, CountingPlan)), None),
     )
 
 
@@ -162,6 +167,8 @@ def _plan(unit: Unit, kernel: ir.Function) -> KernelPlan:
     plan = KernelPlan(unit, Provenance(kernel), regions, by_subgroup, argument_block.slots(unit.spec.args)[0])
     if unit.spec.full:
         plan.checks, plan.scheduled = checks.plan_scalar(plan), True
+    if unit.spec.counters:
+        plan.checks = [plan_counting(plan)]
     _reserve_private(plan, kernel)
     _reserve_spills(plan)
     return plan

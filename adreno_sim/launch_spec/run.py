@@ -47,13 +47,14 @@ def run_launch(
     unsafe_includes: bool = False,
     compare_with: str | Device | None = None,
     keep_arrays: bool = False,
+    counters: bool = False,
 ) -> LaunchReport:
     """Build, launch and judge `spec`. `source`, `device` and `checks` win over what the launch file says.
 
     allow: entries besides the launch file's own. inside: filled with the parts that it wants. explain: also say which
     accesses are not proven in range, and why. unsafe_includes: the source reads any file of the host, not only those below its
     own folder and the folders of -I. compare_with: a second device, which runs the launch on the same inputs. keep_arrays: the
-    report has what arguments hold afterwards.
+    report has what arguments hold afterwards. counters: also count what the launch does, on a simulated device.
     Defects are the report's findings, and so are calls that an OpenCL driver would refuse. Raises AdrenoSimError for a launch
     file that does not fit the kernel, BuildError, UnsupportedError.
     """
@@ -62,7 +63,7 @@ def run_launch(
         raise AdrenoSimError(f"{spec.file}: source: missing: expected the kernel's file, here or on the command line")
     first = device or spec.device or os.environ.get("ADRENO_SIM_DEVICE")
     announce_devices(text for text in (first, compare_with) if isinstance(text, str))
-    opened = _open(spec, device, checks, unsafe_includes)
+    opened = _open(spec, device, checks, unsafe_includes, counters)
     if inside is not None:
         require_inspectable(opened, opened.info.name, "dump")
     second = None if compare_with is None else _open_second(spec, compare_with, unsafe_includes)
@@ -85,16 +86,20 @@ def run_launch(
     return report
 
 
-def _open(spec: LaunchSpec, device: str | Device | None, checks: str | None, unsafe_includes: bool) -> Device:
+def _open(spec: LaunchSpec, device: str | Device | None, checks: str | None, unsafe_includes: bool, counters: bool) -> Device:
     if device is not None and not isinstance(device, str):
         if unsafe_includes and not device.options.unsafe_includes:
             raise AdrenoSimError("unsafe_includes=True: the device is already open with unsafe_includes=False")
+        if counters and not device.options.counters:
+            raise AdrenoSimError("counters=True: the device is already open with counters=False")
         if checks not in (None, device.options.checks):
             raise AdrenoSimError(f"checks={checks!r}: the device is already open with checks={device.options.checks!r}")
         return device
     options = {**spec.run, **({} if checks is None else {"checks": checks})}
     if unsafe_includes:
         options["unsafe_includes"] = True
+    if counters:
+        options["counters"] = True
     opened = open_device(device or spec.device or None, **options)
     refuse_checks(opened, checks)
     return opened
@@ -104,7 +109,9 @@ def _open_second(spec: LaunchSpec, device: str | Device, unsafe_includes: bool) 
     """The device to compare with: it runs as the launch file says, and looks at no accesses."""
     if not isinstance(device, str):
         return device
-    return open_device(device, **{**spec.run, "checks": "off", **({"unsafe_includes": True} if unsafe_includes else {})})
+    return open_device(
+        device, **{**spec.run, "checks": "off", "counters": False, **({"unsafe_includes": True} if unsafe_includes else {})}
+    )
 
 
 def read_source(path: Path) -> str:
@@ -189,6 +196,7 @@ class _Run:
         report.seconds = time.perf_counter() - start
         self.inside.code = result.code
         report.printed = result.printed
+        report.counters = result.counters
         report.unchecked += result.failures
         self._add(kernel, result.findings)
         all_written = written if self.keep_arrays or self.second is not None else []

@@ -12,6 +12,7 @@ from ..base.json_io import plain_json
 from ..base.version import __version__
 from ..findings import Finding
 from . import encode
+from .counters import counters_to_json
 from .model import Report
 
 REPORT_SCHEMA = "adreno-sim/report/1"
@@ -21,7 +22,9 @@ def report_to_json(report: Report) -> dict[str, Any]:
     """The report as JSON-ready data; infinities and NaN as the strings "inf", "-inf", "nan"."""
     from .encode import allowed_to_json
 
-    kernels = [{**asdict(kernel), "status": kernel.status} for kernel in report.kernels]
+    kernels = [
+        {**asdict(kernel), "counters": counters_to_json(kernel.counters), "status": kernel.status} for kernel in report.kernels
+    ]
     data = {
         "schema": REPORT_SCHEMA,
         "version": __version__,

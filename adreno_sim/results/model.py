@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from ..base.allow import Allowed, AllowEntry
+from ..device.counters import LaunchCounters
 from ..device.inspection import AccessProof
 from ..device.protocol import AccessCounts
 from ..findings import Finding, Severity
@@ -60,7 +61,7 @@ class KernelReport:
     compared: comparisons with golden; wrong counts failed ones, vacuous uninformative ones (the name of the JSON key).
     max_abs, max_ulp: largest over the comparisons; worst_index into the logical result, of the largest error relative
     to its tolerance. part_of: the function through whose result a kernel that writes only workspaces is judged.
-    peer: where the run was compared with a second device.
+    peer: where the run was compared with a second device. counters: where they were asked for.
     """
 
     name: str
@@ -79,6 +80,7 @@ class KernelReport:
     warnings: int = 0
     part_of: str = ""
     peer: PeerReport | None = None
+    counters: LaunchCounters | None = None
 
     @property
     def status(self) -> Status:

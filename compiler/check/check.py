@@ -87,7 +87,7 @@ def check(
     bundle = as_compiled(model)
     if bundle is not None and bundle.entries:
         return _check_session(bundle, inputs, device, checks, progress, options)
-    run = CheckRun(open_for_check(device, asked), wanted, progress or Progress(), asked)
+    run = CheckRun(open_for_check(device, asked, wanted.counters), wanted, progress or Progress(), asked)
     return run.run(partial(prepare, model if bundle is None else bundle, inputs, wanted, own=wanted.references))
 
 
@@ -113,15 +113,18 @@ def _check_session(
     return check_script(bundle, device, checks, progress, given)
 
 
-def open_for_check(device: str | Device | None, asked: dict[str, Any]) -> Device:
-    """asked: the caller's RunOptions. An open device keeps its own seed; its checks must be those in `asked`."""
+def open_for_check(device: str | Device | None, asked: dict[str, Any], counters: bool = False) -> Device:
+    """asked: the caller's RunOptions. An open device keeps its own seed; its checks must be those in `asked`, and it must count
+    where `counters` is asked for."""
     checks = asked.get("checks")
     if device is None or isinstance(device, str):
-        opened = open_device(device, **asked)
+        opened = open_device(device, **asked, **({"counters": True} if counters else {}))
         refuse_checks(opened, checks)
         return opened
     if checks is not None and checks != device.options.checks:
         raise AdrenoSimError(f"checks={checks!r}: the device is already open with checks={device.options.checks!r}")
+    if counters and not device.options.counters:
+        raise AdrenoSimError("counters=True: the device is already open with counters=False")
     return device
 
 

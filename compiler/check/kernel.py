@@ -30,7 +30,7 @@ Expectation = Any
 
 OPTIONS = (
     "target", "pipeline", "without_fix", "shapes", "seed",
-    "keep_going", "strict", "compare_with", "save", "allow", "explain", "reproduce",
+    "keep_going", "strict", "compare_with", "save", "allow", "explain", "counters", "reproduce",
 )  # fmt: skip
 """The fields of CheckOptions that mean something for one kernel."""
 
@@ -56,7 +56,7 @@ def check_kernel(
     that says the same for the CPU; or arrays, by name or one for each parameter: what each should hold after the call, None
     where nothing is said of it.
     device, checks, progress: as of `check`. name: in place of the PrimFunc's own. options: target, pipeline, without_fix,
-    shapes, seed, keep_going, strict, compare_with, save, allow, explain, reproduce, as of `check`.
+    shapes, seed, keep_going, strict, compare_with, save, allow, explain, counters, reproduce, as of `check`.
 
     Returns a Report as `check` does. Raises AdrenoSimError for bad arguments, UnsupportedError for what TVM or the device cannot
     do.
@@ -68,7 +68,7 @@ def check_kernel(
     require_prim_func(prim_func)
     announce_devices(text for text in (device, wanted.compare_with) if isinstance(text, str))
     asked = {key: value for key, value in {"checks": checks, "seed": options.get("seed")}.items() if value is not None}
-    run = CheckRun(open_for_check(device, asked), wanted, progress or Progress(), asked)
+    run = CheckRun(open_for_check(device, asked, wanted.counters), wanted, progress or Progress(), asked)
     return run.run(partial(prepare_kernel, prim_func, name or _name_of(prim_func), args, expected, wanted))
 
 

@@ -111,6 +111,8 @@ class KernelObserver(Observer):
         if result.accesses is not None:
             row.accesses = row.accesses or AccessReport(result.accesses.places, result.accesses.proven_places)
             row.accesses.add(result.accesses)
+        if result.counters is not None:
+            row.counters = result.counters if row.counters is None else row.counters + result.counters
         self.unchecked.update(dict.fromkeys(result.failures))
         if self.unproven is not None:
             self.unproven.add(launch, result)

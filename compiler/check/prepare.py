@@ -60,6 +60,7 @@ class CheckOptions(CompileOptions):
     save: also write the compiled model to this file, as a bundle.
     allow: findings that are accepted; None = the entries of the nearest adreno-sim.toml or pyproject.toml.
     explain: the report names the accesses that are not proven in range, and says why.
+    counters: the report has counters of each kernel (docs/counters.md), of a simulated device.
     reproduce: write the first failing launch to this folder (new or empty); reproduce_kernel: only a launch of this kernel.
     """
 
@@ -71,6 +72,7 @@ class CheckOptions(CompileOptions):
     save: str | os.PathLike[str] | None = None
     allow: Sequence[AllowEntry] | None = None
     explain: bool = False
+    counters: bool = False
     reproduce: str | os.PathLike[str] | None = None
     reproduce_kernel: str = ""
 

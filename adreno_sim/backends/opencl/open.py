@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ...base.errors import AdrenoSimError
+from ...base.errors import AdrenoSimError, OptionError
 from ...base.run_options import make_options
 from . import drivers
 from .verdicts import judge_driver
@@ -31,6 +31,9 @@ def open_opencl(text: str = "", **options: Any) -> OpenCLDevice:
     fields. Raises AdrenoSimError where pyopencl, a driver, the platform or the device is missing, naming what is there.
     """
     run_options = make_options(options)
+    if run_options.counters:
+        name = f"cl:{text}" if text else "cl"
+        raise OptionError("counters", f"{name} is a real device, which does not show what a kernel does; sim:PROFILE counts")
     platform_text, device_text = _split(text)
     platforms = _platforms(platform_text)
     platform = _choose_platform(platform_text, platforms)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from ...engine.abi.launch_facts import facts_of
 from ...engine.abi.specialization import Specialization, bounds_of_grid
 from ...engine.caching.kernel_memo import KernelMemo
 from ...engine.run import optimistic
+from ...engine.run.counted import run_counted
 from ...engine.run.launch import RawResult
 from ...engine.run.launch_analysis import LaunchAnalysis, analyze_launch
 from ...engine.run.program_facts import analyse
@@ -41,7 +43,7 @@ from .argument_shadows import ShadowRange, Shadows
 from .arguments import bind_argument, check_arguments, specialize_argument
 from .info import device_info, front_end_target
 from .launch_config import LaunchConfig, PreparedLaunch, launch_signature
-from .program import SimKernel, SimProgram
+from .program import SimKernel, SimProgram, allows_non_uniform
 from .shared_storage import find_overlaps
 from .views import ViewMaker
 
@@ -171,7 +173,7 @@ class SimDevice:
             module = open_source(source, options, target=front_end_target(self.profile, self.options), analyse=analyse)
         else:
             module = compile_source(source, options, target=front_end_target(self.profile, self.options))
-        return SimProgram(module, self, _allows_non_uniform(options))
+        return SimProgram(module, self, allows_non_uniform(options))
 
     def compile(self, source: str, options: str = "", headers: Mapping[str, str] | None = None) -> Unit:
         """Compile `source` for `link`, as clCompileProgram does; `headers` are files that it includes, by name. Errors as of
@@ -181,7 +183,7 @@ class SimDevice:
     def link(self, units: Sequence[Unit], options: str = "") -> SimProgram:
         """The program of compiled sources, as of clLinkProgram. BuildError for a function that is missing or there twice."""
         parse_options(options, self.profile.extensions | self.profile.compiler_extensions)
-        non_uniform = any(_allows_non_uniform(unit.options) for unit in units)
+        non_uniform = any(allows_non_uniform(unit.options) for unit in units)
         return SimProgram(link_units(units), self, non_uniform)
 
     def launch(
@@ -235,7 +237,7 @@ class SimDevice:
         stores = [_with_value(event, watch.view) for event in raw.stores] if watch else []
         failures = tuple(dict.fromkeys(raw.failures))
         code = tuple(compiled.code for compiled in raw.ran)
-        return LaunchResult(shared + raw.findings, raw.seconds, stores, raw.printed, raw.accesses, failures, code)
+        return LaunchResult(shared + raw.findings, raw.seconds, stores, raw.printed, raw.accesses, failures, code, raw.counters)
 
     def print_ir(self, kernel: Kernel) -> str:
         """The kernel IR that the engine gets."""
@@ -339,19 +341,24 @@ class SimDevice:
         if self._shadows:
             ranges = self._shadows.lay_out(analysis, args)
             bound = self._shadows.bind(ranges, args, bound)
-        result = optimistic.run(
+        sizes: dict[str, Any] = {"global_size": config.total, "offset": config.offset, "work_dim": dimensions}
+        run = partial(
+            optimistic.run,
             analysis.variant(tuple((index, shadow_range.spec) for index, shadow_range in ranges.items())),
-            config.total,
-            config.offset,
-            bound,
+            args=bound,
             threads=self.options.threads or len(os.sched_getaffinity(0)),
             timeout=self.options.timeout,
             seed=self.options.seed,
             watch_range=watched,
-            work_dim=dimensions,
             keep=self.options.cache,
             first_epoch=self._shadows.epoch if self._shadows else 1,
+            **sizes,
         )
+        if self.options.counters and watched is None:
+            plain, line = [bind_argument(arg) for arg in args], self.profile["GLOBAL_MEM_CACHELINE_SIZE"]
+            result = run_counted(analysis, plain, run, line, self.options.cache, timeout=self.options.timeout, **sizes)
+        else:
+            result = run()
         if self._shadows:
             self._shadows.after(result.last_epoch, ranges, args)
         for index in config.written:
@@ -440,8 +447,3 @@ def _with_value(event: StoreEvent, view: View) -> StoreEvent:
     dtype = view.array().dtype
     value = np.frombuffer(int(event.value).to_bytes(8, "little")[: dtype.itemsize], dtype)[0]
     return replace(event, value=value.item())
-
-
-def _allows_non_uniform(options: str) -> bool:
-    words = options.split()
-    return "-cl-uniform-work-group-size" not in words and any(word in words for word in ("-cl-std=CL2.0", "-cl-std=CL3.0"))

@@ -108,3 +108,9 @@ def kind_of(type: ir.Type) -> str:
     if isinstance(type, ir.Pointer) and type.space in (ir.GLOBAL, ir.CONSTANT, ir.LOCAL):
         return "local" if type.space == ir.LOCAL else "buffer"
     return "scalar"
+
+
+def allows_non_uniform(options: str) -> bool:
+    """Returns whether a program of these build options may be launched with groups that do not fill the NDRange."""
+    words = options.split()
+    return "-cl-uniform-work-group-size" not in words and any(word in words for word in ("-cl-std=CL2.0", "-cl-std=CL3.0"))

@@ -29,6 +29,7 @@ FAULT_FLAG = 38  # set when a deferred check failed
 EXECUTED = 39  # accesses, where they are counted
 EXECUTED_PROVEN = 40  # those of them that were proven in range
 LEFT_OUT = 41  # set when a worker found groups to do, but the launch stopped
+COUNTERS = 42  # address of the counter block (`abi.counting`), of counted launches
 
 # Level full. An epoch counts the times a worker began with a region; words hold it in the upper half, as race cells do.
 LAUNCH_EPOCH = 48  # the first epoch of this launch

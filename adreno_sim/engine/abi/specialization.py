@@ -103,7 +103,8 @@ class Specialization(CachedHash):
     launch runs again with code that reports (`run.optimistic`); its results are the same.
 
     emitter: "scalar" for a loop over work-items, "spmd" for vectors of work-items where the kernel allows. count: count
-    executed accesses, which only the scalar emitter does.
+    executed accesses, which only the scalar emitter does. counters: count what `abi.counting` holds, which only it does too; such
+    code judges nothing (`run.counted`).
     """
 
     local_size: tuple[int, int, int]
@@ -120,6 +121,7 @@ class Specialization(CachedHash):
     deferred_checks: bool = False
     emitter: Emitter = "scalar"
     count: bool = False
+    counters: bool = False
 
     __hash__ = CachedHash.__hash__
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 
-from ..abi import context, kernel_shape, mailbox, race_cells
+from ..abi import context, counting, kernel_shape, mailbox, race_cells
 from ..abi.kernel_shape import KernelShape
 from ..llvm.objects import RUNTIME
 from ..runtime.compiled import compile_files
@@ -12,7 +12,7 @@ from ..runtime.constants import declare_structure, define_constants
 from ..runtime.functions import CModule
 from .unit import Unit
 
-FILES = ("diagnostics.c", "epochs.c", "futex_pool.c", "groups.c", "race_cells.c", "srgb.c")
+FILES = ("counters.c", "diagnostics.c", "epochs.c", "futex_pool.c", "groups.c", "race_cells.c", "srgb.c")
 """All that a process needs, so that it calls clang once; soft float is for few processors."""
 WORKER = "worker"
 """The function that a launch calls. No other is visible outside the module."""
@@ -23,7 +23,7 @@ _ATTRIBUTES = {"cold": "#1", "noinline": "#2", "alwaysinline": "#3"}
 
 def constants() -> str:
     """Returns the constants and structures that the C files share with Python."""
-    return define_constants((context, race_cells, kernel_shape, mailbox)) + declare_structure(KernelShape)
+    return define_constants((context, counting, race_cells, kernel_shape, mailbox)) + declare_structure(KernelShape)
 
 
 @functools.cache

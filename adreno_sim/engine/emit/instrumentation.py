@@ -27,6 +27,9 @@ class Instrumentation:
     def before_instr(self, instr: ir.Instr) -> None:
         """Is called before every instruction, terminators and synchronisation points included."""
 
+    def on_item(self) -> None:
+        """Is called where a work-item enters a region of scalar code, when its ids are known."""
+
     def mask_types(self, value: ir.Value) -> list[str]:
         """Returns the LLVM types of the further parts of a value."""
         return []
@@ -99,6 +102,10 @@ class InstrumentationList(Instrumentation):
     def before_instr(self, instr: ir.Instr) -> None:
         for part in self.parts:
             part.before_instr(instr)
+
+    def on_item(self) -> None:
+        for part in self.parts:
+            part.on_item()
 
     def mask_types(self, value: ir.Value) -> list[str]:
         return self._masking.mask_types(value)

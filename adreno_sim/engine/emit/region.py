@@ -181,7 +181,7 @@ class RegionEmitter(Emitter):
 
     def _loop_end(self, axis: int) -> str:
         """Returns the end of the loop along `axis`: the size of the group, or the bound of active work-items."""
-        active = find_active_items(self.plan.regions, self.region)
+        active = None if self.unit.spec.counters else find_active_items(self.plan.regions, self.region)
         size = self.item_ids.size(axis)
         if active is None or active.axis != axis:
             return size
@@ -247,6 +247,7 @@ class RegionEmitter(Emitter):
         for value in self.region.redefined:
             self.slots[id(value)] = [self.prologue.op(f"alloca {t}, align 16") for t in self.part_types(value)]
         body, self.body = self.body, self.opening
+        self.hooks.on_item()
         for value in self.region.live_in:
             self.define_parts(value, self._load_spilled(value))
         for number, variable in self.plan.variables.items():

@@ -8,10 +8,12 @@ import struct
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 
 from ...base.errors import AdrenoSimError, DeviceError
+from ...device.counters import LaunchCounters
 from ...device.protocol import AccessCounts, StoreEvent
 from ...findings import Finding
 from ...ir import ir, llvm_types
@@ -38,6 +40,14 @@ _DEFAULT_MODE = 0x1F80  # MXCSR: round to nearest, all exceptions masked
 Triple = tuple[int, int, int]
 
 
+class CounterBlock(Protocol):
+    """Memory that counted code fills."""
+
+    def start(self, groups: int) -> int:
+        """Makes it ready for a launch of `groups` groups. Returns its address."""
+        ...
+
+
 @dataclass
 class RawResult:
     """What a launch leaves besides memory: findings, watched stores in order, printf text, and the seconds that groups ran.
@@ -58,6 +68,7 @@ class RawResult:
     accesses: AccessCounts | None = None
     failures: tuple[str, ...] = ()
     ran: tuple[CompiledKernel, ...] = ()
+    counters: LaunchCounters | None = None
 
 
 def run(
@@ -72,6 +83,7 @@ def run(
     watch_range: tuple[int, int] | None = None,
     work_dim: int = 3,
     first_epoch: int = 1,
+    counters: CounterBlock | None = None,
 ) -> RawResult:
     """Runs every work-group of `global_size` and waits. The memory of `args` is used in place.
 
@@ -81,13 +93,17 @@ def run(
     are proven independent, because the result of a race would otherwise depend on timing. Code with deferred checks is
     exempt: it exists only for kernels whose work-items cannot race.
 
+    counters: the counter block of counted code, which counts for one thread.
+
     Race cells must hold nothing from `first_epoch` (> 0) on; the result's `last_epoch` is the last epoch they then hold. Raises
     DeviceError if an argument does not fit. A launch that runs longer than `timeout` seconds is stopped and has a watchdog
     finding.
     """
     launch = _Launch(compiled, _three(global_size), _three(offset), args, watch_range, work_dim)
     memory, words = launch.memory, launch.words
-    threads = 1 if watch_range is not None else threads or len(os.sched_getaffinity(0))
+    if counters is not None:
+        words[context.COUNTERS] = counters.start(launch.groups)
+    threads = 1 if watch_range is not None or counters is not None else threads or len(os.sched_getaffinity(0))
     scheduled = compiled.spec.full and not compiled.spec.deferred_checks
     full = _FullLevel(compiled, launch, seed, first_epoch, threads) if scheduled else None
     start = time.perf_counter()

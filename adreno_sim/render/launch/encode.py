@@ -9,6 +9,7 @@ from ... import fidelity
 from ...base.allow import describe_expired
 from ...base.json_io import plain_json
 from ...base.version import __version__
+from ...results.counters import counters_to_json
 from ...results.encode import allowed_to_json, finding_to_json
 from ...results.launch_report import LaunchReport
 
@@ -45,6 +46,7 @@ def to_json(report: LaunchReport) -> dict[str, Any]:
         "unchecked": report.unchecked,
         "refused": report.refused,
         "printed": report.printed,
+        "counters": counters_to_json(report.counters),
         "fidelity": fidelity.to_json(),
     }
     encoded: dict[str, Any] = plain_json(data)

@@ -9,6 +9,8 @@ from ...findings import Finding, rank
 from ...results import finding_text
 from ...results.launch_report import ComparedArgument, LaunchOutput, LaunchReport
 from ...results.plain_text import allow_lines
+from ..console import open_console
+from ..counters.text import show_kernel
 from ..report import explain
 from ..report.text import STYLE
 from ..report.unproven import unproven_lines
@@ -31,6 +33,8 @@ def show(report: LaunchReport, file: IO[str], explained: bool = False) -> None:
         console.print(Text(head, style=STYLE[finding.severity]), soft_wrap=True)
         for line in rest:
             console.print(Text(line), soft_wrap=True)
+    if report.counters is not None:
+        show_kernel(open_console(file), report.kernel, report.counters)
     for line in _rest(report):
         console.print(Text(line), soft_wrap=True)
     console.print(Text(report.verdict, style="bold green" if report.ok else "bold red"), soft_wrap=True)

@@ -11,6 +11,7 @@ from ...base.output_file import write_text
 from ...findings import Finding, Severity, rank
 from ...results import finding_text
 from ...results.plain_text import allow_lines
+from ..counters.html import list_parts
 from . import kernel_columns as columns
 from . import offload_text
 from .text import output_line, plan_line
@@ -52,6 +53,7 @@ def of_report(report: Report) -> str:
     parts += section("Accepted", [f"<p>{escape(line)}</p>" for line in allow_lines(report.allowed, report.expired)])
     parts += section("Not checked", [_list(report.unchecked)] if report.unchecked else [])
     parts += section("Kernels", [_kernels(report.kernels)] if report.kernels else [])
+    parts += section("Counters", list_parts([(k.name, k.counters) for k in report.kernels if k.counters is not None]))
     parts += section("OpenCL ML", [_list(offload_text.lines(report))] if report.subgraphs or report.kept else [])
     parts += section("Outputs", [_list(output_line(output) for output in report.outputs)] if report.outputs else [])
     parts += section("Memory", [f"<p>{escape(plan_line(report))}</p>"] if report.plan is not None else [])

@@ -11,6 +11,7 @@ from ...results import finding_text
 from ...results.model import KernelReport, OutputReport, Report, ScopeSummary
 from ...results.plain_text import allow_lines
 from ..console import open_console, teller
+from ..counters.text import show_kernels
 from ..table import Column, print_table
 from . import explain, kernel_columns, offload_text
 from .unproven import unproven_lines
@@ -28,6 +29,7 @@ def show(report: Report, file: IO[str], notes: bool = False, explained: bool = F
     say = teller(console)
     if report.kernels:
         print_table(console, _kernel_columns(report), report.kernels)
+    show_kernels(console, [(kernel.name, kernel.counters) for kernel in report.kernels if kernel.counters is not None])
     for line in offload_text.lines(report):
         say(line)
     for output in report.outputs:

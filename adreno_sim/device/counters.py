@@ -1,0 +1,101 @@
+"""What a counted launch did: figures of the program and its NDRange, and of the waves that a device would run it in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+
+@dataclass(frozen=True)
+class MemoryCounters:
+    """Accesses to one argument ("buffer", "image"), or to all memory of a kind ("local", "private", "constant": data of the
+    program). Figures without a wave are exact.
+
+    reads, writes: accesses by work-items; texels of an image. An atomic counts as both. unique_*: distinct bytes; None where
+    memory is not shared by the launch. texel_bytes: of an image, else 0.
+
+    Of the waves that were traced: traced: accesses by work-items; wave_accesses: by waves; transactions: distinct cache lines
+    that they touched, passes in local memory; least: the fewest that as many distinct bytes need. wave_texels, wave_lines
+    (images): texels read, and distinct lines that a wave read, added over the waves.
+    """
+
+    name: str
+    kind: str
+    reads: int = 0
+    writes: int = 0
+    read_bytes: int = 0
+    written_bytes: int = 0
+    unique_read_bytes: int | None = None
+    unique_written_bytes: int | None = None
+    unique_bytes: int | None = None
+    texel_bytes: int = 0
+    traced: int = 0
+    wave_accesses: int = 0
+    transactions: int = 0
+    least: int = 0
+    wave_texels: int = 0
+    wave_lines: int = 0
+
+    def __add__(self, other: MemoryCounters) -> MemoryCounters:
+        """The figures of both; unique bytes are those of each launch, added."""
+        known = [name for name in (*_ADDED, *_UNIQUE) if getattr(self, name) is not None]
+        added: dict[str, Any] = {name: getattr(self, name) + getattr(other, name) for name in known}
+        return replace(self, **added)
+
+
+_ADDED = (
+    "reads", "writes", "read_bytes", "written_bytes", "traced", "wave_accesses", "transactions", "least", "wave_texels",
+    "wave_lines",
+)  # fmt: skip
+_UNIQUE = ("unique_read_bytes", "unique_written_bytes", "unique_bytes")
+
+
+@dataclass(frozen=True)
+class LaunchCounters:
+    """The counters of one launch, or of several that were added.
+
+    operations: by type, added over work-items. unique_*: distinct bytes of buffers and images, each once though several
+    arguments show it. barriers: that groups executed, added over groups. branches: executed by work-items, with two ways to go.
+
+    traced_groups, traced_waves: those that figures of waves are of; a wave is `wave_size` work-items of consecutive local ids.
+    traced_branches, wave_branches: of the branches, by work-items and by waves; divergent: work-items of a wave went several
+    ways.
+    """
+
+    work_items: int
+    groups: int
+    operations: dict[str, int]
+    memory: tuple[MemoryCounters, ...]
+    unique_read_bytes: int
+    unique_written_bytes: int
+    unique_bytes: int
+    barriers: int
+    branches: int
+    wave_size: int
+    line_bytes: int
+    traced_groups: int
+    traced_waves: int
+    traced_branches: int
+    wave_branches: int
+    divergent: int
+    launches: int = field(default=1)
+
+    def __add__(self, other: LaunchCounters) -> LaunchCounters:
+        """The counters of the launches of both, which are of one kernel on one device."""
+        mine = {(row.name, row.kind): row for row in self.memory}
+        for row in other.memory:
+            known = mine.get((row.name, row.kind))
+            mine[row.name, row.kind] = row if known is None else known + row
+        operations = {name: self.operations.get(name, 0) + other.operations.get(name, 0) for name in _names(self, other)}
+        added: dict[str, Any] = {name: getattr(self, name) + getattr(other, name) for name in _OF_LAUNCHES}
+        return replace(self, operations=operations, memory=tuple(mine.values()), **added)
+
+
+_OF_LAUNCHES = (
+    "work_items", "groups", "unique_read_bytes", "unique_written_bytes", "unique_bytes", "barriers", "branches", "traced_groups",
+    "traced_waves", "traced_branches", "wave_branches", "divergent", "launches",
+)  # fmt: skip
+
+
+def _names(first: LaunchCounters, second: LaunchCounters) -> list[str]:
+    return list(dict.fromkeys([*first.operations, *second.operations]))

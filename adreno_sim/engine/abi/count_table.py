@@ -1,0 +1,45 @@
+"""What the counters of a kernel mean: the operations of each segment, and the places that access memory or branch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from . import counting
+
+
+@dataclass(frozen=True)
+class Place:
+    """A place of the kernel with a record in the counter block.
+
+    target: what it accesses: the index of an argument, "local", "private" or "constant"; "" for a branch. somewhere: the run
+    decides; records follow for each argument, local memory and all else, of which this is one.
+    """
+
+    target: int | str = ""
+    reads: bool = False
+    writes: bool = False
+    line: int = 0
+
+
+@dataclass
+class CountTable:
+    """operations: of one execution of each segment, by type. places: in the order of their records."""
+
+    operations: list[dict[str, int]] = field(default_factory=list)
+    places: list[Place] = field(default_factory=list)
+
+    @property
+    def first_place(self) -> int:
+        """The word of the counter block at which the records of places begin."""
+        return counting.COUNT_HEAD + len(self.operations)
+
+    @property
+    def words(self) -> int:
+        """The words of the counter block."""
+        return self.first_place + len(self.places) * counting.PLACE_WORDS
+
+    def add(self, *places: Place) -> int:
+        """Adds places. Returns the word of the record of the first."""
+        at = self.words
+        self.places += places
+        return at

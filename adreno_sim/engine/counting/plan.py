@@ -1,0 +1,71 @@
+"""What the regions of a counted kernel share: its loops, its count table, and where work-items keep the iterations of loops."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ...ir import ir
+from ..abi.count_table import CountTable, Place
+from ..analysis.segments import Segment
+from ..emit.emitter import Emitter
+from ..emit.instrumentation import Instrumentation
+from ..emit.kernel_plan import CheckPlan, KernelPlan
+from ..emit.region import RegionEmitter
+from .loops import LoopNest, find_loops
+from .operations import operations_of
+
+STATE_BYTES = 16
+"""Of each loop, for each work-item: the iteration and its key."""
+
+
+@dataclass
+class CountingPlan(CheckPlan):
+    """heads: the segment that begins at an instruction, by its id. state_at: arena offset of the states of loops, of all
+    work-items one after the other."""
+
+    table: CountTable = field(default_factory=CountTable)
+    loops: LoopNest = field(default_factory=LoopNest)
+    heads: dict[int, Segment] = field(default_factory=dict)
+    block_of: dict[int, ir.Block] = field(default_factory=dict)
+    state_at: int = 0
+    _places: dict[object, int] = field(default_factory=dict)
+
+    @property
+    def item_bytes(self) -> int:
+        """The bytes of the states of one work-item."""
+        return self.loops.count * STATE_BYTES
+
+    def place(self, instr: ir.Instr | None, role: object, *places: Place) -> int:
+        """Returns the word of the record of a place, or of the first of several, which are added once for an instruction."""
+        key = id(instr), role
+        if key not in self._places:
+            self._places[key] = self.table.add(*places)
+        return self._places[key]
+
+    def instrument(self, e: Emitter) -> Instrumentation:
+        from .instrumentation import Counting
+
+        assert isinstance(e, RegionEmitter)
+        return Counting(e, self)
+
+
+def plan_counting(plan: KernelPlan) -> CountingPlan:
+    """Returns the plan for counting a kernel in scalar code."""
+    kernel, segments = plan.unit.kernel, plan.regions.graph.segments
+    own = CountingPlan("counters", loops=find_loops(kernel))
+    for segment in segments:
+        executed = [*segment.instrs, *([segment.sync.instr] if segment.sync is not None else [])]
+        own.table.operations.append(_add_operations(executed))
+        first = next((instr for instr in executed if instr.op != "phi"), None)
+        own.heads[id(first)] = segment
+    own.block_of = {id(instr): block for block in kernel.blocks for instr in block.instrs}
+    own.state_at = plan.unit.reserve_arena(plan.unit.spec.items * own.item_bytes)
+    return own
+
+
+def _add_operations(instrs: list[ir.Instr]) -> dict[str, int]:
+    total: dict[str, int] = {}
+    for instr in instrs:
+        for type, count in operations_of(instr).items():
+            total[type] = total.get(type, 0) + count
+    return total

@@ -1,0 +1,241 @@
+"""Counted launches: a launch once more, in code that counts, on memory as it was before.
+
+The counted run has no part in results and findings, which are those of the launch. It runs one work-item at a time on one
+thread; where work-items race, it is one of the orders that may be.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ...base.errors import UnsupportedError
+from ...device.counters import LaunchCounters, MemoryCounters
+from ...findings import Kind
+from ...ir.mod_ref import written_arguments
+from ..abi import counting
+from ..abi.bound import Bound, BoundBuffer, BoundImage
+from ..abi.count_table import CountTable
+from ..abi.specialization import BufferArg, ImageArg, Specialization
+from ..analysis.failures import attempt, collect, note
+from ..builtins.texels import texel_bytes
+from ..emit.diagnostic_sites import IMMEDIATE_KINDS
+from . import launch
+from .compiled_kernel import CompiledKernel, specialize
+from .launch import RawResult
+from .launch_analysis import LaunchAnalysis
+
+MOST_GROUPS = 64
+"""Groups of a launch that are traced wave by wave."""
+BUDGET = 1 << 23
+"""Accesses and branches of work-items that are traced, until no further group is begun."""
+_TABLE_SHARE = 7 / 8
+
+
+def run_counted(
+    analysis: LaunchAnalysis, args: Sequence[Bound], run: Callable[[], RawResult], line_bytes: int, keep: bool, **options: Any
+) -> RawResult:
+    """Runs a launch by `run`, and counts it: the result is that of `run`, with its counters, or with why there are none.
+
+    args: without shadows. options: those of `launch.run`. Memory is what `run` leaves.
+    """
+    kernel = analysis.kernel
+    written = [args[index] for index in sorted(written_arguments(kernel))]
+    ranges = [(arg.address, arg.nbytes) for arg in written if isinstance(arg, (BoundBuffer, BoundImage)) and arg.nbytes]
+    before = _copy(ranges)
+    result = run()
+    what = f"counters of kernel {kernel.name}"
+    if any(finding.kind in IMMEDIATE_KINDS for finding in result.findings):
+        result.failures = (*result.failures, f"{what}: the launch did not run to its end")
+        return result
+    after = _copy(ranges)
+    _restore(ranges, before)
+    spec = _counting_spec(replace(analysis.spec, proofs=analysis.proven.proofs))
+    with collect() as failures:
+        try:
+            counted = attempt(what, lambda: _count(specialize(kernel, spec, keep=keep), args, line_bytes, options), None)
+        except UnsupportedError as error:
+            note([f"{what}: {error}"])
+            counted = None
+        finally:
+            _restore(ranges, after)
+    result.counters = counted
+    result.failures = (*result.failures, *failures)
+    return result
+
+
+def _copy(ranges: Sequence[tuple[int, int]]) -> list[bytes]:
+    return [ctypes.string_at(address, nbytes) for address, nbytes in ranges]
+
+
+def _restore(ranges: Sequence[tuple[int, int]], copies: Sequence[bytes]) -> None:
+    for (address, nbytes), data in zip(ranges, copies, strict=True):
+        ctypes.memmove(address, data, nbytes)
+
+
+def _counting_spec(spec: Specialization) -> Specialization:
+    """Returns what counted code is compiled for: accesses out of bounds have no effect. A run goes on after one."""
+    plain = tuple(replace(a, shadow=None, extent=None) if isinstance(a, (BufferArg, ImageArg)) else a for a in spec.args)
+    return replace(spec, args=plain, checks="bounds", watch=False, emitter="scalar", count=False, counters=True)
+
+
+def _count(compiled: CompiledKernel, args: Sequence[Bound], line_bytes: int, options: dict[str, Any]) -> LaunchCounters:
+    """Runs counted code. UnsupportedError where it does not end in time."""
+    block = _CounterBlock(compiled, args, line_bytes)
+    done = launch.run(compiled, args=args, counters=block, **options)
+    if any(finding.kind is Kind.WATCHDOG for finding in done.findings):
+        raise UnsupportedError(
+            f"the counted run, one work-item after the other, did not end in {options['timeout']:g} seconds "
+            "(the device's option timeout gives it more)"
+        )
+    return block.counters()
+
+
+class _CounterBlock:
+    """The counter block of one launch, with the tables and bits that it points to."""
+
+    def __init__(self, compiled: CompiledKernel, args: Sequence[Bound], line_bytes: int):
+        table = compiled.module.counted
+        assert table is not None
+        self.table: CountTable = table
+        self.compiled, self.args, self.line_bytes = compiled, args, line_bytes
+        self.words = np.zeros(table.words, np.uint64)
+        self._waves = np.zeros((counting.WAVE_ENTRIES, counting.ENTRY_WORDS), np.uint64)
+        self._images = np.zeros((counting.IMAGE_ENTRIES, counting.ENTRY_WORDS), np.uint64)
+        self.spans = np.zeros((len(args), counting.SPAN_WORDS), np.uint64)
+        self._bits: dict[tuple[int, int], np.ndarray] = {}
+        for index, arg in enumerate(args):
+            if isinstance(arg, (BoundBuffer, BoundImage)):
+                self._add_span(index, arg)
+
+    def _add_span(self, index: int, arg: BoundBuffer | BoundImage) -> None:
+        span = self.spans[index]
+        span[counting.SPAN_BASE] = arg.address
+        span[counting.SPAN_BYTES] = arg.nbytes if isinstance(arg, BoundBuffer) else 0  # pointers lead to no image
+        for word in (counting.SPAN_READ, counting.SPAN_WRITTEN):
+            bits = self._bits[index, word] = np.zeros(-(-arg.nbytes // 64) + 1, np.uint64)
+            span[word] = bits.ctypes.data
+
+    def start(self, groups: int) -> int:
+        """Fills the head for a launch of `groups` groups. Returns the address."""
+        wave = self.compiled.spec.wave_size
+        most = int(counting.WAVE_ENTRIES * _TABLE_SHARE) // (2 * wave + 1)
+        head = {
+            counting.TRACE_MOST: min(MOST_GROUPS, groups),
+            counting.TRACE_OF: groups,
+            counting.TRACE_BUDGET: BUDGET,
+            counting.WAVE_ITEMS: wave,
+            counting.LINE_SHIFT: self.line_bytes.bit_length() - 1,
+            counting.WAVE_TABLE: self._waves.ctypes.data,
+            counting.IMAGE_TABLE: self._images.ctypes.data,
+            counting.WAVE_MOST_KEYS: most,
+            counting.PLACE_MOST_KEYS: max(1, most // (2 * max(1, len(self.table.places)))),
+            counting.SPANS: self.spans.ctypes.data,
+            counting.SPAN_COUNT: len(self.args),
+        }
+        for word, value in head.items():
+            self.words[word] = value
+        self.groups = groups
+        return int(self.words.ctypes.data)
+
+    def counters(self) -> LaunchCounters:
+        """Returns what was counted."""
+        words = [int(word) for word in self.words]
+        records = np.asarray(self.words[self.table.first_place :]).reshape(-1, counting.PLACE_WORDS).tolist()
+        placed = list(zip(self.table.places, records, strict=True))
+        branches = [record for place, record in placed if place.target == ""]
+        operations: dict[str, int] = {}
+        for mix, runs in zip(self.table.operations, words[counting.COUNT_HEAD : self.table.first_place], strict=True):
+            for name, count in mix.items():
+                operations[name] = operations.get(name, 0) + count * runs
+        targets = dict.fromkeys(place.target for place, record in placed if place.target != "")
+        memory = [self._memory(target, placed) for target in sorted(targets, key=_rank)]
+        unique = {what: self._count_union(what) for what in _UNIQUE}
+        return LaunchCounters(
+            work_items=words[counting.COUNTED_ITEMS],
+            groups=self.groups,
+            operations={name: operations[name] for name in sorted(operations) if operations[name]},
+            memory=tuple(row for row in memory if row.reads or row.writes),
+            barriers=words[counting.COUNTED_BARRIERS],
+            branches=sum(record[counting.PLACE_RUNS] for record in branches),
+            wave_size=self.compiled.spec.wave_size,
+            line_bytes=self.line_bytes,
+            traced_groups=words[counting.TRACED_GROUPS],
+            traced_waves=words[counting.TRACED_WAVES],
+            traced_branches=sum(record[counting.PLACE_TRACED] for record in branches),
+            wave_branches=sum(record[counting.PLACE_WAVES] for record in branches),
+            divergent=sum(record[counting.PLACE_LINES] for record in branches),
+            **unique,
+        )
+
+    def _memory(self, target: int | str, placed: Sequence[tuple[Any, list[int]]]) -> MemoryCounters:
+        own = [(place, record) for place, record in placed if place.target == target]
+
+        def add(word: int, wanted: Callable[[Any], bool] = lambda place: True) -> int:
+            return sum(record[word] for place, record in own if wanted(place))
+
+        row = MemoryCounters(
+            name=str(target),
+            kind=str(target),
+            reads=add(counting.PLACE_RUNS, lambda place: place.reads),
+            writes=add(counting.PLACE_RUNS, lambda place: place.writes),
+            read_bytes=add(counting.PLACE_BYTES, lambda place: place.reads),
+            written_bytes=add(counting.PLACE_BYTES, lambda place: place.writes),
+            traced=add(counting.PLACE_TRACED),
+            wave_accesses=add(counting.PLACE_WAVES),
+            transactions=add(counting.PLACE_LINES),
+            least=add(counting.PLACE_LEAST),
+        )
+        return row if isinstance(target, str) else self._of_argument(target, row)
+
+    def _of_argument(self, index: int, row: MemoryCounters) -> MemoryCounters:
+        spec, span = self.compiled.spec.args[index], self.spans[index]
+        image = isinstance(spec, ImageArg)
+        return replace(
+            row,
+            name=self.compiled.kernel.params[index].name or str(index),
+            kind="image" if image else "buffer",
+            texel_bytes=texel_bytes(spec.order, spec.channel_type) if isinstance(spec, ImageArg) else 0,
+            wave_texels=int(span[counting.SPAN_TEXELS]),
+            wave_lines=int(span[counting.SPAN_LINES]),
+            **{what: _count_bits(self._touched(index, what)) for what in _UNIQUE},
+        )
+
+    def _touched(self, index: int, what: str) -> np.ndarray:
+        """Returns a bit for each byte of an argument, as bytes."""
+        parts = [self._bits[index, word] for word in _UNIQUE[what] if (index, word) in self._bits]
+        return np.bitwise_or.reduce(parts).view(np.uint8) if parts else np.zeros(0, np.uint8)
+
+    def _count_union(self, what: str) -> int:
+        """Returns how many bytes were touched through any argument: two arguments may show the same memory."""
+        total, base, bits = 0, 0, np.zeros(0, np.uint8)
+        views = sorted((arg.address, n) for n, arg in enumerate(self.args) if isinstance(arg, (BoundBuffer, BoundImage)))
+        for address, index in views:
+            touched = self._touched(index, what)
+            at = (address - base) // 8
+            if at >= len(bits):
+                total, base, bits, at = total + _count_bits(bits), address, touched.copy(), 0
+            elif at + len(touched) > len(bits):
+                bits = np.concatenate([bits, np.zeros(at + len(touched) - len(bits), np.uint8)])
+            bits[at : at + len(touched)] |= touched
+        return total + _count_bits(bits)
+
+
+_UNIQUE = {
+    "unique_read_bytes": (counting.SPAN_READ,),
+    "unique_written_bytes": (counting.SPAN_WRITTEN,),
+    "unique_bytes": (counting.SPAN_READ, counting.SPAN_WRITTEN),
+}
+
+
+def _rank(target: int | str) -> tuple[bool, int | str]:
+    """Arguments come first, in their order."""
+    return isinstance(target, str), target
+
+
+def _count_bits(bits: np.ndarray) -> int:
+    return int.from_bytes(bits.tobytes(), "little").bit_count()

@@ -1,0 +1,1 @@
+"""Counters of kernels for people."""
