@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, TypeVar
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,10 @@ class MemoryCounters:
     wave_texels: int = 0
     wave_lines: int = 0
 
+    @property
+    def key(self) -> object:
+        return self.name, self.kind
+
     def __add__(self, other: MemoryCounters) -> MemoryCounters:
         """The figures of both; unique bytes are those of each launch, added."""
         known = [name for name in (*_ADDED, *_UNIQUE) if getattr(self, name) is not None]
@@ -51,6 +56,32 @@ _UNIQUE = ("unique_read_bytes", "unique_written_bytes", "unique_bytes")
 
 
 @dataclass(frozen=True)
+class PlaceCounters:
+    """One instruction that accesses memory or branches, by the waves that were traced.
+
+    place: line:column, and the lines of the calls through which an inlined helper came. access: "read", "write", "atomic" or
+    "branch". name: the memory, as of MemoryCounters. executed: by waves; transactions, least: as of MemoryCounters, of a branch
+    how often it was divergent, and 0.
+    """
+
+    place: str
+    access: str
+    name: str
+    executed: int
+    transactions: int
+    least: int
+
+    @property
+    def key(self) -> object:
+        return self.place, self.access, self.name
+
+    def __add__(self, other: PlaceCounters) -> PlaceCounters:
+        """The figures of both, which are of one place."""
+        executed, transactions = self.executed + other.executed, self.transactions + other.transactions
+        return replace(self, executed=executed, transactions=transactions, least=self.least + other.least)
+
+
+@dataclass(frozen=True)
 class LaunchCounters:
     """The counters of one launch, or of several that were added.
 
@@ -59,7 +90,7 @@ class LaunchCounters:
 
     traced_groups, traced_waves: those that figures of waves are of; a wave is `wave_size` work-items of consecutive local ids.
     traced_branches, wave_branches: of the branches, by work-items and by waves; divergent: work-items of a wave went several
-    ways.
+    ways. places: where, in the order of the code.
     """
 
     work_items: int
@@ -78,23 +109,44 @@ class LaunchCounters:
     traced_branches: int
     wave_branches: int
     divergent: int
-    launches: int = field(default=1)
+    places: tuple[PlaceCounters, ...] = ()
+    launches: int = 1
 
     def __add__(self, other: LaunchCounters) -> LaunchCounters:
         """The counters of the launches of both, which are of one kernel on one device."""
-        mine = {(row.name, row.kind): row for row in self.memory}
-        for row in other.memory:
-            known = mine.get((row.name, row.kind))
-            mine[row.name, row.kind] = row if known is None else known + row
+        memory, places = _merge(self.memory, other.memory), _merge(self.places, other.places)
         operations = {name: self.operations.get(name, 0) + other.operations.get(name, 0) for name in _names(self, other)}
         added: dict[str, Any] = {name: getattr(self, name) + getattr(other, name) for name in _OF_LAUNCHES}
-        return replace(self, operations=operations, memory=tuple(mine.values()), **added)
+        return replace(self, operations=operations, memory=memory, places=places, **added)
 
 
 _OF_LAUNCHES = (
     "work_items", "groups", "unique_read_bytes", "unique_written_bytes", "unique_bytes", "barriers", "branches", "traced_groups",
     "traced_waves", "traced_branches", "wave_branches", "divergent", "launches",
 )  # fmt: skip
+
+
+class _Row(Protocol):
+    @property
+    def key(self) -> object: ...
+    def __add__(self: Row, other: Row) -> Row: ...
+
+
+Row = TypeVar("Row", bound=_Row)
+
+
+def _merge(first: Iterable[Row], second: Iterable[Row]) -> tuple[Row, ...]:
+    """Adds rows with the same key; others stay as they are."""
+    merged: dict[object, Row] = {}
+    for row in (*first, *second):
+        known = merged.get(row.key)
+        merged[row.key] = row if known is None else known + row
+    return tuple(merged.values())
+
+
+def add_places(places: Iterable[PlaceCounters]) -> tuple[PlaceCounters, ...]:
+    """Adds those of the same place, access and memory: code that was inlined twice."""
+    return _merge(places, ())
 
 
 def _names(first: LaunchCounters, second: LaunchCounters) -> list[str]:

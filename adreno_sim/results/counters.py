@@ -6,9 +6,10 @@ cache lines and banks of local memory.
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
-from ..device.counters import LaunchCounters, MemoryCounters
+from ..device.counters import LaunchCounters, MemoryCounters, PlaceCounters
 from ..engine.abi.counting import BANK_BYTES, BANKS
 
 FLOATS = ("float64", "float32", "float16", "special")
@@ -35,6 +36,12 @@ def reuse_of(row: MemoryCounters) -> float | None:
 def list_shared(counters: LaunchCounters) -> list[MemoryCounters]:
     """Returns the rows of buffers and images."""
     return [row for row in counters.memory if row.kind in ("buffer", "image")]
+
+
+def list_wasteful(counters: LaunchCounters) -> list[PlaceCounters]:
+    """Returns the places with more transactions than the least, and divergent branches, the most wasteful first."""
+    found = [place for place in counters.places if place.transactions > place.least]
+    return sorted(found, key=lambda place: place.least - place.transactions)
 
 
 def find_local(counters: LaunchCounters) -> MemoryCounters | None:
@@ -109,6 +116,7 @@ def _model_figures(counters: LaunchCounters) -> dict[str, Any]:
         "local": None
         if local is None
         else {"traced": local.traced, "wave_accesses": local.wave_accesses, "passes": local.transactions, "least": local.least},
+        "places": [asdict(place) for place in counters.places],
         "branches": {
             "traced": counters.traced_branches,
             "wave_branches": counters.wave_branches,

@@ -43,4 +43,10 @@ def read_device(text: str, **options: Any) -> tuple[profile.Profile, RunOptions]
         else:
             known = (*NAMES, "wave_size", *profile.FIELDS)
             raise AdrenoSimError(f"device sim:{text}: there is no key {key!r}{profile.suggest(key, known)}")
-    return profile.load(name).with_values(changes), make_options(given | options)
+    chosen, run_options = profile.load(name).with_values(changes), make_options(given | options)
+    line = chosen["GLOBAL_MEM_CACHELINE_SIZE"]
+    if run_options.counters and (line & (line - 1) or not 16 <= line <= 4096):
+        raise AdrenoSimError(
+            f"device sim:{text}: counters: GLOBAL_MEM_CACHELINE_SIZE is {line}: expected a power of two from 16 to 4096"
+        )
+    return chosen, run_options

@@ -9,16 +9,15 @@ from . import counting
 
 @dataclass(frozen=True)
 class Place:
-    """A place of the kernel with a record in the counter block.
+    """A place of the kernel with a record in the counter block. One that accesses what only the run knows has several.
 
-    target: what it accesses: the index of an argument, "local", "private" or "constant"; "" for a branch. somewhere: the run
-    decides; records follow for each argument, local memory and all else, of which this is one.
+    target: what it accesses: the index of an argument, "local", "private" or "constant"; "" for a branch. where: in the source.
     """
 
     target: int | str = ""
     reads: bool = False
     writes: bool = False
-    line: int = 0
+    where: str = ""
 
 
 @dataclass

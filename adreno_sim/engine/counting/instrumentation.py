@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from ...ir import ir, llvm_types
 from ...ir.builtins import builtin_of
+from ...ir.printer import place_text
 from ...ir.provenance import Ptr
 from ..abi import context, counting
 from ..abi.count_table import Place
@@ -67,7 +68,7 @@ class Counting(Instrumentation):
             way = "0"
             for case, target in zip(instr.cases, instr.blocks[1:], strict=True):
                 way = t.op(f"select i1 {t.op(f'icmp eq {operand}, {case}')}, i64 {ways.index(target)}, i64 {way}")
-        place = self._record(t, self.plan.place(instr, "branch", Place(line=_line(instr))))
+        place = self._record(t, self.plan.place(instr, "branch", Place(where=place_text(instr.loc))))
         t.do(f"call void @count_branch(ptr {self._counts}, ptr {place}, i64 {self._key(t, instr)}, i64 {way})")
 
     def _count_barrier(self, t: Text, scope: str) -> None:
@@ -105,17 +106,17 @@ class Counting(Instrumentation):
         t, index = self.e.body, image.param.index
         start = t.op(f"ptrtoint ptr {image.field('address')} to i64")
         address = t.op(f"add i64 {start}, {offset}")
-        place = Place(index, reads, not reads, _line(self.e.current))
+        place = Place(index, reads, not reads, place_text(self.e.loc))
         how = counting.HOW_LINES | counting.HOW_IMAGE | index
         self._call("count_access", "texel", (place,), address, image.format.texel_bytes, how | _direction(reads, not reads))
 
     def _count_access(self, pointer: Ptr, nbytes: int | str, role: str, reads: bool = False, writes: bool = False) -> None:
         t, target = self.e.body, pointer.object
         address = t.op(f"ptrtoint ptr {self.e.address(pointer)} to i64")
-        how, line = _direction(reads, writes), _line(self.e.current)
+        how, where = _direction(reads, writes), place_text(self.e.loc)
         if target is None:
             everything = [*range(len(self.e.function.params)), "local", "private"]
-            places = tuple(Place(name, reads, writes, line) for name in everything)
+            places = tuple(Place(name, reads, writes, where) for name in everything)
             low = self.e.prologue.op("ptrtoint ptr %mem to i64")
             self._call("count_access_somewhere", role, places, address, nbytes, how, f", i64 {low}")
             return
@@ -125,7 +126,7 @@ class Counting(Instrumentation):
         assert index is None or isinstance(index, int)
         traced = {"buffer": counting.HOW_LINES, "local": counting.HOW_BANKS}.get(target.kind, 0)
         how |= traced | (counting.NO_SPAN if index is None else index)
-        place = Place(target.kind if index is None else index, reads, writes, line)
+        place = Place(target.kind if index is None else index, reads, writes, where)
         self._call("count_access", role, (place,), address, nbytes, how)
 
     def _call(
@@ -166,7 +167,3 @@ class Counting(Instrumentation):
 
 def _direction(reads: bool, writes: bool) -> int:
     return (counting.HOW_READS if reads else 0) | (counting.HOW_WRITES if writes else 0)
-
-
-def _line(instr: ir.Instr | None) -> int:
-    return instr.loc.line if instr is not None else 0

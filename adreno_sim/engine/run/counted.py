@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 
 from ...base.errors import UnsupportedError
-from ...device.counters import LaunchCounters, MemoryCounters
+from ...device.counters import LaunchCounters, MemoryCounters, PlaceCounters, add_places
 from ...findings import Kind
 from ...ir.mod_ref import written_arguments
 from ..abi import counting
 from ..abi.bound import Bound, BoundBuffer, BoundImage
-from ..abi.count_table import CountTable
+from ..abi.count_table import CountTable, Place
 from ..abi.specialization import BufferArg, ImageArg, Specialization
 from ..analysis.failures import attempt, collect, note
 from ..builtins.texels import texel_bytes
@@ -169,13 +169,23 @@ class _CounterBlock:
             traced_branches=sum(record[counting.PLACE_TRACED] for record in branches),
             wave_branches=sum(record[counting.PLACE_WAVES] for record in branches),
             divergent=sum(record[counting.PLACE_LINES] for record in branches),
+            places=add_places(self._place(place, record) for place, record in placed if record[counting.PLACE_WAVES]),
             **unique,
         )
 
-    def _memory(self, target: int | str, placed: Sequence[tuple[Any, list[int]]]) -> MemoryCounters:
+    def _place(self, place: Place, record: list[int]) -> PlaceCounters:
+        access = "read" if place.reads else "write" if place.writes else "branch"
+        name = self._name(place.target) if isinstance(place.target, int) else place.target
+        figures = (record[word] for word in (counting.PLACE_WAVES, counting.PLACE_LINES, counting.PLACE_LEAST))
+        return PlaceCounters(place.where, "atomic" if place.reads and place.writes else access, name, *figures)
+
+    def _name(self, index: int) -> str:
+        return self.compiled.kernel.params[index].name or str(index)
+
+    def _memory(self, target: int | str, placed: Sequence[tuple[Place, list[int]]]) -> MemoryCounters:
         own = [(place, record) for place, record in placed if place.target == target]
 
-        def add(word: int, wanted: Callable[[Any], bool] = lambda place: True) -> int:
+        def add(word: int, wanted: Callable[[Place], bool] = lambda place: True) -> int:
             return sum(record[word] for place, record in own if wanted(place))
 
         row = MemoryCounters(
@@ -197,7 +207,7 @@ class _CounterBlock:
         image = isinstance(spec, ImageArg)
         return replace(
             row,
-            name=self.compiled.kernel.params[index].name or str(index),
+            name=self._name(index),
             kind="image" if image else "buffer",
             texel_bytes=texel_bytes(spec.order, spec.channel_type) if isinstance(spec, ImageArg) else 0,
             wave_texels=int(span[counting.SPAN_TEXELS]),

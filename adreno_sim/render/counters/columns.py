@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...device.counters import LaunchCounters, MemoryCounters
+from ...device.counters import LaunchCounters, MemoryCounters, PlaceCounters
 from ...engine.abi.counting import BANK_BYTES, BANKS
 from ...results.counters import FLOATS, count_operations, find_local, list_shared, per_byte, reuse_of
 from ..table import Column, figure_column, text_column
@@ -62,6 +62,17 @@ MEMORY: list[Column[MemoryCounters]] = [
     figure_column("least*", lambda row: _figure(row.least)),
 ]
 """Figures of a model have a star."""
+
+
+PLACES: list[Column[PlaceCounters]] = [
+    text_column("place", lambda place: place.place or "?"),
+    text_column("what", lambda place: f"{place.access} {place.name}".rstrip()),
+    figure_column("by waves*", lambda place: _figure(place.executed)),
+    figure_column("transactions*", lambda place: _figure(place.transactions) if place.access != "branch" else ""),
+    figure_column("least*", lambda place: _figure(place.least)),
+    figure_column("divergent*", lambda place: _figure(place.transactions) if place.access == "branch" else ""),
+]
+"""Where a kernel takes more than it needs."""
 
 
 def model_line(counters: LaunchCounters) -> str:

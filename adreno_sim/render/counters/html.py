@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from html import escape
 
+from ...results.counters import list_wasteful
 from ..table import Column, Row
 from . import columns
 
@@ -16,7 +17,7 @@ def list_parts(kernels: Sequence[columns.Named]) -> list[str]:
     parts = [_table(columns.KERNELS, kernels)]
     for name, counters in kernels:
         lines = "".join(f"<li>{escape(line)}</li>" for line in [*columns.detail_lines(counters), columns.model_line(counters)])
-        table = _table(columns.MEMORY, counters.memory)
+        table = _table(columns.MEMORY, counters.memory) + _table(columns.PLACES, list_wasteful(counters))
         parts.append(f"<details><summary><code>{escape(name)}</code></summary><ul>{lines}</ul>{table}</details>")
     return parts
 

@@ -6,12 +6,16 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ...device.counters import LaunchCounters
+from ...results.counters import list_wasteful
 from ..console import teller
 from ..table import print_table
 from . import columns
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+SHOWN = 10
+"""Places that are listed, at most."""
 
 
 def show_kernels(console: Console, kernels: Sequence[columns.Named]) -> None:
@@ -29,6 +33,11 @@ def show_kernel(console: Console, name: str, counters: LaunchCounters) -> None:
         say(f"  {line}")
     if counters.memory:
         print_table(console, columns.MEMORY, counters.memory)
+    wasteful = list_wasteful(counters)
+    if wasteful:
+        print_table(console, columns.PLACES, wasteful[:SHOWN])
+    if len(wasteful) > SHOWN:
+        say(f"{len(wasteful) - SHOWN} more places; the JSON has them all")
     say(columns.model_line(counters))
 
 

@@ -11,7 +11,7 @@ import pytest
 import referencing
 
 from adreno_sim import schemas
-from adreno_sim.device.counters import LaunchCounters, MemoryCounters
+from adreno_sim.device.counters import LaunchCounters, MemoryCounters, PlaceCounters
 from adreno_sim.render.launch import encode as launch_encode
 from adreno_sim.render.launch import text as launch_text
 from adreno_sim.render.report import html, text
@@ -33,6 +33,10 @@ COUNTERS = LaunchCounters(
     work_items=128, groups=2, operations={"float32": 1024, "int32": 512, "special": 128}, memory=(BUFFER, IMAGE, LOCAL),
     unique_read_bytes=1280, unique_written_bytes=512, unique_bytes=1536, barriers=3, branches=256, wave_size=64, line_bytes=64,
     traced_groups=2, traced_waves=2, traced_branches=256, wave_branches=4, divergent=1,
+    places=(
+        PlaceCounters("3:7", "read", "a<b", 4, 24, 16), PlaceCounters("4:1", "write", "a<b", 2, 8, 8),
+        PlaceCounters("5:3", "branch", "", 4, 1, 0),
+    ),
 )  # fmt: skip
 NOTHING = LaunchCounters(1, 1, {}, (), 0, 0, 0, 0, 0, 64, 64, 1, 1, 0, 0, 0)
 
@@ -84,6 +88,7 @@ def test_launches_add_up():
     assert (twice.launches, twice.work_items, twice.operations["int32"], twice.divergent) == (2, 256, 1024, 2)
     assert twice.wave_size == 64 and [row.transactions for row in twice.memory] == [48, 32, 8]
     assert twice.memory[2].unique_bytes is None and twice.memory[0].unique_bytes == 1024
+    assert twice.places[0] == PlaceCounters("3:7", "read", "a<b", 8, 48, 32) and len(twice.places) == 3
     other = NOTHING + COUNTERS
     assert other.memory == COUNTERS.memory and other.operations == COUNTERS.operations
 
@@ -95,6 +100,7 @@ def test_tables_say_what_is_a_model():
     said = shown(launch_text.show, make_launch(COUNTERS))
     assert "operations: float32 1,024, int32 512, special 128" in said and "barriers: 1.50 a group" in said
     assert "2 of them for bank conflicts" in said and "4.0 texels a line, 8.0 lines a wave" in said
+    assert "3:7" in said and "branch" in said and "4:1" not in said
     assert "operations: none" in shown(launch_text.show, make_launch(NOTHING))
 
 
