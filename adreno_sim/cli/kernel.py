@@ -106,9 +106,10 @@ def add(commands: Any) -> None:
     )
     cli_options.add(parser, "--counters")
     parser.add_argument("--json", metavar="FILE", help="write the report as JSON (- = standard output)")
+    parser.add_argument("--html", metavar="FILE", help="also write the report as a page")
     add_outputs(parser)
     cache.add_option(parser)
-    declare(parser, ("--json", "--sarif", "--save-outputs"), ("file", "--launch", "--input", "--expected"))
+    declare(parser, ("--json", "--sarif", "--html", "--save-outputs"), ("file", "--launch", "--input", "--expected"))
     parser.set_defaults(run=_kernel)
 
 
@@ -191,7 +192,7 @@ def _prim_func(args: argparse.Namespace) -> int:
     from ..compiler.check.kernel import check_kernel
     from ..compiler.check.kernel_arguments import read_arrays
     from ..compiler.importers.load import load_function
-    from ..render.report import text
+    from ..render.report import html, text
     from ..results import encode
 
     given = {} if args.input is None else read_arrays(args.input)
@@ -212,6 +213,8 @@ def _prim_func(args: argparse.Namespace) -> int:
     )
     text.show(report, report_stream(args), False, args.explain)
     write_data(args, lambda: encode.report_to_json(report))
+    if args.html:
+        html.write_html(args.html, report)
     sources = {f"{name}.cl": source for name, source in report.sources.items()}
     write_outputs(args, report.findings, report.allowed, sources)
     return report.exit_code
@@ -240,8 +243,10 @@ def _inside(args: argparse.Namespace) -> Inside | None:
 
 
 def _write(report: LaunchReport, args: argparse.Namespace) -> None:
-    from ..render.launch import encode, text
+    from ..render.launch import encode, html, text
 
     text.show(report, report_stream(args), args.explain)
     write_data(args, lambda: encode.to_json(report))
+    if args.html:
+        html.write_html(args.html, report)
     write_outputs(args, report.findings, report.allowed)

@@ -48,22 +48,22 @@ def of_report(report: Report) -> str:
     title = f"{report.model} on {report.device}"
     facts = f"{report.target}, pipeline {report.pipeline}, TVM {report.tvm_version}, checks {report.checks}, seed {report.seed}"
     found = sorted(report.findings, key=rank)
-    parts = [_verdict(report.verdict, report.ok), f"<p>{escape(facts)}</p>"]
+    parts = [verdict_of(report.verdict, report.ok), f"<p>{escape(facts)}</p>"]
     parts += section("Findings", [of_finding(finding, report.sources.get(finding.kernel, "")) for finding in found])
     parts += section("Accepted", [f"<p>{escape(line)}</p>" for line in allow_lines(report.allowed, report.expired)])
-    parts += section("Not checked", [_list(report.unchecked)] if report.unchecked else [])
+    parts += section("Not checked", [list_of(report.unchecked)] if report.unchecked else [])
     parts += section("Kernels", [_kernels(report.kernels)] if report.kernels else [])
     parts += section("Counters", list_parts([(k.name, k.counters) for k in report.kernels if k.counters is not None]))
-    parts += section("OpenCL ML", [_list(offload_text.lines(report))] if report.subgraphs or report.kept else [])
-    parts += section("Outputs", [_list(output_line(output) for output in report.outputs)] if report.outputs else [])
+    parts += section("OpenCL ML", [list_of(offload_text.lines(report))] if report.subgraphs or report.kept else [])
+    parts += section("Outputs", [list_of(output_line(output) for output in report.outputs)] if report.outputs else [])
     parts += section("Memory", [f"<p>{escape(plan_line(report))}</p>"] if report.plan is not None else [])
-    parts += section("Inputs", [_list(f"{i.name}: {i.dtype} {i.shape} from {i.source}" for i in report.inputs)])
+    parts += section("Inputs", [list_of(f"{i.name}: {i.dtype} {i.shape} from {i.source}" for i in report.inputs)])
     return page(title, parts)
 
 
 def of_launch(title: str, findings: Sequence[Finding], source: str, said: str) -> str:
     """The page of one launch that failed. said: why, in a line."""
-    return page(title, [_verdict(said, False), *section("Findings", [of_finding(finding, source) for finding in findings])])
+    return page(title, [verdict_of(said, False), *section("Findings", [of_finding(finding, source) for finding in findings])])
 
 
 def page(title: str, parts: Iterable[str]) -> str:
@@ -105,11 +105,13 @@ def _excerpt(source: str, line: int) -> str:
     return f"<pre>{chr(10).join(shown)}</pre>"
 
 
-def _verdict(text: str, ok: bool) -> str:
+def verdict_of(text: str, ok: bool) -> str:
+    """The verdict as a paragraph."""
     return f'<p class="{"good" if ok else "bad"}"><strong>{escape(text)}</strong></p>'
 
 
-def _list(sentences: Iterable[str]) -> str:
+def list_of(sentences: Iterable[str]) -> str:
+    """Sentences as a list."""
     return "<ul>" + "".join(f"<li>{escape(sentence)}</li>" for sentence in sentences) + "</ul>"
 
 

@@ -12,7 +12,9 @@ import referencing
 
 from adreno_sim import schemas
 from adreno_sim.device.counters import LaunchCounters, MemoryCounters, PlaceCounters
+from adreno_sim.findings import Finding, Kind
 from adreno_sim.render.launch import encode as launch_encode
+from adreno_sim.render.launch import html as launch_html
 from adreno_sim.render.launch import text as launch_text
 from adreno_sim.render.report import html, text
 from adreno_sim.results import encode
@@ -109,3 +111,15 @@ def test_the_page_shows_them():
     assert "<h2>Counters</h2>" in page and "k&lt;1&gt;" in page and "a&lt;b (buffer)" in page
     HTMLParser().feed(page)
     assert "Counters" not in html.of_report(make_report(None))
+
+
+def test_the_page_of_a_launch():
+    launch = make_launch(COUNTERS)
+    launch.text = "kernel void k() {\n  a < b;\n}\n"
+    launch.findings = [Finding(Kind.DATA_RACE, "two", "k", 2, 3, file="k.cl")]
+    launch.unchecked, launch.printed = ["values: <none>"], "x < y"
+    page = launch_html.of_report(launch)
+    HTMLParser().feed(page)
+    assert "<mark>    2   a &lt; b;</mark>" in page and "values: &lt;none&gt;" in page and "x &lt; y" in page
+    assert "<h2>Counters</h2>" in page and "a&lt;b (buffer)" in page and "128 work-items in groups: 64" in page
+    assert "Counters" not in launch_html.of_report(make_launch(None))

@@ -1,0 +1,40 @@
+"""The report of one launch as a page."""
+
+from __future__ import annotations
+
+import os
+from html import escape
+from typing import TYPE_CHECKING
+
+from ...base.output_file import write_text
+from ...results.plain_text import allow_lines
+from ..counters.html import list_parts
+from ..report.html import list_of, of_finding, page, section, verdict_of
+from .text import by_severity, output_line
+
+if TYPE_CHECKING:
+    from ...results.launch_report import LaunchReport
+
+
+def write_html(path: str | os.PathLike[str], report: LaunchReport) -> None:
+    """Write the page. AdrenoSimError where the file cannot be written."""
+    write_text(path, of_report(report))
+
+
+def of_report(report: LaunchReport) -> str:
+    """The page of one launch."""
+    sizes = " x ".join(map(str, report.global_size))
+    groups = " x ".join(map(str, report.local_size)) if report.local_size else "as the device chooses"
+    variant = f", variant {report.variant}" if report.variant else ""
+    facts = f"{report.source}, {report.launch}{variant}, checks {report.checks}, {sizes} work-items in groups: {groups}"
+    sources = {**report.included, report.source: report.text}
+    found = [of_finding(finding, sources.get(finding.file, "")) for finding in by_severity([*report.findings, *report.expected])]
+    parts = [verdict_of(report.verdict, report.ok), f"<p>{escape(facts)}</p>"]
+    parts += section("Findings", found)
+    parts += section("Expected, but not seen", [list_of(report.missing)] if report.missing else [])
+    parts += section("Accepted", [f"<p>{escape(line)}</p>" for line in allow_lines(report.allowed, report.expired)])
+    parts += section("Not checked", [list_of(report.unchecked)] if report.unchecked else [])
+    parts += section("Outputs", [list_of(map(output_line, report.outputs))] if report.outputs else [])
+    parts += section("Counters", list_parts([(report.kernel, report.counters)]) if report.counters is not None else [])
+    parts += section("Printed", [f"<pre>{escape(report.printed)}</pre>"] if report.printed else [])
+    return page(f"{report.kernel} on {report.device}", parts)
