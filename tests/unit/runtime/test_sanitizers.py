@@ -79,7 +79,9 @@ def outcome(program: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("driver", "full"), [("alone.c", 0), ("alone.c", 1), ("floats.c", 0), ("together.c", 0)])
+@pytest.mark.parametrize(
+    ("driver", "full"), [("alone.c", 0), ("alone.c", 1), ("counters.c", 0), ("floats.c", 0), ("together.c", 0)]
+)
 def test_no_bad_access_and_nothing_undefined(build, driver, full):
     done = outcome(build(BAD_MEMORY, driver, full))
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
@@ -94,6 +96,12 @@ def test_no_data_races(build):
 LOOP = "i < count; ++i) *word_of(cells + i * stride"
 DEFECTS = {
     "one cell too many": (BAD_MEMORY, "alone.c", ("race_cells.c", LOOP, LOOP.replace("<", "<=", 1)), "heap-buffer-overflow"),
+    "one byte too many": (
+        BAD_MEMORY,
+        "counters.c",
+        ("counters.c", "end = offset + nbytes; offset < end", "end = offset + nbytes + 64; offset < end"),
+        "heap-buffer-overflow",
+    ),
     "shift": (BAD_MEMORY, "alone.c", ("diagnostics.c", "<< (8 * i & 63)", "<< (8 * i + 8)"), "shift exponent 64"),
     "publish": (
         DATA_RACES,

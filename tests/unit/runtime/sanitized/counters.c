@@ -1,0 +1,62 @@
+/* Counted accesses of waves: bytes that are marked, lines that are touched, and tables that become full. */
+#include "driver.h"
+
+void count_item(uint64_t *counts, uint64_t group, uint64_t lane, uint64_t first);
+void count_iteration(uint64_t *state, uint64_t loop, uint64_t around);
+void count_access(uint64_t *counts, uint64_t *place, uint64_t key, uint64_t address, uint64_t nbytes, uint64_t how);
+void count_access_somewhere(
+    uint64_t *counts, uint64_t *places, uint64_t key, uint64_t address, uint64_t nbytes, uint64_t how, uint64_t local);
+void count_branch(uint64_t *counts, uint64_t *place, uint64_t key, uint64_t way);
+
+enum { BYTES = 100000, PLACES = 8, LANES = 16, ROUNDS = 60000 };
+
+static uint64_t seed = 1;
+
+static uint64_t draw(uint64_t below) {
+  seed = seed * 6364136223846793005ull + 1442695040888963407ull;
+  return (seed >> 33) % below;
+}
+
+static void point(uint64_t *block, uint64_t word, const void *to) { memcpy(&block[word], &to, 8); }
+
+int main(void) {
+  uint64_t *counts = calloc(COUNT_HEAD, 8), *places = calloc(PLACES * PLACE_WORDS, 8), *spans = calloc(SPAN_WORDS, 8);
+  uint64_t *waves = calloc(WAVE_ENTRIES * ENTRY_WORDS, 8), *images = calloc(IMAGE_ENTRIES * ENTRY_WORDS, 8);
+  uint64_t *read = calloc((BYTES + 63) / 64, 8), *written = calloc((BYTES + 63) / 64, 8);
+  char *data = aligned_alloc(128, (BYTES + 127) / 128 * 128), *marked = calloc(BYTES, 1), *local = aligned_alloc(128, 128);
+  point(counts, WAVE_TABLE, waves), point(counts, IMAGE_TABLE, images), point(counts, SPANS, spans);
+  point(spans, SPAN_BASE, data), point(spans, SPAN_READ, read), point(spans, SPAN_WRITTEN, written);
+  spans[SPAN_BYTES] = BYTES, counts[SPAN_COUNT] = 1, counts[WAVE_ITEMS] = LANES;
+  counts[TRACE_MOST] = counts[TRACE_OF] = 3, counts[TRACE_BUDGET] = 1ull << 40;
+  counts[WAVE_MOST_KEYS] = WAVE_ENTRIES, counts[PLACE_MOST_KEYS] = WAVE_ENTRIES;
+  uint64_t state[4] = {0, 1};
+  for (uint64_t group = 0; group < 3; ++group) {
+    counts[LINE_SHIFT] = 4 + 4 * group; /* lines of 16, 256 and 4096 bytes */
+    for (uint64_t lane = 0; lane < LANES; ++lane) {
+      count_item(counts, group, lane, 1);
+      state[2] = 0;
+      for (uint64_t round = 0; round < ROUNDS; ++round) {
+        count_iteration(state, 1, 0);
+        const uint64_t nbytes = draw(64) ? draw(130) : draw(2 * TRACED_BYTES), at = draw(BYTES - nbytes), key = state[3];
+        const uint64_t place = draw(3), address = (uint64_t)data + at, how = HOW_LINES | HOW_READS | (place ? HOW_IMAGE : 0);
+        count_access(counts, places + place * PLACE_WORDS, key, address, nbytes, how);
+        memset(marked + at, 1, nbytes);
+        count_branch(counts, places + 3 * PLACE_WORDS, key, draw(3));
+        count_access_somewhere(counts, places + 4 * PLACE_WORDS, key, (uint64_t)local + draw(32), 8, HOW_WRITES, (uint64_t)local);
+        count_access_somewhere(counts, places + 4 * PLACE_WORDS, key, (uint64_t)&seed, 8, HOW_WRITES, (uint64_t)local);
+      }
+    }
+  }
+  for (uint64_t n = 0; n < BYTES; ++n) EXPECT((read[n / 64] >> n % 64 & 1) == marked[n]);
+  for (uint64_t n = 0; n < PLACES; ++n) {
+    const uint64_t *place = places + n * PLACE_WORDS;
+    EXPECT(place[PLACE_LEAST] <= place[PLACE_LINES] || n == 3);
+    EXPECT(place[PLACE_TRACED] <= place[PLACE_RUNS] && place[PLACE_WAVES] <= place[PLACE_TRACED]);
+  }
+  EXPECT(counts[WAVE_USED] <= WAVE_ENTRIES && counts[WAVE_USED] > WAVE_ENTRIES - 2 * SPARE_ENTRIES); /* full, and it ended */
+  EXPECT(counts[COUNTED_ITEMS] == 3 * LANES && counts[TRACED_GROUPS] == 3 && counts[TRACED_WAVES] == 3);
+  EXPECT(places[5 * PLACE_WORDS + PLACE_RUNS] == places[6 * PLACE_WORDS + PLACE_RUNS] && !places[4 * PLACE_WORDS + PLACE_RUNS]);
+  free(counts), free(places), free(spans), free(waves), free(images), free(read), free(written), free(data), free(marked);
+  free(local);
+  return 0;
+}
