@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from ...ir import ir, llvm_types
 from ...ir.builtins import builtin_of
@@ -26,14 +27,16 @@ class Counting(Instrumentation):
 
     def __init__(self, e: RegionEmitter, plan: CountingPlan):
         self.e, self.plan = e, plan
-        self._lane = self._state = ""
+        self._lane = self._state = self._traced = ""
+        self._known_bits: dict[tuple[int, int], str] = {}
         self._counts = context.read(e.prologue, context.COUNTERS, "ptr")
 
     def on_item(self) -> None:
-        """Tells the runtime which work-item runs, and where the states of its loops are."""
+        """Tells the runtime which work-item runs, and finds the states of its loops."""
         t, first = self.e.body, self.e.region.number == 0
         self._lane = self.e.item_ids.local_linear(t)
-        t.do(f"call void @count_item(ptr {self._counts}, i64 %gl, i64 {self._lane}, i64 {int(first)})")
+        traced = t.op(f"call i64 @count_item(ptr {self._counts}, i64 %gl, i64 {self._lane}, i64 {int(first)})")
+        self._traced = t.op(f"icmp ne i64 {traced}, 0")
         offset = t.op(f"mul i64 {self.e.slot}, {self.plan.item_bytes}")
         start = t.op(f"getelementptr i8, ptr %arena, i64 {self.plan.state_at}")
         self._state = t.op(f"getelementptr i8, ptr {start}, i64 {offset}")
@@ -45,12 +48,13 @@ class Counting(Instrumentation):
         t = self.e.body
         segment = self.plan.heads.get(id(instr))
         if segment is not None:
-            self._add_one(t, counting.COUNT_HEAD + segment.number)
+            self._add(t, counting.COUNT_HEAD + segment.number, "1")
             loop = self.plan.loops.heads.get(segment.block) if segment.start == 0 else None
             if loop is not None:
-                around = self.plan.loops.around[loop]
-                t.do(f"call void @count_iteration(ptr {self._state}, i64 {loop}, i64 {around})")
-                self._reset(t, loop)
+                with self._if_traced(t):
+                    around = self.plan.loops.around[loop]
+                    t.do(f"call void @count_iteration(ptr {self._state}, i64 {loop}, i64 {around})")
+                    self._reset(t, loop)
         if instr.op in ("condbr", "switch"):
             self._count_branch(t, instr)
         row = builtin_of(instr)
@@ -62,14 +66,16 @@ class Counting(Instrumentation):
         if len(ways) < 2 or isinstance(instr.operands[0], ir.Const):
             return
         operand = self.e.typed_operand(instr.operands[0])
-        if instr.op == "condbr":
-            way = t.op(f"zext {operand} to i64")
-        else:
-            way = "0"
-            for case, target in zip(instr.cases, instr.blocks[1:], strict=True):
-                way = t.op(f"select i1 {t.op(f'icmp eq {operand}, {case}')}, i64 {ways.index(target)}, i64 {way}")
-        place = self._record(t, self.plan.place(instr, "branch", Place(where=place_text(instr.loc))))
-        t.do(f"call void @count_branch(ptr {self._counts}, ptr {place}, i64 {self._key(t, instr)}, i64 {way})")
+        place = Place(where=place_text(instr.loc), segment=self.plan.last_segment[id(instr)])
+        with self._if_traced(t):
+            if instr.op == "condbr":
+                way = t.op(f"zext {operand} to i64")
+            else:
+                way = "0"
+                for case, target in zip(instr.cases, instr.blocks[1:], strict=True):
+                    way = t.op(f"select i1 {t.op(f'icmp eq {operand}, {case}')}, i64 {ways.index(target)}, i64 {way}")
+            record = self._record(t, self.plan.place(instr, "branch", place))
+            t.do(f"call void @trace_branch(ptr {self._counts}, ptr {record}, i64 {self._key(t, instr)}, i64 {way})")
 
     def _count_barrier(self, t: Text, scope: str) -> None:
         """Counts a barrier once for a group, one of a sub-group once for the sub-group."""
@@ -103,48 +109,93 @@ class Counting(Instrumentation):
         self._count_texel(image, offset, reads=False)
 
     def _count_texel(self, image: ImageRef, offset: str, reads: bool) -> None:
-        t, index = self.e.body, image.param.index
-        start = t.op(f"ptrtoint ptr {image.field('address')} to i64")
-        address = t.op(f"add i64 {start}, {offset}")
-        place = Place(index, reads, not reads, place_text(self.e.loc))
-        how = counting.HOW_LINES | counting.HOW_IMAGE | index
-        self._call("count_access", "texel", (place,), address, image.format.texel_bytes, how | _direction(reads, not reads))
+        t, index, nbytes = self.e.body, image.param.index, image.format.texel_bytes
+        place = Place(index, reads, not reads, place_text(self.e.loc), nbytes)
+        record = self._count_run(t, self.plan.place(self.e.current, ("texel", index), place))
+        self._mark(t, index, offset, nbytes, 1, reads, not reads)
+        how = counting.HOW_LINES | counting.HOW_IMAGE | index | _direction(reads, not reads)
+        with self._if_traced(t):
+            start = t.op(f"ptrtoint ptr {image.field('address')} to i64")
+            self._trace(t, record, t.op(f"add i64 {start}, {offset}"), nbytes, how)
 
     def _count_access(self, pointer: Ptr, nbytes: int | str, role: str, reads: bool = False, writes: bool = False) -> None:
         t, target = self.e.body, pointer.object
-        address = t.op(f"ptrtoint ptr {self.e.address(pointer)} to i64")
-        how, where = _direction(reads, writes), place_text(self.e.loc)
         if target is None:
-            everything = [*range(len(self.e.function.params)), "local", "private"]
-            places = tuple(Place(name, reads, writes, where) for name in everything)
-            low = self.e.prologue.op("ptrtoint ptr %mem to i64")
-            self._call("count_access_somewhere", role, places, address, nbytes, how, f", i64 {low}")
-            return
-        if target.kind == "null":
-            return
-        index = target.id[1] if target.kind == "buffer" else None
-        assert index is None or isinstance(index, int)
-        traced = {"buffer": counting.HOW_LINES, "local": counting.HOW_BANKS}.get(target.kind, 0)
-        how |= traced | (counting.NO_SPAN if index is None else index)
-        place = Place(target.kind if index is None else index, reads, writes, where)
-        self._call("count_access", role, (place,), address, nbytes, how)
+            self._count_somewhere(t, pointer, nbytes, role, reads, writes)
+        elif target.kind != "null":
+            index = target.id[1] if target.kind == "buffer" else None
+            assert index is None or isinstance(index, int)
+            nbytes = int(nbytes) if str(nbytes).isdigit() else nbytes
+            known = nbytes if isinstance(nbytes, int) else None
+            place = Place(target.kind if index is None else index, reads, writes, place_text(self.e.loc), known)
+            word = self.plan.place(self.e.current, (role, place.target, known), place)
+            record = self._count_run(t, word)
+            if known is None:
+                self._add(t, word + counting.PLACE_BYTES, str(nbytes))
+            if index is not None:
+                self._mark(t, index, str(pointer.offset), nbytes, pointer.align, reads, writes)
+            traced = {"buffer": counting.HOW_LINES, "local": counting.HOW_BANKS}.get(target.kind, 0)
+            if traced:
+                with self._if_traced(t):
+                    address = t.op(f"ptrtoint ptr {self.e.address(pointer)} to i64")
+                    self._trace(t, record, address, nbytes, traced | _direction(reads, writes))
 
-    def _call(
-        self, function: str, role: str, places: tuple[Place, ...], address: str, nbytes: int | str, how: int, more: str = ""
-    ) -> None:
-        t, instr = self.e.body, self.e.current
-        record = self._record(t, self.plan.place(instr, (role, places[0].target), *places))
-        key = self._key(t, instr)
-        what = f"ptr {self._counts}, ptr {record}, i64 {key}, i64 {address}, i64 {nbytes}, i64 {how}{more}"
-        t.do(f"call void @{function}({what})")
+    def _count_somewhere(self, t: Text, pointer: Ptr, nbytes: int | str, role: str, reads: bool, writes: bool) -> None:
+        """Counts an access of which only the run knows the object."""
+        everything = [*range(len(self.e.function.params)), "local", "private"]
+        places = (Place(name, reads, writes, place_text(self.e.loc)) for name in everything)
+        record = self._record(t, self.plan.place(self.e.current, (role, "somewhere"), *places))
+        address = t.op(f"ptrtoint ptr {self.e.address(pointer)} to i64")
+        low = self.e.prologue.op("ptrtoint ptr %mem to i64")
+        what = f"i64 {self._key(t, self.e.current)}, i64 {address}, i64 {nbytes}, i64 {_direction(reads, writes)}, i64 {low}"
+        t.do(f"call void @count_access_somewhere(ptr {self._counts}, ptr {record}, {what})")
+
+    def _mark(self, t: Text, index: int, offset: str, nbytes: int | str, align: int, reads: bool, writes: bool) -> None:
+        """Emits that bytes of an argument were touched."""
+        for wanted, word in ((reads, counting.SPAN_READ), (writes, counting.SPAN_WRITTEN)):
+            if not wanted:
+                continue
+            bits = self._bits(index, word)
+            if isinstance(nbytes, str) or nbytes > 64:
+                t.do(f"call void @mark_bytes(ptr {bits}, i64 {offset}, i64 {nbytes})")
+                continue
+            together = nbytes & (nbytes - 1) == 0 and align >= nbytes
+            function = "mark_aligned_bytes" if together else "mark_few_bytes"
+            t.do(f"call void @{function}(ptr {bits}, i64 {offset}, i64 {(1 << nbytes) - 1 if nbytes < 64 else -1})")
+
+    def _bits(self, index: int, word: int) -> str:
+        """Returns the bits of an argument's bytes that were read or written."""
+        if (index, word) not in self._known_bits:
+            t = self.e.prologue
+            spans = t.op(f"load ptr, ptr {self._record(t, counting.SPANS)}, align 8, !invariant.load !1")
+            at = t.op(f"getelementptr i8, ptr {spans}, i64 {(index * counting.SPAN_WORDS + word) * 8}")
+            self._known_bits[index, word] = t.op(f"load ptr, ptr {at}, align 8, !invariant.load !1")
+        return self._known_bits[index, word]
+
+    def _trace(self, t: Text, record: str, address: str, nbytes: int | str, how: int) -> None:
+        key = self._key(t, self.e.current)
+        what = f"ptr {self._counts}, ptr {record}, i64 {key}, i64 {address}, i64 {nbytes}, i64 {how}"
+        t.do(f"call void @trace_access({what})")
+
+    @contextmanager
+    def _if_traced(self, t: Text) -> Iterator[None]:
+        """What is emitted inside runs for work-items of traced groups."""
+        traced, on = t.fresh("traced"), t.fresh("on")
+        t.branch(self._traced, traced, on, unlikely=True)
+        t.block(traced)
+        yield
+        t.jump(on)
+        t.block(on)
 
     # The counter block, and the states of loops
 
     def _record(self, t: Text, word: int) -> str:
         return t.op(f"getelementptr i8, ptr {self._counts}, i64 {word * 8}")
 
-    def _add_one(self, t: Text, word: int) -> None:
-        self._add(t, word, "1")
+    def _count_run(self, t: Text, word: int) -> str:
+        """Emits that an access is made. Returns the record of its place."""
+        self._add(t, word + counting.PLACE_RUNS, "1")
+        return self._record(t, word)
 
     def _add(self, t: Text, word: int, some: str) -> None:
         at = self._record(t, word)

@@ -20,12 +20,13 @@ STATE_BYTES = 16
 
 @dataclass
 class CountingPlan(CheckPlan):
-    """heads: the segment that begins at an instruction, by its id. state_at: arena offset of the states of loops, of all
-    work-items one after the other."""
+    """heads: the segment that begins at an instruction, by its id; last_segment: the number of the one that ends in it. state_at:
+    arena offset of the states of loops, of all work-items one after the other."""
 
     table: CountTable = field(default_factory=CountTable)
     loops: LoopNest = field(default_factory=LoopNest)
     heads: dict[int, Segment] = field(default_factory=dict)
+    last_segment: dict[int, int] = field(default_factory=dict)
     block_of: dict[int, ir.Block] = field(default_factory=dict)
     state_at: int = 0
     _places: dict[object, int] = field(default_factory=dict)
@@ -58,6 +59,7 @@ def plan_counting(plan: KernelPlan) -> CountingPlan:
         own.table.operations.append(_add_operations(executed))
         first = next((instr for instr in executed if instr.op != "phi"), None)
         own.heads[id(first)] = segment
+        own.last_segment[id(executed[-1])] = segment.number
     own.block_of = {id(instr): block for block in kernel.blocks for instr in block.instrs}
     own.state_at = plan.unit.reserve_arena(plan.unit.spec.items * own.item_bytes)
     return own

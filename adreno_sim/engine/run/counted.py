@@ -31,9 +31,6 @@ from .launch_analysis import LaunchAnalysis
 
 MOST_GROUPS = 64
 """Groups of a launch that are traced wave by wave."""
-BUDGET = 1 << 23
-"""Accesses and branches of work-items that are traced, until no further group is begun."""
-_TABLE_SHARE = 7 / 8
 
 
 def run_counted(
@@ -104,7 +101,7 @@ class _CounterBlock:
         self.table: CountTable = table
         self.compiled, self.args, self.line_bytes = compiled, args, line_bytes
         self.words = np.zeros(table.words, np.uint64)
-        self._waves = np.zeros((counting.WAVE_ENTRIES, counting.ENTRY_WORDS), np.uint64)
+        self._waves = np.zeros((2, counting.WAVE_ENTRIES, counting.ENTRY_WORDS), np.uint64)
         self._images = np.zeros((counting.IMAGE_ENTRIES, counting.ENTRY_WORDS), np.uint64)
         self.spans = np.zeros((len(args), counting.SPAN_WORDS), np.uint64)
         self._bits: dict[tuple[int, int], np.ndarray] = {}
@@ -123,17 +120,18 @@ class _CounterBlock:
     def start(self, groups: int) -> int:
         """Fills the head for a launch of `groups` groups. Returns the address."""
         wave = self.compiled.spec.wave_size
-        most = int(counting.WAVE_ENTRIES * _TABLE_SHARE) // (2 * wave + 1)
+        most = counting.WAVE_ENTRIES // 4 * 3
         head = {
             counting.TRACE_MOST: min(MOST_GROUPS, groups),
             counting.TRACE_OF: groups,
-            counting.TRACE_BUDGET: BUDGET,
             counting.WAVE_ITEMS: wave,
             counting.LINE_SHIFT: self.line_bytes.bit_length() - 1,
-            counting.WAVE_TABLE: self._waves.ctypes.data,
+            counting.WAVE_TABLE: self._waves[0].ctypes.data,
+            counting.WAVE_OTHER: self._waves[1].ctypes.data,
+            counting.WAVE_SIZE: counting.LEAST_ENTRIES,
             counting.IMAGE_TABLE: self._images.ctypes.data,
-            counting.WAVE_MOST_KEYS: most,
-            counting.PLACE_MOST_KEYS: max(1, most // (2 * max(1, len(self.table.places)))),
+            counting.WAVE_MOST: most,
+            counting.PLACE_MOST: most // (2 * max(1, len(self.table.places))),
             counting.SPANS: self.spans.ctypes.data,
             counting.SPAN_COUNT: len(self.args),
         }
@@ -147,6 +145,11 @@ class _CounterBlock:
         words = [int(word) for word in self.words]
         records = np.asarray(self.words[self.table.first_place :]).reshape(-1, counting.PLACE_WORDS).tolist()
         placed = list(zip(self.table.places, records, strict=True))
+        for place, record in placed:
+            if place.target == "":
+                record[counting.PLACE_RUNS] = words[counting.COUNT_HEAD + place.segment]
+            elif place.nbytes is not None:
+                record[counting.PLACE_BYTES] = record[counting.PLACE_RUNS] * place.nbytes
         branches = [record for place, record in placed if place.target == ""]
         operations: dict[str, int] = {}
         for mix, runs in zip(self.table.operations, words[counting.COUNT_HEAD : self.table.first_place], strict=True):

@@ -175,6 +175,21 @@ def test_large_launches_are_traced_in_part(device):
     assert traced(row) == (128, 128 * 4, 128 * 4)
 
 
+def test_costly_groups_are_traced_in_part(device):
+    """Those that are traced are spread over the launch, and the first is one of them."""
+    groups, rounds = 64, 2000
+    a, out = upload(device, np.ones(64, np.float32)), upload(device, np.zeros(64 * groups, np.float32))
+    text = """kernel void k(global const float *a, global float *out, int n) {
+        float sum = 0.0f;
+        for (int i = 0; i < n; ++i) sum += a[i % 64];
+        out[get_global_id(0)] = sum; }"""
+    found = count(device, text, (64 * groups,), (64,), [a, out, rounds])
+    spent = 64 * (2 * rounds + 2)
+    assert abs(found.traced_groups - (1 << 23) // spent) <= 1 and found.traced_groups < groups
+    assert memory(found, "a").traced == 64 * rounds * found.traced_groups
+    assert memory(found, "a").transactions == rounds * found.traced_groups
+
+
 def test_a_wave_with_a_long_loop_is_traced_in_part(device):
     """Instructions behind the loop are traced all the same."""
     rounds = 20_000

@@ -99,7 +99,7 @@ DEFECTS = {
     "one byte too many": (
         BAD_MEMORY,
         "counters.c",
-        ("counters.c", "end = offset + nbytes; offset < end", "end = offset + nbytes + 64; offset < end"),
+        ("counters.c", "end = offset + nbytes; offset < end", "end = offset + nbytes + 128; offset < end"),
         "heap-buffer-overflow",
     ),
     "shift": (BAD_MEMORY, "alone.c", ("diagnostics.c", "<< (8 * i & 63)", "<< (8 * i + 8)"), "shift exponent 64"),
