@@ -106,12 +106,11 @@ def _open(spec: LaunchSpec, device: str | Device | None, checks: str | None, uns
 
 
 def _open_second(spec: LaunchSpec, device: str | Device, unsafe_includes: bool) -> Device:
-    """The device to compare with: it runs as the launch file says, and looks at no accesses."""
+    """The device to compare with: it runs as the launch file says, looks at no accesses, and counts nothing."""
     if not isinstance(device, str):
         return device
-    return open_device(
-        device, **{**spec.run, "checks": "off", "counters": False, **({"unsafe_includes": True} if unsafe_includes else {})}
-    )
+    includes = {"unsafe_includes": True} if unsafe_includes else {}
+    return open_device(device, **{**spec.run, "checks": "off", "counters": False, **includes})
 
 
 def read_source(path: Path) -> str:
