@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -23,6 +24,30 @@ def test_the_shown_output(tmp_path, monkeypatch, capsys):
     assert main(["kernel", "--launch", "transpose.toml", "--counters"]) == 0
     said = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
     assert [line for line in said if line.strip(" ─")] == shown.splitlines()
+
+
+@pytest.mark.slow
+@pytest.mark.tvm
+def test_a_model(small_onnx, tmp_path, monkeypatch, capsys):
+    """Its report is as without counters, besides them, also in a process of its own and for one PrimFunc."""
+    monkeypatch.chdir(tmp_path)
+    reports = []
+    for flags in ([], ["--counters", "--html", "page.html"], ["--counters", "--isolate"]):
+        assert main(["check", str(small_onnx), "--json", "report.json", *flags]) == 0
+        report = json.loads(Path("report.json").read_text())
+        reports.append([{**kernel, "seconds": 0, "device_seconds": 0} for kernel in report["kernels"]])
+    plain, counted, isolated = reports
+    assert counted == isolated and all(kernel["counters"]["launches"] == 1 for kernel in counted)
+    assert [{**kernel, "counters": None} for kernel in counted] == plain
+    assert "<h2>Counters</h2>" in Path("page.html").read_text()
+    (conv,) = (
+        kernel["counters"]["exact"] for kernel in counted if kernel["name"].endswith("conv2d_NCHWc_OIHWo_opencl_relu_kernel_1")
+    )
+    products = 16 * 16 * 8 * 4 * 9  # pixels, outputs, inputs, taps of the first convolution
+    relu = 16 * 16 * 8
+    assert 2 * products <= conv["operations"]["float32"] <= 2 * products + relu
+    assert conv["unique_written_bytes"] == 4 * relu
+    capsys.readouterr()
 
 
 @pytest.mark.parametrize("command", [["check", "model.onnx"], ["kernel", "--launch", "transpose.toml"]])
