@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from . import cache
+from . import cache, options
 from .output import declare, report_stream, write_data
 
 EXIT_OK, EXIT_FINDINGS = 0, 1
@@ -57,6 +57,7 @@ def _doctor(args: argparse.Namespace) -> int:
     if args.report:
         _make_folder(Path(args.report))
     device = open_device(args.device)
+    options.refuse_counters(device.options)
     import_tvm()  # says what is wrong with the installation before anything of it is used
     from ..compiler.doctor.examine import examine
 

@@ -10,7 +10,10 @@ import argparse
 import contextlib
 import re
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ..base.run_options import RunOptions
 
 FLOATS = ("float32", "float16")
 
@@ -199,6 +202,14 @@ def refuse(args: argparse.Namespace, flags: Iterable[str], reason: str) -> None:
         value = _value(args, flag)
         if not (value is None or value is False or value == []):
             raise AdrenoSimError(f"{flag}: {reason}")
+
+
+def refuse_counters(chosen: RunOptions) -> None:
+    """OptionError for a device that counts, in a command whose report has no counters: it would run longer and say no more."""
+    from ..base.errors import OptionError
+
+    if chosen.counters:
+        raise OptionError("device", "counters: this command reports none; check and kernel do (--counters)")
 
 
 def flag_of(keyword: str) -> str:

@@ -59,8 +59,10 @@ def _precision(args: argparse.Namespace) -> int:
     from ..compiler.precision.report import precision
     from ..render.precision import text
 
+    device = open_device(args.device)
+    options.refuse_counters(device.options)
     report, compiled = precision(
-        args.model, args.input, device=open_device(args.device), dtype=args.dtype, out_dtype=args.out_dtype,
+        args.model, args.input, device=device, dtype=args.dtype, out_dtype=args.out_dtype,
         ops=[name for name in args.ops.split(",") if name], bound=args.bound, most_runs=args.runs,
         **options.given_options(args, "--target", "--rule", "--weights", "--shape", "--input-value", "--seed"),
     )  # fmt: skip

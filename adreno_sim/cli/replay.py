@@ -87,7 +87,7 @@ def _devices_of(args: argparse.Namespace, trace: Trace) -> tuple[Settings, Devic
     if args.seed is not None:
         rest += f",seed={args.seed}"
     checks = args.checks or trace.checks
-    read_device(rest, checks=checks)
+    options.refuse_counters(read_device(rest, checks=checks)[1])
     return Settings(f"sim:{rest}", checks, "", False), real
 
 

@@ -170,6 +170,7 @@ def _device_of(args: argparse.Namespace) -> tuple[str, str]:
     if args.seed is not None:
         rest += f",seed={args.seed}"
     _, chosen = read_device(rest, **({"checks": args.checks} if args.checks else {}))
+    options.refuse_counters(chosen)
     return f"sim:{rest}", chosen.checks
 
 

@@ -55,6 +55,12 @@ def test_a_bundle_is_not_compiled_again(capsys, command, flag):
     assert refused(capsys, command, "m.asim", flag, VALUES[flag], *more) == f"{flag}: {COMPILED}"
 
 
+@pytest.mark.parametrize("command", [["run", "--", "true"], ["precision", "m.onnx"], ["doctor"]], ids=lambda words: words[0])
+def test_a_report_without_counters_is_not_counted_for(capsys, command):
+    words = [command[0], "--device", "sim:adreno-740,counters=true", *command[1:]]
+    assert refused(capsys, *words) == "--device: counters: this command reports none; check and kernel do (--counters)"
+
+
 @pytest.mark.parametrize("flag", VALUES)
 def test_a_trace_is_no_model(capsys, flag):
     assert refused(capsys, "footprint", "t.csv", flag, VALUES[flag]).startswith(f"{flag}: is for models; t.csv is a trace")
