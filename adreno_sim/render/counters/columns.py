@@ -90,11 +90,14 @@ def detail_lines(counters: LaunchCounters) -> list[str]:
     lines = [f"{counters.work_items:,} work-items in {counters.groups:,} groups; operations: {operations}"]
     traffic = counters.unique_read_bytes + counters.unique_written_bytes
     if traffic:
+        read = sum(row.read_bytes for row in list_shared(counters))
+        written = sum(row.written_bytes for row in list_shared(counters))
         every = per_byte(count_operations(counters), counters)
         floats = per_byte(count_operations(counters, FLOATS), counters)
         lines.append(
-            f"distinct bytes read {counters.unique_read_bytes:,}, written {counters.unique_written_bytes:,}: {_ratio(floats)} "
-            f"floating-point operations for each, {_ratio(every)} with those on integers"
+            f"buffers and images: {read:,} bytes read, {counters.unique_read_bytes:,} of them distinct; {written:,} written, "
+            f"{counters.unique_written_bytes:,} distinct; {_ratio(floats)} floating-point operations for each distinct byte, "
+            f"{_ratio(every)} with those on integers"
         )
     if counters.barriers:
         lines.append(f"barriers: {_ratio(counters.barriers / counters.groups).removesuffix('.00')} a group")

@@ -101,6 +101,7 @@ def test_tables_say_what_is_a_model():
     assert "model: waves of" not in shown(text.show, make_report(None))
     said = shown(launch_text.show, make_launch(COUNTERS))
     assert "operations: float32 1,024, int32 512, special 128" in said and "barriers: 1.50 a group" in said
+    assert "1,536 bytes read, 1,280 of them distinct; 512 written, 512 distinct; 0.64 floating-point" in said
     assert "2 of them for bank conflicts" in said and "4.0 texels a line, 8.0 lines a wave" in said
     assert "3:7" in said and "branch" in said and "4:1" not in said
     assert "operations: none" in shown(launch_text.show, make_launch(NOTHING))
