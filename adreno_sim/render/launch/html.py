@@ -10,7 +10,7 @@ from ...base.output_file import write_text
 from ...results.plain_text import allow_lines
 from ..counters.html import list_parts
 from ..report.html import list_of, of_finding, page, section, verdict_of
-from .text import by_severity, output_line
+from .text import by_severity, comparison_lines, output_line
 
 if TYPE_CHECKING:
     from ...results.launch_report import LaunchReport
@@ -35,6 +35,7 @@ def of_report(report: LaunchReport) -> str:
     parts += section("Accepted", [f"<p>{escape(line)}</p>" for line in allow_lines(report.allowed, report.expired)])
     parts += section("Not checked", [list_of(report.unchecked)] if report.unchecked else [])
     parts += section("Outputs", [list_of(map(output_line, report.outputs))] if report.outputs else [])
+    parts += section("Beside another device", [list_of(comparison_lines(report))] if report.compared is not None else [])
     parts += section("Counters", list_parts([(report.kernel, report.counters)]) if report.counters is not None else [])
     parts += section("Printed", [f"<pre>{escape(report.printed)}</pre>"] if report.printed else [])
     return page(f"{report.kernel} on {report.device}", parts)
