@@ -25,6 +25,9 @@ import platformdirs
 from .errors import AdrenoSimError
 from .output_file import replacing
 
+PREBUILT = Path(__file__).parents[1] / "prebuilt"
+"""Entries that a wheel for one platform brings along, as they lie in the cache. Elsewhere there is no such folder."""
+
 SWITCH, FOLDER, LIMIT = "ADRENO_SIM_CACHE", "ADRENO_SIM_CACHE_DIR", "ADRENO_SIM_CACHE_MB"
 DEFAULT_LIMIT = 1024
 TRIMMED = 0.8
@@ -74,15 +77,23 @@ def limit() -> int:
 
 
 def load(path: Path) -> bytes | None:
-    """The bytes stored at `place`, or None."""
+    """The bytes stored at `path`, or those that this package brings along for it, or None."""
     if not is_enabled():
         return None
     try:
-        digest, _, data = _read(path).partition(b"\n")
+        found = _read(path)
         os.utime(path)  # by this the oldest are known
     except OSError:
-        return None
+        found = _read_prebuilt(path)
+    digest, _, data = found.partition(b"\n")
     return data if digest == _digest(path, data) else None
+
+
+def _read_prebuilt(path: Path) -> bytes:
+    try:
+        return _read(PREBUILT / path.relative_to(root()))
+    except (OSError, ValueError):  # there is none; the path is of another folder
+        return b""
 
 
 def _read(path: Path) -> bytes:

@@ -6,6 +6,7 @@ clang reads only the files that `visible_files` finds, unless the caller lets it
 from __future__ import annotations
 
 import functools
+import importlib.metadata
 import importlib.util
 import os
 import re
@@ -274,10 +275,18 @@ def compiler() -> list[str]:
 
 
 def identify_compiler() -> str:
-    """What tells this compiler from another in the key of a cache: its path, size and age."""
+    """What tells this compiler from another in the key of a cache: the package's version, or a program's path, size and age."""
     program = compiler()
+    if not os.environ.get("ADRENO_SIM_CLANG"):
+        return identify_zig()
     status = os.stat(program[0]) if os.path.exists(program[0]) else None
     return repr((*program, *((status.st_size, status.st_mtime_ns) if status else ())))
+
+
+@functools.lru_cache(maxsize=1)
+def identify_zig() -> str:
+    """The same of `find_zig`: alike wherever its package is installed, so that what it compiled can be brought along."""
+    return repr(("ziglang", importlib.metadata.version("ziglang"), os.stat(find_zig()).st_size))
 
 
 @functools.lru_cache(maxsize=1)

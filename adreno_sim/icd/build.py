@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from ..base import disk_cache
 from ..base.errors import AdrenoSimError
-from ..frontend.driver import find_zig
+from ..frontend.driver import find_zig, identify_zig
 from .protocol import write_header
 
 SHIM = Path(__file__).parent / "shim"
@@ -30,6 +30,8 @@ DRIVER, LOADER, LOADER_LINK, ICD = "libadreno_sim_icd.so", "libOpenCL.so.1", "li
 _EXPORTS = {DRIVER: "driver_exports.c", LOADER: "loader_exports.c"}
 _FUNCTION = re.compile(r"\bF\((\d)(\d),.*?\b(cl[A-Z]\w+), \(")
 _TIME_LIMIT = 300
+_KIND = "driver"
+"""Of the folder in the cache, and of what a wheel brings along."""
 
 
 class Libraries(NamedTuple):
@@ -42,7 +44,7 @@ class Libraries(NamedTuple):
 
 def build_libraries() -> Libraries:
     """Returns the libraries, compiled at the first call of this version. AdrenoSimError with the compiler's first line."""
-    parent = disk_cache.folder("driver") if disk_cache.is_enabled() else _private_folder()
+    parent = disk_cache.folder(_KIND) if disk_cache.is_enabled() else _private_folder()
     folder = parent / _digest()
     if not _is_whole(folder):
         _build(parent, folder)
@@ -73,9 +75,7 @@ def version_script() -> str:
 
 
 def _digest() -> str:
-    zig = find_zig()
-    status = os.stat(zig)
-    parts = [zig, str(status.st_size), str(status.st_mtime_ns), *FLAGS, write_header()]
+    parts = [identify_zig(), *FLAGS, write_header()]
     for path in [Path(__file__), *sorted([*SHIM.rglob("*.c"), *SHIM.rglob("*.h")])]:
         parts += [path.name, path.read_text(encoding="utf-8")]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
@@ -104,12 +104,12 @@ def _build(parent: Path, folder: Path) -> None:
         with tempfile.TemporaryDirectory(dir=parent, prefix=".tmp-") as name:
             made = Path(name) / "made"
             (made / ICD).parent.mkdir(parents=True)
-            (made / "protocol.h").write_text(write_header(), encoding="utf-8")
-            (made / "versions.map").write_text(version_script(), encoding="utf-8")
-            sources = [*map(str, library_sources()), str(SHIM / _EXPORTS[DRIVER]), "-ldl"]
-            behind = [f"-Wl,--version-script={made / 'versions.map'}", "-Wl,-rpath,$ORIGIN", str(made / DRIVER)]
-            for library, words in ((DRIVER, sources), (LOADER, [str(SHIM / _EXPORTS[LOADER]), *behind])):
-                compile_shim([*FLAGS, f"-Wl,-soname,{library}", f"-I{made}", *words], made / library, Path(name))
+            known = disk_cache.PREBUILT / _KIND / folder.name
+            for library in (DRIVER, LOADER):
+                if (known / library).is_file():
+                    shutil.copyfile(known / library, made / library)
+                else:
+                    _compile_library(library, made, Path(name))
             os.link(made / LOADER, made / LOADER_LINK)
             (made / ICD).write_text(f"{folder / DRIVER}\n", encoding="utf-8")
             try:
@@ -122,6 +122,16 @@ def _build(parent: Path, folder: Path) -> None:
         raise AdrenoSimError(
             f"{parent}: the OpenCL driver cannot be kept there ({error.strerror}); name another folder in {disk_cache.FOLDER}"
         ) from None
+
+
+def _compile_library(library: str, made: Path, scratch: Path) -> None:
+    (made / "protocol.h").write_text(write_header(), encoding="utf-8")
+    (made / "versions.map").write_text(version_script(), encoding="utf-8")
+    words = [*map(str, library_sources()), str(SHIM / _EXPORTS[DRIVER]), "-ldl"]
+    if library == LOADER:
+        behind = [f"-Wl,--version-script={made / 'versions.map'}", "-Wl,-rpath,$ORIGIN", str(made / DRIVER)]
+        words = [str(SHIM / _EXPORTS[LOADER]), *behind]
+    compile_shim([*FLAGS, f"-Wl,-soname,{library}", f"-I{made}", *words], made / library, scratch)
 
 
 def compile_shim(words: Sequence[str], library: Path, scratch: Path) -> None:
