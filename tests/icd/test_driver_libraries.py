@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ctypes
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from adreno_sim.base import disk_cache
 from adreno_sim.base.errors import AdrenoSimError
 from adreno_sim.icd import build, settings
 from adreno_sim.icd import environment as environments
@@ -72,6 +74,20 @@ def test_libraries_are_built_once_and_again_when_damaged(tmp_path: Path, monkeyp
     assert (found.vendors / "adreno-sim.icd").read_text() == f"{found.driver}\n"
     found.driver.unlink()
     assert build.build_libraries() == found and found.driver.is_file() and len(calls) == 4
+
+
+def test_libraries_that_a_wheel_brings_along_are_not_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    known = build.build_libraries()
+    target = tmp_path / "wheel" / "driver" / known.driver.parent.name
+    target.mkdir(parents=True)
+    for library in (build.DRIVER, build.LOADER):
+        shutil.copyfile(known.driver.parent / library, target / library)
+    monkeypatch.setattr(disk_cache, "PREBUILT", tmp_path / "wheel")
+    monkeypatch.setenv("ADRENO_SIM_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(build, "compile_shim", lambda *_: pytest.fail("compiled"))
+    found = build.build_libraries()
+    assert found.driver.read_bytes() == known.driver.read_bytes() and found.driver.parent != known.driver.parent
+    assert (found.vendors / "adreno-sim.icd").read_text() == f"{found.driver}\n"
 
 
 def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -160,3 +161,18 @@ def test_what_is_no_file_counts_as_absent(base, make):
     assert disk_cache.load(place) is None
     disk_cache.store(place, b"x")
     assert disk_cache.load(place) == (None if place.is_dir() else b"x")
+
+
+def test_entries_that_a_wheel_brings_along_are_used_where_the_cache_has_none(base, monkeypatch):
+    put("runtime", "brought", 8, used=1.0)
+    shutil.move(base / "runtime", base / "wheel" / "runtime")
+    monkeypatch.setattr(disk_cache, "PREBUILT", base / "wheel")
+    place = disk_cache.folder("runtime") / "brought"
+    assert disk_cache.load(place) == bytes(8) and not place.exists()
+    disk_cache.store(place, b"own")
+    assert disk_cache.load(place) == b"own"
+    place.unlink()
+    assert disk_cache.load(disk_cache.folder("runtime") / "other") is None
+    assert disk_cache.load(base.parent / "elsewhere") is None
+    (base / "wheel" / "runtime" / "brought").write_bytes(b"damaged")
+    assert disk_cache.load(place) is None
