@@ -28,7 +28,7 @@ def main() -> int:
         for name in libraries:
             archive.extract(name, folder)
             said = subprocess.run(["objdump", "-T", Path(folder, name)], capture_output=True, text=True, check=True).stdout
-            newest = max(tuple(map(int, found)) for found in re.findall(r"GLIBC_(\d+)\.(\d+)", said))
+            newest = max((tuple(map(int, found)) for found in re.findall(r"GLIBC_(\d+)\.(\d+)", said)), default=(0, 0))
             print(f"{name}: glibc {newest[0]}.{newest[1]}")
             if newest > allowed:
                 print(f"error: {name} needs glibc {newest}: expected at most {allowed}", file=sys.stderr)
