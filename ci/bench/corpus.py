@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -67,8 +68,10 @@ def run_here(text: str, cases: list[str]) -> None:
     from adreno_sim.launch_spec.read import read_launch
     from adreno_sim.launch_spec.run import run_launch
 
+    told = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # a driver may write what kernels print to standard output
     device = open_device(text)
-    print(json.dumps({"device": device.info.name}), flush=True)
+    print(json.dumps({"device": device.info.name}), file=told, flush=True)
     for case in cases:
         path = CORPUS / case
         data: dict[str, Any] = {"case": case, "outputs": 0}
@@ -83,7 +86,7 @@ def run_here(text: str, cases: list[str]) -> None:
         except AdrenoSimError as error:
             kind = "unsupported" if error.exit_code == 3 else "refused"
             data |= {"status": kind, "message": str(error).splitlines()[0]}
-        print(json.dumps(data), flush=True)
+        print(json.dumps(data), file=told, flush=True)
         if any(code in data.get("message", "") for code in LOST):
             return  # whatever follows in this context fails too
 
