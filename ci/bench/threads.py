@@ -15,6 +15,7 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from cases import make_case
@@ -37,17 +38,35 @@ def main() -> None:
     most = len(os.sched_getaffinity(0))
     parser.add_argument("--threads", type=int, nargs="+", default=[n for n in (1, 2, 4, 8, 16, 32, 64) if n <= most])
     parser.add_argument("--checks", default="bounds", choices=("bounds", "full"))
-    parser.add_argument("--json", type=Path, metavar="FILE")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="keep what was measured")
+    parser.add_argument("--from", dest="known", type=Path, nargs="+", metavar="FILE", help="show what --json kept")
     options = parser.parse_args()
-    rows = {name: _measure(name, constants, options.threads, options.checks) for name, constants in CASES.items()}
-    rows["copy"] = {count: statistics.median(_copy(count) for _ in range(5)) for count in options.threads}
-    print(f"| kernel | ms, {options.threads[0]} thread | " + " | ".join(map(str, options.threads[1:])) + " |")
-    print("|---" * (len(options.threads) + 1) + "|")
-    for name, times in rows.items():
-        first = times[options.threads[0]]
-        print(f"| {name} | {1e3 * first:.2f} | " + " | ".join(f"{first / times[n]:.2f}" for n in options.threads[1:]) + " |")
+    if options.known:
+        print("\n\n".join(_table(json.loads(path.read_text())) for path in options.known))
+        return
+    seconds = {name: _measure(name, constants, options.threads, options.checks) for name, constants in CASES.items()}
+    seconds["copy"] = {count: statistics.median(_copy(count) for _ in range(5)) for count in options.threads}
+    found = {"checks": options.checks, "processors": most, "seconds": seconds}
+    text = json.dumps(found, indent=1) + "\n"
+    print(_table(json.loads(text)))
     if options.json:
-        options.json.write_text(json.dumps({"checks": options.checks, "processors": most, "seconds": rows}, indent=1) + "\n")
+        options.json.write_text(text)
+
+
+def _table(found: dict[str, Any]) -> str:
+    threads = list(found["seconds"]["copy"])
+    lines = [
+        f"Checks: {found['checks']}; {found['processors']} processors.",
+        "",
+        f"| kernel | ms, {threads[0]} thread | " + " | ".join(f"{count} threads" for count in threads[1:]) + " |",
+        "|---" * (len(threads) + 1) + "|",
+    ]
+    for name, times in found["seconds"].items():
+        first = times[threads[0]]
+        lines.append(
+            f"| {name} | {1e3 * first:.2f} | " + " | ".join(f"{first / times[count]:.2f}" for count in threads[1:]) + " |"
+        )
+    return "\n".join(lines)
 
 
 def _measure(name: str, constants: dict[str, int], threads: list[int], checks: str) -> dict[int, float]:
