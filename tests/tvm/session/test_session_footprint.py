@@ -155,7 +155,7 @@ from paged_llama import LLAMA_8B, export
 module, _ = export(replace(LLAMA_8B, layers=int(sys.argv[1])), make_target("buffer"), draw=False, single=True)
 begin = time.process_time()
 said = session_footprint(module, context=4096, chunk=512)
-seconds, memory = time.process_time() - begin, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+seconds, memory = time.process_time() - begin, int(open("/proc/self/status").read().partition("VmHWM:")[2].split()[0]) / 1e6
 print(seconds, memory, said.weights, said.state, said.peak())
 """
 
