@@ -11,7 +11,7 @@ from ...ir.unsupported import unsupported
 from ..emit.access import emit_address_as_int
 from ..emit.diagnostic_sites import DiagnosticSite
 from ..emit.emitter import Emitter, instruction
-from ..emit.half_arithmetic import emit_exact, is_half, keep_whole_constant, narrow, widen
+from ..emit.half_arithmetic import emit_comparison, emit_exact, emit_operation, half_operand, is_half, keep_whole_constant
 from ..emit.undefined_behaviour import emit_division_overflow, emit_lane_report, emit_shift_check
 from ..llvm import constants
 
@@ -89,13 +89,9 @@ def _float(e: Emitter, instr: ir.Instr) -> None:
     if is_half(instr.type):
         for operand in (a, b):
             keep_whole_constant(e, operand)
-        exact = emit_exact(e, instr.op, instr.type, e.value(a), e.value(b))
-        if exact is not None:
-            e.define(instr, exact)
-            return
-        left, right = widen(e, instr.type, e.value(a)), widen(e, instr.type, e.value(b))
-        wide = llvm_types.spell(llvm_types.with_elem(instr.type, ir.Float(32)))
-        e.define(instr, narrow(e, instr.type, e.body.op(f"{instr.op} {wide} {left}, {right}")))
+        left, right = half_operand(e, a), half_operand(e, b)
+        exact = emit_exact(e, instr.op, instr.type, left, right)
+        e.define(instr, emit_operation(e, instr.op, instr.type, left, right) if exact is None else exact)
         return
     e.define(instr, e.body.op(f"{instr.op} {e.typed_operand(a)}, {e.value(b)}"))
 
@@ -127,11 +123,10 @@ def _icmp(e: Emitter, instr: ir.Instr) -> None:
 @instruction("fcmp")
 def _fcmp(e: Emitter, instr: ir.Instr) -> None:
     a, b = instr.operands
-    left, right, spelled = e.value(a), e.value(b), llvm_types.spell(a.type)
     if is_half(a.type):
-        left, right = widen(e, a.type, left), widen(e, a.type, right)
-        spelled = llvm_types.spell(llvm_types.with_elem(a.type, ir.Float(32)))
-    e.define(instr, e.body.op(f"fcmp {instr.pred} {spelled} {left}, {right}"))
+        e.define(instr, emit_comparison(e, instr.pred, a.type, half_operand(e, a), half_operand(e, b)))
+    else:
+        e.define(instr, e.body.op(f"fcmp {instr.pred} {e.typed_operand(a)}, {e.value(b)}"))
 
 
 @instruction("select")

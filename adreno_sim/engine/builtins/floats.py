@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...ir import ir, llvm_types
 from ..emit.builtin_registry import broadcast_to, builtin, builtin_family, emit_intrinsic, is_signed
 from ..emit.emitter import Emitter
-from ..emit.half_arithmetic import is_half, narrow, widen
+from ..emit.half_arithmetic import computes_halves, emit_comparison, emit_operation, half_operand, is_half, narrow, widen
 from .arith import splat_int
 
 _FLOAT = ir.Float(32)
@@ -20,9 +20,12 @@ def is_float(type: ir.Type) -> bool:
 
 
 def emit_fma(e: Emitter, type: ir.Type, a: str, b: str, c: str) -> str:
-    """Returns a*b+c rounded once. Halves are computed in double: the product is exact there, and the sum has enough digits."""
+    """Returns a*b+c rounded once. Without arithmetic of halves they are computed in double: the product is exact there, and the
+    sum has enough digits."""
     if not is_half(type):
         return emit_intrinsic(e, "fma", type, a, b, c)
+    if computes_halves():
+        return emit_operation(e, "fma", type, a, b, c)
     wide, spelled = llvm_types.with_elem(type, _DOUBLE), llvm_types.spell(llvm_types.with_elem(type, _FLOAT))
     double = llvm_types.spell(wide)
     x, y, z = (e.body.op(f"fpext {spelled} {widen(e, type, v)} to {double}") for v in (a, b, c))
@@ -65,14 +68,12 @@ def _fma(e: Emitter, instr: ir.Instr) -> None:
 @builtin_family(r"llvm\.fmuladd\..*")
 def _contractible(e: Emitter, instr: ir.Instr) -> None:
     """Emits a*b+c of one expression, fused if the launch contracts. Halves are rounded twice, as Adreno has no half FMA."""
-    a, b, c = (e.value(v) for v in instr.operands)
     if is_half(instr.type):
-        x, y, z = (widen(e, instr.type, v) for v in (a, b, c))
-        spelled = llvm_types.spell(llvm_types.with_elem(instr.type, _FLOAT))
-        product = narrow(e, instr.type, e.body.op(f"fmul {spelled} {x}, {y}"))
-        total = e.body.op(f"fadd {spelled} {widen(e, instr.type, product)}, {z}")
-        e.define(instr, narrow(e, instr.type, total))
-    elif e.contracts:
+        a, b, c = (half_operand(e, v) for v in instr.operands)
+        e.define(instr, emit_operation(e, "fadd", instr.type, emit_operation(e, "fmul", instr.type, a, b), c))
+        return
+    a, b, c = (e.value(v) for v in instr.operands)
+    if e.contracts:
         e.define(instr, emit_fma(e, instr.type, a, b, c))
     else:
         spelled = llvm_types.spell(instr.type)
@@ -95,7 +96,9 @@ def _unary(e: Emitter, instr: ir.Instr) -> None:
     if name.startswith("llvm."):
         name = {"nearbyint": "rint", "roundeven": "rint"}.get(name.split(".")[1], name.split(".")[1])
     operand = e.value(instr.operands[0])
-    if is_half(instr.type):
+    if is_half(instr.type) and name == "sqrt":
+        e.define(instr, emit_operation(e, name, instr.type, operand))
+    elif is_half(instr.type):
         wide = emit_intrinsic(e, _ROUNDING[name], llvm_types.with_elem(instr.type, _FLOAT), widen(e, instr.type, operand))
         e.define(instr, narrow(e, instr.type, wide))
     else:
@@ -126,11 +129,10 @@ def _copysign(e: Emitter, instr: ir.Instr) -> None:
 
 
 def emit_compare(e: Emitter, predicate: str, type: ir.Type, a: str, b: str) -> str:
-    """Emits an fcmp on lanes of `type`. Halves are compared as float."""
-    spelled = llvm_types.spell(type)
+    """Emits an fcmp on lanes of `type`."""
     if is_half(type):
-        a, b, spelled = widen(e, type, a), widen(e, type, b), llvm_types.spell(llvm_types.with_elem(type, _FLOAT))
-    return e.body.op(f"fcmp {predicate} {spelled} {a}, {b}")
+        return emit_comparison(e, predicate, type, a, b)
+    return e.body.op(f"fcmp {predicate} {llvm_types.spell(type)} {a}, {b}")
 
 
 def emit_select(e: Emitter, flags: str, type: ir.Type, a: str, b: str) -> str:

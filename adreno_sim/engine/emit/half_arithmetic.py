@@ -1,7 +1,8 @@
-"""Half-precision arithmetic: each operation is computed in float and rounded once, to nearest even.
+"""Half-precision arithmetic: each operation rounds once, to nearest even.
 
-For + - * / and sqrt the result equals the correctly rounded one, since float has more than twice the digits. Conversion
-instructions ignore the processor's flush mode, so half denormals are flushed explicitly.
+A processor that computes halves (AVX512-FP16) does so. On any other an operation is computed in float and rounded to half: for
++ - * / and sqrt that equals the correctly rounded result, since float has more than twice the digits. Instructions on halves
+ignore the processor's flush mode, and so do conversions: half denormals are flushed explicitly.
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ from __future__ import annotations
 import struct
 
 from ...ir import ir, llvm_types
-from ..llvm import constants
+from ..llvm import constants, objects
+from .builtin_registry import emit_intrinsic
 from .emitter import Emitter
 
 _FLOAT = ir.Float(32)
@@ -35,10 +37,67 @@ def _flush(e: Emitter, type: ir.Type, value: str) -> str:
     return e.body.op(f"bitcast {spelled} {chosen} to {half}")
 
 
+def computes_halves() -> bool:
+    """Returns whether this processor has arithmetic of halves."""
+    return "+avx512fp16" in objects.machine().features.split(",")
+
+
+def emit_operation(e: Emitter, op: str, type: ir.Type, *operands: str) -> str:
+    """Emits fadd, fsub, fmul, fdiv or the intrinsic sqrt on halves, and fma where the processor computes them; returns the
+    result."""
+    if computes_halves():
+        values, computed = [_flushed(e, type, value) for value in operands], type
+    else:
+        values, computed = [widen(e, type, value) for value in operands], llvm_types.with_elem(type, _FLOAT)
+    if op in ("sqrt", "fma"):
+        result = emit_intrinsic(e, op, computed, *values)
+    else:
+        result = e.body.op(f"{op} {llvm_types.spell(computed)} {', '.join(values)}")
+    return _settled(e, type, result) if computed is type else narrow(e, type, result)
+
+
+def emit_comparison(e: Emitter, predicate: str, type: ir.Type, left: str, right: str) -> str:
+    """Emits an fcmp on halves; returns its flags."""
+    if computes_halves():
+        return e.body.op(f"fcmp {predicate} {llvm_types.spell(type)} {_flushed(e, type, left)}, {_flushed(e, type, right)}")
+    wide = llvm_types.spell(llvm_types.with_elem(type, _FLOAT))
+    return e.body.op(f"fcmp {predicate} {wide} {widen(e, type, left)}, {widen(e, type, right)}")
+
+
+def _flushed(e: Emitter, type: ir.Type, value: str) -> str:
+    """Returns an arithmetic operand, flushed if the launch flushes denormals."""
+    if not e.unit.spec.flush_denormals or value in e.flushed_halves or value in e.whole_halves:
+        return value
+    result = _flush(e, type, value)
+    e.flushed_halves.add(result)
+    return result
+
+
+def _settled(e: Emitter, type: ir.Type, result: str) -> str:
+    """Returns a result of arithmetic, flushed if the launch flushes denormals."""
+    if e.unit.spec.flush_denormals:
+        result = _flush(e, type, result)
+        e.flushed_halves.add(result)
+    return result
+
+
 def keep_whole(e: Emitter, value: str, wide: str, most: int) -> None:
     """Notes that half `value`, float `wide`, is a whole number of at most this magnitude: arithmetic takes the float."""
     if most <= MOST_WHOLE:
         e.whole_halves[value] = wide, most
+
+
+def half_operand(e: Emitter, value: ir.Value) -> str:
+    """Returns the operand of a half value, for arithmetic."""
+    operand = e.value(value)
+    keep_normal(e, value, operand)
+    return operand
+
+
+def keep_normal(e: Emitter, value: ir.Value, *operands: str) -> None:
+    """Notes that `operands`, parts of half `value`, need no flush if it can hold no denormal."""
+    if e.unit.spec.flush_denormals and e.unit.normal_halves(e.function).holds(value):
+        e.flushed_halves.update(operands)
 
 
 def keep_whole_constant(e: Emitter, operand: ir.Value) -> None:
@@ -71,18 +130,12 @@ def widen(e: Emitter, type: ir.Type, value: str) -> str:
     """Returns an arithmetic operand of half `type` as float, flushed if the launch flushes denormals."""
     if value in e.whole_halves:
         return e.whole_halves[value][0]
-    if e.unit.spec.flush_denormals and value not in e.flushed_halves:
-        value = _flush(e, type, value)
-    return extend(e, type, value)
+    return extend(e, type, _flushed(e, type, value))
 
 
 def narrow(e: Emitter, type: ir.Type, value: str) -> str:
     """Returns an arithmetic result in float as half `type`, flushed if the launch flushes denormals."""
-    result = truncate(e, type, value)
-    if e.unit.spec.flush_denormals:
-        result = _flush(e, type, result)
-        e.flushed_halves.add(result)
-    return result
+    return _settled(e, type, truncate(e, type, value))
 
 
 def extend(e: Emitter, type: ir.Type, value: str) -> str:

@@ -9,6 +9,7 @@ from ...ir import ir, llvm_types
 from ..abi.print_format import PrintCall
 from ..abi.specialization import Specialization
 from ..analysis.lane_uses import LaneUses
+from ..analysis.normal_halves import NormalHalves
 from ..llvm import constants
 from . import diagnostic_sites
 
@@ -46,6 +47,7 @@ class Unit:
     unrolled: int = 0
     _users: dict[int, dict[int, list[ir.Instr]]] = field(default_factory=dict)
     _lane_uses: dict[int, LaneUses] = field(default_factory=dict)
+    _normal_halves: dict[int, NormalHalves] = field(default_factory=dict)
     _numbers: dict[int, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -84,6 +86,12 @@ class Unit:
         if id(function) not in self._lane_uses:
             self._lane_uses[id(function)] = LaneUses(function)
         return self._lane_uses[id(function)]
+
+    def normal_halves(self, function: ir.Function) -> NormalHalves:
+        """Returns which half values of `function` hold no denormal, of a launch that flushes them."""
+        if id(function) not in self._normal_halves:
+            self._normal_halves[id(function)] = NormalHalves(function)
+        return self._normal_halves[id(function)]
 
     def users(self, function: ir.Function) -> dict[int, list[ir.Instr]]:
         """Maps the `id` of a value to the instructions of a function that have it as an operand. All regions share the result."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import itertools
+import os
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from functools import cached_property
 import llvmlite
 import llvmlite.binding as llvm
 
+from ...base.errors import AdrenoSimError
 from . import soft_float
 from .float_table import move_to_table
 from .long_blocks import cut_long_blocks
@@ -21,6 +23,9 @@ VECTORS = "; vectors\n"
 """The first line of a module whose code is vectorised."""
 RUNTIME = "; runtime"
 """The line of a module after which come functions that are the same for all kernels."""
+
+FEATURES = "ADRENO_SIM_CPU_FEATURES"
+"""Environment: features of the processor that code is not to use, as in "-avx512fp16,-f16c". Results are the same bits."""
 
 _LOCK = threading.RLock()
 _NUMBER = itertools.count()
@@ -33,7 +38,7 @@ class Machine:
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
         self.cpu = llvm.get_host_cpu_name() if cpu is None else cpu
-        self.features = llvm.get_host_cpu_features().flatten() if features is None else features
+        self.features = find_features() if features is None else features
         target = llvm.Target.from_default_triple()
         self._machine, self._quick = (
             target.create_target_machine(cpu=self.cpu, features=self.features, opt=level, reloc="pic", codemodel="small")
@@ -87,6 +92,17 @@ class Machine:
                 library.import_symbol(name, function)
             tracker = library.link(self._linker, f"kernel{next(_NUMBER)}")
             return Loaded(tracker, tracker[symbol])
+
+
+def find_features() -> str:
+    """Returns LLVM's features of this processor ("+avx,-fma,..."), changed as the environment's FEATURES says."""
+    found = dict(llvm.get_host_cpu_features())
+    for word in filter(None, os.environ.get(FEATURES, "").split(",")):
+        name = word[1:]
+        if word[0] not in "+-" or name not in found or (word[0] == "+" and not found[name]):
+            raise AdrenoSimError(f"{FEATURES}={word}: expected -NAME of a feature of this processor, as in -avx512fp16")
+        found[name] = word[0] == "+"
+    return ",".join(f"{'+' if has else '-'}{name}" for name, has in sorted(found.items()))
 
 
 def is_long(text: str) -> bool:

@@ -12,6 +12,7 @@ from ..emit.check import NotVectorizable
 from ..emit.diagnostic_sites import BENIGN_KINDS, DiagnosticSite
 from ..emit.emitter import INSTRUCTIONS
 from ..emit.event_counters import count_event
+from ..emit.half_arithmetic import is_half, keep_normal
 from ..emit.kernel_plan import KernelPlan
 from ..emit.pointers import LaneOffsets, LanePtr
 from ..emit.region import RegionEmitter
@@ -225,7 +226,10 @@ class LaneValues(RegionEmitter):
                 whole = (ir.Const(item.type, item.value),) * self.count
                 same.append(ir.Const(type, whole) if isinstance(item.value, int) else ir.Const(type, None))
             return same if len(same) == total else same * total
-        parts = [self.placeholder(type, part) for part in self.components(value)]
+        components = self.components(value)
+        if is_half(type):
+            keep_normal(self, value, *components)
+        parts = [self.placeholder(type, component) for component in components]
         return parts if len(parts) == total else parts * total
 
     def release_placeholders(self) -> None:
