@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..compiler.tvm_bridge.portable import PortableModule
 from ..compiler.tvm_bridge.versions import import_tvm
 from . import result_cache
 
@@ -24,14 +25,16 @@ class KernelReference:
 
     `unavailable` maps a function that has no reference to the reason (it was written for a GPU, with thread bindings,
     or llvm cannot build it). Results are kept on disk by function and arguments; nothing is compiled while all are there.
+    It pickles, without what was compiled; TVM is imported for one that is unpickled only if a result is not there.
     """
 
     def __init__(self, unscheduled: IRModule):
-        self._tvm = import_tvm()
-        self._functions = {var.name_hint: _for_cpu(var.name_hint, func) for var, func in unscheduled.functions_items()}
+        tvm = import_tvm()
+        functions = {str(var.name_hint): _for_cpu(str(var.name_hint), func) for var, func in unscheduled.functions_items()}
+        self._module = PortableModule(tvm.IRModule(functions))
         self._built: dict[str, Any] | None = None
-        self._maker = f"TVM {self._tvm.__version__} llvm"
-        self._texts = {name: func.script(show_meta=True) for name, func in self._functions.items()}
+        self._maker = f"TVM {tvm.__version__} llvm"
+        self._texts = {name: func.script(show_meta=True) for name, func in functions.items()}
         key = result_cache.key_of(self._maker, "unavailable", *self._texts.values())
         known = result_cache.load(key)
         self.unavailable: dict[str, str] = {} if known is None else known
@@ -39,12 +42,16 @@ class KernelReference:
             self._build_all()
             result_cache.store(key, self.unavailable)
 
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_built": None}
+
     def _build_all(self) -> dict[str, Any]:
+        functions = {str(var.name_hint): func for var, func in self._module.module.functions_items()}
         built: dict[str, Any] = {}
         try:
-            self._build(built, self._functions)
+            self._build(built, functions)
         except Exception:  # one function that llvm refuses fails the whole module: build each alone
-            for name, func in self._functions.items():
+            for name, func in functions.items():
                 try:
                     self._build(built, {name: func})
                 except Exception as error:
@@ -54,11 +61,12 @@ class KernelReference:
 
     def _build(self, built: dict[str, Any], functions: dict[str, Any]) -> None:
         if functions:
-            module = self._tvm.compile(self._tvm.IRModule(functions), target=self._tvm.target.Target("llvm"))
+            tvm = import_tvm()
+            module = tvm.compile(tvm.IRModule(functions), target=tvm.target.Target("llvm"))
             built.update((name, module[name]) for name in functions)
 
     def __contains__(self, name: str) -> bool:
-        return name in self._functions and name not in self.unavailable
+        return name in self._texts and name not in self.unavailable
 
     def run(self, name: str, args: Sequence[Argument]) -> list[np.ndarray | None]:
         """Call `name` with copies of `args` in its parameters' order; the arrays afterwards, None for scalars. One that it left
@@ -78,7 +86,8 @@ class KernelReference:
 
     def _call(self, name: str, args: Sequence[Argument]) -> list[np.ndarray | None]:
         built = self._built if self._built is not None else self._build_all()
-        passed: list[Any] = [self._tvm.runtime.tensor(a) if isinstance(a, np.ndarray) else a for a in args]
+        tensor = import_tvm().runtime.tensor
+        passed: list[Any] = [tensor(a) if isinstance(a, np.ndarray) else a for a in args]
         built[name](*passed)
         return [p.numpy() if isinstance(a, np.ndarray) else None for p, a in zip(passed, args, strict=True)]
 

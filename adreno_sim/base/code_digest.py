@@ -44,6 +44,7 @@ DEPENDENCIES = {
         "profiles",
         "findings.py",
     ),
+    "models": ("compiler", "golden", "results", "backends", "memory", *_ENGINE),
     "search": ("compiler/plan/search",),
     "drivers": ("backends/opencl", "frontend/options.py", "memory", *_DEVICE),
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
@@ -10,6 +10,10 @@ from typing import IO
 
 class Progress:
     """Receives stages and steps; shows nothing."""
+
+    def expect(self, shares: Mapping[str, float]) -> None:
+        """The stages to come, in order, and what part of the time each usually takes. A stage that is none of them, or that is
+        left out, moves nothing back."""
 
     def stage(self, name: str, steps: int = 0) -> None:
         """A stage begins; `steps` is how many `step` calls it will get, 0 = unknown."""
@@ -19,16 +23,41 @@ class Progress:
 
 
 class _Bar(Progress):
+    """A bar of the stage, or of the whole where it is known which stages there are."""
+
     def __init__(self, bar: object, task: object):
         self._bar, self._task = bar, task
         self._stage = ""
+        self._ends: dict[str, tuple[float, float]] = {}
+        self._step = 0.0
+        self._done = 0.0
+
+    def expect(self, shares: Mapping[str, float]) -> None:
+        end, whole = 0.0, sum(shares.values())
+        for name, share in shares.items():
+            self._ends[name] = (end, end + share / whole)
+            end += share / whole
+        self._bar.reset(self._task, total=1, whole=True)  # type: ignore[attr-defined]
 
     def stage(self, name: str, steps: int = 0) -> None:
         self._stage = name
-        self._bar.reset(self._task, total=steps or None, description=name)  # type: ignore[attr-defined]
+        if not self._ends:
+            self._bar.reset(self._task, total=steps or None, description=name)  # type: ignore[attr-defined]
+            return
+        start, end = self._ends.get(name, (self._done, self._done))
+        self._step = (end - start) / steps if steps else 0.0
+        self._move(max(self._done, start), name)
 
     def step(self, name: str) -> None:
-        self._bar.update(self._task, advance=1, description=f"{self._stage}: {name}"[:60])  # type: ignore[attr-defined]
+        text = f"{self._stage}: {name}"[:60]
+        if not self._ends:
+            self._bar.update(self._task, advance=1, description=text)  # type: ignore[attr-defined]
+            return
+        self._move(min(self._done + self._step, max(self._done, self._ends.get(self._stage, (0.0, 0.0))[1])), text)
+
+    def _move(self, done: float, text: str) -> None:
+        self._done = done
+        self._bar.update(self._task, completed=done, description=text)  # type: ignore[attr-defined]
 
 
 class _FileProgress(Progress):
@@ -38,6 +67,9 @@ class _FileProgress(Progress):
         self._inner = inner
         self._path = path
         self._stage = ""
+
+    def expect(self, shares: Mapping[str, float]) -> None:
+        self._inner.expect(shares)
 
     def stage(self, name: str, steps: int = 0) -> None:
         self._stage = name
@@ -80,11 +112,13 @@ def _bar(file: IO[str]) -> Iterator[Progress]:
     from rich.text import Text
 
     class CountColumn(MofNCompleteColumn):
-        """Nothing in a stage of which nobody knows how many steps it has."""
+        """Nothing in a stage of which nobody knows how many steps it has; percent of a whole."""
 
         def render(self, task: Task) -> Text:
+            if task.fields["whole"]:
+                return Text(f"{task.percentage:.0f} %")
             return Text() if task.total is None else super().render(task)
 
     columns = (TextColumn("{task.description}"), BarColumn(), CountColumn(), TimeElapsedColumn())
     with RichProgress(*columns, console=Console(file=file), transient=True) as bar:
-        yield _Bar(bar, bar.add_task("", total=None))
+        yield _Bar(bar, bar.add_task("", total=None, whole=False))

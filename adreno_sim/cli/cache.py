@@ -16,6 +16,7 @@ CONTENTS = {
     "objects": "machine code",
     "search": "machine code of the search for memory plans",
     "golden": "reference results",
+    "models": "compiled models with their references",
     "drivers": "which known answers each OpenCL driver gives",
 }
 """Kinds of entries."""

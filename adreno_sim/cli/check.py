@@ -24,6 +24,9 @@ says how to compile is refused for it.
 exit code: 0 ok; 1 findings: errors, wrong values, with --strict also warnings; 2 usage or bad input; 3 unsupported
 """
 
+SHARES = {"start": 10, "import": 25, "compile": 25, "references": 15, "build": 10, "run": 15}
+"""The stages of a check, and what part of the time each takes of a network that was never checked before, in percent."""
+
 
 def add(commands: Any) -> None:
     """Register the command."""
@@ -100,6 +103,8 @@ def run_check(args: argparse.Namespace, **options: Any) -> Report:
     from ..base import progress
 
     with progress.show_progress(sys.stderr, getattr(args, "progress_file", None)) as bar:
+        bar.expect(SHARES)
+        bar.stage("start")
         from ..compiler.check.check import check
 
         return check(

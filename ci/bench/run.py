@@ -20,6 +20,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import suite_checks
 import suite_compile
 import suite_decode
 import suite_kernels
@@ -33,7 +34,7 @@ from adreno_sim import AdrenoSimError
 RESULTS = Path(__file__).with_name("RESULTS.md")
 SUITES = {
     "kernels": suite_kernels, "network": suite_networks, "scaling": suite_scaling, "compile": suite_compile, "sizes": suite_sizes,
-    "decode": suite_decode,
+    "decode": suite_decode, "checks": suite_checks,
 }  # fmt: skip
 
 

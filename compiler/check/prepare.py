@@ -1,7 +1,8 @@
 """What a check needs before anything runs on the device: the compiled model, inputs, and every reference.
 
 All that TVM and ONNX made is let go at the end but the compiled model, the reference code of the kernels and the reference
-outputs: a model's weights are large.
+outputs: a model's weights are large. What is left is kept on disk (`kept/`): a model that is checked once more as it was is ready
+without TVM.
 """
 
 from __future__ import annotations
@@ -10,34 +11,35 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Union
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...base.allow import AllowEntry
 from ...base.errors import AdrenoSimError, OptionError
 from ...device.protocol import DeviceInfo
-from ...results.expected import Expected
 from ...results.model import BufferTensor, ScopeSummary
 from ..artifact.model import CompiledModel, as_compiled
 from ..compile import extract_model, lower_model, naming_operator, read_model
-from ..importers.inputs import Arrays, check_inputs, make_inputs, require_file
+from ..importers.inputs import Arrays, Inputs, check_inputs, make_inputs, require_file
 from ..importers.load import Model, ModelInput
 from ..lower.compile_options import CompileOptions
-from .given import settle_references
+from .given import KernelReferences, settle_references
 from .golden import Golden, LiveGolden, References, StoredGolden
 from .input_indices import GENERATED, require_valid_indices
+from .kept.entry import Judged, PreparedModel, load_prepared, store_prepared
+from .kept.key import find_request
 
 if TYPE_CHECKING:
     from ...golden.expectations import KernelExpectations
     from ...golden.model_reference import ModelReference
+    from ...golden.subgraph_reference import SubgraphReference
+    from ...golden.truth.units import Units
     from ..lower.pipeline import Lowered
 
 Source = Any
 """What `check` takes: a path (.onnx, .pt2, .py, .asim), an ONNX model, an ExportedProgram of torch.export, a Relax IRModule,
 or a CompiledModel."""
-
-Inputs = Union[Mapping[str, np.ndarray], Sequence[np.ndarray], str, "os.PathLike[str]"]
 
 Outputs = list[np.ndarray]
 
@@ -95,13 +97,13 @@ class PreparedRun:
     arrays: Arrays
     origin: str
     golden: Golden | None
-    references: Mapping[str, Sequence[np.ndarray | Expected]]
+    references: Judged
     unchecked: list[str]
     bound: float | None = None
     tuned: dict[str, str] = field(default_factory=dict)
     scopes: ScopeSummary | None = None
     kernels: KernelExpectations | None = None
-    truth: Callable[[], Mapping[str, Sequence[np.ndarray | Expected]]] | None = None
+    truth: Callable[[], Judged] | None = None
 
 
 ApplyPlan = Callable[[CompiledModel], CompiledModel]
@@ -120,7 +122,8 @@ def prepare(
     apply_plan: ApplyPlan,
     own: Mapping[str, Any] | None = None,
 ) -> PreparedRun:
-    """Import, compile for a device like this one, place the tensors, choose inputs, run the references. Errors as `check`.
+    """Import, compile for a device like this one, place the tensors, choose inputs, run the references; or take what is kept of
+    all that. Errors as `check`.
 
     own: the caller's references of functions, as CheckOptions has them.
     """
@@ -128,26 +131,87 @@ def prepare(
     bundle = as_compiled(source)
     if bundle is not None:
         return _prepare_bundle(apply_plan(bundle), inputs, options)
-    from ...golden.errors import NoReferenceError
-    from ...golden.model_expectations import computes_halves, judge_by_truth
-    from ...golden.model_reference import ModelReference
     from ...golden.subgraph_reference import SubgraphReference
     from ...golden.truth.units import Units
+
+    units = Units.of_device(device)
+    request = find_request(source, inputs, options, device, own or {})
+    if request is None:
+        return _make(source, inputs, options, device, stage, apply_plan, own or {}, units).run
+    with stage("cache"):
+        key = request.key()
+        known = load_prepared(key, request.source) if key else None
+    if known is not None:
+        kernels = KernelReferences(known.kernels, known.kernels, ())
+        return _ready(known, apply_plan(known.compiled), kernels, SubgraphReference({}, units), source, options, units)
+    made = _make(source, inputs, options, device, stage, apply_plan, {}, units)
+    if key and made.keeps:
+        with stage("cache"):
+            if request.key() == key:  # no file was changed meanwhile
+                store_prepared(key, request.source, made.prepared)
+    return made.run
+
+
+def _ready(
+    prepared: PreparedModel,
+    compiled: CompiledModel,
+    kernels: KernelReferences,
+    subgraphs: SubgraphReference,
+    source: Source,
+    options: CompileOptions,
+    units: Units,
+) -> PreparedRun:
+    """The run of a prepared model. compiled: with the memory plan to run with."""
+    arrays, references, unchecked, judged = prepared.arrays, prepared.references, prepared.unchecked, prepared.judged
+    golden = LiveGolden(References(kernels.all, subgraphs), subgraphs, kernels.names)
+
+    def judge() -> Judged:
+        model = read_model(source, options)  # again, if it was read before: weights are large
+        return _judge_by_truth(model, options, arrays, references, unchecked, units)
+
+    truth, outputs = (judge, references) if judged is None else (None, judged)
+    tuned, scopes = prepared.tuned, prepared.scopes
+    return PreparedRun(compiled, arrays, prepared.origin, golden, outputs, unchecked, None, tuned, scopes, kernels.kernels, truth)
+
+
+@dataclass(frozen=True)
+class _Made:
+    """keeps: whether a later run can do with `prepared`."""
+
+    run: PreparedRun
+    prepared: PreparedModel
+    keeps: bool
+
+
+def _make(
+    source: Source,
+    inputs: Inputs | None,
+    options: CompileOptions,
+    device: DeviceInfo,
+    stage: Stage,
+    apply_plan: ApplyPlan,
+    own: Mapping[str, Any],
+    units: Units,
+) -> _Made:
+    """Prepare a model that is no bundle."""
+    from ...golden.errors import NoReferenceError
+    from ...golden.model_expectations import computes_halves
+    from ...golden.model_reference import ModelReference
+    from ...golden.subgraph_reference import SubgraphReference
     from ..importers.fp16_storage import with_storage
 
     with stage("import"):
         model = read_model(source, options)
-    units = Units.of_device(device)
     with stage("compile"):
         with naming_operator(model, options, device.limits, device.ml):
             lowered = lower_model(model, options, device.limits, device.ml)
             compiled = extract_model(lowered, model)
-        given = settle_references(own or {}, lowered.unscheduled, units, device.profile is None)
-        subgraphs = SubgraphReference(lowered.subgraphs, units)
+        given = settle_references(own, lowered.unscheduled, units, device.profile is None)
+        subgraphs, offloads = SubgraphReference(lowered.subgraphs, units), bool(lowered.subgraphs)
         scopes = None if lowered.unscoped is None else _scopes(lowered)
         tuned = dict(lowered.tuned)
         del lowered  # it has the weights once more
-    compiled = apply_plan(compiled)
+    placed = apply_plan(compiled)
     with stage("references"):
         unchecked = [f"function {name}: {reason}" for name, reason in given.kernels.unavailable.items()]
         references: dict[str, Outputs] = {}
@@ -159,23 +223,33 @@ def prepare(
         if options.recast is not None:
             unchecked.append(f"against the model's own types: its layers are recast to {options.recast}, and judged as such")
         _add_own_runtime(model, arrays, references, unchecked, generated=inputs is None)
+        judged: Judged | None = None
+        if computes_halves(with_storage(model.module, options.dtype, options.accumulate)):
+            judged = _judge_by_truth(model, options, arrays, references, unchecked, units)
+    prepared = PreparedModel(compiled, arrays, origin, references, judged, unchecked, given.kernels, tuned, scopes)
+    run = _ready(prepared, placed, given, subgraphs, source, options, units)
+    return _Made(run, prepared, not offloads)
 
-        def judge(model: Model) -> Mapping[str, Sequence[np.ndarray | Expected]]:
-            stored = with_storage(model.module, options.dtype, options.accumulate)
-            errors = {}
-            if model.onnx is not None and ONNX_RUNTIME in references:
-                from ...golden.onnx_error import last_errors
 
-                errors[ONNX_RUNTIME] = last_errors(model.onnx, arrays)
-            return judge_by_truth(stored, model.module, list(arrays.values()), references, unchecked, units, errors)
+def _judge_by_truth(
+    model: Model,
+    options: CompileOptions,
+    arrays: Arrays,
+    references: Mapping[str, Outputs],
+    unchecked: list[str],
+    units: Units,
+) -> Judged:
+    """The references of a whole model with what rounding may do to its outputs; `unchecked` grows by what is not known."""
+    from ...golden.model_expectations import judge_by_truth
+    from ..importers.fp16_storage import with_storage
 
-        judged: Mapping[str, Sequence[np.ndarray | Expected]] = references
-        halves = computes_halves(with_storage(model.module, options.dtype, options.accumulate))
-        if halves:
-            judged = judge(model)
-    golden = LiveGolden(References(given.all, subgraphs), subgraphs, given.names)
-    truth = None if halves else lambda: judge(read_model(source, options))  # read again: weights are large
-    return PreparedRun(compiled, arrays, origin, golden, judged, unchecked, None, tuned, scopes, given.kernels, truth)
+    stored = with_storage(model.module, options.dtype, options.accumulate)
+    errors = {}
+    if model.onnx is not None and ONNX_RUNTIME in references:
+        from ...golden.onnx_error import last_errors
+
+        errors[ONNX_RUNTIME] = last_errors(model.onnx, arrays)
+    return judge_by_truth(stored, model.module, list(arrays.values()), references, unchecked, units, errors)
 
 
 def _scopes(lowered: Lowered) -> ScopeSummary:

@@ -6,6 +6,7 @@ import os
 import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Union
 
 import numpy as np
 
@@ -22,6 +23,9 @@ SYMBOL_DEFAULT = 2
 """Size of a symbolic dimension nobody gave: 1 would hide broadcasting and stride mistakes."""
 
 Arrays = dict[str, np.ndarray]
+
+Inputs = Union[Mapping[str, np.ndarray], Sequence[np.ndarray], str, "os.PathLike[str]"]
+"""What a caller gives: arrays by name or in order, or a file."""
 
 
 def make_inputs(

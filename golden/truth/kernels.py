@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 class KernelTruth:
     """The PrimFuncs of a model as functions without rounding. `unavailable`: those that none is made of -> the reason.
 
-    write: makes the program of a function; another than `write_program` computes something else of the same loops.
+    write: makes the program of a function; another than `write_program` computes something else of the same loops. It pickles:
+    programs are text.
     """
 
     def __init__(self, unscheduled: IRModule, write: Callable[[str, Any], TruthProgram] = write_program):
@@ -38,6 +39,9 @@ class KernelTruth:
 
     def __contains__(self, name: str) -> bool:
         return name in self.programs
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_compiled"}  # which is of this process
 
     @cached_property
     def _compiled(self) -> CompiledTruths:

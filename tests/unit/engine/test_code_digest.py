@@ -22,6 +22,7 @@ MAKERS = {
     "modules": ["engine.run.compiled_kernel"],
     "objects": ["engine.llvm.objects"],
     "golden": ["golden.kernel_reference", "golden.model_reference", "golden.truth.kernels", "golden.truth.compiled"],
+    "models": ["compiler.check.prepare"],
     "drivers": ["backends.opencl.verdicts", "backends.opencl.trial"],
 }
 """The modules that make what is in the entries of each kind."""

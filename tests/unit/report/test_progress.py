@@ -2,6 +2,8 @@
 
 import io
 
+import pytest
+
 from adreno_sim.base.progress import show_progress
 from adreno_sim.cli.tune import _print_trial
 
@@ -22,6 +24,32 @@ def test_a_stage_of_unknown_length_shows_no_count(monkeypatch):
         bar.stage("run", 7)
         bar.step("conv")
     assert "/7" in file.getvalue()
+
+
+def test_a_whole_whose_stages_are_known_goes_from_0_to_100_percent_and_never_back(monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
+    file = Terminal()
+    with show_progress(file) as bar:
+        told = []
+        bar.expect({"import": 20, "build": 30, "run": 50})
+        for stage, steps in (("import", 0), ("plan", 0), ("build", 3), ("run", 2), ("compare", 0)):
+            bar.stage(stage, steps)
+            told.append(bar._done)
+            for number in range(steps + 1):  # more than were announced
+                bar.step(str(number))
+                told.append(bar._done)
+    assert told == sorted(told) and told[0] == 0 and max(told) == pytest.approx(1)
+    assert told[4] == pytest.approx(0.2) and "compare" in file.getvalue() and "100 %" in file.getvalue()
+
+
+def test_a_stage_that_is_left_out_is_passed_over(monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
+    with show_progress(Terminal()) as bar:
+        bar.expect({"import": 20, "compile": 30, "run": 50})
+        bar.stage("cache")
+        assert bar._done == 0
+        bar.stage("run", 5)
+        assert bar._done == pytest.approx(0.5)
 
 
 class Trial:

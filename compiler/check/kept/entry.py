@@ -1,0 +1,137 @@
+"""A prepared model on disk: what of it is kept, how it is written, and what it takes to be good still.
+
+Weights lie beside the rest under the digest of their content: entries of one model for several devices or inputs share them.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import pickle
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ....base import disk_cache
+from ....base.file_digests import digest_file
+from ....base.gc_pause import gc_paused
+from ....golden.result_cache import digest_of
+from ....results.expected import Expected
+from ....results.model import ScopeSummary
+from ...artifact.model import CompiledModel
+from ...importers.inputs import Arrays
+from .external_data import find_external_data
+from .key import KIND, most_bytes
+
+if TYPE_CHECKING:
+    from ....golden.expectations import KernelExpectations
+
+Judged = Mapping[str, Sequence[np.ndarray | Expected]]
+"""Outputs of a whole model by reference, with what rounding may do to them where that is known."""
+
+
+@dataclass(frozen=True)
+class PreparedModel:
+    """A model and what judges it, without any object of TVM's.
+
+    arrays: its inputs; origin: their source, in words. references: outputs of the whole model by reference. judged: the same
+    with what rounding may do to them, None where only an output that is wrong needs that. kernels: the references of kernels.
+    unchecked: what no reference will say anything about. The rest as `PreparedRun`.
+    """
+
+    compiled: CompiledModel
+    arrays: Arrays
+    origin: str
+    references: Mapping[str, list[np.ndarray]]
+    judged: Judged | None
+    unchecked: list[str]
+    kernels: KernelExpectations
+    tuned: dict[str, str] = field(default_factory=dict)
+    scopes: ScopeSummary | None = None
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """prepared: without its weights. weights: the name of their entry. outside: digests of the files that hold data of the model,
+    by path from its folder."""
+
+    prepared: PreparedModel
+    weights: str
+    outside: Mapping[str, str]
+
+
+class _NotPortable(Exception):
+    """Raised where something of TVM's is in what is to be kept."""
+
+
+def load_prepared(key: str, source: str | os.PathLike[str]) -> PreparedModel | None:
+    """What is kept under a key, if it is whole, and the files around the model are as they were; else None."""
+    entry = _unpickle(disk_cache.load(_place(key)))
+    if not isinstance(entry, _Entry):
+        return None
+    try:
+        if any(digest_file(Path(source).parent / name) != digest for name, digest in entry.outside.items()):
+            return None
+    except OSError:
+        return None
+    weights = _unpickle(disk_cache.load(_place(entry.weights)))
+    if not isinstance(weights, dict):
+        return None
+    return replace(entry.prepared, compiled=replace(entry.prepared.compiled, constants=weights))
+
+
+def store_prepared(key: str, source: str | os.PathLike[str], prepared: PreparedModel) -> None:
+    """Keep what was made of a model under a key, if it is not too large and nothing in it needs TVM."""
+    constants = prepared.compiled.constants
+    nbytes = sum(array.nbytes for array in constants.values())
+    if nbytes > most_bytes():
+        return
+    try:
+        outside = {name: digest_file(Path(source).parent / name) for name in find_external_data(Path(source))}
+        weights = f"weights-{digest_of(part for item in sorted(constants.items()) for part in item)}"
+        bare = replace(prepared, compiled=replace(prepared.compiled, constants={}))
+        data = _pickle(_Entry(bare, weights, outside))
+        if nbytes + len(data) > most_bytes():
+            return
+        if disk_cache.load(_place(weights)) is None:
+            disk_cache.store(_place(weights), _pickle(dict(constants)))
+    except (_NotPortable, OSError):
+        return
+    disk_cache.store(_place(key), data)
+
+
+def _place(name: str) -> Path:
+    return disk_cache.folder(KIND) / name
+
+
+class _Pickler(pickle.Pickler):
+    """Writes texts of TVM's as plain ones, and refuses its other objects."""
+
+    def reducer_override(self, value: Any) -> Any:
+        if isinstance(value, str) and type(value) is not str:
+            return str, (str.__str__(value),)
+        kind = value if isinstance(value, type) else type(value)
+        if kind.__module__.partition(".")[0] in ("tvm", "tvm_ffi"):
+            raise _NotPortable(kind.__name__)
+        return NotImplemented
+
+
+def _pickle(value: object) -> bytes:
+    file = io.BytesIO()
+    with gc_paused():
+        _Pickler(file, pickle.HIGHEST_PROTOCOL).dump(value)
+    return file.getvalue()
+
+
+def _unpickle(data: bytes | None) -> object:
+    """The object; None where there is none, or it is whole but not what this version writes."""
+    if data is None:
+        return None
+    try:
+        with gc_paused():
+            return pickle.loads(data)
+    except Exception:
+        return None

@@ -1,0 +1,136 @@
+"""Under which key a prepared model is kept, and when it is not: the key covers whatever decides what is made of the model."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import metadata, util
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ....base import disk_cache
+from ....base.code_digest import code_digest
+from ....base.file_digests import digest_file, digest_files, find_files
+from ....device.protocol import DeviceInfo
+from ....golden.result_cache import digest_of
+from ...importers.inputs import Inputs
+from ...lower.compile_options import CompileOptions
+from ...tvm_bridge.installed_files import digest_installed, is_imported, is_steered
+
+KIND = "models"
+"""Of the entries on disk."""
+
+ALWAYS = ("numpy", "ml_dtypes", "google.protobuf")
+LIBRARIES = {".onnx": ("onnx", "onnxruntime"), ".pt2": ("torch",), ".json": ()}
+"""What reads and judges a model besides TVM, by suffix of the files that say all about a model, or name the files that do. A
+Python file may import anything."""
+
+DISTRIBUTIONS = {"google.protobuf": "protobuf"}
+"""Of modules that are not called as their distribution."""
+
+
+def most_bytes() -> int:
+    """The size of the largest model that is kept: a quarter of the cache."""
+    return disk_cache.limit() // 4
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a model in a file is prepared for; the arguments of `prepare`."""
+
+    source: str | os.PathLike[str]
+    inputs: Inputs | None
+    options: CompileOptions
+    device: DeviceInfo
+
+    def key(self) -> str:
+        """The key of what is made of it, as the files are now; "" where one of them cannot be read, or an option is no data."""
+        path = Path(self.source)
+        try:
+            given, wanted = _describe_inputs(self.inputs), _describe_options(self.options)
+            if given is None or wanted is None or not (tvm := digest_installed(KIND)):
+                return ""
+            model = digest_file(path)
+        except OSError:  # whoever reads the file says so
+            return ""
+        libraries = [_describe_library(name) for name in (*ALWAYS, *LIBRARIES[path.suffix])]
+        parts = [code_digest(KIND), sys.version, platform.machine(), tvm, *libraries, path.name, model]
+        return digest_of([*parts, *wanted, *_describe_device(self.device), *given])
+
+
+def find_request(
+    source: Any, inputs: Inputs | None, options: CompileOptions, device: DeviceInfo, own: Mapping[str, Any]
+) -> Request | None:
+    """What `prepare` is asked for, where the result may be kept: for files, in a process that has not imported TVM yet. There
+    nobody has changed TVM, or registered what it calls. own: references of the caller's, which are code.
+    """
+    if not disk_cache.is_enabled() or own or not isinstance(source, (str, os.PathLike)) or is_imported() or is_steered():
+        return None
+    path = Path(source)
+    if path.suffix not in LIBRARIES or not path.is_file() or path.stat().st_size > most_bytes():
+        return None
+    return Request(source, inputs, options, device)
+
+
+def _describe_options(options: CompileOptions) -> list[object] | None:
+    """All that says how a model is compiled; None where it is more than data, as passes of the caller's."""
+    values = {name: getattr(options, name) for name in CompileOptions.names()}
+    tuned = values.pop("tuned")
+    try:
+        text = json.dumps(values, sort_keys=True, default=_as_data)
+    except TypeError:
+        return None
+    if tuned is None:
+        return [text]
+    root = os.fspath(tuned)
+    return [text, root, digest_files(KIND, {path[len(root) :]: path for path in find_files(root)})]
+
+
+def _as_data(value: object) -> object:
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, Sequence):
+        return list(value)
+    raise TypeError(f"{type(value).__name__} is no data")
+
+
+def _describe_device(device: DeviceInfo) -> list[object]:
+    """What of a device decides how a model is compiled, and what its references know."""
+    flushes = device.profile is None or device.profile.flush_denormals
+    return [str(sorted(device.limits.items())), str(device.ml), device.profile is None, flushes]
+
+
+def _describe_inputs(inputs: Inputs | None) -> list[object] | None:
+    """What a model is given; None where that is neither a file nor arrays."""
+    if inputs is None:
+        return []
+    if isinstance(inputs, (str, os.PathLike)):
+        return [os.fspath(inputs), digest_file(inputs)]
+    named = list(inputs.items()) if isinstance(inputs, Mapping) else [("", array) for array in inputs]
+    if not all(type(array) is np.ndarray and array.dtype.kind in "biuf" for _, array in named):
+        return None
+    return [type(inputs).__name__, *(part for item in named for part in item)]
+
+
+def _describe_library(name: str) -> str:
+    """Which library would be imported: its version, and the file that the import begins with."""
+    try:
+        spec = util.find_spec(name)
+    except (ImportError, ValueError):
+        spec = None
+    if spec is None:
+        return f"no {name}"
+    try:
+        version = metadata.version(DISTRIBUTIONS.get(name, name))
+    except metadata.PackageNotFoundError:
+        version = ""
+    if spec.origin is None:
+        return f"{name} {version}"
+    status = os.stat(spec.origin)
+    return f"{name} {version} {spec.origin} {status.st_size} {status.st_mtime_ns}"
