@@ -7,7 +7,6 @@ import hashlib
 import os
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
 
 from . import disk_cache
 
@@ -41,41 +40,44 @@ def digest_file(path: str | os.PathLike[str]) -> str:
     return found.hexdigest()
 
 
-def digest_files(kind: str, files: Mapping[str, str]) -> str:
-    """The digest of the names and contents of files, kept among the entries of `kind`. Raises OSError.
+class FileSet:
+    """Files as they are when this is made, by their sizes and times. Raises OSError.
 
-    files: name -> path. The paths are no part of it.
+    files: name -> path. The time of the last change of status counts too, which nobody can set back.
     """
-    stamp, newest = _stamp(files)
-    place = _place(kind, stamp)
-    known = disk_cache.load(place)
-    if known is not None:
-        return known.decode()
-    begun = time.time_ns()
-    found = hashlib.sha256()
-    for name in sorted(files):
-        found.update(f"{name}\0{os.path.getsize(files[name])}\0".encode("utf-8", "surrogateescape"))
-        _add_content(found, files[name])
-    digest = found.hexdigest()
-    if newest < begun - SETTLED and _stamp(files)[0] == stamp:
-        disk_cache.store(place, digest.encode())
-    return digest
 
+    def __init__(self, files: Mapping[str, str]):
+        self._files = dict(sorted(files.items()))
+        self._made = time.time_ns()
+        self._stamp, self._newest = self._find_stamp()
 
-def _place(kind: str, stamp: str) -> Path:
-    return disk_cache.folder(kind) / f"files-{stamp}"
+    def digest(self, kind: str) -> str:
+        """The digest of the names and contents, kept among the entries of `kind`; "" where a file has changed since. The paths
+        are no part of it. Raises OSError."""
+        place = disk_cache.folder(kind) / f"files-{self._stamp}"
+        known = disk_cache.load(place)
+        if known is not None:
+            return known.decode()
+        found = hashlib.sha256()
+        for name, path in self._files.items():
+            found.update(f"{name}\0{os.path.getsize(path)}\0".encode("utf-8", "surrogateescape"))
+            _add_content(found, path)
+        if self._find_stamp()[0] != self._stamp:
+            return ""
+        digest = found.hexdigest()
+        if self._newest < self._made - SETTLED:
+            disk_cache.store(place, digest.encode())
+        return digest
 
-
-def _stamp(files: Mapping[str, str]) -> tuple[str, int]:
-    """A digest of the sizes and times of files, and the latest of these times. The time of the last change of status counts too,
-    which nobody can set back."""
-    found, newest = hashlib.sha256(), 0
-    for name, path in sorted(files.items()):
-        status = os.stat(path)
-        newest = max(newest, status.st_mtime_ns, status.st_ctime_ns)
-        line = f"{name}\0{path}\0{status.st_size} {status.st_mtime_ns} {status.st_ctime_ns}\n"
-        found.update(line.encode("utf-8", "surrogateescape"))
-    return found.hexdigest(), newest
+    def _find_stamp(self) -> tuple[str, int]:
+        """A digest of the sizes and times of the files as they are now, and the latest of these times."""
+        found, newest = hashlib.sha256(), 0
+        for name, path in self._files.items():
+            status = os.stat(path)
+            newest = max(newest, status.st_mtime_ns, status.st_ctime_ns)
+            line = f"{name}\0{path}\0{status.st_size} {status.st_mtime_ns} {status.st_ctime_ns}\n"
+            found.update(line.encode("utf-8", "surrogateescape"))
+        return found.hexdigest(), newest
 
 
 def _add_content(found: hashlib._Hash, path: str | os.PathLike[str]) -> None:

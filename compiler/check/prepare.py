@@ -27,7 +27,7 @@ from ..lower.compile_options import CompileOptions
 from .given import KernelReferences, settle_references
 from .golden import Golden, LiveGolden, References, StoredGolden
 from .input_indices import GENERATED, require_valid_indices
-from .kept.entry import Judged, PreparedModel, load_prepared, store_prepared
+from .kept.entry import Judged, PreparedModel, has_entries, load_prepared, store_prepared
 from .kept.key import find_request
 
 if TYPE_CHECKING:
@@ -131,6 +131,7 @@ def prepare(
     bundle = as_compiled(source)
     if bundle is not None:
         return _prepare_bundle(apply_plan(bundle), inputs, options)
+    from ...golden.background import begin
     from ...golden.subgraph_reference import SubgraphReference
     from ...golden.truth.units import Units
 
@@ -139,15 +140,15 @@ def prepare(
     if request is None:
         return _make(source, inputs, options, device, stage, apply_plan, own or {}, units).run
     with stage("cache"):
-        key = request.key()
-        known = load_prepared(key, request.source) if key else None
+        found = begin(request.begin_key())
+        known = load_prepared(found.result(), request.source) if has_entries() else None
     if known is not None:
         kernels = KernelReferences(known.kernels, known.kernels, ())
         return _ready(known, apply_plan(known.compiled), kernels, SubgraphReference({}, units), source, options, units)
     made = _make(source, inputs, options, device, stage, apply_plan, {}, units)
-    if key and made.keeps:
+    if made.keeps:
         with stage("cache"):
-            if request.key() == key:  # no file was changed meanwhile
+            if (key := found.result()) and request.key() == key:  # no file was changed meanwhile
                 store_prepared(key, request.source, made.prepared)
     return made.run
 
@@ -163,7 +164,7 @@ def _ready(
 ) -> PreparedRun:
     """The run of a prepared model. compiled: with the memory plan to run with."""
     arrays, references, unchecked, judged = prepared.arrays, prepared.references, prepared.unchecked, prepared.judged
-    golden = LiveGolden(References(kernels.all, subgraphs), subgraphs, kernels.names)
+    golden = LiveGolden(References(kernels.all, subgraphs), subgraphs, kernels.names, kernels.kernels.truth)
 
     def judge() -> Judged:
         model = read_model(source, options)  # again, if it was read before: weights are large
@@ -207,6 +208,7 @@ def _make(
             lowered = lower_model(model, options, device.limits, device.ml)
             compiled = extract_model(lowered, model)
         given = settle_references(own, lowered.unscheduled, units, device.profile is None)
+        given.kernels.begin()
         subgraphs, offloads = SubgraphReference(lowered.subgraphs, units), bool(lowered.subgraphs)
         scopes = None if lowered.unscoped is None else _scopes(lowered)
         tuned = dict(lowered.tuned)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from importlib import metadata, util
 from pathlib import Path
 
-from ...base.file_digests import digest_files, find_files
+from ...base.file_digests import FileSet, find_files
 
 PACKAGES = ("tvm", "tvm_ffi")
 DISTRIBUTIONS = ("apache-tvm", "apache-tvm-ffi", "tvm", "tvm-ffi")
@@ -36,11 +36,9 @@ def is_steered() -> bool:
     return any(point.name != OWN_BACKEND for point in metadata.entry_points(group=BACKENDS))
 
 
-def digest_installed(kind: str) -> str:
-    """The digest of all files of the TVM that would be imported; "" where none is found, or not its compiler.
-
-    kind: of the entries on disk that keep it. Files of a checkout count as those of a package do.
-    """
+def find_installed() -> FileSet | None:
+    """All files of the TVM that would be imported; None where none is found, or not its compiler. Files of a checkout count as
+    those of a package do. Raises OSError."""
     files: dict[str, str] = {}
     for package in PACKAGES:
         for number, root in enumerate(_locations(package)):
@@ -49,8 +47,8 @@ def digest_installed(kind: str) -> str:
     elsewhere = sorted(path for path in set(_libraries_elsewhere()) if path not in known)
     files |= {f"library {number} {os.path.basename(path)}": path for number, path in enumerate(elsewhere)}
     if not any(_COMPILER.fullmatch(os.path.basename(path)) for path in files.values()):
-        return ""
-    return digest_files(kind, files)
+        return None
+    return FileSet(files)
 
 
 def _locations(package: str) -> list[str]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import result_cache
+from ..background import begin
 from ..kernel_reference import Argument
 from .compiled import CompiledTruths
 from .program import TruthProgram, write_program
@@ -30,6 +31,7 @@ class KernelTruth:
     def __init__(self, unscheduled: IRModule, write: Callable[[str, Any], TruthProgram] = write_program):
         self.programs: dict[str, TruthProgram] = {}
         self.unavailable: dict[str, str] = {}
+        self._begun: Future[CompiledTruths] | None = None
         for number, (var, function) in enumerate(unscheduled.functions_items()):
             name = str(var.name_hint)
             try:
@@ -37,15 +39,17 @@ class KernelTruth:
             except Unmodelled as reason:
                 self.unavailable[name] = f"no truth is made of {reason}"
 
-    def __contains__(self, name: str) -> bool:
+    def __contains__(self, name: object) -> bool:
         return name in self.programs
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_compiled"}  # which is of this process
+        return self.__dict__ | {"_begun": None}  # machine code is of this process
 
-    @cached_property
-    def _compiled(self) -> CompiledTruths:
-        return CompiledTruths(list(self.programs.values()))
+    def begin(self) -> Future[CompiledTruths]:
+        """Have the programs compiled by a thread, if they are not yet; what is wrong with them is raised by the first run."""
+        if self._begun is None:
+            self._begun = begin(CompiledTruths, list(self.programs.values()))
+        return self._begun
 
     def run(self, name: str, args: Sequence[Argument], units: Units) -> list[Truth | None]:
         """What `name` makes of `args`, by parameter: None for a scalar and for a tensor that it does not write.
@@ -58,6 +62,6 @@ class KernelTruth:
         known: list[Truth | None] | None = result_cache.load(key)
         if known is None:
             given = [Truth(a) if isinstance(a, np.ndarray) else a for a in plain]
-            known = run_program(program, self._compiled.functions[program.name], given, units)
+            known = run_program(program, self.begin().result().functions[program.name], given, units)
             result_cache.store(key, known)
         return known

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from adreno_sim.base import disk_cache, file_digests
-from adreno_sim.base.file_digests import digest_file, digest_files, find_files
+from adreno_sim.base.file_digests import FileSet, digest_file, find_files
 
 KIND = "models"
 
@@ -37,7 +37,7 @@ def reads(monkeypatch):
 
 
 def digest(folder):
-    return digest_files(KIND, {path[len(str(folder)) :]: path for path in find_files(str(folder))})
+    return FileSet({path[len(str(folder)) :]: path for path in find_files(str(folder))}).digest(KIND)
 
 
 def test_files_that_nobody_touched_are_read_once(folder, reads):
@@ -76,7 +76,13 @@ def test_a_file_that_was_touched_just_now_is_not_trusted_again(folder, reads, mo
     assert digest(folder) == first and len(reads) == 4 and not disk_cache.usage()
 
 
-def test_a_file_that_changes_while_it_is_read_is_not_trusted_again(folder, monkeypatch):
+def test_files_that_changed_since_they_were_listed_have_no_digest(folder):
+    found = FileSet({"a": str(folder / "a.py")})
+    os.utime(folder / "a.py", ns=(1, 1))
+    assert found.digest(KIND) == "" and not disk_cache.usage()
+
+
+def test_files_that_change_while_they_are_read_have_no_digest(folder, monkeypatch):
     add = file_digests._add_content
 
     def change(sum, path):
@@ -84,8 +90,7 @@ def test_a_file_that_changes_while_it_is_read_is_not_trusted_again(folder, monke
         os.utime(path, ns=(5, time.time_ns()))
 
     monkeypatch.setattr(file_digests, "_add_content", change)
-    digest(folder)
-    assert not disk_cache.usage()
+    assert digest(folder) == "" and not disk_cache.usage()
 
 
 def test_folders_that_link_to_each_other_are_walked_once(folder):

@@ -33,6 +33,9 @@ Judged = Mapping[str, Sequence[np.ndarray | Expected]]
 """Outputs of a whole model by reference, with what rounding may do to them where that is known."""
 
 
+_WEIGHTS = "weights-"
+
+
 @dataclass(frozen=True)
 class PreparedModel:
     """A model and what judges it, without any object of TVM's.
@@ -67,9 +70,17 @@ class _NotPortable(Exception):
     """Raised where something of TVM's is in what is to be kept."""
 
 
+def has_entries() -> bool:
+    """Whether any model is kept."""
+    try:
+        return any(name.startswith(_WEIGHTS) for name in os.listdir(disk_cache.folder(KIND)))
+    except OSError:
+        return False
+
+
 def load_prepared(key: str, source: str | os.PathLike[str]) -> PreparedModel | None:
-    """What is kept under a key, if it is whole, and the files around the model are as they were; else None."""
-    entry = _unpickle(disk_cache.load(_place(key)))
+    """What is kept under a key, if it is whole, and the files around the model are as they were; else None, as for no key."""
+    entry = _unpickle(disk_cache.load(_place(key))) if key else None
     if not isinstance(entry, _Entry):
         return None
     try:
@@ -91,7 +102,7 @@ def store_prepared(key: str, source: str | os.PathLike[str], prepared: PreparedM
         return
     try:
         outside = {name: digest_file(Path(source).parent / name) for name in find_external_data(Path(source))}
-        weights = f"weights-{digest_of(part for item in sorted(constants.items()) for part in item)}"
+        weights = f"{_WEIGHTS}{digest_of(part for item in sorted(constants.items()) for part in item)}"
         bare = replace(prepared, compiled=replace(prepared.compiled, constants={}))
         data = _pickle(_Entry(bare, weights, outside))
         if nbytes + len(data) > most_bytes():

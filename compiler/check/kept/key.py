@@ -6,7 +6,7 @@ import json
 import os
 import platform
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import metadata, util
 from pathlib import Path
@@ -16,12 +16,12 @@ import numpy as np
 
 from ....base import disk_cache
 from ....base.code_digest import code_digest
-from ....base.file_digests import digest_file, digest_files, find_files
+from ....base.file_digests import FileSet, digest_file, find_files
 from ....device.protocol import DeviceInfo
 from ....golden.result_cache import digest_of
 from ...importers.inputs import Inputs
 from ...lower.compile_options import CompileOptions
-from ...tvm_bridge.installed_files import digest_installed, is_imported, is_steered
+from ...tvm_bridge.installed_files import find_installed, is_imported, is_steered
 
 KIND = "models"
 """Of the entries on disk."""
@@ -51,17 +51,36 @@ class Request:
 
     def key(self) -> str:
         """The key of what is made of it, as the files are now; "" where one of them cannot be read, or an option is no data."""
-        path = Path(self.source)
+        return self.begin_key()()
+
+    def begin_key(self) -> Callable[[], str]:
+        """What gives the key. The files are as they are now, or there is none; those of TVM may have to be read for it, which any
+        thread may do."""
         try:
-            given, wanted = _describe_inputs(self.inputs), _describe_options(self.options)
-            if given is None or wanted is None or not (tvm := digest_installed(KIND)):
-                return ""
-            model = digest_file(path)
+            tvm, parts = find_installed(), self._describe()
         except OSError:  # whoever reads the file says so
-            return ""
+            return str
+        if tvm is None or parts is None:
+            return str
+
+        def find() -> str:
+            try:
+                digest = tvm.digest(KIND)
+            except OSError:
+                return ""
+            return digest_of([digest, *parts]) if digest else ""
+
+        return find
+
+    def _describe(self) -> list[object] | None:
+        """All but TVM. Raises OSError."""
+        given, wanted = _describe_inputs(self.inputs), _describe_options(self.options)
+        if given is None or wanted is None:
+            return None
+        path = Path(self.source)
         libraries = [_describe_library(name) for name in (*ALWAYS, *LIBRARIES[path.suffix])]
-        parts = [code_digest(KIND), sys.version, platform.machine(), tvm, *libraries, path.name, model]
-        return digest_of([*parts, *wanted, *_describe_device(self.device), *given])
+        parts = [code_digest(KIND), sys.version, platform.machine(), *libraries, path.name, digest_file(path)]
+        return [*parts, *wanted, *_describe_device(self.device), *given]
 
 
 def find_request(
@@ -89,7 +108,8 @@ def _describe_options(options: CompileOptions) -> list[object] | None:
     if tuned is None:
         return [text]
     root = os.fspath(tuned)
-    return [text, root, digest_files(KIND, {path[len(root) :]: path for path in find_files(root)})]
+    schedules = FileSet({path[len(root) :]: path for path in find_files(root)}).digest(KIND)
+    return [text, root, schedules] if schedules else None
 
 
 def _as_data(value: object) -> object:
