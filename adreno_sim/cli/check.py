@@ -24,7 +24,7 @@ says how to compile is refused for it.
 exit code: 0 ok; 1 findings: errors, wrong values, with --strict also warnings; 2 usage or bad input; 3 unsupported
 """
 
-SHARES = {"start": 10, "import": 25, "compile": 25, "references": 15, "build": 10, "run": 15}
+SHARES = {"start": 5, "import": 10, "compile": 18, "references": 22, "build": 5, "run": 40}
 """The stages of a check, and what part of the time each takes of a network that was never checked before, in percent."""
 
 
