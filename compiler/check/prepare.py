@@ -141,7 +141,7 @@ def prepare(
         return _make(source, inputs, options, device, stage, apply_plan, own or {}, units).run
     with stage("cache"):
         found = begin(request.begin_key())
-        known = load_prepared(found.result(), request.source) if has_entries() else None
+        known = load_prepared(found.result()) if has_entries() else None
     if known is not None:
         kernels = KernelReferences(known.kernels, known.kernels, ())
         return _ready(known, apply_plan(known.compiled), kernels, SubgraphReference({}, units), source, options, units)
@@ -149,7 +149,7 @@ def prepare(
     if made.keeps:
         with stage("cache"):
             if (key := found.result()) and request.key() == key:  # no file was changed meanwhile
-                store_prepared(key, request.source, made.prepared)
+                store_prepared(key, made.prepared)
     return made.run
 
 

@@ -1,4 +1,4 @@
-"""A prepared model on disk: what of it is kept, how it is written, and what it takes to be good still.
+"""A prepared model on disk: what of it is kept, and how it is written.
 
 Weights lie beside the rest under the digest of their content: entries of one model for several devices or inputs share them.
 """
@@ -16,14 +16,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ....base import disk_cache
-from ....base.file_digests import digest_file
 from ....base.gc_pause import gc_paused
 from ....golden.result_cache import digest_of
 from ....results.expected import Expected
 from ....results.model import ScopeSummary
 from ...artifact.model import CompiledModel
 from ...importers.inputs import Arrays
-from .external_data import find_external_data
 from .key import KIND, most_bytes
 
 if TYPE_CHECKING:
@@ -58,12 +56,10 @@ class PreparedModel:
 
 @dataclass(frozen=True)
 class _Entry:
-    """prepared: without its weights. weights: the name of their entry. outside: digests of the files that hold data of the model,
-    by path from its folder."""
+    """prepared: without its weights. weights: the name of their entry."""
 
     prepared: PreparedModel
     weights: str
-    outside: Mapping[str, str]
 
 
 class _NotPortable(Exception):
@@ -78,39 +74,31 @@ def has_entries() -> bool:
         return False
 
 
-def load_prepared(key: str, source: str | os.PathLike[str]) -> PreparedModel | None:
-    """What is kept under a key, if it is whole, and the files around the model are as they were; else None, as for no key."""
+def load_prepared(key: str) -> PreparedModel | None:
+    """What is kept under a key, if it is whole; else None, as for no key."""
     entry = _unpickle(disk_cache.load(_place(key))) if key else None
-    if not isinstance(entry, _Entry):
-        return None
-    try:
-        if any(digest_file(Path(source).parent / name) != digest for name, digest in entry.outside.items()):
-            return None
-    except OSError:
-        return None
-    weights = _unpickle(disk_cache.load(_place(entry.weights)))
-    if not isinstance(weights, dict):
+    weights = _unpickle(disk_cache.load(_place(entry.weights))) if isinstance(entry, _Entry) else None
+    if not isinstance(entry, _Entry) or not isinstance(weights, dict):
         return None
     return replace(entry.prepared, compiled=replace(entry.prepared.compiled, constants=weights))
 
 
-def store_prepared(key: str, source: str | os.PathLike[str], prepared: PreparedModel) -> None:
+def store_prepared(key: str, prepared: PreparedModel) -> None:
     """Keep what was made of a model under a key, if it is not too large and nothing in it needs TVM."""
     constants = prepared.compiled.constants
     nbytes = sum(array.nbytes for array in constants.values())
     if nbytes > most_bytes():
         return
+    weights = f"{_WEIGHTS}{digest_of(part for item in sorted(constants.items()) for part in item)}"
+    bare = replace(prepared, compiled=replace(prepared.compiled, constants={}))
     try:
-        outside = {name: digest_file(Path(source).parent / name) for name in find_external_data(Path(source))}
-        weights = f"{_WEIGHTS}{digest_of(part for item in sorted(constants.items()) for part in item)}"
-        bare = replace(prepared, compiled=replace(prepared.compiled, constants={}))
-        data = _pickle(_Entry(bare, weights, outside))
-        if nbytes + len(data) > most_bytes():
-            return
-        if disk_cache.load(_place(weights)) is None:
-            disk_cache.store(_place(weights), _pickle(dict(constants)))
-    except (_NotPortable, OSError):
+        data = _pickle(_Entry(bare, weights))
+    except _NotPortable:
         return
+    if nbytes + len(data) > most_bytes():
+        return
+    if disk_cache.load(_place(weights)) is None:
+        disk_cache.store(_place(weights), _pickle(dict(constants)))
     disk_cache.store(_place(key), data)
 
 

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 LOCATION = "location"
 """The key under which a tensor of ONNX names its file."""
 
 
-def find_external_data(model: Path) -> list[str]:
-    """The paths, from the model's folder, of the files that an ONNX model refers to; none for other models. Raises OSError."""
-    if model.suffix != ".onnx" or LOCATION.encode() not in (content := model.read_bytes()):
+def find_external_data(content: bytes) -> list[str]:
+    """The paths, from the model's folder, of the files that a serialised ONNX model refers to. ValueError for what is none."""
+    if LOCATION.encode() not in content:
         return []
     import onnx
 
-    proto = onnx.ModelProto.FromString(content)
+    try:
+        proto = onnx.ModelProto.FromString(content)
+    except Exception as error:  # protobuf's own
+        raise ValueError(f"not an ONNX model: {error}") from error
     return sorted({entry.value for tensor in _tensors(proto) for entry in tensor.external_data if entry.key == LOCATION})
 
 

@@ -22,6 +22,7 @@ from ....golden.result_cache import digest_of
 from ...importers.inputs import Inputs
 from ...lower.compile_options import CompileOptions
 from ...tvm_bridge.installed_files import find_installed, is_imported, is_steered
+from .external_data import find_external_data
 
 KIND = "models"
 """Of the entries on disk."""
@@ -74,12 +75,12 @@ class Request:
 
     def _describe(self) -> list[object] | None:
         """All but TVM. Raises OSError."""
-        given, wanted = _describe_inputs(self.inputs), _describe_options(self.options)
-        if given is None or wanted is None:
-            return None
         path = Path(self.source)
+        model, given, wanted = _describe_model(path), _describe_inputs(self.inputs), _describe_options(self.options)
+        if model is None or given is None or wanted is None:
+            return None
         libraries = [_describe_library(name) for name in (*ALWAYS, *LIBRARIES[path.suffix])]
-        parts = [code_digest(KIND), sys.version, platform.machine(), *libraries, path.name, digest_file(path)]
+        parts = [code_digest(KIND), sys.version, platform.machine(), *libraries, *model]
         return [*parts, *wanted, *_describe_device(self.device), *given]
 
 
@@ -95,6 +96,21 @@ def find_request(
     if path.suffix not in LIBRARIES or not path.is_file() or path.stat().st_size > most_bytes():
         return None
     return Request(source, inputs, options, device)
+
+
+def _describe_model(path: Path) -> list[object] | None:
+    """The model's name and content, with the files that it names for its weights; None where these are no files, or too large to
+    be kept."""
+    content = path.read_bytes()
+    try:
+        outside = {name: path.parent / name for name in find_external_data(content)} if path.suffix == ".onnx" else {}
+    except ValueError:  # whoever reads the model says so
+        return None
+    if not all(file.is_file() for file in outside.values()):
+        return None
+    if sum(file.stat().st_size for file in outside.values()) > most_bytes():
+        return None
+    return [path.name, content, *(part for name, file in outside.items() for part in (name, digest_file(file)))]
 
 
 def _describe_options(options: CompileOptions) -> list[object] | None:

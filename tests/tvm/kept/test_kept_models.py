@@ -147,6 +147,17 @@ def test_files_beside_a_model_are_part_of_it(models, compiled, prepared):
         prepared(path)
 
 
+def test_a_model_whose_weights_are_no_file_is_not_waited_for(models):
+    path = models["tiny"]
+    onnx.save(onnx.load(path), path, save_as_external_data=True, location="weights.bin", size_threshold=0)
+    assert requested(path) != ""
+    path.with_name("weights.bin").unlink()
+    os.mkfifo(path.with_name("weights.bin"))
+    assert requested(path) == ""
+    path.write_bytes(b"no model, whose location is unknown")
+    assert requested(path) == ""
+
+
 KEPT_NEVER = [
     pytest.param({"pipeline": lambda module: module}, id="passes of the caller's"),
     pytest.param({"references": {"f": lambda *args: None}}, id="references of the caller's"),
@@ -247,12 +258,12 @@ def test_a_damaged_entry_is_no_entry_and_is_made_again(models, compiled, prepare
 
     first, key = prepared(models["tiny"]), requested(models["tiny"])
     places = [path for path in disk_cache.folder("models").iterdir() if not path.name.startswith("files-")]
-    assert len(places) == 2 and load_prepared(key, models["tiny"]) is not None
+    assert len(places) == 2 and load_prepared(key) is not None
     for place in places:
         for hurt in HURT.values():
             whole = place.read_bytes()
             hurt(place)
-            assert load_prepared(key, models["tiny"]) is None
+            assert load_prepared(key) is None
             place.write_bytes(whole)
         HURT["cut"](place)
     assert prepared(models["tiny"]).compiled == first.compiled and len(compiled) == 2
