@@ -29,7 +29,6 @@ from ..artifact.model import CompiledModel, as_compiled, is_compiled
 from ..plan.apply import replan, require_plan
 from ..plan.audit import audit
 from ..plan.rules import DeviceRules
-from ..run.builds import Builds
 from ..run.observer import Observer, Observers
 from ..run.vm import VirtualMachine
 from .allow import sort_findings
@@ -148,17 +147,9 @@ class CheckRun:
     audited: set[Kind] = field(default_factory=set)
     reproducer: Reproducer | None = None
     peer: Peer | None = None
-    builds: Builds | None = None
 
     def run(self, prepare_run: Callable[[DeviceInfo, Stage, ApplyPlan], PreparedRun]) -> Report:
         """Prepare a run for the device, run it, judge everything. Errors as `check`."""
-        try:
-            return self._run(prepare_run)
-        finally:
-            if self.builds is not None:
-                self.builds.close()
-
-    def _run(self, prepare_run: Callable[[DeviceInfo, Stage, ApplyPlan], PreparedRun]) -> Report:
         entries = find_config(Path.cwd()) if self.options.allow is None else self.options.allow
         self.reproducer = self._reproducer()
         second = None if self.options.compare_with is None else open_device(self.options.compare_with, **self.asked)
@@ -247,17 +238,13 @@ class CheckRun:
         return report
 
     def _settle(self, compiled: CompiledModel) -> CompiledModel:
-        """The model with the memory plan to run with, saved where the options name a file. From now on its kernels are
-        built, while references run."""
+        """The model with the memory plan to run with, saved where the options name a file."""
         if self.options.plan is not None:
             with self._stage("plan"):
                 compiled = replan(compiled, self.options.plan, DeviceRules.of_device(self.device))
         if self.options.save is not None:
             with self._stage("save"):
                 compiled.save(self.options.save)
-        refused = refused_kernels(compiled, self.device.info)
-        self.builds = Builds(compiled, self.device)
-        self.builds.begin(name for name in compiled.kernels if name not in refused)
         return compiled
 
     def _audit_plan(self, report: Report, whole: MemoryPlan) -> None:
@@ -278,7 +265,7 @@ class CheckRun:
         outputs = None
         stopped: AdrenoSimError | None = None
         watching = observer if self.reproducer is None else Observers(self.reproducer, observer)
-        with VirtualMachine(ready.compiled, self.device, watching, self.builds) as machine:
+        with VirtualMachine(ready.compiled, self.device, watching) as machine:
             try:
                 self._build(machine)
                 with self._stage("run", len(ready.compiled.host_functions)):

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
-from concurrent.futures import Future
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from ...base.errors import AdrenoSimError, UnsupportedError
 from ...findings import Finding, Kind
-from ...golden.background import begin
 from ...golden.errors import StrayAccessError
 from ...results.expected import Expected
 from ..artifact.golden import GoldenData
@@ -30,10 +28,6 @@ class Golden(Protocol):
 
     def knows(self, call: FunctionCall) -> bool:
         """Whether `results` can say anything about the call."""
-        ...
-
-    def begin(self, call: FunctionCall, args: Sequence[Argument]) -> None:
-        """Have the results of a call computed by a thread, if that gains anything; `results` hands them out, or nobody asks."""
         ...
 
     def results(self, call: FunctionCall, args: Sequence[Argument]) -> list[Expected | None]:
@@ -75,37 +69,23 @@ class References:
 class LiveGolden:
     """The model's PrimFuncs before scheduling, and its subgraphs, run on the very arguments of the call.
 
-    given: functions whose reference the caller gave. apart: those whose reference any thread may run.
+    given: functions whose reference the caller gave.
     strays: functions whose PrimFunc accesses memory outside of its tensors whatever it is given -> which, in words.
     """
 
     forces = False
 
-    def __init__(
-        self,
-        reference: Reference,
-        subgraphs: SubgraphReference | None = None,
-        given: Container[str] = (),
-        apart: Container[str] = (),
-    ):
+    def __init__(self, reference: Reference, subgraphs: SubgraphReference | None = None, given: Container[str] = ()):
         self.reference = reference
-        self._given, self._apart = given, apart
+        self._given = given
         self.strays: dict[str, str] = {}
         self._subgraphs = subgraphs
-        self._begun: tuple[Sequence[Argument], Future[list[Expected | None]]] | None = None
 
     def knows(self, call: FunctionCall) -> bool:
         return call.function.golden in self.reference
 
-    def begin(self, call: FunctionCall, args: Sequence[Argument]) -> None:
-        if call.function.golden in self._apart:
-            self._begun = args, begin(self.reference.expect, call.function.golden, args)
-
     def results(self, call: FunctionCall, args: Sequence[Argument]) -> list[Expected | None]:
-        begun, self._begun = self._begun, None
         try:
-            if begun is not None and begun[0] is args:
-                return begun[1].result()
             return self.reference.expect(call.function.golden, args)
         except StrayAccessError as error:
             self.strays[call.function.name] = str(error)
@@ -131,9 +111,6 @@ class StoredGolden:
 
     def __init__(self, data: GoldenData):
         self._data = data
-
-    def begin(self, call: FunctionCall, args: Sequence[Argument]) -> None:
-        pass  # they are there
 
     def knows(self, call: FunctionCall) -> bool:
         stored = self._data.calls.get(str(call.index))

@@ -80,7 +80,6 @@ class KernelObserver(Observer):
         self._progress = progress
         self._known = False
         self._before: list[np.ndarray | None] | None = None
-        self._args: list[np.ndarray | Tensor | int | float] = []
         self._built: dict[str, Kernel] = {}
         self._started = 0.0
         self._replayed: set[str] = set()
@@ -94,9 +93,6 @@ class KernelObserver(Observer):
             start = time.perf_counter()
             self._before = [arg.read() if isinstance(arg, Tensor) else None for arg in call.args]
             self.seconds["compare"] += time.perf_counter() - start
-            self._args = [arg if array is None else array for arg, array in zip(call.args, self._before, strict=True)]
-            if self._known and self._golden is not None:
-                self._golden.begin(call, self._args)  # type: ignore[arg-type]
 
     def before_launch(self, launch: LaunchCall) -> None:
         self._built[launch.code.name] = launch.kernel
@@ -140,7 +136,7 @@ class KernelObserver(Observer):
         before, self._before = self._before, None
         if before is None:
             return
-        golden = self._results(call) if self._known else None
+        golden = self._results(call, before) if self._known else None
         start = time.perf_counter()
         if self._peer is not None:
             self.findings.add(self._peer.compare(call, before, golden, lambda position: self._writer_row(call, position)))
@@ -215,14 +211,14 @@ class KernelObserver(Observer):
         launched = [launch.kernel for launch in call.function.launches()]
         if not self._keep_going or self._before is None or not self._known or not any(name in self._refused for name in launched):
             return False
-        _write(call, self._results(call))
+        _write(call, self._results(call, self._before))
         self.replaced.update(launched)
         self._before = None
         return True
 
-    def _results(self, call: FunctionCall) -> list[Expected | None]:
+    def _results(self, call: FunctionCall, before: list[np.ndarray | None]) -> list[Expected | None]:
         assert self._golden is not None
-        args, self._args = self._args, []
+        args = [arg if array is None else array for arg, array in zip(call.args, before, strict=True)]
         start = time.perf_counter()
         results = self._golden.results(call, args)  # type: ignore[arg-type]
         self.seconds["golden"] += time.perf_counter() - start

@@ -39,7 +39,7 @@ class KernelTruth:
             except Unmodelled as reason:
                 self.unavailable[name] = f"no truth is made of {reason}"
 
-    def __contains__(self, name: object) -> bool:
+    def __contains__(self, name: str) -> bool:
         return name in self.programs
 
     def __getstate__(self) -> dict[str, Any]:
