@@ -121,7 +121,10 @@ def emit_exact(e: Emitter, op: str, type: ir.Type, left: str, right: str) -> str
     if most > MOST_WHOLE:
         return None
     wide = e.body.op(f"{op} {llvm_types.spell(llvm_types.with_elem(type, _FLOAT))} {a[0]}, {b[0]}")
-    result = truncate(e, type, wide)
+    if computes_halves():
+        result = e.body.op(f"{op} {llvm_types.spell(type)} {left}, {right}")
+    else:
+        result = truncate(e, type, wide)
     keep_whole(e, result, wide, most)
     return result
 
