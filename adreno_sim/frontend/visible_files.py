@@ -6,6 +6,7 @@ overlay does not hold does not exist, for `#include`, `#embed` and `__has_includ
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from collections.abc import Callable, Sequence
@@ -145,9 +146,9 @@ def _as_folder(real: str, listed: list[_Entry] | None) -> _Entry:
 def _resolve(path: str) -> str:
     """Returns the real path; "" where a link on the way may not be read, as those of other users' processes in /proc."""
     try:
-        return os.path.realpath(path)
-    except OSError:
-        return ""
+        return os.path.realpath(path, strict=True)  # from Python 3.13 on, what is not strict keeps such a link as it is
+    except OSError as error:
+        return os.path.realpath(path) if error.errno in (errno.ENOENT, errno.ELOOP) else ""
 
 
 def _is(test: Callable[[], bool]) -> bool:
