@@ -6,10 +6,9 @@ import json
 import xml.etree.ElementTree
 from pathlib import Path
 
-import jsonschema
 import pytest
+from validators import validator
 
-from adreno_sim import schemas
 from adreno_sim.base.specs import ImageSpec
 from adreno_sim.cli.main import main
 from adreno_sim.image import layout_of
@@ -24,7 +23,7 @@ def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]
 
 def valid(text: str, name: str) -> dict:
     data = json.loads(text)
-    jsonschema.Draft202012Validator(schemas.load(name)).validate(data)
+    validator(name).validate(data)
     return data
 
 

@@ -11,11 +11,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import handmade
-import jsonschema
 import pytest
+from validators import validator
 
 import adreno_sim
-from adreno_sim import schemas
 from adreno_sim.base.errors import AdrenoSimError
 from adreno_sim.cli.main import main
 from adreno_sim.cli.sweep import devices_of
@@ -59,7 +58,7 @@ def start(*args):
 
 def read(path="sweep.json"):
     data = json.loads(Path(path).read_text())
-    jsonschema.Draft202012Validator(schemas.load("sweep")).validate(data)
+    validator("sweep").validate(data)
     return data
 
 

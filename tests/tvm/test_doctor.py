@@ -8,10 +8,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
+from validators import validator
 
-from adreno_sim import schemas
 from adreno_sim.cli.main import main
 from adreno_sim.compiler.doctor import defects, upstream
 from adreno_sim.compiler.doctor.examine import examine
@@ -25,7 +24,7 @@ def doctor(tmp_path: Path, *arguments: str) -> tuple[int, dict[str, Any]]:
     file = tmp_path / "doctor.json"
     code = main(["doctor", "--json", str(file), *arguments])
     found = json.loads(file.read_text())
-    jsonschema.Draft202012Validator(schemas.load("doctor")).validate(found)
+    validator("doctor").validate(found)
     return code, found
 
 

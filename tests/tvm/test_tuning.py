@@ -9,15 +9,14 @@ import time
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
 tvm = pytest.importorskip("tvm")
 
 from tvm import relax  # noqa: E402
+from validators import validator  # noqa: E402
 
 import adreno_sim  # noqa: E402
-from adreno_sim import schemas  # noqa: E402
 from adreno_sim.base.errors import AdrenoSimError, UnsupportedError  # noqa: E402
 from adreno_sim.cli.main import main  # noqa: E402
 from adreno_sim.compiler.doctor.models import conv, module, weight  # noqa: E402
@@ -221,7 +220,7 @@ def tuned(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
 
 def test_every_candidate_is_told(tuned: tuple[Path, Any]) -> None:
     _, report = tuned
-    jsonschema.Draft202012Validator(schemas.load("tune")).validate(report.as_json())
+    validator("tune").validate(report.as_json())
     (task,) = report.tasks
     assert report.ok and not report.timed and "unverified against hardware" in report.ranking
     assert [trial.number for trial in task.trials] == list(range(8)) and task.accepted
@@ -367,7 +366,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     said = capsys.readouterr().out
     assert code == 0 and "static cost, unverified against hardware" in said and "2 candidates" in said
     found = json.loads((tmp_path / "r.json").read_text())
-    jsonschema.Draft202012Validator(schemas.load("tune")).validate(found)
+    validator("tune").validate(found)
     assert main(["check", str(script), "--tuned", str(tmp_path / "db")]) == 0
     assert "tuned " in capsys.readouterr().out
     assert main(["check", str(script), "--tuned", str(tmp_path)]) == 2
@@ -397,7 +396,7 @@ def test_sixty_four_candidates_of_a_convolution(tmp_path: Path) -> None:
     said, _ = done.communicate(timeout=600)
     assert done.returncode == 0, said
     report = json.loads(file.read_text())
-    jsonschema.Draft202012Validator(schemas.load("tune")).validate(report)
+    validator("tune").validate(report)
     (task,) = report["tasks"]
     trials = task["trials"]
     assert report["resumed"] >= 5 and len(trials) == 64

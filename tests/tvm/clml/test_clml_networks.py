@@ -7,17 +7,15 @@ import json
 from pathlib import Path
 
 import clml_modules as modules
-import jsonschema
 import onnx
 import pytest
 import relax_models
 from clml_modules import constant, conv, module, nn
 from operators import OPERATORS
-from referencing import Registry, Resource
 from tvm import relax
+from validators import validator
 
 import adreno_sim
-from adreno_sim import schemas
 from adreno_sim.base.errors import UnsupportedError
 from adreno_sim.compiler.artifact.model import CompiledModel
 from adreno_sim.compiler.check.bundle import make_bundle
@@ -69,10 +67,7 @@ def test_subgraphs_and_kernels_in_one_program(mixed, adreno):
 def test_report_as_json_and_text(mixed, adreno):
     report = adreno_sim.check(mixed, device=adreno, target="clml", clml_min_flops=100_000)
     data = json.loads(json.dumps(encode.report_to_json(report)))
-    registry = Registry().with_resources(
-        (schema["$id"], Resource.from_contents(schema)) for schema in map(schemas.load, schemas.NAMES) if "$id" in schema
-    )
-    jsonschema.Draft202012Validator(schemas.load("report"), registry=registry).validate(data)
+    validator("report").validate(data)
     text = "\n".join(offload_text.lines(report))
     assert "offloaded clml_0 (OpenCL ML 4): conv2d, max_pool2d; 336,384 operations, at least 100,000; copies 1 in, 1 out" in text
     assert "kept in kernels: sin: OpenCL ML has no such operator" in text

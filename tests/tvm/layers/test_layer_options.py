@@ -2,15 +2,15 @@
 
 import json
 
-import jsonschema
 import numpy as np
 import pytest
 
 tvm = pytest.importorskip("tvm")
 onnx = pytest.importorskip("onnx")
 
+from validators import validator  # noqa: E402
+
 import adreno_sim  # noqa: E402
-from adreno_sim import schemas  # noqa: E402
 from adreno_sim.base.errors import AdrenoSimError, OptionError  # noqa: E402
 from adreno_sim.cli.main import main  # noqa: E402
 from adreno_sim.compiler.artifact.model import as_compiled  # noqa: E402
@@ -54,7 +54,7 @@ def test_layers_are_listed_and_counted(file, tmp_path, capsys):
     said = capsys.readouterr().out
     assert "small: 2 layers (nn.conv2d)" in said and "2 nn.conv2d" in said and "1 matmul" in said
     written = json.loads(data.read_text())
-    jsonschema.Draft202012Validator(schemas.load("layers")).validate(written)
+    validator("layers").validate(written)
     first, last = written["layers"]
     assert (first["number"], first["from_end"], last["from_end"]) == (0, -2, -1)
     assert first["operands"] == ["float32 1x4x4x4", "float32 8x4x1x1"] and first["layout"] == "NCHW, OIHW, NCHW"

@@ -2,7 +2,6 @@
 
 import json
 
-import jsonschema
 import numpy as np
 import pytest
 
@@ -12,9 +11,10 @@ from hypothesis import HealthCheck, given, settings  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 from tvm import relax  # noqa: E402
 from tvm.script import relax as R  # noqa: E402
+from validators import validator  # noqa: E402
 
 import adreno_sim  # noqa: E402
-from adreno_sim import AdrenoSimError, schemas  # noqa: E402
+from adreno_sim import AdrenoSimError  # noqa: E402
 from adreno_sim.cli.main import main  # noqa: E402
 from adreno_sim.compiler.layers import LayoutConfig, convert_layout, count_layers, layer_names, recast  # noqa: E402
 from adreno_sim.compiler.precision.local_error import LayerError, local_errors, relative_error  # noqa: E402
@@ -266,7 +266,7 @@ def test_precision_command(onnx_file, tmp_path, capsys):
     data, bundle = tmp_path / "precision.json", tmp_path / "half.asim"
     assert main(["precision", str(onnx_file), "--json", str(data), "--save", str(bundle)]) == 0
     written = json.loads(data.read_text())
-    jsonschema.Draft202012Validator(schemas.load("precision")).validate(written)
+    validator("precision").validate(written)
     assert written["ok"] and written["skip"] == [] and 0 < written["error"] <= 0.01 and len(written["layers"]) == 2
     assert "recast every layer" in capsys.readouterr().out
     assert main(["check", str(bundle), "--json", "-"]) in (0, 1)
@@ -300,6 +300,6 @@ def test_a_device_that_is_wrong_within_the_bound_fails(onnx_file, tmp_path, caps
     data, bundle = tmp_path / "precision.json", tmp_path / "half.asim"
     assert main(["precision", str(onnx_file), "--json", str(data), "--save", str(bundle)]) == 1
     written = json.loads(data.read_text())
-    jsonschema.Draft202012Validator(schemas.load("precision")).validate(written)
+    validator("precision").validate(written)
     assert not written["ok"] and written["error"] <= 0.01 and written["reference"] == "float64" and len(written["wrong"]) == 1
     assert "does not compute the recast network" in capsys.readouterr().out and not bundle.exists()

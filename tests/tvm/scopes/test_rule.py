@@ -2,16 +2,15 @@
 
 import json
 
-import jsonschema
 import numpy as np
 import pytest
 
 tvm = pytest.importorskip("tvm")
 
 from tvm import relax  # noqa: E402
+from validators import validator  # noqa: E402
 
 import adreno_sim  # noqa: E402
-from adreno_sim import schemas  # noqa: E402
 from adreno_sim.base.errors import AdrenoSimError, OptionError  # noqa: E402
 from adreno_sim.cli.main import main  # noqa: E402
 from adreno_sim.compiler.compile import compile_model  # noqa: E402
@@ -103,13 +102,13 @@ def test_commands(file, tmp_path, capsys):
     out, data = tmp_path / "m.asim", tmp_path / "data.json"
     assert main(["check", file, "--rule", "fewest-copies", "--json", str(data)]) == 0
     written = json.loads(data.read_text())
-    jsonschema.Draft202012Validator(schemas.load("report")).validate(written)
+    validator("report").validate(written)
     assert written["scopes"]["rule"] == "fewest-copies"
     assert main(["bundle", file, "-o", str(out), "--rule", "fewest-copies"]) == 0
     assert main(["footprint", file, "--rule", "fewest-copies"]) == 0
     assert main(["sweep", file, "--rule", "fewest-copies", "--results", str(tmp_path / "sweep"), "--jobs", "1"]) == 0
     assert main(["scopes", file, "--json", str(data)]) == 0
-    jsonschema.Draft202012Validator(schemas.load("scopes")).validate(json.loads(data.read_text()))
+    validator("scopes").validate(json.loads(data.read_text()))
     assert "consumers disagree; what each rule (--rule) makes of it:" in capsys.readouterr().out
 
 

@@ -3,7 +3,6 @@
 import json
 import sys
 
-import jsonschema
 import numpy as np
 import pytest
 
@@ -13,9 +12,9 @@ from tvm import relax  # noqa: E402
 from tvm.script import from_source  # noqa: E402
 from tvm.script import ir as I  # noqa: E402
 from tvm.script import relax as R  # noqa: E402
+from validators import validator  # noqa: E402
 
 import adreno_sim  # noqa: E402
-from adreno_sim import schemas  # noqa: E402
 from adreno_sim.cli.main import main  # noqa: E402
 from adreno_sim.compiler.explain.scope_stages import LAST, run_stages  # noqa: E402
 from adreno_sim.compiler.explain.scopes import scope_stages  # noqa: E402
@@ -262,7 +261,7 @@ def test_command(tmp_path, capsys):
     page, data = tmp_path / "scopes.html", tmp_path / "scopes.json"
     assert main(["scopes", str(model), "--html", str(page), "--json", str(data)]) == 0
     assert "textures" in capsys.readouterr().out
-    jsonschema.Draft202012Validator(schemas.load("scopes")).validate(json.loads(data.read_text()))
+    validator("scopes").validate(json.loads(data.read_text()))
     assert "<svg" in page.read_text() and "http://" not in page.read_text().replace("http://www.w3.org/2000/svg", "")
     assert main(["scopes", str(model), "--stage", "list"]) == 0
     names = capsys.readouterr().out.split()

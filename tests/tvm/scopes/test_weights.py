@@ -2,16 +2,15 @@
 
 import json
 
-import jsonschema
 import numpy as np
 import pytest
 
 tvm = pytest.importorskip("tvm")
 
 from tvm import relax  # noqa: E402
+from validators import validator  # noqa: E402
 
 import adreno_sim  # noqa: E402
-from adreno_sim import schemas  # noqa: E402
 from adreno_sim.base.errors import AdrenoSimError, OptionError  # noqa: E402
 from adreno_sim.cli.main import main  # noqa: E402
 from adreno_sim.compiler.compile import compile_model  # noqa: E402
@@ -210,11 +209,11 @@ def test_commands(tmp_path, capsys):
     model.write_text(MODEL)
     assert main(["check", str(model), "--weights", "texture", "--json", str(data)]) == 0
     written = json.loads(data.read_text())
-    jsonschema.Draft202012Validator(schemas.load("report")).validate(written)
+    validator("report").validate(written)
     assert written["scopes"]["weights"] == "texture"
     assert main(["scopes", str(model), "--weights", "relay", "--json", str(data)]) == 0
     written = json.loads(data.read_text())
-    jsonschema.Draft202012Validator(schemas.load("scopes")).validate(written)
+    validator("scopes").validate(written)
     assert [constant["scope"] for constant in written["constants"]] == ["global", "global.texture-weight"]
     assert "constant weights of packed convolutions: 1 in global, 1 in texture-weight" in capsys.readouterr().out
     assert main(["bundle", str(model), "-o", str(out), "--weights", "texture"]) == 0

@@ -6,17 +6,16 @@ import subprocess
 import sys
 from pathlib import Path
 
-import jsonschema
 import numpy as np
 import pytest
-import referencing
 
 pytest.importorskip("tvm")
 import tvm
 from paged_llama import LLAMA_8B, Sizes, export
+from validators import validator
 
 import adreno_sim
-from adreno_sim import schemas, session_footprint
+from adreno_sim import session_footprint
 from adreno_sim.cli.main import main
 from adreno_sim.compiler.compile import CompiledModel
 from adreno_sim.compiler.extract.module import extract_entries
@@ -55,18 +54,10 @@ def written(exported, tmp_path_factory):
     return folder
 
 
-def validator():
-    found = map(schemas.load, schemas.NAMES)
-    registry = referencing.Registry().with_resources(
-        (schema["$id"], referencing.Resource.from_contents(schema)) for schema in found
-    )
-    return jsonschema.Draft202012Validator(schemas.load("session-footprint"), registry=registry)
-
-
 def test_the_sum_at_the_worst_moment_is_that_by_hand(written, exported):
     """Weights, pages and workspaces of the cache by their shapes; of prefill, what is live in its widest layer."""
     data = json.loads((written / "f.json").read_text())
-    validator().validate(data)
+    validator("session-footprint").validate(data)
     weights = sum(pages(array.nbytes) for array in exported[1].values())
     s = SIZES
     layer = (CONTEXT // PAGE + 1) * 2 * s.kv_heads * PAGE * s.dim * 2

@@ -4,12 +4,10 @@ import json
 import re
 
 import handmade
-import jsonschema
 import pytest
-import referencing
 from plan_figures import FOLDER
+from validators import validator
 
-from adreno_sim import schemas
 from adreno_sim.base.errors import AdrenoSimError
 from adreno_sim.base.specs import TensorSpec
 from adreno_sim.cli.main import main
@@ -22,14 +20,6 @@ from adreno_sim.profiles.profile import load
 
 TRACE = "id,lower,upper,size\na,0,3,64\nb,0,2,32\nc,2,4,32\nd,3,5,64\n"
 """a and b, then a and c, then c and d: never more than 96 bytes; in storages of their own 192."""
-
-
-def validator(name):
-    registry = referencing.Registry().with_resources(
-        (schema["$id"], referencing.Resource.from_contents(schema)) for schema in map(schemas.load, schemas.NAMES)
-    )
-    jsonschema.Draft202012Validator.check_schema(schemas.load(name))
-    return jsonschema.Draft202012Validator(schemas.load(name), registry=registry)
 
 
 @pytest.fixture

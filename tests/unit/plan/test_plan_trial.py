@@ -4,12 +4,11 @@ import json
 from dataclasses import replace
 
 import handmade
-import jsonschema
 import pytest
-import referencing
 from plan_figures import FOLDER
+from validators import validator
 
-from adreno_sim import open_device, schemas
+from adreno_sim import open_device
 from adreno_sim.backends.sim.device import SimDevice
 from adreno_sim.base.errors import DeviceError
 from adreno_sim.cli.main import main
@@ -65,10 +64,7 @@ def test_the_command(tmp_path, capsys):
     args = ["footprint", str(FOLDER / "squeezenet.json"), "--planners", "tvm-fixed,arena", "--measure", "--json", str(out)]
     assert main(args) == 0
     data = json.loads(out.read_text())
-    registry = referencing.Registry().with_resources(
-        (schema["$id"], referencing.Resource.from_contents(schema)) for schema in map(schemas.load, schemas.NAMES)
-    )
-    jsonschema.Draft202012Validator(schemas.load("footprint"), registry=registry).validate(data)
+    validator("footprint").validate(data)
     totals = {row["planner"]: row["total"] for row in data["planners"]}
     for trial in data["measured"]:
         assert (

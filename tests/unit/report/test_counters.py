@@ -6,11 +6,9 @@ import io
 import json
 from html.parser import HTMLParser
 
-import jsonschema
 import pytest
-import referencing
+from validators import validator
 
-from adreno_sim import schemas
 from adreno_sim.device.counters import LaunchCounters, MemoryCounters, PlaceCounters
 from adreno_sim.findings import Finding, Kind
 from adreno_sim.render.launch import encode as launch_encode
@@ -44,10 +42,7 @@ NOTHING = LaunchCounters(1, 1, {}, (), 0, 0, 0, 0, 0, 64, 64, 1, 1, 0, 0, 0)
 
 
 def validate(name: str, data: object) -> None:
-    registry = referencing.Registry().with_resources(
-        (schema["$id"], referencing.Resource.from_contents(schema)) for schema in map(schemas.load, schemas.NAMES)
-    )
-    jsonschema.Draft202012Validator(schemas.load(name), registry=registry).validate(data)
+    validator(name).validate(data)
 
 
 def make_report(counters: LaunchCounters | None) -> Report:

@@ -4,11 +4,10 @@ import io
 import json
 import math
 
-import jsonschema
 import pytest
-import referencing
+from validators import validator
 
-from adreno_sim import AdrenoSimError, schemas
+from adreno_sim import AdrenoSimError
 from adreno_sim.base import json_io
 from adreno_sim.findings import Access, Finding, Kind, WorkItem
 from adreno_sim.render.report import text
@@ -41,14 +40,6 @@ def make(findings=(), **changes):
     report.timings = {"compile": 1.5, "run": 0.5}
     report.unchecked = ["kernel pool: its results say nothing"]
     return report
-
-
-def validator(name):
-    registry = referencing.Registry().with_resources(
-        (schema["$id"], referencing.Resource.from_contents(schema)) for schema in map(schemas.load, schemas.NAMES)
-    )
-    jsonschema.Draft202012Validator.check_schema(schemas.load(name))
-    return jsonschema.Draft202012Validator(schemas.load(name), registry=registry)
 
 
 @pytest.mark.parametrize(

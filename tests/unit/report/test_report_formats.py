@@ -7,9 +7,8 @@ from dataclasses import replace
 
 import jsonschema
 import pytest
-import referencing
+from validators import validator
 
-from adreno_sim import schemas
 from adreno_sim.base import json_io
 from adreno_sim.base.allow import Allowed, AllowEntry
 from adreno_sim.findings import Access, Finding, Kind, WorkItem
@@ -259,14 +258,6 @@ def report(**changes):
     return LaunchReport(**{**values, "global_size": (4,), "local_size": None, "text": SOURCE, **changes})
 
 
-def validator():
-    registry = referencing.Registry().with_resources(
-        (schema["$id"], referencing.Resource.from_contents(schema)) for schema in map(schemas.load, schemas.NAMES)
-    )
-    jsonschema.Draft202012Validator.check_schema(schemas.load("launch"))
-    return jsonschema.Draft202012Validator(schemas.load("launch-report"), registry=registry)
-
-
 WRONG = LaunchOutput("out", False, "", 2, 8, float("inf"), 3, 1)
 
 
@@ -288,7 +279,7 @@ WRONG = LaunchOutput("out", False, "", 2, 8, float("inf"), 3, 1)
 def test_launch_reports_as_json_text_and_exit_code(made, code):
     assert made.exit_code == code and made.ok is (code == 0)
     data = encode.to_json(made)
-    validator().validate(json.loads(json.dumps(data, allow_nan=False)))
+    validator("launch-report").validate(json.loads(json.dumps(data, allow_nan=False)))
     assert data["exit_code"] == code and data["verdict"] == made.verdict
     for explained in (False, True):
         out = io.StringIO()
