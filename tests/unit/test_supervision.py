@@ -83,7 +83,9 @@ def test_a_wish_to_end_the_child_ends_the_parent_by_the_same_signal(tmp_path):
 
 
 def test_an_interrupt_sent_to_the_parent_alone_reaches_the_child(tmp_path):
-    waits = "try: print(os.getpid(), flush=True); time.sleep(600)\n        except KeyboardInterrupt: return 130"
+    # Short sleeps: an interrupt that comes just before a sleep begins is seen when it ends.
+    waits = "try:\n            print(os.getpid(), flush=True)\n            for _ in range(6000): time.sleep(0.1)\n"
+    waits += "        except KeyboardInterrupt: return 130"
     child = begin(waits, folder=tmp_path)
     child.stdout.readline()
     child.send_signal(signal.SIGINT)
