@@ -39,7 +39,7 @@ def _flush(e: Emitter, type: ir.Type, value: str) -> str:
 
 def computes_halves() -> bool:
     """Returns whether this processor has arithmetic of halves."""
-    return "+avx512fp16" in objects.machine().features.split(",")
+    return objects.machine().computes_halves
 
 
 def emit_operation(e: Emitter, op: str, type: ir.Type, *operands: str) -> str:

@@ -51,6 +51,11 @@ class Machine:
         return f"{llvmlite.__version__} {llvm.llvm_version_info} {self.cpu} {self.features}"
 
     @cached_property
+    def computes_halves(self) -> bool:
+        """Whether this processor has arithmetic of halves."""
+        return "+avx512fp16" in self.features.split(",")
+
+    @cached_property
     def _linker(self) -> llvm.LLJIT:
         # JITLink gives an object one block of memory. RuntimeDyld maps each section where there is room: in a large process they
         # can lie further apart than the 2 GiB that the small code model reaches, which aborts the process.

@@ -6,7 +6,6 @@ thread; where work-items race, it is one of the orders that may be.
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -28,6 +27,7 @@ from . import launch
 from .compiled_kernel import CompiledKernel, specialize
 from .launch import RawResult
 from .launch_analysis import LaunchAnalysis
+from .memory_copies import copy_ranges, range_of, restore_ranges
 
 MOST_GROUPS = 64
 """Groups of a launch that are traced wave by wave."""
@@ -41,16 +41,16 @@ def run_counted(
     args: without shadows. options: those of `launch.run`. Memory is what `run` leaves.
     """
     kernel = analysis.kernel
-    written = [args[index] for index in sorted(written_arguments(kernel))]
-    ranges = [(arg.address, arg.nbytes) for arg in written if isinstance(arg, (BoundBuffer, BoundImage)) and arg.nbytes]
-    before = _copy(ranges)
+    written = [range_of(args[index]) for index in sorted(written_arguments(kernel))]
+    ranges = [(address, nbytes) for address, nbytes in written if nbytes]
+    before = copy_ranges(ranges)
     result = run()
     what = f"counters of kernel {kernel.name}"
     if any(finding.kind in IMMEDIATE_KINDS for finding in result.findings):
         result.failures = (*result.failures, f"{what}: the launch did not run to its end")
         return result
-    after = _copy(ranges)
-    _restore(ranges, before)
+    after = copy_ranges(ranges)
+    restore_ranges(ranges, before)
     spec = _counting_spec(replace(analysis.spec, proofs=analysis.proven.proofs))
     with collect() as failures:
         try:
@@ -59,19 +59,10 @@ def run_counted(
             note([f"{what}: {error}"])
             counted = None
         finally:
-            _restore(ranges, after)
+            restore_ranges(ranges, after)
     result.counters = counted
     result.failures = (*result.failures, *failures)
     return result
-
-
-def _copy(ranges: Sequence[tuple[int, int]]) -> list[bytes]:
-    return [ctypes.string_at(address, nbytes) for address, nbytes in ranges]
-
-
-def _restore(ranges: Sequence[tuple[int, int]], copies: Sequence[bytes]) -> None:
-    for (address, nbytes), data in zip(ranges, copies, strict=True):
-        ctypes.memmove(address, data, nbytes)
 
 
 def _counting_spec(spec: Specialization) -> Specialization:

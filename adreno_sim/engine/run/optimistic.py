@@ -7,16 +7,13 @@ code. Benign events (`diagnostic_sites.BENIGN_KINDS`) are no failed checks: both
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from ...ir import ir
 from ...ir.mod_ref import read_arguments, written_arguments
-from ..abi.bound import Bound, BoundBuffer, BoundImage
+from ..abi.bound import Bound
 from ..abi.specialization import NOTHING, Specialization
 from ..analysis.failures import collect
 from ..vector import NotVectorizable
@@ -24,6 +21,7 @@ from . import launch
 from .compiled_kernel import CompiledKernel, specialize
 from .launch import RawResult
 from .launch_analysis import LaunchVariant
+from .memory_copies import copy_ranges, range_of, restore_ranges
 
 SNAPSHOT_LIMIT = 64 << 20
 """The most bytes that a launch copies to be able to run again; if it would take more, the reporting code runs at once."""
@@ -104,12 +102,11 @@ def _run_deferring(
     ranges = snapshot_ranges(variant.analysis.kernel, args) if compiled.module.may_fail else []
     if sum(nbytes for _, nbytes in ranges) > SNAPSHOT_LIMIT:
         return None
-    before = [_copy_bytes(*piece) for piece in ranges]
+    before = copy_ranges(ranges)
     result = launch.run(compiled, global_size, offset, args, **options)
     if result.failed:
         variant.failed = True
-        for (address, _), data in zip(ranges, before, strict=True):
-            ctypes.memmove(address, data.ctypes.data, data.nbytes)
+        restore_ranges(ranges, before)
     return result
 
 
@@ -119,22 +116,12 @@ def snapshot_ranges(kernel: ir.Function, args: Sequence[Bound]) -> list[tuple[in
 
     Memory that is only written needs no copy: the second run writes the same bytes again.
     """
-    sources = [_range(args[i]) for i in read_arguments(kernel)]
+    sources = [range_of(args[i]) for i in read_arguments(kernel)]
     ranges = []
     for index in sorted(written_arguments(kernel)):
-        low, size = _range(args[index])
+        low, size = range_of(args[index])
         if size and any(low < a + n and a < low + size for a, n in sources):
             ranges.append((low, size))
             valid = args[index].valid  # type: ignore[union-attr]
             ranges += [(valid, size)] if valid else []
     return ranges
-
-
-def _range(arg: Bound) -> tuple[int, int]:
-    return (arg.address, arg.nbytes) if isinstance(arg, (BoundBuffer, BoundImage)) else (0, 0)
-
-
-def _copy_bytes(address: int, nbytes: int) -> np.ndarray:
-    copy = np.empty(nbytes, np.uint8)
-    ctypes.memmove(copy.ctypes.data, address, nbytes)
-    return copy

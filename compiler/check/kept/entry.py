@@ -132,5 +132,5 @@ def _unpickle(data: bytes | None) -> object:
     try:
         with gc_paused():
             return pickle.loads(data)
-    except Exception:
+    except Exception:  # of any kind, as pickle raises them: what cannot be read is made again
         return None
