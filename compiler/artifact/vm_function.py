@@ -157,11 +157,12 @@ class CallHost(Node):
 
 @dataclass(frozen=True)
 class CallVM(Node):
-    """Call another VMFunction."""
+    """Call another VMFunction. once: of the same tensors, as weights are, a later call takes the result of the one before."""
 
     dst: Defined
     function: str
     args: tuple[Operand, ...]
+    once: bool = False
 
 
 @dataclass(frozen=True)

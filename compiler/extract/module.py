@@ -15,6 +15,7 @@ from ..artifact.vm_function import CallHost, FunctionRef, VMFunction
 from ..artifact.vm_registers import find_operands, walk
 from ..lower.targets import BOTH, TAGS
 from ..plan.extract import extract_plan
+from ..scopes.lift import SUFFIX
 from ..tvm_bridge import read
 from ..tvm_bridge.versions import import_tvm
 from .constants import ConstantPool
@@ -22,6 +23,7 @@ from .graph import graph_functions
 from .host import host_function
 from .kernel import kernel_code
 from .operators import with_operators
+from .packed_weights import find_lifted, functions_of, with_packing
 from .vm import vm_function
 
 if TYPE_CHECKING:
@@ -42,7 +44,8 @@ def extract(lowered: Lowered, name: str = "model") -> CompiledModel:
 
 def _extract(lowered: Lowered, name: str) -> CompiledModel:
     main = _main(lowered)
-    inputs = tuple(_tensor_info(read.var_name(p), read.type_of(p)) for p in main.params)
+    called = find_lifted(lowered).get(ENTRY, main)
+    inputs = tuple(_tensor_info(read.var_name(p), read.type_of(p)) for p in called.params)
     model = _assemble(lowered, name, inputs=inputs, results=_result_info("output", read.return_type(main)))
     symbolic = any(isinstance(dim, str) for info in model.inputs for dim in info.shape)
     return model if symbolic else replace(model, plan=extract_plan(model))
@@ -50,12 +53,13 @@ def _extract(lowered: Lowered, name: str) -> CompiledModel:
 
 def extract_entries(lowered: Lowered, name: str = "model") -> CompiledModel:
     """The CompiledModel of a lowered module whose public functions are the entries of a session. Errors as `extract`."""
-    relax = {var.name_hint: function for var, function in lowered.relax.functions_items() if read.kind(function) == "Function"}
+    relax, lifted = functions_of(lowered.relax), find_lifted(lowered)
+    packing = {name + SUFFIX for name in lifted}
     try:
         entries = {
-            key: tuple(entry_param(read.var_name(p), read.type_of(p)) for p in function.params)
+            key: tuple(entry_param(read.var_name(p), read.type_of(p)) for p in lifted.get(key, function).params)
             for key, function in sorted(relax.items())
-            if function.attrs and "global_symbol" in function.attrs
+            if function.attrs and "global_symbol" in function.attrs and key not in packing
         }
         if not entries:
             raise AdrenoSimError("the module has no Relax function that could be called")
@@ -122,10 +126,12 @@ def _vm_functions(lowered: Lowered, pool: ConstantPool) -> dict[str, VMFunction]
     mod = lowered.relax
     devices = mod.global_infos.get("vdevice", [])
     scopes = [str(device.memory_scope) or "global" for device in devices]
-    relax = {var.name_hint: function for var, function in mod.functions_items() if read.kind(function) == "Function"}
+    relax, lifted = functions_of(mod), find_lifted(lowered)
     graphs = frozenset(lowered.subgraphs)
     found = {name: vm_function(name, function, mod, scopes, pool, graphs) for name, function in sorted(relax.items())}
-    return {name: with_operators(function, lowered.operators.get(name, [])) for name, function in found.items()}
+    source = {name: name for name in found} | {name + SUFFIX: name for name in lifted}
+    named = {name: with_operators(function, lowered.operators.get(source[name], [])) for name, function in found.items()}
+    return with_packing(named, lifted)
 
 
 def kernels_of(lowered: Lowered) -> tuple[dict[str, KernelCode], dict[str, list[str]]]:

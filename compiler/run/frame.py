@@ -164,7 +164,8 @@ def _call_host(i: vm.CallHost, frame: Frame) -> None:
 
 @execute.register
 def _call_vm(i: vm.CallVM, frame: Frame) -> None:
-    frame.set(i.dst, frame.machine.call(i.function, [frame.get(operand) for operand in i.args]))
+    call = frame.machine.call_once if i.once else frame.machine.call
+    frame.set(i.dst, call(i.function, [frame.get(operand) for operand in i.args]))
 
 
 @execute.register

@@ -196,3 +196,8 @@ def release(value: Value) -> None:
     elif isinstance(value, TupleValue):
         for item in value.items:
             release(item)
+
+
+def leaves_of(value: Value) -> list[Value]:
+    """What is inside `value` and is no tuple, in order."""
+    return [leaf for item in value.items for leaf in leaves_of(item)] if isinstance(value, TupleValue) else [value]

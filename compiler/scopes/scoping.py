@@ -14,6 +14,7 @@ from ..tvm_bridge.versions import import_tvm
 from .decide import Settle, choose_last, choose_most
 from .define import define_vdevice
 from .fold import fold_scope_changes
+from .lift import lift_packing
 from .merge import merge_copies
 from .rules import WEIGHTS
 
@@ -88,4 +89,5 @@ def replace_scoping(passes: list[Pass], target: Target, scoping: Scoping) -> lis
     replaced = [own[step.info.name]() if step.info.name in own else step for step in passes]
     if scoping.weights == TVMS.weights:
         return replaced
+    replaced = lift_packing(replaced, fold_scope_changes().info.name)
     return before_first(replaced, SCHEDULE, schedule_rule("WeightTexels", schedule_weight_texels))
