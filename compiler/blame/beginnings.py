@@ -50,7 +50,7 @@ class OnnxBeginnings:
         return to_relax(part, "model")
 
     def name(self, number: int) -> str:
-        from ..importers.onnx import node_label
+        from ..importers.onnx_names import node_label
 
         node = self._graph.graph.node[number]
         return f"ONNX operator {node.op_type} (node {node_label(node)})"

@@ -15,9 +15,11 @@ from ...base.errors import AdrenoSimError, UnsupportedError
 from ..tvm_bridge.versions import import_tvm
 from .fixed_inputs import Values
 from .load import Model, ModelInput, Shapes, module_inputs
+from .onnx_fold import static_shapes
 from .onnx_functions import expand_operators
 from .onnx_graph import simplify
-from .onnx_names import recording_results, with_node_names
+from .onnx_misread import refuse_misread
+from .onnx_names import node_label, recording_results, with_node_names
 from .onnx_weights import seed_placeholders
 
 if TYPE_CHECKING:
@@ -55,7 +57,7 @@ def import_onnx(
     except Exception as error:  # shape inference and the protobuf layer raise several kinds
         raise AdrenoSimError(f"{name}: broken ONNX graph: {_first_line(error)}") from error
     _rename_inputs(plain)
-    _refuse_misread(plain)
+    refuse_misread(plain, static_shapes(plain))
     _refuse_unknown_operators(plain)
     module = to_relax(plain, name)
     inputs = _named_as_in_file(module_inputs(module), plain)
@@ -90,27 +92,6 @@ def _refuse_unknown_operators(model: onnx.ModelProto) -> None:
     _refuse([node for node in model.graph.node if node.op_type not in known])
 
 
-MISREAD: tuple[tuple[str, str, Any, str, str], ...] = (
-    ("BatchNormalization", "training_mode", 1, "its passes compute it as at inference", "export it for inference (model.eval())"),
-    ("SpaceToDepth", "mode", b"CRD", "its importer reads it as DCR", "write it as Reshape and Transpose"),
-    ("RoiAlign", "mode", b"max", "its maximum is of interpolated values, ONNX's of their terms", "use mode avg"),
-)
-"""(operator, attribute, value, what TVM does with it, what to do instead): what it takes, and computes otherwise than ONNX."""
-
-
-def _refuse_misread(model: onnx.ModelProto) -> None:
-    """Name a node of MISREAD."""
-    for node in model.graph.node:
-        given = {entry.name: onnx.helper.get_attribute_value(entry) for entry in node.attribute}
-        for operator, name, value, does, instead in MISREAD:
-            if node.op_type == operator and given.get(name) == value:
-                text = value.decode() if isinstance(value, bytes) else value
-                raise UnsupportedError(
-                    f"unsupported: ONNX operator {operator} (node {node_label(node)}) with {name}={text}: TVM "
-                    f"{import_tvm().__version__} takes it, but {does}; next: {instead}"
-                )
-
-
 def _known_operators() -> set[str]:
     from tvm.relax.frontend.onnx import onnx_frontend
 
@@ -125,11 +106,6 @@ def _refuse(nodes: list[onnx.NodeProto]) -> None:
     if missing:
         listed = ", ".join(f"{operator} (node {node})" for operator, node in missing.items())
         raise UnsupportedError(f"unsupported: ONNX operator {listed}: TVM {import_tvm().__version__} does not import it{NEXT}")
-
-
-def node_label(node: onnx.NodeProto) -> str:
-    """A node's name, or that of its first result."""
-    return node.name or f"giving {node.output[0]}"
 
 
 def to_relax(model: onnx.ModelProto, name: str) -> IRModule:

@@ -19,6 +19,7 @@ from .fixed_inputs import Values, fill, require_inputs
 from .onnx_control import inline_control_flow, rename_values, require_one_shape
 from .onnx_empty import drop_empty_tensors
 from .onnx_fold import fold_constants, fold_weights, static_shapes
+from .onnx_misread import may_drop, write_readably
 from .onnx_recurrent import unroll_recurrent
 
 Shapes = Mapping[str, Sequence[int]]
@@ -62,6 +63,7 @@ def simplify(model: ModelProto, shapes: Shapes | None = None, values: Values | N
     shapes_found = static_shapes(model)
     require_one_shape(model, chosen, shapes_found)
     unroll_recurrent(model, shapes_found)
+    write_readably(model, shapes_found)
     drop_empty_tensors(model, shapes_found)
     remove_identities(model)
     drop_unused(model)
@@ -149,9 +151,10 @@ def remove_identities(model: ModelProto) -> None:
     results = {value.name for value in graph.output}
     renamed: dict[str, str] = {}
     kept: list[NodeProto] = []
+    constants = {tensor.name: tensor for tensor in graph.initializer}
     for node in graph.node:
         rename_values(node, renamed)
-        if node.op_type in ("Identity", "Dropout") and node.domain in ("", "ai.onnx"):
+        if node.op_type in ("Identity", "Dropout") and node.domain in ("", "ai.onnx") and not may_drop(node, constants):
             if node.output[0] not in results and not any(_is_used(graph, name) for name in node.output[1:]):
                 renamed[node.output[0]] = node.input[0]
                 continue

@@ -18,6 +18,11 @@ Results = dict[str, Any]
 """Name of a value of the graph -> the expression that TVM's importer made for it."""
 
 
+def node_label(node: onnx.NodeProto) -> str:
+    """A node's name, or that of its first result."""
+    return node.name or f"giving {node.output[0]}"
+
+
 @contextmanager
 def recording_results() -> Iterator[Results]:
     """What TVM's importer makes of each value of the graphs that it imports inside the block."""

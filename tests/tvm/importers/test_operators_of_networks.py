@@ -204,3 +204,81 @@ def test_what_is_known_is_left() -> None:
     proto = CASES["hard-swish"]()
     assert expand_operators(proto, {"Conv", "HardSwish"}) is proto
     assert isinstance(proto, onnx.ModelProto)
+
+
+def infinities(**which: int) -> Any:
+    """1 where there is an infinity that is asked for."""
+    values = np.array([[np.inf], [0], [-np.inf]] * 3, "float32")
+    nodes = [
+        helper.make_node("Add", ["x", "values"], ["all"]),
+        helper.make_node("IsInf", ["all"], ["found"], **which),
+        helper.make_node("Cast", ["found"], ["y"], to=TensorProto.FLOAT),
+    ]
+    return model(nodes, IMAGE, {"values": values}, 20)
+
+
+@pytest.mark.parametrize(
+    "which", [{}, {"detect_negative": 0}, {"detect_positive": 0}, {"detect_negative": 0, "detect_positive": 0}]
+)
+def test_infinities_of_one_sign(which: dict[str, int]) -> None:
+    report = adreno_sim.check(infinities(**which), target="buffer")
+    assert report.ok and "ONNX Runtime" in {output.reference for output in report.outputs}, report
+
+
+@pytest.mark.parametrize(
+    "attributes",
+    [
+        {"output_shape": [20, 21]},
+        {"output_shape": [19, 22], "auto_pad": "SAME_UPPER"},
+        {"output_shape": [17, 18]},
+        {"output_shape": [1, 6, 19, 22], "dilations": [2, 1]},
+        {"pads": [1, 0, 0, 1]},
+    ],
+)
+def test_transposed_convolutions_of_a_given_shape(attributes: dict[str, Any]) -> None:
+    node = helper.make_node("ConvTranspose", ["x", "w"], ["y"], strides=[2, 2], **attributes)
+    report = adreno_sim.check(model([node], IMAGE, {"w": draw(4, 6, 3, 3)}, 13), target="buffer")
+    assert report.ok and "ONNX Runtime" in {output.reference for output in report.outputs}, report
+
+
+def test_the_mask_of_a_dropout_keeps_all() -> None:
+    nodes = [
+        helper.make_node("Dropout", ["x"], ["kept", "mask"]),
+        helper.make_node("Cast", ["mask"], ["ones"], to=TensorProto.FLOAT),
+        helper.make_node("Add", ["kept", "ones"], ["y"]),
+    ]
+    report = adreno_sim.check(model(nodes, IMAGE, {}, 13), target="buffer")
+    assert report.ok and "ONNX Runtime" in {output.reference for output in report.outputs}, report
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_a_dropout_in_training_is_refused(training: bool) -> None:
+    node = helper.make_node("Dropout", ["x", "ratio", "training"], ["y"], name="drop")
+    source = model([node], IMAGE, {"ratio": np.float32(0.5), "training": np.bool_(training)}, 13)
+    if training:
+        with pytest.raises(adreno_sim.UnsupportedError, match=r"Dropout \(node drop\) with training_mode.*model.eval"):
+            adreno_sim.check(source, target="buffer")
+    else:
+        assert adreno_sim.check(source, target="buffer").ok
+
+
+def test_a_filter_that_the_importer_leaves_out_is_refused() -> None:
+    def shrink(**attributes: int) -> Any:
+        node = helper.make_node("Resize", ["x", "", "s"], ["y"], name="shrink", mode="cubic", **attributes)
+        return model([node], {"x": (1, 4, 8, 10)}, {"s": np.array([1, 1, 0.5, 0.5], "float32")}, 18)
+
+    with pytest.raises(adreno_sim.UnsupportedError, match=r"Resize \(node shrink\) with antialias=1"):
+        adreno_sim.check(shrink(antialias=1), target="buffer")
+    assert adreno_sim.check(shrink(), target="buffer").ok
+
+
+@pytest.mark.parametrize(("mode", "refused"), [("half_pixel", True), ("asymmetric", True), ("align_corners", False)])
+def test_a_scale_that_the_importer_loses_is_refused(mode: str, refused: bool) -> None:
+    """9 by a half are 4 of which coordinates are doubled; the importer takes them by 9 / 4."""
+    node = helper.make_node("Resize", ["x", "", "s"], ["y"], name="shrink", mode="linear", coordinate_transformation_mode=mode)
+    source = model([node], IMAGE, {"s": np.array([1, 1, 0.5, 0.5], "float32")}, 18)
+    if refused:
+        with pytest.raises(adreno_sim.UnsupportedError, match=r"Resize \(node shrink\) with scales that give no whole sizes"):
+            adreno_sim.check(source, target="buffer")
+    else:
+        assert adreno_sim.check(source, target="buffer").ok
