@@ -13,7 +13,8 @@ from ..tvm_bridge.versions import import_tvm
 from .onnx_names import node_label
 
 Shapes = Mapping[str, Sequence[int]]
-Rewrite = Callable[[NodeProto, str, Shapes], "list[NodeProto] | None"]
+Constants = dict[str, TensorProto]
+Rewrite = Callable[[NodeProto, str, Shapes, Constants], "list[NodeProto] | None"]
 
 MISREAD: tuple[tuple[str, str, Any, str, str], ...] = (
     ("BatchNormalization", "training_mode", 1, "its passes compute it as at inference", "export it for inference (model.eval())"),
@@ -31,11 +32,14 @@ WHOLE = 1e-3
 def write_readably(model: ModelProto, shapes: Shapes) -> None:
     """Put nodes of the same meaning in the place of those of REWRITES. shapes: of values, where they are known."""
     nodes: list[NodeProto] = []
-    known = {**shapes, **{tensor.name: list(tensor.dims) for tensor in model.graph.initializer}}
+    constants = {tensor.name: tensor for tensor in model.graph.initializer}
+    there = set(constants)
+    known = {**shapes, **{name: list(tensor.dims) for name, tensor in constants.items()}}
     opset = next(entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx"))
     for number, node in enumerate(model.graph.node):
         rewrite = REWRITES.get(node.op_type) if opset >= SINCE.get(node.op_type, 0) else None
-        nodes += (rewrite and rewrite(node, f"readable{number}", known)) or [node]
+        nodes += (rewrite and rewrite(node, f"readable{number}", known, constants)) or [node]
+    model.graph.initializer.extend(tensor for name, tensor in constants.items() if name not in there)
     if len(nodes) != len(model.graph.node) or any(new is not old for new, old in zip(nodes, model.graph.node, strict=True)):
         kept = [NodeProto.FromString(node.SerializeToString()) for node in nodes]
         del model.graph.node[:]
@@ -53,13 +57,8 @@ def refuse_misread(model: ModelProto, shapes: Shapes) -> None:
                 raise _misread(node, f"with {name}={text}", does, instead)
         if may_drop(node, constants):
             raise _misread(node, "with training_mode", "computes it as at inference", "export it for inference (model.eval())")
-        if node.op_type == "Resize" and _loses_scale(node, given, shapes, constants):
-            raise _misread(
-                node,
-                "with scales that give no whole sizes",
-                "its importer takes the ratio of the sizes",
-                "give sizes in their place",
-            )
+        if node.op_type == "Resize":
+            _refuse_resize(node, given, shapes, constants)
         if node.op_type == "ConvTranspose" and "output_shape" in given:
             raise _misread(node, "with output_shape", "its importer leaves that out", "give pads in its place")
 
@@ -81,20 +80,28 @@ def may_drop(node: NodeProto, constants: Mapping[str, TensorProto]) -> bool:
     return bool(training) and not (training in constants and not numpy_helper.to_array(constants[training]).any())
 
 
-def _loses_scale(node: NodeProto, given: Mapping[str, Any], shapes: Shapes, constants: Mapping[str, TensorProto]) -> bool:
-    """Whether a Resize has scales by which an axis is not of a whole size: ONNX reads coordinates by them, but where corners are
-    aligned."""
-    image, scales = shapes.get(node.input[0]), constants.get(node.input[2]) if len(node.input) > 2 else None
-    if given.get("coordinate_transformation_mode") == b"align_corners" or image is None or scales is None:
-        return False
-    axes = given.get("axes", range(len(image)))
-    sizes = (
-        numpy_helper.to_array(scales).astype(np.float64) * [image[axis] for axis in axes] if scales.dims != [0] else np.zeros(0)
-    )
-    return bool(np.any(np.abs(sizes - np.round(sizes)) > WHOLE))
+def _refuse_resize(node: NodeProto, given: Mapping[str, Any], shapes: Shapes, constants: Mapping[str, TensorProto]) -> None:
+    """Refuse scales of other axes than the last two, and those by which an axis is not of a whole size: ONNX reads coordinates by
+    them, but where corners are aligned."""
+    image = shapes.get(node.input[0])
+    scales, sizes = (constants.get(name) for name in [*node.input, "", "", ""][2:4])
+    by_scale = scales is not None and list(scales.dims) != [0]
+    chosen = scales if by_scale else sizes
+    if image is None or chosen is None:
+        return
+    values = numpy_helper.to_array(chosen).astype(np.float64)
+    wanted = values * image if by_scale else values
+    if list(wanted[:2]) != list(image[:2]):
+        raise _misread(
+            node, "of the batch or of channels", "its importer leaves them as they are", "resize the last two axes alone"
+        )
+    coordinates = given.get("coordinate_transformation_mode", b"half_pixel")
+    if coordinates != b"align_corners" and np.any(np.abs(wanted - np.round(wanted)) > WHOLE):
+        does, instead = "its importer takes the ratio of the sizes for the scale", "give sizes in their place"
+        raise _misread(node, "with scales that give no whole sizes", does, instead)
 
 
-def _pad_transposed(node: NodeProto, _prefix: str, shapes: Shapes) -> list[NodeProto] | None:
+def _pad_transposed(node: NodeProto, _prefix: str, shapes: Shapes, _constants: Constants) -> list[NodeProto] | None:
     """ConvTranspose of a given output_shape: with the pads that make it so, as the operator's definition says."""
     given = attributes_of(node)
     image, weight = shapes.get(node.input[0]), shapes.get(node.input[1])
@@ -120,7 +127,7 @@ def _pad_transposed(node: NodeProto, _prefix: str, shapes: Shapes) -> list[NodeP
     return [rewritten]
 
 
-def _choose_infinities(node: NodeProto, prefix: str, _shapes: Shapes) -> list[NodeProto] | None:
+def _choose_infinities(node: NodeProto, prefix: str, _shapes: Shapes, _constants: Constants) -> list[NodeProto] | None:
     """IsInf of one sign: where the value is its magnitude, or is not. Constants would need the type."""
     given = attributes_of(node)
     positive, negative = given.get("detect_positive", 1), given.get("detect_negative", 1)
@@ -138,7 +145,7 @@ def _choose_infinities(node: NodeProto, prefix: str, _shapes: Shapes) -> list[No
     return [*nodes, helper.make_node("And", [names["infinite"], names["positive" if positive else "negative"]], node.output)]
 
 
-def _make_mask(node: NodeProto, prefix: str, _shapes: Shapes) -> list[NodeProto] | None:
+def _make_mask(node: NodeProto, prefix: str, _shapes: Shapes, _constants: Constants) -> list[NodeProto] | None:
     """Dropout whose mask is asked for: at inference it keeps everything."""
     if len(node.output) < 2 or not node.output[1]:
         return None
@@ -153,7 +160,32 @@ def _make_mask(node: NodeProto, prefix: str, _shapes: Shapes) -> list[NodeProto]
     ]
 
 
-REWRITES: dict[str, Rewrite] = {"ConvTranspose": _pad_transposed, "IsInf": _choose_infinities, "Dropout": _make_mask}
+def _resize_all_axes(node: NodeProto, prefix: str, shapes: Shapes, constants: Constants) -> list[NodeProto] | None:
+    """Resize of some axes, or one that keeps the ratio of sides: with the scale or the size of every axis."""
+    given, image = attributes_of(node), shapes.get(node.input[0])
+    policy = given.get("keep_aspect_ratio_policy", b"stretch")
+    inputs = [*node.input, "", "", ""][:4]
+    which = 3 if inputs[3] else 2
+    if image is None or inputs[which] not in constants or inputs[1] or ("axes" not in given and policy == b"stretch"):
+        return None
+    axes = [axis % len(image) for axis in given.get("axes", range(len(image)))]
+    values = numpy_helper.to_array(constants[inputs[which]])
+    if which == 3 and policy != b"stretch":
+        ratios = [float(value) / image[axis] for value, axis in zip(values, axes, strict=True)]
+        ratio = min(ratios) if policy == b"not_larger" else max(ratios)
+        values = np.array([int(np.floor(ratio * image[axis] + 0.5)) for axis in axes])
+    every = np.ones(len(image), np.float32) if which == 2 else np.array(image, np.int64)
+    every[axes] = values
+    inputs[which] = f"{prefix}/every"
+    constants[inputs[which]] = numpy_helper.from_array(every, inputs[which])
+    rewritten = helper.make_node("Resize", inputs[: which + 1], node.output, name=node.name)
+    rewritten.attribute.extend(entry for entry in node.attribute if entry.name not in ("axes", "keep_aspect_ratio_policy"))
+    return [rewritten]
+
+
+REWRITES: dict[str, Rewrite] = {
+    "ConvTranspose": _pad_transposed, "IsInf": _choose_infinities, "Dropout": _make_mask, "Resize": _resize_all_axes,
+}  # fmt: skip
 """Operator -> the nodes of the same meaning for one of it; None where it stays as it is."""
 
 SINCE = {"Dropout": 10}

@@ -282,3 +282,26 @@ def test_a_scale_that_the_importer_loses_is_refused(mode: str, refused: bool) ->
             adreno_sim.check(source, target="buffer")
     else:
         assert adreno_sim.check(source, target="buffer").ok
+
+
+@pytest.mark.parametrize("scales", [[1, 2, 1, 1], [2, 1, 2, 2]])
+def test_a_resize_of_batch_or_channels_is_refused(scales: list[int]) -> None:
+    node = helper.make_node("Resize", ["x", "", "s"], ["y"], name="grow", mode="nearest")
+    with pytest.raises(adreno_sim.UnsupportedError, match=r"Resize \(node grow\) of the batch or of channels"):
+        adreno_sim.check(model([node], IMAGE, {"s": np.array(scales, "float32")}, 18), target="buffer")
+
+
+@pytest.mark.parametrize(
+    ("given", "values", "attributes"),
+    [
+        ("s", np.array([3, 2], "float32"), {"axes": [3, 2]}),
+        ("sizes", np.array([20, 27]), {"axes": [3, 2]}),
+        ("sizes", np.array([20, 27]), {"axes": [-1, -2], "keep_aspect_ratio_policy": "not_larger"}),
+        ("sizes", np.array([27, 20]), {"axes": [2, 3], "keep_aspect_ratio_policy": "not_smaller"}),
+    ],
+)
+def test_a_resize_of_some_axes(given: str, values: np.ndarray, attributes: dict[str, Any]) -> None:
+    inputs = ["x", "", "s"] if given == "s" else ["x", "", "", "sizes"]
+    source = model([helper.make_node("Resize", inputs, ["y"], mode="nearest", **attributes)], IMAGE, {given: values}, 18)
+    report = adreno_sim.check(source, target="buffer")
+    assert report.ok and "ONNX Runtime" in {output.reference for output in report.outputs}, report
