@@ -73,16 +73,22 @@ def bounds_of_grid(global_size: Sequence[int], local_size: Sequence[int]) -> tup
     return x, y, z
 
 
+ROOM = 1 << 24
+"""How far the values of two lanes may be apart for `Proofs.narrow` to say that neither wraps."""
+
+
 @dataclass(frozen=True)
 class Proofs:
     """Numbers of instructions, counted through the kernel's blocks, of which something is proven in a launch.
 
-    in_range: every access lies inside its object. nsw: the integer result does not wrap as signed. race_free_locals: local
-    arrays, by kind and name (`provenance.ObjectId`), in which no two work-items race.
+    in_range: every access lies inside its object. nsw: the integer result does not wrap as signed. narrow: the operand, 32 bits
+    that are extended to 64, is at least ROOM from the ends of a signed integer, and not negative where it is unsigned.
+    race_free_locals: local arrays, by kind and name (`provenance.ObjectId`), in which no two work-items race.
     """
 
     in_range: frozenset[int] = frozenset()
     nsw: frozenset[int] = frozenset()
+    narrow: frozenset[int] = frozenset()
     race_free_locals: frozenset[tuple[str, object]] = frozenset()
 
 

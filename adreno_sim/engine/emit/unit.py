@@ -53,9 +53,11 @@ class Unit:
     def __post_init__(self) -> None:
         proofs = self.spec.proofs
         numbered = enumerate(i for b in self.kernel.blocks for i in b.instrs)
-        pairs = [(n, id(i)) for n, i in numbered if n in proofs.in_range or n in proofs.nsw]
+        known = proofs.in_range | proofs.nsw | proofs.narrow
+        pairs = [(n, id(i)) for n, i in numbered if n in known]
         self._in_range = {i for n, i in pairs if n in proofs.in_range}
         self._nsw = {i for n, i in pairs if n in proofs.nsw}
+        self._narrow = {i for n, i in pairs if n in proofs.narrow}
 
     @property
     def checked(self) -> bool:
@@ -74,6 +76,10 @@ class Unit:
     def is_nsw(self, instr: ir.Instr) -> bool:
         """Returns whether an integer operation never wraps as a signed number (LLVM: nsw)."""
         return id(instr) in self._nsw
+
+    def is_narrow(self, instr: ir.Instr) -> bool:
+        """Returns whether an extension is of a value as `Proofs.narrow` says."""
+        return id(instr) in self._narrow
 
     def instr_number(self, instr: ir.Instr | None) -> int:
         """Returns the number of an instruction of the kernel, counted through its blocks from 1; 0 for others."""

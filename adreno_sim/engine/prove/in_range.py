@@ -16,10 +16,11 @@ from ...ir.memory_ops import touches_memory
 from ...ir.provenance import ObjectId, Provenance, is_pointer
 from ...ir.queries import globals_of, may_leave_vector, private_bytes
 from ..abi.launch_facts import LaunchFacts
-from ..abi.specialization import LocalArg, Proofs, Specialization
+from ..abi.specialization import ROOM, LocalArg, Proofs, Specialization
 from ..analysis.affine import AffineForms
 from ..analysis.affine_rules import RULES
 from ..analysis.bounds import Bounds
+from ..analysis.intervals import signed_range
 from ..analysis.linear import Linear
 
 _ARITHMETIC = ("add", "sub", "mul", "shl")
@@ -58,18 +59,21 @@ _ANY_OBJECT = "the pointer may lead to any object: it is loaded, made from an in
 
 
 def prove_in_range(analysis: AccessAnalysis) -> Proofs:
-    """Returns which accesses are proven in range, and which operations not to wrap. It holds in every launch of equal facts."""
-    in_range, nsw = set(), set()
+    """Returns which accesses are proven in range, which operations not to wrap, and which extended values are narrow. It holds in
+    every launch of equal facts."""
+    in_range, nsw, narrow = set(), set(), set()
     number = 0
     for block in analysis.function.blocks:
         for instr in block.instrs:
             if analysis.forms.dominators.reachable(block):
+                if instr.op in ("sext", "zext") and analysis.is_narrow(instr):
+                    narrow.add(number)
                 if analysis.obstacle_of(instr) is None:
                     in_range.add(number)
                 elif instr.op in _ARITHMETIC and isinstance(instr.type, ir.Int) and analysis.is_nsw(instr):
                     nsw.add(number)
             number += 1
-    return Proofs(frozenset(in_range), frozenset(nsw))
+    return Proofs(frozenset(in_range), frozenset(nsw), frozenset(narrow))
 
 
 class AccessAnalysis:
@@ -87,6 +91,15 @@ class AccessAnalysis:
         """Returns True if the integer operation does not wrap as signed."""
         self.forms.of(instr)
         return (id(instr), 0) in self.forms.nsw
+
+    def is_narrow(self, instr: ir.Instr) -> bool:
+        """Returns True if an extension of 32 bits to 64 is of a value as `Proofs.narrow` says."""
+        value = instr.operands[0]
+        if value.type != ir.Int(32) or instr.type != ir.Int(64):
+            return False
+        low, high = signed_range(32)
+        least = 0 if instr.op == "zext" else low + ROOM
+        return self.forms.bounds_at(instr).implies_within(self.forms.of(value), least, high - ROOM)
 
     def obstacle_of(self, instr: ir.Instr) -> Goal | None:
         """Returns what is not shown of an access to memory, to an array or to an element of a vector; None if it is proven to

@@ -169,9 +169,16 @@ class VectorEmitter(LoopFlow):
         elif instr.op == "gep" and not all(self.uniform(v) for v in instr.operands):
             memory.emit_gep(self, instr)
         elif self.is_scalar(instr):
-            INSTRUCTIONS[instr.op](self, instr)
+            self._scalar(instr)
         else:
             self._vector(instr)
+
+    def _scalar(self, instr: ir.Instr) -> None:
+        """Emits an instruction for lane 0. Lane 0 of an unsigned value that is narrow in the others may be below zero."""
+        if instr.op == "zext" and not self.uniform(instr) and self.unit.is_narrow(instr):
+            self.define(instr, self.body.op(f"sext {self.typed_operand(instr.operands[0])} to {llvm_types.spell(instr.type)}"))
+        else:
+            INSTRUCTIONS[instr.op](self, instr)
 
     def _block(self, instr: ir.Instr) -> None:
         variable = self.privates.initialized_variable(instr)

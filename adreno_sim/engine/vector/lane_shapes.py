@@ -15,10 +15,11 @@ from ...ir import ir
 from ...ir.builtins import builtin_of
 from ...ir.cfg import reverse_postorder
 from ...ir.provenance import is_pointer, stride_of
-from ..abi.specialization import Specialization
+from ..abi.specialization import ROOM, Specialization
 from ..analysis.intervals import Grid, find_intervals
 from ..analysis.loop_bounds import signed
 from ..analysis.segments import Graph, ScopeOf, Segment
+from ..emit.builtin_registry import is_signed
 from ..emit.check import NotVectorizable
 from ..emit.pointers import LaneOffsets
 from .privates import Privates
@@ -58,6 +59,8 @@ class LaneShapes:
         self._zero = (0,) * tile.lanes
         self.structure = Structure(_order_of(kernel))
         self._intervals = find_intervals(self.structure.order, Grid.of(spec))
+        numbered = enumerate(i for block in kernel.blocks for i in block.instrs)
+        self._narrow = {id(i) for number, i in numbered if number in spec.proofs.narrow}
         self._loop_of = {id(i): self.structure.innermost[s] for s in self.structure.order for i in s.instrs}
         self._shapes: dict[int, LaneShape] = {}
         self._fixed: dict[ir.Value, LaneShape] = {}
@@ -209,6 +212,8 @@ class LaneShapes:
             return self._query(instr, name)
         if uniformity == "work_item" or any(is_pointer(v) and self._privates.is_private(v) for v in instr.operands):
             return VARYING
+        if name in ("mul24", "mad24") and isinstance(instr.type, ir.Int):
+            return self._product24(instr, *operands)
         converts = builtin_of(instr).plain_conversion
         source = instr.operands[0].type if instr.operands else None
         if converts and isinstance(source, ir.Int) and isinstance(instr.type, ir.Int) and operands[0].lane_offsets is not None:
@@ -216,6 +221,31 @@ class LaneShapes:
                 return _trunc_rule(self, instr, operands[0])
             return _extend_rule(self, instr, operands[0])
         return LaneShape(self._zero) if all(s.uniform for s in operands) else VARYING
+
+    def _product24(self, instr: ir.Instr, a: LaneShape, b: LaneShape, added: LaneShape | None = None) -> LaneShape:
+        """mul24 and mad24, which look at 24 bits of their factors: those of a factor that differs between lanes must be all."""
+        factor, by, value = (a, b, instr.operands[0]) if b.uniform and b.modulus == 0 else (b, a, instr.operands[1])
+        product = self.uniform_shape()
+        if not (a.uniform and b.uniform):
+            if not (by.uniform and by.modulus == 0 and _fits24(by.rest) and self._never_leaves24(instr, value, factor)):
+                return VARYING
+            assert factor.lane_offsets is not None and isinstance(instr.type, ir.Int)
+            modulus = gcd(factor.modulus * by.rest, 1 << instr.type.bits)
+            offsets = tuple(offset * by.rest for offset in factor.lane_offsets)
+            product = LaneShape(offsets, *_congruence(modulus, factor.rest * by.rest))
+        if added is None or product.lane_offsets is None or added.lane_offsets is None:
+            return product if added is None else VARYING
+        modulus = gcd(product.modulus, added.modulus, 1 << 32)
+        offsets = tuple(one + other for one, other in zip(product.lane_offsets, added.lane_offsets, strict=True))
+        return LaneShape(offsets, *_congruence(modulus, product.rest + added.rest))
+
+    def _never_leaves24(self, instr: ir.Instr, value: ir.Value, shape: LaneShape) -> bool:
+        """Returns whether 24 bits hold every lane's value, if any lane is active."""
+        if shape.lane_offsets is None:
+            return False
+        low, high = self._intervals.of(value)
+        reach = max(shape.lane_offsets) - min(shape.lane_offsets)
+        return _fits24(low - reach) and _fits24(high + reach) and (is_signed(instr) or low >= reach)
 
     def _id(self, instr: ir.Instr, name: str) -> LaneShape:
         which = instr.operands[0]
@@ -269,6 +299,12 @@ class LaneShapes:
         half = 1 << (value.type.bits - 1)
         return low - reach >= -half and high + reach < half
 
+    def stays_narrow(self, extension: ir.Instr, shape: LaneShape) -> bool:
+        """Returns whether the operand of an extension has these lane offsets in unbounded signed integers, for every active lane:
+        lane 0, if it has no work, may be negative where the others are not."""
+        assert shape.lane_offsets is not None
+        return id(extension) in self._narrow and max(shape.lane_offsets) - min(shape.lane_offsets) < ROOM
+
     def is_nonnegative(self, value: ir.Value) -> bool:
         return self._intervals.of(value)[0] >= 0
 
@@ -280,6 +316,11 @@ class LaneShapes:
 
     def uniform_shape(self, modulus: int = 1, rest: int = 0) -> LaneShape:
         return LaneShape(self._zero, modulus, rest)
+
+
+def _fits24(number: int) -> bool:
+    """Returns whether a signed integer of 24 bits holds a number."""
+    return -(1 << 23) <= number < 1 << 23
 
 
 def _order_of(kernel: ir.Function) -> list[Segment]:
@@ -377,6 +418,8 @@ def _rem_rule(shapes: LaneShapes, instr: ir.Instr, a: LaneShape, b: LaneShape) -
 def _extend_rule(shapes: LaneShapes, instr: ir.Instr, a: LaneShape) -> LaneShape:
     """Handles sext, zext, and conversions to a wider type."""
     value = instr.operands[0]
+    if not a.uniform and shapes.stays_narrow(instr, a):
+        return a
     if a.uniform:
         ok = instr.op == "sext" or shapes.is_nonnegative(value)
         return shapes.uniform_shape(a.modulus, a.rest) if ok else shapes.uniform_shape()
