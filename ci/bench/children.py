@@ -30,10 +30,10 @@ class ChildError(Exception):
     """What a child answered in place of a result, or how it died."""
 
 
-def device_of(column: str, threads: int = 2, cache: bool = False) -> str:
+def device_of(column: str, threads: int = 2, cache: bool = False, timeout: float = 600) -> str:
     """The device string of a column: "pocl", "oclgrind", "unchecked", "bounds" or "full"."""
     if column in CHECKED:
-        return f"sim:adreno-740,checks={CHECKED[column]},threads={threads},cache={str(cache).lower()},timeout=600"
+        return f"sim:adreno-740,checks={CHECKED[column]},threads={threads},cache={str(cache).lower()},timeout={timeout:g}"
     return {"pocl": "cl:pocl", "oclgrind": "cl:oclgrind"}[column]
 
 

@@ -23,6 +23,7 @@ from typing import Any
 import suite_checks
 import suite_compile
 import suite_decode
+import suite_drawn
 import suite_kernels
 import suite_networks
 import suite_scaling
@@ -34,7 +35,7 @@ from adreno_sim import AdrenoSimError
 RESULTS = Path(__file__).with_name("RESULTS.md")
 SUITES = {
     "kernels": suite_kernels, "network": suite_networks, "scaling": suite_scaling, "compile": suite_compile, "sizes": suite_sizes,
-    "decode": suite_decode, "checks": suite_checks,
+    "decode": suite_decode, "checks": suite_checks, "drawn": suite_drawn,
 }  # fmt: skip
 
 
