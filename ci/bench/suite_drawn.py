@@ -133,8 +133,8 @@ def markdown(result: dict[str, Any]) -> list[str]:
     left = "; ".join(f"{count}: {why}" for why, count in sorted(result["left"].items(), key=lambda item: -item[1]))
     out += [
         f"{len(rows)} kernels ({', '.join(f'{count} of {name}' for name, count in corpora.items())}), drawn by seed {SEED} "
-        f"before anything was measured, with guessed arguments. Left out: {left or 'none'}. Wanted: bounds / PoCL at most {MEAN} in "
-        f"the mean and {WORST} each, compiling at most {COMPILE}.",
+        f"before anything was measured, with guessed arguments. Left out: {left or 'none'}. Wanted: bounds / PoCL at most "
+        f"{MEAN} in the mean and {WORST} each, compiling at most {COMPILE}.",
         "",
         "| kernels | ratio | count | geometric mean | worst | kernel |",
         "|---|---|---|---|---|---|",
