@@ -17,7 +17,8 @@ from adreno_sim.base.specs import Argument, BufferSpec, ImageSpec, Local, Sample
 from adreno_sim.ir import ir
 from adreno_sim.ir.layout import size_of
 
-BUFFER_BYTES = 16 << 20
+BUFFERS = (256 << 10, 1 << 20, 4 << 20, 16 << 20)
+"""Bytes of every buffer: the smallest in which all accesses are is taken, as hosts do."""
 CONSTANT_BYTES = 16 << 10
 LOCAL_BYTES = 16 << 10
 SIZES = (512, 128, 32)
@@ -44,13 +45,13 @@ class Drawn:
     arguments: tuple[Any, ...]
 
 
-def make_drawn(name: str, text: str, options: str, function: ir.Function, size: int) -> Drawn:
-    """A launch of `size` by `size` work-items, the same for the same name."""
+def make_drawn(name: str, text: str, options: str, function: ir.Function, size: int, nbytes: int) -> Drawn:
+    """A launch of `size` by `size` work-items over buffers of `nbytes`, the same for the same name."""
     choose = random.Random(name)
     local = function.required_work_group_size or choose.choice(LOCAL_SIZES)
     wanted = (size, size, 1) if local[1] > 1 else (size * size, 1, 1)
     total = tuple(-(-most // group) * group for most, group in zip(wanted, local, strict=True))
-    arguments = tuple(_argument(function, param, size, choose) for param in function.params)
+    arguments = tuple(_argument(function, param, size, nbytes, choose) for param in function.params)
     return Drawn(name, text, options, function.name, total, tuple(local), arguments)  # type: ignore[arg-type]
 
 
@@ -60,7 +61,7 @@ def contents(drawn: Drawn, position: int, count: int, dtype: str) -> np.ndarray:
     return (numbers / 4).astype(dtype) if dtype.startswith("float") else numbers.astype(dtype)
 
 
-def _argument(function: ir.Function, param: ir.Param, size: int, choose: random.Random) -> Argument:
+def _argument(function: ir.Function, param: ir.Param, size: int, nbytes: int, choose: random.Random) -> Argument:
     kind = param.type
     if isinstance(kind, ir.Image):
         layers = 4 if kind.kind == "image3d" or kind.kind.endswith("array") else 1
@@ -72,7 +73,7 @@ def _argument(function: ir.Function, param: ir.Param, size: int, choose: random.
         if kind.space == ir.LOCAL:
             return Local(LOCAL_BYTES)
         dtype = next((name for word, name in (("half", "float16"), ("float", "float32")) if word in param.spelled), "uint8")
-        return BufferSpec(CONSTANT_BYTES if kind.space == ir.CONSTANT else BUFFER_BYTES, dtype)  # type: ignore[return-value]
+        return BufferSpec(CONSTANT_BYTES if kind.space == ir.CONSTANT else nbytes, dtype)  # type: ignore[return-value]
     if isinstance(kind, (ir.Int, ir.Float, ir.Vector)):
         scalar = kind.elem if isinstance(kind, ir.Vector) else kind
         count = kind.count if isinstance(kind, ir.Vector) else 1

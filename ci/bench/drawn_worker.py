@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 import time
 from typing import Any
 
 import numpy as np
-from drawn_launch import SIZES, Drawn, contents, make_drawn
+from drawn_launch import BUFFERS, SIZES, Drawn, contents, make_drawn
 from kernel_worker import Worker
 from serving import serve
 
@@ -29,8 +30,8 @@ class DrawnWorker(Worker):
         except AdrenoSimError as error:
             return f"does not build: {_first_line(error)}"
         why = ""
-        for size in SIZES:
-            drawn = make_drawn(f"{name}:{kernel.name}", text, options, kernel.function, size)
+        for size, nbytes in itertools.product(SIZES, BUFFERS):
+            drawn = make_drawn(f"{name}:{kernel.name}", text, options, kernel.function, size, nbytes)
             try:
                 self._load(drawn, kernel)
                 self._once()
