@@ -1,8 +1,9 @@
 """Drawn suite: kernels of other projects (ggml, OpenCV, CLBlast, darktable), drawn by a seed before anything is measured.
 
 The four take turns, each with its sources in an order that the seed gives, one kernel of each. Where a launch with guessed
-arguments has no finding at level full, the kernel is measured; else the next one is drawn, until there are enough. Of each kernel:
-launches on PoCL and on the simulator, and what both take to compile it (build, and what the first launch takes beyond others).
+arguments has no finding at level full, the kernel is measured; else the next one is drawn, until there are enough. What is
+measured: launches on PoCL and on the simulator, and what both take to compile the kernel (build, and what the first launch takes
+beyond others).
 """
 
 from __future__ import annotations
