@@ -18,6 +18,7 @@ from serving import serve
 from adreno_sim import AdrenoSimError, open_device
 from adreno_sim.base.specs import ImageSpec, Local
 from adreno_sim.device.protocol import Device, Kernel
+from adreno_sim.findings import Severity
 
 
 class Worker:
@@ -101,8 +102,8 @@ class Worker:
         result = self.device.launch(*self._launch)
         self.device.finish()
         seconds = time.perf_counter() - start
-        if any(finding.severity == "error" for finding in result.findings):
-            raise AdrenoSimError(f"{self._launch[0].name}: {result.findings[0]}")
+        if wrong := [finding for finding in result.findings if finding.severity == Severity.ERROR]:
+            raise AdrenoSimError(f"{self._launch[0].name}: {wrong[0].message}")
         return seconds
 
 
