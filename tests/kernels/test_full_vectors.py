@@ -138,6 +138,22 @@ KERNELS = {  # body; what is given for `b`; whether vectors do it all; kinds of 
     "a struct of which one lacks a field": (
         "struct T { float x, y; } p, q; p.x = b[i]; if (i != 5) p.y = 2; q = p; a[i] = q.x + q.y;", FLOATS, False, UNWRITTEN,
     ),
+    "a struct of which nobody reads what it lacks": (
+        "struct T { float x, y; } p, q; p.x = b[i]; q = p; a[i] = q.x;", FLOATS, True, [],
+    ),
+    "a struct that some copy": (
+        "struct T { float x, y; } p = {b[i], 2}, q = {1, 3}; if (i & 1) q = p; a[i] = q.x + q.y;", FLOATS, True, [],
+    ),
+    "a struct that some copy to what has no value": (
+        "struct T { float x, y; } p = {b[i], 2}, q; if (i & 1) q = p; a[i] = q.y;", FLOATS, False, UNWRITTEN,
+    ),
+    "a struct copied from one to the next": (
+        "struct T { float x[3]; } p, q, r; p.x[0] = b[i]; p.x[1] = 1; p.x[i & 1] = p.x[2] = 4; q = p; r = q; a[i] = r.x[i & 1];",
+        FLOATS, True, [],
+    ),
+    "a struct with fields of several sizes": (
+        "struct T { float x; char c; } p, q; p.x = b[i]; p.c = i; q = p; a[i] = q.x + q.c;", FLOATS, True, [],
+    ),
     "a sum on what was not written": ("a[i] = a[i] + b[i];", FLOATS, False, UNWRITTEN),
     "local memory that two write": (f"s[l / 2] = b[i]; {WAIT} a[i] = s[l / 2];", FLOATS, False, ["data-race"]),
     "a variable without a value": ("float v; if (i < 60) v = b[i]; a[i] = v;", FLOATS, False, UNWRITTEN),

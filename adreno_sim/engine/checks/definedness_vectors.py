@@ -128,6 +128,14 @@ class VectorDefinedness(Instrumentation):
         if shadow is not None:
             transfers.emit_store_at(self.e, shadow, variable, word, [self._all_init(word)] * count, mask, 1)
 
+    def on_vector_copy(
+        self, there: LanePtr, variable: ir.Instr, where: LanePtr, source: ir.Instr, elem: ir.Int, mask: str | None
+    ) -> None:
+        far, near = self._in_shadow(where), self._in_shadow(there)
+        assert far is not None and near is not None
+        part = transfers.emit_load_at(self.e, far, source, elem, 1, mask, 1)
+        transfers.emit_store_at(self.e, near, variable, elem, part, mask, 1)
+
     def on_vector_fill(self, variable: ir.Instr) -> None:
         emit_private_fill(self.e, self.e.body, variable, self._private_base(variable), "1")
 

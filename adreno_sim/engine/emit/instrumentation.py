@@ -79,6 +79,11 @@ class Instrumentation:
     def on_vector_store(self, where: LanePtr, variable: ir.Instr | None, elem: ir.Type, count: int, mask: str | None) -> None:
         """Precedes a store of `count` consecutive elements per lane."""
 
+    def on_vector_copy(
+        self, there: LanePtr, variable: ir.Instr, where: LanePtr, source: ir.Instr, elem: ir.Int, mask: str | None
+    ) -> None:
+        """Precedes a copy of one element per lane, from one private variable to another of the same layout."""
+
     def on_vector_fill(self, variable: ir.Instr) -> None:
         """Precedes a write of a whole private variable by all lanes."""
 
@@ -162,6 +167,12 @@ class InstrumentationList(Instrumentation):
     def on_vector_store(self, where: LanePtr, variable: ir.Instr | None, elem: ir.Type, count: int, mask: str | None) -> None:
         for part in self.parts:
             part.on_vector_store(where, variable, elem, count, mask)
+
+    def on_vector_copy(
+        self, there: LanePtr, variable: ir.Instr, where: LanePtr, source: ir.Instr, elem: ir.Int, mask: str | None
+    ) -> None:
+        for part in self.parts:
+            part.on_vector_copy(there, variable, where, source, elem, mask)
 
     def on_vector_fill(self, variable: ir.Instr) -> None:
         for part in self.parts:

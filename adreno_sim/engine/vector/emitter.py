@@ -181,9 +181,11 @@ class VectorEmitter(LoopFlow):
             INSTRUCTIONS[instr.op](self, instr)
 
     def _block(self, instr: ir.Instr) -> None:
-        variable = self.privates.initialized_variable(instr)
+        variable, copied = self.privates.initialized_variable(instr), self.privates.copied_variables(instr)
         if variable is not None:
             transfers.emit_fill(self, instr, variable)
+        elif copied is not None and self.privates.granule(copied[0]) is not None:
+            transfers.emit_copy(self, *copied)
         elif all(self.uniform(v) and not (is_pointer(v) and self.privates.is_private(v)) for v in instr.operands):
             INSTRUCTIONS[instr.op](self, instr)
         else:

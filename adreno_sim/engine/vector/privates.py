@@ -1,7 +1,8 @@
 """The layout of private variables: interleaved (element by element, lanes adjacent) or lane by lane.
 
 In an interleaved variable, an access at a uniform offset is one vector. That requires all its accesses to have elements of
-one size. A variable whose address escapes, or that is copied as bytes, is laid out lane by lane.
+one size. Variables that are copied to one another as wholes, as structs are, have one layout. A variable whose address escapes,
+or of which some bytes are copied, is laid out lane by lane.
 """
 
 from __future__ import annotations
@@ -22,10 +23,16 @@ class Privates:
     def __init__(self, kernel: ir.Function, provenance: Provenance):
         self._provenance = provenance
         self._granules: dict[int, int | None] = {}
+        self._copied: list[tuple[ir.Instr, ir.Instr]] = []
         self._variables = {id(i): i for i in kernel.blocks[0].instrs if i.op == "alloca"}
         for block in kernel.blocks:
             for instr in block.instrs:
                 self._record_uses(instr)
+        changed = True
+        while changed:
+            changed = False
+            for pair in self._copied:
+                changed |= self._unify(*pair)
 
     def is_private(self, pointer: ir.Value) -> bool:
         return self.variable(pointer) is not None
@@ -60,8 +67,22 @@ class Privates:
             return None
         return variable if instr.op != "memset" or isinstance(source, ir.Const) else None
 
+    def copied_variables(self, instr: ir.Instr) -> tuple[ir.Instr, ir.Instr] | None:
+        """Returns target and source of a copy of one whole private variable to another."""
+        if instr.op not in ("memcpy", "memmove"):
+            return None
+        target, source, length = instr.operands
+        pair = [v for v in (target, source) if isinstance(v, ir.Instr) and v.op == "alloca" and id(v) in self._variables]
+        if len(pair) < 2 or target is source or not isinstance(length, ir.Const):
+            return None
+        whole = all(private_bytes(variable) == length.value for variable in pair)
+        return (pair[0], pair[1]) if whole and private_bytes(pair[0]) <= _LONGEST else None
+
     def _record_uses(self, instr: ir.Instr) -> None:
         if instr.op in ("gep", "bitcast", "addrspacecast", "freeze", "phi", "select"):
+            return
+        if pair := self.copied_variables(instr):
+            self._copied.append(pair)
             return
         for value in instr.operands:
             if not is_pointer(value):
@@ -88,6 +109,16 @@ class Privates:
             return None
         size = llvm_types.size_of(elem)
         return size if self._provenance.align(pointer) >= size else None
+
+    def _unify(self, one: ir.Instr, other: ir.Instr) -> bool:
+        """Gives both variables the layout that serves both. Returns True if that changed one."""
+        known = [self._granules[id(v)] for v in (one, other) if id(v) in self._granules]
+        if not known:
+            return False
+        granule = known[0] if all(one == known[0] for one in known) else None
+        changed = any(self._granules.get(id(v), 0) != granule for v in (one, other))
+        self._granules |= {id(one): granule, id(other): granule}
+        return changed
 
     def _restrict(self, variable: ir.Instr, granule: int | None) -> None:
         known = self._granules.setdefault(id(variable), granule)

@@ -103,6 +103,18 @@ def emit_fill(e: LaneValues, instr: ir.Instr, variable: ir.Instr) -> None:
         emit_store_at(e, there, variable, word, [part], e.mask, 1)
 
 
+def emit_copy(e: LaneValues, variable: ir.Instr, source: ir.Instr) -> None:
+    """Emits the copy of a whole private variable to another of the same interleaved layout."""
+    granule = e.privates.granule(variable)
+    assert granule is not None and granule == e.privates.granule(source)
+    word, target, origin = ir.Int(8 * granule), e.lane_ptr(variable), e.lane_ptr(source)
+    for at in range(0, llvm_types.align_up(private_bytes(variable), granule), granule):
+        far, there = (replace(p, pointer=access.offset_pointer(e, p.pointer, 1, at)) for p in (origin, target))
+        e.hooks.on_vector_copy(there, variable, far, source, word, e.mask)
+        part = _emit_interleaved_load(e, far, word, 1, e.mask)
+        _emit_interleaved_store(e, there, word, part, e.mask)
+
+
 def lane_addresses(e: LaneValues, where: LanePtr, variable: ir.Instr | None) -> LanePtr:
     """Returns the addresses of the lanes in a variable laid out lane by lane. Other memory is returned unchanged."""
     if variable is None:
