@@ -1,9 +1,10 @@
 """Files that a user names as outputs: a regular file appears complete or not at all, anything else is written through.
 
-A regular file is written under another name in the same folder, flushed to the disk and renamed: a full disk or a killed
-process leaves the old one whole. Links are followed, also to where nothing lies yet. A file that exists keeps its mode, and its
-owner where this process may set it; a new one gets the mode that the umask leaves. Devices, FIFOs and the files under /proc,
-as /dev/stdout leads to, are never replaced: they stay what they are.
+A regular file is written without a name where the file system can do that, else under another name in the same folder, flushed
+to the disk and renamed: a full disk or a killed process leaves the old one whole, and nothing beside it. Links are followed,
+also to where nothing lies yet. A file that exists keeps its mode, and its owner where this process may set it; a new one gets
+the mode that the umask leaves. Devices, FIFOs and the files under /proc, as /dev/stdout leads to, are never replaced: they stay
+what they are.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import IO
 
 from .errors import AdrenoSimError
 
+_DESCRIPTORS = Path("/proc/self/fd")
 _LINKS = 40
 """As many links as Linux follows."""
 
@@ -52,7 +54,7 @@ def replacing(target: Path, mode: int = 0o666, prefix: str = ".adreno-sim-", syn
     mode: of a new file, less the umask; prefix: of the name that it has meanwhile; sync: flush it to the disk before.
     """
     temporary = target.with_name(prefix + secrets.token_hex(8))
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+    descriptor, named = _create(temporary, mode)
     try:
         with os.fdopen(descriptor, "wb") as file:
             yield file
@@ -60,11 +62,21 @@ def replacing(target: Path, mode: int = 0o666, prefix: str = ".adreno-sim-", syn
             _keep_status(target, descriptor)
             if sync:
                 os.fsync(descriptor)
+            if not named:
+                os.link(_DESCRIPTORS / str(descriptor), temporary, src_dir_fd=descriptor)  # which follows the link
         os.replace(temporary, target)
     except BaseException:
         with contextlib.suppress(OSError):
             temporary.unlink()
         raise
+
+
+def _create(path: Path, mode: int) -> tuple[int, bool]:
+    """A new file for writing in the folder of `path`, and whether it has that name: else it has none. Raises OSError."""
+    if _DESCRIPTORS.is_dir():
+        with contextlib.suppress(OSError):  # not every file system has files without a name
+            return os.open(path.parent, os.O_WRONLY | os.O_TMPFILE | os.O_CLOEXEC, mode), False
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode), True
 
 
 def find_obstacle(path: str | os.PathLike[str]) -> str:

@@ -8,7 +8,6 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -110,15 +109,15 @@ def _run_command(
     """Run the command with the driver in its environment, and gather the reports of its processes. The error: of a recording that
     could not be written."""
     from ..base.errors import AdrenoSimError
+    from ..base.processes.scratch import scratch_folder
     from ..icd.environment import environment
     from ..icd.loaded_libraries import LibraryWatch
     from ..icd.report_files import collect_reports, has_reports
     from ..results.run_report import make_run_report
 
     device, checks = _device_of(args)
-    with tempfile.TemporaryDirectory(prefix="adreno-sim-run-") as name:
-        folder = Path(name)
-        variables = environment(device=device, checks=checks, reports=name, strict=args.strict, record=bool(args.record))
+    with scratch_folder("run") as folder:
+        variables = environment(device=device, checks=checks, reports=str(folder), strict=args.strict, record=bool(args.record))
         process = _start(command, {**os.environ, **variables})
         watch = LibraryWatch(process.pid, lambda: has_reports(folder))
         with _signals_passed_on(process):

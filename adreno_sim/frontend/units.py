@@ -7,13 +7,13 @@ units by name, everything else belongs to its unit.
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..base.errors import BuildError, DeviceError
 from ..base.gc_pause import gc_paused
+from ..base.processes.scratch import scratch_folder
 from ..ir import ir
 from .diagnostics import Diagnostic
 from .driver import FrontEndTarget, run_clang
@@ -42,8 +42,7 @@ def compile_unit(source: str, options: str = "", headers: Mapping[str, str] | No
     if not headers:
         made = run_clang(source, parsed, target, as_text=True)
         return Unit(source, options, made.text, made.warnings)
-    with tempfile.TemporaryDirectory(prefix="adreno-sim-") as name:
-        folder = Path(name)
+    with scratch_folder("headers") as folder:
         for header, text in headers.items():
             _write_header(folder, header, text)
         prefix = f"{folder}/"

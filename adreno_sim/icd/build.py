@@ -5,19 +5,18 @@ Both are made by the package ziglang, for the oldest glibc that its users have, 
 
 from __future__ import annotations
 
-import atexit
 import hashlib
 import os
 import re
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from ..base import disk_cache
 from ..base.errors import AdrenoSimError
+from ..base.processes.scratch import make_scratch_folder, scratch_folder
 from ..frontend.driver import find_zig, identify_zig
 from .protocol import write_header
 
@@ -89,8 +88,7 @@ def _private_folder() -> Path:
     """A folder of this process, where nothing may be kept."""
     global _private
     if _private is None:
-        _private = Path(tempfile.mkdtemp(prefix="adreno-sim-driver-"))
-        atexit.register(shutil.rmtree, _private, ignore_errors=True)
+        _private = make_scratch_folder("driver")
     return _private
 
 
@@ -101,15 +99,15 @@ def _build(parent: Path, folder: Path) -> None:
     """Make the folder beside its place, and move it there when it is whole."""
     try:
         parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=parent, prefix=".tmp-") as name:
-            made = Path(name) / "made"
+        with scratch_folder("driver", parent) as scratch:
+            made = scratch / "made"
             (made / ICD).parent.mkdir(parents=True)
             known = disk_cache.PREBUILT / _KIND / folder.name
             for library in (DRIVER, LOADER):
                 if (known / library).is_file():
                     shutil.copyfile(known / library, made / library)
                 else:
-                    _compile_library(library, made, Path(name))
+                    _compile_library(library, made, scratch)
             os.link(made / LOADER, made / LOADER_LINK)
             (made / ICD).write_text(f"{folder / DRIVER}\n", encoding="utf-8")
             try:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
 from ..base.processes import isolation
+from ..base.processes.scratch import scratch_folder
 from ..findings import Kind
 from .case import Case, Outcome, Result
 
@@ -21,8 +21,7 @@ LOG_CHARACTERS = 20_000
 def run_case(case: Case, limit: float, content: bytes | None = None, among: isolation.Processes | None = None) -> Result:
     """Check a case within `limit` seconds. content: the model, where its path means nothing on this machine. among: as
     `isolation.run`."""
-    with tempfile.TemporaryDirectory(prefix="adreno-sim-sweep-") as name:
-        folder = Path(name)
+    with scratch_folder("sweep") as folder:
         path = Path(case.path)
         if content is not None:
             path = folder / path.name

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import os
-import tempfile
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ...backends.open import announce_devices, open_device
 from ...base.errors import AdrenoSimError, OptionError, UnsupportedError
+from ...base.processes.scratch import scratch_folder
 from ...device.protocol import Device
 from ...results import encode
 from ..importers.fixed_inputs import Values
@@ -95,7 +96,7 @@ def tune(
         "checked_on": checker.info.name, "timed_on": timed_on, "ranking": ranking(timed_on),
         "limits": {name: checker.info.limits.get(name) for name in LIMITS},
     }  # fmt: skip
-    with TuningStore(folder, settings) as store, tempfile.TemporaryDirectory(prefix="adreno-sim-tune-") as scratch:
+    with TuningStore(folder, settings) as store, scratch_folder("tune") as scratch:
         resumed = sum(len(store.trials(digest_of(task.module))) for task in tasks)
         reports = []
         for task in tasks:
@@ -134,7 +135,7 @@ class _Search:
     """The search of one task. Builder and Runner are those of any MetaSchedule run; the loop is here, so that every candidate
     is on disk before the next is judged."""
 
-    def __init__(self, task: Task, judge: Judge, store: TuningStore, target: Any, scratch: str, step: Step):
+    def __init__(self, task: Task, judge: Judge, store: TuningStore, target: Any, scratch: Path, step: Step):
         self.task, self.judge, self.store, self.target, self.step = task, judge, store, target, step
         self.digest = digest_of(task.module)
         self.measured = LatestResult()

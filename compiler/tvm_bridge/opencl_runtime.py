@@ -16,7 +16,6 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from importlib import metadata, util
@@ -24,6 +23,7 @@ from pathlib import Path
 
 from ...base import disk_cache
 from ...base.errors import AdrenoSimError, UnsupportedError
+from ...base.processes.scratch import scratch_folder
 from .versions import series
 
 RUNTIME = Path("src/backend/opencl/runtime")
@@ -55,8 +55,8 @@ def build_runtime(checkout: Path, headers: Path | None = None) -> Path:
     compiler = _find_compiler()
     found = _find_headers(checkout, headers)
     place = _place(package)
-    with tempfile.TemporaryDirectory(prefix="adreno-sim-tvm-") as name:
-        made = _compile(compiler, _overlay(checkout, package, Path(name)), package, found, Path(name))
+    with scratch_folder("tvm") as scratch:
+        made = _compile(compiler, _overlay(checkout, package, scratch), package, found, scratch)
         try:
             place.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(made, place.with_suffix(".new"))

@@ -7,16 +7,15 @@ Oclgrind none at all, so they are written here.
 
 from __future__ import annotations
 
-import atexit
 import importlib.metadata
 import os
 import re
-import shutil
 import sys
-import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+
+from ...base.processes.scratch import make_scratch_folder
 
 VENDORS = Path("/etc/OpenCL/vendors")
 
@@ -216,9 +215,8 @@ def _names(file: Path, driver: Driver) -> bool:
 
 
 def _write_icd_folder(files: dict[str, str]) -> Path:
-    """Write the .icd files to a temporary folder, which the process removes at its end; returns the folder."""
-    folder = Path(tempfile.mkdtemp(prefix="adreno-sim-icd-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    """Write the .icd files to a folder of this process; returns it."""
+    folder = make_scratch_folder("vendors")
     for name, text in files.items():
         (folder / f"{name}.icd").write_text(text)
     return folder

@@ -15,12 +15,12 @@ import platform
 import signal
 import subprocess
 import sys
-import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from ...base import disk_cache
 from ...base.code_digest import code_digest
+from ...base.processes.scratch import scratch_folder
 from . import drivers
 from .known_answers import SIMPLEST
 
@@ -116,11 +116,11 @@ def _identity(icd: str) -> str:
 
 def _try(icd: str) -> tuple[Verdict, bool]:
     """Run the trial; the verdict, and whether the trial came to its end: another may fare better than one that did not."""
-    with tempfile.TemporaryDirectory(prefix="adreno-sim-trial-") as folder:
-        (Path(folder) / "driver.icd").write_text(icd)
-        file = Path(folder) / "told"
+    with scratch_folder("trial") as folder:
+        (folder / "driver.icd").write_text(icd)
+        file = folder / "told"
         path = os.pathsep.join(filter(None, sys.path))
-        environment = {**os.environ, drivers.VARIABLE: folder, drivers.OURS: folder, "PYTHONPATH": path}
+        environment = {**os.environ, drivers.VARIABLE: str(folder), drivers.OURS: str(folder), "PYTHONPATH": path}
         with subprocess.Popen(
             trial_command(file),
             env=environment,

@@ -12,7 +12,6 @@ import re
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -22,6 +21,7 @@ from typing import IO
 
 from ...findings import Finding, Kind
 from .crashes import DRIVER, ENGINE, note_crash, read_crash
+from .scratch import scratch_folder
 
 DEFAULT_LIMIT = 600.0
 """Seconds that an isolated run may take."""
@@ -93,8 +93,8 @@ def run(arguments: Sequence[str], limit: float, output: IO[bytes] | None = None,
     output: a file for what it prints (default: this process's own). It ends when this process does, however that ends.
     among: those that another thread may end.
     """
-    with tempfile.TemporaryDirectory(prefix="adreno-sim-") as folder:
-        noted = Path(folder) / "progress"
+    with scratch_folder("isolated") as folder:
+        noted = folder / "progress"
         command = [sys.executable, "-m", "adreno_sim", *arguments, "--progress-file", str(noted)]
         with subprocess.Popen(
             command,
