@@ -26,9 +26,11 @@ def main() -> None:
             sys.exit(f"adreno-sim: descriptor {descriptor}: expected a stream socket of the Unix domain")
     except OSError as error:
         sys.exit(f"adreno-sim: descriptor {descriptor}: {error.strerror}")
+    from ..base.processes.scratch import remove_abandoned
     from .server import Server
     from .settings import read_settings
 
+    remove_abandoned()  # a server before may have been killed
     Server(connection, read_settings()).serve()
     os._exit(0)
 

@@ -45,7 +45,7 @@ def make_scratch_folder(kind: str) -> Path:
 
 def _make(kind: str, parent: Path | None) -> tuple[Path, int]:
     """A folder and the descriptor that locks it."""
-    around = str(parent or tempfile.gettempdir())
+    around = parent or Path(tempfile.gettempdir())
     remove_abandoned(around)
     while True:
         folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{kind}-", dir=around))
@@ -63,10 +63,11 @@ def _remove(folder: Path, lock: int) -> None:
 
 
 @functools.cache
-def remove_abandoned(parent: str) -> None:
-    """Remove the folders in `parent` that processes of this user left which were killed. Once in a process is enough."""
+def remove_abandoned(parent: Path | None = None) -> None:
+    """Remove the folders in `parent` (default: the system's folder for temporary files) that processes of this user left which
+    were killed. Once in a process is enough."""
     try:
-        found = [entry.path for entry in os.scandir(parent) if entry.name.startswith(PREFIX)]
+        found = [entry.path for entry in os.scandir(parent or tempfile.gettempdir()) if entry.name.startswith(PREFIX)]
     except OSError:
         return
     for path in found:
