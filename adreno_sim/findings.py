@@ -123,6 +123,11 @@ class Kind(enum.Enum):
         Severity.ERROR,
         "Two commands on the same memory of the host, one of them writing, without an order between them.",
     )
+    UNORDERED_ACCESS = (
+        "unordered-access",
+        Severity.ERROR,
+        "Two commands on the same bytes of a buffer or image, one of them writing, of which neither waits for the other.",
+    )
     NEVER_UNMAPPED = ("never-unmapped", Severity.WARNING, "A memory object that is released while it is mapped.")
     DIVISION_BY_ZERO = ("division-by-zero", Severity.ERROR, "An integer division or remainder by zero.")
     DIVISION_OVERFLOW = (

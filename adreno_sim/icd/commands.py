@@ -13,7 +13,8 @@ from .device_lock import DeviceLock
 from .finding_log import FindingLog
 from .launches import Launches
 from .objects import Objects
-from .protocol import COPY_BODY, FILL_BODY, RANGE, RESULTS, TRANSFER, Command
+from .ordering.unordered import UnorderedAccesses
+from .protocol import COPY_BODY, FILL_BODY, ORDER_BODY, RANGE, RESULTS, TRANSFER, Command
 from .ring import Header, Ring
 from .status import SUCCESS, code_of
 from .trace.recorder import Recorder
@@ -21,7 +22,8 @@ from .transfers import Transfers
 
 _WAITED_FAILED = code_of("CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST")
 _LEAST = {Command.READ: TRANSFER.size, Command.WRITE: TRANSFER.size, Command.WRITTEN: RANGE.size, Command.COPY: COPY_BODY.size,
-          Command.FILL: FILL_BODY.size, Command.FREE: 8, Command.FREE_PROGRAM: 8}  # fmt: skip
+          Command.FILL: FILL_BODY.size, Command.FREE: 8, Command.FREE_PROGRAM: 8,
+          Command.HOST_READ: RANGE.size, Command.ORDER: ORDER_BODY.size}  # fmt: skip
 """The least bytes of a body."""
 
 
@@ -50,7 +52,7 @@ class Commands:
 
     def run(self, header: Header, body: bytes) -> int:
         """Returns the status: 0, or OpenCL's error. What went wrong is in the log."""
-        return self._guard(header, header.kind.name, lambda: self._execute(header, body))
+        return self.guard(header, header.kind.name, lambda: self._execute(header, body))
 
     def store(self, header: Header, body: bytes) -> int:
         """Bytes that a client wrote, as a recording has them, into their memory. Returns the status, as `run`."""
@@ -59,9 +61,10 @@ class Commands:
             self.transfers.store(body)
             return SUCCESS
 
-        return self._guard(header, "STORE", run)
+        return self.guard(header, "STORE", run)
 
-    def _guard(self, header: Header, what: str, run: Callable[[], int]) -> int:
+    def guard(self, header: Header, what: str, run: Callable[[], int]) -> int:
+        """Returns what `run` returns, or the status of what went wrong, which is in the log."""
         try:
             return run()
         except DeviceError as error:
@@ -98,8 +101,9 @@ class Commands:
 class Executor:
     """Runs what is in `ring`. A command that waits for one which has failed fails as well."""
 
-    def __init__(self, ring: Ring, commands: Commands, lock: DeviceLock):
-        self._ring, self._commands, self._lock = ring, commands, lock
+    def __init__(self, ring: Ring, commands: Commands, lock: DeviceLock, unordered: UnorderedAccesses | None = None):
+        """unordered: is shown all commands before they run."""
+        self._ring, self._commands, self._lock, self._unordered = ring, commands, lock, unordered
         self._failed: dict[int, None] = {}
 
     def serve(self, stopped: Callable[[], bool]) -> None:
@@ -127,9 +131,22 @@ class Executor:
             if max(header.waits) >= header.number:
                 return code_of("CL_INVALID_EVENT_WAIT_LIST")
             if not self._failed.keys().isdisjoint(header.waits):
+                self._look(header, body, runs=False)
                 return _WAITED_FAILED
         with self._lock.of_ring:
+            self._look(header, body)
             return self._commands.run(header, body)
+
+    def _look(self, header: Header, body: bytes, runs: bool = True) -> None:
+        unordered = self._unordered
+        if unordered is None or not (unordered.started or header.kind is Command.ORDER):
+            return
+
+        def look() -> int:
+            unordered.look(header, body, runs=runs)
+            return SUCCESS
+
+        self._commands.guard(header, "the search for unordered commands", look)
 
     def _note_failure(self, number: int) -> None:
         """Commands in the ring wait for at most RESULTS earlier ones, so that older failures are forgotten."""

@@ -12,7 +12,7 @@ from ..base.errors import DeviceError
 from ..base.rejected_call import rejected_call
 from ..findings import Finding, Severity
 from ..results import finding_text
-from ..results.run_report import HostCall, KernelCount, Leak, ProcessReport, host_call_of, with_host_call
+from ..results.run_report import HostCall, KernelCount, Leak, ProcessReport, host_call_of, place_of, with_host_call
 
 MOST_FINDINGS = 10_000
 """Places of which a session keeps findings; more are only counted."""
@@ -53,7 +53,7 @@ class FindingLog:
         place."""
         if self._frozen:
             return
-        place = _place_of(finding)
+        place = place_of(finding)
         known = self._places.get(place)
         if known is not None:
             first = self.report.findings[known]
@@ -62,7 +62,7 @@ class FindingLog:
         if len(self._places) >= MOST_FINDINGS:
             self.note(f"more than {MOST_FINDINGS} places with findings: the others are not in the report")
             return
-        is_new_line = not any(known[:3] == place[:3] for known in self._places)
+        is_new_line = not any(known[:4] == place[:4] for known in self._places)
         self._places[place] = len(self.report.findings)
         shown = with_host_call(_with_source(finding, source), call())
         self.report.findings.append(shown)
@@ -91,13 +91,6 @@ class FindingLog:
     def add_leaks(self, leaks: list[tuple[str, str]]) -> None:
         """Objects that the client never released, each with where it was made."""
         self.report.leaks += [Leak(kind, where) for kind, where in leaks]
-
-
-def _place_of(finding: Finding) -> tuple[object, ...]:
-    """What tells a finding from others: kernel, kind and line first. Without a line its words do."""
-    words = "" if finding.line else finding.message
-    view = finding.access.view if finding.access else ""
-    return finding.kernel, finding.kind, finding.line, finding.file, finding.column, view, words
 
 
 def _with_source(finding: Finding, source: str) -> Finding:

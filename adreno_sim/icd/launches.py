@@ -69,12 +69,7 @@ class Launches:
         launch = self.parse(body)
         kernel, log = launch.kernel, self._log
         try:
-            device = self._objects.device
-            if launch.prepared is None:
-                launch.prepared = device.prepare(
-                    kernel, launch.global_size, launch.local_size, launch.arguments, offset=launch.offset
-                )
-            result = device.run_prepared(launch.prepared)
+            result = self._objects.device.run_prepared(self.prepare(launch))
         except DeviceError as error:
             log.add_rejected(error, kernel.name, launch.source, lambda: launch.describe_call(header))
             raise
@@ -88,6 +83,14 @@ class Launches:
         for finding in result.findings:
             log.add(finding, launch.source, lambda: launch.describe_call(header))
         return any(finding.severity is Severity.ERROR for finding in result.findings)
+
+    def prepare(self, launch: Launch) -> PreparedLaunch:
+        """The launch as the device runs it. DeviceError for one that the device refuses."""
+        if launch.prepared is None:
+            launch.prepared = self._objects.device.prepare(
+                launch.kernel, launch.global_size, launch.local_size, launch.arguments, offset=launch.offset
+            )
+        return launch.prepared
 
     def parse(self, body: bytes) -> Launch:
         """The launch of a LAUNCH command. DeviceError for one that names what is not there, or is cut short."""

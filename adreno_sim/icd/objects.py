@@ -80,6 +80,14 @@ class Objects:
         elif view.live:
             self.device.free(view.storage)
 
+    def find(self, number: int) -> StorageView | None:
+        """The memory of a number, None where there is none."""
+        return self._memories.get(number)
+
+    def is_part(self, number: int) -> bool:
+        """Whether a memory is a part of another."""
+        return number in self._parts
+
     def number_of(self, view: StorageView) -> int:
         """The number of a memory, 0 for a view that is none."""
         return next((number for number, known in self._memories.items() if known is view), 0)

@@ -26,7 +26,7 @@ import struct
 from collections.abc import Iterator
 from enum import IntEnum
 
-VERSION = 1
+VERSION = 2
 
 PAGE = 4096
 RESULTS = 16384
@@ -124,7 +124,7 @@ class Command(IntEnum):
     """Commands in the ring: COMMAND, then a body, filled up to a multiple of 8 bytes.
 
     PAD         nothing: go on at the start of the ring
-    NOTHING     a marker, a barrier, a migration
+    NOTHING     a marker, a barrier, a migration: nothing, or u64 bits of Mark
     LAUNCH      LAUNCH_BODY, then for each argument ARGUMENT and its value: VALUE the bytes, filled up to 8; BUFFER, IMAGE u64
                 memory; SAMPLER u64 bits (normalized | addressing << 8 | filter << 16, cl_addressing_mode and cl_filter_mode less
                 their first value); LOCAL u64 bytes; NULL nothing
@@ -135,6 +135,8 @@ class Command(IntEnum):
     FILL        FILL_BODY, then the pattern: of a buffer its bytes, of an image 16 bytes of a colour
     FREE        u64 memory
     FREE_PROGRAM u64 program
+    HOST_READ   RANGE: the host has read these bytes of a buffer, or reads them from now on
+    ORDER       ORDER_BODY: what orders commands besides their waits and their queue
 
     A command fails with CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST where one that it waits for has failed.
     """
@@ -149,6 +151,27 @@ class Command(IntEnum):
     FILL = 7
     FREE = 8
     FREE_PROGRAM = 9
+    HOST_READ = 10
+    ORDER = 11
+
+
+class Mark(IntEnum):
+    """Bits of a marker or barrier: it waits for all that is in its queue; what follows in its queue waits for it."""
+
+    ALL_BEFORE = 1
+    BARRIER = 2
+
+
+class Order(IntEnum):
+    """What an ORDER says. From the first one on, waits of commands name also commands that are complete.
+
+    QUEUE: a queue was made, in order or not; one of which nothing is said is in order. KNOWN: the host knows that a command is
+    complete. KNOWN_QUEUE: the host knows that all commands of the ORDER's queue up to this number are.
+    """
+
+    QUEUE = 1
+    KNOWN = 2
+    KNOWN_QUEUE = 3
 
 
 COMMAND = struct.Struct("<IHHQIIQ")
@@ -171,13 +194,16 @@ COPY_BODY = struct.Struct("<QQ QQQ QQQ QQ QQQ QQ")
 """source, target; region; origin, row pitch, slice pitch in the source, in the target, as of TRANSFER. Where one is a buffer and
 the other an image, the region is in texels and the buffer's origin[0] in bytes."""
 
+ORDER_BODY = struct.Struct("<IIQ")
+"""Order, whether a queue is in order, number of the queue or command."""
+
 FILL_BODY = struct.Struct("<QII QQQ QQQ")
 """memory, bytes of the pattern, 0; origin, region: of a buffer bytes in the first place, of an image texels."""
 
 STRUCTS = {
     "RESULT": RESULT, "REQUEST": REQUEST, "REPLY": REPLY, "MEMORY_BODY": MEMORY_BODY, "MEMORY_REPLY": MEMORY_REPLY,
     "COMMAND": COMMAND, "LAUNCH_BODY": LAUNCH_BODY, "ARGUMENT": ARGUMENT, "RANGE": RANGE, "TRANSFER": TRANSFER,
-    "COPY_BODY": COPY_BODY, "FILL_BODY": FILL_BODY,
+    "COPY_BODY": COPY_BODY, "FILL_BODY": FILL_BODY, "ORDER_BODY": ORDER_BODY,
 }  # fmt: skip
 
 
@@ -195,7 +221,8 @@ def _lines() -> Iterator[str]:
     }  # fmt: skip
     for name, number in numbers.items():
         yield f"#define ADRENO_{name} {number}{'ull' if number >= 2**31 else ''}"
-    for prefix, kinds in (("REQUEST", Request), ("COMMAND", Command), ("ARGUMENT", Argument), ("MISUSE", Misuse)):
+    kinds_of = {"REQUEST": Request, "COMMAND": Command, "ARGUMENT": Argument, "MISUSE": Misuse, "MARK": Mark, "ORDER": Order}
+    for prefix, kinds in kinds_of.items():
         for kind in kinds:
             yield f"#define ADRENO_{prefix}_{kind.name} {kind.value}"
     for number, name in enumerate(KINDS):

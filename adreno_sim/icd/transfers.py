@@ -25,6 +25,17 @@ class Transfers:
     def __init__(self, objects: Objects, staging: NDArray[np.uint8]):
         self._objects, self._staging = objects, staging
 
+    def boxes(self, kind: Command, body: bytes) -> list[tuple[Box, bool]]:
+        """The boxes of memories that a command reads or writes, and whether it writes them."""
+        if kind in (Command.READ, Command.WRITE):
+            return [(self._ends(body)[0], kind is Command.WRITE)]
+        if kind in (Command.WRITTEN, Command.HOST_READ):
+            return [(self._range(body), kind is Command.WRITTEN)]
+        if kind is Command.COPY:
+            source, target = self._copied(body)
+            return [(source, False), (target, True)]
+        return [(self._filled(body)[0], True)] if kind is Command.FILL else []
+
     def read(self, body: bytes) -> None:
         """A region of a memory into staging."""
         memory, staged = self._ends(body)
@@ -57,28 +68,37 @@ class Transfers:
 
     def mark_written(self, body: bytes) -> None:
         """Bytes of a buffer that the shim has written itself."""
+        region.mark_box(self._range(body))
+
+    def copy(self, body: bytes) -> None:
+        """A region of one memory to another."""
+        region.copy_box(*self._copied(body))
+
+    def fill(self, body: bytes) -> None:
+        """A pattern over a buffer's bytes, or a colour over an image's texels."""
+        region.fill_box(*self._filled(body))
+
+    def _range(self, body: bytes) -> Box:
         number, offset, nbytes = RANGE.unpack_from(body)
         view = self._objects.memory(number)
         if view.layout is not None:
             raise DeviceError("CL_INVALID_MEM_OBJECT", f"bytes of {view.spec}: expected a buffer")
-        region.mark_box(region.box_of_buffer(view, (offset, 0, 0), (nbytes, 1, 1)))
+        return region.box_of_buffer(view, (offset, 0, 0), (nbytes, 1, 1))
 
-    def copy(self, body: bytes) -> None:
-        """A region of one memory to another."""
+    def _copied(self, body: bytes) -> tuple[Box, Box]:
+        """The source and the target of a copy."""
         fields = COPY_BODY.unpack_from(body)
         source, target = self._objects.memory(fields[0]), self._objects.memory(fields[1])
         shape, (origin, into) = fields[2:5], (fields[5:8], fields[10:13])
         if source.layout is None and target.layout is None:
-            boxes = (
+            return (
                 region.box_of_buffer(source, origin, shape, *fields[8:10]),
                 region.box_of_buffer(target, into, shape, *fields[13:15]),
             )
-        else:
-            boxes = _copied_texels(source, target, origin, into, shape)
-        region.copy_box(*boxes)
+        return _copied_texels(source, target, origin, into, shape)
 
-    def fill(self, body: bytes) -> None:
-        """A pattern over a buffer's bytes, or a colour over an image's texels."""
+    def _filled(self, body: bytes) -> tuple[Box, bytes]:
+        """Where a fill goes, and what it repeats there."""
         fields = FILL_BODY.unpack_from(body)
         view, length = self._objects.memory(fields[0]), fields[1]
         origin, shape, pattern = fields[3:6], fields[6:9], body[FILL_BODY.size : FILL_BODY.size + fields[1]]
@@ -88,7 +108,7 @@ class Transfers:
             box = region.box_of_buffer(view, (origin[0], 0, 0), (shape[0], 1, 1))
         else:
             box, pattern = region.box_of_texels(view, origin, shape), _texel_of(view, pattern)
-        region.fill_box(box, pattern)
+        return box, pattern
 
     def _stored_box(self, place: Sequence[int]) -> Box:
         return _box_of(self._objects.memory(place[0]), tuple(place[4:7]), tuple(place[1:4]), *place[7:9])

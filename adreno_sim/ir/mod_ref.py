@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from . import ir
 from .builtins import Effect, builtin_of
+from .memory_ops import is_atomic
 from .provenance import is_pointer
 
 _DERIVING = frozenset(
@@ -23,6 +24,11 @@ def written_arguments(function: ir.Function) -> frozenset[int]:
 def read_arguments(function: ir.Function) -> frozenset[int]:
     """Returns the indices of the arguments that the kernel may read, found as those that it may write."""
     return function.fact("read", lambda f: _params_with_use(f, _may_read) | _images_other_than("write_only", f))
+
+
+def atomic_arguments(function: ir.Function) -> frozenset[int]:
+    """Returns the indices of the arguments to which the kernel may apply atomic operations."""
+    return function.fact("atomic", lambda f: _params_with_use(f, lambda instr, position: position == 0 and is_atomic(instr)))
 
 
 def _images_other_than(access: str, function: ir.Function) -> frozenset[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -203,11 +204,17 @@ def make_run_report(
 def _merge(processes: Sequence[ProcessReport]) -> list[Finding]:
     merged: dict[tuple[object, ...], Finding] = {}
     for finding in (found for process in processes for found in process.findings):
-        view = finding.access.view if finding.access else ""
-        place = finding.kind, finding.kernel, finding.file, finding.line, finding.column, view
+        place = place_of(finding)
         first = merged.get(place)
         merged[place] = finding if first is None else replace(first, count=first.count + finding.count)
     return list(merged.values())
+
+
+def place_of(finding: Finding) -> tuple[object, ...]:
+    """What tells a finding from others: kernel, kind and line first; without a line its words, but for numbers in them."""
+    words = "" if finding.line else re.sub(r"\d+", "#", finding.message)
+    view = finding.access.view if finding.access else ""
+    return finding.kernel, finding.kind, finding.line, words, finding.file, finding.column, view
 
 
 def with_host_call(finding: Finding, call: HostCall) -> Finding:

@@ -11,7 +11,7 @@ from shim_clients import compile_sanitized, fake_environment, run
 BAD_MEMORY, DATA_RACES = "address,undefined", "thread"
 OPTIONS = {"ASAN_OPTIONS": "detect_leaks=0", "UBSAN_OPTIONS": "halt_on_error=1", "TSAN_OPTIONS": "halt_on_error=1", "DELAY": "30"}
 RUNS = {
-    "ordering": [[]], "memory": [[]], "errors": [[]], "threads": [["60"]],
+    "ordering": [[]], "memory": [[]], "errors": [[]], "threads": [["60"]], "unordered": [[], ["well"]],
     "misuse": [["released_too_often"], ["used_while_mapped"], ["host_memory_changed"], ["unordered_transfer"]],
     "lifetime": [["leak"], ["destructors"], ["fork"], ["server_killed"], ["server_killed_amid_work"]],
 }  # fmt: skip

@@ -28,6 +28,10 @@ from .compiled_kernel import CompiledKernel, specialize
 from .launch import RawResult
 from .launch_analysis import LaunchAnalysis
 from .memory_copies import copy_ranges, range_of, restore_ranges
+from .optimistic import SNAPSHOT_LIMIT
+
+Touched = dict[int, tuple[np.ndarray, np.ndarray]]
+"""Of buffer and image arguments, by position: for each byte whether it is read, and whether it is written."""
 
 MOST_GROUPS = 64
 """Groups of a launch that are traced wave by wave."""
@@ -63,6 +67,34 @@ def run_counted(
     result.counters = counted
     result.failures = (*result.failures, *failures)
     return result
+
+
+def trace_touched(analysis: LaunchAnalysis, args: Sequence[Bound], keep: bool, **options: Any) -> Touched | None:
+    """Returns which bytes a launch would touch of each argument, and leaves memory as it is; None where it is not known.
+
+    args: without shadows. options: those of `launch.run`.
+    """
+    kernel = analysis.kernel
+    written = [range_of(args[index]) for index in sorted(written_arguments(kernel))]
+    if sum(nbytes for _, nbytes in written) > SNAPSHOT_LIMIT:
+        return None
+    before = copy_ranges(written)
+    spec = _counting_spec(replace(analysis.spec, proofs=analysis.proven.proofs))
+
+    def trace() -> Touched | None:
+        compiled = specialize(kernel, spec, keep=keep)
+        block = _CounterBlock(compiled, args, 64)
+        done = launch.run(compiled, args=args, counters=block, **options)
+        whole = not any(finding.kind in IMMEDIATE_KINDS or finding.kind is Kind.WATCHDOG for finding in done.findings)
+        return block.touched() if whole else None
+
+    with collect():
+        try:
+            return attempt(f"touched bytes of kernel {kernel.name}", trace, None)
+        except UnsupportedError:
+            return None
+        finally:
+            restore_ranges(written, before)
 
 
 def _counting_spec(spec: Specialization) -> Specialization:
@@ -213,6 +245,16 @@ class _CounterBlock:
         """Returns a bit for each byte of an argument, as bytes."""
         parts = [self._bits[index, word] for word in _UNIQUE[what] if (index, word) in self._bits]
         return np.bitwise_or.reduce(parts).view(np.uint8) if parts else np.zeros(0, np.uint8)
+
+    def touched(self) -> Touched:
+        """Returns which bytes of each argument were touched."""
+
+        def find(index: int, word: int) -> np.ndarray:
+            bits = np.unpackbits(self._bits[index, word].view(np.uint8), bitorder="little")
+            return bits[: range_of(self.args[index])[1]].astype(bool)
+
+        indices = sorted({index for index, _ in self._bits})
+        return {index: (find(index, counting.SPAN_READ), find(index, counting.SPAN_WRITTEN)) for index in indices}
 
     def _count_union(self, what: str) -> int:
         """Returns how many bytes were touched through any argument: two arguments may show the same memory."""

@@ -50,7 +50,10 @@ void *API(clEnqueueMapBuffer)(cl_command_queue queue, cl_mem buffer, cl_bool blo
     struct object *held[] = {&buffer->head};
     struct transfer body = buffer_transfer(buffer, offset, bytes);
     struct command command = {.queue = queue, .type = CL_COMMAND_MAP_BUFFER, .held = held, .held_count = 1};
-    command.kind = ADRENO_COMMAND_NOTHING;
+    uint64_t range[3] = {buffer->number, offset, bytes};
+    command.kind = map.flags & CL_MAP_READ ? ADRENO_COMMAND_HOST_READ : ADRENO_COMMAND_NOTHING;
+    command.body = range;
+    command.body_size = map.flags & CL_MAP_READ ? sizeof range : 0;
     check_host_memory(buffer, offset, bytes);
     host_memory_unknown(buffer, offset, bytes);
     if (!add_map(buffer, &map)) return fail(error, CL_OUT_OF_HOST_MEMORY);
@@ -62,7 +65,7 @@ void *API(clEnqueueMapBuffer)(cl_command_queue queue, cl_mem buffer, cl_bool blo
         wrong = enqueue(&command, wait_count, waits, event, blocking);
     } else if (blocking) {
         struct event *made = begin_by_host(&command, wait_count, waits, &wrong);
-        if (made) end_by_host(made, NULL, event);
+        if (made) end_by_host(made, command.kind, range, event);
     } else {
         wrong = enqueue(&command, wait_count, waits, event, false);
     }

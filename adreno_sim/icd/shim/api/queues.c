@@ -17,6 +17,7 @@ static cl_command_queue make_queue(cl_context context, cl_device_id device, cl_b
     object_hold(context);
     made->properties = properties;
     made->number = atomic_fetch_add(&context->link->queues, 1) + 1;
+    tell_queue(made);
     return succeed(error, made);
 }
 
@@ -88,6 +89,9 @@ static cl_int mark(cl_command_queue queue, cl_uint type, WAITS) {
     struct command command = {.queue = queue, .type = type, .kind = ADRENO_COMMAND_NOTHING};
     command.barrier = type == CL_COMMAND_BARRIER;
     command.all_before = !wait_count;
+    uint64_t flags = (command.all_before ? ADRENO_MARK_ALL_BEFORE : 0) | (command.barrier ? ADRENO_MARK_BARRIER : 0);
+    command.body = &flags;
+    command.body_size = sizeof flags;
     return enqueue(&command, wait_count, waits, event, false);
 }
 

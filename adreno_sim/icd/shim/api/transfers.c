@@ -41,9 +41,9 @@ static cl_int transfer(cl_command_queue queue, cl_mem buffer, bool writing, cl_b
     struct event *made = begin_by_host(&command, wait_count, waits, &error);
     if (!made) return error;
     uint8_t *place = buffer->link->heap + buffer->place + offset;
-    uint64_t written[3] = {buffer->number, offset, bytes};
+    uint64_t range[3] = {buffer->number, offset, bytes};
     memmove(writing ? place : (uint8_t *)host, writing ? host : place, bytes);
-    end_by_host(made, writing ? written : NULL, event);
+    end_by_host(made, writing ? ADRENO_COMMAND_WRITTEN : ADRENO_COMMAND_HOST_READ, range, event);
     return CL_SUCCESS;
 }
 

@@ -60,9 +60,10 @@ void call_later(struct link *link, void (*call)(void *, void *), void *object, v
 }
 
 static void call(struct callback *due) {
-    if (due->on_event)
+    if (due->on_event) {
+        if (due->status <= CL_COMPLETE) event_status(due->event); /* from now on the host knows it */
         due->on_event(due->event, due->status, due->data);
-    else
+    } else
         due->on_other(due->object, due->data);
     object_drop(due->event ? (void *)due->event : due->object);
     free(due);

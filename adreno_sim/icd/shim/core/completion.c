@@ -115,6 +115,7 @@ cl_int wait_event(struct event *event) {
             state_wait(link);
     }
     cl_int status = atomic_load(&event->status);
+    if (status <= CL_COMPLETE) tell_known_event(event);
     state_unlock(link);
     return status > CL_COMPLETE ? CL_DEVICE_NOT_AVAILABLE : status;
 }
@@ -129,6 +130,7 @@ cl_int wait_queue(struct queue *queue) {
     while (link->pumped < number && !link_lost(link)) await_number(link, number);
     cl_int failed = queue->failed;
     queue->failed = CL_SUCCESS;
+    tell_known_queue(queue, number);
     state_unlock(link);
     return link_lost(link) ? CL_DEVICE_NOT_AVAILABLE : failed;
 }
@@ -150,11 +152,12 @@ void drain(struct link *link) {
 cl_int event_status(struct event *event) {
     struct link *link = event->link;
     cl_int status = atomic_load(&event->status);
-    if (status <= CL_COMPLETE || !event->queue) return status;
+    if (!event->queue || (status <= CL_COMPLETE && !link->tells_order)) return status;
     link_check(link);
     state_lock(link);
     pump(link);
     status = atomic_load(&event->status);
+    if (status <= CL_COMPLETE) tell_known_event(event);
     if (status == CL_SUBMITTED && ring_completed(link) + 1 >= event->number) status = CL_RUNNING;
     state_unlock(link);
     return status;

@@ -50,6 +50,8 @@ struct link {
     struct event *first_copying, *last_copying; /* commands in the ring that write to the host's memory when they are complete */
     struct event *deferred; /* commands that wait in the shim, of all queues; also those that the host's threads run */
 
+    _Atomic bool tells_order; /* more than one queue in order: the server is told what the host waits for (order.c) */
+
     struct range *free_staging; /* by place, never side by side */
     size_t free_count, free_room;
 

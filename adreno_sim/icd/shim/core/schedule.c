@@ -160,26 +160,46 @@ static bool failed_before(const struct event *event) {
     return false;
 }
 
-void push_event(struct event *event) {
+/* Writes a command with what it waits for. Returns its number, 0 and an error where that cannot be done. */
+static uint64_t push_with_waits(struct event *event, uint16_t kind, const void *body, uint32_t size, cl_int *error) {
     struct link *link = event->link;
-    uint64_t few[64], *numbers = few;
+    uint64_t few[64], *numbers = few, number = 0;
     uint16_t count = 0;
-    cl_int error = failed_before(event) ? CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST : prepare_copy(event);
-    if (!error) check_mapped(event);
-    if (!error && event->wait_count > 64 && !(numbers = malloc(8ull * event->wait_count))) error = CL_OUT_OF_HOST_MEMORY;
-    for (uint32_t i = 0; !error && i < event->wait_count; i++) {
-        if (atomic_load(&event->waits[i]->status) == CL_COMPLETE || !event->waits[i]->number) continue;
+    if (event->wait_count > 64 && !(numbers = malloc(8ull * event->wait_count))) *error = CL_OUT_OF_HOST_MEMORY;
+    for (uint32_t i = 0; !*error && i < event->wait_count; i++) {
+        bool needless = atomic_load(&event->waits[i]->status) == CL_COMPLETE && !link->tells_order;
+        if (needless || !event->waits[i]->number) continue;
         if (count == UINT16_MAX)
-            error = CL_OUT_OF_RESOURCES;
+            *error = CL_OUT_OF_RESOURCES;
         else
             numbers[count++] = event->waits[i]->number;
     }
-    if (!error && !ring_reserve(link, ring_bytes(count, event->body_size))) error = CL_DEVICE_NOT_AVAILABLE;
+    if (!*error && !ring_reserve(link, ring_bytes(count, size))) *error = CL_DEVICE_NOT_AVAILABLE;
+    if (!*error) {
+        event->submitted = now_ns();
+        number = ring_write(link, kind, event, numbers, count, body, size);
+    }
+    if (numbers != few) free(numbers);
+    return number;
+}
+
+uint64_t push_silently(struct link *link, uint16_t kind, const struct event *from, const void *body, uint32_t size) {
+    if (link_lost(link) || !ring_reserve(link, ring_bytes(0, size))) return 0;
+    uint64_t number = ring_write(link, kind, from, NULL, 0, body, size);
+    link->running[number % ADRENO_RESULTS] = NULL;
+    return number;
+}
+
+void push_event(struct event *event) {
+    struct link *link = event->link;
+    cl_int error = failed_before(event) ? CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST : prepare_copy(event);
+    uint64_t number = 0;
+    if (!error) check_mapped(event);
+    if (!error) number = push_with_waits(event, event->command, event->body, event->body_size, &error);
     if (error) {
         finish_event(event, error, 0, 0);
     } else {
-        event->submitted = now_ns();
-        event->number = ring_write(link, event->command, event, numbers, count, event->body, event->body_size);
+        event->number = number;
         link->running[event->number % ADRENO_RESULTS] = event;
         event->queue->last_number = event->number;
         atomic_store(&event->status, CL_SUBMITTED);
@@ -191,7 +211,6 @@ void push_event(struct event *event) {
         resolve_event(event);
         due_callbacks(event, CL_SUBMITTED);
     }
-    if (numbers != few) free(numbers);
 }
 
 /* Gives an event that is on its way to its end to whoever enqueued it. */
@@ -312,13 +331,17 @@ struct event *begin_by_host(const struct command *command, cl_uint wait_count, c
     return NULL;
 }
 
-void end_by_host(struct event *made, const void *written, cl_event *event) {
+void end_by_host(struct event *made, uint16_t kind, const void *range, cl_event *event) {
     struct link *link = made->link;
+    cl_int error = CL_SUCCESS;
     state_lock(link);
-    if (written && ring_reserve(link, ring_bytes(0, ADRENO_SIZE_RANGE))) {
-        uint64_t number = ring_write(link, ADRENO_COMMAND_WRITTEN, made, NULL, 0, written, ADRENO_SIZE_RANGE);
-        link->running[number % ADRENO_RESULTS] = NULL;
+    if (kind == ADRENO_COMMAND_WRITTEN || link->tells_order) {
+        uint32_t size = kind == ADRENO_COMMAND_NOTHING ? 0 : ADRENO_SIZE_RANGE;
+        uint64_t number = push_with_waits(made, kind, range, size, &error);
+        if (number) link->running[number % ADRENO_RESULTS] = NULL;
+        tell_known_number(made, number);
     }
+    made->submitted = made->started;
     finish_event(made, CL_COMPLETE, made->started, now_ns());
     run_ready(link);
     state_unlock(link);
@@ -328,10 +351,7 @@ void end_by_host(struct event *made, const void *written, cl_event *event) {
 void enqueue_silently(struct link *link, uint16_t kind, const void *body, uint32_t size) {
     if (link_lost(link)) return;
     state_lock(link);
-    if (ring_reserve(link, ring_bytes(0, size))) {
-        uint64_t number = ring_write(link, kind, NULL, NULL, 0, body, size);
-        link->running[number % ADRENO_RESULTS] = NULL;
-    }
+    push_silently(link, kind, NULL, body, size);
     state_unlock(link);
 }
 

@@ -33,6 +33,7 @@ struct queue {
     struct event *barrier;                /* the last one, while it waits in the shim */
     uint64_t last_number, barrier_number; /* in the ring */
     uint64_t enqueued;                    /* sequence of the last command */
+    uint64_t known_number;                /* the last one in the ring that the host was told to be complete by clFinish */
     cl_int failed;                        /* how a command failed that nobody asked about yet */
 };
 
@@ -89,6 +90,7 @@ struct event {
     uint32_t held_count;
     struct callback *callbacks;
     bool watched; /* counted in the link's `watched` */
+    bool known;   /* the server was told that the host knows it complete */
 };
 
 /* A command as a function of the API describes it. */
@@ -115,8 +117,8 @@ cl_int enqueue(const struct command *command, cl_uint wait_count, const cl_event
 /* A command that the calling thread runs itself: between begin and end everything that it waits for is complete, and what is
    enqueued behind it in an in-order queue waits for it. begin returns NULL and an error, and then there is no end. */
 struct event *begin_by_host(const struct command *command, cl_uint wait_count, const cl_event *waits, cl_int *error);
-/* `written`, if any, is a WRITTEN body, which goes into the ring. */
-void end_by_host(struct event *made, const void *written, cl_event *event);
+/* kind: what the host did, with its RANGE: WRITTEN, HOST_READ; or NOTHING. */
+void end_by_host(struct event *made, uint16_t kind, const void *range, cl_event *event);
 
 /* Puts a command without event into the ring (WRITTEN, FREE). */
 void enqueue_silently(struct link *link, uint16_t kind, const void *body, uint32_t size);
@@ -134,7 +136,17 @@ cl_int event_status(struct event *event);
 /* Sets a user event. CL_INVALID_OPERATION if it is set already. */
 cl_int set_user_event(struct event *event, cl_int status);
 
+/* order.c: what orders commands besides the ring, for the server to find those that nothing orders. A queue is made: */
+void tell_queue(struct queue *queue);
+
 /* Under the lock of the link's state: */
+
+/* The host knows that an event, a command in the ring, or all of a queue up to the number `last`, is complete. */
+void tell_known_event(struct event *event);
+void tell_known_number(const struct event *from, uint64_t number);
+void tell_known_queue(struct queue *queue, uint64_t last);
+/* Puts a command that nobody waits for into the ring. Returns its number, 0 where the link is lost. */
+uint64_t push_silently(struct link *link, uint16_t kind, const struct event *from, const void *body, uint32_t size);
 
 /* Fails all commands: the link is lost. */
 void schedule_abandon(struct link *link);
