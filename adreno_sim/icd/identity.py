@@ -21,7 +21,8 @@ _VENDOR_ID = 0x5143
 _PRINTF_BYTES = 1 << 20
 
 EXTENSIONS = frozenset((
-    "cl_ext_image_from_buffer", "cl_khr_3d_image_writes", "cl_khr_byte_addressable_store", "cl_khr_extended_bit_ops",
+    "cl_ext_image_from_buffer", "cl_ext_image_requirements_info", "cl_khr_3d_image_writes", "cl_khr_byte_addressable_store",
+    "cl_khr_extended_bit_ops",
     "cl_khr_fp16", "cl_khr_fp64", "cl_khr_global_int32_base_atomics", "cl_khr_global_int32_extended_atomics",
     "cl_khr_image2d_from_buffer", "cl_khr_int64_base_atomics", "cl_khr_int64_extended_atomics", "cl_khr_integer_dot_product",
     "cl_khr_local_int32_base_atomics", "cl_khr_local_int32_extended_atomics", "cl_khr_srgb_image_writes", "cl_khr_subgroups",

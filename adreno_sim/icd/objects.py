@@ -63,6 +63,13 @@ class Objects:
             self._parts.add(number)
         return self._describe(view, alone=not parent)
 
+    def image_bytes(self, fields: Sequence[int]) -> int:
+        """The bytes of an image of MEMORY_BODY, without making it. DeviceError as of `create`."""
+        _, kind, _flags, _size, *image, _, _, _ = fields
+        if not 0 < kind < len(KINDS):
+            raise DeviceError("CL_INVALID_IMAGE_DESCRIPTOR", f"image of kind {kind}: expected 1 to {len(KINDS) - 1}")
+        return self.device.view_nbytes(_image_spec(KINDS[kind], image))
+
     def memory(self, number: int) -> StorageView:
         try:
             return self._memories[number]
@@ -187,7 +194,7 @@ class Objects:
         attributes = f"reqd_work_group_size({','.join(map(str, required))})" if required else ""
         largest, wave = self.device.profile["MAX_WORK_GROUP_SIZE"], kernel.sub_group_size
         head = encode_text(kernel.name) + encode_text(attributes)
-        facts = _KERNEL_FACTS.pack(kernel.local_bytes, 0, *(required or (0, 0, 0)), largest, wave, wave)
+        facts = _KERNEL_FACTS.pack(kernel.local_bytes, kernel.private_bytes, *(required or (0, 0, 0)), largest, wave, wave)
         return head + facts + encode_list(map(_encode_param, kernel.params))
 
 

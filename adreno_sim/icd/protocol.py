@@ -59,6 +59,7 @@ class Request(IntEnum):
     LINK       u32 program, s options, [u32 program] inputs -> PROGRAM_REPLY
     KERNELS    u32 program -> [KERNEL]
     MISUSE     u32 kind (Misuse), u32 number of the host's call, u32 thread, s kernel or nothing, s sentence -> nothing
+    IMAGE_BYTES MEMORY_BODY of an image -> u64 bytes that it takes
     CLOSE      [s type of object, s where it was made] objects that were never released -> nothing
     """
 
@@ -70,6 +71,7 @@ class Request(IntEnum):
     KERNELS = 6
     CLOSE = 7
     MISUSE = 8
+    IMAGE_BYTES = 9
 
 
 REQUEST = struct.Struct("<III")

@@ -36,6 +36,7 @@ class Requests:
             Request.LINK: self._link,
             Request.KERNELS: self._describe_kernels,
             Request.CLOSE: self._close,
+            Request.IMAGE_BYTES: self._tell_image_bytes,
             Request.MISUSE: self._tell_misuse,
         }
 
@@ -105,6 +106,11 @@ class Requests:
         number = body.number()
         body.end()
         return self._objects.describe_kernels(number)
+
+    def _tell_image_bytes(self, body: Body) -> bytes:
+        fields = body.fields(MEMORY_BODY)
+        body.end()
+        return struct.pack("<Q", self._objects.image_bytes(fields))
 
     def _close(self, body: Body) -> bytes:
         leaks = body.list(lambda: (body.text(), body.text()))

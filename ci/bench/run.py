@@ -29,13 +29,14 @@ import suite_networks
 import suite_scaling
 import suite_sizes
 from children import YARDSTICK, ChildError, opened
+from driver import suite_driver
 
 from adreno_sim import AdrenoSimError
 
 RESULTS = Path(__file__).with_name("RESULTS.md")
 SUITES = {
     "kernels": suite_kernels, "network": suite_networks, "scaling": suite_scaling, "compile": suite_compile, "sizes": suite_sizes,
-    "decode": suite_decode, "checks": suite_checks, "drawn": suite_drawn,
+    "decode": suite_decode, "checks": suite_checks, "drawn": suite_drawn, "driver": suite_driver,
 }  # fmt: skip
 
 

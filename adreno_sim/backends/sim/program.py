@@ -39,6 +39,11 @@ class SimKernel:
         return self._data_bytes.get(ir.LOCAL, 0)
 
     @property
+    def private_bytes(self) -> int:
+        """Bytes of the private variables of a work-item that lie in memory: arrays, and variables whose address is taken."""
+        return self._data_bytes.get(ir.PRIVATE, 0)
+
+    @property
     def constant_bytes(self) -> int:
         """Bytes of the program-scope __constant data the kernel uses."""
         return self._data_bytes.get(ir.CONSTANT, 0)

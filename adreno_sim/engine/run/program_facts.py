@@ -10,7 +10,7 @@ from collections import Counter
 from ...ir import ir
 from ...ir.layout import size_of
 from ...ir.mod_ref import read_arguments, written_arguments
-from ...ir.queries import globals_of
+from ...ir.queries import globals_of, private_bytes
 from ..shadow.granularity import argument_granularities
 
 
@@ -23,7 +23,7 @@ def analyse(function: ir.Function) -> None:
 
 
 def data_bytes(function: ir.Function) -> Counter[int]:
-    """Bytes of program-scope variables that a kernel uses, by address space."""
+    """Bytes of variables in memory that a kernel uses, by address space: of the program, and private ones of a work-item."""
     return function.fact("data_bytes", _count_data_bytes)
 
 
@@ -31,4 +31,5 @@ def _count_data_bytes(function: ir.Function) -> Counter[int]:
     total: Counter[int] = Counter()
     for variable in globals_of(function):
         total[variable.space] += size_of(variable.type)
+    total[ir.PRIVATE] += sum(private_bytes(i) for i in function.blocks[0].instrs if i.op == "alloca")
     return total

@@ -16,7 +16,7 @@ void *API(clGetExtensionFunctionAddress)(const char *name) {
         void *function;
     } known[] = {
 #define KNOWN(version, type, name, parameters, arguments) {#name, (void *)API(name)},
-        FUNCTIONS(KNOWN, NO_SLOT) {"clIcdGetPlatformIDsKHR", (void *)clIcdGetPlatformIDsKHR},
+        FUNCTIONS(KNOWN, NO_SLOT) EXTENSION_FUNCTIONS(KNOWN) {"clIcdGetPlatformIDsKHR", (void *)clIcdGetPlatformIDsKHR},
         {"clCreateCommandQueueWithPropertiesKHR", (void *)API(clCreateCommandQueueWithProperties)},
     };
     for (size_t i = 0; name && i < sizeof known / sizeof *known; i++)

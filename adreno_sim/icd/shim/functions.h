@@ -259,6 +259,13 @@
 #define NO_SLOT(name)
 FUNCTIONS(DECLARE, NO_SLOT)
 
+/* Of extensions: found by clGetExtensionFunctionAddressForPlatform alone. */
+#define EXTENSION_FUNCTIONS(E) \
+    E(30, cl_int, clGetImageRequirementsInfoEXT, (cl_context context, const cl_properties *properties, cl_bitfield flags, \
+        const cl_image_format *format, const cl_image_desc *desc, ANSWER), \
+        (context, properties, flags, format, desc, ANSWERED))
+EXTENSION_FUNCTIONS(DECLARE)
+
 struct dispatch {
 #define FIELD(version, type, name, parameters, arguments) type(*name) parameters;
 #define EMPTY_FIELD(name) void *name;

@@ -117,6 +117,39 @@ static void server_killed(void) {
     close_device();
 }
 
+static char told[256];
+static void note_failure(const char *text, const void *more, size_t bytes, void *data) {
+    CHECK(!more && !bytes && data == told);
+    snprintf(told, sizeof told, "%s", text);
+    notes++;
+}
+
+/* The context's callback hears of commands that fail, and of no other. */
+static void notice(void) {
+    cl_int error;
+    open_device();
+    close_device();
+    context = clCreateContext(NULL, 1, &device, note_failure, told, &error);
+    OK(error);
+    program = clCreateProgramWithSource(context, 1, (const char *[]){source}, NULL, &error);
+    OK(clBuildProgram(program, 1, &device, "", NULL, NULL));
+    cl_command_queue queue = make_queue(0);
+    cl_kernel fails = make_kernel("fail");
+    size_t one = 1;
+    struct list list = make_list(queue);
+    append(queue, &list, 5, 0, NULL, NULL);
+    check_list(queue, &list, 1, (int[]){5});
+    EQUAL(notes, 0);
+    OK(clEnqueueNDRangeKernel(queue, fails, 1, NULL, &one, NULL, 0, NULL, NULL));
+    EQUAL(clFinish(queue), CL_OUT_OF_RESOURCES);
+    for (int i = 0; i < 5000 && !notes; i++) sleep_ms(1);
+    EQUAL(notes, 1);
+    CHECK(strstr(told, ": fail failed with OpenCL's error -5"));
+    OK(clReleaseKernel(fails));
+    OK(clReleaseCommandQueue(queue));
+    close_device();
+}
+
 /* Is killed from outside, amid work. */
 static void work(void) {
     open_device();
@@ -168,7 +201,7 @@ int main(int count, char **words) {
         void (*run)(void);
     } cases[] = {
         {"leak", leak}, {"destructors", destructors}, {"fork", fork_child}, {"server_killed", server_killed},
-        {"work", work}, {"server_killed_amid_work", server_killed_amid_work},
+        {"work", work}, {"notice", notice}, {"server_killed_amid_work", server_killed_amid_work},
     };
     for (size_t i = 0; count > 1 && i < sizeof cases / sizeof *cases; i++)
         if (!strcmp(cases[i].name, words[1])) return cases[i].run(), 0;

@@ -56,6 +56,17 @@ struct sampler {
     size_t list_count;
 };
 
+/* Body of MEMORY and IMAGE_BYTES. */
+struct memory_body {
+    uint32_t number, kind;
+    uint64_t flags, size;
+    uint32_t order, type;
+    uint64_t width, height, depth, layers, row_pitch, slice_pitch;
+    uint32_t parent, zero;
+    uint64_t offset;
+};
+_Static_assert(sizeof(struct memory_body) == ADRENO_SIZE_MEMORY_BODY, "MEMORY_BODY is without padding");
+
 /* Body of READ and WRITE; of COPY from `region` on, behind two numbers of memories. */
 struct transfer {
     uint64_t memory, staging, region[3], origin[3], row_pitch, slice_pitch, staging_origin[3], staging_row, staging_slice;
@@ -122,6 +133,8 @@ cl_int check_region(const struct memory *image, const size_t *origin, const size
 void host_layout(const struct memory *image, const size_t *region, size_t row_pitch, size_t slice_pitch, size_t *row,
                  size_t *slice);
 size_t texel_bytes(const cl_image_format *format);
+/* Checks a format and a descriptor, whose unused fields it settles; either may be NULL. kind: 0 without a descriptor. */
+cl_int check_image(const struct link *link, const cl_image_format *format, cl_image_desc *desc, uint32_t *kind);
 
 /* image_transfers.c: the body and the host's side of a transfer between an image and `host`. */
 struct transfer image_transfer(const struct memory *image, const size_t *origin, const size_t *region);

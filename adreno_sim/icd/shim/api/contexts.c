@@ -29,6 +29,9 @@ static cl_context make_context(const cl_words *properties, context_notice notice
     struct context *made = object_new(CONTEXT, sizeof *made, 1, made_at);
     if (!made) return fail(error, CL_OUT_OF_HOST_MEMORY);
     made->link = link;
+    made->notice = notice;
+    made->notice_data = data;
+    if (notice) start_caller(link);
     if (count && (made->properties = malloc(count * sizeof *properties))) {
         memcpy(made->properties, properties, count * sizeof *properties);
         made->property_count = count;

@@ -98,6 +98,17 @@ static cl_int settle_size(const struct link *link, cl_image_desc *desc) {
     return CL_SUCCESS;
 }
 
+cl_int check_image(const struct link *link, const cl_image_format *format, cl_image_desc *desc, uint32_t *kind) {
+    cl_int wrong = CL_SUCCESS;
+    *kind = 0;
+    if (format && !texel_bytes(format)) return CL_INVALID_IMAGE_FORMAT_DESCRIPTOR;
+    if (!desc) return wrong;
+    *kind = kind_of(desc->image_type);
+    if (!*kind || desc->num_mip_levels || desc->num_samples) return CL_INVALID_IMAGE_DESCRIPTOR;
+    if ((wrong = settle_size(link, desc))) return wrong;
+    return !format || is_supported(link, format, *kind) ? CL_SUCCESS : CL_IMAGE_FORMAT_NOT_SUPPORTED;
+}
+
 /* Checks the pitches of the host's memory, or of a buffer or image under the new one. */
 static cl_int check_pitches(const cl_image_desc *desc, const void *host, size_t texel) {
     size_t row = desc->image_row_pitch, slice = desc->image_slice_pitch, least = desc->image_width * texel;

@@ -6,16 +6,6 @@
 #define HOST_ACCESS (CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS)
 #define HOST_POINTER (CL_MEM_USE_HOST_PTR | CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR)
 
-struct memory_body {
-    uint32_t number, kind;
-    uint64_t flags, size;
-    uint32_t order, type;
-    uint64_t width, height, depth, layers, row_pitch, slice_pitch;
-    uint32_t parent, zero;
-    uint64_t offset;
-};
-_Static_assert(sizeof(struct memory_body) == ADRENO_SIZE_MEMORY_BODY, "MEMORY_BODY is without padding");
-
 struct memory_reply {
     uint64_t place, size, row_pitch, slice_pitch;
     uint32_t texel, zero;

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "schedule.h"
 #include <signal.h>
+#include <stdio.h>
 
 static void append(struct link *link, struct callback *callback) {
     callback->next = NULL;
@@ -57,6 +58,28 @@ void call_later(struct link *link, void (*call)(void *, void *), void *object, v
     state_lock(link);
     append(link, made);
     state_unlock(link);
+}
+
+static void tell_context(void *object, void *text) {
+    struct context *context = object;
+    context->notice(text, NULL, 0, context->notice_data);
+    free(text);
+}
+
+void due_context_notice(struct event *event, cl_int status) {
+    struct context *context = event->context;
+    char *text;
+    if (!context->notice) return;
+    const char *what = event->kernel ? event->kernel : "a command";
+    if (asprintf(&text, "call %u: %s failed with OpenCL's error %d", event->call, what, status) < 0) return;
+    struct callback *made = calloc(1, sizeof *made);
+    if (!made) {
+        free(text);
+        return;
+    }
+    *made = (struct callback){.on_other = tell_context, .object = context, .data = text};
+    object_hold(context);
+    append(event->link, made);
 }
 
 static void call(struct callback *due) {

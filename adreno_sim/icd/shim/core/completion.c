@@ -78,7 +78,10 @@ void finish_event(struct event *event, cl_int status, uint64_t started, uint64_t
     for (uint32_t i = 0; i < event->held_count; i++) drop_later(link, event->held[i]);
     event->held_count = 0;
     if (!queue) return;
-    if (status < 0 && status != CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST && !queue->failed) queue->failed = status;
+    if (status < 0 && status != CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST) {
+        if (!queue->failed) queue->failed = status;
+        due_context_notice(event, status);
+    }
     drop_later(link, event);
 }
 

@@ -12,6 +12,8 @@ struct context {
     cl_words *properties;
     size_t property_count; /* with the 0 at the end; 0: none were given */
     struct notice *destructors;
+    context_notice notice; /* told of commands that fail; NULL: nobody */
+    void *notice_data;
 };
 
 /* A destructor callback. */
@@ -191,6 +193,8 @@ void staging_give(struct link *link, uint64_t at, uint64_t bytes);
 cl_int add_event_callback(struct event *event, cl_int trigger, event_notice notice, void *data);
 /* Moves the callbacks of an event that are due at `status` to those that are to be called. Under the lock. */
 void due_callbacks(struct event *event, cl_int status);
+/* Tells the context of an event, if it asked for that, that the command failed. Under the lock. */
+void due_context_notice(struct event *event, cl_int status);
 void call_later(struct link *link, void (*call)(void *, void *), void *object, void *data);
 /* Starts the thread that calls, once. */
 void start_caller(struct link *link);

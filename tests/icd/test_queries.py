@@ -1,0 +1,15 @@
+"""Queries whose answers a program can check by making what it asked about, on the server of a run."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from shim_clients import compile_client, run
+
+
+def test_requirements_of_images_and_private_memory(tmp_path: Path) -> None:
+    done = run(
+        [sys.executable, "-m", "adreno_sim", "run", "--device", "sim:adreno-740", "--", compile_client("queries", tmp_path)]
+    )
+    assert done.returncode == 0, done.stderr
