@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -41,14 +42,46 @@ def make_packages(folder: Path) -> Path:
     return python
 
 
-def find_clblast(folder: Path) -> list[str]:
-    """The client with Debian's library, downloaded and unpacked once without installing it."""
-    place = folder / "clblast"
-    if not place.exists():
-        place.mkdir()
-        subprocess.run(["apt-get", "download", "-q", "libclblast1"], cwd=place, check=True, capture_output=True)
-        (package,) = place.glob("*.deb")
+def tinygrad_tests(image: str) -> Client:
+    """The tests that tinygrad's source distribution has."""
+
+    def find(folder: Path) -> list[str]:
+        place = folder / "tinygrad"
+        if not place.exists():
+            words = ["download", "-q", "--no-deps", "--no-binary", ":all:", "-d", str(place), PACKAGES[0]]
+            subprocess.run([sys.executable, "-m", "pip", *words], check=True, stdout=subprocess.DEVNULL)
+            shutil.unpack_archive(next(place.glob("*.tar.gz")), place)
+            compiler = place / "clang"  # of its CPU device, with which the tests compare
+            compiler.write_text(f'#!/bin/sh\nexec {sys.executable} -m ziglang clang "$@"\n')
+            compiler.chmod(0o755)
+        tests = next(place.glob("tinygrad-*/test/test_tiny.py"))
+        return ["env", f"CC={place / 'clang'}", str(folder / "venv/bin/python"), str(tests)]
+
+    return Client(f"tinygrad's tests, IMAGE={image}", find, {"DEV": "CL", "IMAGE": image})
+
+
+def unpack_packages(place: Path, *packages: str) -> None:
+    """Debian's packages, downloaded and unpacked once without installing them."""
+    if place.exists():
+        return
+    place.mkdir()
+    subprocess.run(["apt-get", "download", "-q", *packages], cwd=place, check=True, capture_output=True)
+    for package in place.glob("*.deb"):
         subprocess.run(["dpkg", "-x", str(package), str(place)], check=True)
+
+
+def find_darktable(folder: Path) -> list[str]:
+    """The client with Debian's darktable, and what of its libraries is not installed."""
+    asked = ["apt-get", "install", "--simulate", "--no-install-recommends", "darktable"]
+    lines = subprocess.run(asked, check=True, capture_output=True, text=True).stdout.splitlines()
+    unpack_packages(folder / "darktable", *(line.split()[1] for line in lines if line.startswith("Inst ")))
+    return [str(make_packages(folder)), str(HERE / "darktable_raw.py"), str(folder / "darktable")]
+
+
+def find_clblast(folder: Path) -> list[str]:
+    """The client with Debian's library."""
+    place = folder / "clblast"
+    unpack_packages(place, "libclblast1")
     library = next(place.rglob("libclblast.so.1"))
     return [sys.executable, str(HERE / "clblast_routines.py"), str(library)]
 
@@ -57,8 +90,12 @@ CLIENTS = (
     tinygrad("0"),
     tinygrad("1"),
     tinygrad("2"),
+    tinygrad_tests("0"),
+    tinygrad_tests("1"),
+    tinygrad_tests("2"),
     Client("OpenCV, UMat", lambda folder: [str(make_packages(folder)), str(HERE / "opencv_umat.py")]),
     Client("CLBlast", find_clblast),
+    Client("darktable", find_darktable),
 )
 
 
