@@ -8,8 +8,9 @@ memory; its reply carries that of the heap.
 commands into the ring in the order in which they are to run and adds to `head`; the server runs them one after another, writes
 the result of command n into place n % RESULTS, then n into `completed`, and adds to `tail` what it has read. A command never
 wraps around the end of the ring: a PAD command fills the rest, and a command takes a rest in which no PAD fits. After a change
-of `head` the shim adds 1 to the futex `work`, and wakes it if `server_sleeps` is set; after a change of `completed` the server
-adds 1 to the futex `done`, and wakes it if `clients_sleep` is not 0.
+of `head` the shim adds 1 to the futex `work`, and wakes it if `server_sleeps` is set. A thread of the shim that sleeps adds 1 to
+`clients_sleep` and lowers `wanted` to the number for which it waits; when `completed` gets there, the server raises `wanted`
+again (to NOTHING_WANTED), adds 1 to the futex `done` and wakes all, of whom each says anew what it waits for.
 
 **Heap**, made by the server: all memory of the device, and sealed against shrinking. A buffer is a range of it, so that the shim
 copies to and from a buffer itself when the commands before it are complete. What the shim wrote it reports by WRITTEN.
@@ -34,8 +35,11 @@ RING_BYTES = 4 << 20
 STAGING_BYTES = 1 << 30
 """Sparse: what is not used takes no memory."""
 
-COUNTERS = {"head": 0, "tail": 64, "completed": 128, "work": 192, "server_sleeps": 196, "done": 256, "clients_sleep": 260}
-"""Byte offsets in the first page of the link memory. head, tail and completed are 64 bits, the rest 32."""
+COUNTERS = {"head": 0, "tail": 64, "completed": 128, "work": 192, "server_sleeps": 196, "done": 256, "clients_sleep": 260,
+            "wanted": 264}  # fmt: skip
+"""Byte offsets in the first page of the link memory. head, tail, completed and wanted are 64 bits, the rest 32."""
+
+NOTHING_WANTED = 2**64 - 1
 
 RESULTS_AT = PAGE
 RESULT = struct.Struct("<QQiI")
@@ -218,6 +222,7 @@ def _lines() -> Iterator[str]:
     numbers = {
         "VERSION": VERSION, "PAGE": PAGE, "RESULTS": RESULTS, "RING_BYTES": RING_BYTES, "STAGING_BYTES": STAGING_BYTES,
         "RESULTS_AT": RESULTS_AT, "RING_AT": RING_AT, "LINK_BYTES": LINK_BYTES, "NO_PLACE": NO_PLACE,
+        "NOTHING_WANTED": NOTHING_WANTED,
         **{f"AT_{name.upper()}": place for name, place in COUNTERS.items()},
         **{f"SIZE_{name}": made.size for name, made in STRUCTS.items()},
     }  # fmt: skip

@@ -11,15 +11,17 @@ static inline u64 *long_at(u64 base, u64 at) { return (u64 *)(base + at); }
 static inline u32 *word_at(u64 base, u64 at) { return (u32 *)(base + at); }
 static inline u64 head_of(u64 base) { return __atomic_load_n(long_at(base, AT_HEAD), __ATOMIC_ACQUIRE); }
 
-/* Publishes what the server has done, if that is new. */
+/* Publishes what the server has done, if that is new, and wakes those who sleep if one of them waits for no more than that. One who
+ * is about to sleep has read `done` before it said what it wants, so that it does not sleep if that was taken away. */
 static void publish(u64 base, u64 tail, u64 completed) {
   __atomic_store_n(long_at(base, AT_TAIL), tail, __ATOMIC_RELEASE);
   if (*long_at(base, AT_COMPLETED) == completed) return;
-  __atomic_store_n(long_at(base, AT_COMPLETED), completed, __ATOMIC_RELEASE);
+  __atomic_store_n(long_at(base, AT_COMPLETED), completed, __ATOMIC_SEQ_CST);
+  if (!__atomic_load_n(word_at(base, AT_CLIENTS_SLEEP), __ATOMIC_SEQ_CST)) return;
+  if (completed < __atomic_load_n(long_at(base, AT_WANTED), __ATOMIC_SEQ_CST)) return;
+  __atomic_store_n(long_at(base, AT_WANTED), ~0ul, __ATOMIC_SEQ_CST);
   __atomic_fetch_add(word_at(base, AT_DONE), 1, __ATOMIC_SEQ_CST);
-  if (__atomic_load_n(word_at(base, AT_CLIENTS_SLEEP), __ATOMIC_SEQ_CST)) {
-    syscall(FUTEX_SYSCALL, word_at(base, AT_DONE), WAKE, 0x7fffffff, 0, 0, 0);
-  }
+  syscall(FUTEX_SYSCALL, word_at(base, AT_DONE), WAKE, 0x7fffffff, 0, 0, 0);
 }
 
 u64 advance(u64 base, u64 tail, u64 completed, u64 spins, u64 nanoseconds) {

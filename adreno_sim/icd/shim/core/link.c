@@ -213,6 +213,7 @@ static const char *greet(struct link *link, int socket) {
     link->staging = share(ADRENO_STAGING_BYTES, &files[1]);
     const char *wrong = link->page && link->staging ? NULL : "memory cannot be shared with the simulator";
     if (!wrong) {
+        ring_open(link);
         put_u32(&body, ADRENO_VERSION);
         put_text(&body, program_invocation_short_name);
         cl_int status = exchange(link, ADRENO_REQUEST_HELLO, &body, &link->hello, files, &heap, START_SECONDS);

@@ -48,6 +48,14 @@ void ring_result(const struct link *link, uint64_t number, uint64_t *started, ui
     *status = found.status > 0 ? CL_OUT_OF_RESOURCES : found.status;
 }
 
+void ring_open(struct link *link) { atomic_store(wide(link, ADRENO_AT_WANTED), ADRENO_NOTHING_WANTED); }
+
+/* Says that somebody sleeps until command `number` is complete. */
+static void want(struct link *link, uint64_t number) {
+    uint64_t least = atomic_load(wide(link, ADRENO_AT_WANTED));
+    while (number < least && !atomic_compare_exchange_weak(wide(link, ADRENO_AT_WANTED), &least, number)) {}
+}
+
 bool ring_wait(struct link *link, uint64_t number) {
     for (unsigned i = 0; i < SPINS; i++) {
         if (ring_completed(link) >= number) return true;
@@ -55,7 +63,8 @@ bool ring_wait(struct link *link, uint64_t number) {
     }
     atomic_fetch_add(word(link, ADRENO_AT_CLIENTS_SLEEP), 1);
     uint32_t seen = atomic_load(word(link, ADRENO_AT_DONE));
-    bool done = ring_completed(link) >= number;
+    want(link, number);
+    bool done = atomic_load(wide(link, ADRENO_AT_COMPLETED)) >= number;
     if (!done && !link_lost(link)) {
         sleep_on(word(link, ADRENO_AT_DONE), seen);
         done = ring_completed(link) >= number;

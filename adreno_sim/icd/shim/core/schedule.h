@@ -180,6 +180,7 @@ size_t ring_bytes(uint32_t waits, uint32_t body);
 /* Writes a command for which there is room, and wakes the server. Returns its number. */
 uint64_t ring_write(struct link *link, uint16_t kind, const struct event *from, const uint64_t *waits, uint16_t wait_count,
                     const void *body, uint32_t size);
+void ring_open(struct link *link);
 uint64_t ring_completed(const struct link *link);
 void ring_result(const struct link *link, uint64_t number, uint64_t *started, uint64_t *ended, cl_int *status);
 /* Waits until command `number` is complete, without the lock. False where that took longer than 100 ms or the link is lost. */
