@@ -31,7 +31,7 @@ from .memory_copies import copy_ranges, range_of, restore_ranges
 from .optimistic import SNAPSHOT_LIMIT
 
 Touched = dict[int, tuple[np.ndarray, np.ndarray]]
-"""Of buffer and image arguments, by position: for each byte whether it is read, and whether it is written."""
+"""Of buffer and image arguments, by position: a bit for each byte, the lowest first: those that are read, and those written."""
 
 MOST_GROUPS = 64
 """Groups of a launch that are traced wave by wave."""
@@ -248,13 +248,9 @@ class _CounterBlock:
 
     def touched(self) -> Touched:
         """Returns which bytes of each argument were touched."""
-
-        def find(index: int, word: int) -> np.ndarray:
-            bits = np.unpackbits(self._bits[index, word].view(np.uint8), bitorder="little")
-            return bits[: range_of(self.args[index])[1]].astype(bool)
-
         indices = sorted({index for index, _ in self._bits})
-        return {index: (find(index, counting.SPAN_READ), find(index, counting.SPAN_WRITTEN)) for index in indices}
+        words = (counting.SPAN_READ, counting.SPAN_WRITTEN)
+        return {index: tuple(self._bits[index, word].view(np.uint8) for word in words) for index in indices}  # type: ignore[misc]
 
     def _count_union(self, what: str) -> int:
         """Returns how many bytes were touched through any argument: two arguments may show the same memory."""

@@ -70,12 +70,18 @@ class TouchingCommand:
         if self.touched is None:
             return None
         start = 0 if touch.view.separate else touch.view.offset
-        return _cut(self.touched[touch.index][0], start, low, high), _cut(self.touched[touch.index][1], start, low, high)
+        read, written = self.touched[touch.index]
+        return _unpack(read, low - start, high - start), _unpack(written, low - start, high - start)
 
     @property
     def is_repeatable(self) -> bool:
         """Whether all commands of this key touch the same bytes."""
         return self.launch is None or not accesses_depend_on_memory(self.launch.kernel.function)
+
+    @property
+    def kept_bytes(self) -> int:
+        """Bytes that it takes to know what a launch touched."""
+        return sum(bits.nbytes for both in (self.touched or {}).values() for bits in both)
 
     def look(self, device: SimDevice) -> None:
         """Find out which bytes a launch touches."""
@@ -127,15 +133,15 @@ def _bytes_of_box(touch: Touch, low: int, high: int) -> Bytes:
     """For each byte from `low` to `high` whether it is in the box."""
     assert touch.box is not None
     array = touch.box.bytes
+    if array.shape[0] * array.shape[1] == 1:
+        return np.ones(high - low, bool)
     whole = np.zeros(touch.high - touch.low, bool)
     np.lib.stride_tricks.as_strided(whole, array.shape, array.strides)[...] = True
-    return _cut(whole, touch.low, low, high)
+    return whole[low - touch.low : high - touch.low]
 
 
-def _cut(found: Bytes, start: int, low: int, high: int) -> Bytes:
-    """Bytes `low` to `high`, of which those from `start` on are in `found`, and no other."""
-    cut = np.zeros(high - low, bool)
-    first, last = max(low, start), min(high, start + len(found))
-    if first < last:
-        cut[first - low : last - low] = found[first - start : last - start]
-    return cut
+def _unpack(bits: NDArray[np.uint8], low: int, high: int) -> Bytes:
+    """Bits `low` to `high`, the lowest of a byte first."""
+    first = low // 8
+    found = np.unpackbits(bits[first : -(-high // 8)], bitorder="little")
+    return found[low - 8 * first : high - 8 * first].astype(bool)

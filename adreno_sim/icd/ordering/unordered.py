@@ -31,6 +31,8 @@ MOST_BYTES = 64 << 20
 """Bytes of a memory that are compared, the first ones."""
 MOST_ITEMS = 1 << 24
 """Work-items of launches, of a session, that run once more for this."""
+MOST_KEPT = 64 << 20
+"""Bytes of what is known of launches' touched bytes, of the latest launches."""
 _MOST_PAIRS = 4096
 
 _WORDS = {Command.COPY: "a copy", Command.FILL: "a fill"}
@@ -67,6 +69,7 @@ class UnorderedAccesses:
     _users: dict[int, _Users] = field(default_factory=dict)
     _judged: dict[tuple[Hashable, Hashable], Finding | None] = field(default_factory=dict)
     _items_left: int = MOST_ITEMS
+    _traced: list[TouchingCommand] = field(default_factory=list)
 
     def look(self, header: Header, body: bytes, *, runs: bool = True) -> None:
         """A command is about to run, or, not `runs`, fails without running."""
@@ -215,6 +218,9 @@ class UnorderedAccesses:
             return
         self._items_left -= items
         command.look(self.objects.device)
+        self._traced.append(command)
+        while sum(each.kept_bytes for each in self._traced[:-1]) > MOST_KEPT:
+            self._traced.pop(0).touched = None
 
     def _finding(
         self, first: TouchingCommand, second: TouchingCommand, touch: Touch, shared: Bytes, low: int, verbs: tuple[str, str]
