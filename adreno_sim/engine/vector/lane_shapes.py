@@ -7,9 +7,8 @@ Divisions also need the remainder of lane 0's value.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from math import gcd
-from typing import NamedTuple
 
 from ...ir import ir
 from ...ir.builtins import builtin_of
@@ -19,34 +18,14 @@ from ..abi.specialization import ROOM, Specialization
 from ..analysis.intervals import Grid, find_intervals
 from ..analysis.loop_bounds import signed
 from ..analysis.segments import Graph, ScopeOf, Segment
-from ..emit.builtin_registry import is_signed
 from ..emit.check import NotVectorizable
-from ..emit.pointers import LaneOffsets
+from .lane_rules import RULES, extend_rule, product24_rule, trunc_rule
+from .lane_shape import VARYING, LaneShape, congruence
 from .privates import Privates
 from .structure import Loop, Structure
 from .tile import Tile
 
 _SWEEPS = 40
-
-
-class LaneShape(NamedTuple):
-    """`lane_offsets`: each lane's difference from lane 0; None if it varies. Lane 0's value is `rest` modulo `modulus` (0:
-    exactly `rest`)."""
-
-    lane_offsets: LaneOffsets | None
-    modulus: int = 1
-    rest: int = 0
-
-    @property
-    def uniform(self) -> bool:
-        return self.lane_offsets is not None and not any(self.lane_offsets)
-
-
-VARYING = LaneShape(None)
-
-
-def _congruence(modulus: int, rest: int) -> tuple[int, int]:
-    return modulus, rest % modulus if modulus else rest
 
 
 class LaneShapes:
@@ -164,7 +143,7 @@ class LaneShapes:
             return LaneShape(self._zero) if operands[0].uniform and not private else VARYING
         if instr.op == "gep":
             return self._gep(instr, operands)
-        rule = _RULES.get(instr.op)
+        rule = RULES.get(instr.op)
         if rule is not None and isinstance(instr.type, ir.Int) and None not in [s.lane_offsets for s in operands]:
             return rule(self, instr, *operands)
         if instr.op in ("bitcast", "addrspacecast", "freeze") and is_pointer(instr):
@@ -189,7 +168,7 @@ class LaneShapes:
             return LaneShape(known[0].lane_offsets)
         modulus, rest = known[0].modulus, known[0].rest
         for shape in known[1:]:
-            modulus, rest = _congruence(gcd(modulus, shape.modulus, abs(rest - shape.rest)), rest)
+            modulus, rest = congruence(gcd(modulus, shape.modulus, abs(rest - shape.rest)), rest)
         return LaneShape(known[0].lane_offsets, modulus, rest)
 
     def _edge_shape(self, value: ir.Value, segment: Segment) -> LaneShape:
@@ -200,7 +179,7 @@ class LaneShapes:
         condition, a, b = operands
         if not condition.uniform or a.lane_offsets is None or a.lane_offsets != b.lane_offsets:
             return VARYING
-        return LaneShape(a.lane_offsets, *_congruence(gcd(a.modulus, b.modulus, abs(a.rest - b.rest)), a.rest))
+        return LaneShape(a.lane_offsets, *congruence(gcd(a.modulus, b.modulus, abs(a.rest - b.rest)), a.rest))
 
     def _call(self, instr: ir.Instr, operands: list[LaneShape]) -> LaneShape:
         assert instr.callee is not None
@@ -213,39 +192,14 @@ class LaneShapes:
         if uniformity == "work_item" or any(is_pointer(v) and self._privates.is_private(v) for v in instr.operands):
             return VARYING
         if name in ("mul24", "mad24") and isinstance(instr.type, ir.Int):
-            return self._product24(instr, *operands)
+            return product24_rule(self, instr, *operands)
         converts = builtin_of(instr).plain_conversion
         source = instr.operands[0].type if instr.operands else None
         if converts and isinstance(source, ir.Int) and isinstance(instr.type, ir.Int) and operands[0].lane_offsets is not None:
             if instr.type.bits <= source.bits:
-                return _trunc_rule(self, instr, operands[0])
-            return _extend_rule(self, instr, operands[0])
+                return trunc_rule(self, instr, operands[0])
+            return extend_rule(self, instr, operands[0])
         return LaneShape(self._zero) if all(s.uniform for s in operands) else VARYING
-
-    def _product24(self, instr: ir.Instr, a: LaneShape, b: LaneShape, added: LaneShape | None = None) -> LaneShape:
-        """mul24 and mad24, which look at 24 bits of their factors: those of a factor that differs between lanes must be all."""
-        factor, by, value = (a, b, instr.operands[0]) if b.uniform and b.modulus == 0 else (b, a, instr.operands[1])
-        product = self.uniform_shape()
-        if not (a.uniform and b.uniform):
-            if not (by.uniform and by.modulus == 0 and _fits24(by.rest) and self._never_leaves24(instr, value, factor)):
-                return VARYING
-            assert factor.lane_offsets is not None and isinstance(instr.type, ir.Int)
-            modulus = gcd(factor.modulus * by.rest, 1 << instr.type.bits)
-            offsets = tuple(offset * by.rest for offset in factor.lane_offsets)
-            product = LaneShape(offsets, *_congruence(modulus, factor.rest * by.rest))
-        if added is None or product.lane_offsets is None or added.lane_offsets is None:
-            return product if added is None else VARYING
-        modulus = gcd(product.modulus, added.modulus, 1 << 32)
-        offsets = tuple(one + other for one, other in zip(product.lane_offsets, added.lane_offsets, strict=True))
-        return LaneShape(offsets, *_congruence(modulus, product.rest + added.rest))
-
-    def _never_leaves24(self, instr: ir.Instr, value: ir.Value, shape: LaneShape) -> bool:
-        """Returns whether 24 bits hold every lane's value, if any lane is active."""
-        if shape.lane_offsets is None:
-            return False
-        low, high = self._intervals.of(value)
-        reach = max(shape.lane_offsets) - min(shape.lane_offsets)
-        return _fits24(low - reach) and _fits24(high + reach) and (is_signed(instr) or low >= reach)
 
     def _id(self, instr: ir.Instr, name: str) -> LaneShape:
         which = instr.operands[0]
@@ -260,7 +214,7 @@ class LaneShapes:
             step = gcd(step, whole) if self._spec.most_groups is not None else 1
         elif self.tile.count(self._spec.local_size)[axis] == 1:
             return LaneShape(self.tile.lane_offsets(axis), 0, 0)
-        return LaneShape(self.tile.lane_offsets(axis), *_congruence(step, 0))
+        return LaneShape(self.tile.lane_offsets(axis), *congruence(step, 0))
 
     def _query(self, instr: ir.Instr, name: str) -> LaneShape:
         which = instr.operands[0] if instr.operands else None
@@ -318,156 +272,5 @@ class LaneShapes:
         return LaneShape(self._zero, modulus, rest)
 
 
-def _fits24(number: int) -> bool:
-    """Returns whether a signed integer of 24 bits holds a number."""
-    return -(1 << 23) <= number < 1 << 23
-
-
 def _order_of(kernel: ir.Function) -> list[Segment]:
     return reverse_postorder(Graph(kernel, ScopeOf()).entry)
-
-
-# Rules. Congruences hold in unbounded integers only where the operation is exact; else only for powers of two.
-
-
-def _make_shape(shapes: LaneShapes, instr: ir.Instr, lane_offsets: LaneOffsets, modulus: int, rest: int) -> LaneShape:
-    if not shapes.is_nsw(instr) or any(lane_offsets):
-        # Lane 0 may be without work, and so beyond the interval: what wraps keeps its low bits only.
-        bits = instr.type.bits if isinstance(instr.type, ir.Int) else 64
-        if not shapes.never_wraps(instr, LaneShape(lane_offsets)) or not shapes.is_nsw(instr):
-            modulus = gcd(modulus, 1 << bits) if modulus else 1 << bits
-    return LaneShape(lane_offsets, *_congruence(modulus, rest))
-
-
-def _add_rule(shapes: LaneShapes, instr: ir.Instr, a: LaneShape, b: LaneShape) -> LaneShape:
-    assert a.lane_offsets is not None and b.lane_offsets is not None
-    sign = -1 if instr.op == "sub" else 1
-    lane_offsets = tuple(x + sign * y for x, y in zip(a.lane_offsets, b.lane_offsets, strict=True))
-    return _make_shape(shapes, instr, lane_offsets, gcd(a.modulus, b.modulus), a.rest + sign * b.rest)
-
-
-def _mul_rule(shapes: LaneShapes, instr: ir.Instr, a: LaneShape, b: LaneShape) -> LaneShape:
-    assert a.lane_offsets is not None and b.lane_offsets is not None
-    if a.modulus == 0 and a.uniform:
-        a, b = b, a
-    if not (b.uniform and b.modulus == 0):
-        return shapes.uniform_shape() if a.uniform and b.uniform else VARYING
-    factor = b.rest
-    assert a.lane_offsets is not None
-    return _make_shape(shapes, instr, tuple(x * factor for x in a.lane_offsets), a.modulus * abs(factor), a.rest * factor)
-
-
-def _shl_rule(shapes: LaneShapes, instr: ir.Instr, a: LaneShape, b: LaneShape) -> LaneShape:
-    bits = instr.type.bits if isinstance(instr.type, ir.Int) else 0
-    if not (b.uniform and b.modulus == 0 and 0 <= b.rest < bits):
-        return shapes.uniform_shape() if a.uniform and b.uniform else VARYING
-    assert a.lane_offsets is not None
-    factor = 1 << b.rest
-    return _make_shape(shapes, instr, tuple(x * factor for x in a.lane_offsets), a.modulus * factor, a.rest * factor)
-
-
-def _constant_divisor(instr: ir.Instr, b: LaneShape) -> int | None:
-    """Returns the divisor of a division, shift or mask by a positive constant; None for others."""
-    if not (b.uniform and b.modulus == 0):
-        return None
-    if instr.op in ("lshr", "ashr"):
-        return 1 << b.rest if 0 <= b.rest < 63 else None
-    if instr.op == "and":
-        return b.rest + 1 if b.rest >= 0 and (b.rest + 1) & b.rest == 0 else None
-    return b.rest if b.rest > 0 else None
-
-
-def _quotients(shapes: LaneShapes, instr: ir.Instr, a: LaneShape, b: LaneShape) -> tuple[LaneOffsets, LaneOffsets, int] | None:
-    """Returns the lane offsets of quotient and remainder, and lane 0's remainder (-1 if unknown); None if they depend on lane
-    0's value."""
-    by, value = _constant_divisor(instr, b), instr.operands[0]
-    if by is None or a.lane_offsets is None or not shapes.is_nonnegative(value) or not shapes.never_wraps(value, a):
-        return None
-    if a.modulus:
-        step = gcd(a.modulus, by)  # lane 0 is `rest` modulo this, and anything else beyond
-        first = a.rest % step
-        if min(a.lane_offsets) + first < 0 or max(a.lane_offsets) + first >= step:
-            return None
-        return (0,) * len(a.lane_offsets), a.lane_offsets, first if step == by else -1
-    start = a.rest % by
-    return tuple((start + p) // by for p in a.lane_offsets), tuple((start + p) % by - start for p in a.lane_offsets), start
-
-
-def _div_rule(shapes: LaneShapes, instr: ir.Instr, a: LaneShape, b: LaneShape) -> LaneShape:
-    if a.uniform and b.uniform:
-        return shapes.uniform_shape()
-    found = _quotients(shapes, instr, a, b)
-    if found is None:
-        return VARYING
-    return LaneShape(found[0])
-
-
-def _rem_rule(shapes: LaneShapes, instr: ir.Instr, a: LaneShape, b: LaneShape) -> LaneShape:
-    by = _constant_divisor(instr, b)
-    if by is not None and a.uniform and by & (by - 1) == 0 and a.modulus and instr.op in ("and", "urem"):
-        return shapes.uniform_shape(*_congruence(gcd(a.modulus, by), a.rest))
-    if a.uniform and b.uniform:
-        return shapes.uniform_shape()
-    found = _quotients(shapes, instr, a, b)
-    if found is None or by is None:
-        return VARYING
-    step = gcd(a.modulus, by)
-    return LaneShape(found[1], *_congruence(step, a.rest % step if step else a.rest % by))
-
-
-def _extend_rule(shapes: LaneShapes, instr: ir.Instr, a: LaneShape) -> LaneShape:
-    """Handles sext, zext, and conversions to a wider type."""
-    value = instr.operands[0]
-    if not a.uniform and shapes.stays_narrow(instr, a):
-        return a
-    if a.uniform:
-        ok = instr.op == "sext" or shapes.is_nonnegative(value)
-        return shapes.uniform_shape(a.modulus, a.rest) if ok else shapes.uniform_shape()
-    if not shapes.never_wraps(value, a) or not (instr.op == "sext" or shapes.is_nonnegative(value)):
-        return VARYING
-    return a
-
-
-def _trunc_rule(shapes: LaneShapes, instr: ir.Instr, a: LaneShape) -> LaneShape:
-    assert isinstance(instr.type, ir.Int)
-    if instr.type.bits == 1:
-        return shapes.uniform_shape() if a.uniform else VARYING
-    low, high = shapes.interval_of(instr.operands[0])
-    half = 1 << (instr.type.bits - 1)
-    reach = max(a.lane_offsets or (0,)) - min(a.lane_offsets or (0,))
-    if low - reach >= -half and high + reach < half:
-        return a
-    modulus = gcd(a.modulus, 1 << instr.type.bits) if a.modulus else 1 << instr.type.bits
-    return LaneShape(a.lane_offsets, *_congruence(modulus, a.rest))
-
-
-def _icmp_rule(shapes: LaneShapes, instr: ir.Instr, a: LaneShape, b: LaneShape) -> LaneShape:
-    """Handles comparisons. One with a constant is uniform if no position in the tile can change its result."""
-    if a.uniform and b.uniform:
-        return shapes.uniform_shape()
-    value = instr.operands[0]
-    if not (b.uniform and b.modulus == 0 and isinstance(value.type, ir.Int)) or a.lane_offsets is None:
-        return VARYING
-    if not shapes.never_wraps(value, a) or (instr.pred[0] == "u" and (not shapes.is_nonnegative(value) or b.rest < 0)):
-        return VARYING
-    bounds = {"lt": [b.rest], "le": [b.rest + 1], "ge": [b.rest], "gt": [b.rest + 1], "eq": [b.rest, b.rest + 1],
-              "ne": [b.rest, b.rest + 1]}[instr.pred[-2:]]  # fmt: skip
-    low, high = min(a.lane_offsets), max(a.lane_offsets)
-    # Lanes are split by a bound if lane 0 is in [bound - high, bound - low).
-    splits = any(_holds_value_of(a, bound - high, bound - low) for bound in bounds)
-    return VARYING if splits else shapes.uniform_shape()
-
-
-def _holds_value_of(shape: LaneShape, first: int, end: int) -> bool:
-    """Returns whether lane 0's value may lie in [first, end)."""
-    if shape.modulus == 0:
-        return first <= shape.rest < end
-    return (shape.rest - first) % shape.modulus < end - first
-
-
-_RULES: dict[str, Callable[..., LaneShape]] = {
-    "add": _add_rule, "sub": _add_rule, "mul": _mul_rule, "shl": _shl_rule,
-    "udiv": _div_rule, "sdiv": _div_rule, "lshr": _div_rule, "ashr": _div_rule,
-    "urem": _rem_rule, "srem": _rem_rule, "and": _rem_rule,
-    "sext": _extend_rule, "zext": _extend_rule, "trunc": _trunc_rule, "icmp": _icmp_rule,
-}  # fmt: skip

@@ -7,7 +7,8 @@ import pytest
 from adreno_sim.engine.abi.specialization import BufferArg, ScalarArg, Specialization
 from adreno_sim.engine.analysis.uniformity import Uniformity
 from adreno_sim.engine.emit.check import NotVectorizable
-from adreno_sim.engine.vector.lane_shapes import LaneShape, LaneShapes
+from adreno_sim.engine.vector.lane_shape import LaneShape
+from adreno_sim.engine.vector.lane_shapes import LaneShapes
 from adreno_sim.engine.vector.privates import Privates
 from adreno_sim.engine.vector.tile import Tile, choose_tile, lane_counts
 from adreno_sim.frontend.program import FrontEndTarget, compile_source
