@@ -118,7 +118,7 @@ class _Unit:
 
     @property
     def cache_name(self) -> str:
-        parts = [code_digest("library"), llvmlite.__version__, *compiler(), self.file, *self.macros]
+        parts = [code_digest("library"), llvmlite.__version__, llvm.get_default_triple(), *compiler(), self.file, *self.macros]
         return library_cache.digest_of("\0".join(parts)) + ".ll"
 
 

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ..base.errors import AdrenoSimError, BuildError, UnsupportedError
+from ..base.host.current import current_family
 from . import wide_vectors
 from .compiler_process import LIKELY_CAUSE, TIME_LIMIT, Ended, execute
 from .constant_arithmetic import FLAGS as CHECK_FLAGS
@@ -218,13 +219,18 @@ def inline_files(source: str, options: str, target: FrontEndTarget) -> str:
     return begin + rest if ended.is_good and begin else source
 
 
+def c_target() -> tuple[str, ...]:
+    """What tells clang for which processors C is compiled: part of the key of what it makes."""
+    family = current_family()
+    return ("-target", family.triple, *family.c_flags)
+
+
 def compile_c(source: str, flags: Sequence[str]) -> bytes:
-    """Object code for x86-64 of a C source, or bitcode if `flags` hold -emit-llvm. The source is this project's.
+    """Object code for this machine of a C source, or bitcode if `flags` hold -emit-llvm. The source is this project's.
 
     Raises UnsupportedError where the compiler meets a limit, BuildError with clang's diagnostics.
     """
-    words = [*compiler(), "-x", "c", "-target", "x86_64-unknown-linux-gnu"]
-    command = [*words, *flags, "-fno-color-diagnostics", "-c", "-", "-o", "-"]
+    command = [*compiler(), "-x", "c", *c_target(), *flags, "-fno-color-diagnostics", "-c", "-", "-o", "-"]
     ended = execute(command, source.encode())
     if ended.is_good:
         return ended.output

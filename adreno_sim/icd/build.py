@@ -16,12 +16,13 @@ from typing import NamedTuple
 
 from ..base import disk_cache
 from ..base.errors import AdrenoSimError
+from ..base.host.current import current_family
 from ..base.processes.scratch import make_scratch_folder, scratch_folder
 from ..frontend.driver import find_zig, identify_zig
 from .protocol import write_header
 
 SHIM = Path(__file__).parent / "shim"
-FLAGS = ("-target", "x86_64-linux-gnu.2.17", "-std=gnu11", "-O2", "-g0", "-fPIC", "-shared", "-pthread", "-fvisibility=hidden",
+FLAGS = ("-std=gnu11", "-O2", "-g0", "-fPIC", "-shared", "-pthread", "-fvisibility=hidden",
          "-fno-sanitize=all", "-fno-optimize-sibling-calls", "-funwind-tables", "-Wl,-z,nodelete")  # fmt: skip
 """-z nodelete: a thread of the shim may run when its library is closed. Findings name the function that the host called, from the
 stack: no call becomes a jump, and it can be walked."""
@@ -59,6 +60,11 @@ def library_sources() -> list[Path]:
     return sorted([*files, *SHIM.glob("*/*.c")])
 
 
+def generate_headers() -> dict[str, str]:
+    """Returns what the C files include besides files of `shim/`, by name: the protocol, and this processor family."""
+    return {"protocol.h": write_header(), "processor.h": current_family().header.read_text(encoding="utf-8")}
+
+
 def version_script() -> str:
     """Returns the linker's script for the loader: each function under the version of OpenCL that added it, as other loaders have
     it."""
@@ -74,7 +80,7 @@ def version_script() -> str:
 
 
 def _digest() -> str:
-    parts = [identify_zig(), *FLAGS, write_header()]
+    parts = [identify_zig(), current_family().shim_target, *FLAGS, *generate_headers().values()]
     for path in [Path(__file__), *sorted([*SHIM.rglob("*.c"), *SHIM.rglob("*.h")])]:
         parts += [path.name, path.read_text(encoding="utf-8")]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
@@ -123,13 +129,16 @@ def _build(parent: Path, folder: Path) -> None:
 
 
 def _compile_library(library: str, made: Path, scratch: Path) -> None:
-    (made / "protocol.h").write_text(write_header(), encoding="utf-8")
+    for name, text in generate_headers().items():
+        (made / name).write_text(text, encoding="utf-8")
     (made / "versions.map").write_text(version_script(), encoding="utf-8")
     words = [*map(str, library_sources()), str(SHIM / _EXPORTS[DRIVER]), "-ldl"]
     if library == LOADER:
         behind = [f"-Wl,--version-script={made / 'versions.map'}", "-Wl,-rpath,$ORIGIN", str(made / DRIVER)]
         words = [str(SHIM / _EXPORTS[LOADER]), *behind]
-    compile_shim([*FLAGS, f"-Wl,-soname,{library}", f"-I{made}", *words], made / library, scratch)
+    compile_shim(
+        ["-target", current_family().shim_target, *FLAGS, f"-Wl,-soname,{library}", f"-I{made}", *words], made / library, scratch
+    )
 
 
 def compile_shim(words: Sequence[str], library: Path, scratch: Path) -> None:

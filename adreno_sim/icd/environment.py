@@ -8,10 +8,9 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from ..base.host.current import current_family, library_folders
 from . import settings
 from .build import LOADER, LOADER_LINK, build_libraries
-
-_FOLDERS = ("/usr/lib/x86_64-linux-gnu", "/lib/x86_64-linux-gnu", "/usr/lib64", "/lib64", "/usr/lib", "/lib", "/usr/local/lib")
 
 
 def environment(
@@ -75,16 +74,17 @@ def _library_folders() -> Iterator[Path]:
     for folder in os.environ.get("LD_LIBRARY_PATH", "").split(":"):
         if folder:
             yield Path(folder)
-    yield from map(Path, _FOLDERS)
+    yield from library_folders()
 
 
 def _known_to_linker() -> dict[str, Path]:
-    """What ldconfig lists for x86-64, by file name."""
+    """What ldconfig lists for this processor family, by file name."""
+    mark = current_family().linker_mark
     for program in ("/sbin/ldconfig", "/usr/sbin/ldconfig"):
         try:
             shown = subprocess.run([program, "-p"], capture_output=True, text=True, timeout=10, check=False).stdout
         except (OSError, subprocess.TimeoutExpired):
             continue
-        entries = [line.split() for line in shown.splitlines() if "x86-64" in line and "=>" in line]
+        entries = [line.split() for line in shown.splitlines() if mark in line and "=>" in line]
         return {words[0]: Path(words[-1]) for words in reversed(entries)}
     return {}

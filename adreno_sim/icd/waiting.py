@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..base import disk_cache
+from ..base.host.current import current_family
 from ..engine.llvm import objects
-from ..frontend.driver import compile_c, identify_compiler
+from ..frontend.driver import c_target, compile_c, identify_compiler
 from .protocol import COUNTERS
 
 _SOURCE = Path(__file__).parent / "shim" / "server_wait.c"
@@ -29,15 +30,20 @@ class Waiting(NamedTuple):
 
 @functools.cache
 def load_waiting() -> Waiting:
-    """Returns the function, compiled once a process, and kept on disk."""
+    """Returns the function, compiled once a process."""
+    loaded = objects.machine().load(compile_waiting(), "advance")
+    word = ctypes.c_uint64
+    return Waiting(loaded, ctypes.CFUNCTYPE(word, *[word] * 5)(loaded.address))
+
+
+def compile_waiting() -> bytes:
+    """Returns the object code of `server_wait.c`, which is kept on disk."""
     constants = "".join(f"#define AT_{name.upper()} {place}\n" for name, place in COUNTERS.items())
-    source = constants + _SOURCE.read_text(encoding="utf-8")
-    key = hashlib.sha256("\0".join((source, identify_compiler(), *_FLAGS)).encode()).hexdigest()
+    source = constants + current_family().header.read_text(encoding="utf-8") + _SOURCE.read_text(encoding="utf-8")
+    key = hashlib.sha256("\0".join((source, identify_compiler(), *c_target(), *_FLAGS)).encode()).hexdigest()
     path = disk_cache.folder("runtime") / f"{key}.o"
     code = disk_cache.load(path)
     if code is None:
         code = compile_c(source, _FLAGS)
         disk_cache.store(path, code)
-    loaded = objects.machine().load(code, "advance")
-    word = ctypes.c_uint64
-    return Waiting(loaded, ctypes.CFUNCTYPE(word, *[word] * 5)(loaded.address))
+    return code

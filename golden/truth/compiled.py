@@ -12,7 +12,7 @@ import numpy as np
 
 from ...base.errors import UnsupportedError
 from ...engine.llvm.objects import Loaded, machine
-from ...frontend.driver import compile_c, identify_compiler
+from ...frontend.driver import c_target, compile_c, identify_compiler
 from .. import result_cache
 from .program import TruthProgram
 
@@ -50,8 +50,8 @@ _PROTOTYPE = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * 4)
 
 
 def _object_of(text: str) -> bytes:
-    flags = (*_FLAGS, "-mavx2") if "+avx2" in machine().features else _FLAGS
-    key = result_cache.key_of("truth, machine code", *flags, identify_compiler(), text)
+    flags = (*_FLAGS, *machine().processor.vector_flags)
+    key = result_cache.key_of("truth, machine code", *c_target(), *flags, identify_compiler(), text)
     known: bytes | None = result_cache.load(key)
     if known is None:
         known = _compile(text, flags)

@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from adreno_sim.icd.build import SHIM, build_libraries, library_sources
-from adreno_sim.icd.protocol import write_header
+from adreno_sim.icd.build import SHIM, build_libraries, generate_headers, library_sources
 
 CLIENTS = Path(__file__).parent / "clients"
 FAKE_SERVER = Path(__file__).parent / "fake_server.py"
@@ -45,7 +44,8 @@ def compile_sanitized(name: str, folder: Path, sanitizers: str, change: tuple[st
     compiler = _compiler_with(sanitizers, folder)
     sources = folder / "shim"
     shutil.copytree(SHIM, sources)
-    (sources / "protocol.h").write_text(write_header())
+    for file, text in generate_headers().items():
+        (sources / file).write_text(text)
     if change[0]:
         text = (sources / change[0]).read_text()
         assert text.count(change[1]) == 1

@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from ...base.host.current import library_folders
 from ...base.processes.scratch import make_scratch_folder
 
 VENDORS = Path("/etc/OpenCL/vendors")
@@ -65,9 +66,6 @@ DRIVERS = (
 
 PORTABLE = "portable"
 """The name of whichever driver is the best that gives every known answer (`portable.py`)."""
-
-LIBRARY_FOLDERS = tuple(map(Path, ("/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/local/lib", "/lib64", "/lib")))
-"""Where the linker finds a library that an .icd file names without a folder."""
 
 _announced: dict[str, None] = {}
 
@@ -160,7 +158,7 @@ def find_library(icd: str) -> Path | None:
     """The file of the library that an .icd file with this text names; None where it is not found."""
     name = icd.strip()
     folders = [Path(folder) for folder in os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep) if folder]
-    found = [Path(name)] if os.path.isabs(name) else [folder / name for folder in (*folders, *LIBRARY_FOLDERS)]
+    found = [Path(name)] if os.path.isabs(name) else [folder / name for folder in (*folders, *library_folders())]
     return next((path for path in found if path.is_file()), None)
 
 

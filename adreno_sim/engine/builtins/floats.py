@@ -149,12 +149,20 @@ def emit_min_max(e: Emitter, type: ir.Type, a: str, b: str, least: bool) -> str:
     return emit_select(e, e.body.op(f"or {flags} {better}, {first_nan}"), type, b, a)
 
 
+def _flush_chosen(e: Emitter, instr: ir.Instr, chosen: str) -> str:
+    """Returns the operand that min, max or clamp chose, flushed as a result of arithmetic is, if the launch flushes denormals.
+    Halves are left as they are."""
+    if not e.unit.spec.flush_denormals or is_half(instr.type):
+        return chosen
+    return emit_intrinsic(e, "canonicalize", instr.type, chosen)
+
+
 @builtin("fmin", "fmax")
 @builtin_family(r"llvm\.(minnum|maxnum)\..*")
 def _fmin(e: Emitter, instr: ir.Instr) -> None:
     assert instr.callee is not None
     a, b = (broadcast_to(e, v, instr.type) for v in instr.operands)
-    e.define(instr, emit_min_max(e, instr.type, a, b, "min" in instr.callee.name))
+    e.define(instr, _flush_chosen(e, instr, emit_min_max(e, instr.type, a, b, "min" in instr.callee.name)))
 
 
 def elem_bits(type: ir.Type) -> int:
@@ -173,7 +181,7 @@ def _min(e: Emitter, instr: ir.Instr) -> None:
     least = instr.callee.name == "min"
     if is_float(instr.type):  # min: y < x ? y : x; max: x < y ? y : x
         better = emit_compare(e, "olt", instr.type, *((b, a) if least else (a, b)))
-        e.define(instr, emit_select(e, better, instr.type, b, a))
+        e.define(instr, _flush_chosen(e, instr, emit_select(e, better, instr.type, b, a)))
     else:
         e.define(instr, emit_intrinsic(e, ("s" if is_signed(instr) else "u") + ("min" if least else "max"), instr.type, a, b))
 
@@ -183,7 +191,7 @@ def _clamp(e: Emitter, instr: ir.Instr) -> None:
     value, low, high = (broadcast_to(e, v, instr.type) for v in instr.operands)
     if is_float(instr.type):  # fmin(fmax(x, low), high)
         raised = emit_min_max(e, instr.type, value, low, least=False)
-        e.define(instr, emit_min_max(e, instr.type, raised, high, least=True))
+        e.define(instr, _flush_chosen(e, instr, emit_min_max(e, instr.type, raised, high, least=True)))
     else:
         sign = "s" if is_signed(instr) else "u"
         raised = emit_intrinsic(e, f"{sign}max", instr.type, value, low)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 
+from ...base.host.current import current_family
 from ..abi import context, counting, kernel_shape, mailbox, race_cells
 from ..abi.kernel_shape import KernelShape
 from ..llvm.objects import RUNTIME
@@ -22,8 +23,9 @@ _ATTRIBUTES = {"cold": "#1", "noinline": "#2", "alwaysinline": "#3"}
 
 
 def constants() -> str:
-    """Returns the constants and structures that the C files share with Python."""
-    return define_constants((context, counting, race_cells, kernel_shape, mailbox)) + declare_structure(KernelShape)
+    """Returns the constants and structures that the C files share with Python, and what they need of the processor."""
+    header = current_family().header.read_text(encoding="utf-8")
+    return header + define_constants((context, counting, race_cells, kernel_shape, mailbox)) + declare_structure(KernelShape)
 
 
 @functools.cache

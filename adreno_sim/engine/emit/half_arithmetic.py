@@ -1,6 +1,6 @@
 """Half-precision arithmetic: each operation rounds once, to nearest even.
 
-A processor that computes halves (AVX512-FP16) does so. On any other an operation is computed in float and rounded to half: for
+A processor that computes halves does so. On any other an operation is computed in float and rounded to half: for
 + - * / and sqrt that equals the correctly rounded result, since float has more than twice the digits. Instructions on halves
 ignore the processor's flush mode, and so do conversions: half denormals are flushed explicitly.
 """
@@ -39,7 +39,7 @@ def _flush(e: Emitter, type: ir.Type, value: str) -> str:
 
 def computes_halves() -> bool:
     """Returns whether this processor has arithmetic of halves."""
-    return objects.machine().computes_halves
+    return objects.machine().processor.computes_halves
 
 
 def emit_operation(e: Emitter, op: str, type: ir.Type, *operands: str) -> str:

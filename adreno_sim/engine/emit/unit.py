@@ -11,6 +11,7 @@ from ..abi.specialization import Specialization
 from ..analysis.lane_uses import LaneUses
 from ..analysis.normal_halves import NormalHalves
 from ..llvm import constants
+from ..llvm.flush_after_rounding import FLUSHING
 from . import diagnostic_sites
 
 MOST_CONSTANT_DATA = 16 << 20
@@ -155,7 +156,7 @@ class Unit:
         self.static_findings.setdefault(site)
 
     def text(self) -> str:
-        flush = ' "denormal-fp-math"="preserve-sign,preserve-sign"' if self.spec.flush_denormals else ""
+        flush = f" {FLUSHING}" if self.spec.flush_denormals else ""
         return "\n".join(
             [
                 *self.declarations.values(),

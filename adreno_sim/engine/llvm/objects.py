@@ -14,8 +14,13 @@ import llvmlite
 import llvmlite.binding as llvm
 
 from ...base.errors import AdrenoSimError
+from ...base.host.current import current_family
+from ...base.host.family import ProcessorFamily
+from ...base.host.processor import Processor
 from . import soft_float
 from .float_table import move_to_table
+from .flush_after_rounding import FLUSHING, flush_after_rounding
+from .kept_choices import keep_choices
 from .long_blocks import cut_long_blocks
 from .passes import LONG, Passes, longest_function
 
@@ -25,35 +30,34 @@ RUNTIME = "; runtime"
 """The line of a module after which come functions that are the same for all kernels."""
 
 FEATURES = "ADRENO_SIM_CPU_FEATURES"
-"""Environment: features of the processor that code is not to use, as in "-avx512fp16,-f16c". Results are the same bits."""
+"""Environment: features of the processor that code is not to use, as in "-NAME,-NAME". Results are the same bits."""
 
 _LOCK = threading.RLock()
 _NUMBER = itertools.count()
 
 
 class Machine:
-    """The processor as LLVM sees it (the host's, unless named), and the linker that loads object code. Use `machine()`."""
+    """A processor as LLVM sees it (this machine's, unless named), and the linker that loads object code. Use `machine()`.
 
-    def __init__(self, cpu: str | None = None, features: str | None = None) -> None:
-        llvm.initialize_native_target()
-        llvm.initialize_native_asmprinter()
+    family: of the processor; code for another family than this machine's can be compiled, and not loaded.
+    """
+
+    def __init__(self, cpu: str | None = None, features: str | None = None, family: ProcessorFamily | None = None) -> None:
+        initialize_targets()
         self.cpu = llvm.get_host_cpu_name() if cpu is None else cpu
-        self.features = find_features() if features is None else features
-        target = llvm.Target.from_default_triple()
+        self.processor = Processor(family or current_family(), find_features() if features is None else features)
+        target = llvm.Target.from_triple(self.processor.family.triple)
         self._machine, self._quick = (
-            target.create_target_machine(cpu=self.cpu, features=self.features, opt=level, reloc="pic", codemodel="small")
+            target.create_target_machine(
+                cpu=self.cpu, features=self.processor.features, opt=level, reloc="pic", codemodel="small"
+            )
             for level in (3, 0)
         )
 
     @property
     def identity(self) -> str:
         """What object code depends on besides its text."""
-        return f"{llvmlite.__version__} {llvm.llvm_version_info} {self.cpu} {self.features}"
-
-    @cached_property
-    def computes_halves(self) -> bool:
-        """Whether this processor has arithmetic of halves."""
-        return "+avx512fp16" in self.features.split(",")
+        return f"{llvmlite.__version__} {llvm.llvm_version_info} {self._machine.triple} {self.cpu} {self.processor.features}"
 
     @cached_property
     def _linker(self) -> llvm.LLJIT:
@@ -64,7 +68,7 @@ class Machine:
     @cached_property
     def _soft_float(self) -> bytes:
         """The object code of functions that this processor lacks (`soft_float`); empty if it lacks none."""
-        return self.compile(soft_float.text()) if soft_float.needed(self.features) else b""
+        return self.compile(soft_float.text()) if self.processor.needs_soft_float else b""
 
     def compile(self, text: str) -> bytes:
         """Returns the object code of a module. Raises RuntimeError for text that LLVM rejects, which is this project's error."""
@@ -73,16 +77,21 @@ class Machine:
             header = f'target triple = "{self._machine.triple}"\ntarget datalayout = "{self._machine.target_data}"\n'
             long = is_long(text)
             whole = move_to_table(cut_long_blocks(text)) if long else text
+            if self.processor.family.flushes_before_rounding:
+                whole = flush_after_rounding(whole)
             module = llvm.parse_assembly(header + whole, llvm.create_context())
             passes = Passes(self._machine)
             if long:
                 passes.run_least(module)
-                return bytes(self._quick.emit_object(module))
-            if text.startswith(VECTORS):
+            elif text.startswith(VECTORS):
                 passes.run_on_vectors(module, text.partition(RUNTIME)[0].count("\n"))
             else:
                 passes.run(module)
-            return bytes(self._machine.emit_object(module))
+            if self.processor.family.choices_flush and FLUSHING in text:
+                optimised = str(module)
+                kept = keep_choices(optimised)
+                module = module if kept is optimised else llvm.parse_assembly(kept, llvm.create_context())
+            return bytes((self._quick if long else self._machine).emit_object(module))
 
     def load(self, code: bytes, symbol: str, imports: Mapping[str, int] | None = None) -> Loaded:
         """Returns object code linked into this process. Raises RuntimeError if it is damaged.
@@ -99,13 +108,21 @@ class Machine:
             return Loaded(tracker, tracker[symbol])
 
 
+def initialize_targets() -> None:
+    """Makes LLVM's targets known."""
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+
+
 def find_features() -> str:
-    """Returns LLVM's features of this processor ("+avx,-fma,..."), changed as the environment's FEATURES says."""
-    found = dict(llvm.get_host_cpu_features())
+    """Returns LLVM's features of this processor ("+NAME,-NAME,..."), changed as the environment's FEATURES says."""
+    found = {**llvm.get_host_cpu_features(), **current_family().find_features()}
     for word in filter(None, os.environ.get(FEATURES, "").split(",")):
         name = word[1:]
         if word[0] not in "+-" or name not in found or (word[0] == "+" and not found[name]):
-            raise AdrenoSimError(f"{FEATURES}={word}: expected -NAME of a feature of this processor, as in -avx512fp16")
+            raise AdrenoSimError(
+                f"{FEATURES}={word}: expected -NAME of a feature of this processor, as in -{current_family().half_arithmetic}"
+            )
         found[name] = word[0] == "+"
     return ",".join(f"{'+' if has else '-'}{name}" for name, has in sorted(found.items()))
 

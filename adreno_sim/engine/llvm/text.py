@@ -127,8 +127,8 @@ def all_of(t: Text, flags: str, count: int) -> str:
 
 
 def _emit_count(t: Text, flags: str, count: int) -> str:
-    """Emits the number of flags that are set. Done in 32 bits: with three 64-bit lanes LLVM 22 makes VMOVMSKPD of registers
-    that only AVX-512 has, which the instruction cannot name, so that it reads another register."""
+    """Emits the number of flags that are set. Done in 32 bits: with three 64-bit lanes LLVM 22 makes, for some
+    processors, an instruction that cannot name its registers, so that it reads others."""
     wide = t.op(f"zext <{count} x i1> {flags} to <{count} x i32>")
     total, *others = (t.op(f"extractelement <{count} x i32> {wide}, i32 {n}") for n in range(count))
     for one in others:

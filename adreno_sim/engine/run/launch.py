@@ -33,8 +33,6 @@ PRINT_BYTES = 1 << 20
 _SPARE = 2
 _LAST = np.iinfo(np.uint64).max
 _NOTHING = np.zeros(0, np.uint64)
-_FLUSH = 0x8040  # MXCSR: flush results to zero, take denormal operands as zero
-_DEFAULT_MODE = 0x1F80  # MXCSR: round to nearest, all exceptions masked
 
 
 Triple = tuple[int, int, int]
@@ -244,7 +242,7 @@ class _Memory:
             groups = [-(-whole // part) for whole, part in zip(global_size, compiled.spec.local_size, strict=True)]
             fields = math.prod(groups), 1, *groups, *offset, *global_size, work_dim, self.sites_address
             struct.pack_into(f"<{len(fields)}Q", self.bytes, context.GROUP_COUNT * 8, *fields)
-            self.words[context.CONTROL_WORD] = _DEFAULT_MODE | (_FLUSH if compiled.spec.flush_denormals else 0)
+            self.words[context.FLUSHES] = int(compiled.spec.flush_denormals)
             self.bytes[self.arguments_at : self.arguments_at + len(block)] = block
             self.image, self.prepared = bytes(self.bytes), asked
         self.bytes[:] = self.image

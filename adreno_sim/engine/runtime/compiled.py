@@ -12,7 +12,7 @@ import llvmlite.binding as llvm
 
 from ...base import disk_cache
 from ...base.code_digest import code_digest
-from ...frontend.driver import compile_c, identify_compiler
+from ...frontend.driver import c_target, compile_c, identify_compiler
 from .functions import CModule, read_module
 
 FOLDER = Path(__file__).parent
@@ -34,7 +34,7 @@ def source_of(constants: str, files: tuple[str, ...]) -> str:
 def compile_files(constants: str, files: tuple[str, ...]) -> CModule:
     """Returns the functions of `files`. Raises BuildError with clang's diagnostics: the files are this project's."""
     source = source_of(constants, files)
-    parts = (code_digest("runtime"), llvmlite.__version__, identify_compiler(), *FLAGS, source)
+    parts = (code_digest("runtime"), llvmlite.__version__, identify_compiler(), *c_target(), *FLAGS, source)
     path = disk_cache.folder("runtime") / hashlib.sha256("\0".join(parts).encode()).hexdigest()
     known = disk_cache.load(path)
     if known is not None:

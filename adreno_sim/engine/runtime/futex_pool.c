@@ -3,7 +3,7 @@
 #include "runtime.h"
 
 enum { PUBLISHED = 1, RUNNING = 2, AWAITED = 4 }; /* bits of a state; AWAITED: whoever offered it sleeps until it is 0 */
-enum { FUTEX_SYSCALL = 202, SLEEP = 128, WAKE = 129 }; /* FUTEX_WAIT and FUTEX_WAKE, of this process alone */
+enum { SLEEP = 128, WAKE = 129 }; /* FUTEX_WAIT and FUTEX_WAKE, of this process alone */
 
 typedef void code(void *context, void *arguments, void *memory);
 
@@ -36,7 +36,7 @@ void serve(uint64_t *box) {
       if (__atomic_exchange_n(state_of(box), 0, __ATOMIC_ACQ_REL) & AWAITED) wake(box);
     } else if (looks < SPINS) {
       looks += 1;
-      __builtin_ia32_pause();
+      pause_thread();
     } else {
       syscall(FUTEX_SYSCALL, state_of(box), SLEEP, 0, 0);
       looks = 0;
@@ -56,7 +56,7 @@ void publish(uint64_t *mailboxes, uint64_t count) {
 static int watch(uint64_t *box, uint64_t looks) {
   for (uint64_t n = 0; load_state(box); ++n) {
     if (n >= looks) return 0;
-    __builtin_ia32_pause();
+    pause_thread();
   }
   return 1;
 }

@@ -129,8 +129,8 @@ NOINLINE void groups(uint64_t *ctx, void *restrict args, char *restrict mem) {
 
 /* What a launch calls: sets the processor's float mode, runs groups, and restores the mode. */
 NOINLINE void worker(uint64_t *ctx, void *args, void *mem) {
-  const unsigned before = __builtin_ia32_stmxcsr();
-  __builtin_ia32_ldmxcsr(ctx[CONTROL_WORD]);
+  const unsigned long before = float_mode();
+  set_float_mode(ctx[FLUSHES] ? FLUSH_DENORMALS : KEEP_DENORMALS);
   groups(ctx, args, mem);
-  __builtin_ia32_ldmxcsr(before);
+  set_float_mode(before);
 }

@@ -1,4 +1,4 @@
-/* What LLVM calls on processors without F16C or FMA, with results identical to the bit.
+/* What LLVM calls on processors without conversions of halves or fused multiply-add, with results identical to the bit.
  *
  * Half conversions work on bit patterns. Fused multiply-add rounds an exact sum to odd in double before the last rounding
  * (Boldo and Melquiond); it is exact except for doubles near the ends of their range.

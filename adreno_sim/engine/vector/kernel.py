@@ -30,7 +30,7 @@ def plan(unit: Unit, kernel: ir.Function, plan_checks: Callable[[KernelPlan], li
     """Returns the plan of `kernel`, with what `plan_checks` returns for it. Raises NotVectorizable, with the reason, if scalar
     code must run."""
     spec = unit.spec
-    tile = tiles.choose_tile(spec, tiles.lane_counts(objects.machine().features))
+    tile = tiles.choose_tile(spec, objects.machine().processor.lane_counts)
     graph = Graph(kernel, sync_points.Scopes())
     if any(sync.scope == "wave" or is_collective(sync.instr) for sync in graph.sync_points):
         raise NotVectorizable("functions of a sub-group or work-group")

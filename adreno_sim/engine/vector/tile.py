@@ -37,11 +37,6 @@ class Tile:
         return all(whole % part == 0 for whole, part in zip(local, self.size, strict=True))
 
 
-def lane_counts(features: str) -> tuple[int, ...]:
-    """Returns the lane counts to choose from, best first, on a processor with these LLVM features."""
-    return (16, 8) if "+avx512vl" in features.split(",") else (8,)
-
-
 def choose_tile(spec: Specialization, choices: tuple[int, ...]) -> Tile:
     """Returns the tile of a launch. Raises NotVectorizable if most lanes would be idle."""
     for lanes in choices:

@@ -5,7 +5,7 @@ typedef unsigned long u64;
 
 extern long syscall(long number, ...);
 
-enum { FUTEX_SYSCALL = 202, SLEEP = 0, WAKE = 1 }; /* of memory that processes share */
+enum { SLEEP = 0, WAKE = 1 }; /* of memory that processes share */
 
 static inline u64 *long_at(u64 base, u64 at) { return (u64 *)(base + at); }
 static inline u32 *word_at(u64 base, u64 at) { return (u32 *)(base + at); }
@@ -28,7 +28,7 @@ u64 advance(u64 base, u64 tail, u64 completed, u64 spins, u64 nanoseconds) {
   publish(base, tail, completed);
   u64 head = head_of(base);
   for (u64 n = 0; head == tail && n < spins; ++n) {
-    __builtin_ia32_pause();
+    pause_thread();
     head = head_of(base);
   }
   if (head != tail || !nanoseconds) return head;

@@ -11,15 +11,16 @@ import llvmlite.binding as llvm
 import pytest
 
 from adreno_sim.base.errors import AdrenoSimError
+from adreno_sim.base.host.current import current_family
 from adreno_sim.engine.llvm import objects
 
-NATIVE = "avx512fp16"
+FAMILY = current_family()
 WORKER = Path(__file__).with_name("half_bits.py")
-MASKS = ("", f"-{NATIVE}", f"-{NATIVE},-f16c,-fma")
+MASKS = ("", f"-{FAMILY.half_arithmetic}", ",".join(f"-{name}" for name in (FAMILY.half_arithmetic, *FAMILY.conversions)))
 
 
 def has(feature: str) -> bool:
-    return bool(dict(llvm.get_host_cpu_features()).get(feature))
+    return objects.machine().processor.has(feature)
 
 
 def digests(mask: str, start: int, count: int) -> str:
@@ -30,7 +31,9 @@ def digests(mask: str, start: int, count: int) -> str:
     return done.stdout
 
 
-@pytest.mark.skipif(not has("f16c"), reason="this processor has nothing to leave out")
+@pytest.mark.skipif(
+    not any(map(has, (FAMILY.half_arithmetic, *FAMILY.conversions))), reason="this processor has nothing to leave out"
+)
 @pytest.mark.parametrize(("start", "count"), [(0, 3), *(pytest.param(100 * n, 40, marks=pytest.mark.slow) for n in range(1, 6))])
 def test_halves_have_the_same_bits_on_every_processor(start, count):
     found = {mask: digests(mask, start, count) for mask in MASKS}

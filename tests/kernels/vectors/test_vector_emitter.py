@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from oracle import Buffer, Image, Local, Scalar
+from processors import SMALLER
 
 from adreno_sim.engine import codegen
 from adreno_sim.engine.abi.specialization import BufferArg, Proofs, ScalarArg, Specialization
@@ -86,7 +87,7 @@ MIXED = """__kernel void k(__global const half* h, __global const float4* f, __g
   if (s.x > 0) s.yz = sqrt(fabs(s.zy)) + exp(s.x * 0.1f); r[x] = s; }"""
 
 
-@pytest.mark.parametrize(("cpu", "features"), [("x86-64-v3", "+avx2,+fma,+f16c,-avx512f"), ("x86-64", "+sse2,-avx,-fma,-f16c")])
+@pytest.mark.parametrize(("cpu", "features"), SMALLER)
 def test_the_same_bits_on_smaller_processors(engine, monkeypatch, cpu, features):
     rng = np.random.default_rng(5)
     args = [Buffer(rng.standard_normal(48).astype(np.float16)), Buffer(rng.standard_normal((48, 4)).astype(np.float32))]

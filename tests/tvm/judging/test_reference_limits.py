@@ -11,6 +11,7 @@ from tvm.script import relax as R
 from adreno_sim import check
 from adreno_sim.base import disk_cache
 from adreno_sim.base.errors import UnsupportedError
+from adreno_sim.engine.llvm.objects import machine
 from adreno_sim.frontend import compiler_process, driver
 from adreno_sim.golden.truth import compiled
 
@@ -53,7 +54,7 @@ def test_what_compiles_is_optimised(limits):
 
 def test_what_takes_too_long_is_optimised_less(limits):
     calls, met = limits
-    met |= {"-mavx2", "-w"}
+    met |= {"-w", *machine().processor.vector_flags}
     assert check(Doubled).exit_code == 0
     assert "-O0" in calls
 

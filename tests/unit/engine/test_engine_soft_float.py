@@ -1,4 +1,4 @@
-"""Arithmetic for processors without F16C and FMA: the same bits as the instructions give."""
+"""Arithmetic for the oldest processors: the same bits as the instructions give."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from processors import OLDEST
 
 from adreno_sim.engine.llvm import objects
-from adreno_sim.engine.llvm.soft_float import needed
 
 LOOPS = """
 declare float @llvm.fma.f32(float, float, float)
@@ -68,8 +68,8 @@ end:
 
 @pytest.fixture(scope="module")
 def old_machine():
-    """An x86-64 without extensions: (kind, inputs, result dtype) to results."""
-    machine = objects.Machine(cpu="x86-64", features="+sse2,+cx16")
+    """The oldest processor: (kind, inputs, result dtype) to results."""
+    machine = objects.Machine(*OLDEST)
     loaded = machine.load(machine.compile(LOOPS), "run")
     function = ctypes.CFUNCTYPE(None, *[ctypes.c_size_t] * 6)(loaded.address)
 
@@ -81,10 +81,6 @@ def old_machine():
 
     run.keep = loaded  # type: ignore[attr-defined]
     return run
-
-
-def test_which_processors_need_it():
-    assert needed("+sse2") and needed("+f16c,-fma") and not needed("+fma,+f16c")
 
 
 def test_every_half_extends(old_machine):

@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+from processors import OLDEST
+
 LOAD = """
 import ctypes, mmap, sys
 from adreno_sim.engine.llvm.objects import Machine
@@ -54,7 +56,7 @@ def leave_small_holes(pages, count=100):
 
 
 pages = int(sys.argv[1])
-machines = [(machine, machine.compile(MODULE)) for machine in (Machine(), Machine("x86-64", ""))]  # the latter calls soft float
+machines = [(machine, machine.compile(MODULE)) for machine in (Machine(), Machine(*sys.argv[2:]))]  # which may call soft float
 room = ctypes.create_string_buffer(64)
 for machine, code in machines:
     machine.load(code, "f")  # the linker itself is made before memory is short
@@ -66,7 +68,7 @@ print(*(call(one.address)(2, room) for one in loaded))
 
 
 def run_with_holes(pages: int) -> str:
-    done = subprocess.run([sys.executable, "-c", LOAD, str(pages)], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([sys.executable, "-c", LOAD, str(pages), *OLDEST], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, f"holes of {pages} pages: ended {done.returncode}: {done.stderr}"
     return done.stdout.strip()
 

@@ -10,7 +10,7 @@ from adreno_sim.engine.emit.check import NotVectorizable
 from adreno_sim.engine.vector.lane_shape import LaneShape
 from adreno_sim.engine.vector.lane_shapes import LaneShapes
 from adreno_sim.engine.vector.privates import Privates
-from adreno_sim.engine.vector.tile import Tile, choose_tile, lane_counts
+from adreno_sim.engine.vector.tile import Tile, choose_tile
 from adreno_sim.frontend.program import FrontEndTarget, compile_source
 from adreno_sim.ir import ir
 from adreno_sim.ir.dominators import Dominators
@@ -125,11 +125,6 @@ def test_tiles_fill_the_group_where_they_can():
     assert choose_tile(key((3, 3, 1)), (16, 8)) == Tile((4, 4, 1))
     with pytest.raises(NotVectorizable, match="2 work-items"):
         choose_tile(key((2, 1, 1)), (16, 8))
-
-
-@pytest.mark.parametrize(("features", "lanes"), [("+avx2,+avx512vl,+fma", (16, 8)), ("+avx2,-avx512vl", (8,)), ("+sse2", (8,))])
-def test_lanes_by_processor(features, lanes):
-    assert lane_counts(features) == lanes
 
 
 def test_private_memory_is_side_by_side_unless_its_bytes_are_looked_at():

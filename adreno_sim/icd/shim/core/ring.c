@@ -1,6 +1,7 @@
 /* The ring of commands: written by whoever holds the lock, read by the server. */
 #define _GNU_SOURCE
 #include "schedule.h"
+#include "processor.h"
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -59,7 +60,7 @@ static void want(struct link *link, uint64_t number) {
 bool ring_wait(struct link *link, uint64_t number) {
     for (unsigned i = 0; i < SPINS; i++) {
         if (ring_completed(link) >= number) return true;
-        __builtin_ia32_pause();
+        pause_thread();
     }
     atomic_fetch_add(word(link, ADRENO_AT_CLIENTS_SLEEP), 1);
     uint32_t seen = atomic_load(word(link, ADRENO_AT_DONE));

@@ -1,0 +1,39 @@
+"""One processor: its family, and those of the family's features that it has."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .family import ProcessorFamily
+
+
+@dataclass(frozen=True)
+class Processor:
+    """features: LLVM's, as "+avx,-fma,..."; what is not named is absent."""
+
+    family: ProcessorFamily
+    features: str
+
+    def has(self, feature: str) -> bool:
+        """Returns whether this processor has a feature."""
+        return f"+{feature}" in self.features.split(",")
+
+    @property
+    def lane_counts(self) -> tuple[int, ...]:
+        """The lane counts of vectors to choose from, best first."""
+        return (16, 8) if self.has(self.family.wide_vectors) else (8,)
+
+    @property
+    def computes_halves(self) -> bool:
+        """Whether there is arithmetic of halves."""
+        return self.has(self.family.half_arithmetic)
+
+    @property
+    def needs_soft_float(self) -> bool:
+        """Whether LLVM calls functions for conversions of halves or for fused multiply-add (`engine/llvm/soft_float.py`)."""
+        return not all(map(self.has, self.family.conversions))
+
+    @property
+    def vector_flags(self) -> tuple[str, ...]:
+        """clang's flags for the widest vectors of this processor."""
+        return tuple(flag for feature, flag in self.family.vector_flags.items() if self.has(feature))

@@ -1,0 +1,23 @@
+"""x86-64, from the oldest processors (SSE2) to those with AVX512-FP16."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import MappingProxyType
+
+from .family import ProcessorFamily
+
+X86_64 = ProcessorFamily(
+    machine="x86_64",
+    name="x86-64",
+    triple="x86_64-unknown-linux-gnu",
+    shim_target="x86_64-linux-gnu.2.17",
+    library_folder="x86_64-linux-gnu",
+    linker_mark="x86-64",
+    header=Path(__file__).with_name("x86_64.h"),
+    half_arithmetic="avx512fp16",
+    wide_vectors="avx512vl",
+    conversions=("f16c", "fma"),
+    choices_flush=True,
+    vector_flags=MappingProxyType({"avx2": "-mavx2"}),
+)

@@ -1,0 +1,55 @@
+"""Keeps a choice between two floats a choice of bits.
+
+A processor may have instructions for the lesser and the greater of two floats that flush their operands. LLVM takes them for
+`x < y ? x : y`, in whatever way a kernel says it, where comparison and choice are in one block: a denormal would become zero
+or not by chance. Built-in functions that flush what they choose say so (`llvm.canonicalize`): there they do no harm.
+"""
+
+from __future__ import annotations
+
+import re
+
+from .text_operands import split_operands, suffix_of
+
+_FUNCTION = re.compile(r"^define .*?^}$", re.MULTILINE | re.DOTALL)
+_TYPE = r"((?:<\d+ x )?(?:float|double)>?)"
+_COMPARED = re.compile(rf"^  (%\S+) = fcmp (?:olt|ogt|ule|uge) {_TYPE} (.*)$", re.MULTILINE)
+_CHOSEN = re.compile(rf"^  (%\S+) = select (?:<\d+ x i1>|i1) (%[^\s,]+), {_TYPE} (.*)$", re.MULTILINE)
+_METADATA = re.compile(r"(?:, !\S+ !\S+)+$")
+_FENCE = "llvm.arithmetic.fence"
+
+
+def keep_choices(text: str) -> str:
+    """Returns the optimised module `text` with a fence, which is no instruction, before each choice that such an instruction
+    could make; itself if there is none."""
+    fenced: set[str] = set()
+    kept = _FUNCTION.sub(lambda function: _keep_in_function(function[0], fenced), text)
+    if not fenced:
+        return text
+    declared = (f"declare {type} @{_FENCE}.{suffix_of(type)}({type})" for type in sorted(fenced))
+    return "\n".join([kept, *declared, ""])
+
+
+def _keep_in_function(text: str, fenced: set[str]) -> str:
+    """Returns a function with its fences; adds their types to `fenced`."""
+    compared = {flag: set(split_operands(operands)) for flag, _, operands in _COMPARED.findall(text)}
+
+    def keep(choice: re.Match[str]) -> str:
+        result, flag, type, rest = choice.groups()
+        operands = [part.removeprefix(type).strip() for part in split_operands(_METADATA.sub("", f"{type} {rest}"))]
+        if flag not in compared or compared[flag] != set(operands) or _is_flushed(text, result):
+            return choice[0]
+        fenced.add(type)
+        variable = next(operand for operand in operands if operand.startswith("%"))
+        name = f"%kept.{result[1:].strip(chr(34))}"
+        fence = f"  {name} = call {type} @{_FENCE}.{suffix_of(type)}({type} {variable})\n"
+        first, second = (name if operand == variable else operand for operand in operands)
+        return f"{fence}{choice[0].partition(f', {type} ')[0]}, {type} {first}, {type} {second}"
+
+    return _CHOSEN.sub(keep, text)
+
+
+def _is_flushed(text: str, value: str) -> bool:
+    """Returns whether nothing but `llvm.canonicalize` uses a value."""
+    uses = re.findall(rf"^.*{re.escape(value)}(?![\w.$-]).*$", text, re.MULTILINE)
+    return all("@llvm.canonicalize." in line or line.startswith(f"  {value} = ") for line in uses)

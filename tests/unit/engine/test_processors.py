@@ -1,0 +1,76 @@
+"""What the simulator knows of processors: one table for each family, and no names of them elsewhere."""
+
+from __future__ import annotations
+
+import platform
+import re
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+import adreno_sim
+from adreno_sim.base.errors import UnsupportedError
+from adreno_sim.base.host import aarch64
+from adreno_sim.base.host.aarch64 import AARCH64
+from adreno_sim.base.host.current import current_family, library_folders
+from adreno_sim.base.host.processor import Processor
+from adreno_sim.base.host.x86_64 import X86_64
+
+PACKAGE = Path(adreno_sim.__file__).parent
+NAMES = re.compile(r"x86|\bavx|\bmmx|mxcsr|\bf16c|\b_mm\d*_|ia32|aarch64|fpcr|\bneon\b|fullfp16|\barm64", re.IGNORECASE)
+
+
+@pytest.mark.parametrize(
+    ("family", "features", "lanes", "halves", "soft"),
+    [
+        (X86_64, "+sse2", (8,), False, True),
+        (X86_64, "+avx2,+f16c,-fma", (8,), False, True),
+        (X86_64, "+avx2,+f16c,+fma,-avx512vl,-avx512fp16", (8,), False, False),
+        (X86_64, "+avx512vl,+f16c,+fma", (16, 8), False, False),
+        (X86_64, "+avx512vl,+avx512fp16,+f16c,+fma", (16, 8), True, False),
+        (AARCH64, "+neon", (8,), False, False),
+        (AARCH64, "+neon,+fullfp16,+sve", (8,), True, False),
+    ],
+)
+def test_what_a_processor_can(family, features, lanes, halves, soft):
+    processor = Processor(family, features)
+    assert (processor.lane_counts, processor.computes_halves, processor.needs_soft_float) == (lanes, halves, soft)
+
+
+def test_flags_of_clang_are_those_that_the_processor_has():
+    assert Processor(X86_64, "+sse2,-avx2").vector_flags == () and Processor(X86_64, "+avx2").vector_flags == ("-mavx2",)
+
+
+@pytest.mark.parametrize(("bits", "has"), [(0, False), (1 << 9, False), (1 << 10, False), (3 << 9, True), (0x7FF, True)])
+def test_halves_are_asked_of_the_system(monkeypatch, bits, has):
+    """Only a processor that computes them alone and in vectors does."""
+
+    def getauxval(what: int) -> int:
+        return bits if what == 16 else 0
+
+    monkeypatch.setattr(aarch64.ctypes, "CDLL", lambda name: SimpleNamespace(getauxval=getauxval))
+    assert aarch64.find_half_arithmetic() == {"fullfp16": has}
+
+
+def test_a_processor_of_another_family_is_refused_in_one_line(monkeypatch):
+    monkeypatch.setattr(platform, "machine", lambda: "riscv64")
+    current_family.cache_clear()
+    try:
+        with pytest.raises(UnsupportedError, match=r"processor riscv64: expected one of x86_64, aarch64; next: ") as refused:
+            current_family()
+        assert "\n" not in str(refused.value)
+        assert all(str(folder).startswith("/") for folder in library_folders())
+    finally:
+        current_family.cache_clear()
+
+
+def test_names_of_processors_are_in_their_files_alone():
+    files = [path for kind in ("py", "c", "h") for path in PACKAGE.rglob(f"*.{kind}")]
+    for folder in ("compiler", "golden"):  # links, which rglob may not follow
+        files += [path for kind in ("py", "c", "h") for path in (PACKAGE / folder).resolve().rglob(f"*.{kind}")]
+    own = PACKAGE / "base" / "host"
+    texts = {path: path.read_text(encoding="utf-8") for path in files if own not in path.parents}
+    told = {str(path): found[0] for path, text in texts.items() if (found := NAMES.search(text))}
+    assert len(files) > 500 and not told
+    assert NAMES.search((own / "x86_64.h").read_text()) and NAMES.search((own / "aarch64.h").read_text())
