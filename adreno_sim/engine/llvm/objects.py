@@ -87,7 +87,7 @@ class Machine:
                 passes.run_on_vectors(module, text.partition(RUNTIME)[0].count("\n"))
             else:
                 passes.run(module)
-            if self.processor.family.choices_flush and FLUSHING in text:
+            if self.processor.family.choices_flush and FLUSHING in text and " = fcmp " in text:
                 optimised = str(module)
                 kept = keep_choices(optimised)
                 module = module if kept is optimised else llvm.parse_assembly(kept, llvm.create_context())

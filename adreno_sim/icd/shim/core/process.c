@@ -21,8 +21,12 @@
 
 extern char **environ;
 
-/* Forks without the handlers of pthread_atfork, and without a signal when the child ends. Only system calls may follow in it. */
-static pid_t fork_quietly(void) { return (pid_t)syscall(SYS_clone, 0, 0, 0, 0, 0); }
+/* Forks without the handlers of pthread_atfork, and without a signal when the child ends. Only system calls may follow in it.
+ * qemu's emulation of single programs has no fork without that signal. */
+static pid_t fork_quietly(void) {
+    pid_t child = (pid_t)syscall(SYS_clone, 0, 0, 0, 0, 0);
+    return child < 0 && errno == EINVAL ? (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0) : child;
+}
 
 static bool find_program(const char *name, char *path, size_t room) {
     if (strchr(name, '/')) {
