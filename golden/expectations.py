@@ -1,4 +1,5 @@
-"""What each kernel should compute: its PrimFunc without rounding where a truth is made of it, else as TVM's llvm runs it."""
+"""What each kernel should compute: its operator or its PrimFunc without rounding where a truth is made of it, else as TVM's llvm
+runs it."""
 
 from __future__ import annotations
 
@@ -14,6 +15,8 @@ from .serial import without_threads
 from .truth.bound import expect
 from .truth.kernels import KernelTruth
 from .truth.magnitudes import largest_exact, write_magnitudes
+from .truth.operators.kernels import OperatorTruths
+from .truth.run import Truth
 from .truth.units import WIDE, Units
 
 if TYPE_CHECKING:
@@ -29,12 +32,13 @@ class KernelExpectations:
     """
 
     def __init__(self, unscheduled: IRModule, units: Units | None = None, exact: bool = False):
-        unscheduled = without_threads(unscheduled)
         self.units = units or Units()
+        self._operators = OperatorTruths(unscheduled)
+        unscheduled = without_threads(_without(unscheduled, self._operators))
         self.truth = KernelTruth(unscheduled)
         self._magnitudes = KernelTruth(unscheduled, write_magnitudes) if exact else None
-        rest = {var: function for var, function in unscheduled.functions_items() if str(var.name_hint) not in self.truth}
-        self._native = KernelReference(import_tvm().IRModule(rest)) if rest else None
+        rest = _without(unscheduled, self.truth)
+        self._native = KernelReference(rest) if rest.functions else None
         self.unavailable = dict(self._native.unavailable) if self._native else {}
 
     def begin(self) -> None:
@@ -43,15 +47,15 @@ class KernelExpectations:
             self.truth.begin()
 
     def __contains__(self, name: str) -> bool:
-        return name in self.truth or (self._native is not None and name in self._native)
+        return self.has_truth(name) or (self._native is not None and name in self._native)
 
     def has_truth(self, name: str) -> bool:
         """Whether a truth is made of a function, so that a wide twin of its kernels can be judged."""
-        return name in self.truth
+        return name in self.truth or name in self._operators
 
     def computes_halves(self, name: str) -> bool:
         """Whether a function of which a truth is made holds halves."""
-        return name in self.truth and self.truth.programs[name].halves
+        return name in self._operators.halves or (name in self.truth and self.truth.programs[name].halves)
 
     def expect(self, name: str, args: Sequence[Argument]) -> list[Expected | None]:
         """What each argument should hold after the call; None for scalars. What the function does not write holds what it held.
@@ -59,7 +63,7 @@ class KernelExpectations:
         args: contents before the call in the order of the parameters, in their shapes. Raises AdrenoSimError where an index
         leaves its tensor.
         """
-        if name not in self.truth:
+        if not self.has_truth(name):
             assert self._native is not None
             return [None if array is None else Expected(array) for array in self._native.run(name, args)]
         return self._expect(name, args, self.units, drift=True)
@@ -93,9 +97,12 @@ class KernelExpectations:
                 results.append(Expected(truth.value.astype(arg.dtype), truth.value, np.zeros(truth.value.shape)))
         return results
 
+    def _run(self, name: str, args: Sequence[Argument], units: Units) -> list[Truth | None]:
+        return (self._operators if name in self._operators else self.truth).run(name, args, units)
+
     def _expect(self, name: str, args: Sequence[Argument], units: Units, drift: bool) -> list[Expected | None]:
         results: list[Expected | None] = []
-        for arg, truth in zip(args, self.truth.run(name, args, units), strict=True):
+        for arg, truth in zip(args, self._run(name, args, units), strict=True):
             if not isinstance(arg, np.ndarray):
                 results.append(None)
             elif truth is None:
@@ -103,3 +110,8 @@ class KernelExpectations:
             else:
                 results.append(expect(truth, units.dtype_of(arg.dtype.name), units, drift))
         return results
+
+
+def _without(module: IRModule, known: OperatorTruths | KernelTruth) -> IRModule:
+    """The module without the functions that are known there."""
+    return import_tvm().IRModule({var: function for var, function in module.functions_items() if str(var.name_hint) not in known})

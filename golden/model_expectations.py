@@ -86,9 +86,11 @@ def _widened(expected: Expected, error: np.ndarray) -> tuple[Expected, float]:
 def _between(output: np.ndarray, other: Expected, truth: Expected) -> Expected:
     """A reference's output: as far off from the truth of its own model as that allows, as the device is from that of its own."""
     errors = [found.allowed for found in (truth, other) if found.allowed is not None]
+    others = None if truth.others is None else np.concatenate([truth.array[None], truth.others])
     if not errors:
-        return Expected(output, None, None, truth.unsure)
+        return Expected(output, None, None, truth.unsure, others)
     exact, theirs = (found.array.astype(np.float64) if found.value is None else found.value for found in (truth, other))
     with np.errstate(invalid="ignore"):
         apart = np.where(exact == theirs, 0.0, np.abs(exact - theirs))
-    return Expected(output, None, sum(errors, np.nan_to_num(apart, nan=0.0, posinf=np.inf)), max(truth.unsure, other.unsure))
+    allowed = sum(errors, np.nan_to_num(apart, nan=0.0, posinf=np.inf))
+    return Expected(output, None, allowed, max(truth.unsure, other.unsure), others)

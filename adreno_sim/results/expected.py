@@ -16,17 +16,20 @@ class Expected:
 
     value: float64, without rounding; None = `array` is all there is, and its type's tolerance judges. allowed: the largest error
     of each element, inf where nothing is known of it; None = none for integers, for floats their type's tolerance.
-    unsure: decisions on control flow that rounding may turn.
+    unsure: decisions on control flow that rounding may turn. others: arrays like `array`, stacked: what their elements are is
+    right too.
     """
 
     array: np.ndarray
     value: np.ndarray | None = None
     allowed: np.ndarray | None = None
     unsure: int = 0
+    others: np.ndarray | None = None
 
     def reshape(self, shape: tuple[int, ...]) -> Expected:
         value, allowed = (None if part is None else part.reshape(shape) for part in (self.value, self.allowed))
-        return Expected(self.array.reshape(shape), value, allowed, self.unsure)
+        others = None if self.others is None else self.others.reshape(-1, *shape)
+        return Expected(self.array.reshape(shape), value, allowed, self.unsure, others)
 
 
 def round_off(value: np.ndarray, dtype: np.dtype) -> np.ndarray:

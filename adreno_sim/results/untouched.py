@@ -32,6 +32,7 @@ def compare_touched(got: np.ndarray, expected: Expected, before: np.ndarray | No
         array=expected.array[kept],
         value=None if expected.value is None else expected.value[kept],
         allowed=None if expected.allowed is None else expected.allowed[kept],
+        others=None if expected.others is None else expected.others[:, kept],
     )
     result = compare(got[kept], part)
     if not result.worst:

@@ -34,7 +34,7 @@ class GoldenData:
     calls: call index (as a decimal text) -> its recorded results. origin: the source of the inputs, in words.
     references: names of whole-model references. unchecked: what no reference says anything about.
     arrays: "input/NAME", "INDEX/POSITION" and "output/REFERENCE/NUMBER" -> array; either with "/allowed": the largest
-    error of each element.
+    error of each element, and with "/others": further arrays whose elements are as right.
     bound: relative tolerance of the outputs, which older bundles of models in halves state; None = that of their type.
     """
 
@@ -53,12 +53,16 @@ class GoldenData:
         """Outputs of the whole model by `reference`, in order."""
         found: list[Expected] = []
         while (key := f"output/{reference}/{len(found)}") in self.arrays:
-            found.append(Expected(self.arrays[key], None, self.arrays.get(f"{key}/allowed")))
+            found.append(self._expected(key))
         return found
 
     def result(self, index: int, position: int) -> Expected:
         """What argument `position` of call `index` should hold after it. Bundles of 0.1 do not say how far off it may be."""
-        return Expected(self.arrays[f"{index}/{position}"], None, self.arrays.get(f"{index}/{position}/allowed"))
+        return self._expected(f"{index}/{position}")
+
+    def _expected(self, key: str) -> Expected:
+        allowed, others = (self.arrays.get(f"{key}/{part}") for part in ("allowed", "others"))
+        return Expected(self.arrays[key], None, allowed, others=others)
 
 
 @dataclass(frozen=True)

@@ -49,14 +49,15 @@ class _Recorder(Observer):
 
 
 def _members(key: str, expected: Expected) -> dict[str, np.ndarray]:
-    """The arrays that keep a result: its value as its type has it, and the largest error, in float32 rounded up."""
+    """The arrays that keep a result: its value as its type has it, what is as right, the largest error in float32 rounded up."""
+    found = {key: expected.array} | ({} if expected.others is None else {f"{key}/others": expected.others})
     if expected.allowed is None:
-        return {key: expected.array}
+        return found
     allowed = expected.allowed
     if expected.value is not None:
         allowed = allowed + round_off(expected.value, expected.array.dtype)
     with np.errstate(over="ignore"):
-        return {key: expected.array, f"{key}/allowed": np.nextafter(allowed.astype(np.float32), np.float32(np.inf))}
+        return found | {f"{key}/allowed": np.nextafter(allowed.astype(np.float32), np.float32(np.inf))}
 
 
 def record(

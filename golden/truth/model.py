@@ -12,11 +12,13 @@ from ...compiler.tvm_bridge import read
 from ...compiler.tvm_bridge.versions import constant_array, import_tvm, shape_values, type_arguments
 from .. import result_cache
 from ..serial import without_threads
-from .compiled import CompiledTruths
+from .compiled import CompiledTruths, Function
+from .operators.kernels import run_operator
+from .operators.operator import Operator, read_call
 from .program import TruthProgram, write_program
 from .run import Given, Truth, run_program
 from .units import Units
-from .value import Unmodelled
+from .value import FLOATS, Unmodelled
 
 if TYPE_CHECKING:
     from tvm import IRModule
@@ -44,7 +46,7 @@ class _Step:
 class _Plan:
     """One function of a model as calls in order. dtypes, exact, native: by tensor; native: also known as halves give it."""
 
-    programs: list[TruthProgram] = field(default_factory=list)
+    programs: list[TruthProgram | Operator] = field(default_factory=list)
     steps: list[_Step] = field(default_factory=list)
     constants: dict[int, np.ndarray] = field(default_factory=dict)
     dtypes: list[str] = field(default_factory=list)
@@ -74,8 +76,7 @@ class ModelTruth:
 
     def __init__(self, imported: IRModule):
         transform = import_tvm().relax.transform
-        legalize = transform.LegalizeOps(dict.fromkeys(_SCANS, _scan_in_order))
-        self._module = legalize(transform.DecomposeOpsForInference()(without_threads(imported)))
+        self._module = transform.LegalizeOps()(transform.DecomposeOpsForInference()(without_threads(imported)))
 
     def run(self, inputs: Sequence[np.ndarray], units: Units, function: str = "main") -> tuple[list[Truth], list[str]]:
         """Outputs of `function` and their types, tuples flattened. Raises Unmodelled where it holds what no truth is made of."""
@@ -89,25 +90,10 @@ class ModelTruth:
         return truths, [plan.dtypes[number] for number in _flatten(plan.result)]
 
 
-_SCANS = ("relax.cumsum", "relax.cumprod")
-"""Operators that TVM legalises by a dispatch for each target alone."""
-
-
-def _scan_in_order(builder: Any, call: Any) -> Any:
-    """A sum or product along an axis, element by element."""
-    import_tvm()
-    from tvm import topi
-
-    scan, attrs = getattr(topi, read.op_name(call).removeprefix("relax.")), call.attrs
-    if shape_values(read.type_of(call.args[0])) is None:
-        return call
-    axis = None if attrs.axis is None else int(attrs.axis)
-    return builder.call_te(scan, call.args[0], axis, attrs.dtype, attrs.exclusive)
-
-
 def _follow(plan: _Plan, inputs: Sequence[np.ndarray], units: Units) -> list[Truth]:
     """The outputs of a planned function, call by call; a tensor is let go after its last use."""
-    compiled = CompiledTruths(plan.programs)
+    programs = [program for program in plan.programs if isinstance(program, TruthProgram)]
+    compiled = CompiledTruths(programs) if programs else None  # machine code lives as long as this
     tensors = {number: Truth(np.asarray(array)) for number, array in enumerate(inputs)}
     outputs = _flatten(plan.result)
     kept = set(outputs)
@@ -115,21 +101,29 @@ def _follow(plan: _Plan, inputs: Sequence[np.ndarray], units: Units) -> list[Tru
         for number in step.args:
             if number not in tensors:
                 tensors[number] = Truth(plan.constants[number])
-        made = [Truth(np.zeros(shape, dtype)) for shape, dtype in step.results]
-        args: list[Given] = [tensors[number] for number in step.args]
-        for position, value in step.scalars:
-            args.insert(position, value)
-        first = len(args)
-        args += [*made, *step.sizes]
-        program = plan.programs[step.program]
-        found = run_program(program, compiled.functions[program.name], args, units)
-        for offset in range(len(made)):
-            result = found[first + offset]
-            tensors[step.first + offset] = made[offset] if result is None else result
+        program, given = plan.programs[step.program], [tensors[number] for number in step.args]
+        if isinstance(program, Operator):
+            kinds = [np.dtype(plan.dtypes[number]) for number in step.args] + [np.dtype(dtype) for _, dtype in step.results]
+            found = run_operator(program, given, kinds, units)
+        else:
+            assert compiled is not None
+            found = _run(step, program, compiled.functions[program.name], given, units)
+        tensors.update(enumerate(found, step.first))
         for number in step.args:
             if plan.last_use[number] == index and number not in kept:
                 tensors.pop(number, None)
     return [tensors[number] if number in tensors else Truth(plan.constants[number]) for number in outputs]
+
+
+def _run(step: _Step, program: TruthProgram, function: Function, given: Sequence[Truth], units: Units) -> list[Truth]:
+    """The results of one step."""
+    made = [Truth(np.zeros(shape, dtype)) for shape, dtype in step.results]
+    args: list[Given] = list(given)
+    for position, value in step.scalars:
+        args.insert(position, value)
+    first = len(args)
+    found = run_program(program, function, [*args, *made, *step.sizes], units)[first : first + len(made)]
+    return [empty if result is None else result for empty, result in zip(made, found, strict=True)]
 
 
 def _flatten(place: Place) -> list[int]:
@@ -142,7 +136,7 @@ class _Planner:
     def __init__(self, functions: Mapping[str, Any]):
         self._functions = functions
         self._plan = _Plan()
-        self._known: dict[tuple[str, tuple[int, ...], bool], int] = {}
+        self._known: dict[tuple[str, tuple[int, ...], bool], tuple[int, TruthProgram]] = {}
         self._shapes: dict[int, tuple[int, ...]] = {}
         self._symbols: dict[int, int] = {}
 
@@ -202,6 +196,8 @@ class _Planner:
     def _call(self, node: Any, places: dict[int, Place]) -> Place:
         if read.kind(node.op) == "GlobalVar":
             return self._inner(str(node.op.name_hint), node.args, places)
+        if (known := read_call(node)) is not None:
+            return self._operator(*known, node, places)
         if read.op_name(node) != "relax.call_tir":
             raise Unmodelled(f"calls of {read.op_name(node) or read.kind(node.op)} in the model")
         target, given, *more = node.args
@@ -217,14 +213,24 @@ class _Planner:
         places_of_scalars = {position for position, _ in scalars}
         positions = [place for place in range(len(args) + len(scalars)) if place not in places_of_scalars]
         inexact = tuple(place for place, number in zip(positions, args, strict=True) if not self._plan.exact[number])
-        program = self._program(name, inexact, any(self._plan.native[number] for number in args))
-        native = self._plan.programs[program].native
-        tensors = [param.tensor for param in self._plan.programs[program].params if param.tensor is not None]
+        number, program = self._program(name, inexact, any(self._plan.native[number] for number in args))
+        native, tensors = program.native, [param.tensor for param in program.params if param.tensor is not None]
         made = tuple(
             self._tensor(shape, dtype, tensor.exact, native and not tensor.exact)
             for (shape, dtype), tensor in zip(results, tensors[len(args) :], strict=True)
         )
-        self._plan.steps.append(_Step(program, args, made[0], results, sizes, scalars))
+        self._plan.steps.append(_Step(number, args, made[0], results, sizes, scalars))
+        return made if hasattr(out, "fields") else made[0]
+
+    def _operator(self, operator: Operator, operands: Sequence[Any], node: Any, places: dict[int, Place]) -> Place:
+        args = tuple(number for item in operands for number in _flatten(self._expression(item, places)))
+        out = read.type_of(node)
+        kinds = list(out.fields) if hasattr(out, "fields") else [out]
+        results = tuple((self._sizes(shape_values(one) or []), str(one.dtype)) for one in kinds)
+        native = any(self._plan.native[number] for number in args)
+        made = tuple(self._tensor(shape, dtype, False, native and dtype in FLOATS) for shape, dtype in results)
+        self._plan.steps.append(_Step(len(self._plan.programs), args, made[0], results, ()))
+        self._plan.programs.append(operator)
         return made if hasattr(out, "fields") else made[0]
 
     def _inner(self, name: str, args: Sequence[Any], places: dict[int, Place]) -> Place:
@@ -232,13 +238,13 @@ class _Planner:
         inner = {read.key(param): self._expression(arg, places) for param, arg in zip(function.params, args, strict=True)}
         return self._body(function.body, inner)
 
-    def _program(self, name: str, inexact: tuple[int, ...], drifts: bool) -> int:
-        """The number of a PrimFunc's program for arguments of which these are not exact; drifts: halves made some of them."""
+    def _program(self, name: str, inexact: tuple[int, ...], drifts: bool) -> tuple[int, TruthProgram]:
+        """A PrimFunc's program for arguments of which these are not exact, and its number; drifts: halves made some of them."""
         key = (name, inexact, drifts)
         if key not in self._known:
-            self._known[key] = len(self._plan.programs)
-            text = write_program(f"truth{len(self._plan.programs)}", self._functions[name], inexact, drifts)
-            self._plan.programs.append(text)
+            number = len(self._plan.programs)
+            self._known[key] = number, write_program(f"truth{number}", self._functions[name], inexact, drifts)
+            self._plan.programs.append(self._known[key][1])
         return self._known[key]
 
     def _is_size(self, node: Any) -> bool:

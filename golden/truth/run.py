@@ -23,13 +23,14 @@ class Truth:
     sigma: standard deviation that a device's roundings give each element, float32; inf where nothing is known (out of the
     type's range, an index that rounding moves). None where the result is exact. native: float64, as a device gets it that
     computes in halves in the order of the PrimFunc; None where nothing is computed in halves. unsure: decisions on control
-    flow that rounding may turn.
+    flow that rounding may turn. others: further values that are as right, because rounding decides which comes; one more axis.
     """
 
     value: np.ndarray
     sigma: np.ndarray | None = None
     native: np.ndarray | None = None
     unsure: int = 0
+    others: np.ndarray | None = None
 
 
 class OutOfRange(AdrenoSimError):

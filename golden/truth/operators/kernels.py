@@ -1,0 +1,65 @@
+"""The operators that PrimFuncs are labelled with, without rounding: what kernels that are written for threads should compute."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...kernel_reference import Argument
+from ..run import Truth
+from ..units import Units
+from .operator import Operator, holds_halves, read_label
+from .sampling import compute_multinomial
+from .scanning import compute_cumprod, compute_cumsum
+from .sorting import compute_argsort, compute_bucketize, compute_sort, compute_topk
+
+if TYPE_CHECKING:
+    from tvm import IRModule
+
+_COMPUTE: dict[str, Callable[[Operator, Sequence[Truth], Sequence[np.dtype], Units], list[Truth]]] = {
+    "sort": compute_sort,
+    "argsort": compute_argsort,
+    "topk": compute_topk,
+    "bucketize": compute_bucketize,
+    "cumsum": compute_cumsum,
+    "cumprod": compute_cumprod,
+    "multinomial_from_uniform": compute_multinomial,
+}
+_OPERANDS = {"bucketize": 2, "multinomial_from_uniform": 3}
+"""How many tensors an operator takes, where it is not one."""
+
+
+def run_operator(operator: Operator, given: Sequence[Truth], kinds: Sequence[np.dtype], units: Units) -> list[Truth]:
+    """The results of an operator, in order. kinds: element types of `given` and of the results. OutOfRange for an index that is
+    none."""
+    return _COMPUTE[operator.name](operator, given, kinds, units)
+
+
+class OperatorTruths:
+    """The labelled PrimFuncs of a module. halves: those that hold halves."""
+
+    def __init__(self, module: IRModule):
+        functions = {str(var.name_hint): function for var, function in module.functions_items()}
+        labels = {name: read_label(function) for name, function in functions.items()}
+        self._operators = {name: operator for name, operator in labels.items() if operator is not None}
+        self.halves = {name for name in self._operators if holds_halves(functions[name])}
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._operators
+
+    def run(self, name: str, args: Sequence[Argument], units: Units) -> list[Truth | None]:
+        """What `name` makes of `args`, by parameter: None for a scalar and for a tensor that it does not write.
+
+        args: contents before the call, operands before results. Errors as `run_operator`.
+        """
+        operator = self._operators[name]
+        places = [place for place, arg in enumerate(args) if isinstance(arg, np.ndarray)]
+        arrays = [arg for arg in args if isinstance(arg, np.ndarray)]
+        count = _OPERANDS.get(operator.name, 1)
+        results = run_operator(operator, [Truth(array) for array in arrays[:count]], [array.dtype for array in arrays], units)
+        found: list[Truth | None] = [None] * len(args)
+        for place, result in zip(places[count:], results, strict=True):
+            found[place] = result
+        return found
