@@ -226,7 +226,7 @@ def _make(
             unchecked.append(f"against the model's own types: its layers are recast to {options.recast}, and judged as such")
         _add_own_runtime(model, arrays, references, unchecked, generated=inputs is None)
         judged: Judged | None = None
-        if computes_halves(with_storage(model.module, options.dtype, options.accumulate)):
+        if not references or computes_halves(with_storage(model.module, options.dtype, options.accumulate)):
             judged = _judge_by_truth(model, options, arrays, references, unchecked, units)
     prepared = PreparedModel(compiled, arrays, origin, references, judged, unchecked, given.kernels, tuned, scopes)
     run = _ready(prepared, placed, given, subgraphs, source, options, units)
