@@ -76,6 +76,23 @@ def lowers(build: Callable[[], Any], target: str) -> Verdict:
     return judge
 
 
+def lowers_entries(build: Callable[[], Any], target: str) -> Verdict:
+    """Whether a module with several functions lowers, for a defect that is mended, and looked for, from 0.27 on."""
+
+    def judge(device: Device, pipeline: str, without: tuple[str, ...]) -> str:
+        from ..lower.pipeline import lower
+
+        kind: Literal["stock", "fixed"] = "stock" if pipeline == "stock" else "fixed"
+        try:
+            if tvm_series() == "0.27":
+                lower(build(), make_target(target), kind, without, device.info.limits)
+        except AdrenoSimError as error:
+            return f"does not compile ({_short(error)})"
+        return OK
+
+    return judge
+
+
 def takes_the_pipeline(_device: Device, pipeline: str, _without: tuple[str, ...]) -> str:
     """Whether TVM's own entry point takes its Adreno pipeline; this project runs the passes itself."""
     tvm = import_tvm()
@@ -344,15 +361,33 @@ DEFECTS: tuple[Defect, ...] = (
         runs_since("0.27", models.samples, "buffer"),
         models.samples,
     ),
+    Defect(
+        "parameter-types",
+        "a function by hand whose sizes are int32 does not compile for textures",
+        "parameter-types",
+        "texture",
+        runs_since("0.26", models.column_by_hand, "texture"),
+        models.column_by_hand,
+    ),
+    Defect(
+        "state-objects",
+        "functions that give back or create a KV cache do not compile for textures",
+        "state-objects",
+        "texture",
+        lowers_entries(models.state_beside_tensors, "texture"),
+        models.state_beside_tensors,
+    ),
 )
 """In the order in which they are examined."""
 
 
-LANGUAGE = frozenset({"texture-flatten", "vector-store-address", "condition-range", "neighbour-read", "group-update", "sampling"})
+LANGUAGE = frozenset(
+    {"texture-flatten", "vector-store-address", "condition-range", "neighbour-read", "group-update", "sampling", "state-objects"}
+)
 """Defects of the kernels of language models, which came with 0.27 or are looked for from 0.27 on."""
 
-DISPATCHED = frozenset({"sort-scan", "kernel-locals"})
-"""Defects of sorts and scans, which are mended and looked for from 0.26 on."""
+DISPATCHED = frozenset({"sort-scan", "kernel-locals", "parameter-types"})
+"""Defects of sorts, scans and functions by hand, which are mended and looked for from 0.26 on."""
 
 ABSENT: dict[str, frozenset[str]] = {
     "0.25": frozenset({"texture-store", *LANGUAGE, *DISPATCHED}),

@@ -241,6 +241,48 @@ def exclusive_sums() -> Any:
     return module(lambda x: _ops().cumsum(x, axis=1, exclusive=True), (3, 40))
 
 
+def column_by_hand() -> Any:
+    """A PrimFunc whose column is one int32 wide, which is that of its tensors in int64."""
+    tvm = import_tvm()
+    text = """
+@T.prim_func(private=True, s_tir=True)
+def double(a: T.handle, b: T.handle):
+    n = T.int64()
+    A = T.match_buffer(a, (n, 1), "float32")
+    B = T.match_buffer(b, (n, 1), "float32")
+    for i in range(n):
+        with T.sblock("double"):
+            v = T.axis.spatial(n, i)
+            B[v, 0] = A[v, 0] * T.float32(2)
+"""
+    function = tvm.script.from_source(text)
+    relax = tvm.relax
+    x = relax.Var("x", tensor_type((8, 1), "float32"))
+    builder = relax.BlockBuilder()
+    double = builder.add_func(function, "double")
+    with builder.function("main", [x]):
+        with builder.dataflow():
+            result = builder.emit_output(relax.call_tir(double, [x], out_ty=tensor_type((8, 1), "float32")))
+        builder.emit_func_output(result)
+    return builder.get()
+
+
+def state_beside_tensors() -> Any:
+    """A function that creates an object of TVM's runtime, and one that takes it, and gives it back beside a tensor."""
+    relax = import_tvm().relax
+    x, state = relax.Var("x", tensor_type((1, 8), "float32")), relax.Var("state", relax.AnyType())
+    builder = relax.BlockBuilder()
+    with builder.function("create", []):
+        create = relax.call_pure_packed("test.create", ty_args=relax.AnyType())
+        builder.emit_func_output(builder.emit(create))
+    with builder.function("step", [x, state]):
+        with builder.dataflow():
+            y = builder.emit(relax.op.add(x, x))
+            result = builder.emit_output(relax.Tuple([y, state]))
+        builder.emit_func_output(result)
+    return builder.get()
+
+
 def samples() -> Any:
     """A sample of each of two distributions, by two numbers between 0 and 1."""
     const = import_tvm().relax.const

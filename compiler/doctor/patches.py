@@ -94,6 +94,11 @@ PATCHES: dict[str, str] = {
         "GPUs does; give its functions the alignment and index type of tensors, and mark those of launches alone as scheduled."
     ),
     "kernel-locals": ("In `topi/gpu/scan.py`, allocate the local buffers of the sweeps behind `T.launch_thread`, not before it."),
+    "parameter-types": "In SpecializePrimFuncBasedOnCallSite, compare sizes by their values, and leave the alignment alone.",
+    "state-objects": (
+        "In ConvertLayout, emit a tuple of a dataflow block also where an item is no tensor; in AnnotateCustomMemoryScope, leave "
+        "calls alone that are no `call_tir`."
+    ),
     "sampling": (
         "In `relax/backend/adreno/pipeline.py`, run `DispatchSampling` in `library_dispatch_passes`, as that of other "
         "GPUs does; give the sizes of 1 in `parallel_sampling_from_prob` the type int64, as tensors have."

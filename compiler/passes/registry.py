@@ -28,8 +28,8 @@ from . import (
 )
 from .base import Fix
 from .dispatch import kernel_locals, sampling, sort_scan
-from .kernels import function_suffix, local_memory, own_threads
-from .llm import condition_range, group_update, neighbour_read, texture_flatten, vector_store_address
+from .kernels import function_suffix, local_memory, own_threads, parameter_types
+from .llm import condition_range, group_update, neighbour_read, state_objects, texture_flatten, vector_store_address
 
 FIXES: tuple[Fix, ...] = (
     private_function.FIX,
@@ -61,6 +61,8 @@ FIXES: tuple[Fix, ...] = (
     sort_scan.FIX,
     kernel_locals.FIX,
     sampling.FIX,
+    parameter_types.FIX,
+    state_objects.FIX,
 )
 
 

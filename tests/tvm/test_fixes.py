@@ -42,11 +42,11 @@ WIDENS = {
 """Fix -> an operator whose results lie in more textures with it."""
 
 
-LANGUAGE = {"texture-flatten", "vector-store-address", "condition-range", "neighbour-read", "group-update"}
+LANGUAGE = {"state-objects", "texture-flatten", "vector-store-address", "condition-range", "neighbour-read", "group-update"}
 """Fixes of language models: `llm/test_kv_kernels.py`, `llm/test_race_fixes.py` and `test_doctor.py` show them."""
 
-DISPATCHED = {"sort-scan", "kernel-locals", "sampling"}
-"""Fixes of operators that need a dispatch: `importers/test_sort_scan.py` and `test_doctor.py` show them."""
+DISPATCHED = {"sort-scan", "kernel-locals", "sampling", "parameter-types"}
+"""Fixes of operators with a dispatch, and of functions by hand: `importers/test_sort_scan.py` and `test_doctor.py` show them."""
 
 
 def test_every_fix_is_shown_or_concerns_the_plan() -> None:

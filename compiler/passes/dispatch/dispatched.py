@@ -17,9 +17,8 @@ if TYPE_CHECKING:
 def dispatch(added_by: Pass, name: str) -> Pass:
     """Relax pass: a dispatch of TVM's, and the functions that it adds made fit for the passes that follow.
 
-    Functions of launches alone are marked as scheduled: TVM's schedule rules ask for a root block. Parameters get the alignment
-    and the type of constant sizes that tensors have: SpecializePrimFuncBasedOnCallSite stops at any difference. Each function is
-    labelled with its operator, by which its kernels are judged: what is written for threads says it to nobody else.
+    Functions of launches alone are marked as scheduled: TVM's schedule rules ask for a root block. Each function is labelled with
+    its operator, by which its kernels are judged: what is written for threads says it to nobody else.
     """
     tvm = import_tvm()
 
@@ -29,7 +28,6 @@ def dispatch(added_by: Pass, name: str) -> Pass:
         operators = _operators_of(before, mod)
         for var, func in mod.functions_items():
             if isinstance(func, tvm.tirx.PrimFunc) and str(var.name_hint) not in before:
-                func = _with_usual_parameters(func)
                 func = func.with_attr(SCHEDULED, True) if has_threads(func) else func
                 operator = operators.get(str(var.name_hint))
                 mod[var] = func if operator is None else func.with_attr(LABEL, operator.text)
@@ -69,24 +67,3 @@ def _calls(function: Any) -> list[Any]:
     calls: list[Any] = []
     import_tvm().relax.analysis.post_order_visit(function, lambda node: calls.append(node) if read.kind(node) == "Call" else None)
     return calls
-
-
-def _with_usual_parameters(func: Any) -> Any:
-    import tvm_ffi
-
-    tirx = import_tvm().tirx
-    usual = tirx.decl_buffer((1,)).ty.data_alignment
-    instead: dict[int, Any] = {}
-    for param in func.params:
-        ty: Any = getattr(param, "ty", None)
-        if read.kind(ty) != "BufferType":
-            continue
-        shape = [tirx.const(int(size), "int64") if read.kind(size) == "IntImm" else size for size in ty.shape]
-        if ty.data_alignment != usual or any(read.dtype_of(size) != "int64" for size in ty.shape):
-            name, scope = read.var_name(param), ty.storage_scope
-            instead[read.key(param)] = tirx.decl_buffer(shape, ty.dtype, name, scope=scope, data_alignment=usual)
-    if not instead:
-        return func
-    params = [instead.get(read.key(param), param) for param in func.params]
-    body = tvm_ffi.structural_map(func.body, (tirx.Var, lambda var: instead.get(read.key(var), var)), order="post")
-    return tirx.PrimFunc(params, body, func.ret_type, func.attrs)

@@ -25,11 +25,11 @@ STATE, ATTENTION = f"{V}kv_state_", f"{V}attention_kv_cache_"
 class Chat:
     """A session with a cache, and what is asked of both."""
 
-    def __init__(self, dtype="float32", sliding=False, judged=True, **options):
+    def __init__(self, dtype="float32", sliding=False, judged=True, target="buffer", **options):
         self.sizes = Sizes(dtype=dtype)
-        module, weights = export(self.sizes, make_target("buffer"))
+        module, weights = export(self.sizes, make_target(target))
         reference = export(self.sizes, tvm.target.Target("llvm"))[0] if judged else None
-        self.session = Session(module, weights, reference=reference, target="buffer", **options)
+        self.session = Session(module, weights, reference=reference, target=target, **options)
         self.cache = self.session.call("create_kv_cache", (4,), (96,), (32,), (16,), (int(sliding),))
         self.rng = np.random.default_rng(5)
         self.errors = []
@@ -89,6 +89,17 @@ def test_each_logit_is_right_and_again_without_tvm(sliding, tmp_path, run_bundle
     assert all(part in names for part in ("ragged", "decode", "merge", "append", "copy_single_page", "batch_prefill_paged"))
     run_bundle(tmp_path / "chat.asim", "sim:adreno-740", None)
     run_bundle(tmp_path / "chat.asim", "cl:portable", "pocl")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("dtype", "most"), [("float32", 3e-6), ("float16", 2e-2)])
+def test_textures_are_a_target_too(dtype, most):
+    chat = Chat(dtype, target="texture")
+    with chat.session:
+        chat.run()
+        assert max(chat.errors) < most
+        report = chat.session.report()
+    assert not errors_of(report) and all(kernel.status == "ok" for kernel in report.kernels)
 
 
 @pytest.mark.slow
